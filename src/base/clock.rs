@@ -1,0 +1,86 @@
+//! Time. The only module that knows `chrono`: times are stored in UTC (RFC 3339, microseconds) and shown local.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use chrono::{DateTime, Local, SecondsFormat, Utc};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A point in time, UTC, as microseconds since the Unix epoch.
+///
+/// In JSON and YAML an RFC 3339 string with a `Z`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(pub i64);
+
+impl Timestamp {
+    /// The wall clock now. A clock before 1970 reads as the epoch.
+    pub fn now() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    }
+
+    /// Parses RFC 3339, any offset.
+    pub fn parse(text: &str) -> Option<Self> {
+        let time = DateTime::parse_from_rfc3339(text).ok()?;
+        Some(Timestamp(time.with_timezone(&Utc).timestamp_micros()))
+    }
+
+    /// RFC 3339 in UTC with microseconds, `2026-11-21T09:15:37.000000Z`.
+    pub fn rfc3339(self) -> String {
+        self.utc().to_rfc3339_opts(SecondsFormat::Micros, true)
+    }
+
+    /// The UTC month, `2026-11`: names an event segment.
+    pub fn month(self) -> String {
+        self.utc().format("%Y-%m").to_string()
+    }
+
+    /// The local day, `2026-11-21`.
+    pub fn local_day(self) -> String {
+        self.utc().with_timezone(&Local).format("%Y-%m-%d").to_string()
+    }
+
+    /// Local date and time for people, `2026-11-21 10:15:37`.
+    pub fn local(self) -> String {
+        self.utc().with_timezone(&Local).format("%Y-%m-%d %H:%M:%S").to_string()
+    }
+
+    /// Microseconds from `earlier` to `self`; 0 when the clock went backwards.
+    pub fn micros_since(self, earlier: Timestamp) -> u64 {
+        u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
+    }
+
+    fn utc(self) -> DateTime<Utc> {
+        DateTime::from_timestamp_micros(self.0).unwrap_or_default()
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.rfc3339())
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        Timestamp::parse(&text).ok_or_else(|| serde::de::Error::custom(format!("{text:?} is not an RFC 3339 time")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trips_and_normalises_the_offset() {
+        let time = Timestamp::parse("2026-11-21T10:15:37.25+01:00").expect("valid");
+        assert_eq!(time.rfc3339(), "2026-11-21T09:15:37.250000Z");
+        assert_eq!(Timestamp::parse(&time.rfc3339()), Some(time));
+        assert_eq!(time.month(), "2026-11");
+    }
+
+    #[test]
+    fn a_clock_that_goes_backwards_gives_no_negative_duration() {
+        assert_eq!(Timestamp(5).micros_since(Timestamp(9)), 0);
+    }
+}

@@ -1,0 +1,45 @@
+//! Whole files, written atomically: a temporary file in the same folder, then a rename.
+
+use std::fs::{DirBuilder, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+
+/// Whether a write has to survive a power cut before the call returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// In the page cache: survives the death of any process, not of the machine.
+    Cached,
+    /// Synced to the device before the rename.
+    Synced,
+}
+
+/// Creates `dir` and its parents, each new one with mode 0700.
+///
+/// # Errors
+/// The operating system's.
+pub fn create_private_dir(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+/// Writes `bytes` to `path` so that a reader sees the old file or the whole new one, never a part.
+///
+/// `mode` is the new file's permission bits (0o600 in the state folder, 0o644 in the work tree).
+///
+/// # Errors
+/// The operating system's; the temporary file is removed.
+pub fn write_atomic(path: &Path, bytes: &[u8], mode: u32, durability: Durability) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file =
+        tempfile::Builder::new().prefix(".tmp-").permissions(Permissions::from_mode(mode)).tempfile_in(dir)?;
+    file.write_all(bytes)?;
+    if durability == Durability::Synced {
+        file.as_file().sync_data()?;
+    }
+    file.persist(path).map_err(|error| error.error)?;
+    if durability == Durability::Synced {
+        // The rename itself is durable only once the folder is; a file system that can't sync folders is accepted.
+        let _ = File::open(dir).and_then(|dir| dir.sync_all());
+    }
+    Ok(())
+}

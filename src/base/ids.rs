@@ -1,0 +1,69 @@
+//! Ids: UUIDv7 for runs and events, a kind prefix and 8 base32 characters for what people type.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// The id of one run, and of the event that records it: a UUIDv7, so ids sort by time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(pub Uuid);
+
+impl RunId {
+    /// A fresh id from the wall clock and the system's randomness.
+    pub fn fresh() -> Self {
+        RunId(Uuid::now_v7())
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.hyphenated().fmt(f)
+    }
+}
+
+/// What an id names; the prefix before the dash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `f-`: a failure.
+    Failure,
+    /// `p-`: a pattern.
+    Pattern,
+    /// `l-`: a lesson.
+    Lesson,
+}
+
+impl Kind {
+    /// The letter before the dash.
+    pub fn prefix(self) -> char {
+        match self {
+            Kind::Failure => 'f',
+            Kind::Pattern => 'p',
+            Kind::Lesson => 'l',
+        }
+    }
+}
+
+/// A short id such as `f-k3v9q2ma`: derived from `seed` alone, so recording the same run twice gives the same id.
+///
+/// 40 bits of BLAKE3 in lower-case Crockford-like base32 (`data-encoding`'s BASE32_DNSCURVE alphabet).
+pub fn short(kind: Kind, seed: &[u8]) -> String {
+    let hash = blake3::Hasher::new().update(&[kind.prefix() as u8, b'\0']).update(seed).finalize();
+    let text = data_encoding::BASE32_DNSCURVE.encode(&hash.as_bytes()[..5]);
+    format!("{}-{text}", kind.prefix())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_ids_are_stable_and_told_apart_by_kind() {
+        let failure = short(Kind::Failure, b"seed");
+        assert_eq!(failure, short(Kind::Failure, b"seed"));
+        assert_eq!(failure.len(), 10);
+        assert!(failure.starts_with("f-"));
+        assert_ne!(failure[2..], short(Kind::Lesson, b"seed")[2..]);
+    }
+}

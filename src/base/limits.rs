@@ -1,0 +1,28 @@
+//! Every limit, named with its unit. What a limit cuts off is counted where it is cut, never dropped silently.
+
+/// Output kept from the start of a run, bytes.
+pub const CAPTURE_HEAD_BYTES_MAX: usize = 1 << 20;
+/// Output kept from the end of a run, bytes.
+pub const CAPTURE_TAIL_BYTES_MAX: usize = 15 << 20;
+/// Output that a failing run writes to its spool file before it returns, bytes; more is written by a forked child.
+pub const SPOOL_SYNC_BYTES_MAX: usize = 256 << 10;
+/// A line is matched on its first so many bytes (the figure of jenkinsci/analysis-model, JENKINS-55805).
+pub const LINE_MATCH_BYTES_MAX: usize = 4_000;
+/// Items kept of one run; the rest is counted.
+pub const ITEMS_MAX: usize = 2_000;
+/// A lesson file, bytes.
+pub const LESSON_BYTES_MAX: usize = 16 << 10;
+/// The block of kept lines in a lesson, bytes (setting `lesson.lines_bytes`).
+pub const LESSON_LINES_BYTES_MAX: usize = 4 << 10;
+/// A layer of the whitelist or of the settings, bytes; a larger file is refused with its name.
+pub const CONFIG_FILE_BYTES_MAX: u64 = 1 << 20;
+/// How long a reading command waits for the recorder's lock, milliseconds.
+pub const LOCK_WAIT_MS_MAX: u64 = 5_000;
+/// How long `--sync` may record before it returns, milliseconds.
+pub const SYNC_MS_MAX: u64 = 10_000;
+/// `raw/` is rotated at this size, bytes.
+pub const RAW_BYTES_MAX: u64 = 200 << 20;
+/// … and at this age, days.
+pub const RAW_DAYS_MAX: u64 = 30;
+/// Daily backups kept.
+pub const BACKUPS_MAX: usize = 7;

@@ -1,0 +1,9 @@
+//! What every stage needs and none of them is about: time, ids, files, locks, limits, text.
+
+pub mod clock;
+pub mod file;
+pub mod ids;
+pub mod limits;
+pub mod lock;
+pub mod lossless;
+pub mod text;

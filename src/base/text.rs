@@ -1,0 +1,59 @@
+//! Text for people: control characters removed, lengths bounded, quoting for the place it goes to.
+
+/// `text` with every control character but tab removed, and the invisible and direction-changing ones of Unicode
+/// that can make a line read differently from what it is (CVE-2021-42574); newlines become spaces.
+pub fn one_line(text: &str) -> String {
+    text.chars()
+        .filter_map(|c| match c {
+            '\n' | '\t' | '\r' => Some(' '),
+            c if is_unsafe(c) => None,
+            c => Some(c),
+        })
+        .collect()
+}
+
+/// As [`one_line`], but newlines and tabs stay.
+pub fn printable(text: &str) -> String {
+    text.chars().filter(|&c| matches!(c, '\n' | '\t') || !is_unsafe(c)).collect()
+}
+
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// The longest prefix of at most `max` bytes that ends on a character boundary.
+pub fn prefix(text: &str, max: usize) -> &str {
+    &text[..text.floor_char_boundary(max)]
+}
+
+/// `text` cut to at most `max` bytes, with `…` in place of what was cut.
+pub fn ellipsis(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    format!("{}…", prefix(text, max.saturating_sub('…'.len_utf8())))
+}
+
+/// `1 file`, `3 files`.
+pub fn count(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_and_direction_characters_are_gone() {
+        assert_eq!(one_line("a\x1b[31m\tb\n\u{202e}c\u{200b}"), "a[31m b c");
+        assert_eq!(printable("a\n\tb\x07"), "a\n\tb");
+    }
+
+    #[test]
+    fn cuts_never_split_a_character() {
+        assert_eq!(prefix("aé", 2), "a");
+        assert_eq!(ellipsis("abcdef", 5), "ab…");
+        assert_eq!(ellipsis("abc", 3), "abc");
+    }
+}

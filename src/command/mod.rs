@@ -1,0 +1,1 @@
+//! From argv or a shell line to the simple commands in it.

@@ -1,0 +1,45 @@
+//! `verify-run COMMAND` runs a check exactly as if it were run bare, and turns its failure into a lesson.
+//!
+//! # The map, in the order of the data
+//!
+//! - [`base`]: clock, ids, atomic files, locks, limits with their units, text for people
+//! - [`config`]: places and settings, in layers
+//! - [`command`]: argv and shell lines; runners, environment prefixes and containers seen through; command key
+//! - [`whitelist`]: rules, layers and the decision whether a command is a check
+//! - [`run`]: runs the command transparently and keeps a bounded transcript
+//! - [`capture`]: the spool file that hands a finished run to the recorder
+//! - [`diagnose`]: output to items, affected files, kept lines and a category
+//! - [`fingerprint`]: masks and the three keys of an item
+//! - [`lesson`]: the Markdown file with its front matter
+//! - [`store`]: the event segments (the truth) and the index over them
+//! - [`pattern`]: failures that share a key
+//! - [`ops`]: the verbs, one function each
+//! - [`surface`]: the command line
+//!
+//! A module imports only from modules above it in this list; `tests/tidy.rs` holds that.
+//!
+//! # Invariants
+//!
+//! - `run` knows nothing of lessons or stores; breaking everything else never changes the child's bytes or status.
+//! - `diagnose` and `fingerprint` do no I/O and cannot fail.
+//! - Only `store` knows SQL and the event files, only `lesson` knows YAML, only `config`, `whitelist` and the
+//!   definitions of `diagnose` know TOML, only `surface` prints.
+//! - Nothing from tool output reaches a terminal or a Markdown file without control characters removed, a bounded
+//!   length, and quoting for that place.
+//! - Deleting `store.db` loses nothing. Deleting the whole state folder loses no lesson.
+//! - Nothing is written into the user's repository but `lessons/` and `.git/info/exclude`.
+//! - No network.
+
+pub mod base;
+pub mod capture;
+pub mod command;
+pub mod config;
+pub mod diagnose;
+pub mod fingerprint;
+pub mod lesson;
+pub mod ops;
+pub mod pattern;
+pub mod run;
+pub mod store;
+pub mod surface;
+pub mod whitelist;
