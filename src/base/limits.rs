@@ -26,3 +26,9 @@ pub const RAW_BYTES_MAX: u64 = 200 << 20;
 pub const RAW_DAYS_MAX: u64 = 30;
 /// Daily backups kept.
 pub const BACKUPS_MAX: usize = 7;
+/// Files that a walk over the project's tree looks at; a printed tail beyond it stays as printed.
+pub const TREE_FILES_MAX: usize = 200_000;
+/// How deep that walk goes, folders.
+pub const TREE_DEPTH_MAX: usize = 32;
+/// Masked lines that a baseline remembers.
+pub const BASELINE_LINES_MAX: usize = 200_000;

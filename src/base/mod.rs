@@ -7,3 +7,4 @@ pub mod limits;
 pub mod lock;
 pub mod lossless;
 pub mod text;
+pub mod tree;

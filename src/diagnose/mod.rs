@@ -2,6 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::tree::Tree;
+use crate::run::Ended;
+use crate::whitelist::CheckKind;
+
+mod baseline;
+
+pub use baseline::Baseline;
+
 /// How bad an item is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -74,4 +82,37 @@ pub struct Diagnosis {
     pub lines: Vec<String>,
     /// Secrets replaced in the output.
     pub redactions: usize,
+}
+
+/// What a diagnosis looks at.
+#[derive(Clone, Copy)]
+pub struct Input<'a> {
+    /// The captured output, both streams in the order they came, as raw bytes.
+    pub output: &'a [u8],
+    /// The shell-quoted command line; `""` when unknown.
+    pub command: &'a str,
+    /// The whitelist's name of the tool.
+    pub tool: Option<&'a str>,
+    /// What the check does.
+    pub kind: Option<CheckKind>,
+    /// How the command ended.
+    pub ended: Ended,
+    /// The working directory relative to the root; `""` is the root.
+    pub dir: &'a str,
+    /// The root's absolute path; `""` when unknown.
+    pub root: &'a str,
+    /// The project's files.
+    pub tree: &'a dyn Tree,
+    /// The masked lines of the last passing output of the same command.
+    pub baseline: Option<&'a Baseline>,
+}
+
+/// Turns a run's output into items, affected files, kept lines and a category.
+pub fn diagnose(input: &Input<'_>) -> Diagnosis {
+    if input.ended.passed() {
+        return Diagnosis::default();
+    }
+    let text = String::from_utf8_lossy(input.output);
+    let lines = text.lines().map(str::to_owned).collect();
+    Diagnosis { category: Some(Category::Other), lines, ..Diagnosis::default() }
 }
