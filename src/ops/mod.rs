@@ -1,1 +1,1 @@
-//! ops
+//! The verbs, one function each, shared by every surface.

@@ -1,1 +1,3 @@
+//! Compiles the shipped whitelist into the binary.
+
 fn main() {}

@@ -1,0 +1,185 @@
+//! The command line: one file a subcommand, each with `Args` (its doc comment is the help), `run`, and printing.
+
+mod completions;
+mod exit;
+mod man;
+mod output;
+pub mod run;
+
+use std::ffi::{OsStr, OsString, c_int};
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+pub use exit::Exit;
+pub use output::Output;
+
+use crate::config::{Environment, Places};
+
+/// Run a check exactly as it is, and learn from its failure
+///
+/// `verify-run npm test` runs `npm test` with its own output, exit code and speed. If the command is a recognised
+/// lint, test, type-check or build command and fails, the failure is recorded and a lesson file is written.
+/// Anything else is executed in place.
+#[derive(Debug, Parser)]
+#[command(name = "verify-run", version, arg_required_else_help = true, override_usage = USAGE, after_help = RUN_OPTIONS)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const USAGE: &str = "verify-run [RUN OPTIONS] [--] COMMAND [ARG]...\n       verify-run SUBCOMMAND [OPTIONS]";
+
+const RUN_OPTIONS: &str = "\
+Run options, before the command:
+      --record           Record although the command is not a recognised check
+      --no-record        Run only
+      --only-checks      Refuse (exit code 125) anything that is not a recognised check
+      --sync             Record before returning
+      --shell LINE       Run LINE with sh -c
+      --task TASK        What is being worked on (or VERIFY_RUN_TASK)
+      --session SESSION  Who works on it in one sitting (or VERIFY_RUN_SESSION)
+      --agent AGENT      Which kind of worker (or VERIFY_RUN_AGENT)
+      --                 What follows is always a command
+
+VERIFY_RUN_DISABLE=1 runs everything bare. The wrapper's own exit codes are those of env(1): 125 verify-run failed,
+126 found but not executable, 127 not found.";
+
+#[derive(Debug, Subcommand)]
+#[command(disable_help_subcommand = true)]
+enum Command {
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// First words that are ours, now or in a later version. To run a program of such a name: `verify-run -- NAME`.
+const RESERVED: [&str; 31] = [
+    "last",
+    "lesson",
+    "pattern",
+    "fix",
+    "check-diff",
+    "task",
+    "warn",
+    "outcome",
+    "knowledge",
+    "strategy",
+    "memory",
+    "promote",
+    "whitelist",
+    "parse",
+    "report",
+    "stats",
+    "init",
+    "hook",
+    "shims",
+    "ci",
+    "mcp",
+    "store",
+    "doctor",
+    "uninstall",
+    "completions",
+    "man",
+    "gate",
+    "library",
+    "dashboard",
+    "help",
+    "version",
+];
+
+/// Whether the first word belongs to the command-line parser instead of naming a command to run.
+pub fn is_ours(first: &OsStr) -> bool {
+    matches!(first.as_encoded_bytes(), b"-h" | b"--help" | b"-V" | b"--version")
+        || RESERVED.iter().any(|word| first == *word)
+}
+
+/// What a subcommand gets from the process.
+pub struct Context {
+    /// The places of the working directory.
+    pub places: Places,
+    /// The variables that decided them.
+    pub environment: Environment,
+    /// Where to print.
+    pub output: Output,
+}
+
+/// Parses `args` (without the program's name), runs the subcommand, and returns the exit code.
+pub fn start(args: Vec<OsString>) -> c_int {
+    let mut output = Output::from_process();
+    let cli = match parse(args) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&mut output, &error).code(),
+    };
+    let environment = Environment::from_process();
+    let cwd = match std::env::current_dir() {
+        Ok(cwd) => cwd,
+        Err(error) => {
+            output.error(&anyhow::Error::from(error).context("cannot find the working directory"));
+            return Exit::Failure.code();
+        }
+    };
+    let places = Places::find(&cwd, &environment);
+    let mut context = Context { places, environment, output };
+    let result = match cli.command {
+        Command::Completions(args) => completions::run(&args, &mut context),
+        Command::Man(args) => man::run(&args, &mut context),
+    };
+    match result {
+        Ok(exit) => exit.code(),
+        Err(error) => {
+            context.output.error(&error);
+            Exit::Failure.code()
+        }
+    }
+}
+
+fn parse(args: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let mut words = vec![OsString::from("verify-run")];
+    // `verify-run help` and `verify-run version` are what people try first.
+    let rest = match args.first().and_then(|first| first.to_str()) {
+        Some("help") => {
+            words.extend(args.into_iter().skip(1).chain([OsString::from("--help")]));
+            Vec::new()
+        }
+        Some("version") => vec![OsString::from("--version")],
+        Some(first) if RESERVED.contains(&first) && Cli::command().find_subcommand(first).is_none() => {
+            let message = format!(
+                "`{first}` is a word of a later version of verify-run\n\nhint: to run a program of this name, type \
+                 `verify-run -- {first}`\n"
+            );
+            return Err(Cli::command().error(clap::error::ErrorKind::InvalidSubcommand, message));
+        }
+        _ => args,
+    };
+    words.extend(rest);
+    Cli::try_parse_from(words)
+}
+
+fn usage(output: &mut Output, error: &clap::Error) -> Exit {
+    let text = if output.colour() { error.render().ansi().to_string() } else { error.render().to_string() };
+    if error.use_stderr() {
+        output.note(&text);
+        Exit::Usage
+    } else {
+        output.text(&text).map_or(Exit::Failure, |()| Exit::Ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent_and_every_subcommand_is_reserved() {
+        let command = Cli::command();
+        command.clone().debug_assert();
+        for subcommand in command.get_subcommands() {
+            assert!(RESERVED.contains(&subcommand.get_name()), "{} is not reserved", subcommand.get_name());
+        }
+    }
+
+    #[test]
+    fn a_later_word_says_how_to_run_a_program_of_that_name() {
+        let error = parse(vec!["gate".into()]).expect_err("not built yet");
+        assert!(error.to_string().contains("verify-run -- gate"));
+    }
+}
