@@ -1,0 +1,10 @@
+//! The one integration binary: the program as its users meet it, each test in its own [`sandbox::Sandbox`].
+//!
+//! A module per subject. What every test gets from the sandbox: a cleared environment, its own home, a
+//! comparison of status, stdout and stderr in one call, and at its end the check that no process was left behind.
+
+#![allow(dead_code, reason = "the sandbox is a vocabulary: not every word is in use at every time")]
+
+mod frame;
+mod sandbox;
+mod terminal;

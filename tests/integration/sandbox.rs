@@ -1,0 +1,472 @@
+//! A world of its own for one test: folders, environment, repository, and the checks at its end.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use verify_run::run::Ended;
+
+/// The program under test.
+pub const VERIFY_RUN: &str = env!("CARGO_BIN_EXE_verify-run");
+
+/// How long a condition may take to come true. Generous, because it is only ever waited out by a failing test.
+const WAIT: Duration = Duration::from_secs(60);
+/// Pause between two looks at a condition.
+const LOOK_EVERY: Duration = Duration::from_millis(4);
+/// Where system programs are looked for, after the sandbox's own `bin`.
+const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// One test's folders. Dropping it waits for every process started in it, and fails the test if one stays.
+pub struct Sandbox {
+    folder: TempDir,
+    /// Extra folders on PATH, before the system's.
+    path: Vec<PathBuf>,
+    /// How long its last processes may take to end.
+    pub patience: Duration,
+}
+
+impl Sandbox {
+    /// An empty project folder outside any git repository.
+    pub fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("verify-run-test-").tempdir().expect("a temporary folder");
+        let sandbox = Sandbox { folder, path: Vec::new(), patience: WAIT };
+        for dir in ["home/.config/git", "bin", "tmp", "work"] {
+            fs::create_dir_all(sandbox.folder.path().join(dir)).expect("a folder in the sandbox");
+        }
+        let identity = "[user]\n\tname = Test\n\temail = test@example.invalid\n[init]\n\tdefaultBranch = main\n\
+                        [core]\n\thooksPath = /dev/null\n[gc]\n\tauto = 0\n";
+        fs::write(sandbox.home().join(".config/git/config"), identity).expect("git's configuration");
+        sandbox
+    }
+
+    /// A project folder that is a git repository with one commit on `main`.
+    pub fn repository() -> Self {
+        let sandbox = Sandbox::new();
+        sandbox.git(["init", "--quiet"]);
+        sandbox.write("README", "a project\n");
+        sandbox.commit("Start");
+        sandbox
+    }
+
+    /// The project folder: the working directory of every command.
+    pub fn work(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    /// The sandbox's own home.
+    pub fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    /// TMPDIR of every command.
+    pub fn tmp(&self) -> PathBuf {
+        self.folder.path().join("tmp")
+    }
+
+    /// A path in the project folder.
+    pub fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
+        self.work().join(relative)
+    }
+
+    /// Writes a file of the project, with its folders.
+    pub fn write(&self, relative: impl AsRef<Path>, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(relative);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("the file's folder");
+        fs::write(&path, content).expect("the project's file");
+        path
+    }
+
+    /// Reads a file of the project.
+    pub fn read(&self, relative: impl AsRef<Path>) -> String {
+        let path = self.path(relative);
+        String::from_utf8(fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))).expect("UTF-8")
+    }
+
+    /// Puts a shell script called `name` first on PATH, so that a test decides what a tool prints and returns.
+    pub fn tool(&self, name: &str, script: &str) -> PathBuf {
+        let path = self.folder.path().join("bin").join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("the tool's script");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("an executable script");
+        path
+    }
+
+    /// Adds a folder to PATH, before the system's.
+    pub fn add_path(&mut self, dir: impl Into<PathBuf>) {
+        self.path.push(dir.into());
+    }
+
+    /// Runs git in the project folder; its stdout. Panics when git fails.
+    pub fn git<const N: usize>(&self, arguments: [&str; N]) -> String {
+        let outcome = self.bare("git").args(arguments).outcome();
+        assert_eq!(outcome.ended, Ended::Exit(0), "git {arguments:?}: {}", outcome.stderr());
+        outcome.stdout().to_owned()
+    }
+
+    /// Commits everything.
+    pub fn commit(&self, message: &str) {
+        self.git(["add", "--all"]);
+        self.git(["commit", "--quiet", "--allow-empty", "--message", message]);
+    }
+
+    /// `verify-run ARGUMENTS…`, to be completed and run.
+    pub fn verify_run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Invocation<'_> {
+        self.bare(VERIFY_RUN).args(arguments)
+    }
+
+    /// Any program in the same environment: what the wrapped one is compared with.
+    pub fn bare(&self, program: impl AsRef<OsStr>) -> Invocation<'_> {
+        Invocation {
+            sandbox: self,
+            program: program.as_ref().to_owned(),
+            arguments: Vec::new(),
+            directory: self.work(),
+            variables: self.environment(),
+            stdin: None,
+            descriptors: Vec::new(),
+        }
+    }
+
+    /// The whole environment of a command in this sandbox.
+    pub fn environment(&self) -> Vec<(OsString, OsString)> {
+        let own_bin = std::iter::once(self.folder.path().join("bin"));
+        let path = own_bin.chain(self.path.iter().cloned()).chain(std::env::split_paths(SYSTEM_PATH));
+        let home = self.home();
+        vec![
+            ("PATH".into(), std::env::join_paths(path).expect("folders without a colon")),
+            ("HOME".into(), home.clone().into()),
+            ("XDG_CONFIG_HOME".into(), home.join(".config").into()),
+            ("XDG_STATE_HOME".into(), home.join(".local/state").into()),
+            ("XDG_CACHE_HOME".into(), home.join(".cache").into()),
+            ("TMPDIR".into(), self.tmp().into()),
+            ("LANG".into(), "C.UTF-8".into()),
+            ("TZ".into(), "UTC".into()),
+            ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
+        ]
+    }
+
+    /// The state folder of the project's repository.
+    pub fn state(&self) -> PathBuf {
+        self.path(".git/verify-run")
+    }
+
+    /// Waits until everything started in this sandbox has ended, the detached recorder included.
+    pub fn settle(&self) {
+        wait_until("the sandbox's processes end", || self.processes().is_empty());
+    }
+
+    /// The events recorded so far, in the order of the segment files, once the recorder is done.
+    pub fn events(&self) -> Vec<serde_json::Value> {
+        self.settle();
+        let mut lines = Vec::new();
+        for path in files_in(&self.state().join("events")) {
+            if path.extension().is_some_and(|extension| extension == "jsonl") {
+                let text = fs::read_to_string(&path).expect("an event segment");
+                lines.extend(text.lines().map(|line| serde_json::from_str(line).expect("an event is JSON")));
+            }
+        }
+        lines
+    }
+
+    /// The lesson files written so far, sorted by name, once the recorder is done.
+    pub fn lessons(&self) -> Vec<Lesson> {
+        self.settle();
+        let files = ["lessons", ".lessons"].iter().flat_map(|dir| files_in(&self.path(dir)));
+        files
+            .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+            .map(|path| Lesson { text: fs::read_to_string(&path).expect("a lesson is UTF-8"), path })
+            .collect()
+    }
+
+    /// The one lesson written so far.
+    pub fn lesson(&self) -> Lesson {
+        let mut lessons = self.lessons();
+        let names: Vec<_> = lessons.iter().map(|lesson| lesson.path.clone()).collect();
+        assert_eq!(lessons.len(), 1, "expected one lesson, found {names:?}");
+        lessons.remove(0)
+    }
+
+    /// Ids and command lines of the processes whose HOME is this sandbox's.
+    fn processes(&self) -> Vec<(i32, String)> {
+        let mut mark = b"HOME=".to_vec();
+        mark.extend(self.home().as_os_str().as_encoded_bytes());
+        let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+        let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        ids.filter_map(|id| {
+            let environment = fs::read(format!("/proc/{id}/environ")).ok()?;
+            environment.split(|&byte| byte == 0).any(|variable| variable == mark).then(|| {
+                let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+                (id, String::from_utf8_lossy(&line).replace('\0', " "))
+            })
+        })
+        .collect()
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        let deadline = Instant::now() + if std::thread::panicking() { Duration::ZERO } else { self.patience };
+        while !self.processes().is_empty() && Instant::now() < deadline {
+            std::thread::sleep(LOOK_EVERY);
+        }
+        let left = self.processes();
+        for (id, _) in &left {
+            let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(*id), nix::sys::signal::Signal::SIGKILL);
+        }
+        if !left.is_empty() && !std::thread::panicking() {
+            panic!("processes left behind: {left:?}");
+        }
+    }
+}
+
+/// A lesson file as a user finds it.
+pub struct Lesson {
+    /// Where it is.
+    pub path: PathBuf,
+    /// All of it.
+    pub text: String,
+}
+
+impl Lesson {
+    /// The value of a one-line front matter field, without quotes; `None` when the field is missing or empty.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        let (front, _) = self.text.strip_prefix("---\n")?.split_once("\n---\n")?;
+        let line = front.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        let value = line.trim().trim_matches(['"', '\'']);
+        (!value.is_empty() && value != "null").then_some(value)
+    }
+
+    /// The entries of a front matter list, without quotes.
+    pub fn list(&self, name: &str) -> Vec<&str> {
+        let front = self.text.strip_prefix("---\n").and_then(|text| text.split_once("\n---\n")).map_or("", |it| it.0);
+        let mut lines =
+            front.lines().skip_while(|line| line.strip_prefix(name).is_none_or(|rest| !rest.starts_with(':')));
+        let Some(first) = lines.next() else { return Vec::new() };
+        let inline = first[name.len() + 1..].trim();
+        if let Some(inside) = inline.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            return inside.split(',').map(unquoted).filter(|entry| !entry.is_empty()).collect();
+        }
+        lines.map_while(|line| line.trim_start().strip_prefix("- ")).map(unquoted).collect()
+    }
+}
+
+fn unquoted(text: &str) -> &str {
+    text.trim().trim_matches(['"', '\''])
+}
+
+/// A command being put together.
+pub struct Invocation<'a> {
+    sandbox: &'a Sandbox,
+    program: OsString,
+    arguments: Vec<OsString>,
+    directory: PathBuf,
+    variables: Vec<(OsString, OsString)>,
+    stdin: Option<Vec<u8>>,
+    descriptors: Vec<(RawFd, Option<OwnedFd>)>,
+}
+
+impl Invocation<'_> {
+    /// Adds one argument.
+    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.arguments.push(argument.as_ref().to_owned());
+        self
+    }
+
+    /// Adds arguments.
+    pub fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
+        self
+    }
+
+    /// Runs in a folder of the project instead of its top.
+    pub fn dir(mut self, relative: impl AsRef<Path>) -> Self {
+        self.directory = self.sandbox.path(relative);
+        self
+    }
+
+    /// Sets a variable.
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.variables.retain(|(other, _)| other != name.as_ref());
+        self.variables.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Removes a variable.
+    pub fn without(mut self, name: &str) -> Self {
+        self.variables.retain(|(other, _)| other != name);
+        self
+    }
+
+    /// Bytes on stdin, through a pipe; without it stdin is `/dev/null`.
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Some(bytes.into());
+        self
+    }
+
+    /// Gives the command `descriptor` under the number `number`; 0, 1 and 2 replace the usual streams.
+    pub fn fd(mut self, number: RawFd, descriptor: impl Into<OwnedFd>) -> Self {
+        self.descriptors.push((number, Some(descriptor.into())));
+        self
+    }
+
+    /// Starts the command with the descriptor `number` closed.
+    pub fn closed_fd(mut self, number: RawFd) -> Self {
+        self.descriptors.push((number, None));
+        self
+    }
+
+    /// Runs to the end; stdout and stderr through pipes.
+    pub fn outcome(self) -> Outcome {
+        let stdin = self.stdin.clone().unwrap_or_default();
+        let mut command = self.command();
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let feeder = child.stdin.take().map(|mut pipe| {
+            // A command that doesn't read its stdin closes it: that is not the test's failure.
+            std::thread::spawn(move || pipe.write_all(&stdin).ok())
+        });
+        let output = child.wait_with_output().expect("the program's output");
+        if let Some(feeder) = feeder {
+            feeder.join().expect("the feeding thread");
+        }
+        Outcome { ended: ended(output.status), stdout: output.stdout, stderr: output.stderr }
+    }
+
+    /// Runs to the end and compares all three: how it ended, stdout and stderr.
+    #[track_caller]
+    pub fn expect(self, wanted: Ended, stdout: &str, stderr: &str) -> Outcome {
+        let outcome = self.outcome();
+        let got = (outcome.ended, outcome.stdout(), outcome.stderr());
+        assert_eq!(got, (wanted, stdout, stderr));
+        outcome
+    }
+
+    /// Runs to the end; exit code 0 and nothing on stderr. What it printed.
+    #[track_caller]
+    pub fn prints(self) -> String {
+        let outcome = self.outcome();
+        assert_eq!((outcome.ended, outcome.stderr()), (Ended::Exit(0), ""), "stdout: {}", outcome.stdout());
+        outcome.stdout().to_owned()
+    }
+
+    /// Like [`Invocation::prints`], and what it printed is JSON.
+    #[track_caller]
+    pub fn prints_json(self) -> serde_json::Value {
+        let text = self.prints();
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("not JSON ({error}): {text}"))
+    }
+
+    /// Starts without waiting; streams that were not set with [`Invocation::fd`] are `/dev/null`.
+    pub fn spawn(self) -> Child {
+        self.command().spawn().expect("the program starts")
+    }
+
+    /// The parts a terminal needs: program and arguments, folder, environment.
+    pub fn into_parts(self) -> (Vec<OsString>, PathBuf, Vec<(OsString, OsString)>) {
+        (std::iter::once(self.program).chain(self.arguments).collect(), self.directory, self.variables)
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "the one place where tests start programs")]
+    fn command(self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).current_dir(&self.directory).env_clear().envs(self.variables);
+        command.stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        give_descriptors(&mut command, self.descriptors);
+        command
+    }
+}
+
+/// Lays `descriptors` over the child's own numbers, after the standard streams have been set up.
+#[allow(unsafe_code, reason = "descriptors other than the three streams can only be set between fork and exec")]
+fn give_descriptors(command: &mut Command, descriptors: Vec<(RawFd, Option<OwnedFd>)>) {
+    if descriptors.is_empty() {
+        return;
+    }
+    let lay = move || {
+        for (number, descriptor) in &descriptors {
+            match descriptor {
+                // SAFETY: dup2 and fcntl are async-signal-safe and touch no memory of this process.
+                Some(descriptor) => unsafe {
+                    if descriptor.as_raw_fd() == *number {
+                        nix::libc::fcntl(*number, nix::libc::F_SETFD, 0);
+                    } else {
+                        nix::libc::dup2(descriptor.as_raw_fd(), *number);
+                    }
+                },
+                // SAFETY: closing a number of the child that nothing owns after exec.
+                None => unsafe {
+                    nix::libc::close(*number);
+                },
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: the closure calls only async-signal-safe functions and allocates nothing.
+    unsafe { command.pre_exec(lay) };
+}
+
+/// What came of a command: all three are compared, always.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// Exit code or signal.
+    pub ended: Ended,
+    /// Bytes on stdout.
+    pub stdout: Vec<u8>,
+    /// Bytes on stderr.
+    pub stderr: Vec<u8>,
+}
+
+impl Outcome {
+    /// Stdout as text.
+    pub fn stdout(&self) -> &str {
+        std::str::from_utf8(&self.stdout).expect("stdout is UTF-8")
+    }
+
+    /// Stderr as text.
+    pub fn stderr(&self) -> &str {
+        std::str::from_utf8(&self.stderr).expect("stderr is UTF-8")
+    }
+}
+
+/// How a child ended, in the program's own words.
+pub fn ended(status: ExitStatus) -> Ended {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ended::Exit(u8::try_from(code).expect("exit codes have eight bits")),
+        (None, Some(signal)) => Ended::Signal(signal),
+        (None, None) => panic!("neither exited nor killed: {status:?}"),
+    }
+}
+
+/// Looks again and again until `condition` holds; fails the test when it never does.
+#[track_caller]
+pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + WAIT;
+    while !condition() {
+        assert!(Instant::now() < deadline, "waited {} s in vain until {what}", WAIT.as_secs());
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Reads everything from `source` on a thread of its own.
+pub fn read_all(mut source: impl Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // A terminal whose other side is gone reads as an error instead of an end.
+        let _ = source.read_to_end(&mut bytes);
+        bytes
+    })
+}
+
+/// The regular files directly in `dir`, sorted; none when it doesn't exist.
+pub fn files_in(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    files.sort();
+    files
+}
