@@ -1,3 +1,2 @@
-//! Compiles the shipped whitelist into the binary.
-
+//! Build script: compiles the shipped `whitelist.toml`.
 fn main() {}

@@ -1,0 +1,32 @@
+//! The kinds of check. In a file of its own because the build script compiles it too.
+
+use serde::{Deserialize, Serialize};
+
+/// What a check does; the whitelist's `kind`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckKind {
+    /// A test runner.
+    Test,
+    /// A linter.
+    Lint,
+    /// A type checker.
+    Type,
+    /// A formatter in check mode.
+    Format,
+    /// A compiler or build tool.
+    Build,
+}
+
+impl CheckKind {
+    /// The word the whitelist and the JSON use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CheckKind::Test => "test",
+            CheckKind::Lint => "lint",
+            CheckKind::Type => "type",
+            CheckKind::Format => "format",
+            CheckKind::Build => "build",
+        }
+    }
+}
