@@ -29,6 +29,10 @@
 //! - Deleting `store.db` loses nothing. Deleting the whole state folder loses no lesson.
 //! - Nothing is written into the user's repository but `lessons/` and `.git/info/exclude`.
 //! - No network.
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests set the scene: they write files and start programs")
+)]
 
 pub mod base;
 pub mod capture;

@@ -27,6 +27,7 @@ pub fn try_exclusive(path: &Path) -> io::Result<Option<Lock>> {
 ///
 /// # Errors
 /// As [`try_exclusive`].
+#[allow(clippy::disallowed_methods, reason = "std's lock has no wait with a limit")]
 pub fn exclusive(path: &Path, wait: Duration) -> io::Result<Option<Lock>> {
     let until = Instant::now() + wait;
     loop {

@@ -4,6 +4,7 @@
 //! comparison of status, stdout and stderr in one call, and at its end the check that no process was left behind.
 
 #![allow(dead_code, reason = "the sandbox is a vocabulary: not every word is in use at every time")]
+#![allow(clippy::disallowed_methods, reason = "tests act as users do: they write files and start programs")]
 
 mod frame;
 mod sandbox;

@@ -371,7 +371,6 @@ impl Invocation<'_> {
         (std::iter::once(self.program).chain(self.arguments).collect(), self.directory, self.variables)
     }
 
-    #[allow(clippy::disallowed_methods, reason = "the one place where tests start programs")]
     fn command(self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).current_dir(&self.directory).env_clear().envs(self.variables);
