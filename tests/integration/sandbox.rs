@@ -469,3 +469,30 @@ pub fn files_in(dir: &Path) -> Vec<PathBuf> {
     files.sort();
     files
 }
+
+/// Where a program is that not every machine has: in `.tools/bin`, which `scripts/test-tools` fills, else on PATH.
+/// `None` reports the calling test as skipped, so use it as `let Some(strace) = need("strace") else { return };`.
+pub fn need(program: &str) -> Option<PathBuf> {
+    let own = std::iter::once(tools());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = own.chain(std::env::split_paths(&path)).map(|dir| dir.join(program)).find(|path| path.is_file());
+    if found.is_none() {
+        skip(&format!("{program} is missing"));
+    }
+    found
+}
+
+/// Reports the calling test as skipped: `scripts/test` lists these at its end, by name.
+pub fn skip(reason: &str) {
+    let line = format!("{}: {reason}\n", std::thread::current().name().unwrap_or("a test"));
+    let _ = std::io::stderr().write_all(format!("skipped: {line}").as_bytes());
+    if let Some(list) = std::env::var_os("VERIFY_RUN_TEST_SKIPS") {
+        let file = fs::OpenOptions::new().append(true).create(true).open(list);
+        file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the list of skipped tests");
+    }
+}
+
+/// The folder that `scripts/test-tools` fills.
+pub fn tools() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(".tools/bin")
+}
