@@ -7,7 +7,6 @@ use crate::run::Ended;
 use crate::whitelist::CheckKind;
 
 mod baseline;
-pub mod redact;
 
 pub use baseline::Baseline;
 

@@ -69,9 +69,9 @@ impl Terminal {
     /// Waits for the end: how the command ended, and every byte the terminal received.
     pub fn ends(mut self) -> (Ended, Vec<u8>) {
         let status = self.child.wait().expect("the program's status");
-        drop(self.keyboard);
-        drop(self.master);
+        // The screen ends when the last process closes the terminal. The keyboard goes after that: dropping it types.
         self.reader.join().expect("the reading thread");
+        drop((self.keyboard, self.master));
         let bytes = self.screen.lock().expect("the screen").clone();
         let ended = match status.signal() {
             Some(name) => panic!("killed: {name}"),

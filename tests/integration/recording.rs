@@ -1,0 +1,89 @@
+//! Every non-zero exit of a recognised check is recorded, whatever the tool and whatever the exit.
+
+use std::collections::BTreeMap;
+
+use nix::sys::signal::Signal;
+use verify_run::run::Ended;
+
+use crate::sandbox::{Sandbox, files_in};
+
+/// Tools of the shipped whitelist that are recognised by their name alone.
+const TOOLS: [&str; 20] = [
+    "eslint",
+    "tsc",
+    "jest",
+    "mocha",
+    "pytest",
+    "flake8",
+    "mypy",
+    "pylint",
+    "shellcheck",
+    "rspec",
+    "rubocop",
+    "phpunit",
+    "phpstan",
+    "golangci-lint",
+    "hadolint",
+    "yamllint",
+    "markdownlint",
+    "ctest",
+    "stylelint",
+    "luacheck",
+];
+
+/// Ways to die that a check may meet: cancelled, crashed, killed by its surroundings.
+const SIGNALS: [Signal; 9] = [
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGABRT,
+    Signal::SIGKILL,
+    Signal::SIGSEGV,
+    Signal::SIGPIPE,
+    Signal::SIGTERM,
+    Signal::SIGXCPU,
+];
+
+#[test]
+fn every_exit_code_and_every_death_of_twenty_tools_is_recorded() {
+    let sandbox = Sandbox::repository();
+    for tool in TOOLS {
+        sandbox.tool(tool, "echo \"src/$NAME.c:3:1: error: $NAME went wrong\"\nulimit -c 0\neval \"$ENDING\"");
+    }
+    let codes = (1..=u8::MAX).map(|code| (format!("exit {code}"), Ended::Exit(code)));
+    let deaths = SIGNALS.map(|signal| (format!("kill -{} $$", signal as i32), Ended::Signal(signal as i32)));
+    let endings: Vec<_> = codes.chain(deaths).collect();
+    let mut wanted = BTreeMap::new();
+    for (index, (ending, ended)) in endings.iter().enumerate() {
+        let tool = TOOLS[index % TOOLS.len()];
+        let run = sandbox.verify_run([tool, "."]).env("NAME", format!("part{index}")).env("ENDING", ending);
+        run.expect(*ended, &format!("src/part{index}.c:3:1: error: part{index} went wrong\n"), "");
+        *wanted.entry((tool.to_owned(), serde_json::to_string(ended).expect("JSON"))).or_insert(0) += 1;
+    }
+    assert_eq!(failures(&sandbox), wanted);
+    assert!(files_in(&sandbox.state().join("spool")).is_empty(), "the spool is drained");
+}
+
+#[test]
+fn a_check_that_is_missing_or_not_executable_is_recorded() {
+    let sandbox = Sandbox::repository();
+    let outcome = sandbox.verify_run(["luacheck", "."]).outcome();
+    assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(127), ""));
+    assert!(outcome.stderr().contains("luacheck"), "{}", outcome.stderr());
+    std::fs::write(sandbox.path("eslint"), "not a program").expect("a file");
+    let outcome = sandbox.verify_run(["./eslint", "."]).outcome();
+    assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(126), ""));
+    let wanted = [("eslint", 126), ("luacheck", 127)];
+    let wanted = wanted.map(|(tool, code)| ((tool.to_owned(), format!("{{\"exit\":{code}}}")), 1));
+    assert_eq!(failures(&sandbox), BTreeMap::from(wanted));
+}
+
+/// How often each tool ended how, over the recorded failures.
+fn failures(sandbox: &Sandbox) -> BTreeMap<(String, String), usize> {
+    let mut found = BTreeMap::new();
+    for event in sandbox.events().iter().filter(|event| event["kind"] == "run" && !event["failure"].is_null()) {
+        let tool = event["tool"].as_str().expect("a recognised tool").to_owned();
+        *found.entry((tool, event["ended"].to_string())).or_insert(0) += 1;
+    }
+    found
+}
