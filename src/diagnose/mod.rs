@@ -7,6 +7,7 @@ use crate::run::Ended;
 use crate::whitelist::CheckKind;
 
 mod baseline;
+pub mod redact;
 
 pub use baseline::Baseline;
 

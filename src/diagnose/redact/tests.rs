@@ -1,0 +1,196 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// One secret of each kind in a form that tools print, the secret itself, and the kind it becomes.
+const SECRETS: [(&str, &str, &str); 36] = [
+    ("id AKIAIOSFODNN7EXAMPLE used", "AKIAIOSFODNN7EXAMPLE", "aws-key"),
+    ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "wJalrXUtnFEMI", "key"),
+    ("push ghp_0123456789abcdefghijABCDEFGHIJ456789 ok", "ghp_0123", "github-token"),
+    ("github_pat_11ABCDEFG0abcdefghijkl_0123456789", "github_pat_11", "github-token"),
+    ("remote: glpat-ABCdef0123456789xyzw", "glpat-ABC", "gitlab-token"),
+    ("slack xoxb-123456789012-abcdefGHIJKL", "xoxb-1234", "slack-token"),
+    ("https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX", "T00000000", "slack-webhook"),
+    ("Stripe: sk_live_4eC39HqLyjWDarjtT1zdp7dc", "sk_live_4e", "stripe-key"),
+    ("//registry.npmjs.org/:_authToken=npm_abcdefghijklmnopqrstuvwxyz0123456789", "npm_abc", "token"),
+    ("npm_abcdefghijklmnopqrstuvwxyz0123456789", "npm_abc", "npm-token"),
+    ("pypi-AgEIcHlwaS5vcmcCJDAwMDAwMDAwLTAwMDAtMDAwMC0wMDAwLTAwMDAwMDAwMDAwMAACKlszLCJ", "pypi-AgE", "pypi-token"),
+    ("maps said AIzaSyA1234567890abcdefghijklmnopqrstuv", "AIzaSy", "google-key"),
+    ("sk-ant-api03-abcdefGHIJKL0123456789", "sk-ant-api03", "anthropic-key"),
+    ("Incorrect API key provided: sk-proj-abcdefGHIJKL0123456789.", "sk-proj-abc", "openai-key"),
+    ("sk-abcdefGHIJKL0123456789ab", "sk-abcdef", "openai-key"),
+    ("jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U", "eyJhbG", "jwt"),
+    ("Authorization: Bearer abc.def-ghi12345", "abc.def", "bearer"),
+    ("> authorization: Basic dXNlcjpwYXNz", "dXNlcjpwYXNz", "basic"),
+    (r#"{"Authorization": "token 0123456789abcdef"}"#, "0123456789abcdef", "bearer"),
+    ("curl -H 'X: Bearer 0123456789abcdef'", "0123456789abcdef", "bearer"),
+    ("DATABASE_URL=postgres://app:hunter2@db:5432/x", "hunter2", "url-password"),
+    ("mongodb+srv://root:p%40ss@cluster0.example.net", "p%40ss", "url-password"),
+    ("git clone https://0123456789abcdef0123456789abcdef01234567@host/x.git", "0123456789ab", "url-password"),
+    ("DB_PASSWORD=hunter2", "hunter2", "password"),
+    ("export API_KEY='s3cr3t value'", "s3cr3t", "key"),
+    ("  password: hunter2", "hunter2", "password"),
+    ("  password: hunter\n", "hunter", "password"),
+    (r#"  "password": "correct horse","#, "correct horse", "password"),
+    (r#"body={\"clientSecret\":\"abcdef\"}"#, "abcdef", "secret"),
+    ("client_secret = 'abcdef12'", "abcdef12", "secret"),
+    ("token: a1b2c3d4e5f6", "a1b2c3d4e5f6", "token"),
+    ("GET /x?access_token=abcdef123&page=2", "abcdef123", "token"),
+    ("GITHUB_TOKEN=abcdef", "abcdef", "token"),
+    ("Server=db;Password=hunter2;Pooling=true", "hunter2", "password"),
+    ("login --password abcdef12 --verbose", "abcdef12", "password"),
+    ("cache key: Zm9vYmFyMTIzNDU2Nzg5MEFCQ0RF", "Zm9vYmFy", "key"),
+];
+
+/// What tools print all day, none of it secret.
+const PLAIN: &str = r#"
+SyntaxError: Unexpected token '}' in JSON at position 12
+SyntaxError: Unexpected token: punc (,)
+error: unexpected token: foo
+error: unexpected token: `foo1`
+error: expected one of `!` or `::`, found keyword `fn`; unexpected token = 5
+Unexpected token => at line 3
+error[E0308]: mismatched types: expected `Token`, found `&str`
+   |  token: Token,
+12 |     password: String,
+13 |     pub secret: Option<SecretString>,
+  password: string;
+  token?: string;
+    login(user=user, password=password, token=self.token)
+    password = os.environ["DB_PASSWORD"]
+    password = getpass()
+    const token = lexer.next();
+✓ keeps the secret (3 ms)
+✕ rejects a wrong password: case 1
+tests/test_secret.py::test_token_is_kept FAILED
+test auth::password::rejects_empty ... FAILED
+test_password: PASSED
+password: required
+Error: password: must be at least 8 characters
+"password" is not defined
+--token <TOKEN>  the token
+--password PASSWORD  the password
+error: a value is required for '--token <TOKEN>'
+error: --token requires a value
+PWD=/home/user/project
+OLDPWD=/home/user
+token=None
+secret=***
+password=${DB_PASSWORD}
+password=$DB_PASSWORD
+api_key: <your key>
+https://example.com:443/path@2x.png
+http://localhost:5173/@vite/client
+git+ssh://git@github.com/owner/repo.git
+postgres://$USER:$PASS@localhost/db
+postgres://user:***@localhost/db
+commit 3f786850e387550fdab836ed7e6dc881de23001b
+sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae
+integrity sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==
+id 550e8400-e29b-41d4-a716-446655440000
+Cache restored from key: node-cache-Linux-x64-npm-4c6f8a9b0c1d2e3f
+Primary key: id
+KeyError: 'name'
+foreign key: users_id_1
+max_tokens=4096 tokens: 1234 tokenizer: bpe2
+task-0123456789abcdefghijkl disk-0123456789abcdefghijkl
+node_modules/npm_config_registry/index.js
+target/debug/deps/verify_run-3f786850e3875500
+-----BEGIN CERTIFICATE-----
+MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA
+-----END CERTIFICATE-----
+Bearer authentication is required
+Authorization: none
+TOKEN_LIMIT=3 PASSWORD_RESET_TIMEOUT=3600
+Expected: "a token" Received: "a secret"
+thread 'main' panicked at src/secret.rs:3:5
+  10:3  error  'token' is assigned a value but never used  no-unused-vars
+E501 line too long: secret.py:3:80
+"#;
+
+#[test]
+fn secrets_of_every_kind_are_replaced() {
+    for (text, secret, kind) in SECRETS {
+        let (redacted, count) = redact(text);
+        assert!(!redacted.contains(secret), "{text:?} became {redacted:?}");
+        assert!(redacted.contains(&format!("[redacted:{kind}]")), "{text:?} became {redacted:?}");
+        assert_eq!(count, 1, "{text:?} became {redacted:?}");
+    }
+}
+
+#[test]
+fn what_surrounds_a_secret_stays() {
+    assert_eq!(redact("a postgres://app:x1@db/y b").0, "a postgres://app:[redacted:url-password]@db/y b");
+    assert_eq!(redact("?token=abc123&page=2").0, "?token=[redacted:token]&page=2");
+    assert_eq!(redact(r#"{"password": "x y", "a": 1}"#).0, r#"{"password": "[redacted:password]", "a": 1}"#);
+}
+
+#[test]
+fn plain_tool_output_is_left_alone() {
+    for line in PLAIN.lines() {
+        assert_eq!(redact(line), (Cow::Borrowed(line), 0));
+    }
+    assert_eq!(redact(PLAIN).1, 0);
+}
+
+#[test]
+fn a_private_key_goes_whole_even_when_an_end_is_cut_off() {
+    let body = "MIIEpAIBAAKCAQEAxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n".repeat(3);
+    let (begin, end) = ("-----BEGIN RSA PRIVATE KEY-----\n", "-----END RSA PRIVATE KEY-----");
+    assert_eq!(redact(&format!("a\n{begin}{body}{end}\nb")).0, "a\n[redacted:private-key]\nb");
+    assert_eq!(redact(&format!("a\n{begin}{body}done: é")).0, "a\n[redacted:private-key]\ndone: é");
+    assert_eq!(redact(&format!("x y\n{body}{end}\nb")).0, "x y\n[redacted:private-key]\nb");
+    let json = format!("{{\"k\":\"{}\"}}", format!("{begin}{body}{end}").replace('\n', "\\n"));
+    assert_eq!(redact(&json).0, "{\"k\":\"[redacted:private-key]\"}");
+    assert_eq!(redact(&format!("{begin}{begin}{body}{end}")).1, 2);
+}
+
+#[test]
+fn arguments_know_which_of_them_are_values() {
+    let args = ["deploy", "--token=abc", "--password", "abc", "--user", "me", "--api-key", "--dry-run", "-k", "x"];
+    let (redacted, count) = redact_args(&args);
+    assert_eq!(
+        redacted.join(" "),
+        "deploy --token=[redacted:token] --password [redacted:password] --user me --api-key --dry-run -k x"
+    );
+    assert_eq!(count, 2);
+    assert_eq!(redact_args(&["env", "DB_PASSWORD=x1", "npm", "test"]).0[1], "DB_PASSWORD=[redacted:password]");
+}
+
+#[test]
+fn redacting_again_changes_nothing() {
+    for (text, ..) in SECRETS {
+        let once = redact(text).0.into_owned();
+        assert_eq!(redact(&once), (Cow::Borrowed(once.as_str()), 0));
+    }
+    let args = redact_args(&["--password", "a", "--token=b"]).0;
+    assert_eq!(redact_args(&args), (args.clone(), 0));
+}
+
+#[test]
+fn hostile_repetition_stays_linear() {
+    // Each of these would take minutes if a matcher looked further than its neighbourhood for every hit.
+    for unit in [
+        "key",
+        "password=",
+        "://",
+        "-----BEGIN RSA PRIVATE KEY-----\n",
+        "-----END PRIVATE KEY-----",
+        "eyJa",
+        "token=\"",
+    ] {
+        let text = unit.repeat((1 << 20) / unit.len());
+        let started = std::time::Instant::now();
+        let _ = redact(&text);
+        assert!(started.elapsed().as_secs() < 20, "{unit:?} took {:?}", started.elapsed());
+    }
+}
+
+proptest! {
+    #[test]
+    fn never_panics_and_is_stable(text in r#"(password|token: |=|"|'| |é|://|@|a1|ghp_[a-z0-9]{36}|-----BEGIN PRIVATE KEY-----|\n|Bearer |🦀|\\){0,40}"#) {
+        let (once, count) = redact(&text);
+        prop_assert_eq!(count == 0, once == text);
+        let _ = redact(&once);
+    }
+}
