@@ -32,3 +32,7 @@ pub const TREE_FILES_MAX: usize = 200_000;
 pub const TREE_DEPTH_MAX: usize = 32;
 /// Masked lines that a baseline remembers.
 pub const BASELINE_LINES_MAX: usize = 200_000;
+/// Lines kept in a failure's event, bytes.
+pub const EVENT_LINES_BYTES_MAX: usize = 16 << 10;
+/// An item's message in a failure's event, bytes.
+pub const EVENT_MESSAGE_BYTES_MAX: usize = 2_000;

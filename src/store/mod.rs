@@ -1,1 +1,29 @@
-//! store
+//! What happened, kept: event segments (the truth) and the index over them. The only module that knows SQL.
+//!
+//! [`Store`] writes and holds the recorder's lock; [`Index`] alone reads.
+
+mod apply;
+pub mod backup;
+mod error;
+mod event;
+mod index;
+mod migrations;
+mod query;
+#[cfg(test)]
+mod sample;
+mod segment;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use error::{StoreError, io_at};
+pub use event::{Body, Change, Event, Failure, Item, LessonChange, LessonDecision, Purge, Run, category_name};
+pub use index::Index;
+pub use query::{Counts, LastRun, LessonRow, OccurrenceRow, PatternRow};
+pub use segment::{Segments, free_name};
+pub use writer::{Store, lock};
+
+/// JSON as a column holds it. These types can't fail to serialise.
+fn json<T: serde::Serialize>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}

@@ -1,0 +1,94 @@
+//! What can go wrong with the store.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An error of the store, with the path and what was being done.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A file operation failed.
+    #[error("cannot {action} {path}: {source}", path = path.display())]
+    Io {
+        /// What was being done (`append to`).
+        action: &'static str,
+        /// To which file or folder.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// SQLite refused.
+    #[error("cannot {action} the index {path}: {source}", path = path.display())]
+    Sql {
+        /// What was being done.
+        action: &'static str,
+        /// The database.
+        path: PathBuf,
+        /// SQLite's reason.
+        source: rusqlite::Error,
+    },
+    /// Written by a newer verify-run: left exactly as it is.
+    #[error(
+        "{path} was written by a newer verify-run ({found}, this one knows {known}); upgrade with: cargo install verify-run",
+        path = path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Version or kind found.
+        found: String,
+        /// The highest version this binary knows.
+        known: u32,
+    },
+    /// Another process held the recorder's lock for too long.
+    #[error("another verify-run is recording and holds {path}; try again, or see: verify-run store status", path = path.display())]
+    Busy {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// No record has this id.
+    #[error("nothing recorded has the id {id}; see: verify-run pattern list")]
+    NoSuchId {
+        /// As typed.
+        id: String,
+    },
+    /// Several records have ids that start so.
+    #[error("{id} is the start of {count} ids; type more of it: {examples}")]
+    Ambiguous {
+        /// As typed.
+        id: String,
+        /// How many match.
+        count: usize,
+        /// Some of them.
+        examples: String,
+    },
+}
+
+impl StoreError {
+    /// Whether the index itself is damaged, so that rebuilding it from the events helps.
+    pub fn is_damage(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        match self {
+            StoreError::Sql { source, .. } => {
+                matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+                    // A table or column that isn't there: the header survived, the schema didn't.
+                    || source.to_string().contains("no such")
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it is a newer verify-run's store.
+    pub fn is_newer(&self) -> bool {
+        matches!(self, StoreError::Newer { .. })
+    }
+}
+
+/// Adds action and path to an I/O error.
+pub fn io_at<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> StoreError + 'a {
+    move |source| StoreError::Io { action, path: path.to_owned(), source }
+}
+
+/// Adds action and path to an SQLite error.
+pub fn sql_at<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(rusqlite::Error) -> StoreError + 'a {
+    move |source| StoreError::Sql { action, path: path.to_owned(), source }
+}

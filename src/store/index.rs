@@ -1,0 +1,399 @@
+//! The index: an SQLite database computed from the segments. Deleting it loses nothing.
+
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
+
+use super::apply::{Applied, apply};
+use super::error::{StoreError, io_at, sql_at};
+use super::event::{self, Body, EVENT_VERSION, Event, Line};
+use super::migrations::{self, APPLICATION_ID, INDEX_VERSION};
+use super::segment::{Segments, Span};
+
+/// How long SQLite waits for a lock. Writers hold the recorder's lock, so only a checkpoint is ever waited for.
+const BUSY_MS_MAX: u64 = 5_000;
+
+/// An open index.
+#[derive(Debug)]
+pub struct Index {
+    pub(super) connection: Connection,
+    pub(super) path: PathBuf,
+}
+
+/// What bringing the index up to date found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// So many events were added (0: it was up to date), so many lines were not events.
+    CaughtUp {
+        /// Events applied.
+        events: usize,
+        /// Lines skipped because they aren't events.
+        bad_lines: usize,
+    },
+    /// The index knows something that the segments don't say (any more): it must be rebuilt.
+    Outdated {
+        /// For people.
+        why: String,
+    },
+}
+
+impl Index {
+    /// Opens for reading and writing, creating or migrating as needed. Writers hold the recorder's lock.
+    ///
+    /// # Errors
+    /// [`StoreError::Newer`] without having touched it; damage ([`StoreError::is_damage`]); I/O.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        check_size(path)?;
+        // Created here so that it and its journal, which takes over the mode, are private.
+        OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)
+            .map_err(io_at("open", path))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(sql_at("open", path))?;
+        let mut index = Index { connection, path: path.to_owned() };
+        index.prepare(true)?;
+        let before = migrations::migrate(&mut index.connection).map_err(sql_at("migrate", path))?;
+        if before > INDEX_VERSION { Err(index.newer(before)) } else { Ok(index) }
+    }
+
+    /// Opens for reading only. `None` when there is none, or when it is older and nobody could migrate it.
+    ///
+    /// # Errors
+    /// As [`Index::open`].
+    pub fn open_read(path: &Path) -> Result<Option<Self>, StoreError> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        check_size(path)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(sql_at("open", path))?;
+        let mut index = Index { connection, path: path.to_owned() };
+        match index.prepare(false) {
+            Err(StoreError::Sql { source, .. }) if needs_writing(&source) => {
+                // A read-only file system: WAL wants a shared-memory file beside the database.
+                let uri = format!("file:{}?immutable=1", uri_path(path));
+                let flags = flags | OpenFlags::SQLITE_OPEN_URI;
+                index.connection = Connection::open_with_flags(uri, flags).map_err(sql_at("open", path))?;
+                index.prepare(false)?;
+            }
+            other => other?,
+        }
+        let version = migrations::version(&index.connection).map_err(sql_at("read", path))?;
+        Ok((version == INDEX_VERSION).then_some(index))
+    }
+
+    fn prepare(&mut self, write: bool) -> Result<(), StoreError> {
+        let connection = &self.connection;
+        let setup = || -> rusqlite::Result<u32> {
+            // First, so that switching to WAL waits for others too.
+            connection.busy_timeout(Duration::from_millis(BUSY_MS_MAX))?;
+            let version = migrations::version(connection)?;
+            let application: i32 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+            if version > 0 && application != APPLICATION_ID {
+                // Somebody else's database, or one whose header was overwritten: not ours to read.
+                return Err(damage());
+            }
+            connection.pragma_update(None, "foreign_keys", true)?;
+            if write && version <= INDEX_VERSION {
+                let mode = if is_network(&self.path) { "DELETE" } else { "WAL" };
+                connection.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(()))?;
+                connection.pragma_update(None, "synchronous", "NORMAL")?;
+            }
+            Ok(version)
+        };
+        let version = setup().map_err(sql_at("open", &self.path))?;
+        if version > INDEX_VERSION { Err(self.newer(version)) } else { Ok(()) }
+    }
+
+    fn newer(&self, version: u32) -> StoreError {
+        StoreError::Newer { path: self.path.clone(), found: format!("version {version}"), known: INDEX_VERSION }
+    }
+
+    /// Adds an action to an SQLite error.
+    pub(super) fn sql<T>(&self, action: &'static str, result: rusqlite::Result<T>) -> Result<T, StoreError> {
+        result.map_err(sql_at(action, &self.path))
+    }
+
+    /// Reads what segments have beyond what was indexed, in one transaction. All or nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Newer`] when a line is a newer binary's; I/O and SQLite errors.
+    pub fn catch_up(&mut self, segments: &Segments) -> Result<Progress, StoreError> {
+        let path = self.path.clone();
+        let listed = segments.list()?;
+        let known = self.known_segments()?;
+        for (name, bytes, mark) in &known {
+            if let Some(why) = outdated(segments, name, *bytes, mark)? {
+                return Ok(Progress::Outdated { why });
+            }
+        }
+        let behind: Vec<_> = listed
+            .iter()
+            .map(|segment| (segment, known.iter().find(|(name, ..)| *name == segment.name).map_or(0, |known| known.1)))
+            .filter(|(segment, indexed)| segment.bytes > *indexed)
+            .collect();
+        if behind.is_empty() {
+            return Ok(Progress::CaughtUp { events: 0, bad_lines: 0 });
+        }
+        let begin = Transaction::new(&mut self.connection, TransactionBehavior::Immediate);
+        let transaction = begin.map_err(sql_at("write", &path))?;
+        if known.is_empty() {
+            // Everything is read: what was purged must be known before the runs come by.
+            purged_first(&transaction, segments, &path)?;
+        }
+        let (mut events, mut bad_lines, mut applied) = (0, 0, Applied::Done);
+        for (segment, indexed) in behind {
+            let number = segment_number(&transaction, &segment.name).map_err(sql_at("write", &path))?;
+            let end = segments.read(&segment.name, indexed, |span, line| {
+                match event::parse(line) {
+                    Line::Event(event) => {
+                        let outcome = apply(&transaction, number, span, &event).map_err(sql_at("write", &path))?;
+                        applied = if outcome == Applied::Outdated { outcome } else { applied };
+                        events += 1;
+                    }
+                    Line::Newer { v, kind } => {
+                        let found = format!("event version {v}, kind {kind:?}");
+                        let path = segments.path(&segment.name);
+                        return Err(StoreError::Newer { path, found, known: EVENT_VERSION });
+                    }
+                    Line::Bad => bad_lines += 1,
+                }
+                Ok(())
+            })?;
+            let mark = segments.mark(&segment.name, end)?;
+            set_indexed(&transaction, number, end, &mark).map_err(sql_at("write", &path))?;
+        }
+        if applied == Applied::Outdated {
+            return Ok(Progress::Outdated { why: "runs were purged".into() });
+        }
+        transaction.commit().map_err(sql_at("write", &path))?;
+        Ok(Progress::CaughtUp { events, bad_lines })
+    }
+
+    /// Applies events that were just appended to a segment, in one transaction.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(super) fn add(
+        &mut self,
+        segments: &Segments,
+        segment: &str,
+        events: &[Event],
+        spans: &[Span],
+    ) -> Result<Applied, StoreError> {
+        let Some(last) = spans.last() else { return Ok(Applied::Done) };
+        let end = last.start + last.len;
+        let mark = segments.mark(segment, end)?;
+        let connection = &mut self.connection;
+        let mut add = || -> rusqlite::Result<Applied> {
+            let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
+            let number = segment_number(&transaction, segment)?;
+            for (event, span) in events.iter().zip(spans) {
+                if apply(&transaction, number, *span, event)? == Applied::Outdated {
+                    return Ok(Applied::Outdated);
+                }
+            }
+            set_indexed(&transaction, number, end, &mark)?;
+            transaction.commit()?;
+            Ok(Applied::Done)
+        };
+        add().map_err(sql_at("write", &self.path))
+    }
+
+    fn known_segments(&self) -> Result<Vec<(String, u64, String)>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached("SELECT name, indexed_bytes, mark FROM segments")?;
+            let rows = statement.query_map([], |row| {
+                Ok((row.get(0)?, u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0), row.get(2)?))
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// SQLite's own check of the whole file; `None` when it is sound.
+    ///
+    /// # Errors
+    /// When it can't be run.
+    pub fn check(&self) -> Result<Option<String>, StoreError> {
+        let answer: String =
+            self.sql("check", self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
+        Ok((answer != "ok").then_some(answer))
+    }
+}
+
+/// Why an indexed segment is not the one on disk.
+fn outdated(segments: &Segments, name: &str, bytes: u64, mark: &str) -> Result<Option<String>, StoreError> {
+    let size = fs::metadata(segments.path(name)).map(|metadata| metadata.len());
+    Ok(match size {
+        Err(_) => Some(format!("the event segment {name} is gone")),
+        Ok(size) if size < bytes => Some(format!("the event segment {name} is shorter than what was indexed")),
+        Ok(_) if segments.mark(name, bytes)? != mark => Some(format!("the event segment {name} was rewritten")),
+        Ok(_) => None,
+    })
+}
+
+fn purged_first(transaction: &Transaction<'_>, segments: &Segments, path: &Path) -> Result<(), StoreError> {
+    for id in purged(segments)? {
+        transaction
+            .execute("INSERT INTO purged_runs VALUES (?1) ON CONFLICT DO NOTHING", [id])
+            .map_err(sql_at("write", path))?;
+    }
+    Ok(())
+}
+
+/// Ids of all purged runs.
+pub(super) fn purged(segments: &Segments) -> Result<HashSet<String>, StoreError> {
+    let finder = memchr::memmem::Finder::new(b"\"purge\"");
+    let mut ids = HashSet::new();
+    for segment in segments.list()? {
+        segments.read(&segment.name, 0, |_, line| {
+            if finder.find(line).is_some()
+                && let Line::Event(event) = event::parse(line)
+                && let Body::Purge(purge) = event.body
+            {
+                ids.extend(purge.runs.iter().map(ToString::to_string));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(ids)
+}
+
+fn segment_number(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<i64> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO segments (name, indexed_bytes, mark) VALUES (?1, 0, '')
+             ON CONFLICT (name) DO UPDATE SET name = name RETURNING segment_no",
+        )?
+        .query_row([name], |row| row.get(0))
+}
+
+fn set_indexed(transaction: &Transaction<'_>, number: i64, end: u64, mark: &str) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE segments SET indexed_bytes = ?2, mark = ?3 WHERE segment_no = ?1")?
+        .execute(params![number, i64::try_from(end).unwrap_or(i64::MAX), mark])?;
+    Ok(())
+}
+
+/// Moves a damaged index and its journal out of the way; where the database is now.
+///
+/// # Errors
+/// The operating system's.
+pub(super) fn set_aside(path: &Path) -> Result<PathBuf, StoreError> {
+    let aside = path.with_extension("db.damaged");
+    remove_journal(path);
+    fs::rename(path, &aside).map_err(io_at("move aside", path))?;
+    Ok(aside)
+}
+
+/// Removes the index, its journal first: an old journal must never meet a new database.
+///
+/// # Errors
+/// The operating system's.
+pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
+    remove_journal(path);
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io_at("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+fn remove_journal(path: &Path) {
+    for suffix in ["-wal", "-shm", "-journal"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        let _ = fs::remove_file(name);
+    }
+}
+
+/// Refuses a file that is shorter than its header says: SQLite would notice only when it gets to the missing pages.
+fn check_size(path: &Path) -> Result<(), StoreError> {
+    let mut header = [0; 100];
+    let Ok(mut file) = File::open(path) else { return Ok(()) };
+    let Ok(size) = file.metadata().map(|metadata| metadata.len()) else { return Ok(()) };
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-wal");
+    // With a journal the file is allowed to be behind its header: a checkpoint may be going on.
+    if size == 0 || fs::metadata(journal).is_ok_and(|journal| journal.len() > 0) {
+        return Ok(());
+    }
+    let damaged = || sql_at("open", path)(damage());
+    if file.read_exact(&mut header).is_err() || !header.starts_with(b"SQLite format 3\0") {
+        return Err(damaged());
+    }
+    let page_size = match u16::from_be_bytes([header[16], header[17]]) {
+        1 => 65_536,
+        size => u64::from(size),
+    };
+    let pages = u64::from(u32::from_be_bytes([header[28], header[29], header[30], header[31]]));
+    if size < page_size * pages { Err(damaged()) } else { Ok(()) }
+}
+
+fn damage() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(
+        rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB),
+        Some("the file is not a whole verify-run index".into()),
+    )
+}
+
+fn needs_writing(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
+    matches!(error.sqlite_error_code(), Some(CannotOpen | ReadOnly))
+}
+
+/// A path inside a `file:` URI.
+fn uri_path(path: &Path) -> String {
+    use std::fmt::Write;
+    use std::os::unix::ffi::OsStrExt;
+    let mut text = String::new();
+    for &byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-~".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+    text
+}
+
+/// Whether `path` is on a network file system, where WAL's shared memory does not work.
+#[cfg(target_os = "linux")]
+fn is_network(path: &Path) -> bool {
+    /// 9p, AFS, Ceph, CIFS, Coda, FUSE (may be sshfs), GFS2, GPFS, Lustre, NFS, SMB, SMB2.
+    const MAGIC: [u32; 12] = [
+        0x0102_1997,
+        0x5346_414f,
+        0x00c3_6400,
+        0xff53_4d42,
+        0x7375_7245,
+        0x6573_5546,
+        0x0116_1970,
+        0x4750_4653,
+        0x0bd0_0bd0,
+        0x6969,
+        0x517b,
+        0xfe53_4d42,
+    ];
+    nix::sys::statfs::statfs(path).is_ok_and(|fs| {
+        // The type is signed or unsigned by platform; the low 32 bits are the magic number.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the low 32 bits are meant")]
+        let magic = fs.filesystem_type().0 as u32;
+        MAGIC.contains(&magic)
+    })
+}
+
+/// Whether `path` is on a network file system, where WAL's shared memory does not work.
+#[cfg(not(target_os = "linux"))]
+fn is_network(path: &Path) -> bool {
+    nix::sys::statfs::statfs(path).is_ok_and(|fs| !fs.flags().contains(nix::mount::MntFlags::MNT_LOCAL))
+}

@@ -1,0 +1,121 @@
+//! The index's versions. Append-only: an entry that was released is never edited.
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+/// Entry `n` takes a database from version `n` to `n + 1`.
+const MIGRATIONS: [&str; 2] = [
+    include_str!("schema_v1.sql"),
+    // Version 2: the look-ups that commands and the recorder make.
+    "CREATE INDEX runs_by_root ON runs (root, ended_at);
+     CREATE INDEX runs_by_key ON runs (command_key, ended_at);
+     CREATE INDEX runs_by_task ON runs (task_no);
+     CREATE INDEX failures_by_id ON qa_failures (failure_id);
+     CREATE INDEX failures_by_lesson ON qa_failures (lesson_id) WHERE lesson_id IS NOT NULL;
+     CREATE INDEX failures_by_category ON qa_failures (category);
+     CREATE INDEX files_by_path ON failure_files (path);
+     CREATE INDEX patterns_by_id ON qa_failure_patterns (pattern_id);
+     CREATE INDEX patterns_by_family ON qa_failure_patterns (family_key);
+     CREATE INDEX patterns_by_last_seen ON qa_failure_patterns (last_seen);
+     CREATE INDEX occurrences_by_failure ON qa_pattern_occurrences (failure_no);
+     CREATE INDEX occurrences_by_task ON qa_pattern_occurrences (task_no);
+     CREATE INDEX events_by_segment ON events (segment_no, start);
+     CREATE INDEX changes_by_lesson ON lesson_changes (lesson_id);",
+];
+
+/// The version this binary writes.
+pub const INDEX_VERSION: u32 = MIGRATIONS.len() as u32;
+
+/// `application_id` in the database's header: "vrun".
+pub const APPLICATION_ID: i32 = 0x7672_756e;
+
+/// The version of an open database; 0 when it is empty.
+///
+/// # Errors
+/// SQLite's.
+pub fn version(connection: &Connection) -> rusqlite::Result<u32> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+/// Brings a database to [`INDEX_VERSION`] in one transaction; the version it had.
+///
+/// A newer one is not touched: the caller has to look at the result.
+///
+/// # Errors
+/// SQLite's; the database is then as before.
+pub fn migrate(connection: &mut Connection) -> rusqlite::Result<u32> {
+    let before = version(connection)?;
+    if before >= INDEX_VERSION {
+        return Ok(before);
+    }
+    let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
+    // Asked again: another process may have migrated while this one waited for the lock.
+    let before = version(&transaction)?;
+    for (from, sql) in (0u32..).zip(MIGRATIONS) {
+        if from >= before {
+            transaction.execute_batch(sql)?;
+        }
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", INDEX_VERSION)?;
+    transaction.commit()?;
+    Ok(before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema(connection: &Connection) -> Vec<String> {
+        let mut statement =
+            connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").expect("prepares");
+        statement.query_map([], |row| row.get(0)).expect("queries").collect::<Result<_, _>>().expect("reads")
+    }
+
+    #[test]
+    fn a_migrated_database_is_a_new_one_and_keeps_its_rows() {
+        let mut fresh = Connection::open_in_memory().expect("opens");
+        migrate(&mut fresh).expect("migrates");
+        for from in 1..MIGRATIONS.len() {
+            let mut old = Connection::open_in_memory().expect("opens");
+            for sql in &MIGRATIONS[..from] {
+                old.execute_batch(sql).expect("is SQL");
+            }
+            old.execute_batch("INSERT INTO tasks VALUES (1, 'kept', '2026', '2026')").expect("inserts");
+            old.pragma_update(None, "user_version", from as u32).expect("sets");
+            assert_eq!(migrate(&mut old).expect("migrates"), from as u32);
+            assert_eq!(version(&old).expect("reads"), INDEX_VERSION);
+            assert_eq!(schema(&old), schema(&fresh));
+            let kept: String = old.query_row("SELECT name FROM tasks", [], |row| row.get(0)).expect("is there");
+            assert_eq!(kept, "kept");
+        }
+    }
+
+    #[test]
+    fn bad_values_are_refused() {
+        let mut connection = Connection::open_in_memory().expect("opens");
+        connection.pragma_update(None, "foreign_keys", true).expect("sets");
+        migrate(&mut connection).expect("migrates");
+        connection
+            .execute_batch(
+                "INSERT INTO tasks VALUES (1, 't', '2026', '2026');
+                 INSERT INTO runs (run_id, task_no, argv, root, dir, command_key, started_at, ended_at, duration_us, exit_code)
+                 VALUES ('r', 1, '[]', '\"/\"', '\"\"', 'k', '2026', '2026', 0, 1);",
+            )
+            .expect("good values are accepted");
+        for bad in [
+            "INSERT INTO qa_failures VALUES (1, 'f', 'r', 'no_such_category', 's', 1, 0, NULL, NULL, 'known')",
+            "INSERT INTO qa_failures VALUES (1, 'f', 'orphan', 'other', 's', 1, 0, NULL, NULL, 'known')",
+            "INSERT INTO qa_failures VALUES (1, 'f', 'r', 'other', 's', -1, 0, NULL, NULL, 'known')",
+            "INSERT INTO qa_failures VALUES (1, 'f', 'r', 'other', 's', 1, 0, NULL, NULL, 'lost')",
+            "INSERT INTO qa_failures VALUES (1, 'f', 'r', 'other', 's', 1, 0, NULL, NULL, NULL)",
+            "UPDATE runs SET exit_code = 256",
+            "UPDATE runs SET exit_code = NULL",
+            "UPDATE runs SET check_kind = 'prayer'",
+            "UPDATE runs SET argv = 'not json'",
+            "UPDATE runs SET task_no = 7",
+            "UPDATE tasks SET last_at = '2025'",
+        ] {
+            assert!(connection.execute_batch(bad).is_err(), "accepted: {bad}");
+        }
+    }
+}

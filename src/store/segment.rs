@@ -1,0 +1,364 @@
+//! Event segments: `events/<writer>-<month>.jsonl`, append-only. Every change needs the recorder's lock.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use super::error::{StoreError, io_at};
+use super::event::{self, Event, Line};
+use crate::base::file::{self, Durability};
+
+/// The folder of segments.
+#[derive(Debug, Clone)]
+pub struct Segments {
+    dir: PathBuf,
+}
+
+/// One segment as it is on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    /// File name.
+    pub name: String,
+    /// Size, bytes.
+    pub bytes: u64,
+}
+
+/// Where a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Offset of its first byte.
+    pub start: u64,
+    /// Bytes, newline included.
+    pub len: u64,
+}
+
+/// What had to be done to a segment whose last line was not whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mended {
+    /// The line was whole but for its newline, which was added.
+    Completed {
+        /// The segment.
+        segment: String,
+    },
+    /// The torn line was moved to this file beside the segment.
+    SetAside {
+        /// The segment.
+        segment: String,
+        /// The new file.
+        torn: PathBuf,
+        /// Its size, bytes.
+        bytes: usize,
+    },
+}
+
+impl Segments {
+    /// The segments in `dir`, which need not exist yet.
+    pub fn new(dir: PathBuf) -> Self {
+        Segments { dir }
+    }
+
+    /// The folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// A segment's path.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    /// All segments, by name. None when the folder isn't there.
+    ///
+    /// # Errors
+    /// When the folder can't be read.
+    pub fn list(&self) -> Result<Vec<Segment>, StoreError> {
+        let entries = match fs::read_dir(&self.dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(io_at("read", &self.dir)(error)),
+        };
+        let mut segments = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(io_at("read", &self.dir))?;
+            let path = entry.path();
+            let name = entry.file_name();
+            if let Some(name) = name.to_str()
+                && path.extension() == Some(OsStr::new("jsonl"))
+            {
+                let bytes = entry.metadata().map_err(io_at("stat", &path))?.len();
+                segments.push(Segment { name: name.to_owned(), bytes });
+            }
+        }
+        segments.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(segments)
+    }
+
+    /// Torn lines that were set aside earlier.
+    pub fn torn(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let mut torn: Vec<_> = entries
+            .map(|entry| entry.path())
+            .filter(|path| path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.contains(".jsonl.torn-")))
+            .collect();
+        torn.sort();
+        torn
+    }
+
+    /// Appends events in one write and syncs them; on an error the segment is as long as before.
+    ///
+    /// The segment must be whole ([`Segments::mend`]). Returns the segment's name and where each event is.
+    ///
+    /// # Errors
+    /// The operating system's (a full disk, a read-only file system).
+    pub fn append(&self, segment: &str, events: &[Event]) -> Result<Vec<Span>, StoreError> {
+        file::create_private_dir(&self.dir).map_err(io_at("create", &self.dir))?;
+        let path = self.path(segment);
+        let is_new = !path.exists();
+        let mut file =
+            OpenOptions::new().create(true).append(true).mode(0o600).open(&path).map_err(io_at("open", &path))?;
+        let before = file.metadata().map_err(io_at("stat", &path))?.len();
+        let mut bytes = Vec::new();
+        let mut spans = Vec::with_capacity(events.len());
+        for event in events {
+            let line = event.line();
+            spans.push(Span { start: before + bytes.len() as u64, len: line.len() as u64 });
+            bytes.extend_from_slice(&line);
+        }
+        if let Err(error) = file.write_all(&bytes).and_then(|()| file.sync_data()) {
+            // Half a line would only be set aside by the next recorder; if even this fails, it will be.
+            let _ = file.set_len(before);
+            return Err(io_at("append to", &path)(error));
+        }
+        if is_new {
+            sync_dir(&self.dir);
+        }
+        Ok(spans)
+    }
+
+    /// Makes the end of a segment whole again after a crash in the middle of an append. `None`: it was whole.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn mend(&self, segment: &str) -> Result<Option<Mended>, StoreError> {
+        let path = self.path(segment);
+        let mut file = match OpenOptions::new().read(true).write(true).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(io_at("open", &path)(error)),
+        };
+        let len = file.metadata().map_err(io_at("stat", &path))?.len();
+        let whole = whole_len(&mut file, len).map_err(io_at("read", &path))?;
+        if whole == len {
+            return Ok(None);
+        }
+        let mut tail = Vec::new();
+        file.seek(SeekFrom::Start(whole)).and_then(|_| file.read_to_end(&mut tail)).map_err(io_at("read", &path))?;
+        if !matches!(event::parse(&tail), Line::Bad) {
+            file.write_all(b"\n").and_then(|()| file.sync_data()).map_err(io_at("mend", &path))?;
+            return Ok(Some(Mended::Completed { segment: segment.to_owned() }));
+        }
+        let torn = free_name(|n| self.path(&format!("{segment}.torn-{n}")));
+        file::write_atomic(&torn, &tail, 0o600, Durability::Synced).map_err(io_at("write", &torn))?;
+        file.set_len(whole).and_then(|()| file.sync_data()).map_err(io_at("mend", &path))?;
+        Ok(Some(Mended::SetAside { segment: segment.to_owned(), torn, bytes: tail.len() }))
+    }
+
+    /// Calls `each` with every whole line from offset `from` on (newline not included). Returns the offset after
+    /// the last whole line.
+    ///
+    /// # Errors
+    /// When the file can't be read, or what `each` returns.
+    pub fn read(
+        &self,
+        segment: &str,
+        from: u64,
+        mut each: impl FnMut(Span, &[u8]) -> Result<(), StoreError>,
+    ) -> Result<u64, StoreError> {
+        let path = self.path(segment);
+        let mut file = File::open(&path).map_err(io_at("open", &path))?;
+        file.seek(SeekFrom::Start(from)).map_err(io_at("read", &path))?;
+        let mut reader = BufReader::with_capacity(64 << 10, file);
+        let mut offset = from;
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let len = reader.read_until(b'\n', &mut line).map_err(io_at("read", &path))? as u64;
+            if len == 0 || line.last() != Some(&b'\n') {
+                return Ok(offset);
+            }
+            each(Span { start: offset, len }, &line[..line.len() - 1])?;
+            offset += len;
+        }
+    }
+
+    /// The event at `span`.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn event(&self, segment: &str, span: Span) -> Result<Option<Event>, StoreError> {
+        let path = self.path(segment);
+        let mut file = File::open(&path).map_err(io_at("open", &path))?;
+        file.seek(SeekFrom::Start(span.start)).map_err(io_at("read", &path))?;
+        let mut line = Vec::new();
+        file.take(span.len).read_to_end(&mut line).map_err(io_at("read", &path))?;
+        match event::parse(line.strip_suffix(b"\n").unwrap_or(&line)) {
+            Line::Event(event) => Ok(Some(*event)),
+            Line::Newer { .. } | Line::Bad => Ok(None),
+        }
+    }
+
+    /// Hash of the last bytes before `end`: tells whether a segment is still the one that was indexed.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn mark(&self, segment: &str, end: u64) -> Result<String, StoreError> {
+        /// A pass's whole line, or the end of a failure's.
+        const MARK_BYTES_MAX: u64 = 4 << 10;
+        let path = self.path(segment);
+        let mut file = File::open(&path).map_err(io_at("open", &path))?;
+        let start = end.saturating_sub(MARK_BYTES_MAX);
+        file.seek(SeekFrom::Start(start)).map_err(io_at("read", &path))?;
+        let mut bytes = Vec::new();
+        file.take(end - start).read_to_end(&mut bytes).map_err(io_at("read", &path))?;
+        Ok(blake3::hash(&bytes).to_hex()[..16].to_owned())
+    }
+
+    /// Rewrites a segment with only the lines that `keep` wants; the number dropped. The one rewriter: `store purge`.
+    ///
+    /// # Errors
+    /// The operating system's; the segment is then as before.
+    pub fn rewrite(&self, segment: &str, mut keep: impl FnMut(&[u8]) -> bool) -> Result<usize, StoreError> {
+        let mut kept = Vec::new();
+        let mut dropped = 0;
+        self.read(segment, 0, |_, line| {
+            if keep(line) {
+                kept.extend_from_slice(line);
+                kept.push(b'\n');
+            } else {
+                dropped += 1;
+            }
+            Ok(())
+        })?;
+        if dropped > 0 {
+            let path = self.path(segment);
+            file::write_atomic(&path, &kept, 0o600, Durability::Synced).map_err(io_at("rewrite", &path))?;
+        }
+        Ok(dropped)
+    }
+}
+
+/// The first of `name(1)`, `name(2)`, … that doesn't exist.
+pub fn free_name(name: impl Fn(u32) -> PathBuf) -> PathBuf {
+    (1..).map(name).find(|path| fs::symlink_metadata(path).is_err()).unwrap_or_default()
+}
+
+/// Makes a new or removed name durable; a file system that can't sync folders is accepted.
+pub fn sync_dir(dir: &Path) {
+    let _ = File::open(dir).and_then(|dir| dir.sync_all());
+}
+
+/// Offset after the last newline, looking back from the end in blocks.
+fn whole_len(file: &mut File, len: u64) -> io::Result<u64> {
+    const BLOCK: u64 = 64 << 10;
+    let mut end = len;
+    let mut block = Vec::new();
+    while end > 0 {
+        let start = end.saturating_sub(BLOCK);
+        file.seek(SeekFrom::Start(start))?;
+        block.clear();
+        Read::by_ref(file).take(end - start).read_to_end(&mut block)?;
+        if let Some(at) = block.iter().rposition(|&byte| byte == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::sample;
+
+    fn segments() -> (tempfile::TempDir, Segments) {
+        let dir = tempfile::tempdir().expect("a folder");
+        let segments = Segments::new(dir.path().join("events"));
+        (dir, segments)
+    }
+
+    fn ids(segments: &Segments, name: &str) -> Vec<uuid::Uuid> {
+        let mut ids = Vec::new();
+        segments
+            .read(name, 0, |_, line| {
+                if let Line::Event(event) = event::parse(line) {
+                    ids.push(event.id);
+                }
+                Ok(())
+            })
+            .expect("reads");
+        ids
+    }
+
+    #[test]
+    fn what_was_appended_is_read_back_at_its_span() {
+        let (_dir, segments) = segments();
+        let first = [sample::failed_run(1, "t", &["a"]), sample::passed_run(2, "t")];
+        let second = [sample::passed_run(3, "t")];
+        let mut spans = segments.append("w-2026-01.jsonl", &first).expect("appends");
+        spans.extend(segments.append("w-2026-01.jsonl", &second).expect("appends"));
+        for (span, event) in spans.iter().zip(first.iter().chain(&second)) {
+            assert_eq!(segments.event("w-2026-01.jsonl", *span).expect("reads").as_ref(), Some(event));
+        }
+        let listed = segments.list().expect("lists");
+        assert_eq!(listed.len(), 1);
+        assert_eq!(listed[0].bytes, spans[2].start + spans[2].len);
+    }
+
+    #[test]
+    fn a_torn_line_is_set_aside_at_every_length() {
+        let (_dir, segments) = segments();
+        let name = "w-2026-01.jsonl";
+        segments.append(name, &[sample::passed_run(1, "t")]).expect("appends");
+        let whole = fs::read(segments.path(name)).expect("reads");
+        let next = sample::failed_run(2, "t", &["a"]).line();
+        for cut in 1..next.len() {
+            let mut torn = whole.clone();
+            torn.extend_from_slice(&next[..cut]);
+            fs::write(segments.path(name), &torn).expect("writes");
+            let mended = segments.mend(name).expect("mends").expect("was torn");
+            if cut == next.len() - 1 {
+                assert!(matches!(mended, Mended::Completed { .. }), "{mended:?}");
+                assert_eq!(ids(&segments, name).len(), 2);
+            } else {
+                let Mended::SetAside { torn, bytes, .. } = mended else { panic!("{mended:?}") };
+                assert_eq!(bytes, cut);
+                assert_eq!(fs::read(torn).expect("is there"), next[..cut]);
+                assert_eq!(fs::read(segments.path(name)).expect("reads"), whole);
+            }
+            assert_eq!(segments.mend(name).expect("mends"), None);
+        }
+        assert_eq!(segments.torn().len(), next.len() - 2);
+    }
+
+    #[test]
+    fn a_failed_append_leaves_the_segment_as_it_was() {
+        let (_dir, segments) = segments();
+        let name = "w-2026-01.jsonl";
+        fs::create_dir_all(segments.path(name)).expect("a folder in its place");
+        assert!(segments.append(name, &[sample::passed_run(1, "t")]).is_err());
+    }
+
+    #[test]
+    fn rewriting_drops_only_what_it_was_told_to() {
+        let (_dir, segments) = segments();
+        let name = "w-2026-01.jsonl";
+        let events = [sample::passed_run(1, "t"), sample::passed_run(2, "t"), sample::passed_run(3, "t")];
+        segments.append(name, &events).expect("appends");
+        let gone = events[1].id.to_string();
+        let dropped = segments.rewrite(name, |line| !String::from_utf8_lossy(line).contains(&gone)).expect("rewrites");
+        assert_eq!(dropped, 1);
+        assert_eq!(ids(&segments, name), [events[0].id, events[2].id]);
+    }
+}

@@ -1,0 +1,347 @@
+//! The store as a whole: whatever happened to its files, it says what the events say.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::event::{Body, Change, Event, LessonChange, Purge};
+use super::index::{Index, Progress};
+use super::sample::{failed_run, passed_run, run_id};
+use super::segment::Segments;
+use super::{Store, StoreError, lock};
+use crate::base::clock::Timestamp;
+use crate::base::lossless::Lossless;
+
+fn open(state: &Path) -> Store {
+    try_open(state).expect("opens")
+}
+
+fn try_open(state: &Path) -> Result<Store, StoreError> {
+    Store::open(state, lock(state, Duration::ZERO).expect("nobody else"))
+}
+
+/// Every row that people can see, without row numbers.
+fn dump(index: &Index) -> Vec<String> {
+    let tables = [
+        "SELECT event_id, kind, at FROM events",
+        "SELECT name, first_at, last_at FROM tasks WHERE task_no IN (SELECT task_no FROM runs)",
+        "SELECT run_id, t.name, argv, root, dir, command_key, ended_at, exit_code, signal, passed
+         FROM runs JOIN tasks t USING (task_no)",
+        "SELECT failure_id, run_id, category, summary, item_count, lesson_id, no_lesson FROM qa_failures",
+        "SELECT run_id, path FROM failure_files JOIN qa_failures USING (failure_no)",
+        "SELECT pattern_id, pattern_key, family_key, tool, masked, described_by, first_seen, last_seen, failure_count
+         FROM qa_failure_patterns",
+        "SELECT pattern_key, run_id, name, at, o.item_count, file, message FROM qa_pattern_occurrences o
+         JOIN qa_failure_patterns USING (pattern_no) JOIN qa_failures USING (failure_no) JOIN tasks USING (task_no)",
+        "SELECT * FROM lesson_changes",
+        "SELECT * FROM forgotten_patterns",
+        "SELECT * FROM purged_runs",
+    ];
+    let mut rows = Vec::new();
+    for sql in tables {
+        let mut statement = index.connection.prepare(sql).expect("prepares");
+        let columns = statement.column_count();
+        let mut found: Vec<String> = statement
+            .query_map([], |row| {
+                let values: Result<Vec<_>, _> =
+                    (0..columns).map(|column| row.get_ref(column).map(|value| format!("{value:?}"))).collect();
+                Ok(values?.join("|"))
+            })
+            .expect("queries")
+            .collect::<Result<_, _>>()
+            .expect("reads");
+        found.sort();
+        rows.push(sql.to_owned());
+        rows.extend(found);
+    }
+    rows
+}
+
+fn history() -> Vec<Event> {
+    vec![
+        failed_run(1, "one", &["a", "b"]),
+        passed_run(2, "one"),
+        failed_run(3, "two", &["b", "b", "c"]),
+        failed_run(4, "one", &["a"]),
+        passed_run(5, "three"),
+    ]
+}
+
+#[test]
+fn everything_in_the_state_folder_is_private() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let state = dir.path().join("state");
+    open(&state).append(&history()).expect("appends");
+    let _reader = Index::open_read(&state.join("store.db")).expect("opens");
+    for path in [state.clone(), state.join("events")] {
+        assert_eq!(fs::metadata(&path).expect("is there").permissions().mode() & 0o777, 0o700, "{}", path.display());
+    }
+    for folder in [state.clone(), state.join("events")] {
+        for entry in fs::read_dir(folder).expect("reads").flatten() {
+            let metadata = entry.metadata().expect("is there");
+            if metadata.is_file() {
+                assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{}", entry.path().display());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_missing_damaged_or_short_index_is_rebuilt_and_said_so() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let state = dir.path();
+    open(state).append(&history()).expect("appends");
+    let before = dump(open(state).index());
+    let path = state.join("store.db");
+    let whole = fs::read(&path).expect("reads");
+    let pages = whole.len() / 4096;
+    let mut zeroed = whole.clone();
+    zeroed[4096..].fill(0);
+    let mut header = whole.clone();
+    header[..64].fill(b'x');
+    let mut nonsense: Vec<(&str, Vec<u8>)> = vec![
+        ("empty", Vec::new()),
+        ("text", b"this is not a database".to_vec()),
+        ("half a page", whole[..2000].to_vec()),
+        ("pages of zeros", zeroed),
+        ("no header", header),
+    ];
+    for keep in 1..pages {
+        nonsense.push(("short", whole[..keep * 4096].to_vec()));
+    }
+    for (what, bytes) in nonsense {
+        fs::write(&path, &bytes).expect("writes");
+        let mut store = open(state);
+        let notes = store.take_notes().join("; ");
+        assert!(notes.contains("rebuilt it from 5 events"), "{what}: {notes:?}");
+        assert_eq!(dump(store.index()), before, "{what}");
+        drop(store);
+        assert_eq!(open(state).take_notes(), Vec::<String>::new(), "{what}: sound again");
+    }
+    fs::remove_file(&path).expect("removes");
+    let mut store = open(state);
+    assert!(store.take_notes().join("; ").contains("was missing"));
+    assert_eq!(dump(store.index()), before);
+}
+
+#[test]
+fn an_index_behind_catches_up_and_one_ahead_is_rebuilt() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let state = dir.path();
+    let all = history();
+    let mut store = open(state);
+    store.append(&all[..2]).expect("appends");
+    let name = store.segments().list().expect("lists")[0].name.clone();
+    let two = dump(store.index());
+    // As after a crash between the append and the index.
+    store.segments().append(&name, &all[2..]).expect("appends");
+    drop(store);
+    let mut store = open(state);
+    assert_eq!(store.take_notes(), Vec::<String>::new());
+    assert_eq!(store.index().counts().expect("counts").events, 5);
+    let segment = store.segments().path(&name);
+    drop(store);
+
+    let bytes = fs::read(&segment).expect("reads");
+    let second_end = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').nth(1).expect("two lines").0 + 1;
+    fs::write(&segment, &bytes[..second_end]).expect("cuts");
+    let mut store = open(state);
+    assert!(store.take_notes().join("; ").contains("shorter than what was indexed"));
+    assert_eq!(dump(store.index()), two);
+    drop(store);
+
+    fs::remove_file(&segment).expect("removes");
+    let mut store = open(state);
+    assert!(store.take_notes().join("; ").contains("is gone"));
+    assert_eq!(store.index().counts().expect("counts").events, 0);
+}
+
+#[test]
+fn a_torn_line_is_set_aside_and_the_rest_is_kept() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let state = dir.path();
+    let mut store = open(state);
+    store.append(&history()).expect("appends");
+    let segment = store.segments().path(&store.segments().list().expect("lists")[0].name);
+    drop(store);
+    let mut bytes = fs::read(&segment).expect("reads");
+    bytes.extend_from_slice(b"{\"v\":1,\"id\":\"0190");
+    fs::write(&segment, &bytes).expect("writes");
+    let mut store = open(state);
+    assert!(store.take_notes().join("; ").contains("was torn (17 bytes)"));
+    store.append(&[passed_run(9, "one")]).expect("appends");
+    assert_eq!(store.index().counts().expect("counts").events, 6);
+    assert_eq!(store.segments().torn().len(), 1);
+}
+
+#[test]
+fn a_newer_store_is_left_as_it_is() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let state = dir.path();
+    open(state).append(&history()).expect("appends");
+    let path = state.join("store.db");
+    let newer = rusqlite::Connection::open(&path).expect("opens");
+    newer.pragma_update(None, "user_version", 99).expect("sets");
+    drop(newer);
+    let before = fs::read(&path).expect("reads");
+    let error = try_open(state).expect_err("newer");
+    assert!(error.is_newer(), "{error}");
+    assert!(error.to_string().contains("upgrade"), "{error}");
+    assert!(Index::open_read(&path).expect_err("newer").is_newer());
+    assert_eq!(fs::read(&path).expect("reads"), before);
+}
+
+#[test]
+fn a_newer_event_is_left_as_it_is() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let state = dir.path();
+    let mut store = open(state);
+    store.append(&history()).expect("appends");
+    let segment = store.segments().path(&store.segments().list().expect("lists")[0].name);
+    drop(store);
+    let mut bytes = fs::read(&segment).expect("reads");
+    bytes.extend_from_slice(b"{\"v\":1,\"id\":\"x\",\"kind\":\"dream\"}\n");
+    fs::write(&segment, &bytes).expect("writes");
+    assert!(try_open(state).expect_err("newer").is_newer());
+    fs::remove_file(state.join("store.db")).expect("removes");
+    assert!(try_open(state).expect_err("newer").is_newer());
+    assert_eq!(fs::read(&segment).expect("reads"), bytes);
+}
+
+#[test]
+fn an_older_index_migrates_with_its_rows() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let state = dir.path();
+    open(state).append(&history()).expect("appends");
+    let before = dump(open(state).index());
+    let path = state.join("store.db");
+    // What version 1 had: the tables without the look-ups.
+    let old = rusqlite::Connection::open(&path).expect("opens");
+    let mut statement =
+        old.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL").expect("sql");
+    let names: Vec<String> = statement.query_map([], |row| row.get(0)).expect("sql").flatten().collect();
+    drop(statement);
+    assert!(names.len() > 10);
+    for name in names {
+        old.execute_batch(&format!("DROP INDEX {name}")).expect("drops");
+    }
+    old.pragma_update(None, "user_version", 1).expect("sets");
+    drop(old);
+    assert!(Index::open_read(&path).expect("opens").is_none(), "readers wait for a writer to migrate it");
+    let mut store = open(state);
+    assert_eq!(store.take_notes(), Vec::<String>::new(), "migrated, not rebuilt");
+    assert_eq!(dump(store.index()), before);
+    assert!(Index::open_read(&path).expect("opens").is_some());
+}
+
+#[test]
+fn purged_text_is_nowhere() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let state = dir.path();
+    let mut store = open(state);
+    let mut events = history();
+    events.push(failed_run(6, "two", &["hunter2secret"]));
+    store.append(&events).expect("appends");
+    let pattern = store
+        .index()
+        .patterns(10)
+        .expect("reads")
+        .into_iter()
+        .find(|p| p.masked.contains("hunter2"))
+        .expect("is there");
+    let runs = store.index().runs_of(&pattern.id[..6]).expect("one pattern");
+    assert_eq!(runs, [run_id(6)]);
+    assert_eq!(store.purge(&runs).expect("purges"), 1);
+    assert_eq!(store.index().counts().expect("counts").failures, 3);
+    drop(store);
+    for folder in [state.to_owned(), state.join("events")] {
+        for entry in fs::read_dir(folder).expect("reads").flatten().filter(|entry| entry.path().is_file()) {
+            let bytes = fs::read(entry.path()).expect("reads");
+            assert!(memchr::memmem::find(&bytes, b"hunter2").is_none(), "{}", entry.path().display());
+        }
+    }
+    // A colleague's segment still has it.
+    fs::write(state.join("events/other-2026-01.jsonl"), events[5].line()).expect("writes");
+    let store = open(state);
+    assert_eq!(store.index().counts().expect("counts").failures, 3);
+}
+
+#[test]
+fn the_last_run_survives_a_clock_set_back() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut store = open(dir.path());
+    store.append(&[failed_run(5000, "one", &["a"])]).expect("appends");
+    store.append(&[passed_run(100, "one")]).expect("appends");
+    let last = |now: i64| {
+        let run = store.index().last_run(&Lossless::from("/repo"), Timestamp(now * 1_000_000)).expect("reads");
+        run.expect("is there").id
+    };
+    assert_eq!(last(101), run_id(100).to_string());
+    assert_eq!(last(5001), run_id(5000).to_string());
+    assert_eq!(last(1), run_id(5000).to_string());
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let pattern = prop::sample::select(vec!["a", "b", "c", "d"]);
+    let task = prop::sample::select(vec!["one", "two", "three"]);
+    prop_oneof![
+        4 => (1..40u64, task.clone(), prop::collection::vec(pattern.clone(), 1..4))
+            .prop_map(|(n, task, patterns)| failed_run(n, task, &patterns)),
+        2 => (40..60u64, task).prop_map(|(n, task)| passed_run(n, task)),
+        1 => (1..60u64).prop_map(|n| {
+            let body = Body::Purge(Purge { runs: vec![run_id(n)] });
+            Event { id: run_id(1000 + n).0, ..Event::new(Timestamp(0), "w", body) }
+        }),
+        1 => (0..9u64, pattern).prop_map(|(n, pattern)| {
+            let change = Change::Forgotten { patterns: vec![pattern.to_owned()] };
+            let body = Body::Lesson(LessonChange { lesson: format!("l-{pattern}"), change, by: None });
+            Event { id: run_id(2000 + n).0, ..Event::new(Timestamp(0), "w", body) }
+        }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Events come in any order, in any number of segments, some twice: appended one by one, imported in one go and
+    /// replayed from nothing they give the same rows.
+    #[test]
+    fn incremental_is_replayed(
+        events in prop::collection::vec(any_event(), 1..25),
+        order in any::<prop::sample::Index>(),
+    ) {
+        // One id has one content, wherever it comes from.
+        let mut unique: Vec<Event> = Vec::new();
+        for event in events {
+            if unique.iter().all(|other| other.id != event.id) {
+                unique.push(event);
+            }
+        }
+        let one_by_one = tempfile::tempdir().expect("a folder");
+        let mut store = open(one_by_one.path());
+        for event in &unique {
+            store.append(std::slice::from_ref(event)).expect("appends");
+        }
+        let incremental = dump(store.index());
+        store.rebuild("is tested").expect("rebuilds");
+        prop_assert_eq!(&dump(store.index()), &incremental);
+
+        let imported = tempfile::tempdir().expect("a folder");
+        drop(open(imported.path()));
+        let mut rotated = unique.clone();
+        rotated.rotate_left(order.index(unique.len()));
+        let (first, second) = rotated.split_at(rotated.len() / 2);
+        let segments = Segments::new(imported.path().join("events"));
+        segments.append("z-2026-01.jsonl", first).expect("appends");
+        drop(open(imported.path()));
+        segments.append("a-2026-01.jsonl", second).expect("appends");
+        segments.append("m-2026-01.jsonl", first).expect("appends");
+        let mut store = open(imported.path());
+        prop_assert_eq!(&dump(store.index()), &incremental);
+        let again = store.index_mut().catch_up(&Segments::new(imported.path().join("events"))).expect("reads");
+        prop_assert_eq!(again, Progress::CaughtUp { events: 0, bad_lines: 0 });
+    }
+}

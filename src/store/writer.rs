@@ -1,0 +1,221 @@
+//! The writing side: events are appended and synced first, then indexed, all under the recorder's lock.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::error::{StoreError, io_at};
+use super::event::{Body, Event};
+use super::index::{self, Index, Progress};
+use super::segment::{Mended, Segments};
+use crate::base::clock::Timestamp;
+use crate::base::file::{self, Durability};
+use crate::base::ids::RunId;
+use crate::base::lock::{self as file_lock, Lock};
+use crate::store::apply::Applied;
+
+/// The store, open for writing.
+#[derive(Debug)]
+pub struct Store {
+    state: PathBuf,
+    segments: Segments,
+    index: Index,
+    writer: String,
+    notes: Vec<String>,
+    _lock: Lock,
+}
+
+/// Takes the recorder's lock of a state folder (created if needed), waiting at most `wait`.
+///
+/// # Errors
+/// [`StoreError::Busy`] when another process holds it; I/O.
+pub fn lock(state: &Path, wait: Duration) -> Result<Lock, StoreError> {
+    file::create_private_dir(state).map_err(io_at("create", state))?;
+    let path = state.join("recorder.lock");
+    match file_lock::exclusive(&path, wait).map_err(io_at("lock", &path))? {
+        Some(lock) => Ok(lock),
+        None => Err(StoreError::Busy { path }),
+    }
+}
+
+impl Store {
+    /// Opens the store in `state`: mends torn segments, brings the index up to date, rebuilds it if it must be.
+    ///
+    /// # Errors
+    /// [`StoreError::Newer`] before anything was changed; I/O.
+    pub fn open(state: &Path, lock: Lock) -> Result<Self, StoreError> {
+        let segments = Segments::new(state.join("events"));
+        let path = state.join("store.db");
+        let mut notes = Vec::new();
+        let existed = fs::metadata(&path).is_ok_and(|metadata| metadata.len() > 0);
+        let (index, mut why) = match Index::open(&path) {
+            Ok(index) => (index, (!existed).then(|| "was missing".to_owned())),
+            Err(error) if error.is_damage() => {
+                let aside = index::set_aside(&path)?;
+                (Index::open(&path)?, Some(format!("was damaged ({error}; kept as {})", aside.display())))
+            }
+            Err(error) => return Err(error),
+        };
+        for segment in segments.list()? {
+            if let Some(mended) = segments.mend(&segment.name)? {
+                notes.push(describe_mended(&mended));
+            }
+        }
+        let writer = writer_id(state)?;
+        let mut store = Store { state: state.to_owned(), segments, index, writer, notes, _lock: lock };
+        match store.index.catch_up(&store.segments) {
+            Ok(Progress::CaughtUp { events, bad_lines }) => {
+                if let Some(why) = why.take().filter(|_| events > 0) {
+                    store.notes.push(format!("the index {why}; rebuilt it from {events} events"));
+                }
+                store.note_bad_lines(bad_lines);
+            }
+            Ok(Progress::Outdated { why }) => store.rebuild(&format!("was out of date ({why})"))?,
+            Err(error) if error.is_damage() => store.rebuild(&format!("was damaged ({error})"))?,
+            Err(error) => return Err(error),
+        }
+        Ok(store)
+    }
+
+    /// Throws the index away and computes it anew from the segments. Returns the number of events.
+    ///
+    /// # Errors
+    /// I/O and SQLite errors.
+    pub fn rebuild(&mut self, why: &str) -> Result<(), StoreError> {
+        let path = self.state.join("store.db");
+        index::remove(&path)?;
+        self.index = Index::open(&path)?;
+        match self.index.catch_up(&self.segments)? {
+            Progress::CaughtUp { events, bad_lines } => {
+                self.notes.push(format!("the index {why}; rebuilt it from {events} events"));
+                self.note_bad_lines(bad_lines);
+            }
+            // Only an index that has something can be outdated.
+            Progress::Outdated { why } => self.notes.push(why),
+        }
+        Ok(())
+    }
+
+    fn note_bad_lines(&mut self, bad_lines: usize) {
+        if bad_lines > 0 {
+            self.notes
+                .push(format!("skipped {bad_lines} lines in {} that are not events", self.segments.dir().display()));
+        }
+    }
+
+    /// Appends events to this writer's segment of the month, synced, then indexes them.
+    ///
+    /// Runs that are recorded already must be left out by the caller ([`Index::has_event`]): this appends what it gets.
+    ///
+    /// # Errors
+    /// When the events could not be appended: then none is. An index that could not be written is behind, which the
+    /// next opening heals; that error is returned too.
+    pub fn append(&mut self, events: &[Event]) -> Result<(), StoreError> {
+        let Some(first) = events.first() else { return Ok(()) };
+        let segment = format!("{}-{}.jsonl", self.writer, first.at.month());
+        let spans = self.segments.append(&segment, events)?;
+        match self.index.add(&self.segments, &segment, events, &spans) {
+            Ok(Applied::Done) => Ok(()),
+            Ok(Applied::Outdated) => self.rebuild("had runs that were purged"),
+            Err(error) if error.is_damage() => self.rebuild(&format!("was damaged ({error})")),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Appends one new event of this moment.
+    ///
+    /// # Errors
+    /// As [`Store::append`].
+    pub fn record(&mut self, body: Body) -> Result<(), StoreError> {
+        let event = Event::new(Timestamp::now(), &self.writer, body);
+        self.append(&[event])
+    }
+
+    /// Removes every line of these runs from every segment, and remembers that they were purged. The events of the
+    /// purge come first, so that an interruption leaves nothing visible and a repetition finishes the job.
+    ///
+    /// Returns the number of lines removed.
+    ///
+    /// # Errors
+    /// I/O and SQLite errors.
+    pub fn purge(&mut self, runs: &[RunId]) -> Result<usize, StoreError> {
+        self.record(Body::Purge(super::Purge { runs: runs.to_vec() }))?;
+        let purged = index::purged(&self.segments)?;
+        let mut dropped = 0;
+        for segment in self.segments.list()? {
+            dropped += self.segments.rewrite(&segment.name, |line| {
+                // The id is the line's own only if it parses; a line that merely mentions it stays.
+                match super::event::parse(line) {
+                    super::event::Line::Event(event) => {
+                        !matches!(event.body, Body::Run(_)) || !purged.contains(&event.id.to_string())
+                    }
+                    _ => true,
+                }
+            })?;
+        }
+        for torn in self.segments.torn() {
+            fs::remove_file(&torn).map_err(io_at("remove", &torn))?;
+        }
+        let damaged = self.state.join("store.db.damaged");
+        let _ = fs::remove_file(damaged);
+        self.rebuild("held purged text")?;
+        Ok(dropped)
+    }
+
+    /// For reading.
+    pub fn index(&self) -> &Index {
+        &self.index
+    }
+
+    #[cfg(test)]
+    pub(super) fn index_mut(&mut self) -> &mut Index {
+        &mut self.index
+    }
+
+    /// The segments.
+    pub fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
+    /// This store's writer: the start of its segments' names.
+    pub fn writer(&self) -> &str {
+        &self.writer
+    }
+
+    /// What was found and put right, for people. Emptied by this call.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+}
+
+fn describe_mended(mended: &Mended) -> String {
+    match mended {
+        Mended::Completed { segment } => format!("the last line of {segment} lacked its newline; added it"),
+        Mended::SetAside { segment, torn, bytes } => {
+            format!("the last line of {segment} was torn ({bytes} bytes); moved it to {}", torn.display())
+        }
+    }
+}
+
+/// This state folder's writer on this machine, made up on first use.
+///
+/// A folder that was copied to another machine (a CI cache) gets another writer there: two writers never append to
+/// segments of one name.
+fn writer_id(state: &Path) -> Result<String, StoreError> {
+    let path = state.join("writer");
+    let host = nix::unistd::gethostname().unwrap_or_default();
+    let host = blake3::hash(host.as_encoded_bytes()).to_hex()[..8].to_owned();
+    let known = fs::read_to_string(&path).unwrap_or_default();
+    if let Some((id, of_host)) = known.trim_end().split_once(' ')
+        && of_host == host
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && !id.is_empty()
+    {
+        return Ok(id.to_owned());
+    }
+    let random = blake3::hash(RunId::fresh().0.as_bytes());
+    let id = format!("w{}", data_encoding::BASE32_DNSCURVE.encode(&random.as_bytes()[..5]));
+    let text = format!("{id} {host}\n");
+    file::write_atomic(&path, text.as_bytes(), 0o600, Durability::Synced).map_err(io_at("write", &path))?;
+    Ok(id)
+}
