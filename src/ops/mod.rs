@@ -1,1 +1,3 @@
 //! The verbs, one function each, shared by every surface.
+
+pub mod record;

@@ -1,0 +1,210 @@
+//! From what the wrapper knew and what the diagnosis found to the run that is recorded. No I/O.
+
+use std::collections::HashMap;
+
+use crate::base::clock::Timestamp;
+use crate::base::ids::{self, Kind, RunId};
+use crate::base::limits::{EVENT_LINES_BYTES_MAX, EVENT_MESSAGE_BYTES_MAX};
+use crate::base::lossless::Lossless;
+use crate::base::text;
+use crate::capture::Header;
+use crate::diagnose::redact;
+use crate::diagnose::{Category, Diagnosis, Item as Found, Severity};
+use crate::run::Ended;
+use crate::store::{Failure, Item, LessonDecision, Run, category_name};
+
+/// Branches that are nobody's task, when the repository doesn't say which one is its default.
+const DEFAULT_BRANCHES: [&str; 3] = ["main", "master", "trunk"];
+
+/// The run without its failure.
+pub(super) fn run(header: &Header, default_branch: Option<&str>) -> Run {
+    let place = &header.place;
+    let branch = place.head.as_deref().and_then(|head| head.strip_prefix("ref: refs/heads/")).map(str::to_owned);
+    let dir = header.cwd.path().strip_prefix(place.root.path());
+    Run {
+        argv: redacted(&header.argv),
+        root: place.root.clone(),
+        dir: dir.map_or_else(|_| header.cwd.clone(), Lossless::from),
+        key: header.key.clone(),
+        tool: header.check.as_ref().map(|check| check.tool.clone()),
+        check: header.check.as_ref().map(|check| check.kind),
+        started_at: header.started_at,
+        ended_at: header.ended_at,
+        duration_us: header.duration_us,
+        ended: header.ended,
+        task: task(header.identity.task.as_deref(), branch.as_deref(), default_branch, header.started_at),
+        session: header.identity.session.clone(),
+        agent: header.identity.agent.clone(),
+        branch,
+        commit: place.commit.clone(),
+        kept_bytes: header.kept_bytes,
+        cut_bytes: header.cut_bytes,
+        shared: header.shared,
+        failure: None,
+    }
+}
+
+/// The task: as given, else the branch when it isn't the default one, else what is worked on there that day.
+pub(super) fn task(
+    given: Option<&str>,
+    branch: Option<&str>,
+    default_branch: Option<&str>,
+    started_at: Timestamp,
+) -> String {
+    let is_default = |branch: &str| match default_branch {
+        Some(default) => branch == default,
+        None => DEFAULT_BRANCHES.contains(&branch),
+    };
+    match (given.map(str::trim).filter(|task| !task.is_empty()), branch) {
+        (Some(task), _) => task.to_owned(),
+        (None, Some(branch)) if !is_default(branch) => branch.to_owned(),
+        (None, branch) => format!("{}@{}", branch.unwrap_or("work"), started_at.local_day()),
+    }
+}
+
+/// The failure with its items and keys.
+pub(super) fn failure(id: RunId, diagnosis: &Diagnosis, items: Vec<Item>, lesson: LessonDecision) -> Failure {
+    let mut lines = Vec::new();
+    let mut room = EVENT_LINES_BYTES_MAX;
+    for line in &diagnosis.lines {
+        if line.len() + 1 > room {
+            break;
+        }
+        room -= line.len() + 1;
+        lines.push(line.clone());
+    }
+    Failure {
+        id: ids::short(Kind::Failure, id.0.as_bytes()),
+        category: category_name(diagnosis.category.unwrap_or(Category::Other)).to_owned(),
+        files: diagnosis.files.clone(),
+        items,
+        items_cut: diagnosis.items_cut,
+        lines_cut: diagnosis.lines.len() - lines.len(),
+        lines,
+        redactions: diagnosis.redactions,
+        lesson,
+    }
+}
+
+/// The diagnosis's items with their keys, equal ones in one file counted once. A failure in which nothing was found
+/// has one item that says how the tool ended, so that it can be recognised too.
+pub(super) fn items(header: &Header, diagnosis: &Diagnosis) -> Vec<Item> {
+    let nothing_found;
+    let found = if diagnosis.items.is_empty() {
+        nothing_found = [how_it_ended(header)];
+        &nothing_found[..]
+    } else {
+        &diagnosis.items
+    };
+    let mut items: Vec<Item> = Vec::new();
+    let mut seen: HashMap<(String, Option<String>), usize> = HashMap::new();
+    for found in found {
+        let keys = keys(found);
+        match seen.get(&(keys.exact.clone(), found.file.clone())) {
+            Some(&index) => items[index].count += 1,
+            None => {
+                seen.insert((keys.exact.clone(), found.file.clone()), items.len());
+                items.push(Item {
+                    tool: found.tool.clone(),
+                    code: found.code.clone(),
+                    severity: found.severity,
+                    file: found.file.clone(),
+                    line: found.line,
+                    col: found.col,
+                    test: found.test.clone(),
+                    message: text::ellipsis(&found.message, EVENT_MESSAGE_BYTES_MAX),
+                    count: 1,
+                    exact: keys.exact,
+                    pattern: keys.pattern,
+                    family: keys.family,
+                    masked: keys.masked,
+                    masked_family: keys.masked_family,
+                });
+            }
+        }
+    }
+    items
+}
+
+struct Keys {
+    exact: String,
+    pattern: String,
+    family: String,
+    masked: String,
+    masked_family: String,
+}
+
+fn keys(item: &Found) -> Keys {
+    let masked = item.message.clone();
+    let key = blake3::hash(format!("{}\0{:?}\0{masked}", item.tool, item.code).as_bytes()).to_hex()[..32].to_owned();
+    Keys { exact: key.clone(), pattern: key.clone(), family: key, masked: masked.clone(), masked_family: masked }
+}
+
+fn how_it_ended(header: &Header) -> Found {
+    let tool = header.check.as_ref().map_or("command", |check| check.tool.as_str());
+    let message = match header.ended {
+        Ended::Exit(code) => format!("{tool} ended with exit code {code} and no output that names a problem"),
+        Ended::Signal(signal) => format!("{tool} was ended by signal {signal}"),
+    };
+    Found {
+        tool: tool.to_owned(),
+        code: None,
+        severity: Severity::Error,
+        file: None,
+        line: None,
+        col: None,
+        message,
+        test: None,
+        span: (0, 0),
+    }
+}
+
+/// Whether somebody ended the run instead of its own result: it says nothing about the code.
+pub(super) fn is_cancelled(ended: Ended) -> bool {
+    use nix::libc::{SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGTERM};
+    /// What coreutils' `timeout` exits with.
+    const TIMED_OUT: i32 = 124;
+    let code = ended.shell_code();
+    code == TIMED_OUT || [SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGKILL].iter().any(|signal| code == 128 + signal)
+}
+
+/// Arguments with secrets replaced; those that aren't UTF-8 stay, no rule could read them.
+fn redacted(argv: &[Lossless]) -> Vec<Lossless> {
+    // Together, because an option's name is what tells that the next argument is a secret.
+    let texts: Vec<&str> = argv.iter().map(|arg| arg.0.to_str().unwrap_or_default()).collect();
+    let (clean, _) = redact::redact_args(&texts);
+    let both = argv.iter().zip(clean);
+    both.map(|(arg, clean)| if arg.0.to_str().is_some() { Lossless::from(&clean) } else { arg.clone() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_task_is_given_or_the_branch_or_the_day() {
+        let at = Timestamp::parse("2026-11-21T12:00:00Z").expect("a time");
+        let day = at.local_day();
+        let cases = [
+            (Some("T-1"), Some("topic"), None, "T-1".to_owned()),
+            (Some(" "), Some("topic"), None, "topic".to_owned()),
+            (None, Some("main"), None, format!("main@{day}")),
+            (None, Some("develop"), Some("develop"), format!("develop@{day}")),
+            (None, Some("main"), Some("develop"), "main".to_owned()),
+            (None, None, None, format!("work@{day}")),
+        ];
+        for (given, branch, default, expected) in cases {
+            assert_eq!(task(given, branch, default, at), expected);
+        }
+    }
+
+    #[test]
+    fn a_cancelled_run_is_known_by_signal_or_code() {
+        for ended in [Ended::Signal(2), Ended::Signal(9), Ended::Signal(13), Ended::Exit(124), Ended::Exit(143)] {
+            assert!(is_cancelled(ended), "{ended:?}");
+        }
+        for ended in [Ended::Exit(1), Ended::Exit(127), Ended::Signal(11), Ended::Signal(6), Ended::Exit(134)] {
+            assert!(!is_cancelled(ended), "{ended:?}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The recorder's log: what it found, put right, or could not do. It has no terminal to say it on.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::base::clock::Timestamp;
+use crate::base::text;
+
+/// At this size the log starts anew, bytes; the one before is kept.
+const LOG_BYTES_MAX: u64 = 64 << 10;
+/// A line, bytes.
+const LOG_LINE_BYTES_MAX: usize = 1_000;
+
+/// Appends lines. A log that can't be written is nobody's problem.
+pub(super) fn append(state: &Path, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    let path = path(state);
+    if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > LOG_BYTES_MAX) {
+        let _ = fs::rename(&path, state.join("recorder.log.1"));
+    }
+    let now = Timestamp::now().rfc3339();
+    let text: String = lines
+        .iter()
+        .map(|line| format!("{now} {}\n", text::ellipsis(&text::one_line(line), LOG_LINE_BYTES_MAX)))
+        .collect();
+    if let Ok(mut file) = OpenOptions::new().create(true).append(true).mode(0o600).open(path) {
+        let _ = file.write_all(text.as_bytes());
+    }
+}
+
+/// The last lines of the log, oldest first.
+pub fn recent(state: &Path, count: usize) -> Vec<String> {
+    let text = fs::read(path(state)).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(count)..].iter().map(|line| (*line).to_owned()).collect()
+}
+
+fn path(state: &Path) -> PathBuf {
+    state.join("recorder.log")
+}

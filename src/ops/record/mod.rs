@@ -1,0 +1,132 @@
+//! The recorder: takes finished runs from the spool into the store, one at a time, in the order in which they ended.
+//!
+//! Single by the recorder's lock and idempotent by run id, so that it may be killed anywhere. For each run the order
+//! is: event (synced), index, lesson, raw output, markers, and last of all the spool file's removal. Whatever was cut
+//! off is done by the next recorder, which finds the spool file still there.
+
+mod assemble;
+mod log;
+mod queue;
+mod steps;
+mod upkeep;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::base::limits::{LOCK_WAIT_MS_MAX, SYNC_MS_MAX};
+use crate::config::Places;
+use crate::store::{Store, StoreError, lock};
+use queue::Queue;
+
+pub use log::recent as recent_log;
+pub use queue::{Pending, pending};
+
+/// What a drain did.
+#[derive(Debug, Default, Clone)]
+pub struct Drained {
+    /// Runs recorded, passed or failed.
+    pub runs: usize,
+    /// Failures among them.
+    pub failures: usize,
+    /// Lesson files written.
+    pub lessons: Vec<PathBuf>,
+    /// Spool files that could not be parsed, and where they are now.
+    pub bad: Vec<PathBuf>,
+    /// Spool files left for a newer verify-run, or for later, with the reason.
+    pub left: Vec<(PathBuf, String)>,
+    /// What was found and put right, or could not be done.
+    pub notes: Vec<String>,
+    /// Another process is recording: nothing was done here.
+    pub busy: bool,
+}
+
+/// Records what waits, unless another process is doing so already: that one looks again before it ends.
+///
+/// For the detached recorder. Nothing waits and nothing fails visibly; what happened is in the recorder's log.
+///
+/// # Errors
+/// When the store can't be opened: it is newer, or its folder can't be written. The spool stays.
+pub fn drain(places: &Places) -> Result<Drained, StoreError> {
+    drain_within(places, Duration::ZERO, None)
+}
+
+/// Records before returning (`--sync`), within [`SYNC_MS_MAX`].
+///
+/// # Errors
+/// As [`drain`].
+pub fn drain_sync(places: &Places) -> Result<Drained, StoreError> {
+    let limit = Duration::from_millis(SYNC_MS_MAX);
+    drain_within(places, limit, Some(Instant::now() + limit))
+}
+
+/// Records what waits before something is read.
+///
+/// # Errors
+/// As [`drain`].
+pub fn drain_for_reading(places: &Places) -> Result<Drained, StoreError> {
+    drain_within(places, Duration::from_millis(LOCK_WAIT_MS_MAX), None)
+}
+
+fn drain_within(places: &Places, wait: Duration, until: Option<Instant>) -> Result<Drained, StoreError> {
+    let mut drained = Drained::default();
+    loop {
+        let lock = match lock(&places.state, wait) {
+            Ok(lock) => lock,
+            Err(StoreError::Busy { .. }) => {
+                drained.busy = drained.runs == 0;
+                return Ok(drained);
+            }
+            Err(error) => return Err(error),
+        };
+        let mut store = match Store::open(&places.state, lock) {
+            Ok(store) => store,
+            Err(error) => {
+                if !error.is_newer() {
+                    log::append(&places.state, &[error.to_string()]);
+                }
+                return Err(error);
+            }
+        };
+        let mut notes = store.take_notes();
+        let result = drain_locked(places, &mut store, until, &mut drained);
+        upkeep::run(places, &store, drained.failures > 0, &mut notes);
+        notes.extend(store.take_notes());
+        if let Err(error) = &result {
+            notes.push(error.to_string());
+        }
+        notes.extend(drained.left.iter().map(|(path, why)| format!("left {}: {why}", path.display())));
+        log::append(&places.state, &notes);
+        drained.notes.append(&mut notes);
+        drop(store);
+        result?;
+        // Somebody may have found the lock held just before it was released here, and relied on this process.
+        let left: Vec<_> = drained.left.iter().map(|(path, _)| path.as_path()).collect();
+        let is_late = until.is_some_and(|until| Instant::now() >= until);
+        if is_late || queue::pending(places).iter().all(|pending| left.contains(&pending.path.as_path())) {
+            return Ok(drained);
+        }
+        drained.left.clear();
+    }
+}
+
+fn drain_locked(
+    places: &Places,
+    store: &mut Store,
+    until: Option<Instant>,
+    drained: &mut Drained,
+) -> Result<(), StoreError> {
+    steps::retry_lessons(places, drained);
+    let queue = Queue::collect(places, drained);
+    for entries in queue.entries.chunk_by(|a, b| !a.is_spool && !b.is_spool) {
+        let first = &entries[0];
+        if until.is_some_and(|until| Instant::now() >= until) {
+            drained.left.push((first.path.clone(), "the time limit was reached".into()));
+        } else if first.is_spool {
+            steps::record_spool(places, store, first, drained)?;
+        } else {
+            steps::record_passes(places, store, entries, drained)?;
+        }
+    }
+    queue.release(drained);
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! What waits to be recorded: spool files and pass logs in the state folder and its stand-ins.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::Drained;
+use crate::base::clock::Timestamp;
+use crate::base::file;
+use crate::base::ids::RunId;
+use crate::capture::{Header, SpoolError};
+use crate::config::Places;
+use crate::store::free_name;
+
+/// A claimed pass log is kept so long, seconds: a wrapper that had it open may still append its line.
+const CLAIM_SECONDS_MIN: u64 = 60;
+/// A temporary file that nobody finished is removed after this time, seconds.
+const TEMPORARY_SECONDS_MAX: u64 = 3_600;
+/// Unparsable spool files kept; they may hold what was never redacted.
+const BAD_FILES_MAX: usize = 20;
+
+/// A file that waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pending {
+    /// Where it is.
+    pub path: PathBuf,
+    /// A spool file, else a pass log.
+    pub is_spool: bool,
+}
+
+/// A run to record.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// The file it is in.
+    pub path: PathBuf,
+    /// What the wrapper knew.
+    pub header: Header,
+    /// A spool file of its own with output, else a line of a pass log.
+    pub is_spool: bool,
+}
+
+/// The runs to record, in the order in which they ended.
+#[derive(Debug)]
+pub(super) struct Queue {
+    pub entries: Vec<Entry>,
+    claimed: Vec<PathBuf>,
+}
+
+/// Everything that waits, claimed pass logs not counted.
+pub fn pending(places: &Places) -> Vec<Pending> {
+    let mut found = Vec::new();
+    for dir in state_dirs(places) {
+        let spool = files(&dir.join("spool")).into_iter().filter(|path| path.extension() == Some(OsStr::new("spool")));
+        found.extend(spool.map(|path| Pending { path, is_spool: true }));
+        let log = dir.join("passes.jsonl");
+        if log.exists() {
+            found.push(Pending { path: log, is_spool: false });
+        }
+    }
+    found
+}
+
+/// The state folder and those of its stand-ins that are ours: in a shared temporary folder anybody can make one.
+fn state_dirs(places: &Places) -> impl Iterator<Item = &Path> {
+    let user = nix::unistd::geteuid().as_raw();
+    places.state_dirs().filter(move |dir| {
+        *dir == places.state || fs::symlink_metadata(dir).is_ok_and(|metadata| metadata.uid() == user)
+    })
+}
+
+impl Queue {
+    /// Claims the pass logs and reads all headers. Unparsable files are moved to `bad/` beside them.
+    pub fn collect(places: &Places, drained: &mut Drained) -> Self {
+        let mut queue = Queue { entries: Vec::new(), claimed: Vec::new() };
+        for pending in pending(places) {
+            if pending.is_spool {
+                queue.add_spool(&pending.path, drained);
+            } else if let Some(dir) = pending.path.parent() {
+                // From here on wrappers start a new log; a crash leaves the claimed one for the next recorder.
+                let claimed = dir.join(format!("passes-{}.jsonl", RunId::fresh()));
+                if let Err(error) = fs::rename(&pending.path, &claimed) {
+                    drained.left.push((pending.path, error.to_string()));
+                }
+            }
+        }
+        for dir in state_dirs(places) {
+            remove_temporary(&dir.join("spool"));
+            let is_claimed = |path: &PathBuf| {
+                let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+                name.starts_with("passes-") && name.ends_with(".jsonl")
+            };
+            for log in files(dir).into_iter().filter(is_claimed) {
+                queue.add_passes(log, drained);
+            }
+        }
+        queue.entries.sort_by_key(|entry| (entry.header.ended_at, entry.header.run));
+        queue.entries.dedup_by_key(|entry| (entry.header.run, entry.is_spool));
+        queue
+    }
+
+    /// Removes claimed pass logs that nobody can still be appending to.
+    pub fn release(&self, drained: &Drained) {
+        for log in &self.claimed {
+            if drained.left.iter().all(|(path, _)| path != log) && seconds_old(log) >= CLAIM_SECONDS_MIN {
+                let _ = fs::remove_file(log);
+            }
+        }
+    }
+
+    fn add_spool(&mut self, path: &Path, drained: &mut Drained) {
+        let mut line = Vec::new();
+        let read = fs::File::open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut line));
+        if let Err(error) = read {
+            drained.left.push((path.to_owned(), error.to_string()));
+            return;
+        }
+        match Header::parse(&line) {
+            Ok(header) => self.entries.push(Entry { path: path.to_owned(), header, is_spool: true }),
+            Err(error @ SpoolError::Newer(_)) => drained.left.push((path.to_owned(), error.to_string())),
+            Err(SpoolError::Bad(why)) => set_aside(path, &why, drained),
+        }
+    }
+
+    fn add_passes(&mut self, log: PathBuf, drained: &mut Drained) {
+        let bytes = match fs::read(&log) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                drained.left.push((log, error.to_string()));
+                return;
+            }
+        };
+        for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+            match Header::parse(line) {
+                Ok(header) => self.entries.push(Entry { path: log.clone(), header, is_spool: false }),
+                Err(error @ SpoolError::Newer(_)) => drained.left.push((log.clone(), error.to_string())),
+                // A wrapper that was killed, or a full disk: half a line says nothing about the others.
+                Err(SpoolError::Bad(_)) => {}
+            }
+        }
+        self.claimed.push(log);
+    }
+}
+
+/// Moves a spool file that can't be parsed to `bad/`, so that it is not tried again and again.
+pub(super) fn set_aside(path: &Path, why: &str, drained: &mut Drained) {
+    let dir = path.with_file_name("bad");
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let target = free_name(|n| dir.join(if n == 1 { name.clone() } else { format!("{name}.{n}") }));
+    let moved = file::create_private_dir(&dir).and_then(|()| fs::rename(path, &target));
+    match moved {
+        Ok(()) => {
+            drained.notes.push(format!("moved {} to {}: {why}", path.display(), target.display()));
+            drained.bad.push(target);
+        }
+        Err(error) => drained.left.push((path.to_owned(), format!("{why}; cannot move it to bad/: {error}"))),
+    }
+    let kept = files(&dir);
+    for old in kept.iter().take(kept.len().saturating_sub(BAD_FILES_MAX)) {
+        let _ = fs::remove_file(old);
+    }
+}
+
+/// Files of wrappers that were killed while they wrote; younger ones may still be written.
+fn remove_temporary(spool: &Path) {
+    for path in files(spool) {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        if name.starts_with(".tmp-") && seconds_old(&path) > TEMPORARY_SECONDS_MAX {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Seconds since the file's content or name changed. A clock that was set back makes it old.
+fn seconds_old(path: &Path) -> u64 {
+    let Ok(metadata) = fs::metadata(path) else { return 0 };
+    let changed = u64::try_from(metadata.ctime()).unwrap_or(0);
+    let now = u64::try_from(Timestamp::now().0 / 1_000_000).unwrap_or(0);
+    if changed > now { u64::MAX } else { now - changed }
+}
+
+/// The plain files in a folder, by name; none when it can't be read.
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut files: Vec<_> =
+        entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.path()).collect();
+    files.sort();
+    files
+}

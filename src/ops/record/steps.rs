@@ -1,0 +1,229 @@
+//! The steps of recording one run. Each may have been done by a recorder that was killed: each is repeatable.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::queue::{self, Entry};
+use super::{Drained, assemble};
+use crate::base::clock::Timestamp;
+use crate::base::file::{self, Durability};
+use crate::base::tree::FsTree;
+use crate::capture::{Header, SpoolError, Spooled};
+use crate::config::Places;
+use crate::diagnose::redact;
+use crate::diagnose::{self, Baseline, Diagnosis, Input};
+use crate::store::{Event, Item, LessonDecision, Run, Store, StoreError};
+
+/// zstd's own default: fast, and small enough for text.
+const ZSTD_LEVEL: i32 = 3;
+
+/// Records the passes of a log in one append.
+///
+/// # Errors
+/// When the store can't be written.
+pub(super) fn record_passes(
+    places: &Places,
+    store: &mut Store,
+    entries: &[Entry],
+    drained: &mut Drained,
+) -> Result<(), StoreError> {
+    let mut events = Vec::new();
+    for entry in entries {
+        let id = entry.header.run;
+        if !store.index().has_event(id)? && events.iter().all(|event: &Event| event.id != id.0) {
+            let run = assemble::run(&entry.header, default_branch(places).as_deref());
+            events.push(Event::of_run(id, Timestamp::now(), store.writer(), run));
+        }
+    }
+    store.append(&events)?;
+    drained.runs += events.len();
+    for event in &events {
+        if let crate::store::Body::Run(run) = &event.body {
+            mark_open(places, store, &run.key)?;
+        }
+    }
+    Ok(())
+}
+
+/// Records the run of a spool file, and removes the file.
+///
+/// # Errors
+/// When the store can't be written: the file stays for the next recorder.
+pub(super) fn record_spool(
+    places: &Places,
+    store: &mut Store,
+    entry: &Entry,
+    drained: &mut Drained,
+) -> Result<(), StoreError> {
+    let spooled = match fs::read(&entry.path) {
+        Ok(bytes) => Spooled::parse(&bytes),
+        // Somebody removed it meanwhile.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => {
+            drained.left.push((entry.path.clone(), error.to_string()));
+            return Ok(());
+        }
+    };
+    let spooled = match spooled {
+        Ok(spooled) => spooled,
+        Err(error @ SpoolError::Newer(_)) => {
+            drained.left.push((entry.path.clone(), error.to_string()));
+            return Ok(());
+        }
+        Err(SpoolError::Bad(why)) => {
+            queue::set_aside(&entry.path, &why, drained);
+            return Ok(());
+        }
+    };
+    if spooled.header.ended.passed() {
+        record_pass(places, store, &spooled, drained)?;
+    } else {
+        record_failure(places, store, &spooled, drained)?;
+    }
+    mark_open(places, store, &spooled.header.key)?;
+    if let Err(error) = fs::remove_file(&entry.path) {
+        drained.left.push((entry.path.clone(), format!("recorded, but cannot be removed: {error}")));
+    }
+    Ok(())
+}
+
+fn record_pass(places: &Places, store: &mut Store, spooled: &Spooled, drained: &mut Drained) -> Result<(), StoreError> {
+    let header = &spooled.header;
+    if !store.index().has_event(header.run)? {
+        let run = assemble::run(header, default_branch(places).as_deref());
+        store.append(&[Event::of_run(header.run, Timestamp::now(), store.writer(), run)])?;
+        drained.runs += 1;
+    }
+    let baseline = Baseline::of(&spooled.output);
+    let json = serde_json::to_vec(&baseline).unwrap_or_default();
+    note_error(drained, "the baseline", write_packed(&baseline_path(places, header), &json));
+    Ok(())
+}
+
+fn record_failure(
+    places: &Places,
+    store: &mut Store,
+    spooled: &Spooled,
+    drained: &mut Drained,
+) -> Result<(), StoreError> {
+    let header = &spooled.header;
+    let diagnosis = diagnose(places, spooled);
+    let recorded = if store.index().has_event(header.run)? {
+        // By a recorder that was killed before it was done: its decisions stand. A purged run has none.
+        store.index().run(store.segments(), &header.run.to_string())?
+    } else {
+        let items = assemble::items(header, &diagnosis);
+        let decision = decide(store, header, &items)?;
+        let mut run = assemble::run(header, default_branch(places).as_deref());
+        run.failure = Some(assemble::failure(header.run, &diagnosis, items, decision));
+        store.append(&[Event::of_run(header.run, Timestamp::now(), store.writer(), run.clone())])?;
+        drained.runs += 1;
+        drained.failures += 1;
+        Some(run)
+    };
+    if let Some(run) = recorded {
+        write_lesson(places, &run, &diagnosis, drained);
+        let path = places.state.join("raw").join(format!("{}.zst", header.run));
+        if !path.exists() {
+            note_error(drained, "the raw output", write_packed(&path, raw_text(&spooled.output).as_bytes()));
+        }
+    }
+    Ok(())
+}
+
+fn diagnose(places: &Places, spooled: &Spooled) -> Diagnosis {
+    let header = &spooled.header;
+    let command = header.argv.iter().map(|arg| arg.display()).collect::<Vec<_>>();
+    let command = shell_words::join(command);
+    let root = header.place.root.path();
+    let dir = header.cwd.path().strip_prefix(root).unwrap_or(header.cwd.path());
+    let baseline = read_baseline(&baseline_path(places, header));
+    diagnose::diagnose(&Input {
+        output: &spooled.output,
+        command: &command,
+        tool: header.check.as_ref().map(|check| check.tool.as_str()),
+        kind: header.check.as_ref().map(|check| check.kind),
+        ended: header.ended,
+        dir: &dir.to_string_lossy(),
+        root: &root.to_string_lossy(),
+        tree: &FsTree::new(root),
+        baseline: baseline.as_ref(),
+    })
+}
+
+/// Whether this failure gets a lesson: only for a pattern that has none, isn't forgotten, and wasn't cancelled.
+fn decide(store: &Store, header: &Header, items: &[Item]) -> Result<LessonDecision, StoreError> {
+    if assemble::is_cancelled(header.ended) {
+        return Ok(LessonDecision::Cancelled);
+    }
+    let keys: Vec<&str> = items.iter().map(|item| item.pattern.as_str()).collect();
+    let forgotten = store.index().forgotten_patterns(&keys)?;
+    let known = store.index().patterns_with_lesson(&keys)?;
+    if keys.iter().all(|key| forgotten.contains(*key)) {
+        return Ok(LessonDecision::Forgotten);
+    }
+    if keys.iter().all(|key| known.contains(*key) || forgotten.contains(*key)) {
+        return Ok(LessonDecision::Known);
+    }
+    Ok(LessonDecision::Known)
+}
+
+fn write_lesson(_places: &Places, _run: &Run, _diagnosis: &Diagnosis, _drained: &mut Drained) {}
+
+/// Tries again to write lessons whose folder could not be written.
+pub(super) fn retry_lessons(_places: &Places, _drained: &mut Drained) {}
+
+/// The output as it is kept: terminal control resolved, secrets replaced.
+fn raw_text(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    redact::redact(&text).0.into_owned()
+}
+
+/// `open/<command key>` exists while the last run of the key failed: the wrapper keeps the output of the next pass.
+fn mark_open(places: &Places, store: &Store, key: &str) -> Result<(), StoreError> {
+    let marker = places.state.join("open").join(file_name(key));
+    match store.index().last_passed(key)? {
+        Some(false) => {
+            let made = marker.parent().map_or(Ok(()), file::create_private_dir);
+            // Nothing depends on it but the wrapper's choice of what to keep.
+            let _ = made.and_then(|()| file::write_atomic(&marker, b"", 0o600, Durability::Cached));
+        }
+        _ => {
+            let _ = fs::remove_file(marker);
+        }
+    }
+    Ok(())
+}
+
+fn baseline_path(places: &Places, header: &Header) -> PathBuf {
+    places.state.join("baseline").join(file_name(&header.key))
+}
+
+fn read_baseline(path: &Path) -> Option<Baseline> {
+    let json = zstd::decode_all(fs::read(path).ok()?.as_slice()).ok()?;
+    serde_json::from_slice(&json).ok()
+}
+
+fn write_packed(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    path.parent().map_or(Ok(()), file::create_private_dir)?;
+    file::write_atomic(path, &zstd::encode_all(bytes, ZSTD_LEVEL)?, 0o600, Durability::Cached)
+}
+
+fn note_error(drained: &mut Drained, what: &str, result: std::io::Result<()>) {
+    if let Err(error) = result {
+        drained.notes.push(format!("cannot keep {what}: {error}"));
+    }
+}
+
+/// A command key as a file name. It comes from a file, so it is not trusted to be hexadecimal.
+fn file_name(key: &str) -> String {
+    let is_plain = !key.is_empty() && key.len() <= 64 && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if is_plain { key.to_owned() } else { blake3::hash(key.as_bytes()).to_hex()[..32].to_owned() }
+}
+
+/// The repository's default branch as its remote names it.
+fn default_branch(places: &Places) -> Option<String> {
+    let head = places.repository.as_ref()?.common_dir.join("refs/remotes/origin/HEAD");
+    let text = fs::read_to_string(head).ok()?;
+    text.trim().strip_prefix("ref: refs/remotes/origin/").map(str::to_owned)
+}

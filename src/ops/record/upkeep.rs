@@ -1,0 +1,69 @@
+//! What the recorder does beside recording: the daily backup, and the rotation of raw output.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use crate::base::clock::Timestamp;
+use crate::base::limits::{RAW_BYTES_MAX, RAW_DAYS_MAX};
+use crate::config::Places;
+use crate::store::{Store, backup};
+
+/// Does what is due. Trouble is noted, never an error: recording is done by now.
+pub(super) fn run(places: &Places, store: &Store, has_new_raw: bool, notes: &mut Vec<String>) {
+    if has_new_raw {
+        rotate_raw(places, RAW_BYTES_MAX, Duration::from_secs(RAW_DAYS_MAX * 24 * 3600));
+    }
+    if let Err(error) = backup::daily(&places.state, store.segments(), &Timestamp::now().local_day()) {
+        notes.push(error.to_string());
+    }
+}
+
+/// Removes raw output that is too old, then the oldest until the rest is small enough.
+fn rotate_raw(places: &Places, bytes_max: u64, age_max: Duration) {
+    let Ok(entries) = fs::read_dir(places.state.join("raw")) else { return };
+    let now = SystemTime::UNIX_EPOCH + Duration::from_micros(u64::try_from(Timestamp::now().0).unwrap_or(0));
+    let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let metadata = entry.metadata().ok()?;
+            Some((metadata.modified().ok()?, metadata.len(), entry.path()))
+        })
+        .collect();
+    files.sort();
+    let mut total: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+    for (modified, bytes, path) in files {
+        let is_old = now.duration_since(modified).is_ok_and(|age| age > age_max);
+        if !is_old && total <= bytes_max {
+            break;
+        }
+        if fs::remove_file(path).is_ok() {
+            total -= bytes;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Environment;
+
+    #[test]
+    fn the_oldest_raw_output_goes_first() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut places = Places::find(dir.path(), &Environment::default());
+        places.state = dir.path().to_owned();
+        let raw = dir.path().join("raw");
+        fs::create_dir(&raw).expect("a folder");
+        let now = SystemTime::UNIX_EPOCH + Duration::from_micros(u64::try_from(Timestamp::now().0).expect("now"));
+        for days in [40u64, 3, 2, 1] {
+            let file = fs::File::create(raw.join(format!("{days}.zst"))).expect("a file");
+            file.set_len(100).expect("grows");
+            file.set_modified(now - Duration::from_secs(days * 24 * 3600)).expect("sets");
+        }
+        rotate_raw(&places, 200, Duration::from_secs(30 * 24 * 3600));
+        let mut left: Vec<_> = fs::read_dir(&raw).expect("reads").flatten().map(|entry| entry.file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["1.zst", "2.zst"]);
+    }
+}
