@@ -47,11 +47,16 @@ struct Source {
 impl Source {
     /// The lines with their numbers that are code of the program: no comments, no tests.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        let tests = self.path.ends_with("/tests.rs") || self.path.contains("/tests/");
+        let tests = self.tests();
         let lines = self.text.lines().enumerate().take_while(|(_, line)| *line != "#[cfg(test)]");
         lines
             .filter(move |(_, line)| !tests && !line.trim_start().starts_with("//"))
             .map(|(index, line)| (index + 1, line))
+    }
+
+    /// Whether the whole file is tests.
+    fn tests(&self) -> bool {
+        self.path.ends_with("/tests.rs") || self.path.contains("/tests/")
     }
 
     /// The stage folder below `src/`; `None` for `lib.rs` and `main.rs`.
@@ -149,7 +154,7 @@ fn files_are_nouns_of_a_readable_size() {
         if source.path.split('/').any(|part| CATCH_ALL.contains(&part)) || CATCH_ALL.contains(&name) {
             findings.push(format!("{}: a catch-all name: say what it is about", source.path));
         }
-        if source.path.starts_with("src/") && !source.text.starts_with("//!") {
+        if source.path.starts_with("src/") && !source.tests() && !source.text.starts_with("//!") {
             findings.push(format!("{}: begins without its purpose (`//! …`)", source.path));
         }
     }
