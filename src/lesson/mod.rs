@@ -1,1 +1,63 @@
-//! lesson
+//! The lesson file: Markdown with a YAML front matter that says what happened and, once known, why and what to do.
+//!
+//! Its text belongs to people: it is written once, never rewritten, and read back whatever they made of it.
+
+mod body;
+mod facts;
+mod folder;
+mod front;
+mod index;
+
+pub use facts::Facts;
+pub use folder::{Entry, Folder, Written};
+pub use front::{Front, LESSON_SCHEMA, Lesson, parse, set_text};
+
+use std::path::PathBuf;
+
+/// What can go wrong with lesson files.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file or folder can't be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The operating system's answer.
+        source: std::io::Error,
+    },
+    /// The text is not a lesson.
+    #[error("{}: {reason}", at(.path.as_deref(), *.line))]
+    Parse {
+        /// The file, where it is known.
+        path: Option<PathBuf>,
+        /// The line in it, from 1.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A newer verify-run wrote it.
+    #[error("{}: written by a newer verify-run (schema {schema}, this one knows {LESSON_SCHEMA})", at(.path.as_deref(), 1))]
+    Newer {
+        /// The file, where it is known.
+        path: Option<PathBuf>,
+        /// Its schema.
+        schema: u32,
+    },
+}
+
+fn at(path: Option<&std::path::Path>, line: usize) -> String {
+    path.map_or_else(|| format!("line {line}"), |path| format!("{}:{line}", path.display()))
+}
+
+/// The whole file for `facts`: front matter and body, at most [`crate::base::limits::LESSON_BYTES_MAX`] bytes unless
+/// the list of affected files alone needs more. Pure: the same facts give the same bytes.
+pub fn render(facts: &Facts, lines_bytes: usize) -> String {
+    let front = front::render(facts);
+    let body = body::render(facts, lines_bytes, crate::base::limits::LESSON_BYTES_MAX.saturating_sub(front.len()));
+    front + &body
+}
+
+#[cfg(test)]
+mod tests;

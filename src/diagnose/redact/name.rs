@@ -270,8 +270,8 @@ fn strong(text: &[u8], start: usize, identifier: &[u8], value: &Value, join: Joi
     }
     let word = shown.iter().all(u8::is_ascii_alphabetic);
     match join {
-        _ if value.quoted => !shown.contains(&b' ') || !in_sentence(text, start),
         Join::Tight => true,
+        _ if value.quoted => !shown.contains(&b' ') || !in_sentence(text, start),
         Join::Space => !word || shown.len() >= 6 || ends_line(text, value.range.end),
         // In a sentence ("wrong password: hunter2") a plain word says more about the password than it is one, and a
         // capital or a comma after it (`password: String,`) makes it source code.

@@ -1,0 +1,334 @@
+//! Settings: `verify-run.toml` in layers, shipped defaults < the user's file < the repository's.
+
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::{Environment, Places};
+use crate::base::limits::{
+    CONFIG_FILE_BYTES_MAX, LESSON_BYTES_MAX, LESSON_LINES_BYTES_MAX, RAW_BYTES_MAX, RAW_DAYS_MAX,
+};
+
+/// The file's name in each layer.
+pub const SETTINGS_FILE: &str = "verify-run.toml";
+
+/// What is wrong with a configuration file, for `doctor`. What was understood of the file is in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The file.
+    pub file: PathBuf,
+    /// The line in it, from 1, where one is known.
+    pub line: Option<usize>,
+    /// What is wrong, a lowercase fragment.
+    pub reason: String,
+    /// What to do about it.
+    pub hint: String,
+    /// The file works, but not as its writer may think (a key of another version).
+    pub warning: bool,
+}
+
+/// When a failure gets a lesson file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WriteWhen {
+    /// When one of its patterns is not known yet.
+    #[default]
+    New,
+    /// Every time.
+    Always,
+}
+
+/// `[lesson]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LessonSettings {
+    /// `write = "new" | "always"`
+    pub write: WriteWhen,
+    /// `lines_bytes`: the block of kept output, bytes; at most what a lesson may have in all.
+    pub lines_bytes: usize,
+    /// `cancelled`: lessons for runs that a signal or a time limit ended, too.
+    pub cancelled: bool,
+    /// `dir`: the lessons folder, relative to the root and inside it. `None` finds one.
+    pub dir: Option<PathBuf>,
+}
+
+/// `[raw]`: the redacted output kept in the state folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawSettings {
+    /// `days`: kept so long.
+    pub days: u64,
+    /// `bytes`: kept so much in all.
+    pub bytes: u64,
+}
+
+/// `[patterns]`: the pattern library.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatternSettings {
+    /// `dir`: relative to the root and inside it.
+    pub dir: PathBuf,
+}
+
+/// The settings in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// `[lesson]`
+    pub lesson: LessonSettings,
+    /// `[raw]`
+    pub raw: RawSettings,
+    /// `[patterns]`
+    pub patterns: PatternSettings,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            lesson: LessonSettings {
+                write: WriteWhen::New,
+                lines_bytes: LESSON_LINES_BYTES_MAX,
+                cancelled: false,
+                dir: None,
+            },
+            raw: RawSettings { days: RAW_DAYS_MAX, bytes: RAW_BYTES_MAX },
+            patterns: PatternSettings { dir: PathBuf::from(".agent/patterns") },
+        }
+    }
+}
+
+impl Settings {
+    /// Reads the layers for `places`. Never fails: a broken file is a [`Problem`] and its layer is left out, a broken
+    /// value is one and its default stays.
+    pub fn load(places: &Places, environment: &Environment) -> (Self, Vec<Problem>) {
+        let mut settings = Settings::default();
+        let mut problems = Vec::new();
+        let user = environment.config_dir().map(|dir| dir.join(SETTINGS_FILE));
+        for file in user.into_iter().chain([places.root.join(SETTINGS_FILE)]) {
+            match read(&file) {
+                Ok(Some(text)) => settings.apply(&file, &text, &mut problems),
+                Ok(None) => {}
+                Err(reason) => problems.push(Problem {
+                    hint: format!("until then its settings are not in force; check it with `ls -l {}`", file.display()),
+                    file,
+                    line: None,
+                    reason,
+                    warning: false,
+                }),
+            }
+        }
+        (settings, problems)
+    }
+
+    /// Puts one layer over the settings.
+    fn apply(&mut self, file: &Path, text: &str, problems: &mut Vec<Problem>) {
+        let mut layer = Layer { file, text, problems };
+        let table = match text.parse::<toml::Table>() {
+            Ok(table) => table,
+            Err(error) => {
+                let line = error.span().map(|span| line_of(text, span.start));
+                return layer.problem(
+                    line,
+                    error.message().replace('\n', ", "),
+                    "the file's settings are not in force",
+                );
+            }
+        };
+        for (section, value) in &table {
+            let toml::Value::Table(keys) = value else {
+                layer.unknown("", section);
+                continue;
+            };
+            for (key, value) in keys {
+                match (section.as_str(), key.as_str()) {
+                    ("lesson", "write") => layer.set(&mut self.lesson.write, section, key, value),
+                    ("lesson", "lines_bytes") => {
+                        layer.set(&mut self.lesson.lines_bytes, section, key, value);
+                        self.lesson.lines_bytes = self.lesson.lines_bytes.min(LESSON_BYTES_MAX);
+                    }
+                    ("lesson", "cancelled") => layer.set(&mut self.lesson.cancelled, section, key, value),
+                    ("lesson", "dir") => {
+                        if let Some(dir) = layer.inside(section, key, value) {
+                            self.lesson.dir = Some(dir);
+                        }
+                    }
+                    ("raw", "days") => layer.set(&mut self.raw.days, section, key, value),
+                    ("raw", "bytes") => layer.set(&mut self.raw.bytes, section, key, value),
+                    ("patterns", "dir") => {
+                        if let Some(dir) = layer.inside(section, key, value) {
+                            self.patterns.dir = dir;
+                        }
+                    }
+                    _ => layer.unknown(section, key),
+                }
+            }
+        }
+    }
+}
+
+/// One file while it is applied.
+struct Layer<'a> {
+    file: &'a Path,
+    text: &'a str,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Layer<'_> {
+    fn set<T: for<'de> Deserialize<'de>>(&mut self, target: &mut T, section: &str, key: &str, value: &toml::Value) {
+        match value.clone().try_into() {
+            Ok(value) => *target = value,
+            Err(error) => {
+                let line = self.line(section, key);
+                let reason = error.to_string();
+                let reason = reason.trim().lines().next().unwrap_or_default();
+                self.problem(line, format!("{section}.{key}: {reason}"), "the default stays in force");
+            }
+        }
+    }
+
+    /// A folder that has to be inside the repository: a cloned file must not decide where else we write.
+    fn inside(&mut self, section: &str, key: &str, value: &toml::Value) -> Option<PathBuf> {
+        let dir = value.as_str().map(Path::new).filter(|dir| {
+            let plain = dir.components().all(|part| matches!(part, Component::Normal(name) if name != ".git"));
+            plain && dir.components().next().is_some()
+        });
+        if dir.is_none() {
+            let line = self.line(section, key);
+            let reason = format!("{section}.{key} is not a relative path inside the repository: {value}");
+            self.problem(line, reason, "write it without `..`, such as \"docs/lessons\"");
+        }
+        dir.map(Path::to_owned)
+    }
+
+    fn unknown(&mut self, section: &str, key: &str) {
+        let dot = if section.is_empty() { "" } else { "." };
+        let line = self.line(section, key);
+        self.problem(
+            line,
+            format!("this version knows no setting {section}{dot}{key}"),
+            "remove it, or update verify-run",
+        );
+        if let Some(problem) = self.problems.last_mut() {
+            problem.warning = true;
+        }
+    }
+
+    fn problem(&mut self, line: Option<usize>, reason: String, hint: &str) {
+        let problem = Problem { file: self.file.to_owned(), line, reason, hint: hint.to_owned(), warning: false };
+        self.problems.push(problem);
+    }
+
+    /// The line where a key stands. Looked up in the text: the parsed table has no places any more.
+    fn line(&self, section: &str, key: &str) -> Option<usize> {
+        let mut current = String::new();
+        for (index, line) in self.text.lines().enumerate() {
+            let line = line.trim();
+            if let Some(name) = line.strip_prefix('[') {
+                current = name.split(']').next().unwrap_or_default().trim().to_owned();
+                if section.is_empty() && current == key {
+                    return Some(index + 1);
+                }
+            }
+            let name = line.split(['=']).next().unwrap_or_default().replace([' ', '"'], "");
+            let full = if current.is_empty() { name } else { format!("{current}.{name}") };
+            if full == key && section.is_empty() || full == format!("{section}.{key}") {
+                return Some(index + 1);
+            }
+        }
+        None
+    }
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset.min(text.len())].iter().filter(|&&b| b == b'\n').count() + 1
+}
+
+/// The file's text; `None` when there is none. The error is a reason for people.
+fn read(file: &Path) -> Result<Option<String>, String> {
+    match fs::metadata(file) {
+        Ok(metadata) if metadata.is_dir() => return Err("is a folder".to_owned()),
+        Ok(metadata) if !metadata.is_file() => return Err("is not a regular file".to_owned()),
+        Ok(metadata) if metadata.len() > CONFIG_FILE_BYTES_MAX => {
+            return Err(format!("larger than {CONFIG_FILE_BYTES_MAX} bytes"));
+        }
+        Ok(_) => {}
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(format!("cannot read it: {error}")),
+    }
+    let bytes = fs::read(file).map_err(|error| format!("cannot read it: {error}"))?;
+    String::from_utf8(bytes).map(Some).map_err(|_| "not UTF-8".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(user: Option<&str>, repository: Option<&str>) -> (Settings, Vec<Problem>) {
+        let dir = tempfile::tempdir().expect("a folder");
+        let environment = Environment { xdg_config_home: Some(dir.path().join("config")), ..Environment::default() };
+        let root = dir.path().join("root");
+        fs::create_dir_all(root.join("sub")).expect("made");
+        fs::create_dir_all(dir.path().join("config/verify-run")).expect("made");
+        fs::write(root.join("Makefile"), "").expect("written");
+        if let Some(text) = user {
+            fs::write(dir.path().join("config/verify-run").join(SETTINGS_FILE), text).expect("written");
+        }
+        if let Some(text) = repository {
+            fs::write(root.join(SETTINGS_FILE), text).expect("written");
+        }
+        Settings::load(&Places::find(&root.join("sub"), &environment), &environment)
+    }
+
+    #[test]
+    fn without_files_the_defaults_hold() {
+        assert_eq!(load(None, None), (Settings::default(), Vec::new()));
+    }
+
+    #[test]
+    fn the_repository_overrides_the_user_key_by_key() {
+        let user = "[lesson]\nwrite = \"always\"\ncancelled = true\n[raw]\ndays = 3\n";
+        let (settings, problems) = load(Some(user), Some("[lesson]\ncancelled = false\ndir = \"docs/lessons\"\n"));
+        assert_eq!(problems, []);
+        assert_eq!(settings.lesson.write, WriteWhen::Always);
+        assert!(!settings.lesson.cancelled);
+        assert_eq!(settings.lesson.dir.as_deref(), Some(Path::new("docs/lessons")));
+        assert_eq!(settings.raw.days, 3);
+    }
+
+    #[test]
+    fn a_broken_file_names_its_line_and_leaves_the_other_layer_in_force() {
+        let (settings, problems) = load(Some("[raw]\ndays = 3\n"), Some("[lesson]\nwrite = \n"));
+        assert_eq!(settings.raw.days, 3);
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0].line, Some(2));
+        assert!(!problems[0].warning);
+        assert!(problems[0].file.ends_with("root/verify-run.toml"));
+    }
+
+    #[test]
+    fn a_bad_value_names_its_line_and_the_rest_holds() {
+        let (settings, problems) = load(None, Some("# x\n[raw]\nbytes = 7\ndays = \"many\"\n"));
+        assert_eq!((settings.raw.bytes, settings.raw.days), (7, RAW_DAYS_MAX));
+        assert_eq!(problems[0].line, Some(4));
+        assert!(problems[0].reason.starts_with("raw.days: "), "{problems:?}");
+    }
+
+    #[test]
+    fn unknown_keys_are_warnings_with_their_line() {
+        let (_, problems) = load(None, Some("future = 1\n[lesson]\nwrite = \"new\"\nshape = 2\n[advice]\nx = 1\n"));
+        let found: Vec<_> = problems.iter().map(|problem| (problem.line, problem.warning)).collect();
+        assert_eq!(found.len(), 3, "{problems:?}");
+        for expected in [(Some(1), true), (Some(4), true), (Some(6), true)] {
+            assert!(found.contains(&expected), "{problems:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_outside_the_repository_is_refused() {
+        for dir in ["../lessons", "/tmp/lessons", "", ".", ".git/lessons", "a/../../b"] {
+            let (settings, problems) = load(None, Some(&format!("[lesson]\ndir = {dir:?}\n")));
+            assert_eq!(settings.lesson.dir, None, "{dir}");
+            assert_eq!(problems.len(), 1, "{dir}");
+        }
+    }
+}

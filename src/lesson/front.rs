@@ -1,0 +1,327 @@
+//! The front matter. Written by hand in the one form that prettier leaves alone, read with a small budget.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Error, Facts};
+use crate::base::clock::Timestamp;
+use crate::diagnose::Category;
+use crate::run::Ended;
+
+/// Version of the front matter; a reader refuses a higher one.
+pub const LESSON_SCHEMA: u32 = 1;
+/// A list of files longer than this is written by folder, bytes.
+const FILES_BYTES_MAX: usize = 6 << 10;
+/// A folder's name as a YAML key, bytes: longer keys are not portable.
+const FOLDER_BYTES_MAX: usize = 500;
+
+/// What was cut before it got into the lesson.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cut {
+    /// Bytes of output that were not kept.
+    pub output_bytes: u64,
+    /// Diagnostics and tests beyond the limit.
+    pub items: u64,
+}
+
+/// A lesson's front matter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Front {
+    /// [`LESSON_SCHEMA`] of the writer.
+    pub schema: u32,
+    /// `l-…`
+    pub id: String,
+    /// When the run ended.
+    pub recorded_at: Timestamp,
+    /// The check.
+    #[serde(default)]
+    pub tool: String,
+    /// The command line.
+    #[serde(default)]
+    pub command: String,
+    /// Where it ran, relative to the root; empty at the root.
+    #[serde(default)]
+    pub directory: String,
+    /// The exit code, unless a signal ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<u8>,
+    /// The signal's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// The category's name.
+    #[serde(default)]
+    pub category: String,
+    /// Affected files, all of them.
+    #[serde(default, deserialize_with = "files")]
+    pub files: Vec<String>,
+    /// Patterns of its items.
+    #[serde(default)]
+    pub patterns: Vec<String>,
+    /// What was being worked on.
+    #[serde(default)]
+    pub task: Option<String>,
+    /// Who worked on it in one sitting.
+    #[serde(default)]
+    pub session: Option<String>,
+    /// Which kind of worker.
+    #[serde(default)]
+    pub agent: Option<String>,
+    /// The branch.
+    #[serde(default)]
+    pub branch: Option<String>,
+    /// The commit.
+    #[serde(default)]
+    pub commit: Option<String>,
+    /// Secrets replaced.
+    #[serde(default)]
+    pub redactions: u64,
+    /// What was cut.
+    #[serde(default)]
+    pub cut: Cut,
+    /// Why it happened. Empty until somebody says so.
+    #[serde(default)]
+    pub cause: Option<String>,
+    /// What made it go away.
+    #[serde(default)]
+    pub resolution: Option<String>,
+    /// What to do so that it does not happen again.
+    #[serde(default)]
+    pub corrective_rule: Option<String>,
+}
+
+/// A lesson file, read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lesson {
+    /// Its front matter.
+    pub front: Front,
+    /// What follows it, as it is.
+    pub body: String,
+}
+
+impl Lesson {
+    /// The body's first heading, without its mark.
+    pub fn title(&self) -> &str {
+        self.body.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or_default().trim()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Files {
+    List(Vec<String>),
+    Folders(BTreeMap<String, Vec<String>>),
+}
+
+fn files<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Ok(match Files::deserialize(deserializer)? {
+        Files::List(files) => files,
+        Files::Folders(folders) => {
+            let join = |folder: &str, name: String| if folder == "." { name } else { format!("{folder}/{name}") };
+            let mut files: Vec<String> = folders
+                .into_iter()
+                .flat_map(|(folder, names)| names.into_iter().map(move |name| join(&folder, name)).collect::<Vec<_>>())
+                .collect();
+            files.sort();
+            files
+        }
+    })
+}
+
+/// Reads a lesson file's text. Unknown keys are ignored; line ends and a byte order mark don't matter.
+///
+/// # Errors
+/// When it has no front matter, the front matter is not what it should be, or a newer version wrote it.
+pub fn parse(text: &str, path: Option<&Path>) -> Result<Lesson, Error> {
+    let fail = |line, reason: String| Error::Parse { path: path.map(Path::to_owned), line, reason };
+    let Some(range) = matter(text) else {
+        return Err(fail(1, "no front matter between two lines `---`".to_owned()));
+    };
+    let body = &text[range.end..];
+    let body = body.split_once('\n').map_or("", |(_, body)| body);
+    let budget = serde_saphyr::budget! { max_events: 100_000, max_aliases: 0, max_anchors: 0, flow_nesting_limit: 8 };
+    let options = serde_saphyr::options! { budget: budget };
+    let front: Front = serde_saphyr::from_str_with_options(&text[range], options).map_err(|error| {
+        let line = error.location().map_or(1, |location| usize::try_from(location.line()).unwrap_or(1) + 1);
+        fail(line, error.without_snippet().to_string().lines().next().unwrap_or_default().to_owned())
+    })?;
+    if front.schema > LESSON_SCHEMA {
+        return Err(Error::Newer { path: path.map(Path::to_owned), schema: front.schema });
+    }
+    Ok(Lesson { front, body: body.to_owned() })
+}
+
+/// The bytes between the two lines `---`.
+fn matter(text: &str) -> Option<Range<usize>> {
+    let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut start = None;
+    for line in text[at..].split_inclusive('\n') {
+        let fence = line.trim_end() == "---";
+        match start {
+            None if fence => start = Some(at + line.len()),
+            None => return None,
+            Some(start) if fence => return Some(start..at),
+            Some(_) => {}
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// `text` with one top-level text of the front matter set, everything else byte for byte as it was.
+///
+/// `None` when there is no front matter.
+pub fn set_text(text: &str, key: &str, value: &str) -> Option<String> {
+    let range = matter(text)?;
+    let newline = if text[..range.end].contains("\r\n") { "\r\n" } else { "\n" };
+    let line_of = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
+    let (mut at, mut place) = (range.start, None);
+    for line in text[range.clone()].split_inclusive('\n') {
+        let next = at + line.len();
+        match place {
+            None if line_of(line) => place = Some(at..next),
+            // A block or a folded text goes on while lines are indented or empty.
+            Some(ref mut place) if place.end == at && (line.starts_with([' ', '\t']) || line.trim().is_empty()) => {
+                place.end = next;
+            }
+            _ => {}
+        }
+        at = next;
+    }
+    let place = place.unwrap_or(range.end..range.end);
+    Some(format!("{}{key}: {}{newline}{}", &text[..place.start], scalar(value), &text[place.end..]))
+}
+
+/// The front matter with its two fences and the empty line after it.
+pub(super) fn render(facts: &Facts) -> String {
+    let mut out = String::from("---\n");
+    let mut line = |key: &str, value: &str| {
+        let _ = writeln!(out, "{key}: {value}");
+    };
+    let or_null = |value: &Option<String>| value.as_deref().map_or_else(|| "null".to_owned(), scalar);
+    line("schema", &LESSON_SCHEMA.to_string());
+    line("id", &scalar(&facts.id));
+    line("recorded_at", &scalar(&facts.recorded_at.rfc3339()));
+    line("tool", &scalar(&facts.tool));
+    line("command", &scalar(&facts.command));
+    line("directory", &scalar(&facts.dir));
+    match facts.ended {
+        Ended::Exit(code) => line("exit_code", &code.to_string()),
+        Ended::Signal(signal) => line("signal", &scalar(&signal_name(signal))),
+    }
+    line("category", category_name(facts.category).as_str());
+    out.push_str(&files_block(&facts.files));
+    out.push_str(&list("patterns", &facts.patterns));
+    let mut line = |key: &str, value: &str| {
+        let _ = writeln!(out, "{key}: {value}");
+    };
+    line("task", &or_null(&facts.task));
+    line("session", &or_null(&facts.session));
+    line("agent", &or_null(&facts.agent));
+    line("branch", &or_null(&facts.branch));
+    line("commit", &or_null(&facts.commit));
+    line("redactions", &facts.redactions.to_string());
+    let _ = write!(out, "cut:\n  output_bytes: {}\n  items: {}\n", facts.cut_bytes, facts.items_cut);
+    out.push_str("cause: \"\"\nresolution: \"\"\ncorrective_rule: \"\"\n---\n\n");
+    out
+}
+
+/// The name in the reference table, `test_failure`.
+pub(super) fn category_name(category: Category) -> String {
+    match serde_json::to_value(category) {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => "other".to_owned(),
+    }
+}
+
+/// `SIGSEGV`, or the number of one without a name.
+pub(super) fn signal_name(signal: i32) -> String {
+    nix::sys::signal::Signal::try_from(signal).map_or_else(|_| signal.to_string(), |signal| signal.as_str().to_owned())
+}
+
+fn list(key: &str, values: &[String]) -> String {
+    if values.is_empty() {
+        return format!("{key}: []\n");
+    }
+    let mut out = format!("{key}:\n");
+    for value in values {
+        let _ = writeln!(out, "  - {}", scalar(value));
+    }
+    out
+}
+
+/// All files: a list, or when that is long a map from folder to names.
+fn files_block(files: &[String]) -> String {
+    let plain = list("files", files);
+    if plain.len() <= FILES_BYTES_MAX {
+        return plain;
+    }
+    let mut folders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for file in files {
+        // An absolute file right below `/` has no folder that could be joined again.
+        let (folder, name) = match file.rsplit_once('/') {
+            Some(("", _)) | Some((".", _)) => return plain,
+            Some((folder, name)) => (folder, name),
+            None => (".", file.as_str()),
+        };
+        if folder.len() > FOLDER_BYTES_MAX {
+            return plain;
+        }
+        folders.entry(folder).or_default().push(name);
+    }
+    let mut grouped = String::from("files:\n");
+    for (folder, names) in folders {
+        let _ = writeln!(grouped, "  {}:", scalar(folder));
+        for name in names {
+            let _ = writeln!(grouped, "    - {}", scalar(name));
+        }
+    }
+    if grouped.len() < plain.len() { grouped } else { plain }
+}
+
+/// One string as YAML on one line: plain where every YAML reader takes it for a string, else quoted the way prettier
+/// quotes.
+fn scalar(text: &str) -> String {
+    if is_plain(text) {
+        return text.to_owned();
+    }
+    if text.chars().any(needs_escape) {
+        let mut out = String::from('"');
+        for c in text.chars() {
+            match c {
+                '"' => out.push_str("\\\""),
+                '\\' => out.push_str("\\\\"),
+                '\n' => out.push_str("\\n"),
+                '\t' => out.push_str("\\t"),
+                '\r' => out.push_str("\\r"),
+                c if needs_escape(c) => {
+                    let _ = write!(out, "\\u{:04X}", u32::from(c));
+                }
+                c => out.push(c),
+            }
+        }
+        return out + "\"";
+    }
+    if text.contains('"') { format!("'{}'", text.replace('\'', "''")) } else { format!("\"{text}\"") }
+}
+
+/// What YAML can't hold raw, and what could make a line read differently from what it is.
+fn needs_escape(c: char) -> bool {
+    c == '\\'
+        || c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// Letters first, then what paths and commands are made of, and none of the words that are not strings in YAML 1.1.
+fn is_plain(text: &str) -> bool {
+    const WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && !text.ends_with(' ')
+        && !text.contains("  ")
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_./ -+@=".contains(&b))
+        && !WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
+}
