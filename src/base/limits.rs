@@ -36,3 +36,5 @@ pub const BASELINE_LINES_MAX: usize = 200_000;
 pub const EVENT_LINES_BYTES_MAX: usize = 16 << 10;
 /// An item's message in a failure's event, bytes.
 pub const EVENT_MESSAGE_BYTES_MAX: usize = 2_000;
+/// Runners seen through in one command (`sudo env timeout 60 npx …`); deeper ones are not a check.
+pub const RUNNERS_MAX: usize = 16;

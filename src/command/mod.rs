@@ -1,5 +1,7 @@
 //! From argv or a shell line to the simple commands in it, and what "the same check" means.
 
 mod key;
+mod line;
 
 pub use key::KeyParts;
+pub use line::{GaveUp, Line, Simple, Step};

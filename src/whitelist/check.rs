@@ -8,6 +8,19 @@ use serde::{Deserialize, Serialize};
 use super::CheckKind;
 use crate::command::KeyParts;
 
+impl CheckKind {
+    /// The word that the whitelist and the JSON use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CheckKind::Test => "test",
+            CheckKind::Lint => "lint",
+            CheckKind::Type => "type",
+            CheckKind::Format => "format",
+            CheckKind::Build => "build",
+        }
+    }
+}
+
 /// A recognised check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {

@@ -17,16 +17,3 @@ pub enum CheckKind {
     /// A compiler or build tool.
     Build,
 }
-
-impl CheckKind {
-    /// The word the whitelist and the JSON use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            CheckKind::Test => "test",
-            CheckKind::Lint => "lint",
-            CheckKind::Type => "type",
-            CheckKind::Format => "format",
-            CheckKind::Build => "build",
-        }
-    }
-}

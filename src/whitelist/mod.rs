@@ -1,9 +1,18 @@
 //! Which commands are checks. Literal compares only: no regex, no database.
 
+mod arguments;
 mod check;
+mod encode;
 mod kind;
+mod layer;
 mod layers;
+mod reason;
+mod recognise;
+mod scripts;
+mod table;
+#[cfg(test)]
+mod tests;
 
 pub use check::{Check, Decision, ExitMeaning, key, key_parts};
 pub use kind::CheckKind;
-pub use layers::{Problem, Whitelist};
+pub use layers::{ListedRule, Problem, Whitelist};

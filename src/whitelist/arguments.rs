@@ -1,0 +1,210 @@
+//! Arguments as the rules speak of them: options with values, words, what makes two runs the same check.
+
+use super::table::List;
+
+/// An argument as a rule's pattern: `--watch`, `-print-*`, `watch`.
+///
+/// An option also matches with a value (`--watch=all`) unless the value turns it off.
+pub fn matches(argument: &[u8], pattern: &[u8]) -> bool {
+    if let Some(start) = pattern.strip_suffix(b"*") {
+        return argument.starts_with(start);
+    }
+    match argument.strip_prefix(pattern) {
+        Some(b"") => true,
+        Some([b'=', value @ ..]) => {
+            pattern.starts_with(b"-") && !matches!(value, b"false" | b"0" | b"no" | b"off" | b"False")
+        }
+        _ => false,
+    }
+}
+
+/// The first pattern of `patterns` that `argument` matches.
+pub fn matched<'a>(argument: &[u8], mut patterns: List<'a>) -> Option<&'a [u8]> {
+    patterns.find(|pattern| matches(argument, pattern))
+}
+
+/// Whether it is an option: it starts with a dash, or is a toolchain (`+nightly`).
+pub fn is_option(argument: &[u8]) -> bool {
+    matches!(argument, [b'-', _, ..]) || matches!(argument, [b'+', letter, ..] if letter.is_ascii_alphanumeric())
+}
+
+/// `NAME=value`.
+pub fn is_assignment(argument: &[u8]) -> bool {
+    let Some(end) = memchr::memchr(b'=', argument) else { return false };
+    let name = &argument[..end];
+    name.first().is_some_and(|first| first.is_ascii_alphabetic() || *first == b'_')
+        && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+}
+
+/// A word that names a version: `20`, `v18.2`, `node@20`, `nightly`, `lts/*`.
+pub fn is_version(word: &[u8]) -> bool {
+    let digits = word.strip_prefix(b"v").unwrap_or(word);
+    digits.first().is_some_and(u8::is_ascii_digit)
+        || word.contains(&b'@')
+        || word.starts_with(b"lts")
+        || matches!(word, b"stable" | b"beta" | b"nightly" | b"default" | b"latest" | b"node")
+}
+
+/// How many arguments an option takes up: itself, and the next one if that is its value.
+pub fn width(argument: &[u8], lists: &[List<'_>]) -> usize {
+    if lists.iter().any(|list| list.has(argument)) { 2 } else { 1 }
+}
+
+/// The places of the leading words (arguments that are no options, no values of options and no assignments).
+pub struct Words<'a, 'l> {
+    pub arguments: &'a [&'a [u8]],
+    pub value_options: &'l [List<'l>],
+    pub at: usize,
+}
+
+impl Iterator for Words<'_, '_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        while let Some(argument) = self.arguments.get(self.at) {
+            if *argument == b"--" {
+                return None;
+            }
+            if is_option(argument) {
+                self.at += width(argument, self.value_options);
+            } else if is_assignment(argument) {
+                self.at += 1;
+            } else {
+                self.at += 1;
+                return Some(self.at - 1);
+            }
+        }
+        None
+    }
+}
+
+/// Finds the sub-command that `patterns` asks for. `None`: none of them is there.
+///
+/// The answer is the pattern's first spelling and the places of its words.
+pub fn sub_command<'p>(arguments: &[&[u8]], patterns: List<'p>, value_options: &[List<'_>]) -> Option<Sub<'p>> {
+    let mut places = [0_usize; Sub::WORDS_MAX];
+    let mut count = 0;
+    for place in (Words { arguments, value_options, at: 0 }).take(Sub::WORDS_MAX) {
+        places[count] = place;
+        count += 1;
+    }
+    for pattern in patterns {
+        let canonical = pattern.split(|byte| *byte == b'|').next().unwrap_or_default();
+        for spelling in pattern.split(|byte| *byte == b'|') {
+            let words = match spelling {
+                b"" if count == 0 => 0,
+                b"" => continue,
+                b"*" => 0,
+                _ => {
+                    let mut here = places[..count].iter().map(|place| arguments[*place]);
+                    if !spelling.split(|byte| *byte == b' ').all(|wanted| here.next() == Some(wanted)) {
+                        continue;
+                    }
+                    spelling.split(|byte| *byte == b' ').count()
+                }
+            };
+            return Some(Sub { canonical, spelling, places, words });
+        }
+    }
+    None
+}
+
+/// As [`sub_command`], where the sub-command may be any word. A Gradle task may have its project's path before it.
+pub fn sub_command_anywhere<'p>(arguments: &[&[u8]], patterns: List<'p>, values: &[List<'_>]) -> Option<Sub<'p>> {
+    for place in (Words { arguments, value_options: values, at: 0 }) {
+        let word = arguments[place];
+        let task = if word.starts_with(b":") { word.rsplit(|byte| *byte == b':').next().unwrap_or(word) } else { word };
+        for pattern in patterns {
+            if pattern == word || pattern == task {
+                // The word stays a selector: which of several tasks were asked for is what is checked.
+                return Some(Sub { canonical: b"", spelling: pattern, places: [0; Sub::WORDS_MAX], words: 0 });
+            }
+        }
+    }
+    None
+}
+
+/// A sub-command that was found.
+pub struct Sub<'p> {
+    /// How the rule spells it first.
+    pub canonical: &'p [u8],
+    /// The spelling that matched.
+    pub spelling: &'p [u8],
+    places: [usize; Sub::WORDS_MAX],
+    words: usize,
+}
+
+impl Sub<'_> {
+    /// A sub-command has at most so many words.
+    const WORDS_MAX: usize = 4;
+
+    /// Where its words are.
+    pub fn places(&self) -> &[usize] {
+        &self.places[..self.words]
+    }
+}
+
+/// Options that change neither what is checked nor the verdict, for every tool: reporters, colours, verbosity.
+/// One text instead of a table, because a table of texts is relocated at every start.
+const IGNORED: &str = " -q -qq -v -vv -vvv --quiet --verbose --silent --color --colour --colors --no-color --no-colors \
+    --ansi --no-ansi --progress --no-progress --nocapture --no-capture --show-output --pretty --no-pretty \
+    --fail-fast --failfast --no-fail-fast --exitfirst --bail --full-trace ";
+/// The same with a value.
+const IGNORED_WITH_VALUE: &str = " --reporter --reporters --format --formatter --output-format --message-format \
+    --error-format --tb --junitxml --junit-xml --log-level --loglevel --durations --show-capture --maxfail \
+    --cov-report --coverage-reporters --outputFile --output-file --console --verbosity ";
+/// How many at a time; the value is left out where it is a number.
+const JOBS: &str = " -j -n --jobs --parallel --workers --maxWorkers --max-workers --threads --numprocesses \
+    --concurrency --test-threads --parallel-threads ";
+
+fn among(list: &str, option: &[u8]) -> bool {
+    list.split_ascii_whitespace().any(|item| item.as_bytes() == option)
+}
+
+fn is_amount(value: &[u8]) -> bool {
+    matches!(value, b"auto" | b"logical")
+        || (!value.is_empty() && value.iter().all(|byte| byte.is_ascii_digit() || *byte == b'%'))
+}
+
+/// What makes two calls of a tool the same check: paths, filters, packages, and the options that change what is
+/// checked. Sorted by the caller. `skip` are the places of the sub-command.
+pub fn selectors(
+    arguments: &[&[u8]],
+    skip: &[usize],
+    value_options: &[List<'_>],
+    ignore: List<'_>,
+    out: &mut Vec<String>,
+) {
+    let mut at = 0;
+    while let Some(&argument) = arguments.get(at) {
+        let place = at;
+        at += 1;
+        if skip.contains(&place) || argument == b"--" {
+            continue;
+        }
+        if !is_option(argument) {
+            let path = argument.strip_prefix(b"./").filter(|rest| !rest.is_empty()).unwrap_or(argument);
+            let path = path.strip_suffix(b"/").filter(|rest| !rest.is_empty()).unwrap_or(path);
+            out.push(String::from_utf8_lossy(path).into_owned());
+            continue;
+        }
+        let (option, value) = match memchr::memchr(b'=', argument) {
+            Some(end) => (&argument[..end], Some(&argument[end + 1..])),
+            None => (argument, None),
+        };
+        let next = arguments.get(at).copied().filter(|next| !is_option(next) && *next != b"--");
+        let with_equals = |list: List<'_>| list.into_iter().any(|item| item.strip_suffix(b"=") == Some(option));
+        if among(IGNORED_WITH_VALUE, option) || with_equals(ignore) {
+            at += usize::from(value.is_none() && next.is_some());
+        } else if among(JOBS, option) {
+            at += usize::from(value.is_none() && next.is_some_and(is_amount));
+        } else if among(IGNORED, option) || ignore.has(argument) || argument.strip_prefix(b"-j").is_some_and(is_amount)
+        {
+        } else if let Some(value) = next.filter(|_| value.is_none() && width(argument, value_options) == 2) {
+            at += 1;
+            out.push(format!("{}={}", String::from_utf8_lossy(argument), String::from_utf8_lossy(value)));
+        } else {
+            out.push(String::from_utf8_lossy(argument).into_owned());
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! A layer of the whitelist as it is written: the TOML of `whitelist.toml`. The file's own header is the manual.
+//!
+//! The build script compiles this module too, so it imports nothing but its neighbours and serde.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::kind::CheckKind;
+
+/// The only version of the format so far: the value of `verify_run_schema`.
+pub const SCHEMA: i64 = 1;
+
+/// A whole file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Layer {
+    /// [`SCHEMA`]; a file without it is somebody else's.
+    pub verify_run_schema: Option<i64>,
+    /// Names of tools and runners of lower layers that are no longer recognised.
+    pub remove: Vec<String>,
+    /// What holds for every tool.
+    pub every: Every,
+    /// Names of scripts and targets.
+    pub scripts: Scripts,
+    /// Packages whose program has another name.
+    pub packages: BTreeMap<String, String>,
+    /// Commands to see through.
+    pub runner: Vec<Runner>,
+    /// Checks.
+    pub tool: Vec<Tool>,
+}
+
+/// What holds for every tool.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Every {
+    /// Arguments that make a call no check.
+    pub deny: Vec<String>,
+    /// The same, when it is the only argument.
+    pub deny_alone: Vec<String>,
+}
+
+/// Which scripts and targets (npm scripts, make targets, …) are checks, by their names.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Scripts {
+    /// First parts of a name.
+    pub words: Vec<String>,
+    /// Parts that may stand before the first one.
+    pub prefixes: Vec<String>,
+    /// Words that may be continued with letters and digits (`test1`, `tests`, `lintall`).
+    pub stems: Vec<String>,
+    /// Parts that make a name no check wherever they stand.
+    pub deny: Vec<String>,
+    /// Arguments that make a call of a script no check.
+    pub deny_args: Vec<String>,
+    /// Beginnings of parts that tell the kind; the first kind in the order test, lint, type, format, build wins.
+    pub kinds: BTreeMap<String, Vec<String>>,
+}
+
+/// A check.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a word of the file format")]
+pub struct Tool {
+    pub name: String,
+    pub kind: CheckKind,
+    #[serde(default)]
+    pub language: String,
+    #[serde(default)]
+    pub bins: Vec<String>,
+    #[serde(default)]
+    pub modules: Vec<String>,
+    #[serde(default)]
+    pub sub: Vec<String>,
+    #[serde(default)]
+    pub anywhere: bool,
+    #[serde(default)]
+    pub need: Vec<String>,
+    #[serde(default)]
+    pub need_for: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    pub contains: Vec<String>,
+    #[serde(default)]
+    pub deny: Vec<String>,
+    #[serde(default)]
+    pub fixes: Vec<String>,
+    #[serde(default)]
+    pub kind_of: BTreeMap<String, CheckKind>,
+    #[serde(default)]
+    pub value_options: Vec<String>,
+    #[serde(default)]
+    pub dir_options: Vec<String>,
+    #[serde(default)]
+    pub ignore: Vec<String>,
+    #[serde(default)]
+    pub interpreter: bool,
+    #[serde(default)]
+    pub wrapper: bool,
+    #[serde(default)]
+    pub versioned: bool,
+    #[serde(default)]
+    pub exit: Exit,
+    #[serde(default)]
+    pub evidence: String,
+}
+
+/// What exit codes mean, as far as it was measured.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Exit {
+    pub findings: Vec<Codes>,
+    pub did_not_run: Vec<Codes>,
+    pub empty: Vec<Codes>,
+}
+
+/// A code, or a range of codes written `"1-249"`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Codes {
+    One(u8),
+    Range(String),
+}
+
+impl Codes {
+    /// First and last code; `None` if it isn't a range.
+    pub fn bounds(&self) -> Option<(u8, u8)> {
+        match self {
+            Codes::One(code) => Some((*code, *code)),
+            Codes::Range(text) => {
+                let (first, last) = text.split_once('-')?;
+                let bounds = (first.parse().ok()?, last.parse().ok()?);
+                (bounds.0 <= bounds.1).then_some(bounds)
+            }
+        }
+    }
+}
+
+/// What follows a runner's own options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Then {
+    /// A program with its arguments.
+    Command,
+    /// The name of a script or target; unless `or_command` and it is a program that a rule names.
+    Script,
+    /// Names of scripts, or whole lines as one argument each.
+    Scripts,
+    /// A file that the runner interprets.
+    File,
+    /// Words that a shell gets as one line.
+    Line,
+    /// The runner itself again, without the sub-command (`mix do test`).
+    Again,
+}
+
+/// A command to see through.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a word of the file format")]
+pub struct Runner {
+    pub name: String,
+    pub bins: Vec<String>,
+    pub then: Then,
+    #[serde(default)]
+    pub sub: Vec<String>,
+    #[serde(default)]
+    pub deny: Vec<String>,
+    #[serde(default)]
+    pub value_options: Vec<String>,
+    #[serde(default)]
+    pub dir_options: Vec<String>,
+    #[serde(default)]
+    pub select_options: Vec<String>,
+    #[serde(default)]
+    pub line_options: Vec<String>,
+    #[serde(default)]
+    pub module_options: Vec<String>,
+    #[serde(default)]
+    pub command_options: Vec<String>,
+    #[serde(default)]
+    pub script_options: Vec<String>,
+    #[serde(default)]
+    pub script: String,
+    #[serde(default)]
+    pub manifest: String,
+    #[serde(default)]
+    pub skip: u8,
+    #[serde(default)]
+    pub skip_selects: bool,
+    #[serde(default)]
+    pub skip_versions: bool,
+    #[serde(default)]
+    pub assignments: bool,
+    #[serde(default)]
+    pub dashdash: bool,
+    #[serde(default)]
+    pub packages: bool,
+    #[serde(default)]
+    pub or_command: bool,
+    #[serde(default)]
+    pub many: bool,
+    #[serde(default)]
+    pub project: bool,
+    #[serde(default)]
+    pub late_options: bool,
+    #[serde(default)]
+    pub elsewhere: bool,
+    #[serde(default)]
+    pub versioned: bool,
+}
+
+/// What is wrong with a layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The line, from 1, if one is known.
+    pub line: Option<usize>,
+    /// A lowercase fragment.
+    pub reason: String,
+    /// The layer can't be used.
+    pub fatal: bool,
+}
+
+impl Layer {
+    /// Reads a layer. `Ok(None)` when the file is somebody else's.
+    ///
+    /// # Errors
+    /// What is wrong, when the file can't be used.
+    pub fn parse(text: &str) -> Result<Option<Layer>, Fault> {
+        if !text.contains("verify_run_schema") {
+            return Ok(None);
+        }
+        let layer: Layer = match toml::from_str(text) {
+            Ok(layer) => layer,
+            // A newer format may have words that this version does not know: its version is the better answer.
+            Err(error) => match text.parse::<toml::Table>() {
+                Ok(table) if !table.contains_key("verify_run_schema") => return Ok(None),
+                Ok(table) if table["verify_run_schema"].as_integer() != Some(SCHEMA) => {
+                    return Err(other_schema(text, &table["verify_run_schema"].to_string()));
+                }
+                _ => {
+                    let line = error.span().map(|span| line_of(text, span.start));
+                    let reason = error.message().lines().next().unwrap_or_default().to_owned();
+                    return Err(Fault { line, reason, fatal: true });
+                }
+            },
+        };
+        match layer.verify_run_schema {
+            None => Ok(None),
+            Some(SCHEMA) => match layer.faults(text).into_iter().find(|fault| fault.fatal) {
+                Some(fault) => Err(fault),
+                None => Ok(Some(layer)),
+            },
+            Some(other) => Err(other_schema(text, &other.to_string())),
+        }
+    }
+
+    /// Everything that is wrong with a layer that could be read.
+    pub fn faults(&self, text: &str) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let mut fault = |needle: &str, reason: String, fatal: bool| {
+            faults.push(Fault { line: find_line(text, needle), reason, fatal });
+        };
+        let mut names: Vec<&str> = Vec::new();
+        let rules = self.tool.iter().map(|tool| &tool.name).chain(self.runner.iter().map(|runner| &runner.name));
+        for name in rules {
+            if name.is_empty() {
+                fault("name = \"\"", "a rule has an empty name".to_owned(), true);
+            } else if names.contains(&name.as_str()) {
+                fault(name, format!("two rules are named `{name}`"), true);
+            }
+            names.push(name);
+        }
+        for tool in &self.tool {
+            if tool.bins.is_empty() && tool.modules.is_empty() {
+                fault(
+                    &tool.name,
+                    format!("`{}` names neither `bins` nor `modules`, so nothing matches it", tool.name),
+                    true,
+                );
+            }
+            let codes = [&tool.exit.findings, &tool.exit.did_not_run, &tool.exit.empty];
+            for code in codes.into_iter().flatten() {
+                if code.bounds().is_none() {
+                    fault(
+                        &tool.name,
+                        format!("`{}` has an exit code that is neither 0-255 nor a range like \"1-9\"", tool.name),
+                        true,
+                    );
+                }
+            }
+            for sub in tool.need_for.keys().chain(tool.kind_of.keys()) {
+                let known =
+                    tool.sub.iter().any(|entry| entry.split('|').any(|word| word == sub)) || tool.bins.contains(sub);
+                if !known {
+                    fault(
+                        &tool.name,
+                        format!("`{}` says something about `{sub}`, which is not in its `sub` or `bins`", tool.name),
+                        false,
+                    );
+                }
+            }
+        }
+        for kind in self.scripts.kinds.keys() {
+            if !KINDS.contains(&kind.as_str()) {
+                fault(kind, format!("`{kind}` is no kind: use one of {}", KINDS.join(", ")), true);
+            }
+        }
+        faults
+    }
+}
+
+/// The kinds in the order in which script names are asked for them.
+pub const KINDS: [&str; 5] = ["test", "lint", "type", "format", "build"];
+
+fn other_schema(text: &str, schema: &str) -> Fault {
+    let reason = format!("verify_run_schema is {schema}, and this version of verify-run knows {SCHEMA}");
+    Fault { line: find_line(text, "verify_run_schema"), reason, fatal: true }
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    1 + text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count()
+}
+
+/// The first line with a quoted or bare `needle`.
+fn find_line(text: &str, needle: &str) -> Option<usize> {
+    let quoted = format!("\"{needle}\"");
+    let position = |needle: &str| text.lines().position(|line| line.contains(needle)).map(|index| index + 1);
+    position(&quoted).or_else(|| position(needle))
+}

@@ -1,0 +1,92 @@
+//! Names of scripts and targets: `test:unit`, `check-types`, `lintFix`.
+
+use super::CheckKind;
+use super::layer::KINDS;
+use super::table::{List, Scripts};
+
+/// A name has at most so many parts; one with more is no check.
+const PARTS_MAX: usize = 16;
+
+/// What a script's name says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named<'a> {
+    /// A check of this kind.
+    Check(CheckKind),
+    /// This part of it says that it changes things or does not end.
+    Denied(&'a [u8]),
+    /// Nothing.
+    Nothing,
+}
+
+/// Reads a name. The words of all layers count; a later layer's words add to an earlier one's.
+pub fn named<'a>(name: &'a [u8], layers: &[Scripts<'_>]) -> Named<'a> {
+    let mut parts: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
+    let mut count = 0;
+    for part in (Parts { name }) {
+        if count == PARTS_MAX {
+            return Named::Nothing;
+        }
+        parts[count] = part;
+        count += 1;
+    }
+    let parts = &parts[..count];
+    let in_any = |part: &[u8], pick: for<'s> fn(&Scripts<'s>) -> List<'s>| {
+        layers.iter().any(|layer| pick(layer).any(|word| word.eq_ignore_ascii_case(part)))
+    };
+    if let Some(part) = parts.iter().find(|part| in_any(part, |scripts| scripts.deny)) {
+        return Named::Denied(part);
+    }
+    let begins = |parts: &[&[u8]]| layers.iter().any(|scripts| begins_a_check(parts, scripts));
+    let behind_prefix = parts.len() > 1 && in_any(parts[0], |scripts| scripts.prefixes) && begins(&parts[1..]);
+    if begins(parts) || behind_prefix { Named::Check(kind(parts, layers)) } else { Named::Nothing }
+}
+
+fn begins_a_check(parts: &[&[u8]], scripts: &Scripts<'_>) -> bool {
+    let Some(first) = parts.first() else { return false };
+    let mut words = scripts.words;
+    let word = words.any(|word| {
+        let mut wanted = word.split(|byte| *byte == b'-');
+        let mut here = parts.iter();
+        wanted.all(|wanted| here.next().is_some_and(|part| part.eq_ignore_ascii_case(wanted)))
+    });
+    let mut stems = scripts.stems;
+    word || stems.any(|stem| {
+        first.get(..stem.len()).is_some_and(|start| start.eq_ignore_ascii_case(stem))
+            && first[stem.len()..].iter().all(u8::is_ascii_alphanumeric)
+    })
+}
+
+/// A test, unless the name says something else.
+fn kind(parts: &[&[u8]], layers: &[Scripts<'_>]) -> CheckKind {
+    const ORDER: [CheckKind; KINDS.len()] =
+        [CheckKind::Test, CheckKind::Lint, CheckKind::Type, CheckKind::Format, CheckKind::Build];
+    let says = |place: usize| {
+        layers.iter().any(|scripts| {
+            let mut words = scripts.kinds[place];
+            words.any(|word| {
+                parts.iter().any(|part| part.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)))
+            })
+        })
+    };
+    (0..KINDS.len()).find(|place| says(*place)).map_or(CheckKind::Test, |place| ORDER[place])
+}
+
+/// The parts of a name: between `:`, `-`, `_`, `.`, `/`, and where a small letter is followed by a capital one.
+struct Parts<'a> {
+    name: &'a [u8],
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let is_separator = |byte: u8| matches!(byte, b':' | b'-' | b'_' | b'.' | b'/');
+        let start = self.name.iter().position(|byte| !is_separator(*byte))?;
+        let name = &self.name[start..];
+        let end = (1..name.len())
+            .find(|&at| is_separator(name[at]) || (name[at - 1].is_ascii_lowercase() && name[at].is_ascii_uppercase()))
+            .unwrap_or(name.len());
+        self.name = &name[end..];
+        Some(&name[..end])
+    }
+}
