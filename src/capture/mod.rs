@@ -1,7 +1,16 @@
-//! Hands a finished run to the recorder: one spool file, written whole.
+//! Hands a finished run to the recorder.
+//!
+//! A failing run, and a pass that ends an open failure or is the first of the day, is one spool file, written whole;
+//! other passes are a line in the pass log. [`Run::hand_over`] decides; the recorder starts from [`Spooled::parse`].
 
+mod handover;
+mod head;
+mod identity;
+mod passes;
 mod reading;
 mod spool;
 
+pub use handover::{Redact, Run};
+pub use identity::identify;
 pub use reading::SpoolError;
 pub use spool::{Header, Identity, Place, Spooled};

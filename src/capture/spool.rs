@@ -1,8 +1,14 @@
 //! The spool file: one JSON header line, then the captured bytes as they came.
 
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
 use serde::{Deserialize, Serialize};
 
 use crate::base::clock::Timestamp;
+use crate::base::file::create_private_dir;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::run::Ended;
@@ -83,4 +89,94 @@ pub struct Spooled {
     pub header: Header,
     /// The output, at most head + tail of the capture limits.
     pub output: Vec<u8>,
+}
+
+impl Header {
+    /// The header as the first line of a spool file, with its newline.
+    pub fn line(&self) -> Vec<u8> {
+        let mut line = serde_json::to_vec(self).unwrap_or_default();
+        line.push(b'\n');
+        line
+    }
+}
+
+/// `spool/` of a state folder.
+fn folder(state: &Path) -> PathBuf {
+    state.join("spool")
+}
+
+/// Writes `<state>/spool/<run>.spool` whole or not at all, readable by the user alone, and creates the folders. Not
+/// synced: it has to survive this process, not the machine.
+///
+/// # Errors
+/// The operating system's; nothing stays behind.
+pub fn write(state: &Path, header: &Header, output: &[&[u8]]) -> io::Result<()> {
+    let folder = folder(state);
+    let name = header.run.to_string();
+    let unfinished = folder.join(format!(".tmp-{name}"));
+    let result = create(&unfinished, &folder).and_then(|mut file| {
+        file.write_all(&header.line())?;
+        output.iter().try_for_each(|piece| file.write_all(piece))?;
+        fs::rename(&unfinished, folder.join(format!("{name}.spool")))
+    });
+    if result.is_err() {
+        let _ = fs::remove_file(&unfinished);
+    }
+    result
+}
+
+fn create(path: &Path, folder: &Path) -> io::Result<fs::File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            create_private_dir(folder)?;
+            options.open(path)
+        }
+        result => result,
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    pub fn header() -> Header {
+        Header {
+            schema: SPOOL_SCHEMA,
+            run: RunId::fresh(),
+            argv: vec![Lossless::from("false")],
+            cwd: Lossless::from("/work"),
+            place: Place { root: Lossless::from("/work"), head: None, commit: None },
+            started_at: Timestamp(0),
+            ended_at: Timestamp(1),
+            duration_us: 1,
+            ended: Ended::Exit(1),
+            check: None,
+            key: "0".repeat(32),
+            identity: Identity::default(),
+            kept_bytes: 0,
+            cut_bytes: 0,
+            cut_at: 0,
+            shared: false,
+            redacted: false,
+        }
+    }
+
+    #[test]
+    fn a_spool_file_is_whole_and_private() {
+        let dir = tempfile::tempdir().expect("temporary folder");
+        let header = Header { kept_bytes: 7, ..header() };
+        write(dir.path(), &header, &[b"a\xff\n", b"", b"bcd\n"]).expect("written");
+        let folder = folder(dir.path());
+        let names: Vec<_> = fs::read_dir(&folder).expect("folder").flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(names, [format!("{}.spool", header.run).as_str()]);
+        let path = folder.join(&names[0]);
+        assert_eq!(fs::metadata(&path).expect("metadata").permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::metadata(folder).expect("metadata").permissions().mode() & 0o777, 0o700);
+        let back = Spooled::parse(&fs::read(path).expect("read")).expect("parsed");
+        assert_eq!((back.header.run, back.output.as_slice()), (header.run, &b"a\xff\nbcd\n"[..]));
+    }
 }

@@ -1,28 +1,36 @@
 //! Running the command as if it were run bare.
+//!
+//! The wrapper puts itself between the command and a descriptor only where it has to (pipe, socket, terminal), hands
+//! over an object of the same kind, and touches nothing else. One thread, one `poll` loop, no `std::process`: that
+//! would empty the signal mask, reset SIGPIPE and rebuild the environment.
+//!
+//! - [`Program`] is the command line as C strings; it replaces the process or is started by [`supervise`]
+//! - `plan` decides per descriptor, `channel` relays one stream, `pty` is the half terminal, `files` reads back what
+//!   went to a file
+//! - `signals` receives what is sent to us and `canary` tells a signal to the group from one to us alone
+//! - `linger` keeps relaying for a descendant that outlives the command
+//! - [`Transcript`] is the bounded copy of the output; [`Ended`] how it ended, and ending the same way
 
-use serde::{Deserialize, Serialize};
+mod canary;
+mod channel;
+mod child;
+mod detach;
+mod ended;
+mod files;
+mod linger;
+mod nested;
+mod plan;
+mod program;
+mod pty;
+mod signals;
+mod supervise;
+mod sys;
+mod transcript;
 
-/// How the command ended, as `waitpid` saw it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ended {
-    /// Exit code, 0–255.
-    Exit(u8),
-    /// Death by this signal.
-    Signal(i32),
-}
-
-impl Ended {
-    /// Exit code 0.
-    pub fn passed(self) -> bool {
-        self == Ended::Exit(0)
-    }
-
-    /// What a shell's `$?` shows: the code, or 128 + signal.
-    pub fn shell_code(self) -> i32 {
-        match self {
-            Ended::Exit(code) => i32::from(code),
-            Ended::Signal(signal) => 128 + signal,
-        }
-    }
-}
+pub use detach::{Detached, detached, is_init, privileged, session, wait_for_end};
+pub use ended::{Ended, end_as};
+pub use files::{Excerpt, Region};
+pub use nested::recording_ancestors;
+pub use program::Program;
+pub use supervise::{Finished, release_signals, supervise};
+pub use transcript::Transcript;

@@ -1,0 +1,197 @@
+//! After the run: what is kept of it, where, and who records it.
+//!
+//! A failure is one file, written before the caller gets the status; parsing and storing happen in a detached
+//! process. Whatever fails here is lost quietly: the command's status is not ours to change.
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+
+use super::passes;
+use super::spool::{self, Header, Identity, Place, SPOOL_SCHEMA};
+use crate::base::clock::Timestamp;
+use crate::base::file::create_private_dir;
+use crate::base::ids::RunId;
+use crate::base::limits::{SPOOL_SYNC_BYTES_MAX, SYNC_MS_MAX};
+use crate::base::lossless::Lossless;
+use crate::config::Places;
+use crate::run::{self, Detached, Ended, Excerpt, Finished, Transcript};
+use crate::whitelist::Check;
+
+/// File systems on the other side of a network (or of a process), by `statfs`: NFS, SMB in three dialects, FUSE, 9P,
+/// Ceph, AFS, Lustre.
+#[cfg(target_os = "linux")]
+const NETWORK_FILE_SYSTEMS: [i64; 9] =
+    [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x6573_5546, 0x0102_1997, 0x00c3_6400, 0x5346_414f, 0x0bd0_0bd0];
+
+/// Replaces secrets in a text: (the text without them, how many).
+pub type Redact = fn(&str) -> (Cow<'_, str>, usize);
+
+/// A command about to run, with everything that its record will say.
+pub struct Run {
+    /// The command as typed.
+    pub argv: Vec<OsString>,
+    /// The working directory, absolute.
+    pub cwd: PathBuf,
+    /// The recognised check.
+    pub check: Option<Check>,
+    /// The command key.
+    pub key: String,
+    /// Who runs it.
+    pub identity: Identity,
+    /// Where things are.
+    pub places: Places,
+    /// Record before returning.
+    pub sync: bool,
+    /// Used where the only writable place is in the work tree.
+    pub redact: Redact,
+    /// Records everything that is spooled; runs in a process of its own.
+    pub record: fn(&Places),
+}
+
+impl Run {
+    /// Keeps what has to be kept of a finished run and starts the recorder if there is something for it to do.
+    pub fn hand_over(&self, finished: Finished) {
+        if finished.ended.passed() && !self.needs_output() && !self.sync {
+            let header = self.header(&finished, &finished.transcript, false);
+            if passes::append(&self.places.state, &header).is_ok() {
+                return;
+            }
+        }
+        let excerpts: Vec<Excerpt> = finished.files.iter().filter_map(run::Region::end).collect();
+        let bytes = finished.transcript.kept() + excerpts.iter().map(Excerpt::length).sum::<u64>();
+        let quick = bytes <= SPOOL_SYNC_BYTES_MAX as u64 && !on_network(&self.places.state);
+        if quick {
+            self.spool(finished, &excerpts);
+            self.start_recorder(&[], || {});
+        } else {
+            let readers: Vec<RawFd> = excerpts.iter().map(Excerpt::fd).collect();
+            self.start_recorder(&readers, || self.spool(finished, &excerpts));
+            std::mem::forget(excerpts);
+        }
+    }
+
+    /// A pass is worth its output when it ends an open failure, or when it is the first of the day: the recorder
+    /// compares later failures with it.
+    fn needs_output(&self) -> bool {
+        let state = &self.places.state;
+        if state.join("open").join(&self.key).exists() {
+            return true;
+        }
+        let Ok(baseline) = fs::metadata(state.join("baseline").join(&self.key)) else { return true };
+        Timestamp(baseline.mtime().saturating_mul(1_000_000)).local_day() != Timestamp::now().local_day()
+    }
+
+    fn header(&self, finished: &Finished, transcript: &Transcript, shared: bool) -> Header {
+        Header {
+            schema: SPOOL_SCHEMA,
+            run: RunId::fresh(),
+            argv: self.argv.iter().map(Lossless::from).collect(),
+            cwd: Lossless::from(&self.cwd),
+            place: Place::now(&self.places),
+            started_at: finished.started_at,
+            ended_at: finished.ended_at,
+            duration_us: u64::try_from(finished.duration.as_micros()).unwrap_or(u64::MAX),
+            ended: finished.ended,
+            check: self.check.clone(),
+            key: self.key.clone(),
+            identity: self.identity.clone(),
+            kept_bytes: transcript.kept(),
+            cut_bytes: transcript.cut(),
+            cut_at: transcript.cut_at(),
+            shared,
+            redacted: false,
+        }
+    }
+
+    /// Writes the spool file to the first place that takes it.
+    fn spool(&self, mut finished: Finished, excerpts: &[Excerpt]) {
+        let mut transcript = std::mem::take(&mut finished.transcript);
+        excerpts.iter().for_each(|excerpt| excerpt.read(&mut transcript));
+        let header = self.header(&finished, &transcript, excerpts.iter().any(Excerpt::shared));
+        if spool::write(&self.places.state, &header, &transcript.pieces()).is_ok() {
+            return;
+        }
+        for place in &self.places.fallbacks {
+            if self.spool_to_fallback(place, &header, &transcript).is_ok() {
+                return;
+            }
+        }
+    }
+
+    fn spool_to_fallback(&self, place: &Path, header: &Header, transcript: &Transcript) -> io::Result<()> {
+        create_private_dir(place)?;
+        if !is_ours(place)? {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        if !place.starts_with(&self.places.root) {
+            return spool::write(place, header, &transcript.pieces());
+        }
+        // In the work tree other tools read along, and a commit of everything would take it with it.
+        fs::write(place.join(".gitignore"), "*\n")?;
+        let text = |bytes: &[u8]| (self.redact)(&String::from_utf8_lossy(bytes)).0.into_owned();
+        let argv = header.argv.iter().map(|word| Lossless(text(word.0.as_encoded_bytes()).into())).collect();
+        let [head, older, newer] = transcript.pieces();
+        let (first, second) = match transcript.cut() {
+            0 => (String::new(), text(&[head, older, newer].concat())),
+            _ => (text(head), text(&[older, newer].concat())),
+        };
+        let (cut_at, kept_bytes) = (first.len() as u64, (first.len() + second.len()) as u64);
+        let header = Header { argv, kept_bytes, cut_at, redacted: true, ..header.clone() };
+        spool::write(place, &header, &[first.as_bytes(), second.as_bytes()])
+    }
+
+    /// Starts the recorder in a process that has nothing of the caller's but `keep`, and does `before` in it.
+    fn start_recorder(&self, keep: &[RawFd], before: impl FnOnce()) {
+        let wait = self.sync || run::is_init();
+        // The recorder holds one end for as long as it works.
+        let Ok((done, working)) = std::io::pipe() else { return };
+        let mut keep = keep.to_vec();
+        if wait {
+            keep.push(working.as_raw_fd());
+        }
+        match run::detached(&keep) {
+            Ok(Detached::Process) => {
+                let work = std::panic::AssertUnwindSafe(|| {
+                    before();
+                    (self.record)(&self.places);
+                });
+                let _ = std::panic::catch_unwind(work);
+                run::end_as(Ended::Exit(0))
+            }
+            Ok(Detached::Caller) if wait => {
+                drop(working);
+                run::release_signals();
+                run::wait_for_end(done.as_raw_fd(), Duration::from_millis(SYNC_MS_MAX));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A fallback folder may be in a shared temporary folder, where somebody else can have made it first.
+fn is_ours(place: &Path) -> io::Result<bool> {
+    let metadata = fs::symlink_metadata(place)?;
+    Ok(metadata.is_dir() && metadata.uid() == nix::unistd::geteuid().as_raw() && metadata.mode() & 0o022 == 0)
+}
+
+/// Whether writing there may take long for reasons that have nothing to do with this machine.
+#[cfg(target_os = "linux")]
+fn on_network(state: &Path) -> bool {
+    let existing = state.ancestors().find_map(|dir| nix::sys::statfs::statfs(dir).ok());
+    #[allow(clippy::useless_conversion, reason = "the type of the magic number differs between C libraries")]
+    existing.is_some_and(|stat| NETWORK_FILE_SYSTEMS.contains(&i64::from(stat.filesystem_type().0)))
+}
+
+/// Not asked on other systems.
+#[cfg(not(target_os = "linux"))]
+fn on_network(_state: &Path) -> bool {
+    false
+}
+

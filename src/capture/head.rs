@@ -1,0 +1,37 @@
+//! What is checked out, read with two small reads and without git.
+
+use std::fs;
+use std::path::Path;
+
+use super::spool::Place;
+use crate::base::lossless::Lossless;
+use crate::config::{Places, Repository};
+
+/// Longest reference that is read, bytes.
+const HEAD_BYTES_MAX: usize = 4096;
+
+impl Place {
+    /// The place of a run in `places`, with the commit that is checked out now. A packed reference gives no commit;
+    /// the recorder has git to ask.
+    pub fn now(places: &Places) -> Self {
+        let root = Lossless::from(&places.root);
+        let Some(repository) = &places.repository else { return Place { root, head: None, commit: None } };
+        let head = line(&repository.git_dir.join("HEAD"));
+        let commit = head.as_deref().and_then(|head| match head.strip_prefix("ref: ") {
+            Some(reference) => loose(repository, reference),
+            None => Some(head.to_owned()),
+        });
+        Place { root, head, commit }
+    }
+}
+
+fn loose(repository: &Repository, reference: &str) -> Option<String> {
+    // Text from a file is not a path to follow anywhere.
+    let plain = reference.starts_with("refs/") && !reference.split('/').any(|part| part == "..");
+    plain.then(|| line(&repository.common_dir.join(reference)))?
+}
+
+fn line(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).ok().filter(|text| text.len() <= HEAD_BYTES_MAX)?;
+    Some(text.trim_end().to_owned()).filter(|line| !line.is_empty())
+}

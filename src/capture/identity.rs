@@ -1,0 +1,86 @@
+//! Who runs the command: told by options and variables, else recognised from what agents and CI systems set.
+
+use super::spool::Identity;
+
+/// Agents by the variables they set for the commands they run, most telling first; the third column is the
+/// variable with the session's id. A terminal that a person opens inside an editor may carry the editor's variables,
+/// so this is a hint. (The order of vercel/detect-agent 1.2.7 and unjs/std-env 4.3.0.)
+const AGENTS: &[(&str, &[&str], Option<&str>)] = &[
+    ("cursor", &["CURSOR_TRACE_ID", "CURSOR_AGENT"], Some("CURSOR_TRACE_ID")),
+    ("gemini-cli", &["GEMINI_CLI"], Some("GEMINI_SESSION_ID")),
+    ("codex", &["CODEX_SANDBOX", "CODEX_CI", "CODEX_THREAD_ID"], Some("CODEX_THREAD_ID")),
+    ("antigravity", &["ANTIGRAVITY_AGENT"], None),
+    ("augment", &["AUGMENT_AGENT"], None),
+    ("opencode", &["OPENCODE", "OPENCODE_CLIENT"], Some("OPENCODE_SESSION_ID")),
+    ("claude-code", &["CLAUDECODE", "CLAUDE_CODE"], Some("CLAUDE_CODE_SESSION_ID")),
+    ("replit", &["REPL_ID"], None),
+    ("copilot", &["COPILOT_MODEL", "COPILOT_ALLOW_ALL", "COPILOT_GITHUB_TOKEN", "COPILOT_CLI"], None),
+    ("goose", &["GOOSE_PROVIDER"], None),
+];
+
+/// CI systems by a variable that is the same for all steps of one job.
+const CI_JOBS: &[&str] = &["GITHUB_RUN_ID", "CI_JOB_ID", "BUILDKITE_JOB_ID", "CIRCLE_WORKFLOW_JOB_ID", "BUILD_TAG"];
+
+/// Completes what the options said from `variable` (an environment) and the terminal's session.
+///
+/// An empty value counts as none.
+pub fn identify(options: Identity, variable: impl Fn(&str) -> Option<String>, session: i32) -> Identity {
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let row = AGENTS.iter().find(|(_, names, _)| names.iter().any(|name| set(name).is_some()));
+    let in_ci = set("CI").is_some_and(|value| value != "false" && value != "0");
+    let agent = options.agent.or_else(|| set("VERIFY_RUN_AGENT")).or_else(|| set("AI_AGENT"));
+    let agent = agent.or_else(|| match (row, in_ci) {
+        (Some((name, _, _)), _) => Some((*name).to_owned()),
+        (None, true) => Some("ci".to_owned()),
+        (None, false) => Some("human".to_owned()),
+    });
+    let host = || row.and_then(|(_, _, session)| session.and_then(set));
+    let job = || if in_ci { CI_JOBS.iter().find_map(|name| set(name)).map(|id| format!("ci-{id}")) } else { None };
+    let found = options.session.or_else(|| set("VERIFY_RUN_SESSION")).or_else(host).or_else(job);
+    Identity {
+        task: options.task.or_else(|| set("VERIFY_RUN_TASK")),
+        session: Some(found.unwrap_or_else(|| format!("tty-{session}"))),
+        agent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(variables: &'static [(&'static str, &'static str)], options: Identity) -> Identity {
+        let find = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
+        identify(options, find, 77)
+    }
+
+    #[test]
+    fn a_person_is_named_by_the_terminal_session() {
+        let identity = with(&[], Identity::default());
+        assert_eq!((identity.agent.as_deref(), identity.session.as_deref()), (Some("human"), Some("tty-77")));
+        assert_eq!(identity.task, None);
+    }
+
+    #[test]
+    fn an_agent_brings_its_session_even_in_ci() {
+        let identity =
+            with(&[("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", "abc"), ("CI", "true")], Identity::default());
+        assert_eq!((identity.agent.as_deref(), identity.session.as_deref()), (Some("claude-code"), Some("abc")));
+    }
+
+    #[test]
+    fn a_ci_job_is_one_session() {
+        let identity = with(&[("CI", "true"), ("GITHUB_RUN_ID", "9")], Identity::default());
+        assert_eq!((identity.agent.as_deref(), identity.session.as_deref()), (Some("ci"), Some("ci-9")));
+    }
+
+    #[test]
+    fn options_win_over_variables_and_empty_values_say_nothing() {
+        let options = Identity { task: Some("T".into()), session: None, agent: Some("me".into()) };
+        let identity =
+            with(&[("VERIFY_RUN_TASK", "V"), ("VERIFY_RUN_SESSION", "S"), ("VERIFY_RUN_AGENT", "")], options);
+        assert_eq!(
+            (identity.task.as_deref(), identity.session.as_deref(), identity.agent.as_deref()),
+            (Some("T"), Some("S"), Some("me"))
+        );
+    }
+}

@@ -1,0 +1,20 @@
+//! The pass log: a line per passing run that needs no more than its header, `<state>/passes.jsonl`.
+//!
+//! The recorder renames the log before it reads it and keeps what it took for a minute, so a line that was on its
+//! way is read too; recording is idempotent by run id.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use super::spool::Header;
+
+/// Appends one line, in one write: lines of wrappers that end at the same time stay whole.
+///
+/// # Errors
+/// The operating system's. Where there is no state folder nothing was ever recorded, and it isn't created.
+pub fn append(state: &Path, header: &Header) -> io::Result<()> {
+    let mut log = OpenOptions::new().append(true).create(true).mode(0o600).open(state.join("passes.jsonl"))?;
+    log.write_all(&header.line())
+}

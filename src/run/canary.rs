@@ -1,0 +1,88 @@
+//! A second process in our group that tells whether a signal was sent to the whole group or to us alone.
+//!
+//! A `kill` of the group looks exactly like one of us, but the command got it too, and passing it on would deliver
+//! it twice. The canary holds every signal pending: if it has one that we got, the group got it. (The kernel signals
+//! the newest member of a group first, so the canary has it before we do.)
+
+use std::ffi::c_int;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use nix::libc;
+
+use super::{signals, sys};
+
+/// How long an answer may take, milliseconds: the canary may be stopped along with the group.
+const ANSWER_MS_MAX: c_int = 50;
+
+/// The process and our line to it. Ended and reaped when dropped.
+pub struct Canary {
+    pid: libc::pid_t,
+    line: OwnedFd,
+}
+
+impl Canary {
+    /// Starts it. Must be called with every signal blocked, which it inherits.
+    ///
+    /// # Errors
+    /// When there is no process or descriptor to be had.
+    pub fn start() -> io::Result<Self> {
+        let (ours, its) = sys::socket_pair()?;
+        match sys::fork()? {
+            sys::Fork::Child => {
+                sys::close_all_but(&[its.as_raw_fd()]);
+                watch(&its)
+            }
+            sys::Fork::Parent(pid) => Ok(Canary { pid, line: ours }),
+        }
+    }
+
+    /// Whether the group got `signal`. Asking takes it from the canary, so the next one is told apart again.
+    pub fn saw(&self, signal: c_int) -> bool {
+        let Ok(question) = u8::try_from(signal) else { return false };
+        if sys::send_nowait(self.line.as_raw_fd(), &[question]).is_err() {
+            return false;
+        }
+        let answer = self.answer();
+        if answer.is_some() {
+            return answer == Some(1);
+        }
+        // It was stopped with the group and not continued with us.
+        sys::kill(self.pid, libc::SIGCONT);
+        self.answer() == Some(1)
+    }
+
+    /// Lets it go; dropping waits until it is gone.
+    pub fn dismiss(&self) {
+        sys::kill(self.pid, libc::SIGKILL);
+    }
+
+    fn answer(&self) -> Option<u8> {
+        let mut watch = [sys::watch(self.line.as_raw_fd(), libc::POLLIN)];
+        let mut answer = [0];
+        let ready = sys::poll(&mut watch, ANSWER_MS_MAX).ok()?;
+        (ready > 0 && sys::read(self.line.as_raw_fd(), &mut answer).ok()? == 1).then_some(answer[0])
+    }
+}
+
+impl Drop for Canary {
+    fn drop(&mut self) {
+        self.dismiss();
+        sys::reap(self.pid);
+    }
+}
+
+/// The canary's life: answers questions until the wrapper is gone.
+fn watch(line: &OwnedFd) -> ! {
+    let mut question = [0];
+    loop {
+        match sys::read(line.as_raw_fd(), &mut question) {
+            Ok(1..) => {
+                let seen = signals::take_pending(c_int::from(question[0]));
+                sys::write_all(line.as_raw_fd(), &[u8::from(seen)]);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(0) | Err(_) => sys::exit_now(0),
+        }
+    }
+}

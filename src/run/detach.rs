@@ -1,0 +1,68 @@
+//! A process that has nothing of the caller's: for work that goes on after the wrapper has returned.
+
+use std::io;
+use std::os::fd::RawFd;
+use std::time::{Duration, Instant};
+
+use super::{signals, sys};
+
+/// Lower priority of detached work.
+const NICENESS: i32 = 10;
+
+/// Which side of [`detached`] this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detached {
+    /// The caller goes on.
+    Caller,
+    /// The detached process. It must end with [`crate::run::end_as`] and drop nothing that owns a descriptor.
+    Process,
+}
+
+/// Forks a process with its own session, at `/`, without any descriptor but `keep`, `/dev/null` on 0–2, every signal
+/// at its default, and low priority. The caller of verify-run waits for none of its descriptors, and a kill of the
+/// process group doesn't reach it.
+///
+/// # Errors
+/// When there is no process to be had.
+pub fn detached(keep: &[RawFd]) -> io::Result<Detached> {
+    match sys::fork()? {
+        sys::Fork::Parent(_) => Ok(Detached::Caller),
+        sys::Fork::Child => {
+            sys::new_session();
+            sys::leave_folder();
+            sys::close_all_but(keep);
+            sys::null_streams();
+            sys::be_nice(NICENESS);
+            signals::reset();
+            Ok(Detached::Process)
+        }
+    }
+}
+
+/// Whether this is PID 1, whose end is the end of everything in its container.
+pub fn is_init() -> bool {
+    sys::own_id() == 1
+}
+
+/// Whether the process gained privileges by being executed: then it does nothing but execute the command.
+pub fn privileged() -> bool {
+    sys::gained_privileges()
+}
+
+/// The session's id: names a terminal session as long as it lasts.
+pub fn session() -> i32 {
+    sys::own_session()
+}
+
+/// Waits at most `limit` until every process that holds the other end of `fd` has closed it.
+pub fn wait_for_end(fd: RawFd, limit: Duration) {
+    let until = Instant::now() + limit;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let mut watch = [sys::watch(fd, 0)];
+        let ready = sys::poll(&mut watch, i32::try_from(left.as_millis()).unwrap_or(i32::MAX));
+        if left.is_zero() || ready.is_err() || watch[0].revents != 0 {
+            return;
+        }
+    }
+}

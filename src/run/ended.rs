@@ -1,0 +1,40 @@
+//! How the command ended, and ending the same way.
+
+use serde::{Deserialize, Serialize};
+
+use super::{signals, sys};
+
+/// How the command ended, as `waitpid` saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ended {
+    /// Exit code, 0–255.
+    Exit(u8),
+    /// Death by this signal.
+    Signal(i32),
+}
+
+impl Ended {
+    /// Exit code 0.
+    pub fn passed(self) -> bool {
+        self == Ended::Exit(0)
+    }
+
+    /// What a shell's `$?` shows: the code, or 128 + signal.
+    pub fn shell_code(self) -> i32 {
+        match self {
+            Ended::Exit(code) => i32::from(code),
+            Ended::Signal(signal) => 128 + signal,
+        }
+    }
+}
+
+/// Ends this process as the command ended: with its code, or by its signal (without a second core dump), so that
+/// the caller's `wait` sees what it would have seen. 128 + signal only where a signal can't end us (PID 1).
+pub fn end_as(ended: Ended) -> ! {
+    if let Ended::Signal(signal) = ended {
+        sys::forbid_core();
+        signals::act_by_default(signal);
+    }
+    sys::exit_now(ended.shell_code())
+}

@@ -1,0 +1,56 @@
+//! Relaying on after the command: a descendant of it may hold the channel for as long as it likes.
+//!
+//! Closing would kill it with SIGPIPE, waiting would hang the caller. So a small process stays behind, holding
+//! nothing but the channels, until the last writer or the reader is gone.
+
+use nix::libc;
+
+use super::channel::Channel;
+use super::transcript::Transcript;
+use super::{signals, sys};
+
+/// Hands the open channels over to a process of their own, which has no use for the transcript's memory.
+pub fn relay_on(mut channels: Vec<Channel>, transcript: &mut Transcript) {
+    channels.retain(Channel::is_open);
+    // Without a process to be had the channels close, as they do when the wrapper is killed.
+    if channels.is_empty() || !matches!(sys::fork(), Ok(sys::Fork::Child)) {
+        return;
+    }
+    sys::new_session();
+    sys::leave_folder();
+    let fds: Vec<_> = channels.iter().flat_map(Channel::fds).collect();
+    sys::close_all_but(&fds);
+    signals::ignore_broken_pipes();
+    signals::reset();
+    channels.iter_mut().for_each(Channel::outlive);
+    *transcript = Transcript::with_limits(0, 0);
+    while !channels.iter().all(Channel::is_finished) {
+        if turn(&mut channels, &mut [], transcript, true).is_err() {
+            break;
+        }
+    }
+    sys::exit_now(0)
+}
+
+/// Waits for one of the channels (or `others`, whose answers are left in place) and serves every channel once; whether there
+/// was anything to do. Without `wait` it only serves what is ready.
+///
+/// # Errors
+/// When `poll` fails, which only a lack of memory makes it do.
+pub fn turn(
+    channels: &mut [Channel],
+    others: &mut [libc::pollfd],
+    transcript: &mut Transcript,
+    wait: bool,
+) -> std::io::Result<bool> {
+    let mut watches: Vec<libc::pollfd> = others.to_vec();
+    watches.extend(channels.iter().flat_map(Channel::watches));
+    let holds = channels.iter().any(Channel::holds);
+    let ready = sys::poll(&mut watches, if wait && !holds { -1 } else { 0 })?;
+    let (first, rest) = watches.split_at(others.len());
+    others.copy_from_slice(first);
+    for (channel, watch) in channels.iter_mut().zip(rest.chunks_exact(2)) {
+        channel.turn(watch[0].revents, watch[1].revents, transcript);
+    }
+    Ok(holds || ready > 0)
+}

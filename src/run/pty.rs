@@ -1,0 +1,147 @@
+//! The half pseudo-terminal: fd 1 and 2 of the command are a terminal of ours, everything else stays the real one.
+//!
+//! It is nobody's controlling terminal, so keys, job control, /dev/tty, type-ahead and the line discipline stay with
+//! the kernel, and the real terminal's settings are never ours to restore. Its own output processing is off: the
+//! real terminal does that, once.
+#![allow(unsafe_code, reason = "terminal ioctls on settings in the kernel's own form")]
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+use nix::libc;
+
+use super::sys;
+
+/// What was last seen of the terminal that the command writes to.
+pub struct Terminal {
+    settings: libc::termios,
+}
+
+/// Opens a half terminal that looks like `real`: (its state, our end, the command's end).
+///
+/// # Errors
+/// When `real` is no terminal, or none is to be had.
+pub fn open(real: RawFd) -> io::Result<(Terminal, OwnedFd, OwnedFd)> {
+    let mut settings = settings_of(real)?;
+    settings.c_oflag &= !libc::OPOST;
+    let (master, slave) = open_pair()?;
+    // SAFETY: the settings are only read.
+    sys::check(unsafe { libc::tcsetattr(slave.as_raw_fd(), libc::TCSANOW, &raw const settings) })?;
+    if let Some(size) = size_of_window(real) {
+        set_size(slave.as_raw_fd(), &size);
+    }
+    Ok((Terminal { settings }, master, slave))
+}
+
+#[cfg(target_os = "linux")]
+fn open_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let master = sys::open(c"/dev/ptmx", libc::O_RDWR | libc::O_NOCTTY | libc::O_NONBLOCK)?;
+    let unlocked: libc::c_int = 0;
+    // SAFETY: reads one integer. The peer is opened by descriptor, so /dev/pts need not be mounted here.
+    let slave = unsafe {
+        sys::check(libc::ioctl(master.as_raw_fd(), libc::TIOCSPTLCK, &raw const unlocked))?;
+        sys::check(libc::ioctl(
+            master.as_raw_fd(),
+            libc::TIOCGPTPEER,
+            libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC,
+        ))?
+    };
+    // SAFETY: the descriptor was just returned to us.
+    Ok((master, unsafe { std::os::fd::FromRawFd::from_raw_fd(slave) }))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let pair = nix::pty::openpty(None, None)?;
+    for end in [&pair.master, &pair.slave] {
+        sys::fcntl(end.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC)?;
+    }
+    sys::fcntl(pair.master.as_raw_fd(), libc::F_SETFL, libc::O_RDWR | libc::O_NONBLOCK)?;
+    Ok((pair.master, pair.slave))
+}
+
+impl Terminal {
+    /// Carries settings that the command changed through its end over to the real terminal, bit by bit, so that
+    /// programs which set up the terminal through fd 1 work. Output processing of the real one is never touched.
+    pub fn mirror(&mut self, master: &OwnedFd, real: RawFd) {
+        let Ok(now) = settings_of(master.as_raw_fd()) else { return };
+        let before = std::mem::replace(&mut self.settings, now);
+        if same(&before, &now) {
+            return;
+        }
+        let Ok(mut target) = settings_of(real) else { return };
+        let merge = |target: libc::tcflag_t, before: libc::tcflag_t, now: libc::tcflag_t| {
+            let changed = before ^ now;
+            (target & !changed) | (now & changed)
+        };
+        target.c_iflag = merge(target.c_iflag, before.c_iflag, now.c_iflag);
+        target.c_oflag = merge(target.c_oflag, before.c_oflag & !libc::OPOST, now.c_oflag & !libc::OPOST);
+        target.c_cflag = merge(target.c_cflag, before.c_cflag, now.c_cflag);
+        target.c_lflag = merge(target.c_lflag, before.c_lflag, now.c_lflag);
+        for (index, key) in target.c_cc.iter_mut().enumerate() {
+            if before.c_cc[index] != now.c_cc[index] {
+                *key = now.c_cc[index];
+            }
+        }
+        // SAFETY: the settings are only read.
+        unsafe { libc::tcsetattr(real, libc::TCSANOW, &raw const target) };
+    }
+
+    /// Gives the half terminal the real one's size; whether it had another.
+    pub fn follow_size(&self, master: &OwnedFd, real: RawFd) -> bool {
+        let (Some(now), Some(before)) = (size_of_window(real), size_of_window(master.as_raw_fd())) else {
+            return false;
+        };
+        let same = (now.ws_row, now.ws_col, now.ws_xpixel, now.ws_ypixel)
+            == (before.ws_row, before.ws_col, before.ws_xpixel, before.ws_ypixel);
+        if !same {
+            set_size(master.as_raw_fd(), &now);
+        }
+        !same
+    }
+}
+
+/// Whether the descriptor is a terminal.
+pub fn is_terminal(fd: RawFd) -> bool {
+    settings_of(fd).is_ok()
+}
+
+/// The terminal behind a descriptor: `/dev/tty` and the device it stands for are the same one.
+pub fn device(fd: RawFd, stat: &libc::stat) -> u64 {
+    #[cfg(target_os = "linux")]
+    {
+        let mut device: libc::c_uint = 0;
+        // SAFETY: writes one unsigned integer.
+        if unsafe { libc::ioctl(fd, libc::TIOCGDEV, &raw mut device) } == 0 {
+            return u64::from(device);
+        }
+    }
+    let _ = fd;
+    #[allow(clippy::unnecessary_cast, clippy::cast_sign_loss, reason = "dev_t has other types on other systems")]
+    return stat.st_rdev as u64;
+}
+
+fn settings_of(fd: RawFd) -> io::Result<libc::termios> {
+    let mut settings = MaybeUninit::zeroed();
+    // SAFETY: `settings` is ours to write; zeroes are a valid value.
+    unsafe {
+        sys::check(libc::tcgetattr(fd, settings.as_mut_ptr()))?;
+        Ok(settings.assume_init())
+    }
+}
+
+fn same(a: &libc::termios, b: &libc::termios) -> bool {
+    (a.c_iflag, a.c_oflag, a.c_cflag, a.c_lflag, a.c_cc) == (b.c_iflag, b.c_oflag, b.c_cflag, b.c_lflag, b.c_cc)
+}
+
+fn size_of_window(fd: RawFd) -> Option<libc::winsize> {
+    let mut size = MaybeUninit::zeroed();
+    // SAFETY: `size` is ours to write; zeroes are a valid value.
+    unsafe { (libc::ioctl(fd, libc::TIOCGWINSZ, size.as_mut_ptr()) == 0).then(|| size.assume_init()) }
+}
+
+fn set_size(fd: RawFd, size: &libc::winsize) {
+    // SAFETY: the size is only read.
+    unsafe { libc::ioctl(fd, libc::TIOCSWINSZ, std::ptr::from_ref(size)) };
+}

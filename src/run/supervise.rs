@@ -1,0 +1,206 @@
+//! The run itself: one process started, one loop until it has ended and its output is with the caller.
+
+use std::ffi::{CStr, c_int};
+use std::io;
+use std::time::{Duration, Instant};
+
+use nix::libc;
+
+use super::canary::Canary;
+use super::channel::Channel;
+use super::child::become_command;
+use super::ended::Ended;
+use super::files::Region;
+use super::linger::{relay_on, turn};
+use super::plan::Plan;
+use super::program::Program;
+use super::signals::{self, Origin, Received, Signals, Verdict};
+use super::sys::{self, ChildState};
+use super::transcript::Transcript;
+use crate::base::clock::Timestamp;
+
+/// The name that a recording wrapper has in `/proc`, so that another one below it knows; the kernel keeps 15 bytes.
+pub const RECORDING: &CStr = c"verify-run:rec";
+/// Turns of the loop that a stopping command's last output gets, so that it is shown before the shell's prompt.
+const TURNS_BEFORE_STOP_MAX: usize = 64;
+
+/// A command that has ended.
+pub struct Finished {
+    /// How.
+    pub ended: Ended,
+    /// How this process has to end: as the command, unless a signal came while its last output was being delivered.
+    pub end_as: Ended,
+    /// What was relayed.
+    pub transcript: Transcript,
+    /// What went to files.
+    pub files: Vec<Region>,
+    /// When it was started.
+    pub started_at: Timestamp,
+    /// When it had ended.
+    pub ended_at: Timestamp,
+    /// Between the two, by the monotonic clock.
+    pub duration: Duration,
+}
+
+/// Runs the command and relays its output until it has ended. Signals stay blocked afterwards, so that what is still
+/// to be done is not interrupted; see [`release_signals`].
+///
+/// # Errors
+/// When it can't be supervised. Nothing was started and nothing has changed: execute it bare.
+pub fn supervise(program: &Program) -> io::Result<Finished> {
+    let Plan { channels, ends, files } = Plan::make()?;
+    let signals = Signals::take()?;
+    sys::name_process(RECORDING);
+    let canary = Canary::start().ok();
+    let (started_at, clock) = (Timestamp::now(), Instant::now());
+    let wrapper = sys::own_id();
+    let command = match sys::fork() {
+        Ok(sys::Fork::Child) => become_command(program, &ends, &signals, wrapper),
+        Ok(sys::Fork::Parent(command)) => command,
+        Err(error) => {
+            signals.restore();
+            return Err(error);
+        }
+    };
+    drop(ends);
+    signals.listen();
+    let transcript = Transcript::default();
+    let mut run = Run { command, signals, canary, channels, transcript };
+    let ended = run.until_end();
+    let (ended_at, duration) = (Timestamp::now(), clock.elapsed());
+    run.canary.iter().for_each(Canary::dismiss);
+    let interrupted = run.deliver();
+    sys::reap(run.command);
+    if interrupted.is_none() {
+        relay_on(run.channels, &mut run.transcript);
+    }
+    let end_as = interrupted.map_or(ended, Ended::Signal);
+    Ok(Finished { ended, end_as, transcript: run.transcript, files, started_at, ended_at, duration })
+}
+
+/// Lets signals act on this process as they do by default: before work that may take long.
+pub fn release_signals() {
+    signals::reset();
+}
+
+struct Run {
+    command: libc::pid_t,
+    signals: Signals,
+    canary: Option<Canary>,
+    channels: Vec<Channel>,
+    transcript: Transcript,
+}
+
+impl Run {
+    /// Relays and passes signals on until the command has ended.
+    fn until_end(&mut self) -> Ended {
+        loop {
+            if !self.turn() {
+                continue;
+            }
+            while let Some(received) = self.signals.next() {
+                self.receive(received);
+            }
+            if let Some(ended) = self.look() {
+                return ended;
+            }
+        }
+    }
+
+    /// One turn of the channels; whether signals have arrived.
+    fn turn(&mut self) -> bool {
+        let mut own = [sys::watch(self.signals.fd(), libc::POLLIN)];
+        // A failing poll (no memory) is tried again.
+        let _ = turn(&mut self.channels, &mut own, &mut self.transcript, true);
+        own[0].revents != 0
+    }
+
+    fn receive(&mut self, received: Received) {
+        let number = received.number;
+        match received.verdict(self.command) {
+            Verdict::Forward => sys::kill(self.command, number),
+            Verdict::ForwardIfDirect if !self.group_got(number) => sys::kill(self.command, number),
+            Verdict::Resized => self.resize(),
+            Verdict::Child | Verdict::Keep | Verdict::ForwardIfDirect => {}
+        }
+    }
+
+    fn group_got(&self, number: c_int) -> bool {
+        self.canary.as_ref().is_some_and(|canary| canary.saw(number))
+    }
+
+    /// The real terminal has a new size. The kernel told the group at once, but what fd 1 says is only right now.
+    fn resize(&mut self) {
+        let mut changed = false;
+        for channel in &mut self.channels {
+            changed |= channel.follow_size();
+        }
+        if changed {
+            sys::kill(0, libc::SIGWINCH);
+            // Ours and the canary's copies mean nothing.
+            self.group_got(libc::SIGWINCH);
+        }
+    }
+
+    /// Looks at the command: follows it into a stop and out of it.
+    fn look(&mut self) -> Option<Ended> {
+        if super::is_init() {
+            sys::reap_others(self.command);
+        }
+        match sys::peek_child(self.command) {
+            Ok(ChildState::Exited(code)) => Some(Ended::Exit(u8::try_from(code & 0xff).unwrap_or(u8::MAX))),
+            Ok(ChildState::Killed(signal)) => Some(Ended::Signal(signal)),
+            Ok(ChildState::Stopped(signal)) => {
+                self.stop(signal);
+                None
+            }
+            Ok(ChildState::Running) => None,
+            // Somebody else reaped it; its status is lost.
+            Err(_) => Some(Ended::Exit(125)),
+        }
+    }
+
+    /// Stops by the same signal, so that the caller's `wait` sees it; goes on when we are continued. If the command
+    /// was not continued with us, it is now.
+    fn stop(&mut self, signal: c_int) {
+        for _ in 0..TURNS_BEFORE_STOP_MAX {
+            if !turn(&mut self.channels, &mut [], &mut self.transcript, false).unwrap_or(false) {
+                break;
+            }
+        }
+        signals::act_by_default(signal);
+        while let Some(received) = self.signals.next() {
+            self.receive(received);
+        }
+        if matches!(sys::peek_child(self.command), Ok(ChildState::Stopped(_))) {
+            sys::kill(self.command, libc::SIGCONT);
+        }
+    }
+
+    /// After the command's end: delivers what it wrote, however slowly the caller reads. A signal that would have
+    /// ended the command in its last write ends us; its number.
+    fn deliver(&mut self) -> Option<c_int> {
+        for channel in &mut self.channels {
+            channel.command_ended();
+        }
+        loop {
+            for channel in &mut self.channels {
+                channel.drain(&mut self.transcript);
+            }
+            if self.channels.iter().all(Channel::is_drained) {
+                return None;
+            }
+            if !self.turn() {
+                continue;
+            }
+            while let Some(received) = self.signals.next() {
+                match received {
+                    Received { origin: Origin::Process(pid), .. } if pid == sys::own_id() => {}
+                    Received { number: libc::SIGTSTP | libc::SIGTTIN, .. } => signals::act_by_default(received.number),
+                    Received { number, .. } if signals::ends_by_default(number) => return Some(number),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
