@@ -12,11 +12,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-
 use super::passes;
 use super::spool::{self, Header, Identity, Place, SPOOL_SCHEMA};
 use crate::base::clock::Timestamp;
-use crate::base::file::create_private_dir;
+use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
 use crate::base::limits::{SPOOL_SYNC_BYTES_MAX, SYNC_MS_MAX};
 use crate::base::lossless::Lossless;
@@ -126,7 +125,7 @@ impl Run {
     }
 
     fn spool_to_fallback(&self, place: &Path, header: &Header, transcript: &Transcript) -> io::Result<()> {
-        create_private_dir(place)?;
+        file::create_private_dir(place)?;
         if !is_ours(place)? {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
@@ -134,7 +133,7 @@ impl Run {
             return spool::write(place, header, &transcript.pieces());
         }
         // In the work tree other tools read along, and a commit of everything would take it with it.
-        fs::write(place.join(".gitignore"), "*\n")?;
+        file::write_atomic(&place.join(".gitignore"), b"*\n", 0o600, Durability::Cached)?;
         let text = |bytes: &[u8]| (self.redact)(&String::from_utf8_lossy(bytes)).0.into_owned();
         let argv = header.argv.iter().map(|word| Lossless(text(word.0.as_encoded_bytes()).into())).collect();
         let [head, older, newer] = transcript.pieces();
@@ -194,4 +193,3 @@ fn on_network(state: &Path) -> bool {
 fn on_network(_state: &Path) -> bool {
     false
 }
-

@@ -72,7 +72,7 @@ pub struct Place {
 }
 
 /// Who ran it, for what. `None` is filled in by the recorder's rules (DESIGN section 2).
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// `--task` or `VERIFY_RUN_TASK`.
     pub task: Option<String>,

@@ -74,7 +74,18 @@ impl Channel {
             Kind::Terminal(_) => private(outer),
         };
         let buffer = vec![0; BLOCK_BYTES].into_boxed_slice();
-        Channel { inner: Some(inner), outer, kind, way, buffer, start: 0, end: 0, whole: true, pages: false, owed: None }
+        Channel {
+            inner: Some(inner),
+            outer,
+            kind,
+            way,
+            buffer,
+            start: 0,
+            end: 0,
+            whole: true,
+            pages: false,
+            owed: None,
+        }
     }
 
     /// Gives a half terminal the real one's size; whether that was a change.
@@ -185,6 +196,7 @@ impl Channel {
         if let Some(owed) = &mut self.owed {
             *owed = owed.saturating_sub(count);
         }
+        self.mirror();
         match result {
             Ok(1..) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -195,7 +207,6 @@ impl Channel {
             // The end; a terminal reports it as an error.
             Ok(0) | Err(_) => self.inner = None,
         }
-        self.mirror();
     }
 
     /// Writes as much as the outer descriptor takes now.

@@ -41,11 +41,7 @@ fn open_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     // SAFETY: reads one integer. The peer is opened by descriptor, so /dev/pts need not be mounted here.
     let slave = unsafe {
         sys::check(libc::ioctl(master.as_raw_fd(), libc::TIOCSPTLCK, &raw const unlocked))?;
-        sys::check(libc::ioctl(
-            master.as_raw_fd(),
-            libc::TIOCGPTPEER,
-            libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC,
-        ))?
+        sys::check(libc::ioctl(master.as_raw_fd(), libc::TIOCGPTPEER, libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC))?
     };
     // SAFETY: the descriptor was just returned to us.
     Ok((master, unsafe { std::os::fd::FromRawFd::from_raw_fd(slave) }))

@@ -143,9 +143,7 @@ pub fn write_nowait(_fd: RawFd, _bytes: &[u8]) -> io::Result<usize> {
 /// Sends to a socket without blocking and without SIGPIPE.
 pub fn send_nowait(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: the bytes are valid for their length.
-    check_size(unsafe {
-        libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL)
-    })
+    check_size(unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) })
 }
 
 /// `lseek` to where the descriptor is.

@@ -1,8 +1,121 @@
-//! `verify-run [RUN OPTIONS] [--] COMMAND`.
+//! `verify-run [RUN OPTIONS] [--] COMMAND`: the path that has to cost nothing. No parser library, no regex, no store.
+
+mod options;
 
 use std::ffi::{OsString, c_int};
+use std::path::{Path, PathBuf};
 
-/// Runs the command; returns only if it could not be started.
-pub fn start(_args: Vec<OsString>) -> c_int {
-    125
+use super::{Exit, Output};
+use crate::base::text;
+use crate::capture;
+use crate::config::{Environment, Places};
+use crate::diagnose::redact::redact;
+use crate::ops::record;
+use crate::run::{self, Program};
+use crate::whitelist::{self, Check, Whitelist};
+use options::{Options, Recording};
+
+/// Our own failure before the command could start, as env(1) and timeout(1) have it.
+const OWN_FAILURE: c_int = 125;
+
+/// Runs the command. Returns only when nothing was run: the code to exit with.
+pub fn start(args: Vec<OsString>) -> c_int {
+    // What goes wrong in us is ours: it must not appear between the lines of the command.
+    std::panic::set_hook(Box::new(|_| {}));
+    let options = match options::parse(args) {
+        Ok(options) => options,
+        Err(error) => {
+            let mut output = Output::from_process();
+            output.note(&format!("verify-run: {error}\n\nhint: {}", error.hint()));
+            return Exit::Usage.code();
+        }
+    };
+    let Some(program) = Program::new(&options.argv) else { return OWN_FAILURE };
+    let bare = run::privileged() || options.recording == Recording::Never || is_disabled();
+    if bare && !options.only_checks {
+        return program.replace_process();
+    }
+    let here = Here::find();
+    let check = here.check(&options);
+    if options.only_checks && check.is_none() {
+        return refuse(&options);
+    }
+    let wanted = check.is_some() || options.recording == Recording::Always;
+    match here.places {
+        Some((cwd, places)) if wanted && !bare && !is_nested(&places, &here.environment) => {
+            supervise(&program, options, check, cwd, places)
+        }
+        _ => program.replace_process(),
+    }
+}
+
+/// Where the command runs; without places when the working directory is gone.
+struct Here {
+    environment: Environment,
+    places: Option<(PathBuf, Places)>,
+}
+
+impl Here {
+    fn find() -> Self {
+        let environment = Environment::from_process();
+        let places = std::env::current_dir().ok().map(|cwd| {
+            let places = Places::find(&cwd, &environment);
+            (cwd, places)
+        });
+        Here { environment, places }
+    }
+
+    fn check(&self, options: &Options) -> Option<Check> {
+        let whitelist = match &self.places {
+            Some((_, places)) => Whitelist::open(places, &self.environment),
+            None => Whitelist::shipped(),
+        };
+        match &options.line {
+            Some(line) => whitelist.decide_line(line.to_str()?).check(),
+            None => whitelist.decide(&options.argv).check(),
+        }
+    }
+}
+
+/// Runs and records. If that can't be set up the command runs bare: the lesson may be lost, the run never.
+fn supervise(program: &Program, options: Options, check: Option<Check>, cwd: PathBuf, places: Places) -> c_int {
+    let Ok(finished) = run::supervise(program) else { return program.replace_process() };
+    let end_as = finished.end_as;
+    let keep = std::panic::AssertUnwindSafe(|| {
+        let variable = |name: &str| std::env::var(name).ok();
+        let key_root = places.repository.as_ref().and_then(|repository| repository.worktree.clone());
+        let key = whitelist::key(key_root.as_deref().unwrap_or(&places.root), &cwd, check.as_ref(), &options.argv);
+        let identity = capture::identify(options.identity, variable, run::session());
+        let (argv, sync) = (options.argv, options.sync);
+        capture::Run { argv, cwd, check, key, identity, places, sync, redact, record: record_all }.hand_over(finished);
+    });
+    let _ = std::panic::catch_unwind(keep);
+    run::end_as(end_as)
+}
+
+/// The recorder's work. What it could not do is in its log; there is nobody to tell here.
+fn record_all(places: &Places) {
+    let _ = record::drain(places);
+}
+
+/// A recording verify-run above us records the same repository's failure already. (One that records another
+/// repository, such as a test suite around us, does not.)
+fn is_nested(places: &Places, environment: &Environment) -> bool {
+    let same_root = |cwd: &Path| Places::find(cwd, environment).root == places.root;
+    run::recording_ancestors().iter().any(|cwd| cwd.as_deref().is_none_or(same_root))
+}
+
+fn is_disabled() -> bool {
+    std::env::var_os("VERIFY_RUN_DISABLE").is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+fn refuse(options: &Options) -> c_int {
+    let line = match &options.line {
+        Some(line) => line.to_string_lossy().into_owned(),
+        None => shell_words::join(options.argv.iter().map(|word| word.to_string_lossy())),
+    };
+    let line = text::one_line(&line);
+    let hint = format!("type `verify-run whitelist explain {}` to see why", shell_words::quote(&line));
+    Output::from_process().note(&format!("verify-run: not a recognised check: {line} ({hint})"));
+    OWN_FAILURE
 }
