@@ -1,0 +1,286 @@
+//! One pass from left to right over a message: what is text, and what is a slot that changes from run to run. The
+//! first rule that matches at a position wins.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::vocabulary::{EXTENSIONS, KEYWORDS, NUMBER_KEEPERS, WORDS_WITH_DIGITS};
+
+/// What a slot is; its name is for people, the hash sees `<*>` for all: a slot is a number one day and a name the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    Url,
+    Email,
+    Uuid,
+    Time,
+    Address,
+    Path,
+    Hex,
+    Duration,
+    Size,
+    Version,
+    Number,
+    Id,
+    Quoted,
+    Name,
+}
+
+impl Class {
+    pub(super) fn placeholder(self) -> &'static str {
+        match self {
+            Class::Url => "<url>",
+            Class::Email => "<email>",
+            Class::Uuid => "<uuid>",
+            Class::Time => "<time>",
+            Class::Address => "<address>",
+            Class::Path => "<path>",
+            Class::Hex => "<hex>",
+            Class::Duration => "<duration>",
+            Class::Size => "<size>",
+            Class::Version => "<version>",
+            Class::Number => "<num>",
+            Class::Id => "<id>",
+            Class::Quoted => "<str>",
+            Class::Name => "<name>",
+        }
+    }
+}
+
+/// A part of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece<'a> {
+    Text(&'a str),
+    /// The slot's text, for a quoted one without its quotes.
+    Slot(Class, &'a str),
+}
+
+/// How much is masked: each step is for messages of which the one before leaves no word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    /// Numbers and the like; quotes and names stay.
+    Values,
+    /// Quotes too.
+    Quotes,
+    /// Bare names too.
+    All,
+}
+
+/// Shapes that a regex says best; every one is anchored, and the classes are in the order of the groups.
+static SHAPES: LazyLock<(Regex, Vec<Class>)> = LazyLock::new(|| {
+    const MONTH: &str = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*";
+    const DAY: &str = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*";
+    const CLOCK: &str = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?: ?[AP]M\b)?";
+    const ZONE: &str = r"(?: ?(?:Z\b|UTC\b|GMT(?:[+-]\d{4})?|[+-]\d\d:?\d\d\b))?";
+    let rows: Vec<(Class, String)> = vec![
+        (Class::Url, r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s'"`<>)\]}]*"#.into()),
+        (Class::Email, r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+".into()),
+        (Class::Uuid, r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b".into()),
+        (Class::Uuid, r"[0-7][0-9A-HJKMNP-TV-Z]{25}\b".into()),
+        (Class::Time, format!(r"\d{{4}}-\d\d-\d\d(?:[T _-]{CLOCK}{ZONE})?\b")),
+        (Class::Time, format!(r"\d{{2,4}}/\d\d?/\d{{2,4}}(?:[ T]{CLOCK}{ZONE})?\b")),
+        (Class::Time, format!(r"\d\d/{MONTH}/\d{{4}}(?::{CLOCK}{ZONE})?\b")),
+        (Class::Time, format!(r"(?:{DAY},? )?\d{{1,2}}[ -]{MONTH}[ -]\d{{2,4}}(?: {CLOCK}{ZONE})?\b")),
+        (Class::Time, format!(r"(?:{DAY},? )?{MONTH} +\d{{1,2}},? (?:\d{{4}} )?{CLOCK}{ZONE}(?: \d{{4}})?\b")),
+        (Class::Time, format!(r"\d{{1,2}}:\d\d:\d\d(?:[.,]\d+)?(?: ?[AP]M)?{ZONE}\b")),
+        (Class::Time, r"datetime\.(?:datetime|date|time|timedelta)\([^)]*\)".into()),
+        (Class::Address, r"(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}\b".into()),
+        (Class::Address, r"\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?\b".into()),
+        (Class::Address, r"\[?(?:[0-9a-fA-F]{1,4}:){3,7}[0-9a-fA-F]{1,4}\]?(?::\d+)?".into()),
+        (Class::Address, r"(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{2,5}\b".into()),
+        (
+            Class::Path,
+            r#"(?:[A-Za-z]:[\\/]|\\\\|~[\\/]|\.{1,2}[\\/]|/)[^\s'"`:;,()\[\]{}<>|=]+(?::\d+(?::\d+)?|\(\d+,\d+\))?"#.into(),
+        ),
+        (Class::Hex, r"0[xX][0-9a-fA-F]+\b".into()),
+        (
+            Class::Duration,
+            r"[-+]?\d+(?:\.\d+)? ?(?:ns|us|µs|ms|msecs?|milliseconds?|s|secs?|seconds?|min|mins|minutes?|m|h|hrs?|hours?|d|days?)\b".into(),
+        ),
+        (Class::Size, r"\d[\d,]*(?:\.\d+)? ?(?:[KMGTkmgt]i?[Bb]\b|[Bb]ytes?\b|[KMG]\b|%)".into()),
+        (Class::Version, r"v?\d+\.\d+\.\d+(?:[-+.][\w.]+)*\b".into()),
+        (Class::Number, r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?\b".into()),
+        (Class::Number, r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?\b".into()),
+    ];
+    let alternatives: Vec<String> = rows.iter().map(|(_, shape)| format!("({shape})")).collect();
+    let combined = format!("^(?:{})", alternatives.join("|"));
+    let regex = regex::RegexBuilder::new(&combined).build().expect("the shapes are valid");
+    (regex, rows.into_iter().map(|(class, _)| class).collect())
+});
+
+/// Cuts `text` into text and slots.
+pub(super) fn scan(text: &str, level: Level) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let (mut at, mut plain) = (0, 0);
+    while let Some(c) = text[at..].chars().next() {
+        let inside = text[..at].chars().next_back().is_some_and(is_word);
+        let found = if inside { None } else { slot(text, at, c, level) };
+        let Some((end, piece)) = found else {
+            at += if is_word(c) && !inside { word_end(text, at) } else { at + c.len_utf8() } - at;
+            continue;
+        };
+        if let Some(piece) = piece {
+            if plain < at {
+                pieces.push(Piece::Text(&text[plain..at]));
+            }
+            pieces.push(piece);
+            plain = end;
+        }
+        at = end;
+    }
+    if plain < text.len() {
+        pieces.push(Piece::Text(&text[plain..]));
+    }
+    pieces
+}
+
+/// What starts at `at`: a slot, or with `None` a stretch that stays text although it looks like more.
+fn slot(text: &str, at: usize, c: char, level: Level) -> Option<(usize, Option<Piece<'_>>)> {
+    let rest = &text[at..];
+    if let Some((end, class)) = shape(rest, c) {
+        let kept = class == Class::Number && follows_keeper(&text[..at]);
+        return Some((at + end, (!kept).then(|| Piece::Slot(class, &rest[..end]))));
+    }
+    if level >= Level::Quotes
+        && let Some((end, inner)) = quoted(rest, c)
+    {
+        let stays = is_literal(inner);
+        return Some((at + end, (!stays).then_some(Piece::Slot(Class::Quoted, inner))));
+    }
+    if !is_word(c) && c != '@' && c != '$' {
+        return None;
+    }
+    let end = word_end(text, at);
+    let word = &text[at..end];
+    let class = classify(word, &text[end..], level);
+    let end = if class == Some(Class::Name) && text[end..].starts_with("()") { end + 2 } else { end };
+    let end = if class == Some(Class::Path) { end + place_len(&text[end..]) } else { end };
+    Some((end, class.map(|class| Piece::Slot(class, word))))
+}
+
+fn shape(rest: &str, c: char) -> Option<(usize, Class)> {
+    if !(c.is_ascii_alphanumeric() || "/\\~.-+[_".contains(c)) {
+        return None;
+    }
+    let (regex, classes) = &*SHAPES;
+    let captures = regex.captures(rest)?;
+    let group = (1..captures.len()).find(|&n| captures.get(n).is_some())?;
+    let end = captures.get(group)?.end();
+    let class = classes[group - 1];
+    // `3rd`, `1.5x`, `10-abc`: part of something longer.
+    let next = rest[end..].chars().next();
+    let longer = next.is_some_and(|c| is_word(c) || c == '-' && rest[end + 1..].starts_with(is_word));
+    let numeric = matches!(class, Class::Number | Class::Version | Class::Duration | Class::Size);
+    (end > 0 && !(numeric && longer)).then_some((end, class))
+}
+
+/// `'…'`, `"…"`, `` `…` `` and the curly ones: the end, and what is inside.
+fn quoted(rest: &str, open: char) -> Option<(usize, &str)> {
+    let close = match open {
+        '\'' | '"' | '`' => open,
+        '‘' => '’',
+        '“' => '”',
+        _ => return None,
+    };
+    let start = open.len_utf8();
+    let mut escaped = false;
+    for (n, c) in rest[start..].char_indices().take(400) {
+        if escaped {
+            escaped = false;
+            continue;
+        }
+        match c {
+            '\n' => return None,
+            '\\' if open == '"' => escaped = true,
+            c if c == close => {
+                let end = start + n + close.len_utf8();
+                // The apostrophe of `don't` closes nothing.
+                if close == '\'' && rest[end..].starts_with(is_word) {
+                    continue;
+                }
+                return Some((end, &rest[start..start + n]));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Punctuation and words of the language stay: `expected ';'`, `unexpected 'await'`.
+fn is_literal(inner: &str) -> bool {
+    let punctuation = inner.len() <= 3 && !inner.is_empty() && inner.bytes().all(|b| b.is_ascii_punctuation());
+    punctuation || KEYWORDS.contains(&inner)
+}
+
+/// What a word is besides a word.
+fn classify(word: &str, after: &str, level: Level) -> Option<Class> {
+    let has = |class: fn(u8) -> bool| word.bytes().any(class);
+    let lower = word.to_ascii_lowercase();
+    if WORDS_WITH_DIGITS.contains(&lower.as_str()) || matches!(lower.as_str(), "e.g" | "i.e" | "node.js" | "n/a") {
+        return None;
+    }
+    let (digits, letters) = (has(|b| b.is_ascii_digit()), has(|b| b.is_ascii_alphabetic()));
+    let separators = word.bytes().filter(|b| b"/\\".contains(b)).count();
+    let extension = word.rsplit_once('.').is_some_and(|(_, extension)| EXTENSIONS.contains(&extension));
+    if (extension && !after.starts_with('(')) || (separators > 1 && !word.starts_with('@')) {
+        return Some(Class::Path);
+    }
+    if digits && letters {
+        if word.len() >= 7 && word.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Some(Class::Hex);
+        }
+        return if is_rule_code(word) { None } else { Some(Class::Id) };
+    }
+    if digits {
+        return Some(Class::Number);
+    }
+    if level < Level::All || !letters {
+        return None;
+    }
+    let interior_capital =
+        word.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    let called = after.starts_with('(') && !after.starts_with("(s)") && !after.starts_with("(es)");
+    let joined = word.contains(['_', '.', '@', '$']) || word.contains("::") || word.contains("->");
+    (interior_capital || called || joined).then_some(Class::Name)
+}
+
+/// `E0308`, `TS2307`, `SC2086`.
+fn is_rule_code(word: &str) -> bool {
+    let letters = word.bytes().take_while(u8::is_ascii_uppercase).count();
+    (1..=5).contains(&letters)
+        && (2..=5).contains(&(word.len() - letters))
+        && word.bytes().skip(letters).all(|b| b.is_ascii_digit())
+}
+
+fn follows_keeper(before: &str) -> bool {
+    let before = before.trim_end_matches([' ', ':', '=', '(']).to_ascii_lowercase();
+    NUMBER_KEEPERS.iter().any(|keeper| before.ends_with(keeper))
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The end of the word at `at`, with the parts that `.`, `::`, `->`, `-`, `/`, `@` and `~` join to it.
+fn word_end(text: &str, at: usize) -> usize {
+    let mut end = at;
+    let mut rest = &text[at..];
+    loop {
+        let part = rest.find(|c: char| !(is_word(c) || c == '$' || c == '@')).unwrap_or(rest.len());
+        end += part;
+        rest = &rest[part..];
+        let joint = ["::", "->", ".", "-", "/", "\\", "~", "#"].iter().find(|joint| {
+            rest.strip_prefix(**joint).is_some_and(|next| next.starts_with(|c: char| is_word(c) || c == '$'))
+        });
+        let Some(joint) = joint else { return end };
+        end += joint.len();
+        rest = &rest[joint.len()..];
+    }
+}
+
+/// `:12:3` or `(12,3)` behind a path.
+fn place_len(after: &str) -> usize {
+    static PLACE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))").expect("a valid pattern"));
+    PLACE.find(after).map_or(0, |found| found.end())
+}

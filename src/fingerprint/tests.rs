@@ -1,0 +1,146 @@
+use super::*;
+use crate::diagnose::Severity;
+
+fn item(message: &str) -> Item {
+    Item {
+        tool: "tool".to_owned(),
+        code: None,
+        severity: Severity::Error,
+        file: None,
+        line: None,
+        col: None,
+        message: message.to_owned(),
+        test: None,
+        span: (0, 0),
+    }
+}
+
+/// Messages that are the same failure on another machine, day or run.
+const SAME: [(&str, &str); 22] = [
+    ("failed at 2026-11-21T10:15:37Z", "failed at 2025-01-02T03:04:05.678+01:00"),
+    ("timed out after 300ms", "timed out after 2.5 s"),
+    ("cannot open /home/ann/p/src/config.json", "cannot open /tmp/x/src/config.json"),
+    ("cannot open /home/ann/p/src/config.json:12:3", "cannot open C:\\p\\src\\config.json:9"),
+    ("Cannot find module '/home/ann/p/src/x'", "Cannot find module '/work/tree/src/x'"),
+    ("Cannot find module './x'", "Cannot find module 'x'"),
+    ("heap at 0x7ffe12ab is bad", "heap at 0x55550000 is bad"),
+    (
+        "commit 3f786850e387550fdab836ed7e6dc881de23001b broke it",
+        "commit 89e6c98d92887913cadf06b2adb97f26cde4849b broke it",
+    ),
+    ("request 550e8400-e29b-41d4-a716-446655440000 refused", "request 123e4567-e89b-12d3-a456-426614174000 refused"),
+    ("connect refused 127.0.0.1:3000", "connect refused 10.0.0.7:8123"),
+    ("connect ECONNREFUSED localhost:3000", "connect ECONNREFUSED localhost:4711"),
+    ("pid 4711 crashed", "pid 12 crashed"),
+    ("downloaded 12 MiB of data", "downloaded 1.5 GB of data"),
+    ("seed 1234567 gave no answer", "seed 7 gave no answer"),
+    ("worker3 stopped early", "worker17 stopped early"),
+    ("expected 5 but got 3 items", "expected 7 but got 12 items"),
+    ("expected \"foo\" to equal \"bar\" here", "expected \"a b\" to equal \"c\" here"),
+    ("values [1, 2, 3] are wrong", "values [4] are wrong"),
+    ("Cannot find module 'x'.", "Cannot find  module 'x'"),
+    ("error: Cannot find module 'x'", "Cannot find module 'x'"),
+    (
+        "no such file: /tmp/pytest-of-ann/pytest-12/test_a0/out.txt",
+        "no such file: /tmp/pytest-of-bob/pytest-3/test_a0/out.txt",
+    ),
+    ("KeyError: 'No message with key 5'", "KeyError: 'No message with key 6'"),
+];
+
+/// Messages about another thing of the same kind: another pattern in one family.
+const SIBLINGS: [(&str, &str); 9] = [
+    ("Cannot find module 'left-pad'", "Cannot find module 'lodash'"),
+    ("No module named requests", "No module named numpy"),
+    ("'foo' is not defined", "'bar' is not defined"),
+    ("foo is not defined", "bar is not defined"),
+    ("user.name is not a function", "user.email is not a function"),
+    ("sh: 1: vitest: not found", "sh: 1: eslint: not found"),
+    ("undefined: parseConfig", "undefined: readConfig"),
+    ("port 3000 already in use", "port 8080 already in use"),
+    ("Cannot read properties of undefined (reading 'map')", "Cannot read properties of undefined (reading 'length')"),
+];
+
+/// Messages that are different failures at both levels.
+const DIFFERENT: [(&str, &str); 10] = [
+    ("cannot read the file", "cannot write the file"),
+    ("value is below min", "value is below max"),
+    ("file is open", "file is not open"),
+    ("expected ';'", "expected ')'"),
+    ("unexpected 'await'", "unexpected 'import'"),
+    ("TypeError: bad thing", "ValueError: bad thing"),
+    ("exit code 1 of the worker", "exit code 137 of the worker"),
+    ("Parameter 'x' implicitly has an 'any' type", "Variable 'x' implicitly has an 'any' type"),
+    ("needs string input", "needs bytes input"),
+    ("request failed with status 404", "request failed with status 500"),
+];
+
+#[test]
+fn what_changes_from_run_to_run_changes_no_key() {
+    for (a, b) in SAME {
+        let (a, b) = (keys(&item(a)), keys(&item(b)));
+        assert_eq!((&a.pattern, &a.family), (&b.pattern, &b.family), "{} / {}", a.masked, b.masked);
+    }
+}
+
+#[test]
+fn another_subject_is_another_pattern_of_the_family() {
+    for (a, b) in SIBLINGS {
+        let (a, b) = (keys(&item(a)), keys(&item(b)));
+        assert_ne!(a.pattern, b.pattern, "{}", a.masked);
+        assert_eq!(a.family, b.family, "{} / {}", a.masked_family, b.masked_family);
+    }
+}
+
+#[test]
+fn different_failures_share_no_key() {
+    for (a, b) in DIFFERENT {
+        let (a, b) = (keys(&item(a)), keys(&item(b)));
+        assert_ne!(a.family, b.family, "{} / {}", a.masked_family, b.masked_family);
+        assert_ne!(a.pattern, b.pattern, "{} / {}", a.masked, b.masked);
+    }
+}
+
+#[test]
+fn tool_and_code_come_first() {
+    let base = keys(&item("bad thing"));
+    let code = keys(&Item { code: Some("E1".to_owned()), ..item("bad thing") });
+    let tool = keys(&Item { tool: "other".to_owned(), ..item("bad thing") });
+    assert!(base.family != code.family && base.family != tool.family && code.family != tool.family);
+    let jest = keys(&Item { tool: "jest".to_owned(), ..item("bad thing") });
+    let vitest = keys(&Item { tool: "vitest".to_owned(), ..item("bad thing") });
+    assert_eq!(jest.pattern, vitest.pattern);
+    let raised = keys(&item("TypeError: bad thing"));
+    assert_eq!(raised.family, keys(&Item { code: Some("TypeError".to_owned()), ..item("bad thing") }).family);
+}
+
+#[test]
+fn place_counts_only_where_the_message_says_nothing() {
+    let at = |message: &str, file: &str, line, test: Option<&str>| {
+        keys(&Item { file: Some(file.to_owned()), line: Some(line), test: test.map(str::to_owned), ..item(message) })
+    };
+    let (a, b) = (at("Cannot find module 'x'", "a.ts", 1, None), at("Cannot find module 'x'", "b.ts", 9, None));
+    assert_eq!(a.pattern, b.pattern);
+    assert_ne!(a.exact, b.exact);
+    let (a, b) = (at("expected 5, got 3", "a.ts", 1, Some("adds")), at("expected 2, got 9", "a.ts", 7, Some("adds")));
+    assert_eq!(a.pattern, b.pattern);
+    let c = at("expected 5, got 3", "a.ts", 1, Some("subtracts"));
+    assert_eq!(a.family, c.family);
+    assert_ne!(a.pattern, c.pattern);
+}
+
+#[test]
+fn keys_carry_the_version_and_people_can_read_the_mask() {
+    let keys = keys(&item("Cannot find module 'left-pad' from /home/ann/p/src/a.ts:3 after 12ms"));
+    for key in [&keys.exact, &keys.pattern, &keys.family] {
+        assert!(key.starts_with("1:") && key.len() == 34, "{key}");
+    }
+    assert_eq!(keys.masked_family, "Cannot find module <*> from <*> after <*>");
+    assert!(keys.masked.starts_with("Cannot find module 'left-pad' from "), "{}", keys.masked);
+}
+
+proptest::proptest! {
+    #[test]
+    fn never_panics(text in r#"\PC{0,60}|['"`(){}\[\]:/\\.,=<>*0-9a-zé ]{0,60}"#) {
+        let _ = keys(&item(&text));
+    }
+}
