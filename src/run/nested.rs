@@ -41,7 +41,7 @@ mod linux {
 
     use nix::libc;
 
-    use super::super::sys;
+    use crate::run::sys;
 
     /// Ancestors looked at.
     pub const ANCESTORS_MAX: usize = 64;

@@ -7,5 +7,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests act as users do: they write files and start programs")]
 
 mod frame;
+mod readme;
+mod recording;
 mod sandbox;
 mod terminal;
