@@ -38,3 +38,15 @@ pub const EVENT_LINES_BYTES_MAX: usize = 16 << 10;
 pub const EVENT_MESSAGE_BYTES_MAX: usize = 2_000;
 /// Runners seen through in one command (`sudo env timeout 60 npx …`); deeper ones are not a check.
 pub const RUNNERS_MAX: usize = 16;
+/// How far right a cursor movement may go when output is cleaned, columns.
+pub const SCREEN_COLUMNS_MAX: usize = 4_096;
+/// Lines that one block (a test's failure, a traceback) may have; what follows is looked at afresh.
+pub const BLOCK_LINES_MAX: usize = 500;
+/// Locations remembered of one item's stack.
+pub const FRAMES_MAX: usize = 64;
+/// A kept line, bytes; longer ones are cut with `…`.
+pub const LINE_KEEP_BYTES_MAX: usize = 2_000;
+/// An item's message, bytes.
+pub const MESSAGE_BYTES_MAX: usize = 2_000;
+/// Last lines kept of an output of which nothing is known.
+pub const TAIL_LINES: usize = 20;

@@ -13,6 +13,11 @@ pub trait Tree {
 
     /// The one file whose path ends with `tail` at a `/` boundary; `None` when there is none or several.
     fn find_tail(&self, tail: &str) -> Option<String>;
+
+    /// Whether the tree can be asked at all: where it can't, a path that is not found may still exist.
+    fn is_known(&self) -> bool {
+        true
+    }
 }
 
 /// A tree without files: every path is taken as it is printed.
@@ -26,6 +31,10 @@ impl Tree for NoTree {
 
     fn find_tail(&self, _tail: &str) -> Option<String> {
         None
+    }
+
+    fn is_known(&self) -> bool {
+        false
     }
 }
 

@@ -6,8 +6,18 @@ use crate::base::tree::Tree;
 use crate::run::Ended;
 use crate::whitelist::CheckKind;
 
+mod assemble;
 mod baseline;
+mod catalog;
+mod category;
+mod clean;
+mod definition;
+mod engine;
+mod generic;
+mod jsonlines;
+mod paths;
 pub mod redact;
+mod streams;
 
 pub use baseline::Baseline;
 
@@ -113,7 +123,47 @@ pub fn diagnose(input: &Input<'_>) -> Diagnosis {
     if input.ended.passed() {
         return Diagnosis::default();
     }
-    let text = String::from_utf8_lossy(input.output);
-    let lines = text.lines().map(str::to_owned).collect();
-    Diagnosis { category: Some(Category::Other), lines, ..Diagnosis::default() }
+    let text = jsonlines::unwrap(clean::clean(input.output));
+    let (text, redactions) = redact::redact(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    let catalog = catalog::shipped();
+    let named = named_tools(input, catalog, &lines);
+    let outcome = engine::run(catalog, &lines, &streams::split(&lines), &named);
+    let assembled = assemble::Assembled::new(input, catalog, &lines, outcome);
+    let kept = assembled.kept();
+    let category = category::decide(input, catalog, &assembled.failing(), &named, assembled.live(), &kept.join("\n"));
+    let (items, items_cut) = assembled.items();
+    Diagnosis { category: Some(category), files: assembled.files(), items, items_cut, lines: kept, redactions }
+}
+
+/// Which definitions the command names, by the whitelist's name, by its words, or by the words of the commands that a
+/// script runner shows (`> eslint .`).
+fn named_tools(input: &Input<'_>, catalog: &catalog::Catalog, lines: &[&str]) -> Vec<bool> {
+    let mut commands = vec![words(input.command)];
+    let shown = lines.iter().filter(|line| line.len() < SHOWN_COMMAND_BYTES_MAX);
+    let shown = shown.filter_map(|line| line.trim_start().strip_prefix("> ").or_else(|| line.strip_prefix("$ ")));
+    commands.extend(shown.take(SHOWN_COMMANDS_MAX).map(words));
+    let is_named = |name: &String| input.tool == Some(name) || commands.iter().any(|words| names(words, name));
+    catalog.tools.iter().map(|tool| tool.tools.iter().any(is_named)).collect()
+}
+
+/// Commands shown by script runners that are looked at, and the bytes of one.
+const SHOWN_COMMANDS_MAX: usize = 50;
+const SHOWN_COMMAND_BYTES_MAX: usize = 400;
+
+/// The words of a command line, programs without their folders.
+fn words(command: &str) -> Vec<String> {
+    let split = |c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | ')' | '\'' | '"');
+    let words = command.split(split).filter(|word| !word.is_empty());
+    words.map(|word| word.rsplit('/').next().unwrap_or(word).to_owned()).collect()
+}
+
+/// Whether the words hold the whitelist's name: as one word (`vue-tsc`) or as several (`cargo-test`: `cargo test`).
+fn names(words: &[String], name: &str) -> bool {
+    if words.iter().any(|word| word == name) {
+        return true;
+    }
+    let parts: Vec<&str> = name.split('-').collect();
+    parts.len() > 1
+        && words.windows(parts.len()).any(|window| window.iter().zip(&parts).all(|(word, part)| word == part))
 }

@@ -4,6 +4,7 @@ mod completions;
 mod exit;
 mod man;
 mod output;
+mod parse;
 pub mod run;
 
 use std::ffi::{OsStr, OsString, c_int};
@@ -49,6 +50,7 @@ VERIFY_RUN_DISABLE=1 runs everything bare. The wrapper's own exit codes are thos
 enum Command {
     Completions(completions::Args),
     Man(man::Args),
+    Parse(parse::Args),
 }
 
 /// First words that are ours, now or in a later version. To run a program of such a name: `verify-run -- NAME`.
@@ -105,7 +107,7 @@ pub struct Context {
 /// Parses `args` (without the program's name), runs the subcommand, and returns the exit code.
 pub fn start(args: Vec<OsString>) -> c_int {
     let mut output = Output::from_process();
-    let cli = match parse(args) {
+    let cli = match parse_args(args) {
         Ok(cli) => cli,
         Err(error) => return usage(&mut output, &error).code(),
     };
@@ -122,6 +124,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
     let result = match cli.command {
         Command::Completions(args) => completions::run(&args, &mut context),
         Command::Man(args) => man::run(&args, &mut context),
+        Command::Parse(args) => parse::run(&args, &mut context),
     };
     match result {
         Ok(exit) => exit.code(),
@@ -132,7 +135,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
     }
 }
 
-fn parse(args: Vec<OsString>) -> Result<Cli, clap::Error> {
+fn parse_args(args: Vec<OsString>) -> Result<Cli, clap::Error> {
     let mut words = vec![OsString::from("verify-run")];
     // `verify-run help` and `verify-run version` are what people try first.
     let rest = match args.first().and_then(|first| first.to_str()) {
@@ -179,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_later_word_says_how_to_run_a_program_of_that_name() {
-        let error = parse(vec!["gate".into()]).expect_err("not built yet");
+        let error = parse_args(vec!["gate".into()]).expect_err("not built yet");
         assert!(error.to_string().contains("verify-run -- gate"));
     }
 }

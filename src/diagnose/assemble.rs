@@ -1,0 +1,298 @@
+//! From what was found to a diagnosis: paths resolved, duplicates merged, lines chosen.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::base::limits::{ITEMS_MAX, LINE_KEEP_BYTES_MAX, TAIL_LINES};
+use crate::base::text::ellipsis;
+
+use super::catalog::Catalog;
+use super::engine::{Found, Outcome, Role};
+use super::generic::{self, Strength};
+use super::paths::{Resolver, Trust};
+use super::{Baseline, Input, Item, Severity};
+
+/// The items with the lines that belong to them.
+pub struct Assembled<'a> {
+    catalog: &'a Catalog,
+    lines: &'a [&'a str],
+    outcome: Outcome,
+    /// Whether an item is one of those that made the run fail, and not a repetition.
+    failing: Vec<bool>,
+    /// Items of the generic layer.
+    generic: Vec<Item>,
+    files: BTreeSet<String>,
+    places: Vec<Option<String>>,
+}
+
+impl<'a> Assembled<'a> {
+    /// Puts the definitions' outcome and the generic layer's together.
+    pub fn new(input: &Input<'_>, catalog: &'a Catalog, lines: &'a [&'a str], outcome: Outcome) -> Self {
+        let resolver = Resolver::new(input.tree, input.root, input.dir);
+        let failing = failing(catalog, &outcome.items);
+        let mut this = Assembled {
+            catalog,
+            lines,
+            outcome,
+            failing,
+            generic: Vec::new(),
+            files: BTreeSet::new(),
+            places: Vec::new(),
+        };
+        this.resolve(&resolver);
+        this.merge();
+        let baseline = input.baseline.filter(|baseline| baseline.is_usable());
+        this.look_generically(&resolver, baseline);
+        this
+    }
+
+    /// The items that made the run fail.
+    pub fn failing(&self) -> Vec<&Found> {
+        self.outcome.items.iter().zip(&self.failing).filter(|(_, failing)| **failing).map(|(found, _)| found).collect()
+    }
+
+    /// Tools whose output was seen.
+    pub fn live(&self) -> &[bool] {
+        &self.outcome.live
+    }
+
+    fn resolve(&mut self, resolver: &Resolver<'_>) {
+        for (found, failing) in self.outcome.items.iter().zip(&self.failing) {
+            let file = found.place.as_ref().and_then(|place| resolver.resolve(&place.file, &found.dirs, Trust::Format));
+            if *failing {
+                self.files.extend(file.clone());
+                let frames = found.frames.iter();
+                self.files.extend(frames.filter_map(|frame| resolver.resolve(&frame.file, &found.dirs, Trust::Looks)));
+            }
+            self.places.push(file);
+        }
+    }
+
+    /// A failure that is printed live and again in a summary is one item.
+    fn merge(&mut self) {
+        let mut seen: HashMap<String, Vec<usize>> = HashMap::new();
+        for index in 0..self.outcome.items.len() {
+            if !self.failing[index] {
+                continue;
+            }
+            let found = &self.outcome.items[index];
+            let key = match &found.test {
+                Some(test) => format!("{}\0{}", found.tool, plain_test_name(test)),
+                None => format!(
+                    "{}\0{:?}\0{:?}\0{}",
+                    found.tool,
+                    self.places[index],
+                    found.place.as_ref().map(|place| (place.line, place.col)),
+                    found.message
+                ),
+            };
+            let known = seen.entry(key).or_default();
+            match known.iter().copied().find(|&earlier| self.is_same(earlier, index)) {
+                Some(earlier) => self.merge_into(earlier, index),
+                None => known.push(index),
+            }
+        }
+    }
+
+    fn is_same(&self, a: usize, b: usize) -> bool {
+        let (first, second) = (&self.outcome.items[a], &self.outcome.items[b]);
+        let fits = |a: Option<&str>, b: Option<&str>| a.is_none() || b.is_none() || a == b;
+        let files = fits(self.places[a].as_deref(), self.places[b].as_deref());
+        let ids = first
+            .test
+            .as_deref()
+            .zip(second.test.as_deref())
+            .is_some_and(|(a, b)| a.contains("::") || b.contains("::"));
+        (files || ids) && (first.message.is_empty() || second.message.is_empty() || first.test.is_some())
+            || first.message == second.message && files
+    }
+
+    fn merge_into(&mut self, first: usize, second: usize) {
+        self.failing[second] = false;
+        let other = self.outcome.items[second].clone();
+        let (from, until) = other.span;
+        let place = self.places[second].clone();
+        let found = &mut self.outcome.items[first];
+        let repeated = found.span.1 - found.span.0 > 1 && other.message == found.message && other.test == found.test;
+        if found.message.is_empty() {
+            found.message = other.message;
+        }
+        if other.test.as_ref().map(String::len) > found.test.as_ref().map(String::len) {
+            found.test = other.test;
+        }
+        found.code = found.code.take().or(other.code);
+        if found.place.is_none() {
+            found.place = other.place;
+            self.places[first] = place;
+        }
+        // A block that says the same again is noise; anything else is a further line of the item.
+        for role in &mut self.outcome.roles[from..until] {
+            if matches!(role, Role::Head(item) | Role::Detail(item) | Role::Note(item) if *item == second) {
+                *role = if repeated { Role::Noise } else { Role::Detail(first) };
+            }
+        }
+    }
+
+    /// What no definition knows: lines that say that something failed, or the news, or the tail.
+    fn look_generically(&mut self, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
+        let known = self.failing.iter().any(|failing| *failing);
+        let mut found_any = known;
+        for wanted in [Strength::Strong, Strength::Weak] {
+            if wanted == Strength::Weak && found_any {
+                break;
+            }
+            let mut index = 0;
+            while index < self.lines.len() {
+                let line = self.lines[index];
+                let free = self.outcome.roles[index] == Role::Free;
+                if free && generic::strength(line) >= Some(wanted) && baseline.is_none_or(|known| !known.contains(line))
+                {
+                    index = self.generic_item(index, resolver, known);
+                    found_any = true;
+                } else {
+                    index += 1;
+                }
+            }
+        }
+        if !found_any {
+            self.tail(resolver, baseline);
+        }
+    }
+
+    /// One item of the generic layer with the deeper lines below it; the index after it.
+    fn generic_item(&mut self, start: usize, resolver: &Resolver<'_>, known: bool) -> usize {
+        let indent = |line: &str| line.len() - line.trim_start().len();
+        let depth = indent(self.lines[start]);
+        let mut end = start + 1;
+        while end < self.lines.len()
+            && end - start < GENERIC_LINES_MAX
+            && self.outcome.roles[end] == Role::Free
+            && !self.lines[end].trim().is_empty()
+            && indent(self.lines[end]) > depth
+        {
+            end += 1;
+        }
+        let mut place = None;
+        for line in &self.lines[start..end] {
+            for frame in generic::places(line) {
+                if let Some(file) = resolver.resolve(&frame.file, &[], Trust::Looks) {
+                    self.files.insert(file.clone());
+                    place = place.or(Some((file, frame.line, frame.col)));
+                }
+            }
+        }
+        for role in &mut self.outcome.roles[start..end] {
+            *role = Role::Summary;
+        }
+        let (file, line, col) = place.map_or((None, None, None), |(file, line, col)| (Some(file), line, col));
+        if !known || file.is_some() {
+            self.generic.push(Item {
+                tool: "generic".to_owned(),
+                code: None,
+                severity: Severity::Error,
+                file,
+                line,
+                col,
+                message: ellipsis(self.lines[start].trim(), LINE_KEEP_BYTES_MAX),
+                test: None,
+                span: (start, end),
+            });
+        }
+        end
+    }
+
+    /// Nothing is known: the lines that were not in the last passing output, else the last ones.
+    fn tail(&mut self, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
+        let mut left = if baseline.is_some() { NEWS_LINES_MAX } else { TAIL_LINES };
+        for index in (0..self.lines.len()).rev() {
+            let line = self.lines[index];
+            let news = baseline.is_none_or(|known| !known.contains(line));
+            if left == 0 {
+                break;
+            }
+            if line.trim().is_empty() || !news || self.outcome.roles[index] == Role::Noise {
+                continue;
+            }
+            left -= 1;
+            self.outcome.roles[index] = Role::Summary;
+            let files = generic::places(line).into_iter();
+            self.files.extend(files.filter_map(|frame| resolver.resolve(&frame.file, &[], Trust::Looks)));
+        }
+    }
+
+    /// The lines worth keeping, in output order; several blank ones become one.
+    pub fn kept(&self) -> Vec<String> {
+        let mut kept: Vec<String> = Vec::new();
+        let mut blank = false;
+        for (line, role) in self.lines.iter().zip(&self.outcome.roles) {
+            let keep = match role {
+                Role::Head(item) | Role::Detail(item) | Role::Note(item) => self.failing[*item],
+                Role::Summary => true,
+                Role::Free | Role::Noise => false,
+            };
+            if !keep {
+                continue;
+            }
+            let line = line.trim_end();
+            if line.is_empty() {
+                blank = true;
+                continue;
+            }
+            if std::mem::take(&mut blank) && !kept.is_empty() {
+                kept.push(String::new());
+            }
+            kept.push(ellipsis(line, LINE_KEEP_BYTES_MAX));
+        }
+        kept
+    }
+
+    /// All affected files.
+    pub fn files(&self) -> Vec<String> {
+        self.files.iter().cloned().collect()
+    }
+
+    /// The items, and how many there are beyond the limit.
+    pub fn items(&self) -> (Vec<Item>, usize) {
+        let known = self.outcome.items.iter().zip(&self.failing).zip(&self.places);
+        let mut items: Vec<Item> = known
+            .filter(|((_, failing), _)| **failing)
+            .map(|((found, _), file)| Item {
+                tool: self.catalog.tools[found.tool].name.clone(),
+                code: found.code.clone(),
+                severity: found.severity,
+                file: file.clone(),
+                line: found.place.as_ref().and_then(|place| place.line),
+                col: found.place.as_ref().and_then(|place| place.col),
+                message: found.message.clone(),
+                test: found.test.clone(),
+                span: found.span,
+            })
+            .chain(self.generic.iter().cloned())
+            .collect();
+        items.sort_by_key(|item| item.span);
+        let cut = items.len().saturating_sub(ITEMS_MAX);
+        items.truncate(ITEMS_MAX);
+        (items, cut)
+    }
+}
+
+/// Lines of one item of the generic layer.
+const GENERIC_LINES_MAX: usize = 12;
+/// New lines kept of an output of which nothing else is known.
+const NEWS_LINES_MAX: usize = 100;
+
+/// Warnings make a run fail only where the tool says so, or where there is nothing worse.
+fn failing(catalog: &Catalog, items: &[Found]) -> Vec<bool> {
+    let fails = |found: &Found| found.severity == Severity::Error || catalog.tools[found.tool].warnings_fail;
+    let worst = items.iter().map(|found| found.severity).max();
+    let any = items.iter().any(fails);
+    items.iter().map(|found| if any { fails(found) } else { Some(found.severity) == worst }).collect()
+}
+
+/// `tests/a.py::TestX::test_y` and `TestX.test_y` are one test.
+fn plain_test_name(name: &str) -> String {
+    let name = match name.split_once("::") {
+        Some((file, rest)) if file.contains(['/', '.']) => rest,
+        _ => name,
+    };
+    name.replace("::", ".")
+}

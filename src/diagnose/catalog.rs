@@ -1,0 +1,132 @@
+//! All tool definitions, ready to match: one automaton over the literals of all rules, regexes compiled on first use.
+
+use std::sync::{LazyLock, OnceLock};
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::definition::{self, RuleText, ToolText};
+
+macro_rules! shipped {
+    ($($name:literal)*) => { &[$(($name, include_str!(concat!("definitions/", $name, ".toml")))),*] };
+}
+
+/// The shipped definitions, in the order in which they win.
+const SHIPPED: &[(&str, &str)] = shipped! {
+    "wrappers" "js-lint" "typescript" "js-test" "python" "rust" "go" "native" "jvm" "ruby" "other"
+};
+
+/// A rule, its regex not compiled before it is needed.
+#[derive(Debug)]
+pub struct Rule {
+    /// Index of its tool.
+    pub tool: usize,
+    /// As written.
+    pub text: RuleText,
+    regex: Lazy,
+    closing: Option<Lazy>,
+}
+
+impl Rule {
+    /// The compiled regex; `None` when it is broken (a shipped one can't be, a test holds that).
+    pub fn regex(&self) -> Option<&Regex> {
+        self.regex.get()
+    }
+
+    /// The compiled regex of a traceback's last line.
+    pub fn closing(&self) -> Option<&Regex> {
+        self.closing.as_ref()?.get()
+    }
+}
+
+#[derive(Debug)]
+struct Lazy {
+    source: String,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Lazy {
+    fn new(source: &str) -> Self {
+        Lazy { source: source.to_owned(), compiled: OnceLock::new() }
+    }
+
+    fn get(&self) -> Option<&Regex> {
+        self.compiled.get_or_init(|| RegexBuilder::new(&self.source).unicode(false).build().ok()).as_ref()
+    }
+}
+
+/// All definitions.
+#[derive(Debug)]
+pub struct Catalog {
+    /// The tools, in the order in which they win.
+    pub tools: Vec<ToolText>,
+    /// Their rules, in the same order.
+    pub rules: Vec<Rule>,
+    literals: AhoCorasick,
+    meaning: Vec<Vec<Meaning>>,
+}
+
+/// What it means that a literal was seen.
+#[derive(Debug, Clone, Copy)]
+pub enum Meaning {
+    /// This rule may match this line.
+    Rule(usize),
+    /// This tool's output is here.
+    Marker(usize),
+}
+
+impl Catalog {
+    /// Builds the catalogue from definitions.
+    pub fn new(mut tools: Vec<ToolText>) -> Self {
+        tools.sort_by_key(|tool| tool.last);
+        let mut rules = Vec::new();
+        let mut literals: Vec<String> = Vec::new();
+        let mut meaning: Vec<Vec<Meaning>> = Vec::new();
+        let mut add = |literal: &str, what: Meaning| match literals.iter().position(|known| known == literal) {
+            Some(at) => meaning[at].push(what),
+            None => {
+                literals.push(literal.to_owned());
+                meaning.push(vec![what]);
+            }
+        };
+        for (index, tool) in tools.iter_mut().enumerate() {
+            for marker in &tool.markers {
+                add(marker, Meaning::Marker(index));
+            }
+            for text in std::mem::take(&mut tool.rules) {
+                for literal in text.needs.as_slice() {
+                    add(literal, Meaning::Rule(rules.len()));
+                }
+                let (regex, closing) = (Lazy::new(&text.regex), text.closing.as_deref().map(Lazy::new));
+                rules.push(Rule { tool: index, text, regex, closing });
+            }
+        }
+        let literals = AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .build(&literals)
+            .unwrap_or_else(|_| AhoCorasick::new([""; 0]).expect("an automaton without patterns can be built"));
+        Catalog { tools, rules, literals, meaning }
+    }
+
+    /// Calls `found` with what each literal in `line` means; the same rule may come up several times.
+    pub fn scan(&self, line: &[u8], mut found: impl FnMut(Meaning)) {
+        for hit in self.literals.find_overlapping_iter(line) {
+            for &what in &self.meaning[hit.pattern().as_usize()] {
+                found(what);
+            }
+        }
+    }
+}
+
+/// The shipped definitions.
+pub fn shipped() -> &'static Catalog {
+    static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
+        let files = SHIPPED.iter().filter_map(|(_, text)| definition::parse(text).ok());
+        Catalog::new(files.flat_map(|file| file.tools).collect())
+    });
+    &CATALOG
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! What kind of failure a run is: from how it ended, from what was found, and only then from what was run.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::run::Ended;
+use crate::whitelist::CheckKind;
+
+use super::catalog::Catalog;
+use super::engine::Found;
+use super::{Category, Input, Severity};
+
+/// Ties are decided in this order.
+const ORDER: &[Category] = &[
+    Category::TestFailure,
+    Category::TypeError,
+    Category::BuildError,
+    Category::LintError,
+    Category::RuntimeError,
+    Category::MissingDependency,
+    Category::ConfigError,
+    Category::Other,
+];
+
+/// Texts that say what is wrong whoever prints them; the first that is found wins.
+static CONTENT: LazyLock<Vec<(Category, Regex)>> = LazyLock::new(|| {
+    let table = [
+        (
+            Category::MissingDependency,
+            r"command not found|(?m:^(?:\S+: )+not found$)|[Nn]o module named|Cannot find (?:module|package) '[^./]|cannot load such file|cannot find -l|[Uu]nable to resolve dependency|Could not resolve dependencies|is not recognized as an internal or external command|ERR_MODULE_NOT_FOUND|package \S+ is not in (?:GOROOT|std)|no required module provides package",
+        ),
+        (
+            Category::ConfigError,
+            r"(?i)unknown (?:option|argument|flag|rule)|unrecognized (?:option|argument)|no such option|invalid (?:option|config)|configuration error|config(?:uration)? file|failed to (?:parse|load) .{0,60}config|no tests? (?:files? )?(?:were )?found|no tests ran|no rule to make target|missing script|(?m:^usage:)",
+        ),
+        (
+            Category::TestFailure,
+            r"AssertionError|(?i:\b[1-9][0-9]* (?:tests? |examples? |specs? |scenarios? )?(?:failed|failures?|failing)\b)|(?m:^\s*(?:not ok|--- FAIL|FAIL|FAILED)\b)|\bexpected\b.{1,80}\b(?:got|but|actual|received)\b",
+        ),
+        (Category::TypeError, r"error TS[0-9]+"),
+        (
+            Category::BuildError,
+            r"(?i)compilation (?:failed|error)|build failed|undefined reference to|ld returned 1|syntax error",
+        ),
+        (
+            Category::RuntimeError,
+            r"(?i:segmentation fault|core dumped|uncaught |unhandled |out of memory|panicked at|stack overflow)|\b[A-Z][A-Za-z]*(?:Error|Exception)\b|Traceback \(most recent",
+        ),
+    ];
+    table.into_iter().filter_map(|(category, source)| Some((category, Regex::new(source).ok()?))).collect()
+});
+
+/// What a run of this kind of check fails with when nothing else is known.
+fn of_kind(kind: CheckKind) -> Category {
+    match kind {
+        CheckKind::Test => Category::TestFailure,
+        CheckKind::Lint | CheckKind::Format => Category::LintError,
+        CheckKind::Type => Category::TypeError,
+        CheckKind::Build => Category::BuildError,
+    }
+}
+
+/// Decides. `failing` are the items that made the run fail, `named` the tools that the command names, `live` those whose
+/// output was seen, `kept` the kept text.
+pub fn decide(
+    input: &Input<'_>,
+    catalog: &Catalog,
+    failing: &[&Found],
+    named: &[bool],
+    live: &[bool],
+    kept: &str,
+) -> Category {
+    match input.ended {
+        Ended::Signal(4 | 6 | 7 | 8 | 11) => return Category::RuntimeError,
+        Ended::Signal(_) => return Category::Other,
+        Ended::Exit(127) => return Category::MissingDependency,
+        Ended::Exit(126) => return Category::ConfigError,
+        Ended::Exit(_) => {}
+    }
+    if let Some(category) = failing.iter().find(|found| found.decides).and_then(|found| found.category) {
+        return category;
+    }
+    if let Ended::Exit(code) = input.ended {
+        let named_tools = catalog.tools.iter().zip(named).filter(|(_, named)| **named).map(|(tool, _)| tool);
+        if named_tools.clone().any(|tool| tool.did_not_run.contains(&code)) {
+            return Category::ConfigError;
+        }
+    }
+    if let Some(category) = majority(input, catalog, failing) {
+        let crash = category == Category::RuntimeError && input.kind == Some(CheckKind::Test);
+        return if crash { Category::TestFailure } else { category };
+    }
+    let content = CONTENT.iter().find(|(_, regex)| regex.is_match(kept)).map(|&(category, _)| category);
+    match (content, input.kind) {
+        (Some(Category::RuntimeError | Category::BuildError), Some(kind)) => of_kind(kind),
+        (Some(category), _) => category,
+        (None, kind) => empty(catalog, named, live).or(kind.map(of_kind)).unwrap_or(Category::Other),
+    }
+}
+
+/// What a tool that is here and found nothing makes of the run.
+fn empty(catalog: &Catalog, named: &[bool], live: &[bool]) -> Option<Category> {
+    let tools = catalog.tools.iter().zip(named.iter().zip(live));
+    let mut seen = tools.filter(|(tool, (named, live))| **named || (**live && !tool.markers.is_empty()));
+    seen.find_map(|(tool, _)| tool.empty)
+}
+
+/// The category that most failing items have.
+fn majority(input: &Input<'_>, catalog: &Catalog, failing: &[&Found]) -> Option<Category> {
+    let mut votes: HashMap<Category, usize> = HashMap::new();
+    for found in failing {
+        let tool = &catalog.tools[found.tool];
+        let by_name = input.tool.and_then(|name| tool.category_of.get(name)).copied();
+        let category = found.category.or(by_name).or_else(|| by_command(input.command, tool)).or(tool.category);
+        if let Some(category) = category {
+            let weight = if found.severity == Severity::Error { 2 } else { 1 };
+            *votes.entry(category).or_default() += weight;
+        }
+    }
+    let most = votes.values().copied().max()?;
+    ORDER.iter().copied().find(|category| votes.get(category) == Some(&most))
+}
+
+fn by_command(command: &str, tool: &super::definition::ToolText) -> Option<Category> {
+    let words = super::words(command);
+    tool.category_of.iter().find(|(name, _)| super::names(&words, name)).map(|(_, &category)| category)
+}

@@ -1,0 +1,273 @@
+//! Terminal output to plain text: what a person would have seen on an endless screen.
+//!
+//! Colours, hyperlink targets and titles go, carriage returns and cursor movement overwrite as on a terminal, tabs stay.
+//! Nothing is ever scrolled away: "clear screen" starts a new line instead of erasing what was there.
+
+use vte::{Params, Parser, Perform};
+
+use crate::base::limits::SCREEN_COLUMNS_MAX;
+
+/// The text of `output`, lines ended by `\n`; invalid UTF-8 becomes U+FFFD.
+pub fn clean(output: &[u8]) -> String {
+    match decode_utf16(output) {
+        Some(text) => clean_utf8(text.as_bytes()),
+        None => clean_utf8(output.strip_prefix(b"\xef\xbb\xbf").unwrap_or(output)),
+    }
+}
+
+/// MSBuild logs and PowerShell redirects are UTF-16 with a byte order mark.
+fn decode_utf16(output: &[u8]) -> Option<String> {
+    let (bytes, unit): (&[u8], fn([u8; 2]) -> u16) = match output {
+        [0xff, 0xfe, rest @ ..] => (rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => (rest, u16::from_be_bytes),
+        _ => return None,
+    };
+    let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
+    Some(String::from_utf16_lossy(&units))
+}
+
+fn clean_utf8(output: &[u8]) -> String {
+    let mut screen = Screen::default();
+    let mut parser: Parser = Parser::new();
+    let mut plain = true;
+    for line in output.split_inclusive(|&byte| byte == b'\n') {
+        let body = line.strip_suffix(b"\n").unwrap_or(line);
+        let body = body.strip_suffix(b"\r").unwrap_or(body);
+        // A line without control bytes on a fresh row needs no parser; almost every line is one.
+        if plain && screen.is_fresh() && !body.iter().any(|&byte| is_control(byte)) {
+            screen.push_plain(body, line.ends_with(b"\n"));
+            continue;
+        }
+        parser.advance(&mut screen, line);
+        // An escape sequence may go on in the next line; only a line end outside of one makes the parser idle.
+        plain = match memchr::memrchr(0x1b, line) {
+            Some(at) => !is_open(&line[at..]),
+            None => plain || memchr::memchr(0x07, line).is_some(),
+        };
+    }
+    screen.into_text()
+}
+
+fn is_control(byte: u8) -> bool {
+    (byte < 0x20 && byte != b'\t') || byte == 0x7f || byte == 0xc2
+}
+
+/// Whether `sequence`, which starts with ESC, is a string sequence (OSC, DCS, …) without its terminator.
+fn is_open(sequence: &[u8]) -> bool {
+    match sequence.get(1) {
+        Some(b']' | b'P' | b'^' | b'_' | b'X') => !sequence.contains(&0x07) && !sequence.contains(&0x9c),
+        Some(_) => false,
+        None => true,
+    }
+}
+
+/// Rows of text and a cursor. The row under the cursor is held as characters, all others as strings.
+#[derive(Default)]
+struct Screen {
+    rows: Vec<String>,
+    row: usize,
+    cells: Vec<char>,
+    col: usize,
+}
+
+impl Screen {
+    fn is_fresh(&self) -> bool {
+        self.col == 0 && self.cells.is_empty() && self.row == self.rows.len()
+    }
+
+    fn push_plain(&mut self, body: &[u8], ended: bool) {
+        let text = String::from_utf8_lossy(body);
+        if ended {
+            self.rows.push(text.into_owned());
+            self.row += 1;
+        } else {
+            self.cells.extend(text.chars());
+            self.col = self.cells.len();
+        }
+    }
+
+    /// Stores the row under the cursor and takes up row `to`, which exists or is the one after the last.
+    fn move_to_row(&mut self, to: usize) {
+        let text: String = self.cells.iter().collect();
+        if self.row < self.rows.len() {
+            self.rows[self.row] = text;
+        } else if to > self.row || !text.is_empty() {
+            self.rows.push(text);
+        }
+        self.row = to.min(self.rows.len());
+        self.cells.clear();
+        if let Some(text) = self.rows.get(self.row) {
+            self.cells.extend(text.chars());
+        }
+    }
+
+    fn line_feed(&mut self) {
+        self.move_to_row(self.row + 1);
+        self.col = 0;
+    }
+
+    fn put(&mut self, c: char) {
+        if self.col > self.cells.len() {
+            self.cells.resize(self.col, ' ');
+        }
+        match self.cells.get_mut(self.col) {
+            Some(cell) => *cell = c,
+            None => self.cells.push(c),
+        }
+        self.col += 1;
+    }
+
+    fn erase_in_line(&mut self, mode: u16) {
+        match mode {
+            0 => self.cells.truncate(self.col),
+            1 => {
+                let until = (self.col + 1).min(self.cells.len());
+                self.cells[..until].fill(' ');
+            }
+            _ => self.cells.clear(),
+        }
+    }
+
+    fn erase_below(&mut self) {
+        self.cells.truncate(self.col);
+        self.rows.truncate((self.row + 1).min(self.rows.len()));
+    }
+
+    /// A jump to a place that is unknown here (absolute positions, clear screen): what follows is a new line.
+    fn jump(&mut self) {
+        if !self.cells.is_empty() || self.row < self.rows.len() {
+            let last = self.rows.len().max(self.row + 1);
+            self.move_to_row(last);
+        }
+        self.col = 0;
+    }
+
+    fn into_text(mut self) -> String {
+        if !self.cells.is_empty() || self.row < self.rows.len() {
+            self.move_to_row(self.row + 1);
+        }
+        let mut text = String::with_capacity(self.rows.iter().map(|row| row.len() + 1).sum());
+        for row in &self.rows {
+            text.push_str(row);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+impl Perform for Screen {
+    fn print(&mut self, c: char) {
+        if !c.is_control() {
+            self.put(c);
+        }
+    }
+
+    fn execute(&mut self, byte: u8) {
+        match byte {
+            b'\n' | 0x0b | 0x0c => self.line_feed(),
+            b'\r' => self.col = 0,
+            0x08 => self.col = self.col.saturating_sub(1),
+            b'\t' => self.put('\t'),
+            _ => {}
+        }
+    }
+
+    fn csi_dispatch(&mut self, params: &Params, intermediates: &[u8], _ignore: bool, action: char) {
+        if !intermediates.is_empty() {
+            return;
+        }
+        let first = params.iter().next().and_then(|param| param.first().copied()).unwrap_or(0);
+        let count = usize::from(first.max(1));
+        match action {
+            'A' | 'F' => self.move_to_row(self.row.saturating_sub(count)),
+            'B' | 'E' => self.move_to_row((self.row + count).min(self.rows.len())),
+            'C' => self.col = (self.col + count).min(SCREEN_COLUMNS_MAX.max(self.col)),
+            'D' => self.col = self.col.saturating_sub(count),
+            'G' | '`' => self.col = (count - 1).min(SCREEN_COLUMNS_MAX),
+            'H' | 'f' => self.jump(),
+            'J' if first == 0 => self.erase_below(),
+            'J' if first >= 2 => self.jump(),
+            'K' => self.erase_in_line(first),
+            'P' => {
+                let until = (self.col + count).min(self.cells.len());
+                if self.col < until {
+                    self.cells.drain(self.col..until);
+                }
+            }
+            'X' => {
+                let until = (self.col + count).min(self.cells.len());
+                if self.col < until {
+                    self.cells[self.col..until].fill(' ');
+                }
+            }
+            _ => {}
+        }
+        if matches!(action, 'E' | 'F') {
+            self.col = 0;
+        }
+    }
+
+    fn esc_dispatch(&mut self, intermediates: &[u8], _ignore: bool, byte: u8) {
+        match byte {
+            b'E' if intermediates.is_empty() => self.line_feed(),
+            b'M' if intermediates.is_empty() => self.move_to_row(self.row.saturating_sub(1)),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cleaned(output: &str) -> String {
+        clean(output.as_bytes())
+    }
+
+    #[test]
+    fn colours_titles_and_link_targets_go_and_the_text_stays() {
+        assert_eq!(cleaned("\x1b[1m\x1b[31merror\x1b[0m: x\n"), "error: x\n");
+        assert_eq!(cleaned("\x1b]0;title\x07a\x1b]8;;file:///a(b)\x1b\\src/a.js\x1b]8;;\x1b\\:1\n"), "asrc/a.js:1\n");
+        assert_eq!(cleaned("\x1b[4ma.c\x1b[24m:3\tend\n"), "a.c:3\tend\n");
+    }
+
+    #[test]
+    fn returns_and_backspaces_overwrite_as_on_a_terminal() {
+        assert_eq!(cleaned("10 %\r50 %\rdone\nnext\r\n"), "done\nnext\n");
+        assert_eq!(cleaned("long text\rshort\x1b[K\n"), "short\n");
+        assert_eq!(cleaned("ab\x08c\n"), "ac\n");
+        assert_eq!(cleaned("abc\x1b[2Dx\n"), "axc\n");
+    }
+
+    #[test]
+    fn the_cursor_goes_back_to_earlier_lines() {
+        assert_eq!(cleaned("one\ntwo\n\x1b[2A\x1b[2KONE\x1b[2B\rthree\n"), "ONE\ntwo\nthree\n");
+        assert_eq!(cleaned("one\n\x1b[9A1\n"), "1ne\n");
+        assert_eq!(cleaned("spin\x1b[1G\x1b[0Jok\n"), "ok\n");
+    }
+
+    #[test]
+    fn a_cleared_screen_loses_nothing() {
+        assert_eq!(cleaned("first\n\x1b[2J\x1b[Hsecond\n"), "first\nsecond\n");
+        assert_eq!(cleaned("first\x1b[2J\x1b[3J\x1b[Hsecond\n"), "first\nsecond\n");
+    }
+
+    #[test]
+    fn encodings() {
+        assert_eq!(clean(b"\xff\xfea\0b\0\r\0\n\0"), "ab\n");
+        assert_eq!(clean(b"\xef\xbb\xbfa\xffb\nno end"), "a\u{fffd}b\nno end\n");
+        assert_eq!(clean("größe ✖\n".as_bytes()), "größe ✖\n");
+        assert_eq!(clean(b""), "");
+    }
+
+    #[test]
+    fn a_far_column_is_no_memory_bomb() {
+        let text = cleaned("\x1b[65535Cx\x1b[65535Cy\n");
+        assert!(text.len() < 3 * SCREEN_COLUMNS_MAX);
+    }
+
+    #[test]
+    fn a_title_over_two_lines_ends_where_it_ends() {
+        assert_eq!(cleaned("a\x1b]0;title\nmore\nmore\x07b\n"), "ab\n");
+    }
+}

@@ -1,0 +1,253 @@
+//! A tool definition as it is written: TOML, one file for a tool or a family.
+//!
+//! ```toml
+//! [[tool]]
+//! name = "eslint"
+//! from = "eslint 9.39 and 8.57, stylish"   # whose real output the rules were written from
+//! tools = ["eslint"]                       # names of the whitelist; a run of one of them prefers these rules
+//! category = "lint_error"
+//! did_not_run = [2]                        # exit codes that mean the tool did not do its job
+//!
+//! [[tool.rule]]
+//! kind = "file"
+//! needs = ["/"]                            # one of these literals is in every line the regex matches
+//! regex = '^(?P<file>/.+)$'
+//!
+//! [[tool.test]]
+//! input = "…"
+//! expect = [{ file = "/a.js", line = 2 }]
+//! ```
+//!
+//! A regex is matched on the bytes of one line (its first `LINE_MATCH_BYTES_MAX`), classes are ASCII. Its named groups
+//! are `file`, `line`, `col`, `severity`, `code`, `message`, `test`, `dir`, and `package` (a dotted name that gives
+//! the folder of `file`).
+
+use serde::Deserialize;
+
+use super::{Category, Severity};
+
+/// What a matching line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// One diagnostic or failing test on one line.
+    Item,
+    /// The first line of one that goes on as `body` says.
+    Start,
+    /// A line of the open block; its groups fill what the block has not said yet.
+    Continue,
+    /// The last line of the open block.
+    End,
+    /// The file that the following items are in.
+    File,
+    /// The folder that following paths are relative to, until `dir_leave`.
+    DirEnter,
+    /// Back to the folder before.
+    DirLeave,
+    /// The folder of the items above it since the last such line (`FAIL example.com/shop/pkg/calc 0.01s`).
+    DirAfter,
+    /// The folder of all of this tool's paths from here on (`rootdir: /app/backend`).
+    DirBase,
+    /// The test that following items belong to.
+    TestName,
+    /// A part of the output begins; rules with `when` hold only inside theirs.
+    SectionStart,
+    /// It ends, and with it an open block.
+    SectionEnd,
+    /// A place on the stack: never an error by itself.
+    Frame,
+    /// Belongs to the item before it and is no error.
+    Note,
+    /// The tool's own count; kept, never an item.
+    Summary,
+    /// Noise: never kept, never looked at by other layers.
+    Drop,
+}
+
+/// How a block goes on after its first line. Blank lines at its end are not part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Body {
+    /// It doesn't.
+    #[default]
+    None,
+    /// Lines indented deeper than the first one, and blank ones.
+    Deeper,
+    /// Until a blank line.
+    Paragraph,
+    /// Indented lines, and a source line that is followed by a line of carets.
+    Snippet,
+    /// Until an `end`, `section_end` or the next block of the same tool.
+    Open,
+    /// Lines indented deeper, then one more that is not: a traceback with its exception.
+    Traceback,
+}
+
+/// Which frame of a stack says where the error is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Frames {
+    /// The first one inside the project.
+    #[default]
+    First,
+    /// The last one: "most recent call last".
+    Last,
+}
+
+/// One or several.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub enum OneOrMany {
+    /// One.
+    One(String),
+    /// Several.
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    /// All of them.
+    pub fn as_slice(&self) -> &[String] {
+        match self {
+            OneOrMany::One(one) => std::slice::from_ref(one),
+            OneOrMany::Many(many) => many,
+        }
+    }
+}
+
+/// A rule.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleText {
+    /// What a matching line is.
+    pub kind: Kind,
+    /// Literals, one of which is in every line that the regex matches.
+    pub needs: OneOrMany,
+    /// Matched on one line; without it, the literal at the start of the line is enough.
+    pub regex: String,
+    /// How the block goes on.
+    #[serde(default)]
+    pub body: Body,
+    /// The severity where the line doesn't say it; an error by default.
+    pub severity: Option<Severity>,
+    /// The category where it differs from the tool's.
+    pub category: Option<Category>,
+    /// Whether this line alone says what the whole run is (`No tests found`).
+    #[serde(default)]
+    pub decides: bool,
+    /// A fixed code.
+    pub code: Option<String>,
+    /// The section that begins (`section_start`).
+    pub section: Option<String>,
+    /// The section that the rule holds in.
+    pub when: Option<String>,
+    /// For `body = "traceback"`: matched on the closing line.
+    pub closing: Option<String>,
+    /// Whether the whole body is noise (kept is the first line only).
+    #[serde(default)]
+    pub body_is_noise: bool,
+}
+
+/// A tool.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolText {
+    /// The name that items carry.
+    pub name: String,
+    /// The tool's version that the rules were written from, or the document.
+    pub from: String,
+    /// Names of the whitelist that mean this tool.
+    #[serde(default)]
+    pub tools: Vec<String>,
+    /// The tool's rules hold only if one of these literals is in the output, or the command names the tool.
+    #[serde(default)]
+    pub markers: Vec<String>,
+    /// What its items are.
+    pub category: Option<Category>,
+    /// What a failed run of it is, by the whitelist's name, where that differs from `category`.
+    #[serde(default)]
+    pub category_of: std::collections::BTreeMap<String, Category>,
+    /// What a failed run of it without any item is.
+    pub empty: Option<Category>,
+    /// Exit codes that mean the tool did not do its job, whatever it printed.
+    #[serde(default)]
+    pub did_not_run: Vec<u8>,
+    /// Whether its warnings, too, make it fail.
+    #[serde(default)]
+    pub warnings_fail: bool,
+    /// Which frame says where the error is.
+    #[serde(default)]
+    pub frames: Frames,
+    /// Whether its frames, folders and noise hold inside blocks of every tool.
+    #[serde(default)]
+    pub shared: bool,
+    /// Whether others win where both match.
+    #[serde(default)]
+    pub last: bool,
+    /// The rules; earlier ones win.
+    #[serde(default, rename = "rule")]
+    pub rules: Vec<RuleText>,
+    /// Inline tests.
+    #[serde(default, rename = "test")]
+    pub tests: Vec<TestText>,
+}
+
+/// An inline test of a definition.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TestText {
+    /// The output.
+    pub input: String,
+    /// The whitelist's name of the tool that ran, if it was seen.
+    pub tool: Option<String>,
+    /// The exit code; 1 by default.
+    pub exit: Option<u8>,
+    /// The failing items, in order.
+    pub expect: Vec<ExpectText>,
+    /// The category of the run.
+    pub category: Option<Category>,
+    /// All affected files, sorted.
+    pub files: Option<Vec<String>>,
+    /// What must be in the kept lines.
+    #[serde(default)]
+    pub keep: Vec<String>,
+    /// What must not.
+    #[serde(default)]
+    pub drop: Vec<String>,
+}
+
+/// What an item has to say; what is not named is not compared.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectText {
+    /// The file as printed or resolved.
+    pub file: Option<String>,
+    /// The line.
+    pub line: Option<u32>,
+    /// The column.
+    pub col: Option<u32>,
+    /// The severity.
+    pub severity: Option<Severity>,
+    /// The code.
+    pub code: Option<String>,
+    /// What the message starts with.
+    pub message: Option<String>,
+    /// The test's name.
+    pub test: Option<String>,
+}
+
+/// A file of definitions.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileText {
+    /// The tools.
+    #[serde(rename = "tool")]
+    pub tools: Vec<ToolText>,
+}
+
+/// Reads a file of definitions.
+///
+/// # Errors
+/// What TOML or the shape above does not allow, with line and column.
+pub fn parse(text: &str) -> Result<FileText, toml::de::Error> {
+    toml::from_str(text)
+}

@@ -1,0 +1,261 @@
+//! What can be said without knowing the tool: severity words by their position, and places that look like one.
+
+use std::sync::LazyLock;
+
+use regex::bytes::{Captures, Regex, RegexBuilder};
+
+use crate::base::limits::LINE_MATCH_BYTES_MAX;
+use crate::base::text::prefix;
+
+use super::engine::Frame;
+
+/// How sure a line is about a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strength {
+    /// It has a word for failure somewhere.
+    Weak,
+    /// It says so where tools say so.
+    Strong,
+}
+
+fn compile(source: &str) -> Regex {
+    RegexBuilder::new(source).unicode(false).build().expect("a constant regex, compiled in a test")
+}
+
+/// What may stand before the word: a time, a bracketed label, a program's name or a location.
+const BEFORE: &str = r"^[ \t]*(?:(?:\[[^\]]{1,40}\]|[0-9][0-9:.,TZ+-]{4,30}|[A-Za-z][A-Za-z0-9_.-]{0,30}:)[ \t]+){0,3}(?:[^ \t:]+:[0-9]+(?::[0-9]+)?:?[ \t]+)?";
+
+static STRONG: LazyLock<Regex> = LazyLock::new(|| {
+    compile(&format!(
+        "{BEFORE}(?:{})",
+        [
+            r"(?i:error|fatal|fatal error|critical|panic|err!)(?:\[[^\]]+\])?(?::|!|[ \t]+[^ \t:=|0-9]|$)",
+            r"\[(?i:error|fatal|fail|failed)\]",
+            r"(?:ERROR|FATAL|FAIL|FAILED|FAILURE|CRITICAL|Failed|Failure)(?:[ \t:!]|$)",
+            r"(?:[A-Za-z_][A-Za-z0-9_.]*::?)*[A-Z][A-Za-z0-9_]*(?:Error|Exception|Failure|Fault)(?::|[ \t]*\[|[ \t]+\(|$)",
+            r"not ok(?:[ \t]|$)",
+            r"(?:✖|✘|×|✗|❌)[ \t]",
+            r"Uncaught |Unhandled |Segmentation fault|Aborted|Killed$|Traceback \(|Caused by:",
+        ]
+        .join("|")
+    ))
+});
+
+static STRONG_ANYWHERE: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"command not found|: not found$|No such file or directory|[Nn]o module named|[Cc]annot find (?:module|package)|undefined reference to|[Pp]ermission denied|core dumped|panicked at|Assertion .* failed|: syntax error|[Uu]nknown option|unrecognized (?:option|argument)|(?:[A-Z][A-Za-z]*Error|[A-Z][A-Za-z]*Exception)(?::|\))",
+    )
+});
+
+static WEAK: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?:^|[^A-Za-z0-9_./-])(?i:errors?|failed|failures?|fails|failing|exceptions?|fatal|invalid|missing|unexpected|cannot|can't|unable|denied|expected|undefined|mismatch|violations?)(?:$|[^A-Za-z0-9_./-]|[.,:;](?:$|[ \t]))",
+    )
+});
+
+/// Counts of nothing, and words about errors that did not happen.
+static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i)(?:^|[^0-9.])0+(?:\.0+)?%?[ \t]+(?:errors?|fail(?:ed|ures?)|exceptions?|warnings?|problems?)|(?:errors?|failed|failures?|exceptions?)(?:[ \t]+[a-z]+)?[ \t]*[:=][ \t]*(?:0+(?:\.0+%?)?|none)(?:$|[^0-9.])|(?:no|without|non-fatal)[ \t]+(?:errors?|failures?|problems?)|^[ \t]*(?:ok|PASS|PASSED|passed|✓|✔|√)[ \t:]|[ \t](?:ok|PASSED|PASS|passed|OK)$",
+    )
+});
+
+/// Whether the line says that something failed, and how sure it is.
+pub fn strength(line: &str) -> Option<Strength> {
+    let bytes = prefix(line, LINE_MATCH_BYTES_MAX).as_bytes();
+    if !may_matter(bytes) {
+        return None;
+    }
+    let strong = || STRONG.is_match(bytes) || STRONG_ANYWHERE.is_match(bytes);
+    if !WEAK.is_match(bytes) && !strong() {
+        return None;
+    }
+    if HARMLESS.is_match(bytes) {
+        return None;
+    }
+    Some(if strong() { Strength::Strong } else { Strength::Weak })
+}
+
+/// A cheap look before the regexes: one of the letters' groups that all of them need.
+fn may_matter(line: &[u8]) -> bool {
+    static WORDS: LazyLock<aho_corasick::AhoCorasick> = LazyLock::new(|| {
+        let words = [
+            "err",
+            "fail",
+            "fatal",
+            "exception",
+            "panic",
+            "not ok",
+            "✖",
+            "✘",
+            "×",
+            "✗",
+            "❌",
+            "critical",
+            "uncaught",
+            "unhandled",
+            "fault",
+            "abort",
+            "killed",
+            "traceback",
+            "caused by",
+            "not found",
+            "no such",
+            "no module",
+            "cannot",
+            "can't",
+            "unable",
+            "undefined",
+            "denied",
+            "core dumped",
+            "assertion",
+            "unknown",
+            "unrecognized",
+            "invalid",
+            "missing",
+            "unexpected",
+            "expected",
+            "mismatch",
+            "violation",
+        ];
+        aho_corasick::AhoCorasick::builder().ascii_case_insensitive(true).build(words).expect("constant literals")
+    });
+    WORDS.is_match(line)
+}
+
+/// The places that a line names, in order. URLs, times, `host:port` and numbers are none.
+pub fn places(line: &str) -> Vec<Frame> {
+    static PLACES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+        let path = r#"(?P<file>(?:[A-Za-z]:[\\/])?[^ \t:()\[\]"'`<>|=,;*?]+)"#;
+        [
+            compile(&format!(r"{path}:(?P<line>[0-9]{{1,7}})(?::(?P<col>[0-9]{{1,5}}))?(?:[^0-9A-Za-z/]|$)")),
+            compile(&format!(r"{path}\((?P<line>[0-9]{{1,7}})(?:[,:][ ]?(?P<col>[0-9]{{1,5}}))?\)")),
+            compile(&format!(r#"{path}["']?,?[ ](?:on[ ]|at[ ])?line[ :](?P<line>[0-9]{{1,7}})"#)),
+        ]
+    });
+    let line = prefix(line, LINE_MATCH_BYTES_MAX);
+    if !line.bytes().any(|byte| byte.is_ascii_digit()) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for regex in PLACES.iter() {
+        for captures in regex.captures_iter(line.as_bytes()) {
+            found.extend(place(line, &captures));
+        }
+        if !found.is_empty() {
+            break;
+        }
+    }
+    found
+}
+
+fn place(line: &str, captures: &Captures<'_>) -> Option<Frame> {
+    let group = captures.name("file")?;
+    let file = std::str::from_utf8(group.as_bytes()).ok()?;
+    let number = |name: &str| std::str::from_utf8(captures.name(name)?.as_bytes()).ok()?.parse().ok();
+    // The word that the match is in may be an address of which it is only the end.
+    let word = line.get(..group.start())?.rsplit([' ', '\t', '(', '"', '\'', '<']).next()?;
+    let file = if word == "file:" { file.strip_prefix("//")? } else { file };
+    let address = word.ends_with(':') && (file.starts_with("//") || word.contains("://"));
+    (!address && looks_like_a_file(file)).then(|| Frame {
+        file: file.to_owned(),
+        line: number("line"),
+        col: number("col"),
+    })
+}
+
+/// A name with a letter and an extension, or with a folder: no number, version, address or time.
+pub fn looks_like_a_file(file: &str) -> bool {
+    if file.contains("://") || file.starts_with("//") || file.ends_with('/') {
+        return false;
+    }
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    let extension = name
+        .rsplit_once('.')
+        .map(|(stem, extension)| (!stem.is_empty() || name.starts_with('.')) && is_extension(extension));
+    let letters = name.bytes().any(|byte| byte.is_ascii_alphabetic() || byte >= 0x80);
+    letters && (extension == Some(true) || (file.contains('/') && extension.is_none()) || KNOWN_NAMES.contains(&name))
+}
+
+/// Files without an extension that tools speak of.
+const KNOWN_NAMES: &[&str] = &[
+    "Makefile",
+    "makefile",
+    "GNUmakefile",
+    "Dockerfile",
+    "Rakefile",
+    "Gemfile",
+    "Jenkinsfile",
+    "BUILD",
+    "WORKSPACE",
+    "Vagrantfile",
+    "Justfile",
+    "justfile",
+];
+
+fn is_extension(text: &str) -> bool {
+    (1..=12).contains(&text.len())
+        && text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn severity_is_read_by_position() {
+        for strong in [
+            "error: bad thing",
+            "12:31:07 ERROR test_checkout failed: lib/checkout.py:88: AssertionError",
+            "ERROR: Coverage low",
+            "  not ok - refunds",
+            "[!] RollupError: x",
+            "sh: 1: jest: not found",
+            "foo.c:3:1: error: expected ';'",
+            "make: fatal: x",
+            "java.lang.NullPointerException: x",
+            "✖ 1 problem",
+            "FAILED tests/a.py::b",
+            "Error [ERR_X]: y",
+        ] {
+            assert_eq!(strength(strong), Some(Strength::Strong), "{strong}");
+        }
+        for weak in ["3 tests failed today", "the build failed"] {
+            assert_eq!(strength(weak), Some(Strength::Weak), "{weak}");
+        }
+        for none in [
+            "  ok - error_handling (0 errors, 0 failed)",
+            "Error rate: 0.00%   Failed requests: 0   Exceptions: none",
+            "log: src/errors/failed.ts loaded without error",
+            "docs: file:///usr/share/doc/error/failed.html",
+            "0 errors",
+            "compiling errorItem.cpp",
+            "[000001] processed record 17 ok",
+            "test_error_path_0 PASSED",
+            "errors: 0, warnings: 0",
+        ] {
+            assert_eq!(strength(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn places_are_told_from_urls_times_and_addresses() {
+        let one =
+            |line: &str| places(line).into_iter().map(|place| (place.file, place.line, place.col)).collect::<Vec<_>>();
+        assert_eq!(one("at src/a.ts:14:3 - x"), [("src/a.ts".to_owned(), Some(14), Some(3))]);
+        assert_eq!(one(r"C:\src\a.c(12,3): error"), [(r"C:\src\a.c".to_owned(), Some(12), Some(3))]);
+        assert_eq!(one("at t/01-calc.t line 5."), [("t/01-calc.t".to_owned(), Some(5), None)]);
+        for none in [
+            "12:34:56 done",
+            "2026-03-04T12:30:00.000Z [x] 192.168.0.1:8080",
+            "http://10.1.2.3:8080/deploy/app.js:443 ok",
+            "https://registry.example.com:8443/pkg",
+            "localhost:3000",
+            "node/20.11.0 v1.2.3-rc.0 ratio 16:9",
+            "Time: 0:00:01",
+        ] {
+            assert_eq!(one(none), [], "{none}");
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! From a path as printed to a path in the repository.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use crate::base::tree::Tree;
+
+/// Parts of a path that mean somebody else's code: dependencies, standard libraries, interpreters.
+const FOREIGN_PARTS: &[&str] = &[
+    "node_modules",
+    "bower_components",
+    "site-packages",
+    "dist-packages",
+    ".venv",
+    "venv",
+    ".pyenv",
+    ".rbenv",
+    ".nvm",
+    ".cargo",
+    ".rustup",
+    ".gem",
+    ".npm",
+    ".cache",
+    ".m2",
+    ".gradle",
+    ".tox",
+    ".nox",
+    ".pnpm",
+    ".yarn",
+    "rustlib",
+    "vendor_ruby",
+    "site_ruby",
+    "gems",
+    "__pycache__",
+    ".eggs",
+];
+
+/// … and beginnings of one.
+const FOREIGN_STARTS: &[&str] = &[
+    "/usr/",
+    "/lib/",
+    "/lib64/",
+    "/bin/",
+    "/sbin/",
+    "/opt/hostedtoolcache/",
+    "/rustc/",
+    "/proc/",
+    "/dev/",
+    "/sys/",
+    "/nix/store/",
+    "/etc/",
+    "node:",
+    "internal/",
+    "<",
+    "java.base/",
+    "jdk.",
+    "java/",
+    "jdk/",
+    "sun/",
+    "webpack:",
+    "data:",
+    "../sysdeps/",
+    "../csu/",
+    "/snap/",
+    "/Library/",
+    "/System/",
+    "native:",
+    "bun:",
+    "deno:",
+    "ext:",
+    "evalmachine",
+    "org/junit/",
+    "junit/framework/",
+    "org/apache/maven/",
+    "org/gradle/",
+    "kotlin/",
+    "scala/",
+    "clojure/",
+];
+
+/// Folders of generated files: a place in one is not where a person makes a change.
+const GENERATED: &[&str] =
+    &["target", "dist", "build", "out", "coverage", ".next", ".nuxt", "_build", "cmake-build-debug"];
+
+/// Whether `path` is a dependency's, the standard library's or the interpreter's.
+pub fn is_foreign(path: &str) -> bool {
+    let path = path.strip_prefix("file://").unwrap_or(path);
+    if FOREIGN_STARTS.iter().any(|start| path.starts_with(start)) {
+        return true;
+    }
+    path.contains("/libsanitizer/") || path.split(['/', '\\']).any(|part| FOREIGN_PARTS.contains(&part))
+}
+
+/// How sure one is that a text is a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// The tool's format says that it is a file: taken as printed when it isn't in the tree.
+    Format,
+    /// It looks like one: taken only if it exists (or nothing is known of the tree).
+    Looks,
+}
+
+/// Resolves printed paths against the project.
+pub struct Resolver<'a> {
+    tree: &'a dyn Tree,
+    root: &'a str,
+    dir: &'a str,
+    tails: RefCell<HashMap<String, Option<String>>>,
+}
+
+impl<'a> Resolver<'a> {
+    /// `root` is the absolute path of the project (`""` unknown), `dir` the working directory below it.
+    pub fn new(tree: &'a dyn Tree, root: &'a str, dir: &'a str) -> Self {
+        Resolver { tree, root: root.trim_end_matches('/'), dir, tails: RefCell::default() }
+    }
+
+    /// The path in the repository, or `None` for what is none of the project's files.
+    ///
+    /// `dirs` are folders that the path may be relative to, the likeliest first: absolute, relative to the working
+    /// directory, or the name of a module of which a tail is a folder.
+    pub fn resolve(&self, printed: &str, dirs: &[String], trust: Trust) -> Option<String> {
+        let path = tidy(printed);
+        if path.is_empty() || path.contains("://") || is_foreign(&path) || path.contains(['\n', '\0']) {
+            return None;
+        }
+        let found = if path.starts_with('/') { self.absolute(&path) } else { self.relative(&path, dirs) };
+        match found {
+            Some(found) => Some(found),
+            None if !self.tree.is_known() || trust == Trust::Format => self.as_printed(&path),
+            None => None,
+        }
+        .filter(|path| !is_generated(path) || self.tree.contains(path))
+    }
+
+    fn absolute(&self, path: &str) -> Option<String> {
+        if let Some(inside) = self.below_root(path) {
+            return Some(inside);
+        }
+        // Recorded elsewhere (a container, a CI runner): the longest tail that exists is the file.
+        let mut rest = path;
+        while let Some((_, tail)) = rest.split_once('/') {
+            if self.tree.contains(tail) {
+                return Some(tail.to_owned());
+            }
+            rest = tail;
+        }
+        self.tail(
+            path.rsplitn(3, '/').take(2).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join("/").as_str(),
+        )
+    }
+
+    fn below_root(&self, path: &str) -> Option<String> {
+        if self.root.is_empty() {
+            return None;
+        }
+        path.strip_prefix(self.root)?.strip_prefix('/').map(str::to_owned).filter(|path| self.tree.contains(path))
+    }
+
+    fn relative(&self, path: &str, dirs: &[String]) -> Option<String> {
+        for dir in dirs {
+            if let Some(found) = self.below_dir(dir, path) {
+                return Some(found);
+            }
+        }
+        let candidates = [join(self.dir, path), join("", path)];
+        candidates
+            .into_iter()
+            .flatten()
+            .find(|candidate| self.tree.contains(candidate))
+            .or_else(|| self.tail(path.trim_start_matches("../")))
+    }
+
+    /// `path` below `dir`, where `dir` may be absolute or begin with parts that are no folders.
+    fn below_dir(&self, dir: &str, path: &str) -> Option<String> {
+        let dir = self.below_root(dir).unwrap_or_else(|| dir.to_owned());
+        if let Some(found) =
+            join(self.dir, &dir).and_then(|dir| join(&dir, path)).filter(|found| self.tree.contains(found))
+        {
+            return Some(found);
+        }
+        let mut rest = dir.as_str();
+        loop {
+            if let Some(found) = join(rest, path).filter(|found| self.tree.contains(found)) {
+                return Some(found);
+            }
+            match rest.split_once('/') {
+                Some((_, tail)) => rest = tail,
+                None => return None,
+            }
+        }
+    }
+
+    fn tail(&self, tail: &str) -> Option<String> {
+        if tail.is_empty() {
+            return None;
+        }
+        self.tails.borrow_mut().entry(tail.to_owned()).or_insert_with(|| self.tree.find_tail(tail)).clone()
+    }
+
+    /// A file that is not there (deleted, misspelt, or nothing is known of the tree).
+    fn as_printed(&self, path: &str) -> Option<String> {
+        match path.strip_prefix('/') {
+            None => join(self.dir, path),
+            Some(_) if self.root.is_empty() => Some(path.to_owned()).filter(|_| !self.tree.is_known()),
+            Some(_) => path.strip_prefix(self.root)?.strip_prefix('/').map(str::to_owned),
+        }
+    }
+}
+
+fn is_generated(path: &str) -> bool {
+    path.split('/').next().is_some_and(|first| GENERATED.contains(&first))
+}
+
+/// Without quotes, `file://`, `./` and Windows separators.
+fn tidy(printed: &str) -> String {
+    let path = printed.trim().trim_matches(['"', '\'', '`']);
+    let path = path.strip_prefix("file://").unwrap_or(path);
+    let mut path = match path.contains('\\') && !path.contains('/') {
+        true => path.replace('\\', "/"),
+        false => path.to_owned(),
+    };
+    while let Some(rest) = path.strip_prefix("./") {
+        path = rest.to_owned();
+    }
+    path
+}
+
+/// `path` below `dir` with `.` and `..` resolved; `None` when it leaves the root.
+fn join(dir: &str, path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in dir.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Files(&'static [&'static str]);
+
+    impl Tree for Files {
+        fn contains(&self, path: &str) -> bool {
+            self.0.contains(&path)
+        }
+
+        fn find_tail(&self, tail: &str) -> Option<String> {
+            let mut fits = self.0.iter().filter(|path| crate::base::tree::ends_with_path(path, tail));
+            fits.next().filter(|_| fits.next().is_none()).map(|path| (*path).to_owned())
+        }
+    }
+
+    #[test]
+    fn absolute_paths_of_other_machines_become_relative() {
+        let tree = Files(&["src/a.ts", "pkg/calc/calc_test.go"]);
+        let resolver = Resolver::new(&tree, "/work/here", "");
+        assert_eq!(resolver.resolve("/home/dev/project/src/a.ts", &[], Trust::Looks).as_deref(), Some("src/a.ts"));
+        assert_eq!(resolver.resolve("file:///app/src/a.ts", &[], Trust::Looks).as_deref(), Some("src/a.ts"));
+        assert_eq!(resolver.resolve("/home/dev/node_modules/src/a.ts", &[], Trust::Format), None);
+        assert_eq!(resolver.resolve("/elsewhere/x.ts", &[], Trust::Format), None);
+        assert_eq!(resolver.resolve("/work/here/gone.ts", &[], Trust::Format).as_deref(), Some("gone.ts"));
+    }
+
+    #[test]
+    fn relative_paths_are_looked_up_where_the_tool_was() {
+        let tree =
+            Files(&["backend/tests/a.py", "tests/a.py", "pkg/m1/m_test.go", "pkg/m2/m_test.go", "lib/deep/only.c"]);
+        let resolver = Resolver::new(&tree, "", "backend");
+        assert_eq!(resolver.resolve("tests/a.py", &[], Trust::Looks).as_deref(), Some("backend/tests/a.py"));
+        assert_eq!(resolver.resolve("../tests/a.py", &[], Trust::Looks).as_deref(), Some("tests/a.py"));
+        let module = ["example.com/shop/pkg/m2".to_owned()];
+        assert_eq!(resolver.resolve("m_test.go", &module, Trust::Looks).as_deref(), Some("pkg/m2/m_test.go"));
+        assert_eq!(resolver.resolve("m_test.go", &[], Trust::Looks), None);
+        assert_eq!(resolver.resolve("only.c", &[], Trust::Looks).as_deref(), Some("lib/deep/only.c"));
+        assert_eq!(resolver.resolve("new.py", &[], Trust::Format).as_deref(), Some("backend/new.py"));
+        assert_eq!(resolver.resolve("new.py", &[], Trust::Looks), None);
+    }
+
+    #[test]
+    fn without_a_tree_paths_are_taken_as_printed() {
+        let resolver = Resolver::new(&crate::base::tree::NoTree, "", "");
+        assert_eq!(resolver.resolve("./src/a.c", &[], Trust::Looks).as_deref(), Some("src/a.c"));
+        assert_eq!(resolver.resolve("/x/a.c", &[], Trust::Looks).as_deref(), Some("/x/a.c"));
+        assert_eq!(resolver.resolve("https://x/a.c", &[], Trust::Format), None);
+    }
+}

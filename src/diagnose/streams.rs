@@ -1,0 +1,143 @@
+//! Interleaved output told apart: task runners put the task's name before every line.
+
+use std::collections::HashMap;
+
+/// The lines of each stream with the byte where their own text starts; every line is in exactly one stream.
+pub fn split(lines: &[&str]) -> Vec<Vec<(usize, usize)>> {
+    let prefixes = Prefixes::find(lines);
+    let mut streams: Vec<Vec<(usize, usize)>> = vec![Vec::new()];
+    let mut index_of: HashMap<&str, usize> = HashMap::new();
+    for (index, line) in lines.iter().enumerate() {
+        let from = prefixes.length(line);
+        let stream = match prefixes {
+            Prefixes::Names(_) | Prefixes::Bracket | Prefixes::Bar if from > 0 => {
+                *index_of.entry(line[..from].trim_end()).or_insert_with(|| {
+                    streams.push(Vec::new());
+                    streams.len() - 1
+                })
+            }
+            _ => 0,
+        };
+        streams[stream].push((index, from));
+    }
+    streams
+}
+
+/// What the lines of an output begin with.
+enum Prefixes {
+    None,
+    /// `@acme/api:lint: ` (turbo), `packages/api lint: ` (pnpm): names that a header line announced.
+    Names(Vec<String>),
+    /// `[0] `, `[api] ` (concurrently).
+    Bracket,
+    /// `web-1  | ` (docker compose).
+    Bar,
+    /// `2026-03-04T12:30:00.000Z ` (CI logs).
+    Time,
+}
+
+impl Prefixes {
+    fn find(lines: &[&str]) -> Self {
+        let mut names: Vec<String> = lines.iter().filter_map(|line| announced(line)).collect();
+        if !names.is_empty() {
+            names.sort_unstable();
+            names.dedup();
+            return Prefixes::Names(names);
+        }
+        let filled = lines.iter().filter(|line| !line.trim().is_empty()).count();
+        let most = |length: fn(&str) -> usize| {
+            filled >= 3 && lines.iter().filter(|line| length(line) > 0).count() * 5 >= filled * 4
+        };
+        if most(time) {
+            Prefixes::Time
+        } else if most(bar) {
+            Prefixes::Bar
+        } else if most(bracket) && lines.iter().any(|line| line.contains(" exited with code ")) {
+            Prefixes::Bracket
+        } else {
+            Prefixes::None
+        }
+    }
+
+    fn length(&self, line: &str) -> usize {
+        match self {
+            Prefixes::None => 0,
+            Prefixes::Names(names) => {
+                let fits = names.iter().filter(|name| line.starts_with(name.as_str()));
+                let length = fits.map(String::len).max().unwrap_or(0);
+                length + usize::from(length > 0 && line[length..].starts_with(' '))
+            }
+            Prefixes::Bracket => bracket(line),
+            Prefixes::Bar => bar(line),
+            Prefixes::Time => time(line),
+        }
+    }
+}
+
+/// The prefix that a task runner's header line announces.
+fn announced(line: &str) -> Option<String> {
+    if let Some((name, rest)) = line.split_once(": cache ") {
+        let turbo = rest.starts_with("miss") || rest.starts_with("hit") || rest.starts_with("bypass");
+        let task = name.rsplit_once(':').is_some_and(|(_, task)| !task.starts_with(|c: char| c.is_ascii_digit()));
+        return (turbo && task && !name.contains(' ')).then(|| format!("{name}:"));
+    }
+    let (name, _) = line.split_once("$ ")?;
+    let (folder, task) = name.split_once(' ')?;
+    let pnpm = !folder.is_empty() && !task.is_empty() && !task.contains(' ') && !folder.contains(['=', '(', '{', '"']);
+    (pnpm && (folder.contains('/') || folder == ".")).then(|| format!("{name}:"))
+}
+
+fn bracket(line: &str) -> usize {
+    match (line.starts_with('['), line.find("] ")) {
+        (true, Some(end)) if !line[..end].contains(' ') => end + 2,
+        _ => 0,
+    }
+}
+
+fn bar(line: &str) -> usize {
+    match line.find(" | ") {
+        Some(at)
+            if at > 0
+                && !line[..at].trim_end().contains(' ')
+                && line.starts_with(|c: char| c.is_ascii_alphabetic()) =>
+        {
+            at + 3
+        }
+        _ => 0,
+    }
+}
+
+fn time(line: &str) -> usize {
+    let bytes = line.as_bytes();
+    let shape = b"0000-00-00T00:00:00";
+    let fits = bytes.len() > shape.len()
+        && shape
+            .iter()
+            .zip(bytes)
+            .all(|(&want, &have)| if want == b'0' { have.is_ascii_digit() } else { want == have });
+    match line.find(' ') {
+        Some(end) if fits && end <= 40 => end + 1,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_task_is_a_stream_of_its_own() {
+        let lines =
+            ["• turbo", "api:lint: cache miss, executing 1", "api:lint: a", "web:lint: b", "web:lint: cache hit, 2"];
+        let streams = split(&lines);
+        assert_eq!(streams.len(), 3);
+        assert_eq!(streams[1], [(1, 10), (2, 10)]);
+        assert_eq!(streams[2], [(3, 10), (4, 10)]);
+    }
+
+    #[test]
+    fn ordinary_output_is_one_stream() {
+        let lines = ["[error] a", "src/a.c:1: cache miss", "a | b", "x"];
+        assert_eq!(split(&lines), [vec![(0, 0), (1, 0), (2, 0), (3, 0)]]);
+    }
+}

@@ -1,0 +1,151 @@
+//! `verify-run parse`.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::Serialize;
+
+use crate::base::text::printable;
+use crate::base::tree::{FsTree, NoTree, Tree};
+use crate::diagnose::{Baseline, Category, Diagnosis, Input, Item, Severity, diagnose};
+use crate::run::Ended;
+use crate::whitelist::Whitelist;
+
+use super::{Context, Exit};
+
+/// Show what would be recorded of an output
+///
+/// Reads the output of a check and prints its category, the affected files, the lines worth keeping and the
+/// diagnostics. Nothing is recorded.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The project's folder: paths are made relative to it, and a printed tail that fits one file becomes that file
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// The command line that printed the output
+    #[arg(long, value_name = "LINE", default_value = "")]
+    command: String,
+    /// The exit code it ended with; 0 means nothing failed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    exit_code: u8,
+    /// The last passing output of the same command: what is not in it is news
+    #[arg(long, value_name = "PASSING_LOG")]
+    baseline: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Print::Json)]
+    print: Print,
+    /// The output; `-` reads standard input
+    file: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Print {
+    /// One document with everything
+    Json,
+    /// The lines worth keeping
+    Lines,
+    /// One JSON object a diagnostic, a line each
+    Diagnostics,
+}
+
+/// The document that `--print json` prints.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    category: Option<Category>,
+    files: &'a [String],
+    lines: &'a [String],
+    diagnostics: Vec<Diagnostic<'a>>,
+}
+
+/// One item as programs read it.
+#[derive(Serialize)]
+struct Diagnostic<'a> {
+    file: Option<&'a str>,
+    line: Option<u32>,
+    col: Option<u32>,
+    severity: Severity,
+    code: Option<&'a str>,
+    message: &'a str,
+    test: Option<&'a str>,
+}
+
+impl<'a> From<&'a Item> for Diagnostic<'a> {
+    fn from(item: &'a Item) -> Self {
+        Diagnostic {
+            file: item.file.as_deref(),
+            line: item.line,
+            col: item.col,
+            severity: item.severity,
+            code: item.code.as_deref(),
+            message: &item.message,
+            test: item.test.as_deref(),
+        }
+    }
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    let output = read(&args.file)?;
+    let baseline = args.baseline.as_deref().map(read).transpose()?.map(|passing| Baseline::of(&passing));
+    let root = match &args.root {
+        Some(root) => Some(root.canonicalize().with_context(|| format!("cannot open the folder {}", root.display()))?),
+        None => None,
+    };
+    let tree: Box<dyn Tree> = match &root {
+        Some(root) => Box::new(FsTree::new(root)),
+        None => Box::new(NoTree),
+    };
+    let root = root.as_deref().and_then(Path::to_str).unwrap_or_default();
+    let whitelist = Whitelist::open(&context.places, &context.environment);
+    let check = whitelist.decide_line(&args.command).check();
+    let dir = check.as_ref().and_then(|check| check.dir.clone()).unwrap_or_default();
+    let diagnosis = diagnose(&Input {
+        output: &output,
+        command: &args.command,
+        tool: check.as_ref().map(|check| check.tool.as_str()),
+        kind: check.as_ref().map(|check| check.kind),
+        ended: Ended::Exit(args.exit_code),
+        dir: &dir,
+        root,
+        tree: tree.as_ref(),
+        baseline: baseline.as_ref(),
+    });
+    print(&diagnosis, args.print, context)
+}
+
+fn print(diagnosis: &Diagnosis, what: Print, context: &mut Context) -> anyhow::Result<Exit> {
+    let diagnostics = diagnosis.items.iter().map(Diagnostic::from);
+    match what {
+        Print::Json => context.output.json(&Document {
+            schema: 1,
+            category: diagnosis.category,
+            files: &diagnosis.files,
+            lines: &diagnosis.lines,
+            diagnostics: diagnostics.collect(),
+        })?,
+        Print::Lines => {
+            let lines: String = diagnosis.lines.iter().map(|line| format!("{}\n", printable(line))).collect();
+            context.output.text(&lines)?;
+        }
+        Print::Diagnostics => {
+            let mut lines = String::new();
+            for diagnostic in diagnostics {
+                lines.push_str(&serde_json::to_string(&diagnostic)?);
+                lines.push('\n');
+            }
+            context.output.text(&lines)?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+    if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
+        return Ok(bytes);
+    }
+    fs::read(file).with_context(|| format!("cannot read {}", file.display()))
+}
