@@ -17,12 +17,16 @@ pub fn clean(output: &[u8]) -> String {
 
 /// MSBuild logs and PowerShell redirects are UTF-16 with a byte order mark.
 fn decode_utf16(output: &[u8]) -> Option<String> {
-    let (bytes, unit): (&[u8], fn([u8; 2]) -> u16) = match output {
-        [0xff, 0xfe, rest @ ..] => (rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => (rest, u16::from_be_bytes),
+    let (bytes, little) = match output {
+        [0xff, 0xfe, rest @ ..] => (rest, true),
+        [0xfe, 0xff, rest @ ..] => (rest, false),
         _ => return None,
     };
-    let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
+    let unit = |pair: &[u8]| {
+        let pair = [pair[0], pair[1]];
+        if little { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) }
+    };
+    let units: Vec<u16> = bytes.chunks_exact(2).map(unit).collect();
     Some(String::from_utf16_lossy(&units))
 }
 

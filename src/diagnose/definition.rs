@@ -154,6 +154,7 @@ pub struct ToolText {
     /// The name that items carry.
     pub name: String,
     /// The tool's version that the rules were written from, or the document.
+    #[cfg_attr(not(test), expect(dead_code, reason = "read by the test suite"))]
     pub from: String,
     /// Names of the whitelist that mean this tool.
     #[serde(default)]
@@ -188,10 +189,12 @@ pub struct ToolText {
     pub rules: Vec<RuleText>,
     /// Inline tests.
     #[serde(default, rename = "test")]
+    #[cfg_attr(not(test), expect(dead_code, reason = "read by the test suite"))]
     pub tests: Vec<TestText>,
 }
 
 /// An inline test of a definition.
+#[cfg_attr(not(test), expect(dead_code, reason = "read by the test suite"))]
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TestText {
@@ -216,6 +219,7 @@ pub struct TestText {
 }
 
 /// What an item has to say; what is not named is not compared.
+#[cfg_attr(not(test), expect(dead_code, reason = "read by the test suite"))]
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectText {

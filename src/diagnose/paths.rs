@@ -260,12 +260,12 @@ mod tests {
     #[test]
     fn absolute_paths_of_other_machines_become_relative() {
         let tree = Files(&["src/a.ts", "pkg/calc/calc_test.go"]);
-        let resolver = Resolver::new(&tree, "/work/here", "");
+        let resolver = Resolver::new(&tree, "/srv/here", "");
         assert_eq!(resolver.resolve("/home/dev/project/src/a.ts", &[], Trust::Looks).as_deref(), Some("src/a.ts"));
         assert_eq!(resolver.resolve("file:///app/src/a.ts", &[], Trust::Looks).as_deref(), Some("src/a.ts"));
         assert_eq!(resolver.resolve("/home/dev/node_modules/src/a.ts", &[], Trust::Format), None);
         assert_eq!(resolver.resolve("/elsewhere/x.ts", &[], Trust::Format), None);
-        assert_eq!(resolver.resolve("/work/here/gone.ts", &[], Trust::Format).as_deref(), Some("gone.ts"));
+        assert_eq!(resolver.resolve("/srv/here/gone.ts", &[], Trust::Format).as_deref(), Some("gone.ts"));
     }
 
     #[test]

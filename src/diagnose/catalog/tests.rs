@@ -1,7 +1,7 @@
-use super::super::definition::{ExpectText, FileText, TestText};
-use super::super::{Category, Diagnosis, Input, Item, diagnose};
 use super::*;
 use crate::base::tree::NoTree;
+use crate::diagnose::definition::{ExpectText, FileText, TestText};
+use crate::diagnose::{Category, Diagnosis, Input, Item, diagnose};
 use crate::run::Ended;
 
 fn files() -> Vec<(&'static str, FileText)> {
