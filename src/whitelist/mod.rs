@@ -6,12 +6,15 @@ mod encode;
 mod kind;
 mod layer;
 mod layers;
+mod program;
 mod reason;
 mod recognise;
+mod runners;
 mod scripts;
 mod table;
 #[cfg(test)]
 mod tests;
+mod trail;
 
 pub use check::{Check, Decision, ExitMeaning, key, key_parts};
 pub use kind::CheckKind;

@@ -1,0 +1,309 @@
+//! Seeing through runners: `sudo env npx …`, `npm run lint`, `sh -c '…'`, `docker compose run app …`.
+
+use super::Check;
+use super::arguments::{self, Words, is_assignment, is_option, is_version, matched, selectors};
+use super::encode::{
+    ASSIGNMENTS, DASHDASH, ELSEWHERE, LATE_OPTIONS, MANY, OR_COMMAND, PACKAGES, PROJECT, SKIP_SELECTS, SKIP_VERSIONS,
+};
+use super::program::{base_name, lossy, package_name};
+use super::reason::Reason;
+use super::recognise::Search;
+use super::scripts::{self, Named};
+use super::table::{List, Runner};
+use super::trail::{Trail, take_option, take_options};
+
+/// Values of `then` as [`super::encode`] writes them.
+mod then {
+    pub const COMMAND: u8 = 0;
+    pub const SCRIPT: u8 = 1;
+    pub const SCRIPTS: u8 = 2;
+    pub const FILE: u8 = 3;
+    pub const LINE: u8 = 4;
+    pub const AGAIN: u8 = 5;
+}
+
+impl<'w> Search<'w> {
+    pub(super) fn runner(
+        &mut self,
+        runner: &Runner<'w>,
+        base: &[u8],
+        arguments: &[&[u8]],
+        trail: &Trail,
+    ) -> Option<Check> {
+        let has = |flag: u16| runner.flags & flag != 0;
+        let values = [runner.value_options, runner.dir_options, runner.select_options];
+        let mut sub_places: Vec<usize> = Vec::new();
+        let mut trail = trail.clone();
+        let mut name = lossy(base);
+        let first_word = Words { arguments, value_options: &values, at: 0 }.next();
+        if !runner.sub.is_empty() {
+            let sub = arguments::sub_command(arguments, runner.sub, &values)?;
+            sub_places.extend_from_slice(sub.places());
+            if !sub.places().is_empty() {
+                name = format!("{name} {}", lossy(sub.spelling));
+            } else if first_word.is_some_and(|place| runner.deny.has(arguments[place])) {
+                self.because(Reason::OtherSubCommand { tool: runner.name.to_owned() });
+                return None;
+            }
+        } else if arguments.first().is_some_and(|first| runner.deny.has(first)) {
+            self.because(Reason::Denied { tool: runner.name.to_owned(), argument: lossy(arguments[0]) });
+            return None;
+        }
+        trail.via.push(name);
+        trail.elsewhere |= has(ELSEWHERE);
+        let start = sub_places.last().map_or(0, |last| last + 1);
+        let dashes = has(DASHDASH).then(|| arguments.iter().skip(start).position(|word| *word == b"--")).flatten();
+        let end = dashes.map_or(arguments.len(), |dashes| start + dashes);
+        let mut skip = runner.skip;
+        let mut at = 0;
+        while at < end {
+            let argument = arguments[at];
+            let rest = &arguments[at + 1..];
+            if sub_places.contains(&at) {
+                at += 1;
+            } else if argument == b"--" {
+                at += 1;
+                break;
+            } else if let Some(value) = option_value(argument, rest, runner.line_options, b'c') {
+                return self.line_option(runner, value, rest, &trail);
+            } else if let Some((module, rest)) =
+                option_value(argument, rest, runner.module_options, b'm').and_then(split)
+            {
+                return self.module(module, rest, &trail);
+            } else if let Some(words) = option_value(argument, rest, runner.command_options, 0) {
+                return self.command(words, &trail);
+            } else if let Some((names, rest)) = script_option(argument, rest, runner.script_options) {
+                return self.script_names(runner, names, rest, &trail);
+            } else if is_option(argument) {
+                at += take_option(arguments, at, &values, [runner.dir_options, runner.select_options], &mut trail);
+            } else if (has(ASSIGNMENTS) && is_assignment(argument)) || (has(SKIP_VERSIONS) && is_version(argument)) {
+                at += 1;
+            } else if skip > 0 {
+                skip -= 1;
+                if has(SKIP_SELECTS) {
+                    trail.selectors.push(lossy(argument));
+                }
+                at += 1;
+            } else {
+                break;
+            }
+        }
+        if dashes.is_some() {
+            at = end + 1;
+        }
+        self.rest(runner, base, arguments.get(at..).unwrap_or_default(), &trail)
+    }
+
+    /// What follows a runner's own arguments.
+    fn rest(&mut self, runner: &Runner<'w>, base: &[u8], rest: &[&[u8]], trail: &Trail) -> Option<Check> {
+        match runner.then {
+            then::COMMAND => self.packaged(runner, rest, trail),
+            then::FILE => self.command(rest, trail),
+            then::LINE => self.line(&lossy(&rest.join(&b' ')), trail),
+            then::AGAIN if !rest.is_empty() => {
+                let words: Vec<&[u8]> = std::iter::once(base).chain(rest.iter().copied()).collect();
+                self.command(&words, trail)
+            }
+            then::SCRIPTS => self.scripts(runner, rest, trail),
+            then::SCRIPT if !runner.script.is_empty() => self.script(runner, runner.script, rest, trail),
+            then::SCRIPT => self.script_or_command(runner, rest, trail),
+            _ => None,
+        }
+    }
+
+    fn line_option(&mut self, runner: &Runner<'_>, value: &[&[u8]], rest: &[&[u8]], trail: &Trail) -> Option<Check> {
+        if runner.then == then::LINE && runner.line_options.has(b"/c") | runner.line_options.has(b"-Command") {
+            return self.line(&lossy(&rest.join(&b' ')), trail);
+        }
+        self.line(&lossy(value.first()?), trail)
+    }
+
+    fn module(&mut self, module: &[u8], arguments: &[&[u8]], trail: &Trail) -> Option<Check> {
+        let rules = self.whitelist.modules(module);
+        if rules.is_empty() {
+            self.because(Reason::Unknown(lossy(module)));
+            return None;
+        }
+        self.rules(&rules, module, arguments, trail)
+    }
+
+    /// A program that may be written as a package.
+    fn packaged(&mut self, runner: &Runner<'_>, words: &[&[u8]], trail: &Trail) -> Option<Check> {
+        let (&first, rest) = words.split_first()?;
+        if runner.flags & PACKAGES == 0 {
+            return self.command(words, trail);
+        }
+        let package = package_name(first);
+        let program = match self.whitelist.package(package) {
+            Some(program) => program,
+            // Somebody's `@scope/eslint` is not eslint.
+            None if package.starts_with(b"@") => {
+                self.because(Reason::Unknown(lossy(package)));
+                return None;
+            }
+            None => package,
+        };
+        let words: Vec<&[u8]> = std::iter::once(program).chain(rest.iter().copied()).collect();
+        self.command(&words, trail)
+    }
+
+    /// `pnpm lint`, `yarn eslint .`, `hatch run test:pytest`, `make check lint`.
+    fn script_or_command(&mut self, runner: &Runner<'w>, rest: &[&[u8]], trail: &Trail) -> Option<Check> {
+        let values = [runner.value_options, runner.dir_options, runner.select_options];
+        if runner.flags & OR_COMMAND != 0
+            && let Some((&first, arguments)) = rest.split_first()
+        {
+            let program = after_project(runner, first).0;
+            if self.whitelist.knows(base_name(program)) {
+                let before = std::mem::take(&mut self.reason);
+                let words: Vec<&[u8]> = std::iter::once(program).chain(arguments.iter().copied()).collect();
+                let check = self.command(&words, trail);
+                let refused = self.reason.is_refusal();
+                self.because(before);
+                if check.is_some() || refused {
+                    return check;
+                }
+            }
+        }
+        let many = runner.flags & MANY != 0;
+        let mut places = Words { arguments: rest, value_options: &values, at: 0 };
+        for place in places.by_ref().take(if many { usize::MAX } else { 1 }) {
+            let others: Vec<&[u8]> = if many {
+                rest.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, word)| *word).collect()
+            } else {
+                rest[place + 1..].to_vec()
+            };
+            if let Some(check) = self.script(runner, rest[place], &others, trail) {
+                return Some(check);
+            }
+        }
+        None
+    }
+
+    /// `nx run-many -t lint test`, `node --run test`.
+    fn script_names(&mut self, runner: &Runner<'w>, names: &[u8], rest: &[&[u8]], trail: &Trail) -> Option<Check> {
+        let more = if runner.flags & MANY != 0 { rest.iter().take_while(|word| !is_option(word)).count() } else { 0 };
+        let all: Vec<&[u8]> = names.split(|byte| *byte == b',').chain(rest[..more].iter().copied()).collect();
+        for (place, name) in all.iter().enumerate() {
+            let others = all.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, word)| *word);
+            let others: Vec<&[u8]> = others.chain(rest[more..].iter().copied()).collect();
+            if let Some(check) = self.script(runner, name, &others, trail) {
+                return Some(check);
+            }
+        }
+        None
+    }
+
+    /// `run-s lint test:*`, `concurrently "npm run lint" npm:test`.
+    fn scripts(&mut self, runner: &Runner<'w>, rest: &[&[u8]], trail: &Trail) -> Option<Check> {
+        for place in (Words { arguments: rest, value_options: &[runner.value_options], at: 0 }) {
+            let word = rest[place];
+            let check = if word.contains(&b' ') {
+                self.line(&lossy(word), trail)
+            } else {
+                let others: Vec<&[u8]> =
+                    rest.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, w)| *w).collect();
+                self.script(runner, word.strip_prefix(b"npm:").unwrap_or(word), &others, trail)
+            };
+            if check.is_some() {
+                return check;
+            }
+        }
+        None
+    }
+
+    /// A script or target, by its name.
+    fn script(&mut self, runner: &Runner<'w>, written: &[u8], arguments: &[&[u8]], trail: &Trail) -> Option<Check> {
+        let (name, project) = after_project(runner, written);
+        let layers = self.whitelist.scripts();
+        let kind = match scripts::named(name, &layers) {
+            Named::Check(kind) => kind,
+            Named::Denied(part) => {
+                self.because(Reason::ScriptDenied { name: lossy(name), part: lossy(part) });
+                return None;
+            }
+            Named::Nothing => {
+                self.because(Reason::ScriptName(lossy(name)));
+                return None;
+            }
+        };
+        let mut trail = trail.clone();
+        trail.selectors.extend(project.map(lossy));
+        let mut skip = Vec::new();
+        if runner.flags & LATE_OPTIONS != 0 {
+            take_options(arguments, [runner.dir_options, runner.select_options], &mut trail, &mut skip);
+        }
+        let left = || arguments.iter().enumerate().filter(|(at, _)| !skip.contains(at)).map(|(_, argument)| *argument);
+        if let Some(argument) = left().find(|argument| layers.iter().any(|s| matched(argument, s.deny_args).is_some()))
+        {
+            self.because(Reason::Denied { tool: lossy(name), argument: lossy(argument) });
+            return None;
+        }
+        let mut check = trail.check(&format!("script:{}", lossy(name)), kind);
+        check.manifest = Some(if runner.manifest.is_empty() { runner.name } else { runner.manifest }.to_owned());
+        selectors(arguments, &skip, &[runner.value_options], List::default(), &mut check.selectors);
+        check.selectors.sort();
+        check.why = format!("the script's name, `{}`, says that it is a {} check", lossy(name), kind.as_str());
+        Some(check)
+    }
+}
+
+/// The values that an option of `list` takes from `rest`: everything from its value on.
+///
+/// `letter`: the option may be the last of a cluster (`-lc`, `-Im`); 0 for none.
+fn option_value<'s, 'a>(
+    argument: &'a [u8],
+    rest: &'s [&'a [u8]],
+    list: List<'_>,
+    letter: u8,
+) -> Option<&'s [&'a [u8]]> {
+    if list.is_empty() {
+        return None;
+    }
+    let cluster = || {
+        let letters = argument.strip_prefix(b"-")?;
+        let is_cluster = (2..=5).contains(&letters.len())
+            && letters.iter().all(u8::is_ascii_alphabetic)
+            && letters.contains(&letter)
+            && list.has(&[b'-', letter])
+            && (letter == b'm' || letters.iter().all(u8::is_ascii_lowercase));
+        is_cluster.then_some(())
+    };
+    (list.has(argument) || (letter != 0 && cluster().is_some())).then_some(rest)
+}
+
+fn split<'s, 'a>(words: &'s [&'a [u8]]) -> Option<(&'a [u8], &'s [&'a [u8]])> {
+    words.split_first().map(|(first, rest)| (*first, rest))
+}
+
+/// The script that an option names (`-t lint`, `--target=lint`, `-M:test`), and the arguments after it.
+fn script_option<'s, 'a>(
+    argument: &'a [u8],
+    rest: &'s [&'a [u8]],
+    options: List<'_>,
+) -> Option<(&'a [u8], &'s [&'a [u8]])> {
+    for option in options {
+        if let Some(start) = option.strip_suffix(b"*") {
+            if let Some(name) = argument.strip_prefix(start) {
+                return Some((name.strip_prefix(b":").unwrap_or(name), rest));
+            }
+        } else if argument == option {
+            return split(rest);
+        } else if let Some(value) = argument.strip_prefix(option).and_then(|value| value.strip_prefix(b"=")) {
+            return Some((value, rest));
+        }
+    }
+    None
+}
+
+/// `project:script`, `project#script`, `+target`: the script and the project.
+fn after_project<'a>(runner: &Runner<'_>, name: &'a [u8]) -> (&'a [u8], Option<&'a [u8]>) {
+    let name = name.strip_prefix(b"+").unwrap_or(name);
+    if runner.flags & PROJECT == 0 {
+        return (name, None);
+    }
+    match name.iter().position(|byte| matches!(byte, b':' | b'#')) {
+        Some(end) => (&name[end + 1..], Some(&name[..end])),
+        None => (name, None),
+    }
+}
