@@ -41,7 +41,8 @@ pub struct Check {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dir: Option<String>,
     /// Paths, test filters, packages, and the options that change what is checked; sorted. Reporter, colour,
-    /// verbosity and jobs options are not in it. Invalid UTF-8 is replaced.
+    /// verbosity and jobs options are not in it. A workspace, container or other machine is written `@name`.
+    /// Invalid UTF-8 is replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub selectors: Vec<String>,
     /// Names of further checks in the same line, in its order (`eslint . && tsc`).
@@ -128,9 +129,13 @@ pub fn key_parts(worktree: &Path, cwd: &Path, check: Option<&Check>, argv: &[OsS
     match check {
         Some(check) => KeyParts {
             worktree: worktree.to_owned(),
-            subject: match (&check.manifest, check.tool.strip_prefix("script:")) {
-                (Some(manifest), Some(name)) => format!("{manifest}:{name}"),
-                _ => check.tool.clone(),
+            subject: {
+                // A pass in a container does not answer for a failure outside of it.
+                let place = if check.elsewhere { "elsewhere:" } else { "" };
+                match (&check.manifest, check.tool.strip_prefix("script:")) {
+                    (Some(manifest), Some(name)) => format!("{place}{manifest}:{name}"),
+                    _ => format!("{place}{}", check.tool),
+                }
             },
             kind: check.kind.as_str().to_owned(),
             directory: KeyParts::directory(worktree, cwd, check.dir.as_deref().map(Path::new)),

@@ -221,6 +221,7 @@ impl Writer {
         self.list(&runner.value_options)?;
         self.list(&runner.dir_options)?;
         self.list(&runner.select_options)?;
+        self.list(&runner.select_flags)?;
         self.list(&runner.line_options)?;
         self.list(&runner.module_options)?;
         self.list(&runner.command_options)?;

@@ -174,6 +174,8 @@ pub struct Runner {
     #[serde(default)]
     pub select_options: Vec<String>,
     #[serde(default)]
+    pub select_flags: Vec<String>,
+    #[serde(default)]
     pub line_options: Vec<String>,
     #[serde(default)]
     pub module_options: Vec<String>,

@@ -13,7 +13,7 @@ pub enum Reason {
     /// No rule names this program.
     Unknown(String),
     /// The program is known, what it is asked to do is no check.
-    OtherSubCommand { tool: String },
+    OtherUse(String),
     /// No script of such a name is taken for a check.
     ScriptName(String),
     /// Part of the script's name says that it changes things or does not end.
@@ -33,7 +33,7 @@ impl Reason {
         match self {
             Reason::None => 0,
             Reason::Unknown(_) => 1,
-            Reason::OtherSubCommand { .. } => 2,
+            Reason::OtherUse(_) => 2,
             Reason::ScriptName(_) => 3,
             Reason::ScriptDenied { .. } => 4,
             Reason::GaveUp(_) => 5,
@@ -54,7 +54,7 @@ impl fmt::Display for Reason {
         match self {
             Reason::None => f.write_str("there is no command in it"),
             Reason::Unknown(program) => write!(f, "no rule names `{program}`"),
-            Reason::OtherSubCommand { tool } => write!(f, "this use of the program is not the check `{tool}`"),
+            Reason::OtherUse(program) => write!(f, "`{program}` is known, but no check when it is used like this"),
             Reason::ScriptName(name) => write!(f, "`{name}` is not the name of a check script"),
             Reason::ScriptDenied { name, part } => {
                 write!(f, "`{part}` in the script's name `{name}` says that it changes things or does not end")

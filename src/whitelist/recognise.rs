@@ -130,13 +130,17 @@ impl<'w> Search<'w> {
             arguments = &arguments[..file.unwrap_or(arguments.len())];
         }
         let words = || Words { arguments, value_options: &value_options, at: 0 };
-        let sub = self.sub_of(tool, arguments, &value_options)?;
+        let sub = self.sub_of(tool, base, arguments, &value_options)?;
         if let Some(denied) = self.denied(tool, arguments, sub.as_ref(), words) {
             self.because(Reason::Denied { tool: tool.name.to_owned(), argument: denied });
             return None;
         }
-        if let Some(missing) = missing(tool, base, sub.as_ref(), arguments) {
-            self.because(Reason::Needs { tool: tool.name.to_owned(), one_of: missing });
+        if let Some(one_of) = missing(tool, base, sub.as_ref(), arguments) {
+            // Without its option an interpreter (`bash -n`) is not that tool at all.
+            self.because(match tool.flags & TOOL_INTERPRETER {
+                0 => Reason::Needs { tool: tool.name.to_owned(), one_of },
+                _ => Reason::OtherUse(lossy(base)),
+            });
             return None;
         }
         let mut trail = trail.clone();
@@ -145,19 +149,29 @@ impl<'w> Search<'w> {
         let kind_of =
             sub.as_ref().and_then(|sub| tool.kind_of.value(sub.spelling).or(tool.kind_of.value(sub.canonical)));
         let mut check = trail.check(tool.name, kind_of.and_then(kind_named).unwrap_or(tool.kind));
+        let mut called = lossy(base);
+        if let Some(sub) = sub.as_ref().filter(|sub| !sub.places().is_empty()) {
+            called = format!("{called} {}", lossy(sub.spelling));
+        }
         if let Some(sub) = sub.filter(|sub| !sub.canonical.is_empty() && tool.sub.count() > 1) {
             check.selectors.push(lossy(sub.canonical));
         }
         selectors(all, &skip, &value_options, tool.ignore, &mut check.selectors);
         check.selectors.sort();
         check.fixes = arguments.iter().any(|argument| matched(argument, tool.fixes).is_some());
-        check.why = format!("`{}` is the {} tool {}", lossy(base), check.kind.as_str(), tool.name);
+        check.why = format!("`{called}` is the {} tool {}", check.kind.as_str(), tool.name);
         Some(check)
     }
 
     /// The sub-command in the call. `None`: it has to have one and hasn't.
     #[allow(clippy::option_option, reason = "no match, and nothing to match, are different answers")]
-    fn sub_of(&mut self, tool: &Tool<'w>, arguments: &[&[u8]], values: &[List<'_>]) -> Option<Option<Sub<'w>>> {
+    fn sub_of(
+        &mut self,
+        tool: &Tool<'w>,
+        base: &[u8],
+        arguments: &[&[u8]],
+        values: &[List<'_>],
+    ) -> Option<Option<Sub<'w>>> {
         if tool.sub.is_empty() {
             return Some(None);
         }
@@ -167,7 +181,7 @@ impl<'w> Search<'w> {
             arguments::sub_command(arguments, tool.sub, values)
         };
         if sub.is_none() {
-            self.because(Reason::OtherSubCommand { tool: tool.name.to_owned() });
+            self.because(Reason::OtherUse(lossy(base)));
         }
         sub.map(Some)
     }

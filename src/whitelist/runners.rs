@@ -42,7 +42,7 @@ impl<'w> Search<'w> {
             if !sub.places().is_empty() {
                 name = format!("{name} {}", lossy(sub.spelling));
             } else if first_word.is_some_and(|place| runner.deny.has(arguments[place])) {
-                self.because(Reason::OtherSubCommand { tool: runner.name.to_owned() });
+                self.because(Reason::OtherUse(lossy(base)));
                 return None;
             }
         } else if arguments.first().is_some_and(|first| runner.deny.has(first)) {
@@ -74,6 +74,9 @@ impl<'w> Search<'w> {
                 return self.command(words, &trail);
             } else if let Some((names, rest)) = script_option(argument, rest, runner.script_options) {
                 return self.script_names(runner, names, rest, &trail);
+            } else if runner.select_flags.has(argument) {
+                trail.select(b"*");
+                at += 1;
             } else if is_option(argument) {
                 at += take_option(arguments, at, &values, [runner.dir_options, runner.select_options], &mut trail);
             } else if (has(ASSIGNMENTS) && is_assignment(argument)) || (has(SKIP_VERSIONS) && is_version(argument)) {
@@ -81,7 +84,7 @@ impl<'w> Search<'w> {
             } else if skip > 0 {
                 skip -= 1;
                 if has(SKIP_SELECTS) {
-                    trail.selectors.push(lossy(argument));
+                    trail.select(argument);
                 }
                 at += 1;
             } else {
@@ -100,15 +103,30 @@ impl<'w> Search<'w> {
             then::COMMAND => self.packaged(runner, rest, trail),
             then::FILE => self.command(rest, trail),
             then::LINE => self.line(&lossy(&rest.join(&b' ')), trail),
-            then::AGAIN if !rest.is_empty() => {
-                let words: Vec<&[u8]> = std::iter::once(base).chain(rest.iter().copied()).collect();
-                self.command(&words, trail)
-            }
+            then::AGAIN => self.again(base, rest, trail),
             then::SCRIPTS => self.scripts(runner, rest, trail),
             then::SCRIPT if !runner.script.is_empty() => self.script(runner, runner.script, rest, trail),
             then::SCRIPT => self.script_or_command(runner, rest, trail),
             _ => None,
         }
+    }
+
+    /// `mix do lint, test` and `mix do lint + test`: the first check among the runner's own sub-commands.
+    fn again(&mut self, base: &[u8], rest: &[&[u8]], trail: &Trail) -> Option<Check> {
+        let mut words = vec![base];
+        for (place, word) in rest.iter().enumerate() {
+            let bare = word.strip_suffix(b",").unwrap_or(word);
+            if *word != b"+" {
+                words.push(bare);
+            }
+            if (bare.len() < word.len() || *word == b"+" || place + 1 == rest.len()) && words.len() > 1 {
+                if let Some(check) = self.command(&words, trail) {
+                    return Some(check);
+                }
+                words.truncate(1);
+            }
+        }
+        None
     }
 
     fn line_option(&mut self, runner: &Runner<'_>, value: &[&[u8]], rest: &[&[u8]], trail: &Trail) -> Option<Check> {

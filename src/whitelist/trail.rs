@@ -23,6 +23,12 @@ impl Trail {
         });
     }
 
+    /// Adds a workspace, a container or another machine to what is checked. Marked, so that it is not taken for a
+    /// path or a filter of that name.
+    pub fn select(&mut self, place: &[u8]) {
+        self.selectors.push(format!("@{}", lossy(place)));
+    }
+
     pub fn check(&self, tool: &str, kind: CheckKind) -> Check {
         let mut check = Check::new(tool, kind);
         check.via.clone_from(&self.via);
@@ -51,7 +57,7 @@ pub fn take_option(
         if taken[0].has(option) {
             trail.enter(value);
         } else if taken[1].has(option) {
-            trail.selectors.push(lossy(value));
+            trail.select(value);
         }
     }
     length

@@ -6,6 +6,7 @@ mod man;
 mod output;
 mod parse;
 pub mod run;
+mod whitelist;
 
 use std::ffi::{OsStr, OsString, c_int};
 
@@ -51,6 +52,7 @@ enum Command {
     Completions(completions::Args),
     Man(man::Args),
     Parse(parse::Args),
+    Whitelist(whitelist::Args),
 }
 
 /// First words that are ours, now or in a later version. To run a program of such a name: `verify-run -- NAME`.
@@ -125,6 +127,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
         Command::Completions(args) => completions::run(&args, &mut context),
         Command::Man(args) => man::run(&args, &mut context),
         Command::Parse(args) => parse::run(&args, &mut context),
+        Command::Whitelist(args) => whitelist::run(&args, &mut context),
     };
     match result {
         Ok(exit) => exit.code(),

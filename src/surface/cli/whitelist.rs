@@ -1,0 +1,205 @@
+//! `verify-run whitelist list|check|explain`.
+
+use std::ffi::OsString;
+
+use serde::Serialize;
+
+use super::{Context, Exit};
+use crate::base::text::one_line;
+use crate::command::KeyParts;
+use crate::whitelist::{Check, CheckKind, Decision, ListedRule, Problem, Whitelist, key_parts};
+
+/// Version of the shapes that `--json` prints.
+const SCHEMA: u32 = 1;
+
+/// Show which commands are checks
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// List the tools that are recognised
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say what is wrong in the whitelist files; exit code 1 if anything is
+    Check {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say what is made of a command line, and why
+    Explain {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        /// A shell line as one argument, or a command as several
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "LINE")]
+        line: Vec<OsString>,
+    },
+}
+
+#[derive(Serialize)]
+struct List {
+    schema: u32,
+    tools: Vec<ListedRule>,
+}
+
+#[derive(Serialize)]
+struct Problems {
+    schema: u32,
+    problems: Vec<Problem>,
+}
+
+/// `null` and empty for what is not recognised.
+#[derive(Serialize)]
+struct Explanation {
+    schema: u32,
+    recognised: bool,
+    tool: Option<String>,
+    kind: Option<CheckKind>,
+    via: Vec<String>,
+    why: String,
+    dir: Option<String>,
+    selectors: Vec<String>,
+    also: Vec<String>,
+    status_is_own: bool,
+    elsewhere: bool,
+    fixes: bool,
+    key: Option<String>,
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    let (whitelist, problems) = Whitelist::load(&context.places, &context.environment);
+    match &args.command {
+        Command::List { json } => list(&whitelist, *json, context),
+        Command::Check { json } => check(problems, *json, context),
+        Command::Explain { json, line } => explain(&whitelist, line, *json, context),
+    }
+}
+
+fn list(whitelist: &Whitelist, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+    let tools = whitelist.list();
+    if json {
+        context.output.json(&List { schema: SCHEMA, tools })?;
+        return Ok(Exit::Ok);
+    }
+    let row = |rule: &ListedRule| {
+        let layer = one_line(&rule.layer);
+        [rule.tool.clone(), rule.kind.as_str().to_owned(), rule.language.clone(), rule.programs.join(" "), layer]
+            .map(|cell| one_line(&cell))
+            .to_vec()
+    };
+    let rows: Vec<Vec<String>> = tools.iter().map(row).collect();
+    context.output.table(&["TOOL", "KIND", "LANGUAGE", "PROGRAMS", "LAYER"], &rows)?;
+    Ok(Exit::Ok)
+}
+
+fn check(problems: Vec<Problem>, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+    let exit = if problems.is_empty() { Exit::Ok } else { Exit::Failure };
+    if json {
+        context.output.json(&Problems { schema: SCHEMA, problems })?;
+        return Ok(exit);
+    }
+    if problems.is_empty() {
+        let files = Whitelist::files(&context.places, &context.environment);
+        let here: Vec<String> =
+            files.iter().filter(|file| file.exists()).map(|file| file.display().to_string()).collect();
+        let read = if here.is_empty() { "the shipped list alone is in force".to_owned() } else { here.join(", ") };
+        context.output.line(&format!("no problems: {}", one_line(&read)))?;
+    }
+    for problem in &problems {
+        let line = problem.line.map_or_else(String::new, |line| format!("{line}:"));
+        let place = format!("{}:{line}", problem.file.display());
+        context.output.line(&one_line(&format!("{place} {}", problem.reason)))?;
+        context.output.line(&format!("  hint: {}", one_line(&problem.hint)))?;
+    }
+    Ok(exit)
+}
+
+fn explain(whitelist: &Whitelist, line: &[OsString], json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+    let decision = match line {
+        [line] => whitelist.decide_line(&line.to_string_lossy()),
+        argv => whitelist.decide(argv),
+    };
+    match decision {
+        Decision::NotACheck { why } if json => context.output.json(&Explanation::refused(why))?,
+        Decision::NotACheck { why } => context.output.line(&format!("not a check: {}", one_line(&why)))?,
+        Decision::Check(check) => {
+            let cwd = std::env::current_dir()?;
+            let parts = key_parts(&context.places.root, &cwd, Some(&check), &[]);
+            if json {
+                context.output.json(&Explanation::of(check, &parts))?;
+            } else {
+                context.output.text(&in_words(&check, &parts))?;
+            }
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+impl Explanation {
+    fn refused(why: String) -> Self {
+        Explanation {
+            schema: SCHEMA,
+            recognised: false,
+            tool: None,
+            kind: None,
+            via: Vec::new(),
+            why,
+            dir: None,
+            selectors: Vec::new(),
+            also: Vec::new(),
+            status_is_own: false,
+            elsewhere: false,
+            fixes: false,
+            key: None,
+        }
+    }
+
+    fn of(check: Check, parts: &KeyParts) -> Self {
+        Explanation {
+            schema: SCHEMA,
+            recognised: true,
+            tool: Some(check.tool),
+            kind: Some(check.kind),
+            via: check.via,
+            why: check.why,
+            dir: check.dir,
+            selectors: check.selectors,
+            also: check.also,
+            status_is_own: check.status_is_own,
+            elsewhere: check.elsewhere,
+            fixes: check.fixes,
+            key: Some(parts.hash()),
+        }
+    }
+}
+
+fn in_words(check: &Check, parts: &KeyParts) -> String {
+    let mut lines = vec![format!("{}: a {} check", check.tool, check.kind.as_str()), format!("  why: {}", check.why)];
+    let mut add = |name: &str, values: &[String]| {
+        if !values.is_empty() {
+            lines.push(format!("  {name}: {}", values.join(", ")));
+        }
+    };
+    add("seen through", &check.via);
+    add("runs in", &check.dir.clone().into_iter().collect::<Vec<_>>());
+    add("checks", &check.selectors);
+    add("also in the line", &check.also);
+    let notes = [
+        (!check.status_is_own, "the line's status is not its own: a pass of the line says nothing about it"),
+        (check.elsewhere, "runs in a container or on another machine"),
+        (check.fixes, "may repair files"),
+    ];
+    lines.extend(notes.iter().filter(|(holds, _)| *holds).map(|(_, note)| format!("  note: {note}")));
+    let folder = parts.directory.display().to_string();
+    let folder = if folder.is_empty() { "the top folder".to_owned() } else { folder };
+    lines.push(format!("  key: {} ({}, {}, in {folder})", parts.hash(), parts.subject, parts.kind));
+    lines.iter().map(|line| format!("{}\n", one_line(line))).collect()
+}
