@@ -21,7 +21,7 @@ const SAME: [(&str, &str); 22] = [
     ("timed out after 300ms", "timed out after 2.5 s"),
     ("cannot open /home/ann/p/src/config.json", "cannot open /tmp/x/src/config.json"),
     ("cannot open /home/ann/p/src/config.json:12:3", "cannot open C:\\p\\src\\config.json:9"),
-    ("Cannot find module '/home/ann/p/src/x'", "Cannot find module '/work/tree/src/x'"),
+    ("Cannot find module '/home/ann/p/src/x'", "Cannot find module '/srv/tree/src/x'"),
     ("Cannot find module './x'", "Cannot find module 'x'"),
     ("heap at 0x7ffe12ab is bad", "heap at 0x55550000 is bad"),
     (
