@@ -56,6 +56,7 @@ fn head(facts: &Facts) -> String {
 fn title(facts: &Facts) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "./:-+".contains(c) { c } else { '-' };
     let tool: String = prefix(&facts.tool, 30).chars().map(safe).collect();
+    let tool = tool.replace("//", "-");
     let tool = tool.trim_matches(['-', '.', ':']);
     let tool = if tool.is_empty() { "check" } else { tool };
     let item = facts.items.first();
@@ -209,7 +210,7 @@ fn reproduce(facts: &Facts) -> String {
 
 /// A code span that holds `text` whatever is in it: as many backticks as no run inside it has.
 fn code(text: &str) -> String {
-    let text = one_line(text);
+    let text = without_commands(one_line(text));
     let text = text.trim();
     if text.is_empty() {
         return "` `".to_owned();
@@ -238,5 +239,14 @@ fn fence(language: &str, text: &str, cut: bool) -> String {
 
 /// One line without control characters, tabs or trailing space (MD009, MD010), and not too long.
 fn clean_line(line: &str) -> String {
-    ellipsis(printable(line).replace('\t', "    ").replace('\n', " ").trim_end(), LINE_BYTES_MAX)
+    let line = without_commands(printable(line));
+    ellipsis(line.replace('\t', "    ").replace('\n', " ").trim_end(), LINE_BYTES_MAX)
+}
+
+/// markdownlint takes its comments even inside a fence; a tool's output gives it no orders.
+fn without_commands(text: String) -> String {
+    if text.contains("<!--") && text.to_ascii_lowercase().contains("markdownlint") {
+        return text.replace("<!--", "<! --");
+    }
+    text
 }

@@ -60,4 +60,6 @@ pub fn render(facts: &Facts, lines_bytes: usize) -> String {
 }
 
 #[cfg(test)]
+mod sample;
+#[cfg(test)]
 mod tests;

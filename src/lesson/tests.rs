@@ -1,1 +1,302 @@
-//! tests
+use std::fs;
+
+use proptest::prelude::*;
+
+use super::sample::{HOSTILE, facts, hostile, many};
+use super::*;
+use crate::base::limits::{LESSON_BYTES_MAX, LESSON_LINES_BYTES_MAX};
+use crate::config::{Environment, Places, Repository, Settings};
+use crate::run::Ended;
+
+fn text_of(facts: &Facts) -> String {
+    render(facts, LESSON_LINES_BYTES_MAX)
+}
+
+fn assert_reads_back(facts: &Facts) {
+    let text = text_of(facts);
+    let lesson = parse(&text, None).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let front = lesson.front;
+    assert_eq!(front.schema, LESSON_SCHEMA);
+    assert_eq!((&front.id, front.recorded_at), (&facts.id, facts.recorded_at));
+    assert_eq!((&front.tool, &front.command, &front.directory), (&facts.tool, &facts.command, &facts.dir));
+    let (mut files, mut expected) = (front.files, facts.files.clone());
+    files.sort();
+    expected.sort();
+    assert_eq!(files, expected);
+    assert_eq!(front.patterns, facts.patterns);
+    assert_eq!(
+        (front.task, front.session, front.agent),
+        (facts.task.clone(), facts.session.clone(), facts.agent.clone())
+    );
+    assert_eq!((front.branch, front.commit), (facts.branch.clone(), facts.commit.clone()));
+    assert_eq!(front.redactions, facts.redactions as u64);
+    assert_eq!(front.cut, front::Cut { output_bytes: facts.cut_bytes, items: facts.items_cut as u64 });
+    for empty in [front.cause, front.resolution, front.corrective_rule] {
+        assert_eq!(empty.as_deref(), Some(""));
+    }
+}
+
+#[test]
+fn a_lesson_reads_like_this() {
+    insta::assert_snapshot!(text_of(&facts()));
+}
+
+#[test]
+fn a_lesson_with_a_failing_test_reads_like_this() {
+    let mut facts = many(1);
+    facts.dir = "packages/my app".to_owned();
+    facts.ended = Ended::Signal(11);
+    facts.lines.truncate(2);
+    insta::assert_snapshot!(text_of(&facts));
+}
+
+#[test]
+fn the_front_matter_reads_back_whatever_is_in_it() {
+    assert_reads_back(&facts());
+    for text in HOSTILE {
+        assert_reads_back(&hostile(text));
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_reads_back(text in any::<String>(), other in r#"[ \n\t'"\\:#\-a-z0-9{}\[\],&*!|>%@`]{0,30}"#) {
+        assert_reads_back(&hostile(&text));
+        assert_reads_back(&hostile(&other));
+    }
+}
+
+#[test]
+fn hostile_output_closes_no_fence_and_carries_no_control_character() {
+    for text in HOSTILE {
+        let rendered = text_of(&hostile(text));
+        assert!(!rendered.chars().any(|c| c.is_control() && c != '\n'), "{text:?}:\n{rendered}");
+        let (mut open, mut headings) = (None, 0);
+        for line in rendered.lines() {
+            let ticks = line.len() - line.trim_start_matches('`').len();
+            let rest = &line[ticks..];
+            match open {
+                None if ticks >= 3 && !rest.contains('`') => open = Some(ticks),
+                Some(n) if ticks >= n && rest.is_empty() => open = None,
+                None => {
+                    headings += usize::from(line.starts_with("# "));
+                    assert!(
+                        !line.starts_with("- a: b") && !line.starts_with('<')
+                            || line.starts_with("<!-- markdownlint-disable")
+                    );
+                }
+                Some(_) => {}
+            }
+        }
+        assert_eq!((open, headings), (None, 1), "{text:?}:\n{rendered}");
+    }
+}
+
+#[test]
+fn many_failures_are_summed_up_and_every_file_is_kept() {
+    for n in [3, 100, 400] {
+        let facts = many(n);
+        let text = text_of(&facts);
+        assert!(text.len() <= LESSON_BYTES_MAX, "{n} failures take {} bytes", text.len());
+        assert_reads_back(&facts);
+    }
+    let text = text_of(&many(100));
+    assert!(text.contains("… and ") && text.contains(" more in "), "{text}");
+    assert!(text.contains("lines left out …"), "{text}");
+    // Thousands of files are all there, at the price of the limit.
+    assert_reads_back(&many(5_000));
+    assert!(text_of(&many(5_000)).contains("## Reproduce"));
+}
+
+#[test]
+fn the_command_can_be_pasted() {
+    let mut facts = facts();
+    facts.dir = "my app".to_owned();
+    assert!(text_of(&facts).ends_with("```sh\ncd 'my app' && npx eslint .\n```\n"));
+}
+
+#[test]
+fn file_names_are_safe_bounded_and_follow_from_the_facts() {
+    assert_eq!(facts().file_name(), "2026-11-21-eslint-no-undef-l-0123abcd.md");
+    for text in HOSTILE {
+        let name = hostile(text).file_name();
+        assert!(
+            name.len() <= 100
+                && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-.".contains(&b))
+        );
+        assert!(name.ends_with("-l-0123abcd.md") && !name.contains(".."), "{name}");
+    }
+}
+
+#[test]
+fn a_broken_lesson_names_its_line() {
+    let error = |text: &str| parse(text, Some(std::path::Path::new("lessons/x.md"))).expect_err("broken").to_string();
+    assert_eq!(error("# no front matter\n"), "lessons/x.md:1: no front matter between two lines `---`");
+    let broken = text_of(&facts()).replace("redactions: 0", "redactions: [");
+    assert!(error(&broken).starts_with("lessons/x.md:2"), "{}", error(&broken));
+    let twice = text_of(&facts()).replace("redactions: 0", "redactions: 0\nredactions: 0");
+    assert!(error(&twice).contains("duplicate"), "{}", error(&twice));
+    assert!(error(&text_of(&facts()).replace("schema: 1", "schema: 9")).contains("newer"));
+    let bomb = "---\na: &a [x,x,x,x]\nb: [*a,*a,*a,*a]\n---\n";
+    assert!(parse(bomb, None).is_err());
+    assert!(parse(&format!("---\nschema: {}\n---\n", "[".repeat(20_000)), None).is_err());
+}
+
+#[test]
+fn a_file_edited_on_another_system_is_read() {
+    let text = text_of(&facts()).replace('\n', "\r\n");
+    assert_eq!(parse(&format!("\u{feff}{text}"), None).expect("a lesson").front.id, "l-0123abcd");
+}
+
+#[test]
+fn annotating_changes_one_key_and_nothing_else() {
+    let text = text_of(&facts()) + "\nMy own words, kept.   \n";
+    let set = set_text(&text, "cause", "a \"typo\"\nin two lines").expect("front matter");
+    assert_eq!(set.replace("cause: \"a \\\"typo\\\"\\nin two lines\"", "cause: \"\""), text);
+    let lesson = parse(&set, None).expect("a lesson");
+    assert_eq!(lesson.front.cause.as_deref(), Some("a \"typo\"\nin two lines"));
+    // A block that a person wrote is replaced whole; a key that was removed comes back.
+    let block = text.replace("cause: \"\"\n", "cause: |\n  one\n\n  two\n");
+    assert_eq!(set_text(&block, "cause", "x"), set_text(&text, "cause", "x"));
+    let removed = text.replace("cause: \"\"\n", "");
+    let lesson = parse(&set_text(&removed, "cause", "x").expect("front matter"), None).expect("a lesson");
+    assert_eq!(lesson.front.cause.as_deref(), Some("x"));
+    let windows = text.replace('\n', "\r\n");
+    assert_eq!(
+        set_text(&windows, "cause", "x").expect("front matter").matches('\n').count(),
+        windows.matches('\n').count()
+    );
+}
+
+/// A folder for a test with a git repository in it, by git itself.
+struct Scene {
+    dir: tempfile::TempDir,
+}
+
+impl Scene {
+    fn repository() -> Self {
+        let scene = Scene { dir: tempfile::tempdir().expect("a folder") };
+        scene.git(&["init", "-q", "-b", "main"]);
+        scene
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        let mut command = std::process::Command::new("git");
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", self.dir.path());
+        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"];
+        let output = command.args(identity).args(args).current_dir(self.dir.path()).output().expect("git runs");
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        let path = self.dir.path().join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+
+    fn folder(&self) -> Folder {
+        Folder::find(&Places::find(self.dir.path(), &Environment::default()), &Settings::default())
+    }
+
+    fn exclude(&self) -> String {
+        fs::read_to_string(self.dir.path().join(".git/info/exclude")).unwrap_or_default()
+    }
+}
+
+#[test]
+fn the_first_write_keeps_git_status_clean_and_the_second_changes_nothing() {
+    let scene = Scene::repository();
+    let written = scene.folder().write(&facts()).expect("written");
+    assert!(written.new && written.path.ends_with("lessons/2026-11-21-eslint-no-undef-l-0123abcd.md"));
+    assert_eq!(scene.git(&["status", "--porcelain"]), "");
+    fs::write(&written.path, "edited by hand").expect("written");
+    let exclude = scene.exclude();
+    let again = scene.folder().write(&facts()).expect("written");
+    assert_eq!(again, Written { path: written.path.clone(), new: false });
+    assert_eq!(fs::read_to_string(&written.path).expect("read"), "edited by hand");
+    assert_eq!(scene.exclude(), exclude);
+}
+
+#[test]
+fn a_lesson_that_was_renamed_is_not_written_again() {
+    let scene = Scene::repository();
+    let written = scene.folder().write(&facts()).expect("written");
+    let renamed = written.path.with_file_name("mine-l-0123abcd.md");
+    fs::rename(&written.path, &renamed).expect("renamed");
+    assert_eq!(scene.folder().write(&facts()).expect("left").path, renamed);
+}
+
+#[test]
+fn once_a_lesson_is_tracked_or_shared_git_sees_the_next() {
+    for version in ["2", "4"] {
+        let scene = Scene::repository();
+        scene.file("lessons/2026-01-01-x-l-00000000.md", "x");
+        for n in 0..30 {
+            scene.file(&format!("a/file-{n}.txt"), "x");
+        }
+        scene.git(&["add", "."]);
+        scene.git(&["update-index", "--index-version", version]);
+        scene.folder().write(&facts()).expect("written");
+        assert!(scene.git(&["status", "--porcelain"]).contains("lessons/2026-11-21"), "index version {version}");
+    }
+    let scene = Scene::repository();
+    scene.folder().write(&facts()).expect("written");
+    assert!(scene.folder().hidden());
+    assert!(scene.folder().share().expect("shared"));
+    assert!(!scene.folder().hidden() && !scene.folder().share().expect("shared already"));
+    let mut other = facts();
+    other.id = "l-00000001".to_owned();
+    scene.folder().write(&other).expect("written");
+    assert_eq!(scene.git(&["status", "--porcelain", "-uall"]).lines().count(), 2);
+}
+
+#[test]
+fn somebody_elses_lessons_folder_is_left_alone() {
+    let scene = Scene::repository();
+    scene.file("lessons/01-introduction.md", "# Lesson one");
+    assert!(scene.folder().dir.ends_with(".lessons"));
+    let scene = Scene::repository();
+    scene.file("lessons", "a file");
+    assert!(scene.folder().dir.ends_with(".lessons"));
+    let scene = Scene::repository();
+    std::os::unix::fs::symlink("/tmp", scene.dir.path().join("lessons")).expect("a link");
+    assert!(scene.folder().dir.ends_with(".lessons"));
+    let scene = Scene::repository();
+    scene.file(".lessons/x", "");
+    assert!(scene.folder().dir.ends_with(".lessons"));
+    let scene = Scene::repository();
+    scene.file("lessons/.state/x", "");
+    assert!(scene.folder().dir.ends_with("lessons") && !scene.folder().dir.ends_with(".lessons"));
+}
+
+#[test]
+fn outside_git_in_a_work_tree_and_in_a_bare_repository() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let places = Places::find(dir.path(), &Environment::default());
+    let folder = Folder::find(&places, &Settings::default());
+    assert_eq!(folder.dir, dir.path().join("lessons"));
+    folder.write(&facts()).expect("written");
+
+    let scene = Scene::repository();
+    scene.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+    scene.git(&["worktree", "add", "-q", "tree"]);
+    let places = Places::find(&scene.dir.path().join("tree"), &Environment::default());
+    let written = Folder::find(&places, &Settings::default()).write(&facts()).expect("written");
+    assert!(written.path.starts_with(scene.dir.path().join("tree/lessons")));
+    assert!(scene.exclude().contains("/lessons/\n"));
+
+    let bare = Repository { worktree: None, git_dir: dir.path().to_owned(), common_dir: dir.path().to_owned() };
+    let places = Places { repository: Some(bare), state: dir.path().join("verify-run"), ..places };
+    assert_eq!(Folder::find(&places, &Settings::default()).dir, dir.path().join("verify-run/lessons"));
+}
+
+/// Writes samples where the formatters' own checks can be run over them; see `scripts/` of the repository.
+#[test]
+fn samples_for_the_formatters() {
+    let Some(dir) = std::env::var_os("VERIFY_RUN_LESSON_SAMPLES").map(std::path::PathBuf::from) else { return };
+    let samples = HOSTILE.iter().map(|text| hostile(text)).chain([facts(), many(1), many(100), many(400), many(2_000)]);
+    for (n, facts) in samples.enumerate() {
+        fs::write(dir.join(format!("{n}.md")), text_of(&facts)).expect("written");
+    }
+}
