@@ -159,6 +159,23 @@ impl Folder {
         Ok(true)
     }
 
+    /// Takes everything of ours out of `info/exclude`. `false` when there was nothing.
+    ///
+    /// # Errors
+    /// When `info/exclude` can't be read or written.
+    pub fn unhide(&self) -> Result<bool, Error> {
+        let Some(git) = &self.git else { return Ok(false) };
+        let text = git.exclude_text()?;
+        let hidden = git.exclude_line();
+        let is_ours = |line: &str| line.trim_end() == hidden || line.trim_end() == SHARED_MARK;
+        let kept: String = text.split_inclusive('\n').filter(|line| !is_ours(line)).collect();
+        if kept == text {
+            return Ok(false);
+        }
+        git.write_exclude(&kept)?;
+        Ok(true)
+    }
+
     /// Whether git is kept from seeing the folder by us.
     pub fn hidden(&self) -> bool {
         let Some(git) = &self.git else { return false };

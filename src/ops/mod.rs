@@ -1,3 +1,8 @@
 //! The verbs, one function each, shared by every surface.
 
+pub mod last;
+pub mod pattern;
+pub mod reading;
 pub mod record;
+pub mod store;
+pub mod uninstall;

@@ -59,6 +59,8 @@ pub struct PatternRow {
     pub failures: u64,
     /// Distinct tasks.
     pub tasks: u64,
+    /// Distinct tasks in which a pattern of its family was seen.
+    pub family_tasks: u64,
     /// The most frequent category of its failures.
     pub category: String,
 }
@@ -439,7 +441,9 @@ const PATTERN_COLUMNS: &str = "
            failure_count,
            (SELECT count(DISTINCT task_no) FROM qa_pattern_occurrences o WHERE o.pattern_no = p.pattern_no),
            (SELECT category FROM qa_pattern_occurrences o JOIN qa_failures USING (failure_no)
-            WHERE o.pattern_no = p.pattern_no GROUP BY category ORDER BY count(*) DESC, category LIMIT 1)
+            WHERE o.pattern_no = p.pattern_no GROUP BY category ORDER BY count(*) DESC, category LIMIT 1),
+           (SELECT count(DISTINCT task_no) FROM qa_pattern_occurrences o
+            JOIN qa_failure_patterns q USING (pattern_no) WHERE q.family_key = p.family_key)
     FROM qa_failure_patterns p";
 
 fn pattern_row(row: &Row<'_>) -> rusqlite::Result<PatternRow> {
@@ -457,6 +461,7 @@ fn pattern_row(row: &Row<'_>) -> rusqlite::Result<PatternRow> {
         failures: unsigned(row, 10)?,
         tasks: unsigned(row, 11)?,
         category: row.get::<_, Option<String>>(12)?.unwrap_or_default(),
+        family_tasks: unsigned(row, 13)?,
     })
 }
 

@@ -1,6 +1,6 @@
 //! From what the wrapper knew and what the diagnosis found to the run that is recorded. No I/O.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, Kind, RunId};
@@ -10,6 +10,7 @@ use crate::base::text;
 use crate::capture::Header;
 use crate::diagnose::redact;
 use crate::diagnose::{Category, Diagnosis, Item as Found, Severity};
+use crate::lesson::Facts;
 use crate::run::Ended;
 use crate::store::{Failure, Item, LessonDecision, Run, category_name};
 
@@ -84,6 +85,70 @@ pub(super) fn failure(id: RunId, diagnosis: &Diagnosis, items: Vec<Item>, lesson
         redactions: diagnosis.redactions,
         lesson,
     }
+}
+
+/// Gives the lesson that was decided on its id and file name.
+pub(super) fn name_lesson(id: RunId, run: &mut Run) {
+    if let Some(Failure { lesson: LessonDecision::Written { id: lesson, .. }, .. }) = &mut run.failure {
+        *lesson = ids::short(Kind::Lesson, id.0.as_bytes());
+    }
+    let name = facts(run).map(|facts| facts.file_name());
+    if let Some(Failure { lesson: LessonDecision::Written { file, .. }, .. }) = &mut run.failure {
+        *file = name.unwrap_or_default();
+    }
+}
+
+/// What the lesson of a recorded run is made of; `None` when it has none. From the event alone, so that a lesson that
+/// is written late is the same.
+pub(super) fn facts(run: &Run) -> Option<Facts> {
+    let failure = run.failure.as_ref()?;
+    let LessonDecision::Written { id, .. } = &failure.lesson else { return None };
+    let program = || {
+        let program = run.argv.first().map(|program| program.path().to_owned()).unwrap_or_default();
+        program.file_name().map_or_else(|| "command".to_owned(), |name| name.to_string_lossy().into_owned())
+    };
+    let patterns: BTreeSet<String> =
+        failure.items.iter().map(|item| ids::short(Kind::Pattern, item.pattern.as_bytes())).collect();
+    let more: u32 = failure.items.iter().map(|item| item.count - 1).sum();
+    Some(Facts {
+        id: id.clone(),
+        recorded_at: run.ended_at,
+        tool: run.tool.clone().unwrap_or_else(program),
+        command: shell_words::join(run.argv.iter().map(Lossless::display)),
+        dir: run.dir.display(),
+        ended: run.ended,
+        category: category_of(&failure.category),
+        files: failure.files.clone(),
+        items: failure.items.iter().map(found).collect(),
+        items_cut: failure.items_cut + usize::try_from(more).unwrap_or(0),
+        lines: failure.lines.clone(),
+        patterns: patterns.into_iter().collect(),
+        task: Some(run.task.clone()),
+        session: run.session.clone(),
+        agent: run.agent.clone(),
+        branch: run.branch.clone(),
+        commit: run.commit.clone(),
+        redactions: failure.redactions,
+        cut_bytes: run.cut_bytes,
+    })
+}
+
+fn found(item: &Item) -> Found {
+    Found {
+        tool: item.tool.clone(),
+        code: item.code.clone(),
+        severity: item.severity,
+        file: item.file.clone(),
+        line: item.line,
+        col: item.col,
+        message: item.message.clone(),
+        test: item.test.clone(),
+        span: (0, 0),
+    }
+}
+
+fn category_of(name: &str) -> Category {
+    serde_json::from_value(serde_json::Value::from(name)).unwrap_or(Category::Other)
 }
 
 /// The diagnosis's items with their keys, equal ones in one file counted once. A failure in which nothing was found
@@ -169,7 +234,7 @@ pub(super) fn is_cancelled(ended: Ended) -> bool {
 }
 
 /// Arguments with secrets replaced; those that aren't UTF-8 stay, no rule could read them.
-fn redacted(argv: &[Lossless]) -> Vec<Lossless> {
+pub fn redacted(argv: &[Lossless]) -> Vec<Lossless> {
     // Together, because an option's name is what tells that the next argument is a secret.
     let texts: Vec<&str> = argv.iter().map(|arg| arg.0.to_str().unwrap_or_default()).collect();
     let (clean, _) = redact::redact_args(&texts);

@@ -8,6 +8,8 @@ mod assemble;
 mod log;
 mod queue;
 mod steps;
+#[cfg(test)]
+mod tests;
 mod upkeep;
 
 use std::path::PathBuf;
@@ -18,8 +20,9 @@ use crate::config::Places;
 use crate::store::{Store, StoreError, lock};
 use queue::Queue;
 
+pub use assemble::redacted;
 pub use log::recent as recent_log;
-pub use queue::{Pending, pending};
+pub use queue::{Pending, bad, pending, waiting};
 
 /// What a drain did.
 #[derive(Debug, Default, Clone)]
@@ -115,14 +118,15 @@ fn drain_locked(
     until: Option<Instant>,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
-    steps::retry_lessons(places, drained);
+    let mut projects = steps::Projects::new(places);
+    steps::retry_lessons(&mut projects, store, drained)?;
     let queue = Queue::collect(places, drained);
     for entries in queue.entries.chunk_by(|a, b| !a.is_spool && !b.is_spool) {
         let first = &entries[0];
         if until.is_some_and(|until| Instant::now() >= until) {
             drained.left.push((first.path.clone(), "the time limit was reached".into()));
         } else if first.is_spool {
-            steps::record_spool(places, store, first, drained)?;
+            steps::record_spool(&mut projects, store, first, drained)?;
         } else {
             steps::record_passes(places, store, entries, drained)?;
         }

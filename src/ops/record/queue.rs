@@ -62,6 +62,38 @@ pub fn pending(places: &Places) -> Vec<Pending> {
     found
 }
 
+/// What the wrappers knew about the runs that aren't recorded yet. Reads only.
+pub fn waiting(places: &Places) -> Vec<Header> {
+    let mut headers = Vec::new();
+    for dir in state_dirs(places) {
+        for path in files(&dir.join("spool")).into_iter().filter(|path| path.extension() == Some(OsStr::new("spool"))) {
+            headers.extend(header_line(&path).ok().and_then(|line| Header::parse(&line).ok()));
+        }
+        for path in files(dir).into_iter().filter(|path| is_pass_log(path)) {
+            let bytes = fs::read(path).unwrap_or_default();
+            headers.extend(bytes.split(|&byte| byte == b'\n').filter_map(|line| Header::parse(line).ok()));
+        }
+    }
+    headers
+}
+
+/// Spool files that were set aside because they could not be parsed.
+pub fn bad(places: &Places) -> Vec<PathBuf> {
+    state_dirs(places).flat_map(|dir| files(&dir.join("spool/bad"))).collect()
+}
+
+/// `passes.jsonl` and the claimed ones.
+fn is_pass_log(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    name.starts_with("passes") && name.ends_with(".jsonl")
+}
+
+fn header_line(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    BufReader::new(fs::File::open(path)?).read_until(b'\n', &mut line)?;
+    Ok(line)
+}
+
 /// The state folder and those of its stand-ins that are ours: in a shared temporary folder anybody can make one.
 fn state_dirs(places: &Places) -> impl Iterator<Item = &Path> {
     let user = nix::unistd::geteuid().as_raw();
@@ -87,11 +119,8 @@ impl Queue {
         }
         for dir in state_dirs(places) {
             remove_temporary(&dir.join("spool"));
-            let is_claimed = |path: &PathBuf| {
-                let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-                name.starts_with("passes-") && name.ends_with(".jsonl")
-            };
-            for log in files(dir).into_iter().filter(is_claimed) {
+            // One that could not be claimed is read as well: its lines are recorded once, whenever that is.
+            for log in files(dir).into_iter().filter(|path| is_pass_log(path)) {
                 queue.add_passes(log, drained);
             }
         }
@@ -110,12 +139,13 @@ impl Queue {
     }
 
     fn add_spool(&mut self, path: &Path, drained: &mut Drained) {
-        let mut line = Vec::new();
-        let read = fs::File::open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut line));
-        if let Err(error) = read {
-            drained.left.push((path.to_owned(), error.to_string()));
-            return;
-        }
+        let line = match header_line(path) {
+            Ok(line) => line,
+            Err(error) => {
+                drained.left.push((path.to_owned(), error.to_string()));
+                return;
+            }
+        };
         match Header::parse(&line) {
             Ok(header) => self.entries.push(Entry { path: path.to_owned(), header, is_spool: true }),
             Err(error @ SpoolError::Newer(_)) => drained.left.push((path.to_owned(), error.to_string())),

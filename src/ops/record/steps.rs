@@ -1,5 +1,6 @@
 //! The steps of recording one run. Each may have been done by a recorder that was killed: each is repeatable.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,15 +8,50 @@ use super::queue::{self, Entry};
 use super::{Drained, assemble};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
+use crate::base::ids::RunId;
 use crate::base::tree::FsTree;
 use crate::capture::{Header, SpoolError, Spooled};
-use crate::config::Places;
+use crate::command::KeyParts;
+use crate::config::{Environment, Places, Settings, WriteWhen};
 use crate::diagnose::redact;
 use crate::diagnose::{self, Baseline, Diagnosis, Input};
+use crate::lesson::Folder;
 use crate::store::{Event, Item, LessonDecision, Run, Store, StoreError};
 
 /// zstd's own default: fast, and small enough for text.
 const ZSTD_LEVEL: i32 = 3;
+
+/// The projects whose runs are recorded: usually one, more when work trees share the store.
+pub(super) struct Projects<'a> {
+    places: &'a Places,
+    environment: Environment,
+    known: HashMap<PathBuf, Project>,
+}
+
+/// What recording needs to know of a work tree.
+struct Project {
+    settings: Settings,
+    lessons: Folder,
+}
+
+impl<'a> Projects<'a> {
+    pub fn new(places: &'a Places) -> Self {
+        Projects { places, environment: Environment::from_process(), known: HashMap::new() }
+    }
+
+    /// The project at `root`; the recorder's own when that work tree is gone.
+    fn at(&mut self, root: &Path) -> &Project {
+        let environment = &self.environment;
+        self.known.entry(root.to_owned()).or_insert_with(|| {
+            let places = match root.is_dir() && root != self.places.root {
+                true => Places::find(root, environment),
+                false => self.places.clone(),
+            };
+            let (settings, _) = Settings::load(&places, environment);
+            Project { lessons: Folder::find(&places, &settings), settings }
+        })
+    }
+}
 
 /// Records the passes of a log in one append.
 ///
@@ -50,11 +86,12 @@ pub(super) fn record_passes(
 /// # Errors
 /// When the store can't be written: the file stays for the next recorder.
 pub(super) fn record_spool(
-    places: &Places,
+    projects: &mut Projects<'_>,
     store: &mut Store,
     entry: &Entry,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
+    let places = projects.places;
     let spooled = match fs::read(&entry.path) {
         Ok(bytes) => Spooled::parse(&bytes),
         // Somebody removed it meanwhile.
@@ -78,7 +115,7 @@ pub(super) fn record_spool(
     if spooled.header.ended.passed() {
         record_pass(places, store, &spooled, drained)?;
     } else {
-        record_failure(places, store, &spooled, drained)?;
+        record_failure(projects, store, &spooled, drained)?;
     }
     mark_open(places, store, &spooled.header.key)?;
     if let Err(error) = fs::remove_file(&entry.path) {
@@ -101,11 +138,12 @@ fn record_pass(places: &Places, store: &mut Store, spooled: &Spooled, drained: &
 }
 
 fn record_failure(
-    places: &Places,
+    projects: &mut Projects<'_>,
     store: &mut Store,
     spooled: &Spooled,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
+    let places = projects.places;
     let header = &spooled.header;
     let diagnosis = diagnose(places, spooled);
     let recorded = if store.index().has_event(header.run)? {
@@ -113,16 +151,21 @@ fn record_failure(
         store.index().run(store.segments(), &header.run.to_string())?
     } else {
         let items = assemble::items(header, &diagnosis);
-        let decision = decide(store, header, &items)?;
+        let settings = &projects.at(header.place.root.path()).settings;
+        let no_lesson = no_lesson(store, header, &items, settings)?;
         let mut run = assemble::run(header, default_branch(places).as_deref());
-        run.failure = Some(assemble::failure(header.run, &diagnosis, items, decision));
+        // Known only with the rest: the lesson's name is made of what failed.
+        let placeholder =
+            no_lesson.unwrap_or_else(|| LessonDecision::Written { id: String::new(), file: String::new() });
+        run.failure = Some(assemble::failure(header.run, &diagnosis, items, placeholder));
+        assemble::name_lesson(header.run, &mut run);
         store.append(&[Event::of_run(header.run, Timestamp::now(), store.writer(), run.clone())])?;
         drained.runs += 1;
         drained.failures += 1;
         Some(run)
     };
     if let Some(run) = recorded {
-        write_lesson(places, &run, &diagnosis, drained);
+        write_lesson(projects, header.run, &run, drained);
         let path = places.state.join("raw").join(format!("{}.zst", header.run));
         if !path.exists() {
             note_error(drained, "the raw output", write_packed(&path, raw_text(&spooled.output).as_bytes()));
@@ -136,7 +179,9 @@ fn diagnose(places: &Places, spooled: &Spooled) -> Diagnosis {
     let command = header.argv.iter().map(|arg| arg.display()).collect::<Vec<_>>();
     let command = shell_words::join(command);
     let root = header.place.root.path();
-    let dir = header.cwd.path().strip_prefix(root).unwrap_or(header.cwd.path());
+    // `cd web && npm test` prints paths as seen from there.
+    let changed = header.check.as_ref().and_then(|check| check.dir.as_ref()).map(Path::new);
+    let dir = KeyParts::directory(root, header.cwd.path(), changed);
     let baseline = read_baseline(&baseline_path(places, header));
     diagnose::diagnose(&Input {
         output: &spooled.output,
@@ -151,27 +196,86 @@ fn diagnose(places: &Places, spooled: &Spooled) -> Diagnosis {
     })
 }
 
-/// Whether this failure gets a lesson: only for a pattern that has none, isn't forgotten, and wasn't cancelled.
-fn decide(store: &Store, header: &Header, items: &[Item]) -> Result<LessonDecision, StoreError> {
-    if assemble::is_cancelled(header.ended) {
-        return Ok(LessonDecision::Cancelled);
+/// Why this failure gets no lesson; `None` when it gets one.
+fn no_lesson(
+    store: &Store,
+    header: &Header,
+    items: &[Item],
+    settings: &Settings,
+) -> Result<Option<LessonDecision>, StoreError> {
+    if assemble::is_cancelled(header.ended) && !settings.lesson.cancelled {
+        return Ok(Some(LessonDecision::Cancelled));
     }
     let keys: Vec<&str> = items.iter().map(|item| item.pattern.as_str()).collect();
     let forgotten = store.index().forgotten_patterns(&keys)?;
-    let known = store.index().patterns_with_lesson(&keys)?;
     if keys.iter().all(|key| forgotten.contains(*key)) {
-        return Ok(LessonDecision::Forgotten);
+        return Ok(Some(LessonDecision::Forgotten));
     }
-    if keys.iter().all(|key| known.contains(*key) || forgotten.contains(*key)) {
-        return Ok(LessonDecision::Known);
+    if settings.lesson.write == WriteWhen::Always {
+        return Ok(None);
     }
-    Ok(LessonDecision::Known)
+    let known = store.index().patterns_with_lesson(&keys)?;
+    let is_known = keys.iter().all(|key| known.contains(*key) || forgotten.contains(*key));
+    Ok(is_known.then_some(LessonDecision::Known))
 }
 
-fn write_lesson(_places: &Places, _run: &Run, _diagnosis: &Diagnosis, _drained: &mut Drained) {}
+/// Writes the lesson that the run's event speaks of. One that can't be written is noted and tried again later.
+fn write_lesson(projects: &mut Projects<'_>, id: RunId, run: &Run, drained: &mut Drained) {
+    let Some(facts) = assemble::facts(run) else { return };
+    let waiting = unwritten(projects.places).join(id.to_string());
+    match projects.at(run.root.path()).lessons.write(&facts) {
+        Ok(written) => {
+            if written.new {
+                drained.lessons.push(written.path);
+            }
+            let _ = fs::remove_file(waiting);
+        }
+        Err(error) => {
+            drained.notes.push(format!("{error}; it is tried again with the next run"));
+            let made = waiting.parent().map_or(Ok(()), file::create_private_dir);
+            let kept = made.and_then(|()| file::write_atomic(&waiting, b"", 0o600, Durability::Cached));
+            note_error(drained, "a lesson for later", kept);
+        }
+    }
+}
 
 /// Tries again to write lessons whose folder could not be written.
-pub(super) fn retry_lessons(_places: &Places, _drained: &mut Drained) {}
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn retry_lessons(
+    projects: &mut Projects<'_>,
+    store: &Store,
+    drained: &mut Drained,
+) -> Result<(), StoreError> {
+    for entry in fs::read_dir(unwritten(projects.places)).into_iter().flatten().flatten() {
+        let id = entry.file_name().to_str().and_then(|name| uuid::Uuid::parse_str(name).ok()).map(RunId);
+        let run = match id {
+            Some(id) => store.index().run(store.segments(), &id.to_string())?.map(|run| (id, run)),
+            None => None,
+        };
+        match run {
+            Some((id, run)) if !is_forgotten(store, &run)? => write_lesson(projects, id, &run, drained),
+            // Purged or forgotten meanwhile.
+            _ => {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_forgotten(store: &Store, run: &Run) -> Result<bool, StoreError> {
+    let items = run.failure.as_ref().map_or(&[][..], |failure| &failure.items);
+    let keys: Vec<&str> = items.iter().map(|item| item.pattern.as_str()).collect();
+    let forgotten = store.index().forgotten_patterns(&keys)?;
+    Ok(keys.iter().all(|key| forgotten.contains(*key)))
+}
+
+/// One empty file per run whose lesson could not be written yet.
+fn unwritten(places: &Places) -> PathBuf {
+    places.state.join("unwritten")
+}
 
 /// The output as it is kept: terminal control resolved, secrets replaced.
 fn raw_text(output: &[u8]) -> String {

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use crate::base::clock::Timestamp;
-use crate::base::limits::{RAW_BYTES_MAX, RAW_DAYS_MAX};
-use crate::config::Places;
+use crate::config::{Environment, Places, Settings};
 use crate::store::{Store, backup};
 
 /// Does what is due. Trouble is noted, never an error: recording is done by now.
 pub(super) fn run(places: &Places, store: &Store, has_new_raw: bool, notes: &mut Vec<String>) {
     if has_new_raw {
-        rotate_raw(places, RAW_BYTES_MAX, Duration::from_secs(RAW_DAYS_MAX * 24 * 3600));
+        let (settings, _) = Settings::load(places, &Environment::from_process());
+        rotate_raw(places, settings.raw.bytes, Duration::from_secs(settings.raw.days.saturating_mul(24 * 3600)));
     }
     if let Err(error) = backup::daily(&places.state, store.segments(), &Timestamp::now().local_day()) {
         notes.push(error.to_string());
@@ -46,7 +46,6 @@ fn rotate_raw(places: &Places, bytes_max: u64, age_max: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Environment;
 
     #[test]
     fn the_oldest_raw_output_goes_first() {

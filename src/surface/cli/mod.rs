@@ -2,10 +2,14 @@
 
 mod completions;
 mod exit;
+mod last;
 mod man;
 mod output;
 mod parse;
+mod pattern;
 pub mod run;
+mod store;
+mod uninstall;
 mod whitelist;
 
 use std::ffi::{OsStr, OsString, c_int};
@@ -49,6 +53,10 @@ VERIFY_RUN_DISABLE=1 runs everything bare. The wrapper's own exit codes are thos
 #[derive(Debug, Subcommand)]
 #[command(disable_help_subcommand = true)]
 enum Command {
+    Last(last::Args),
+    Pattern(pattern::Args),
+    Store(store::Args),
+    Uninstall(uninstall::Args),
     Completions(completions::Args),
     Man(man::Args),
     Parse(parse::Args),
@@ -124,6 +132,10 @@ pub fn start(args: Vec<OsString>) -> c_int {
     let places = Places::find(&cwd, &environment);
     let mut context = Context { places, environment, output };
     let result = match cli.command {
+        Command::Last(args) => last::run(&args, &mut context),
+        Command::Pattern(args) => pattern::run(&args, &mut context),
+        Command::Store(args) => store::run(&args, &mut context),
+        Command::Uninstall(args) => uninstall::run(&args, &mut context),
         Command::Completions(args) => completions::run(&args, &mut context),
         Command::Man(args) => man::run(&args, &mut context),
         Command::Parse(args) => parse::run(&args, &mut context),

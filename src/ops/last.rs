@@ -1,0 +1,128 @@
+//! `last`: what the last run here was, also when it isn't recorded yet.
+
+use serde::Serialize;
+
+use super::{reading, record};
+use crate::base::clock::Timestamp;
+use crate::base::lossless::Lossless;
+use crate::capture::Header;
+use crate::config::Places;
+use crate::run::Ended;
+use crate::store::{LastRun, StoreError};
+
+/// What `last --json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Last {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The run's id.
+    pub run: String,
+    /// What was run, secrets replaced.
+    pub argv: Vec<Lossless>,
+    /// Where, relative to the root.
+    pub dir: Lossless,
+    /// The tool, of a recognised check.
+    pub tool: Option<String>,
+    /// When it was started.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Timestamp,
+    /// Wall time, microseconds.
+    pub duration_us: u64,
+    /// Whether it passed.
+    pub passed: bool,
+    /// `{"exit": 1}` or `{"signal": 9}`.
+    pub ended: Ended,
+    /// What `$?` was: the exit code, or 128 + signal.
+    pub exit_code: i32,
+    /// `f-…`, when it failed.
+    pub failure: Option<String>,
+    /// The failure's category.
+    pub category: Option<String>,
+    /// The failure's first message.
+    pub summary: Option<String>,
+    /// Affected files.
+    pub files: Vec<String>,
+    /// `l-…`, when a lesson was written for this run.
+    pub lesson: Option<String>,
+    /// Its file's name.
+    pub lesson_file: Option<String>,
+    /// False while the recorder hasn't got to it: then a failure's details are missing.
+    pub recorded: bool,
+}
+
+/// The last run of this work tree, with notes for standard error. `None` when there is none.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn last(places: &Places) -> Result<(Option<Last>, Vec<String>), StoreError> {
+    let root = Lossless::from(&places.root);
+    let now = Timestamp::now();
+    // What can't be recorded now (another recorder, a full disk, a newer store) is still an answer.
+    let (recorded, notes) = match reading::open(places) {
+        Ok(reading) => match &reading.index {
+            Some(index) => (index.last_run(&root, now)?.map(Last::of), reading.notes),
+            None => (None, reading.notes),
+        },
+        Err(error) if error.is_newer() => return Err(error),
+        Err(error) => (None, vec![error.to_string()]),
+    };
+    let waiting = record::waiting(places).into_iter().filter(|header| header.place.root == root);
+    let waiting = waiting.max_by_key(|header| (header.ended_at <= now, header.ended_at, header.run));
+    let newest = match (recorded, waiting) {
+        (Some(recorded), Some(waiting)) if recorded.ended_at < waiting.ended_at => Last::waiting(waiting),
+        (Some(recorded), _) => recorded,
+        (None, Some(waiting)) => Last::waiting(waiting),
+        (None, None) => return Ok((None, notes)),
+    };
+    Ok((Some(newest), notes))
+}
+
+impl Last {
+    fn of(run: LastRun) -> Self {
+        Last {
+            schema: 1,
+            run: run.id,
+            argv: run.argv,
+            dir: run.dir,
+            tool: run.tool,
+            started_at: run.started_at,
+            ended_at: run.ended_at,
+            duration_us: run.duration_us,
+            passed: run.ended.passed(),
+            ended: run.ended,
+            exit_code: run.ended.shell_code(),
+            failure: run.failure,
+            category: run.category,
+            summary: run.summary,
+            files: run.files,
+            lesson: run.lesson,
+            lesson_file: run.lesson_file,
+            recorded: true,
+        }
+    }
+
+    fn waiting(header: Header) -> Self {
+        let dir = header.cwd.path().strip_prefix(header.place.root.path());
+        Last {
+            schema: 1,
+            run: header.run.to_string(),
+            dir: dir.map_or_else(|_| header.cwd.clone(), Lossless::from),
+            argv: record::redacted(&header.argv),
+            tool: header.check.map(|check| check.tool),
+            started_at: header.started_at,
+            ended_at: header.ended_at,
+            duration_us: header.duration_us,
+            passed: header.ended.passed(),
+            ended: header.ended,
+            exit_code: header.ended.shell_code(),
+            failure: None,
+            category: None,
+            summary: None,
+            files: Vec::new(),
+            lesson: None,
+            lesson_file: None,
+            recorded: false,
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! The recorder over real folders, with spool files as wrappers write them.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::base::clock::Timestamp;
+use crate::base::file;
+use crate::base::ids::RunId;
+use crate::base::lossless::Lossless;
+use crate::capture::{Header, Identity, Place};
+use crate::config::Environment;
+use crate::ops::last::last;
+use crate::run::Ended;
+use crate::store::{Counts, Index};
+use crate::whitelist::{Check, CheckKind};
+
+struct World {
+    _dir: tempfile::TempDir,
+    places: Places,
+}
+
+impl World {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let root = dir.path().join("project");
+        fs::create_dir_all(root.join(".git/objects")).expect("folders");
+        fs::create_dir_all(root.join(".git/refs")).expect("folders");
+        fs::write(root.join(".git/HEAD"), "ref: refs/heads/topic\n").expect("a file");
+        let environment = Environment {
+            home: Some(dir.path().join("home")),
+            tmpdir: Some(dir.path().join("tmp")),
+            ..Environment::default()
+        };
+        let places = Places::find(&root, &environment);
+        World { _dir: dir, places }
+    }
+
+    fn header(&self, at: i64, key: &str, ended: Ended) -> Header {
+        let at = Timestamp(at * 1_000_000);
+        Header {
+            schema: 1,
+            run: RunId::fresh(),
+            argv: vec![Lossless::from("npx"), Lossless::from("eslint")],
+            cwd: Lossless::from(&self.places.root.join("web")),
+            place: Place {
+                root: Lossless::from(&self.places.root),
+                head: Some("ref: refs/heads/topic".into()),
+                commit: None,
+            },
+            started_at: at,
+            ended_at: at,
+            duration_us: 5,
+            ended,
+            check: Some(Check::new("eslint", CheckKind::Lint)),
+            key: key.into(),
+            identity: Identity::default(),
+            kept_bytes: 0,
+            cut_bytes: 0,
+            cut_at: 0,
+            shared: false,
+            redacted: false,
+        }
+    }
+
+    fn spool(&self, header: &Header, output: &str) -> PathBuf {
+        spool_into(&self.places.state, header, output)
+    }
+
+    fn log_pass(&self, header: &Header) {
+        file::create_private_dir(&self.places.state).expect("a folder");
+        let path = self.places.state.join("passes.jsonl");
+        let mut log = fs::OpenOptions::new().create(true).append(true).open(path).expect("opens");
+        log.write_all(&line(header)).expect("writes");
+    }
+
+    fn counts(&self) -> Counts {
+        let index = Index::open_read(&self.places.index()).expect("opens").expect("is there");
+        index.counts().expect("counts")
+    }
+}
+
+fn line(header: &Header) -> Vec<u8> {
+    let mut line = serde_json::to_vec(header).expect("serialises");
+    line.push(b'\n');
+    line
+}
+
+fn spool_into(state: &Path, header: &Header, output: &str) -> PathBuf {
+    let spool = state.join("spool");
+    file::create_private_dir(&spool).expect("a folder");
+    let path = spool.join(format!("{}.spool", header.run));
+    let bytes = [line(header), output.into()].concat();
+    file::write_atomic(&path, &bytes, 0o600, file::Durability::Cached).expect("writes");
+    path
+}
+
+const FAILED: Ended = Ended::Exit(1);
+const PASSED: Ended = Ended::Exit(0);
+
+#[test]
+fn runs_are_recorded_once_and_the_spool_is_gone() {
+    let world = World::new();
+    let failed = world.header(1, "aa", FAILED);
+    let bytes = fs::read(world.spool(&failed, "src/a.js: error: boom\n")).expect("reads");
+    world.log_pass(&world.header(2, "bb", PASSED));
+    world.log_pass(&world.header(3, "cc", PASSED));
+    let drained = drain(&world.places).expect("drains");
+    assert_eq!((drained.runs, drained.failures), (3, 1), "{drained:?}");
+    assert!(pending(&world.places).is_empty());
+    // The same file again, as after a crash just before its removal.
+    fs::write(world.places.state.join(format!("spool/{}.spool", failed.run)), bytes).expect("writes");
+    assert_eq!(drain(&world.places).expect("drains").runs, 0);
+    let counts = world.counts();
+    assert_eq!((counts.events, counts.failures, counts.tasks), (3, 1, 1));
+}
+
+#[test]
+fn the_open_marker_follows_the_last_run_of_the_key() {
+    let world = World::new();
+    let open = |key: &str| world.places.state.join("open").join(key).exists();
+    world.spool(&world.header(1, "aa", FAILED), "error: a\n");
+    world.spool(&world.header(1, "bb", FAILED), "error: b\n");
+    drain(&world.places).expect("drains");
+    assert!(open("aa") && open("bb"));
+    // A pass that the log has, and one with its output; and in one go a failure that was fixed before it was recorded.
+    world.log_pass(&world.header(2, "aa", PASSED));
+    world.spool(&world.header(2, "bb", PASSED), "all good\n");
+    world.spool(&world.header(3, "cc", FAILED), "error: c\n");
+    world.log_pass(&world.header(4, "cc", PASSED));
+    drain(&world.places).expect("drains");
+    assert!(!open("aa") && !open("bb") && !open("cc"));
+    assert!(world.places.state.join("baseline/bb").exists());
+}
+
+#[test]
+fn a_file_that_is_no_spool_is_set_aside_and_a_newer_one_is_left() {
+    let world = World::new();
+    let spool = world.places.state.join("spool");
+    file::create_private_dir(&spool).expect("a folder");
+    fs::write(spool.join("a.spool"), "rubbish").expect("writes");
+    fs::write(spool.join("b.spool"), "{\"schema\":99}\nnew").expect("writes");
+    fs::write(spool.join("c.spool"), "").expect("writes");
+    world.spool(&world.header(1, "../../evil", FAILED), "error\n");
+    let drained = drain(&world.places).expect("drains");
+    assert_eq!(drained.runs, 1);
+    assert_eq!(bad(&world.places), [spool.join("bad/a.spool"), spool.join("bad/c.spool")]);
+    assert_eq!(drained.left.len(), 1);
+    assert!(drained.left[0].1.contains("newer"), "{:?}", drained.left);
+    assert!(spool.join("b.spool").exists());
+    assert!(!world.places.state.join("../evil").exists());
+    // Said where somebody will look.
+    assert!(recent_log(&world.places.state, 9).join("\n").contains("b.spool"));
+    assert!(drain(&world.places).expect("drains").bad.is_empty(), "not tried again");
+}
+
+#[test]
+fn a_newer_store_keeps_its_spool() {
+    let world = World::new();
+    world.spool(&world.header(1, "aa", FAILED), "error\n");
+    drain(&world.places).expect("drains");
+    let segment = fs::read_dir(world.places.events()).expect("reads").flatten().next().expect("one").path();
+    let mut log = fs::OpenOptions::new().append(true).open(&segment).expect("opens");
+    log.write_all(b"{\"v\":99,\"kind\":\"run\"}\n").expect("writes");
+    let waiting = world.spool(&world.header(2, "aa", FAILED), "error\n");
+    assert!(drain(&world.places).expect_err("newer").is_newer());
+    assert!(waiting.exists());
+}
+
+#[test]
+fn fallback_folders_are_drained_too() {
+    let world = World::new();
+    for (n, dir) in world.places.fallbacks.iter().enumerate() {
+        spool_into(dir, &world.header(i64::try_from(n).expect("small"), "aa", FAILED), "error\n");
+    }
+    assert_eq!(drain(&world.places).expect("drains").failures, world.places.fallbacks.len());
+    assert!(pending(&world.places).is_empty());
+}
+
+#[test]
+fn while_somebody_records_the_last_run_is_read_from_the_spool() {
+    let world = World::new();
+    let held = lock(&world.places.state, Duration::ZERO).expect("free");
+    world.spool(&world.header(1, "aa", FAILED), "error\n");
+    assert!(drain(&world.places).expect("is no error").busy);
+    let mut second = world.header(2, "aa", Ended::Exit(3));
+    second.argv.push(Lossless::from("--token=ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"));
+    world.spool(&second, "error\n");
+    let waiting = waiting(&world.places);
+    assert_eq!(waiting.len(), 2);
+    drop(held);
+    let (run, _) = last(&world.places).expect("reads");
+    let run = run.expect("is there");
+    assert_eq!((run.exit_code, run.recorded), (3, true));
+    assert!(!format!("{:?}", run.argv).contains("ghp_0123"), "{:?}", run.argv);
+}
+
+#[test]
+fn a_killed_recorder_s_work_is_taken_up_at_every_step() {
+    // What a recorder leaves behind when it dies after the event, and after the index.
+    for steps in 0..2 {
+        let world = World::new();
+        let header = world.header(1, "aa", FAILED);
+        let path = world.spool(&header, "error: boom\n");
+        let kept = fs::read(&path).expect("reads");
+        drain(&world.places).expect("drains");
+        fs::write(&path, kept).expect("writes");
+        fs::remove_dir_all(world.places.state.join("raw")).expect("removes");
+        fs::remove_dir_all(world.places.state.join("open")).expect("removes");
+        if steps == 0 {
+            fs::remove_file(world.places.index()).expect("removes");
+        }
+        drain(&world.places).expect("drains");
+        assert_eq!(world.counts().events, 1);
+        assert!(world.places.state.join("open/aa").exists());
+        assert!(world.places.state.join(format!("raw/{}.zst", header.run)).exists());
+        assert!(pending(&world.places).is_empty());
+    }
+}
+
+#[test]
+fn a_claimed_log_is_kept_until_late_lines_can_no_longer_come() {
+    let world = World::new();
+    world.log_pass(&world.header(1, "aa", PASSED));
+    drain(&world.places).expect("drains");
+    let claimed: Vec<PathBuf> = fs::read_dir(&world.places.state)
+        .expect("reads")
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("passes-")))
+        .collect();
+    assert_eq!(claimed.len(), 1);
+    let mut late = fs::OpenOptions::new().append(true).open(&claimed[0]).expect("opens");
+    late.write_all(&line(&world.header(2, "aa", PASSED))).expect("writes");
+    assert_eq!(drain(&world.places).expect("drains").runs, 1);
+    assert_eq!(world.counts().runs, 2);
+}
+
+#[test]
+fn a_lesson_is_written_for_what_is_new_and_later_when_its_folder_could_not_be() {
+    let world = World::new();
+    let root = &world.places.root;
+    let lessons = || -> Vec<PathBuf> {
+        let entries = fs::read_dir(root.join("lessons")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    };
+    world.spool(&world.header(1, "aa", FAILED), "error: first\n");
+    let drained = drain(&world.places).expect("drains");
+    assert_eq!(drained.lessons, lessons());
+    assert_eq!(lessons().len(), 1);
+    // Known, and cancelled: recorded, but nothing more to learn.
+    world.spool(&world.header(2, "aa", FAILED), "error: first\n");
+    world.spool(&world.header(3, "aa", Ended::Signal(2)), "error: second\n");
+    assert_eq!(drain(&world.places).expect("drains").failures, 2);
+    assert_eq!(lessons().len(), 1);
+
+    // A file is in the folder's way for a while: what can't be written waits.
+    fs::write(root.join("verify-run.toml"), "[lesson]\nwrite = \"always\"\ndir = \"blocked/lessons\"\n")
+        .expect("writes");
+    fs::write(root.join("blocked"), "").expect("a file");
+    world.spool(&world.header(4, "aa", FAILED), "error: first\n");
+    let drained = drain(&world.places).expect("drains");
+    assert!(drained.lessons.is_empty());
+    assert!(drained.notes.join("\n").contains("tried again"), "{:?}", drained.notes);
+    assert!(pending(&world.places).is_empty(), "recorded all the same");
+    fs::remove_file(root.join("blocked")).expect("removes");
+    let drained = drain(&world.places).expect("drains");
+    assert_eq!(drained.lessons.len(), 1, "{drained:?}");
+    assert!(drain(&world.places).expect("drains").lessons.is_empty());
+}

@@ -1,0 +1,176 @@
+//! `store status|rebuild|backup|purge`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{reading, record};
+use crate::base::clock::Timestamp;
+use crate::base::ids::RunId;
+use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::config::Places;
+use crate::store::{Counts, Index, Segments, Store, StoreError, backup, lock};
+
+/// What `store status --json` prints. Sizes are bytes.
+#[derive(Debug, Serialize)]
+pub struct Status {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The state folder.
+    pub state: PathBuf,
+    /// Rows of the index; `None` when there is none.
+    pub counts: Option<Counts>,
+    /// Segments, by name.
+    pub segments: Vec<SegmentStatus>,
+    /// The index's size.
+    pub index_bytes: u64,
+    /// What SQLite's check found wrong with the index.
+    pub index_damage: Option<String>,
+    /// Files that wait for the recorder.
+    pub pending: Vec<PathBuf>,
+    /// Spool files that could not be parsed.
+    pub bad: Vec<PathBuf>,
+    /// Torn lines that were set aside.
+    pub torn: Vec<PathBuf>,
+    /// Backups, oldest first.
+    pub backups: Vec<PathBuf>,
+    /// Raw output kept.
+    pub raw_bytes: u64,
+    /// The end of the recorder's log.
+    pub log: Vec<String>,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// One segment.
+#[derive(Debug, Serialize)]
+pub struct SegmentStatus {
+    /// File name.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Lines of the log that are shown.
+const LOG_LINES_MAX: usize = 10;
+
+/// How the store is.
+///
+/// # Errors
+/// When it can't be read.
+pub fn status(places: &Places) -> Result<Status, StoreError> {
+    let reading = reading::open(places)?;
+    let (counts, index_damage) = match &reading.index {
+        Some(index) => (Some(index.counts()?), index.check()?),
+        None => (None, None),
+    };
+    let segments = reading.segments.list()?;
+    Ok(Status {
+        schema: 1,
+        state: places.state.clone(),
+        counts,
+        segments: segments.into_iter().map(|s| SegmentStatus { name: s.name, bytes: s.bytes }).collect(),
+        index_bytes: fs::metadata(places.index()).map_or(0, |metadata| metadata.len()),
+        index_damage,
+        pending: record::pending(places).into_iter().map(|pending| pending.path).collect(),
+        bad: record::bad(places),
+        torn: reading.segments.torn(),
+        backups: backup::list(&places.state),
+        raw_bytes: folder_bytes(&places.state.join("raw")),
+        log: record::recent_log(&places.state, LOG_LINES_MAX),
+        notes: reading.notes,
+    })
+}
+
+/// What was done to the store, for people and as JSON.
+#[derive(Debug, Serialize)]
+pub struct Done {
+    /// Version of this shape.
+    pub schema: u32,
+    /// One line each.
+    pub done: Vec<String>,
+}
+
+impl Done {
+    fn of(done: Vec<String>) -> Self {
+        Done { schema: 1, done }
+    }
+}
+
+/// Computes the index anew from the events, after putting back from `backup` what is missing or shorter now.
+///
+/// # Errors
+/// When the store can't be opened or written.
+pub fn rebuild(places: &Places, from: Option<&Path>) -> Result<Done, StoreError> {
+    let lock = lock(&places.state, wait())?;
+    let mut done = Vec::new();
+    if let Some(from) = from {
+        let restored = backup::restore(from, &Segments::new(places.events()))?;
+        done.extend(restored.into_iter().map(|name| format!("restored {name}")));
+    }
+    let mut store = Store::open(&places.state, lock)?;
+    store.rebuild("was asked for")?;
+    done.extend(store.take_notes());
+    Ok(Done::of(done))
+}
+
+/// Makes a backup of this moment, in place of the day's.
+///
+/// # Errors
+/// When it can't be written.
+pub fn back_up(places: &Places) -> Result<Done, StoreError> {
+    let store = Store::open(&places.state, lock(&places.state, wait())?)?;
+    let made = backup::make(&places.state, store.segments(), &Timestamp::now().local_day())?;
+    let kept = backup::list(&places.state).len();
+    Ok(Done::of(vec![format!("made {} ({kept} kept)", made.display())]))
+}
+
+/// Removes the text of every run that `id` stands for: events, index, raw output, backups.
+///
+/// # Errors
+/// When there is no such id, or a file can't be written: repeating finishes the job.
+pub fn purge(places: &Places, id: &str) -> Result<Done, StoreError> {
+    let mut done = record::drain_for_reading(places)?.notes;
+    let mut store = Store::open(&places.state, lock(&places.state, wait())?)?;
+    let runs = store.index().runs_of(id)?;
+    let lessons = lessons_of(store.index(), &runs)?;
+    for run in &runs {
+        let raw = places.state.join("raw").join(format!("{run}.zst"));
+        if let Err(error) = fs::remove_file(&raw)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            return Err(crate::store::io_at("remove", &raw)(error));
+        }
+    }
+    backup::remove_all(&places.state)?;
+    let lines = store.purge(&runs)?;
+    backup::make(&places.state, store.segments(), &Timestamp::now().local_day())?;
+    done.extend(store.take_notes());
+    done.push(format!(
+        "purged {} and {} with their raw output; earlier backups were replaced by a new one",
+        crate::base::text::count(runs.len(), "run"),
+        crate::base::text::count(lines, "event")
+    ));
+    done.extend(lessons.into_iter().map(|(id, file)| {
+        format!("the lesson {file} may still have the text; to remove it: verify-run lesson forget {id}")
+    }));
+    Ok(Done::of(done))
+}
+
+fn lessons_of(index: &Index, runs: &[RunId]) -> Result<Vec<(String, String)>, StoreError> {
+    let lessons = index.lessons()?.into_iter().filter(|lesson| !lesson.forgotten);
+    let concerned = lessons.filter(|lesson| runs.iter().any(|run| run.to_string() == lesson.run));
+    Ok(concerned.map(|lesson| (lesson.id, lesson.file)).collect())
+}
+
+fn wait() -> Duration {
+    Duration::from_millis(LOCK_WAIT_MS_MAX)
+}
+
+fn folder_bytes(dir: &Path) -> u64 {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
+}

@@ -1,0 +1,69 @@
+//! `uninstall`: what verify-run has put beside the user's files, and its removal.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use serde::Serialize;
+
+use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::config::{Environment, Places, Settings};
+use crate::lesson::Folder;
+use crate::store::lock;
+
+/// What there is to remove.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Plan {
+    /// Version of this shape.
+    pub schema: u32,
+    /// Folders that go with all that is in them.
+    pub folders: Vec<PathBuf>,
+    /// Whether a line of git's `info/exclude` hides the lessons folder; it goes.
+    pub hidden: bool,
+    /// The lessons folder, which stays.
+    pub lessons: Option<PathBuf>,
+    /// Whether all this was removed.
+    pub removed: bool,
+}
+
+impl Plan {
+    /// Whether there is nothing to remove.
+    pub fn is_empty(&self) -> bool {
+        self.folders.is_empty() && !self.hidden
+    }
+}
+
+/// What `uninstall --purge` would remove here.
+pub fn plan(places: &Places, environment: &Environment) -> Plan {
+    let folder = folder(places, environment);
+    // In a bare repository the lessons are in the state folder and can only go with it.
+    let is_inside = folder.dir.starts_with(&places.state);
+    Plan {
+        schema: 1,
+        folders: places.state_dirs().filter(|dir| dir.is_dir()).map(PathBuf::from).collect(),
+        hidden: folder.hidden(),
+        lessons: Some(folder.dir).filter(|dir| dir.is_dir() && !is_inside),
+        removed: false,
+    }
+}
+
+/// Removes what the plan says. A recorder that is at work is waited for.
+///
+/// # Errors
+/// When something can't be removed; the rest may be gone by then.
+pub fn purge(places: &Places, environment: &Environment, mut plan: Plan) -> anyhow::Result<Plan> {
+    let _held =
+        if places.state.is_dir() { Some(lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?) } else { None };
+    // Before the folders go: this needs to know which lessons folder it is.
+    folder(places, environment).unhide()?;
+    for dir in &plan.folders {
+        fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))?;
+    }
+    plan.removed = true;
+    Ok(plan)
+}
+
+fn folder(places: &Places, environment: &Environment) -> Folder {
+    Folder::find(places, &Settings::load(places, environment).0)
+}

@@ -1,0 +1,62 @@
+//! `verify-run last`.
+
+use super::{Context, Exit, Output};
+use crate::base::text;
+use crate::ops::last::{self, Last};
+use crate::run::Ended;
+
+/// Show what the last run in this project was
+///
+/// With --exit-code nothing is printed and the exit code is that run's own: the true verdict after
+/// `verify-run npm test | tail`, where the shell only knows the status of `tail`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Print one JSON document
+    #[arg(long, conflicts_with = "exit_code")]
+    json: bool,
+    /// Print nothing and exit as that run did
+    #[arg(long)]
+    exit_code: bool,
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    let (last, notes) = last::last(&context.places)?;
+    let Some(last) = last else {
+        anyhow::bail!("no run is recorded for {}; run one: verify-run COMMAND", context.places.root.display())
+    };
+    if args.exit_code {
+        return Ok(Exit::Answer(u8::try_from(last.exit_code).unwrap_or(u8::MAX)));
+    }
+    notes.iter().for_each(|note| context.output.note(note));
+    if args.json {
+        context.output.json(&last)?
+    } else {
+        print(&last, &mut context.output)?
+    }
+    Ok(Exit::Ok)
+}
+
+fn print(last: &Last, output: &mut Output) -> anyhow::Result<()> {
+    let command = shell_words::join(last.argv.iter().map(|arg| arg.display()));
+    let how = match last.ended {
+        Ended::Exit(0) => "passed".to_owned(),
+        Ended::Exit(code) => format!("failed with exit code {code}"),
+        Ended::Signal(signal) => format!("was ended by signal {signal}"),
+    };
+    let seconds = std::time::Duration::from_micros(last.duration_us).as_secs_f64();
+    output.line(&format!("{} {how} at {} ({seconds:.1} s)", text::one_line(&command), last.ended_at.local()))?;
+    if let (Some(category), Some(summary)) = (&last.category, &last.summary) {
+        output.line(&format!("{category}: {}", text::one_line(summary)))?;
+    }
+    if !last.files.is_empty() {
+        let files: Vec<String> = last.files.iter().map(|file| text::one_line(file)).collect();
+        output.line(&format!("files: {}", files.join(", ")))?;
+    }
+    if let Some(file) = &last.lesson_file {
+        output.line(&format!("lesson: {file}"))?;
+    }
+    if !last.recorded {
+        output.line("not recorded yet")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! `verify-run uninstall`.
+
+use super::{Context, Exit, Output};
+use crate::ops::uninstall::{self, Plan};
+
+/// Say what verify-run keeps for this project, and with --purge remove it
+///
+/// Lessons stay: they are yours. The program itself is removed by what installed it (cargo uninstall verify-run).
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Remove the records and the exclude line
+    #[arg(long)]
+    purge: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    let plan = uninstall::plan(&context.places, &context.environment);
+    if !args.json {
+        print(&plan, args.purge, &mut context.output)?;
+    }
+    let plan = if args.purge { uninstall::purge(&context.places, &context.environment, plan)? } else { plan };
+    if args.json {
+        context.output.json(&plan)?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn print(plan: &Plan, purge: bool, output: &mut Output) -> anyhow::Result<()> {
+    if plan.is_empty() {
+        output.line("nothing is kept for this project")?;
+    }
+    let verb = if purge { "removing" } else { "would remove" };
+    for dir in &plan.folders {
+        output.line(&format!("{verb} {} with all records in it", dir.display()))?;
+    }
+    if plan.hidden {
+        output.line(&format!("{verb} the line in git's info/exclude that hides the lessons"))?;
+    }
+    if let Some(dir) = &plan.lessons {
+        output.line(&format!("keeping the lessons in {}", dir.display()))?;
+    }
+    if !purge && !plan.is_empty() {
+        output.note("to remove it: verify-run uninstall --purge");
+    }
+    Ok(())
+}
