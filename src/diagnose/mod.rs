@@ -118,6 +118,11 @@ pub struct Input<'a> {
     pub baseline: Option<&'a Baseline>,
 }
 
+/// The output as it may be kept: terminal control resolved, secrets replaced.
+pub fn plain_text(output: &[u8]) -> String {
+    redact::redact(&clean::clean(output)).0.into_owned()
+}
+
 /// Turns a run's output into items, affected files, kept lines and a category.
 pub fn diagnose(input: &Input<'_>) -> Diagnosis {
     if input.ended.passed() {

@@ -10,6 +10,7 @@ use crate::base::text;
 use crate::capture::Header;
 use crate::diagnose::redact;
 use crate::diagnose::{Category, Diagnosis, Item as Found, Severity};
+use crate::fingerprint;
 use crate::lesson::Facts;
 use crate::run::Ended;
 use crate::store::{Failure, Item, LessonDecision, Run, category_name};
@@ -164,7 +165,7 @@ pub(super) fn items(header: &Header, diagnosis: &Diagnosis) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     let mut seen: HashMap<(String, Option<String>), usize> = HashMap::new();
     for found in found {
-        let keys = keys(found);
+        let keys = fingerprint::keys(found);
         match seen.get(&(keys.exact.clone(), found.file.clone())) {
             Some(&index) => items[index].count += 1,
             None => {
@@ -189,20 +190,6 @@ pub(super) fn items(header: &Header, diagnosis: &Diagnosis) -> Vec<Item> {
         }
     }
     items
-}
-
-struct Keys {
-    exact: String,
-    pattern: String,
-    family: String,
-    masked: String,
-    masked_family: String,
-}
-
-fn keys(item: &Found) -> Keys {
-    let masked = item.message.clone();
-    let key = blake3::hash(format!("{}\0{:?}\0{masked}", item.tool, item.code).as_bytes()).to_hex()[..32].to_owned();
-    Keys { exact: key.clone(), pattern: key.clone(), family: key, masked: masked.clone(), masked_family: masked }
 }
 
 fn how_it_ended(header: &Header) -> Found {

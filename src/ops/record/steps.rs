@@ -13,7 +13,6 @@ use crate::base::tree::FsTree;
 use crate::capture::{Header, SpoolError, Spooled};
 use crate::command::KeyParts;
 use crate::config::{Environment, Places, Settings, WriteWhen};
-use crate::diagnose::redact;
 use crate::diagnose::{self, Baseline, Diagnosis, Input};
 use crate::lesson::Folder;
 use crate::store::{Event, Item, LessonDecision, Run, Store, StoreError};
@@ -168,7 +167,11 @@ fn record_failure(
         write_lesson(projects, header.run, &run, drained);
         let path = places.state.join("raw").join(format!("{}.zst", header.run));
         if !path.exists() {
-            note_error(drained, "the raw output", write_packed(&path, raw_text(&spooled.output).as_bytes()));
+            note_error(
+                drained,
+                "the raw output",
+                write_packed(&path, diagnose::plain_text(&spooled.output).as_bytes()),
+            );
         }
     }
     Ok(())
@@ -275,12 +278,6 @@ fn is_forgotten(store: &Store, run: &Run) -> Result<bool, StoreError> {
 /// One empty file per run whose lesson could not be written yet.
 fn unwritten(places: &Places) -> PathBuf {
     places.state.join("unwritten")
-}
-
-/// The output as it is kept: terminal control resolved, secrets replaced.
-fn raw_text(output: &[u8]) -> String {
-    let text = String::from_utf8_lossy(output);
-    redact::redact(&text).0.into_owned()
 }
 
 /// `open/<command key>` exists while the last run of the key failed: the wrapper keeps the output of the next pass.
