@@ -2,6 +2,8 @@
 
 mod key;
 mod line;
+#[cfg(test)]
+mod tests;
 
 pub use key::KeyParts;
 pub use line::{GaveUp, Line, Simple, Step};

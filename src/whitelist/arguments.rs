@@ -146,13 +146,16 @@ impl Sub<'_> {
 
 /// Options that change neither what is checked nor the verdict, for every tool: reporters, colours, verbosity.
 /// One text instead of a table, because a table of texts is relocated at every start.
-const IGNORED: &str = " -q -qq -v -vv -vvv --quiet --verbose --silent --color --colour --colors --no-color --no-colors \
+const IGNORED: &str = " -q -qq -v -vv -vvv --quiet --verbose --silent --no-color --no-colors \
     --ansi --no-ansi --progress --no-progress --nocapture --no-capture --show-output --pretty --no-pretty \
     --fail-fast --failfast --no-fail-fast --exitfirst --bail --full-trace ";
 /// The same with a value.
 const IGNORED_WITH_VALUE: &str = " --reporter --reporters --format --formatter --output-format --message-format \
     --error-format --tb --junitxml --junit-xml --log-level --loglevel --durations --show-capture --maxfail \
     --cov-report --coverage-reporters --outputFile --output-file --console --verbosity ";
+/// The same with a value that is one of [`COLOURS`], or without.
+const COLOUR: &str = " --color --colour --colors ";
+const COLOURS: &str = " always never auto on off yes no true false ";
 /// How many at a time; the value is left out where it is a number.
 const JOBS: &str = " -j -n --jobs --parallel --workers --maxWorkers --max-workers --threads --numprocesses \
     --concurrency --test-threads --parallel-threads ";
@@ -196,6 +199,8 @@ pub fn selectors(
         let with_equals = |list: List<'_>| list.into_iter().any(|item| item.strip_suffix(b"=") == Some(option));
         if among(IGNORED_WITH_VALUE, option) || with_equals(ignore) {
             at += usize::from(value.is_none() && next.is_some());
+        } else if among(COLOUR, option) {
+            at += usize::from(value.is_none() && next.is_some_and(|next| among(COLOURS, next)));
         } else if among(JOBS, option) {
             at += usize::from(value.is_none() && next.is_some_and(is_amount));
         } else if among(IGNORED, option) || ignore.has(argument) || argument.strip_prefix(b"-j").is_some_and(is_amount)
