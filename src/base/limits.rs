@@ -50,3 +50,5 @@ pub const LINE_KEEP_BYTES_MAX: usize = 2_000;
 pub const MESSAGE_BYTES_MAX: usize = 2_000;
 /// Last lines kept of an output of which nothing is known.
 pub const TAIL_LINES: usize = 20;
+/// Lines saved although the output erased them.
+pub const ERASED_LINES_MAX: usize = 500;

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::base::limits::{ITEMS_MAX, LINE_KEEP_BYTES_MAX, TAIL_LINES};
+use crate::base::limits::{FRAMES_MAX, ITEMS_MAX, LINE_KEEP_BYTES_MAX, TAIL_LINES};
 use crate::base::text::ellipsis;
 
 use super::catalog::Catalog;
-use super::engine::{Found, Outcome, Role};
+use super::engine::{Found, Frame, Outcome, Role};
 use super::generic::{self, Strength};
 use super::paths::{Resolver, Trust};
 use super::{Baseline, Input, Item, Severity};
@@ -21,6 +21,8 @@ pub struct Assembled<'a> {
     /// Items of the generic layer.
     generic: Vec<Item>,
     files: BTreeSet<String>,
+    /// Files that failing lines name and the tree doesn't have; affected only if no file that exists is.
+    missing: BTreeSet<String>,
     places: Vec<Option<String>>,
 }
 
@@ -36,12 +38,16 @@ impl<'a> Assembled<'a> {
             failing,
             generic: Vec::new(),
             files: BTreeSet::new(),
+            missing: BTreeSet::new(),
             places: Vec::new(),
         };
         this.resolve(&resolver);
         this.merge();
         let baseline = input.baseline.filter(|baseline| baseline.is_usable());
         this.look_generically(&resolver, baseline);
+        if this.files.is_empty() {
+            this.files = std::mem::take(&mut this.missing);
+        }
         this
     }
 
@@ -56,6 +62,11 @@ impl<'a> Assembled<'a> {
     }
 
     fn resolve(&mut self, resolver: &Resolver<'_>) {
+        for index in 0..self.outcome.items.len() {
+            if self.failing[index] && self.outcome.items[index].place.is_none() {
+                self.search_block(index, resolver);
+            }
+        }
         for (found, failing) in self.outcome.items.iter().zip(&self.failing) {
             let file = found.place.as_ref().and_then(|place| resolver.resolve(&place.file, &found.dirs, Trust::Format));
             if *failing {
@@ -64,6 +75,24 @@ impl<'a> Assembled<'a> {
                 self.files.extend(frames.filter_map(|frame| resolver.resolve(&frame.file, &found.dirs, Trust::Looks)));
             }
             self.places.push(file);
+        }
+    }
+
+    /// A block whose rules name no file may still hold one that exists.
+    fn search_block(&mut self, index: usize, resolver: &Resolver<'_>) {
+        let (from, until) = self.outcome.items[index].span;
+        let mine = |role: &Role| matches!(role, Role::Head(item) | Role::Detail(item) if *item == index);
+        let lines = (from..until).filter(|&line| mine(&self.outcome.roles[line]));
+        let places: Vec<Frame> = lines.flat_map(|line| generic::places(self.lines[line])).collect();
+        let found = &mut self.outcome.items[index];
+        for place in places {
+            if resolver.resolve(&place.file, &found.dirs, Trust::Looks).is_none() {
+                self.missing.extend(resolver.missing(&place.file));
+            } else if found.place.is_none() {
+                found.place = Some(place);
+            } else if found.frames.len() < FRAMES_MAX {
+                found.frames.push(place);
+            }
         }
     }
 
@@ -174,9 +203,12 @@ impl<'a> Assembled<'a> {
         let mut place = None;
         for line in &self.lines[start..end] {
             for frame in generic::places(line) {
-                if let Some(file) = resolver.resolve(&frame.file, &[], Trust::Looks) {
-                    self.files.insert(file.clone());
-                    place = place.or(Some((file, frame.line, frame.col)));
+                match resolver.resolve(&frame.file, &[], Trust::Looks) {
+                    Some(file) => {
+                        self.files.insert(file.clone());
+                        place = place.or(Some((file, frame.line, frame.col)));
+                    }
+                    None => self.missing.extend(resolver.missing(&frame.file)),
                 }
             }
         }
@@ -282,10 +314,12 @@ const NEWS_LINES_MAX: usize = 100;
 
 /// Warnings make a run fail only where the tool says so, or where there is nothing worse.
 fn failing(catalog: &Catalog, items: &[Found]) -> Vec<bool> {
+    let counts = |found: &Found| !found.tentative;
     let fails = |found: &Found| found.severity == Severity::Error || catalog.tools[found.tool].warnings_fail;
-    let worst = items.iter().map(|found| found.severity).max();
-    let any = items.iter().any(fails);
-    items.iter().map(|found| if any { fails(found) } else { Some(found.severity) == worst }).collect()
+    let worst = items.iter().filter(|found| counts(found)).map(|found| found.severity).max();
+    let any = items.iter().any(|found| counts(found) && fails(found));
+    let verdict = |found: &Found| if any { fails(found) } else { Some(found.severity) == worst };
+    items.iter().map(|found| counts(found) && verdict(found)).collect()
 }
 
 /// `tests/a.py::TestX::test_y` and `TestX.test_y` are one test.

@@ -37,7 +37,7 @@ static CONTENT: LazyLock<Vec<(Category, Regex)>> = LazyLock::new(|| {
         ),
         (
             Category::TestFailure,
-            r"AssertionError|(?i:\b[1-9][0-9]* (?:tests? |examples? |specs? |scenarios? )?(?:failed|failures?|failing)\b)|(?m:^\s*(?:not ok|--- FAIL|FAIL|FAILED)\b)|\bexpected\b.{1,80}\b(?:got|but|actual|received)\b",
+            r"AssertionError|(?i:\b[1-9][0-9]* (?:tests? |examples? |specs? |scenarios? )?(?:failed|failures?|failing)\b)|(?m:^\s*(?:not ok|--- FAIL|FAIL|FAILED)\b)|(?m:^(?:FAILED|ERROR) +\S+::\S)|\bexpected\b.{1,80}\b(?:got|but|actual|received)\b",
         ),
         (Category::TypeError, r"error TS[0-9]+"),
         (

@@ -3,9 +3,13 @@
 //! Colours, hyperlink targets and titles go, carriage returns and cursor movement overwrite as on a terminal, tabs stay.
 //! Nothing is ever scrolled away: "clear screen" starts a new line instead of erasing what was there.
 
+use std::collections::HashSet;
+
 use vte::{Params, Parser, Perform};
 
-use crate::base::limits::SCREEN_COLUMNS_MAX;
+use crate::base::limits::{ERASED_LINES_MAX, SCREEN_COLUMNS_MAX};
+
+use super::generic::{self, Strength};
 
 /// The text of `output`, lines ended by `\n`; invalid UTF-8 becomes U+FFFD.
 pub fn clean(output: &[u8]) -> String {
@@ -72,6 +76,7 @@ struct Screen {
     row: usize,
     cells: Vec<char>,
     col: usize,
+    saved: HashSet<String>,
 }
 
 impl Screen {
@@ -128,13 +133,40 @@ impl Screen {
                 let until = (self.col + 1).min(self.cells.len());
                 self.cells[..until].fill(' ');
             }
-            _ => self.cells.clear(),
+            _ => {
+                self.save_before_erasing();
+                self.cells.clear();
+            }
         }
     }
 
     fn erase_below(&mut self) {
+        if self.col == 0 {
+            self.save_before_erasing();
+        }
         self.cells.truncate(self.col);
-        self.rows.truncate((self.row + 1).min(self.rows.len()));
+        let below = self.rows.split_off((self.row + 1).min(self.rows.len()));
+        for row in below {
+            if self.is_worth_saving(&row) {
+                self.rows.insert(self.row.min(self.rows.len()), row);
+                self.row += 1;
+            }
+        }
+    }
+
+    /// Repainting screens erase what they printed. A finished line that says that something failed is kept once.
+    fn save_before_erasing(&mut self) {
+        let text: String = self.cells.iter().collect();
+        if self.row < self.rows.len() && self.is_worth_saving(&text) {
+            self.rows.insert(self.row, text);
+            self.row += 1;
+        }
+    }
+
+    fn is_worth_saving(&mut self, row: &str) -> bool {
+        generic::strength(row) == Some(Strength::Strong)
+            && self.saved.len() < ERASED_LINES_MAX
+            && self.saved.insert(row.to_owned())
     }
 
     /// A jump to a place that is unknown here (absolute positions, clear screen): what follows is a new line.
@@ -254,6 +286,16 @@ mod tests {
     fn a_cleared_screen_loses_nothing() {
         assert_eq!(cleaned("first\n\x1b[2J\x1b[Hsecond\n"), "first\nsecond\n");
         assert_eq!(cleaned("first\x1b[2J\x1b[3J\x1b[Hsecond\n"), "first\nsecond\n");
+    }
+
+    #[test]
+    fn an_erased_line_stays_if_it_says_that_something_failed() {
+        assert_eq!(
+            cleaned("src/a.ts:1:2: error: bad\n\x1b[1A\x1b[2K\x1b[1Bend\n"),
+            "src/a.ts:1:2: error: bad\n\nend\n"
+        );
+        let repainted = "working\nerror: bad\n\x1b[2A\x1b[0J".repeat(3) + "end\n";
+        assert_eq!(cleaned(&repainted), "error: bad\nend\n");
     }
 
     #[test]

@@ -142,6 +142,9 @@ pub struct RuleText {
     pub when: Option<String>,
     /// For `body = "traceback"`: matched on the closing line.
     pub closing: Option<String>,
+    /// Whether it is an item only if a later line says that its test failed (`=== RUN` of `go test -v`).
+    #[serde(default)]
+    pub tentative: bool,
     /// Whether the whole body is noise (kept is the first line only).
     #[serde(default)]
     pub body_is_noise: bool,

@@ -67,6 +67,8 @@ pub struct Found {
     pub span: (usize, usize),
     /// Places inside the project that its block names, in order.
     pub frames: Vec<Frame>,
+    /// Whether it counts only once a later line says that its test failed.
+    pub tentative: bool,
     /// Whether the message is only the block's first line, until a rule says better.
     pub guessed: bool,
     /// Folders that its paths may be relative to, the likeliest first.
@@ -101,6 +103,7 @@ pub fn run(catalog: &Catalog, lines: &[&str], streams: &[Vec<(usize, usize)>], n
         open: None,
         hits: Vec::new(),
         since: HashMap::new(),
+        tentative: HashMap::new(),
     };
     for stream in streams {
         engine.stream(stream);
@@ -162,6 +165,8 @@ struct Engine<'a> {
     hits: Vec<usize>,
     /// For each tool (or all, for a shared one) the first item that the next `dir_after` speaks of.
     since: HashMap<usize, usize>,
+    /// Blocks whose test may still pass.
+    tentative: HashMap<(usize, String), Vec<usize>>,
 }
 
 /// The named groups of a match.
@@ -499,6 +504,21 @@ impl<'a> Engine<'a> {
         false
     }
 
+    /// A verdict on a test is one on the blocks that were printed before it.
+    fn settle(&mut self, item: usize) {
+        let found = &self.outcome.items[item];
+        let Some(test) = &found.test else { return };
+        let key = (found.tool, test.clone());
+        if found.tentative {
+            self.tentative.entry(key).or_default().push(item);
+        } else if found.severity == Severity::Error {
+            for earlier in self.tentative.remove(&key).unwrap_or_default() {
+                self.outcome.items[earlier].tentative = false;
+                self.outcome.items[earlier].severity = Severity::Error;
+            }
+        }
+    }
+
     fn dir_after(&mut self, tool: usize, dir: Option<String>) {
         let from = self.since.insert(tool, self.outcome.items.len()).unwrap_or(0);
         let shared = self.catalog.tools[tool].shared;
@@ -538,10 +558,12 @@ impl<'a> Engine<'a> {
             test: groups.test.or_else(|| state.test.clone()),
             span: (index, index + 1),
             frames: Vec::new(),
+            tentative: said.tentative,
             guessed: false,
             dirs,
         });
         self.outcome.roles[index] = Role::Head(item);
+        self.settle(item);
         if kind == Kind::Start || said.body != Body::None {
             let indent = indent(text);
             self.open = Some(Open { item, tool, rule, indent, lines: 1, frame: None, end: index + 1 });

@@ -125,16 +125,17 @@ fn may_matter(line: &[u8]) -> bool {
 
 /// The places that a line names, in order. URLs, times, `host:port` and numbers are none.
 pub fn places(line: &str) -> Vec<Frame> {
-    static PLACES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+    static PLACES: LazyLock<[Regex; 4]> = LazyLock::new(|| {
         let path = r#"(?P<file>(?:[A-Za-z]:[\\/])?[^ \t:()\[\]"'`<>|=,;*?]+)"#;
         [
             compile(&format!(r"{path}:(?P<line>[0-9]{{1,7}})(?::(?P<col>[0-9]{{1,5}}))?(?:[^0-9A-Za-z/]|$)")),
             compile(&format!(r"{path}\((?P<line>[0-9]{{1,7}})(?:[,:][ ]?(?P<col>[0-9]{{1,5}}))?\)")),
             compile(&format!(r#"{path}["']?,?[ ](?:on[ ]|at[ ])?line[ :](?P<line>[0-9]{{1,7}})"#)),
+            compile(&format!(r"{path}::[A-Za-z_]")),
         ]
     });
     let line = prefix(line, LINE_MATCH_BYTES_MAX);
-    if !line.bytes().any(|byte| byte.is_ascii_digit()) {
+    if !line.bytes().any(|byte| byte.is_ascii_digit()) && !line.contains("::") {
         return Vec::new();
     }
     let mut found = Vec::new();

@@ -50,13 +50,20 @@ const FOREIGN_STARTS: &[&str] = &[
     "/nix/store/",
     "/etc/",
     "node:",
-    "internal/",
+    "internal/modules/",
+    "internal/process/",
+    "internal/main/",
+    "internal/timers",
+    "internal/deps/",
     "<",
     "java.base/",
     "jdk.",
-    "java/",
-    "jdk/",
-    "sun/",
+    "java/lang/",
+    "java/util/",
+    "java/io/",
+    "java/net/",
+    "jdk/internal/",
+    "sun/reflect/",
     "webpack:",
     "data:",
     "../sysdeps/",
@@ -73,9 +80,12 @@ const FOREIGN_STARTS: &[&str] = &[
     "junit/framework/",
     "org/apache/maven/",
     "org/gradle/",
-    "kotlin/",
-    "scala/",
-    "clojure/",
+    "kotlin/coroutines/",
+    "kotlin/test/",
+    "scala/collection/",
+    "scala/runtime/",
+    "clojure/core",
+    "clojure/lang/",
 ];
 
 /// Folders of generated files: a place in one is not where a person makes a change.
@@ -130,6 +140,14 @@ impl<'a> Resolver<'a> {
             None => None,
         }
         .filter(|path| !is_generated(path) || self.tree.contains(path))
+    }
+
+    /// The path of a file that is not in the tree, if it is one of a source: relative, in a folder, with an extension.
+    pub fn missing(&self, printed: &str) -> Option<String> {
+        let path = tidy(printed);
+        let name = path.rsplit('/').next()?;
+        let plausible = path.contains('/') && !path.starts_with('/') && name.contains('.') && !is_foreign(&path);
+        (plausible && !path.contains("://")).then(|| self.as_printed(&path))?.filter(|path| !is_generated(path))
     }
 
     fn absolute(&self, path: &str) -> Option<String> {
