@@ -1,11 +1,12 @@
 //! One relayed stream: from our end of the object that the command writes to, to the descriptor it would have had.
 
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use nix::libc;
 
-use super::pty::Terminal;
+use super::pty::{self, Terminal};
 use super::sys;
 use super::transcript::Transcript;
 
@@ -94,6 +95,20 @@ impl Channel {
             (Kind::Terminal(terminal), Some(master)) => terminal.follow_size(master, self.outer),
             _ => false,
         }
+    }
+
+    /// Of a terminal, after a read of `count` bytes: takes output processing out of the block. One that ends with a
+    /// CR holds it back for the newline that may follow. The part that is new, without what is held; `None` when
+    /// this is no terminal.
+    fn undo(&mut self, count: usize) -> Option<Range<usize>> {
+        self.mirror();
+        let Kind::Terminal(terminal) = &self.kind else { return None };
+        self.whole = true;
+        if terminal.undoes() {
+            self.end = pty::undo_onlcr(&mut self.buffer[..self.end]);
+            self.whole = count == 0 || self.buffer[self.end - 1] != b'\r';
+        }
+        Some(0..self.end - usize::from(!self.whole))
     }
 
     fn mirror(&mut self) {
@@ -190,13 +205,13 @@ impl Channel {
         let result = sys::read(inner.as_raw_fd(), &mut self.buffer[held..]);
         let count = *result.as_ref().unwrap_or(&0);
         (self.start, self.end) = (0, held + count);
-        transcript.append(&self.buffer[held..self.end]);
         self.whole = self.end < BLOCK_BYTES;
+        let fresh = self.undo(count).unwrap_or(held..self.end);
+        transcript.append(&self.buffer[fresh]);
         self.pages = held == 0 && count == BLOCK_BYTES && matches!(self.kind, Kind::Pipe(BLOCK_BYTES));
         if let Some(owed) = &mut self.owed {
             *owed = owed.saturating_sub(count);
         }
-        self.mirror();
         match result {
             Ok(1..) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -238,8 +253,10 @@ impl Channel {
         let pending = self.pending();
         let at_end = self.whole || self.inner.is_none() || self.owed == Some(0);
         match (&self.kind, &self.way) {
-            (Kind::Terminal(_), Way::Waiting) => pending.len().min(ATOMIC_BYTES),
-            (Kind::Terminal(_), _) => pending.len(),
+            (Kind::Terminal(_), way) => {
+                let ready = if at_end { pending } else { pending.strip_suffix(b"\r").unwrap_or(pending) };
+                if matches!(way, Way::Waiting) { ready.len().min(ATOMIC_BYTES) } else { ready.len() }
+            }
             _ if self.pages && !matches!(self.way, Way::Waiting) => pending.len(),
             _ => line_cut(pending, at_end),
         }

@@ -1,8 +1,11 @@
 //! The half pseudo-terminal: fd 1 and 2 of the command are a terminal of ours, everything else stays the real one.
 //!
 //! It is nobody's controlling terminal, so keys, job control, /dev/tty, type-ahead and the line discipline stay with
-//! the kernel, and the real terminal's settings are never ours to restore. Its own output processing is off: the
-//! real terminal does that, once.
+//! the kernel, and the real terminal's settings are never ours to restore.
+//!
+//! Output processing has to happen once. With the usual settings (a newline becomes CR LF) ours does it, so that the
+//! command sees the settings it would have seen, the relay takes the CR out again ([`undo_onlcr`]), and the real
+//! terminal puts it in. With any other settings ours has its processing off.
 #![allow(unsafe_code, reason = "terminal ioctls on settings in the kernel's own form")]
 
 use std::io;
@@ -16,6 +19,8 @@ use super::sys;
 /// What was last seen of the terminal that the command writes to.
 pub struct Terminal {
     settings: libc::termios,
+    /// Its output processing is that of the real one, to be undone; else it is off.
+    processes: bool,
 }
 
 /// Opens a half terminal that looks like `real`: (its state, our end, the command's end).
@@ -24,14 +29,17 @@ pub struct Terminal {
 /// When `real` is no terminal, or none is to be had.
 pub fn open(real: RawFd) -> io::Result<(Terminal, OwnedFd, OwnedFd)> {
     let mut settings = settings_of(real)?;
-    settings.c_oflag &= !libc::OPOST;
+    let processes = settings.c_oflag == libc::OPOST | libc::ONLCR;
+    if !processes {
+        settings.c_oflag &= !libc::OPOST;
+    }
     let (master, slave) = open_pair()?;
     // SAFETY: the settings are only read.
     sys::check(unsafe { libc::tcsetattr(slave.as_raw_fd(), libc::TCSANOW, &raw const settings) })?;
     if let Some(size) = size_of_window(real) {
         set_size(slave.as_raw_fd(), &size);
     }
-    Ok((Terminal { settings }, master, slave))
+    Ok((Terminal { settings, processes }, master, slave))
 }
 
 #[cfg(target_os = "linux")]
@@ -59,7 +67,8 @@ fn open_pair() -> io::Result<(OwnedFd, OwnedFd)> {
 
 impl Terminal {
     /// Carries settings that the command changed through its end over to the real terminal, bit by bit, so that
-    /// programs which set up the terminal through fd 1 work. Output processing of the real one is never touched.
+    /// programs which set up the terminal through fd 1 work. Before what was read is written, so that it meets the
+    /// settings under which [`undo_onlcr`] takes it.
     pub fn mirror(&mut self, master: &OwnedFd, real: RawFd) {
         let Ok(now) = settings_of(master.as_raw_fd()) else { return };
         let before = std::mem::replace(&mut self.settings, now);
@@ -72,7 +81,8 @@ impl Terminal {
             (target & !changed) | (now & changed)
         };
         target.c_iflag = merge(target.c_iflag, before.c_iflag, now.c_iflag);
-        target.c_oflag = merge(target.c_oflag, before.c_oflag & !libc::OPOST, now.c_oflag & !libc::OPOST);
+        let carried = if self.processes { !0 } else { !libc::OPOST };
+        target.c_oflag = merge(target.c_oflag, before.c_oflag & carried, now.c_oflag & carried);
         target.c_cflag = merge(target.c_cflag, before.c_cflag, now.c_cflag);
         target.c_lflag = merge(target.c_lflag, before.c_lflag, now.c_lflag);
         for (index, key) in target.c_cc.iter_mut().enumerate() {
@@ -82,6 +92,12 @@ impl Terminal {
         }
         // SAFETY: the settings are only read.
         unsafe { libc::tcsetattr(real, libc::TCSANOW, &raw const target) };
+    }
+
+    /// Whether a CR before a newline is the processing's and has to be taken out.
+    pub fn undoes(&self) -> bool {
+        let both = libc::OPOST | libc::ONLCR;
+        self.processes && self.settings.c_oflag & both == both
     }
 
     /// Gives the half terminal the real one's size; whether it had another.
@@ -96,6 +112,23 @@ impl Terminal {
         }
         !same
     }
+}
+
+/// Takes one CR before every newline out of `bytes`, in place; the new length.
+///
+/// The exact inverse of ONLCR, which puts one before every newline, whatever else is there.
+pub fn undo_onlcr(bytes: &mut [u8]) -> usize {
+    let (mut from, mut to) = (0, 0);
+    while let Some(newline) = memchr::memchr(b'\n', &bytes[from..]).map(|at| from + at) {
+        let end = if newline > from && bytes[newline - 1] == b'\r' { newline - 1 } else { newline };
+        bytes.copy_within(from..end, to);
+        to += end - from;
+        bytes[to] = b'\n';
+        to += 1;
+        from = newline + 1;
+    }
+    bytes.copy_within(from.., to);
+    to + bytes.len() - from
 }
 
 /// Whether the descriptor is a terminal.
@@ -140,4 +173,20 @@ fn size_of_window(fd: RawFd) -> Option<libc::winsize> {
 fn set_size(fd: RawFd, size: &libc::winsize) {
     // SAFETY: the size is only read.
     unsafe { libc::ioctl(fd, libc::TIOCSWINSZ, std::ptr::from_ref(size)) };
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::undo_onlcr;
+
+    proptest! {
+        #[test]
+        fn what_onlcr_did_is_undone(text in "[a\r\n]{0,40}") {
+            let mut processed = text.replace('\n', "\r\n").into_bytes();
+            let length = undo_onlcr(&mut processed);
+            prop_assert_eq!(&processed[..length], text.as_bytes());
+        }
+    }
 }
