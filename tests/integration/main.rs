@@ -9,5 +9,6 @@
 mod frame;
 mod readme;
 mod recording;
+mod running;
 mod sandbox;
 mod terminal;
