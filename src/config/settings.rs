@@ -128,7 +128,7 @@ impl Settings {
                 return layer.problem(
                     line,
                     error.message().replace('\n', ", "),
-                    "the file's settings are not in force",
+                    "correct it: until then none of the file's settings is in force",
                 );
             }
         };
@@ -179,7 +179,11 @@ impl Layer<'_> {
                 let line = self.line(section, key);
                 let reason = error.to_string();
                 let reason = reason.trim().lines().next().unwrap_or_default();
-                self.problem(line, format!("{section}.{key}: {reason}"), "the default stays in force");
+                self.problem(
+                    line,
+                    format!("{section}.{key}: {reason}"),
+                    "correct it: until then the default is in force",
+                );
             }
         }
     }
@@ -212,7 +216,8 @@ impl Layer<'_> {
     }
 
     fn problem(&mut self, line: Option<usize>, reason: String, hint: &str) {
-        let problem = Problem { file: self.file.to_owned(), line, reason, hint: hint.to_owned(), warning: false };
+        let hint = format!("{hint}; look again with: verify-run doctor");
+        let problem = Problem { file: self.file.to_owned(), line, reason, hint, warning: false };
         self.problems.push(problem);
     }
 

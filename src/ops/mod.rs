@@ -1,6 +1,8 @@
 //! The verbs, one function each, shared by every surface.
 
+pub mod doctor;
 pub mod last;
+pub mod lesson;
 pub mod pattern;
 pub mod reading;
 pub mod record;

@@ -1,8 +1,10 @@
 //! The command line: one file a subcommand, each with `Args` (its doc comment is the help), `run`, and printing.
 
 mod completions;
+mod doctor;
 mod exit;
 mod last;
+mod lesson;
 mod man;
 mod output;
 mod parse;
@@ -54,8 +56,10 @@ VERIFY_RUN_DISABLE=1 runs everything bare. The wrapper's own exit codes are thos
 #[command(disable_help_subcommand = true)]
 enum Command {
     Last(last::Args),
+    Lesson(lesson::Args),
     Pattern(pattern::Args),
     Store(store::Args),
+    Doctor(doctor::Args),
     Uninstall(uninstall::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -136,6 +140,8 @@ pub fn start(args: Vec<OsString>) -> c_int {
         Command::Pattern(args) => pattern::run(&args, &mut context),
         Command::Store(args) => store::run(&args, &mut context),
         Command::Uninstall(args) => uninstall::run(&args, &mut context),
+        Command::Lesson(args) => lesson::run(&args, &mut context),
+        Command::Doctor(args) => doctor::run(&args, &mut context),
         Command::Completions(args) => completions::run(&args, &mut context),
         Command::Man(args) => man::run(&args, &mut context),
         Command::Parse(args) => parse::run(&args, &mut context),

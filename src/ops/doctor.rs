@@ -1,0 +1,278 @@
+//! Is everything as it should be here? Every problem says where it is and what to type next.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::config::{Environment, Places, Settings};
+use crate::lesson::Folder;
+use crate::ops::record;
+use crate::store::{EVENT_VERSION, Index, Segments};
+use crate::whitelist::Whitelist;
+
+/// How something stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// As it should be.
+    Ok,
+    /// Works, but worth knowing.
+    Warning,
+    /// Does not work.
+    Problem,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, Serialize)]
+pub struct Finding {
+    /// What was looked at (`state`, `whitelist`).
+    pub name: &'static str,
+    /// How it stands.
+    pub status: Status,
+    /// A sentence for people.
+    pub message: String,
+    /// The file or folder.
+    pub file: Option<PathBuf>,
+    /// The line in it, from 1.
+    pub line: Option<usize>,
+    /// What to type next.
+    pub hint: Option<String>,
+}
+
+/// Everything that was looked at.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// Version of this shape.
+    pub schema: u32,
+    /// Of the program.
+    pub version: &'static str,
+    /// Of the events it writes.
+    pub event_version: u32,
+    /// `linux x86_64`.
+    pub platform: String,
+    /// What paths are relative to.
+    pub root: PathBuf,
+    /// In the order in which a run meets them.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Whether anything does not work.
+    pub fn has_problems(&self) -> bool {
+        self.findings.iter().any(|finding| finding.status == Status::Problem)
+    }
+}
+
+fn finding(name: &'static str, status: Status, message: impl Into<String>, file: Option<&Path>) -> Finding {
+    Finding { name, status, message: message.into(), file: file.map(Path::to_owned), line: None, hint: None }
+}
+
+fn hinted(finding: Finding, hint: impl Into<String>) -> Finding {
+    Finding { hint: Some(hint.into()), ..finding }
+}
+
+/// Looks at everything, changes nothing but what recording waiting runs changes.
+pub fn doctor(places: &Places, environment: &Environment) -> Report {
+    let (settings, problems) = Settings::load(places, environment);
+    let mut findings = vec![state(places)];
+    findings.extend(waiting(places));
+    findings.extend(store(places));
+    findings.push(lessons_folder(places, &settings));
+    findings.extend(lesson_files(places, &settings));
+    let from = findings.len();
+    findings.extend(problems.into_iter().map(|problem| Finding {
+        name: "settings",
+        status: if problem.warning { Status::Warning } else { Status::Problem },
+        message: problem.reason,
+        file: Some(problem.file),
+        line: problem.line,
+        hint: Some(problem.hint),
+    }));
+    if findings.len() == from {
+        findings.push(finding("settings", Status::Ok, "no problems in verify-run.toml", None));
+    }
+    let from = findings.len();
+    findings.extend(Whitelist::load(places, environment).1.into_iter().map(|problem| Finding {
+        name: "whitelist",
+        status: Status::Problem,
+        message: problem.reason,
+        file: Some(problem.file),
+        line: problem.line,
+        hint: Some(problem.hint),
+    }));
+    if findings.len() == from {
+        findings.push(finding("whitelist", Status::Ok, "no problems in whitelist.toml", None));
+    }
+    findings.extend(platform());
+    Report {
+        schema: 1,
+        version: env!("CARGO_PKG_VERSION"),
+        event_version: EVENT_VERSION,
+        platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        root: places.root.clone(),
+        findings,
+    }
+}
+
+/// The state folder: can it be written?
+fn state(places: &Places) -> Finding {
+    let dir = &places.state;
+    let existing = dir.ancestors().find(|dir| dir.exists()).unwrap_or(dir);
+    if existing != dir && !existing.is_dir() {
+        let message = format!("the state folder can't be made: {} is a file", existing.display());
+        return hinted(finding("state", Status::Problem, message, Some(dir)), format!("rm {}", quoted(existing)));
+    }
+    let mode = nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK;
+    match nix::unistd::access(existing, mode) {
+        Ok(()) if existing == dir => finding("state", Status::Ok, "the state folder can be written", Some(dir)),
+        Ok(()) => finding("state", Status::Ok, "no state yet: nothing was recorded here", Some(dir)),
+        Err(error) => {
+            let stand_in = places.fallbacks.first().map(|dir| dir.display().to_string()).unwrap_or_default();
+            let message = format!("the state folder can't be written ({}); runs wait in {stand_in}", error.desc());
+            hinted(finding("state", Status::Problem, message, Some(dir)), format!("ls -ld {}", quoted(existing)))
+        }
+    }
+}
+
+/// Runs that were not recorded yet, and spool files that could not be read. Recorded first, as every reader does.
+fn waiting(places: &Places) -> Vec<Finding> {
+    let drained = if places.state.is_dir() || !record::pending(places).is_empty() {
+        record::drain_for_reading(places)
+    } else {
+        Ok(record::Drained::default())
+    };
+    let mut findings = Vec::new();
+    match &drained {
+        Err(error) => {
+            let status = if error.is_newer() { Status::Warning } else { Status::Problem };
+            findings.push(hinted(finding("recorder", status, error.to_string(), None), "verify-run store status"));
+        }
+        Ok(drained) => {
+            findings.extend(drained.notes.iter().map(|note| finding("recorder", Status::Warning, note, None)));
+            findings.extend(drained.left.iter().map(|(path, reason)| {
+                let message = format!("a run waits: {reason}");
+                hinted(finding("spool", Status::Warning, message, Some(path)), "verify-run doctor")
+            }));
+        }
+    }
+    let waiting = record::pending(places).into_iter().filter(|pending| pending.is_spool).count();
+    if waiting > 0 {
+        let message = format!("{} not recorded yet", crate::base::text::count(waiting, "run"));
+        findings.push(hinted(finding("spool", Status::Warning, message, None), "verify-run last"));
+    }
+    for dir in places.state_dirs() {
+        let bad = dir.join("spool/bad");
+        let bad = if bad.is_dir() { bad } else { dir.join("bad") };
+        for entry in fs::read_dir(&bad).into_iter().flatten().flatten() {
+            let message = "a spool file that is not one: the run in it is lost";
+            let path = entry.path();
+            findings
+                .push(hinted(finding("spool", Status::Problem, message, Some(&path)), format!("rm {}", quoted(&path))));
+        }
+    }
+    if findings.is_empty() {
+        findings.push(finding("recorder", Status::Ok, "nothing waits to be recorded", None));
+    }
+    findings
+}
+
+/// Index and events.
+fn store(places: &Places) -> Vec<Finding> {
+    let path = places.index();
+    let index = match Index::open_read(&path) {
+        Ok(None) => return vec![finding("store", Status::Ok, "no store yet", Some(&path))],
+        Ok(Some(index)) => index,
+        Err(error) => {
+            let status = if error.is_newer() { Status::Warning } else { Status::Problem };
+            let hint = if error.is_newer() { "cargo install verify-run" } else { "verify-run store rebuild" };
+            return vec![hinted(finding("store", status, error.to_string(), Some(&path)), hint)];
+        }
+    };
+    let mut findings = Vec::new();
+    let checked = index.check().and_then(|damage| Ok((damage, index.counts()?)));
+    match checked {
+        Ok((None, counts)) => {
+            let message = format!("{} runs, {} failures, {} patterns", counts.runs, counts.failures, counts.patterns);
+            findings.push(finding("store", Status::Ok, message, Some(&path)));
+        }
+        Ok((Some(damage), _)) => {
+            let message = format!("the index is damaged: {damage}");
+            findings.push(hinted(finding("store", Status::Problem, message, Some(&path)), "verify-run store rebuild"));
+        }
+        Err(error) => {
+            let message = error.to_string();
+            findings.push(hinted(finding("store", Status::Problem, message, Some(&path)), "verify-run store rebuild"));
+        }
+    }
+    for torn in Segments::new(places.events()).torn() {
+        let message = "the end of an event that was cut off (a crash or a full disk); everything before it is kept";
+        findings
+            .push(hinted(finding("events", Status::Warning, message, Some(&torn)), format!("rm {}", quoted(&torn))));
+    }
+    findings
+}
+
+fn lessons_folder(places: &Places, settings: &Settings) -> Finding {
+    let folder = Folder::find(places, settings);
+    let dir = folder.dir.clone();
+    let existing = dir.ancestors().find(|dir| dir.exists()).unwrap_or(&dir);
+    if !existing.is_dir() {
+        let message = format!("lessons can't be written: {} is a file", existing.display());
+        let hint = "set lesson.dir in verify-run.toml to a folder of the repository";
+        return hinted(finding("lessons", Status::Problem, message, Some(&dir)), hint);
+    }
+    if let Err(error) = nix::unistd::access(existing, nix::unistd::AccessFlags::W_OK) {
+        let message = format!("lessons can't be written: {}", error.desc());
+        return hinted(
+            finding("lessons", Status::Problem, message, Some(&dir)),
+            format!("ls -ld {}", quoted(existing)),
+        );
+    }
+    if folder.hidden() {
+        let message = "lessons are kept from git; to commit them: verify-run lesson share";
+        return finding("lessons", Status::Ok, message, Some(&dir));
+    }
+    finding("lessons", Status::Ok, "the lessons folder can be written", Some(&dir))
+}
+
+/// Lesson files that can't be read.
+fn lesson_files(places: &Places, settings: &Settings) -> Vec<Finding> {
+    let entries = Folder::find(places, settings).entries();
+    let broken = entries.into_iter().filter_map(|entry| {
+        let error = entry.lesson.err()?;
+        let line = if let crate::lesson::Error::Parse { line, .. } = &error { Some(*line) } else { None };
+        let reason = match &error {
+            crate::lesson::Error::Parse { reason, .. } => reason.clone(),
+            other => other.to_string(),
+        };
+        let hint = line.map_or_else(
+            || format!("ls -l {}", quoted(&entry.path)),
+            |line| format!("${{EDITOR:-vi}} +{line} {}", quoted(&entry.path)),
+        );
+        let newer = matches!(error, crate::lesson::Error::Newer { .. });
+        let status = if newer { Status::Warning } else { Status::Problem };
+        let mut found = hinted(finding("lesson", status, reason, Some(&entry.path)), hint);
+        found.line = line;
+        Some(found)
+    });
+    broken.collect()
+}
+
+/// What this platform does differently.
+fn platform() -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if cfg!(target_os = "macos") {
+        let message = "macOS is experimental: signals whose origin is unknown are not forwarded";
+        findings.push(finding("platform", Status::Warning, message, None));
+    }
+    if std::env::var_os("VERIFY_RUN_DISABLE").is_some_and(|value| !value.is_empty() && value != "0") {
+        let message = "VERIFY_RUN_DISABLE is set: commands run bare and nothing is recorded";
+        findings.push(hinted(finding("environment", Status::Warning, message, None), "unset VERIFY_RUN_DISABLE"));
+    }
+    findings
+}
+
+fn quoted(path: &Path) -> String {
+    shell_words::quote(&path.to_string_lossy()).into_owned()
+}

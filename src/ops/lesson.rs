@@ -1,0 +1,233 @@
+//! The verbs over lesson files. A file owns its text; what is done to it is an event too, so that it travels.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+
+use crate::base::clock::Timestamp;
+use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::config::{Places, Settings};
+use crate::lesson::{Entry, Folder, Lesson};
+use crate::ops::record::drain_for_reading;
+use crate::store::{Body, Change, LessonChange, Store, lock};
+
+/// A lesson and its file.
+#[derive(Debug)]
+pub struct Found {
+    /// Absolute.
+    pub path: PathBuf,
+    /// What it says.
+    pub lesson: Lesson,
+}
+
+/// The lessons, oldest first, and the files that can't be read, each with what is wrong.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// Readable ones.
+    pub lessons: Vec<Found>,
+    /// The others.
+    pub broken: Vec<(PathBuf, String)>,
+}
+
+/// What `annotate` sets; `None` leaves a text as it is.
+#[derive(Debug, Clone, Default)]
+pub struct Annotation {
+    /// Why it failed.
+    pub cause: Option<String>,
+    /// What solved it.
+    pub resolution: Option<String>,
+    /// What to do from now on.
+    pub corrective_rule: Option<String>,
+}
+
+/// Which lessons `prune` removes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Prune {
+    /// Those older than so many days.
+    pub older_than_days: Option<u64>,
+    /// All but the newest so many.
+    pub keep: Option<usize>,
+    /// Those that somebody annotated, too.
+    pub annotated: bool,
+    /// Say which, remove none.
+    pub dry_run: bool,
+}
+
+/// What `forget` did.
+#[derive(Debug)]
+pub struct Forgotten {
+    /// The lesson's id.
+    pub id: String,
+    /// The file that was removed; `None` when it was gone already.
+    pub path: Option<PathBuf>,
+    /// Patterns that get no lesson any more.
+    pub patterns: Vec<String>,
+}
+
+/// Reads all lessons, those of runs that still wait included.
+pub fn list(places: &Places, settings: &Settings) -> Listed {
+    // A store that can't be opened is `doctor`'s matter: the files can be read without one.
+    let _ = drain_for_reading(places);
+    read_all(&Folder::find(places, settings))
+}
+
+fn read_all(folder: &Folder) -> Listed {
+    let mut listed = Listed::default();
+    for Entry { path, lesson } in folder.entries() {
+        match lesson {
+            Ok(lesson) => listed.lessons.push(Found { path, lesson }),
+            Err(error) => listed.broken.push((path, error.to_string())),
+        }
+    }
+    listed
+        .lessons
+        .sort_by(|a, b| a.lesson.front.recorded_at.cmp(&b.lesson.front.recorded_at).then(a.path.cmp(&b.path)));
+    listed
+}
+
+/// The lesson whose id starts with `id`, with or without its `l-`.
+///
+/// # Errors
+/// When there is none or several.
+pub fn show(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<Found> {
+    find(list(places, settings), id)
+}
+
+fn find(listed: Listed, id: &str) -> anyhow::Result<Found> {
+    let start = full_id(id);
+    let mut found: Vec<Found> =
+        listed.lessons.into_iter().filter(|found| found.lesson.front.id.starts_with(&start)).collect();
+    if found.len() > 1 && !found.iter().any(|found| found.lesson.front.id == start) {
+        let ids: Vec<&str> = found.iter().take(5).map(|found| found.lesson.front.id.as_str()).collect();
+        bail!("{id} is the start of {} ids; type more of it: {}", found.len(), ids.join(", "));
+    }
+    if let Some(exact) = found.iter().position(|found| found.lesson.front.id == start) {
+        return Ok(found.swap_remove(exact));
+    }
+    if let Some(only) = found.pop() {
+        return Ok(only);
+    }
+    let broken = listed.broken.iter().find(|(path, _)| path.to_string_lossy().contains(&start));
+    match broken {
+        Some((_, reason)) => bail!("{reason}"),
+        None => bail!("no lesson has the id {id}; see: verify-run lesson list"),
+    }
+}
+
+fn full_id(id: &str) -> String {
+    let id = id.to_ascii_lowercase();
+    if id.starts_with("l-") { id } else { format!("l-{id}") }
+}
+
+/// Writes cause, resolution or rule into a lesson's front matter and records that it was done.
+///
+/// # Errors
+/// When the lesson isn't found or the file can't be written. A store that can't be written is an error too, after the
+/// file was: annotating again repeats it.
+pub fn annotate(places: &Places, settings: &Settings, id: &str, annotation: Annotation) -> anyhow::Result<Found> {
+    let Found { path, lesson } = show(places, settings, id)?;
+    let Annotation { cause, resolution, corrective_rule } = annotation;
+    let keys = [("cause", &cause), ("resolution", &resolution), ("corrective_rule", &corrective_rule)];
+    let texts: Vec<(&str, &str)> = keys.iter().filter_map(|(key, text)| Some((*key, text.as_deref()?))).collect();
+    if texts.is_empty() {
+        bail!("nothing to set; give --cause, --resolution or --rule");
+    }
+    let changed = Folder::find(places, settings).annotate(&path, &texts)?;
+    let change = Change::Annotated { cause, resolution, corrective_rule };
+    let mut store = open(places).with_context(|| format!("{} is written, but not recorded", path.display()))?;
+    store.record(Body::Lesson(LessonChange { lesson: lesson.front.id, change, by: None }))?;
+    Ok(Found { path, lesson: changed })
+}
+
+/// Removes a lesson's file; its patterns get none any more. Works for a lesson whose file is gone already.
+///
+/// The tombstone comes first: an interruption leaves a file, which forgetting again removes.
+///
+/// # Errors
+/// When nothing has this id, or store or file can't be written.
+pub fn forget(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<Forgotten> {
+    let found = show(places, settings, id);
+    let mut store = open(places)?;
+    let asked = found.as_ref().map_or_else(|_| full_id(id), |found| found.lesson.front.id.clone());
+    let runs = store.index().runs_of(&asked);
+    let (id, path, mut patterns) = match found {
+        Ok(Found { path, lesson }) => {
+            // Lessons of other versions and hands may name patterns in other ways; keys are what tombstones are made of.
+            let keys = lesson.front.patterns.into_iter().filter(|key| key.contains(':'));
+            (lesson.front.id, Some(path), keys.collect::<BTreeSet<_>>())
+        }
+        Err(error) => {
+            if runs.is_err() {
+                return Err(error);
+            }
+            let rows = store.index().lessons()?;
+            let row = rows.into_iter().find(|row| row.id.starts_with(&asked)).context("no such lesson")?;
+            (row.id, None, BTreeSet::new())
+        }
+    };
+    for run in runs.unwrap_or_default() {
+        let run = store.index().run(store.segments(), &run.to_string())?;
+        let items = run.and_then(|run| run.failure).map(|failure| failure.items).unwrap_or_default();
+        patterns.extend(items.into_iter().map(|item| item.pattern));
+    }
+    let patterns: Vec<String> = patterns.into_iter().collect();
+    let change = Change::Forgotten { patterns: patterns.clone() };
+    store.record(Body::Lesson(LessonChange { lesson: id.clone(), change, by: None }))?;
+    if let Some(path) = &path {
+        Folder::find(places, settings).remove(path)?;
+    }
+    Ok(Forgotten { id, path, patterns })
+}
+
+/// Removes old lesson files. Their patterns stay known, so none is written again for them.
+///
+/// # Errors
+/// When a file can't be removed, or nothing says which ones to remove.
+pub fn prune(places: &Places, settings: &Settings, prune: Prune, now: Timestamp) -> anyhow::Result<Vec<PathBuf>> {
+    if prune.older_than_days.is_none() && prune.keep.is_none() {
+        bail!("say which: --older-than DAYS, --keep N, or both");
+    }
+    let folder = Folder::find(places, settings);
+    let lessons = list(places, settings).lessons;
+    let surplus = lessons.len().saturating_sub(prune.keep.unwrap_or(0));
+    let old = |found: &Found| {
+        let age = Duration::from_micros(now.micros_since(found.lesson.front.recorded_at));
+        prune.older_than_days.is_none_or(|days| age > Duration::from_secs(days.saturating_mul(86_400)))
+    };
+    let front_says_more = |found: &Found| {
+        let front = &found.lesson.front;
+        [&front.cause, &front.resolution, &front.corrective_rule]
+            .into_iter()
+            .any(|text| text.as_deref().is_some_and(|text| !text.trim().is_empty()))
+    };
+    let mut removed = Vec::new();
+    for found in lessons.into_iter().take(surplus) {
+        if old(&found) && (prune.annotated || !front_says_more(&found)) {
+            if !prune.dry_run {
+                folder.remove(&found.path)?;
+            }
+            removed.push(found.path);
+        }
+    }
+    Ok(removed)
+}
+
+/// Lets git see the lessons from now on; the folder, and whether anything changed.
+///
+/// # Errors
+/// When `info/exclude` can't be written, or there is no work tree.
+pub fn share(places: &Places, settings: &Settings) -> anyhow::Result<(PathBuf, bool)> {
+    if places.repository.as_ref().is_none_or(|repository| repository.worktree.is_none()) {
+        bail!("{} is no git work tree: there is nobody to share with", places.root.display());
+    }
+    let folder = Folder::find(places, settings);
+    let changed = folder.share()?;
+    Ok((folder.dir, changed))
+}
+
+fn open(places: &Places) -> anyhow::Result<Store> {
+    let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
+    Ok(Store::open(&places.state, lock)?)
+}

@@ -1,0 +1,38 @@
+//! `verify-run doctor`.
+
+use super::{Context, Exit};
+use crate::base::text::one_line;
+use crate::ops::doctor::{self, Status};
+
+/// Say whether everything is as it should be here; exit code 1 if anything does not work
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    let report = doctor::doctor(&context.places, &context.environment);
+    let exit = if report.has_problems() { Exit::Failure } else { Exit::Ok };
+    if args.json {
+        context.output.json(&report)?;
+        return Ok(exit);
+    }
+    let root = report.root.display();
+    context.output.line(&one_line(&format!("verify-run {} ({}) in {root}", report.version, report.platform)))?;
+    for finding in &report.findings {
+        let mark = match finding.status {
+            Status::Ok => "ok     ",
+            Status::Warning => "warning",
+            Status::Problem => "problem",
+        };
+        let line = finding.line.map_or_else(String::new, |line| format!(":{line}"));
+        let place = finding.file.as_ref().map_or_else(String::new, |file| format!(" [{}{line}]", file.display()));
+        context.output.line(&one_line(&format!("{mark}  {}: {}{place}", finding.name, finding.message)))?;
+        if let Some(hint) = &finding.hint {
+            context.output.line(&format!("         hint: {}", one_line(hint)))?;
+        }
+    }
+    Ok(exit)
+}

@@ -1,0 +1,203 @@
+//! `verify-run lesson list|show|annotate|forget|prune|share`.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::{Context, Exit};
+use crate::base::clock::Timestamp;
+use crate::base::text::{count, one_line, printable};
+use crate::config::Settings;
+use crate::lesson::Front;
+use crate::ops::lesson::{self, Annotation, Found, Prune};
+
+/// Version of the shapes that `--json` prints.
+const SCHEMA: u32 = 1;
+
+/// Read and keep the lessons of failed runs
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// List the lessons, oldest first
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a lesson
+    Show {
+        /// Its id, or the start of it
+        id: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say why it failed, what solved it, and what to do from now on
+    #[command(group = clap::ArgGroup::new("texts").required(true).multiple(true))]
+    Annotate {
+        /// Its id, or the start of it
+        id: String,
+        /// Why it failed
+        #[arg(long, group = "texts", value_name = "TEXT")]
+        cause: Option<String>,
+        /// What solved it
+        #[arg(long, group = "texts", value_name = "TEXT")]
+        resolution: Option<String>,
+        /// What to do so that it does not happen again
+        #[arg(long = "rule", group = "texts", value_name = "TEXT")]
+        corrective_rule: Option<String>,
+    },
+    /// Remove a lesson, and write none for its patterns again
+    Forget {
+        /// Its id, or the start of it
+        id: String,
+    },
+    /// Remove old lessons; annotated ones stay
+    #[command(group = clap::ArgGroup::new("which").required(true).multiple(true))]
+    Prune {
+        /// Those older than so many days
+        #[arg(long, group = "which", value_name = "DAYS")]
+        older_than: Option<u64>,
+        /// All but the newest so many
+        #[arg(long, group = "which", value_name = "N")]
+        keep: Option<usize>,
+        /// Annotated ones too
+        #[arg(long)]
+        annotated: bool,
+        /// Say which, remove none
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Let git see the lessons, so that they can be committed
+    Share,
+}
+
+#[derive(Serialize)]
+struct ListJson<'a> {
+    schema: u32,
+    lessons: Vec<Row<'a>>,
+    broken: Vec<Broken>,
+}
+
+#[derive(Serialize)]
+struct Broken {
+    file: PathBuf,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    file: &'a Path,
+    title: &'a str,
+    #[serde(flatten)]
+    front: &'a Front,
+}
+
+#[derive(Serialize)]
+struct ShowJson<'a> {
+    schema: u32,
+    lesson: Whole<'a>,
+}
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    #[serde(flatten)]
+    row: Row<'a>,
+    body: &'a str,
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    let (settings, _) = Settings::load(&context.places, &context.environment);
+    match &args.command {
+        Command::List { json } => list(&settings, *json, context),
+        Command::Show { id, json } => show(&settings, id, *json, context),
+        Command::Annotate { id, cause, resolution, corrective_rule } => {
+            let annotation = Annotation {
+                cause: cause.clone(),
+                resolution: resolution.clone(),
+                corrective_rule: corrective_rule.clone(),
+            };
+            let found = lesson::annotate(&context.places, &settings, id, annotation)?;
+            context.output.line(&one_line(&format!("annotated {}", found.path.display())))?;
+            Ok(Exit::Ok)
+        }
+        Command::Forget { id } => {
+            let forgotten = lesson::forget(&context.places, &settings, id)?;
+            let patterns = count(forgotten.patterns.len(), "pattern");
+            context.output.line(&format!("forgot {} and {patterns}", one_line(&forgotten.id)))?;
+            Ok(Exit::Ok)
+        }
+        Command::Prune { older_than, keep, annotated, dry_run } => {
+            let prune = Prune { older_than_days: *older_than, keep: *keep, annotated: *annotated, dry_run: *dry_run };
+            let removed = lesson::prune(&context.places, &settings, prune, Timestamp::now())?;
+            for path in &removed {
+                context.output.line(&one_line(&path.display().to_string()))?;
+            }
+            let done = if *dry_run { "would remove" } else { "removed" };
+            context.output.note(&format!("{done} {}", count(removed.len(), "lesson")));
+            Ok(Exit::Ok)
+        }
+        Command::Share => {
+            let (dir, changed) = lesson::share(&context.places, &settings)?;
+            let dir = one_line(&dir.display().to_string());
+            let said = if changed { "git sees" } else { "git saw already" };
+            context.output.line(&format!("{said} {dir}; commit what is worth keeping with: git add {dir}"))?;
+            Ok(Exit::Ok)
+        }
+    }
+}
+
+fn list(settings: &Settings, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+    let listed = lesson::list(&context.places, settings);
+    if json {
+        let lessons = listed.lessons.iter().map(row).collect();
+        let broken = listed.broken.into_iter().map(|(file, reason)| Broken { file, reason }).collect();
+        context.output.json(&ListJson { schema: SCHEMA, lessons, broken })?;
+        return Ok(Exit::Ok);
+    }
+    let rows: Vec<Vec<String>> = listed
+        .lessons
+        .iter()
+        .map(|found| {
+            let front = &found.lesson.front;
+            let recorded = front.recorded_at.local();
+            [front.id.as_str(), recorded.as_str(), front.tool.as_str(), front.category.as_str(), found.lesson.title()]
+                .map(one_line)
+                .to_vec()
+        })
+        .collect();
+    context.output.table(&["ID", "WHEN", "TOOL", "CATEGORY", "WHAT"], &rows)?;
+    for (_, reason) in &listed.broken {
+        context.output.note(&one_line(&format!("verify-run: {reason}")));
+    }
+    Ok(Exit::Ok)
+}
+
+fn show(settings: &Settings, id: &str, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+    let found = lesson::show(&context.places, settings, id)?;
+    if json {
+        let lesson = Whole { row: row(&found), body: &found.lesson.body };
+        context.output.json(&ShowJson { schema: SCHEMA, lesson })?;
+        return Ok(Exit::Ok);
+    }
+    let front = &found.lesson.front;
+    let mut head = vec![format!("{} ({})", front.id, found.path.display())];
+    let texts = [("cause", &front.cause), ("resolution", &front.resolution), ("rule", &front.corrective_rule)];
+    for (name, text) in texts {
+        if let Some(text) = text.as_deref().filter(|text| !text.trim().is_empty()) {
+            head.push(format!("{name}: {text}"));
+        }
+    }
+    let head: Vec<String> = head.iter().map(|line| one_line(line)).collect();
+    context.output.text(&format!("{}\n\n{}\n", head.join("\n"), printable(found.lesson.body.trim())))?;
+    Ok(Exit::Ok)
+}
+
+fn row(found: &Found) -> Row<'_> {
+    Row { file: &found.path, title: found.lesson.title(), front: &found.lesson.front }
+}
