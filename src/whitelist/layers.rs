@@ -48,6 +48,8 @@ pub struct Whitelist {
 struct FileLayer {
     file: PathBuf,
     text: Vec<u8>,
+    /// A string in it may be written in another way than between two quotes.
+    other_strings: bool,
     table: OnceCell<Option<Table>>,
 }
 
@@ -304,8 +306,7 @@ impl FileLayer {
             let after = self.text.get(at + name.len());
             matches!(before, Some(b'"' | b'\'' | b'/')) && matches!(after, Some(b'"' | b'\''))
         };
-        let written_otherwise = self.has(b"\\") || self.has(b"\"\"\"") || self.has(b"'''");
-        written_otherwise || memchr::memmem::find_iter(&self.text, name).any(is_quoted)
+        self.other_strings || memchr::memmem::find_iter(&self.text, name).any(is_quoted)
     }
 
     fn has(&self, text: &[u8]) -> bool {
@@ -335,7 +336,9 @@ fn read(file: &Path) -> Result<Option<FileLayer>, String> {
     if text.len() as u64 > CONFIG_FILE_BYTES_MAX {
         return Err(format!("is larger than {CONFIG_FILE_BYTES_MAX} bytes"));
     }
-    Ok(Some(FileLayer { file: file.to_owned(), text, table: OnceCell::new() }))
+    let other = [&b"\\"[..], b"\"\"\"", b"'''"];
+    let other_strings = other.iter().any(|mark| memchr::memmem::find(&text, mark).is_some());
+    Ok(Some(FileLayer { file: file.to_owned(), text, other_strings, table: OnceCell::new() }))
 }
 
 fn problem(file: &Path, fault: Fault) -> Problem {

@@ -12,3 +12,4 @@ mod recording;
 mod running;
 mod sandbox;
 mod terminal;
+mod whitelist;
