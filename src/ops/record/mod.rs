@@ -118,6 +118,7 @@ fn drain_locked(
     until: Option<Instant>,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
+    upkeep::remove_unfinished(places);
     let mut projects = steps::Projects::new(places);
     steps::retry_lessons(&mut projects, store, drained)?;
     let queue = Queue::collect(places, drained);

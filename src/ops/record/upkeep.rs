@@ -1,6 +1,7 @@
 //! What the recorder does beside recording: the daily backup, and the rotation of raw output.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -16,6 +17,16 @@ pub(super) fn run(places: &Places, store: &Store, has_new_raw: bool, notes: &mut
     }
     if let Err(error) = backup::daily(&places.state, store.segments(), &Timestamp::now().local_day()) {
         notes.push(error.to_string());
+    }
+}
+
+/// Removes what a killed recorder had half written. Only who holds the lock writes in these folders.
+pub(super) fn remove_unfinished(places: &Places) {
+    for folder in ["", "events", "raw", "open", "baseline", "unwritten"] {
+        let entries = fs::read_dir(places.state.join(folder)).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| entry.file_name().as_bytes().starts_with(b".tmp-")) {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 

@@ -87,10 +87,16 @@ fn supervise(program: &Program, options: Options, check: Option<Check>, cwd: Pat
         let key = whitelist::key(key_root.as_deref().unwrap_or(&places.root), &cwd, check.as_ref(), &options.argv);
         let identity = capture::identify(options.identity, variable, run::session());
         let (argv, sync) = (options.argv, options.sync);
-        capture::Run { argv, cwd, check, key, identity, places, sync, redact, record: record_all }.hand_over(finished);
+        let record = if sync { record_now } else { record_all };
+        capture::Run { argv, cwd, check, key, identity, places, sync, redact, record }.hand_over(finished);
     });
     let _ = std::panic::catch_unwind(keep);
     run::end_as(end_as)
+}
+
+/// As [`record_all`], but waits for a recorder that is at work: the caller wants to find this run recorded.
+fn record_now(places: &Places) {
+    let _ = record::drain_sync(places);
 }
 
 /// The recorder's work. What it could not do is in its log; there is nobody to tell here.
