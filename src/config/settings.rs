@@ -104,7 +104,11 @@ impl Settings {
         let user = environment.config_dir().map(|dir| dir.join(SETTINGS_FILE));
         for file in user.into_iter().chain([places.root.join(SETTINGS_FILE)]) {
             match read(&file) {
-                Ok(Some(text)) => settings.apply(&file, &text, &mut problems),
+                Ok(Some(text)) => {
+                    let from = problems.len();
+                    settings.apply(&file, &text, &mut problems);
+                    problems[from..].sort_by_key(|problem| problem.line);
+                }
                 Ok(None) => {}
                 Err(reason) => problems.push(Problem {
                     hint: format!("until then its settings are not in force; check it with `ls -l {}`", file.display()),

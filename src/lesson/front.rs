@@ -15,7 +15,7 @@ use crate::run::Ended;
 /// Version of the front matter; a reader refuses a higher one.
 pub const LESSON_SCHEMA: u32 = 1;
 /// A list of files longer than this is written by folder, bytes.
-const FILES_BYTES_MAX: usize = 6 << 10;
+const FILES_BYTES_MAX: usize = 11 << 10;
 /// A folder's name as a YAML key, bytes: longer keys are not portable.
 const FOLDER_BYTES_MAX: usize = 500;
 

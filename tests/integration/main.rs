@@ -8,6 +8,7 @@
 
 mod faults;
 mod frame;
+mod lessons;
 mod readme;
 mod recording;
 mod running;
