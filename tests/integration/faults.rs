@@ -121,9 +121,12 @@ fn run_until(sandbox: &Sandbox, kill_at: usize) -> bool {
         match waitpid(child, None).expect("our child") {
             WaitStatus::PtraceSyscall(_) => {
                 let info = ptrace::syscall_info(child).expect("stopped at a call");
-                // SAFETY: the kernel fills the part of the union that `op` names.
                 #[allow(unsafe_code, reason = "the kernel's answer is a union")]
-                let entry = (info.op == libc::PTRACE_SYSCALL_INFO_ENTRY).then(|| unsafe { info.u.entry });
+                let entry = match info.op {
+                    // SAFETY: the kernel fills the part of the union that `op` names.
+                    libc::PTRACE_SYSCALL_INFO_ENTRY => Some(unsafe { info.u.entry }),
+                    _ => None,
+                };
                 if entry.is_some_and(|entry| changes_a_file(entry.nr, entry.args)) {
                     changes += 1;
                     if changes == kill_at {
