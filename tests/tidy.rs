@@ -305,7 +305,16 @@ fn files(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<Source> {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();
             let relative = path.strip_prefix(top()).expect("below the top").to_string_lossy().into_owned();
-            let skipped = [".git", "target", ".tools", "lessons/.state", "node_modules", "Cargo.lock"];
+            let skipped = [
+                ".git",
+                "target",
+                ".tools",
+                "lessons/.state",
+                "node_modules",
+                "Cargo.lock",
+                "tests/corpus/cases",
+                "tests/corpus/projects",
+            ];
             if path.is_symlink()
                 || skipped.iter().any(|name| relative == *name || relative.ends_with(&format!("/{name}")))
             {

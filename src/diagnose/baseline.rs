@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::limits::BASELINE_LINES_MAX;
+use crate::base::limits::{BASELINE_LINES_MAX, LINE_MATCH_BYTES_MAX};
+use crate::base::text::prefix;
 
 /// The masked lines of a passing output, as 64-bit hashes; at most [`BASELINE_LINES_MAX`] of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,8 +21,9 @@ const VERSION: u32 = 1;
 impl Baseline {
     /// The baseline of a passing run's raw output.
     pub fn of(output: &[u8]) -> Self {
-        let text = String::from_utf8_lossy(output);
-        Baseline { version: VERSION, lines: text.lines().map(key).take(BASELINE_LINES_MAX).collect() }
+        let text = super::clean::clean(output);
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        Baseline { version: VERSION, lines: lines.map(key).take(BASELINE_LINES_MAX).collect() }
     }
 
     /// Whether a cleaned line was in the passing output, numbers and times aside.
@@ -35,7 +37,42 @@ impl Baseline {
     }
 }
 
+/// 64 bits of the masked line: words with a digit in them are all the same, but for a count of zero.
 fn key(line: &str) -> u64 {
-    let hash = blake3::hash(line.trim().as_bytes());
+    let mut hasher = blake3::Hasher::new();
+    for word in prefix(line, LINE_MATCH_BYTES_MAX).split_whitespace() {
+        let zero = word.trim_matches(|c: char| !c.is_alphanumeric()) == "0";
+        for part in word.split_inclusive(|c: char| !c.is_alphanumeric()) {
+            let number = !zero && part.contains(|c: char| c.is_ascii_digit());
+            let end = if number { part.trim_start_matches(char::is_alphanumeric) } else { part };
+            if number {
+                hasher.update(b"#");
+            }
+            hasher.update(end.as_bytes());
+        }
+        hasher.update(b" ");
+    }
+    let hash = hasher.finalize();
     u64::from_le_bytes(hash.as_bytes()[..8].try_into().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_spaces_are_no_news_and_failures_are() {
+        let baseline =
+            Baseline::of(b"\x1b[32mok\x1b[0m  1 - adds (12ms)\n5 passed, 0 failed in 1.25s\nat 0x7f3a src/a1.c:3\n");
+        for known in ["ok 2 - adds (3ms)", "7 passed, 0 failed in 0.31s", "  at 0x99 src/a2.c:7"] {
+            assert!(baseline.contains(known), "{known}");
+        }
+        for news in ["not ok 2 - adds (3ms)", "7 passed, 2 failed in 0.31s"] {
+            assert!(!baseline.contains(news), "{news}");
+        }
+        assert!(baseline.is_usable());
+        assert!(!Baseline::of(b"\n").is_usable());
+        let json = serde_json::to_string(&baseline).expect("serialises");
+        assert_eq!(serde_json::from_str::<Baseline>(&json).expect("parses"), baseline);
+    }
 }

@@ -6,85 +6,19 @@
 
 use std::collections::HashMap;
 
-use crate::base::limits::{BLOCK_LINES_MAX, FRAMES_MAX, LINE_MATCH_BYTES_MAX, MESSAGE_BYTES_MAX};
+use crate::base::limits::{LINE_MATCH_BYTES_MAX, MESSAGE_BYTES_MAX};
 use crate::base::text::prefix;
-use crate::base::tree::ends_with_path;
 
+use super::Severity;
 use super::catalog::{Catalog, Meaning, Rule};
-use super::definition::{Body, Frames, Kind};
-use super::paths;
-use super::{Category, Severity};
+use super::definition::{Body, Kind};
 
-/// What a line is to the item that it belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Role {
-    /// No definition knows it.
-    #[default]
-    Free,
-    /// The first line of this item, or a header that it needs to be understood.
-    Head(usize),
-    /// A further line of it.
-    Detail(usize),
-    /// A note to it.
-    Note(usize),
-    /// The tool's own count.
-    Summary,
-    /// Known not to matter.
-    Noise,
-}
+mod block;
+mod found;
 
-/// A place as printed.
-#[derive(Debug, Clone)]
-pub struct Frame {
-    /// As printed.
-    pub file: String,
-    /// 1-based.
-    pub line: Option<u32>,
-    /// 1-based.
-    pub col: Option<u32>,
-}
-
-/// An item before its paths are resolved.
-#[derive(Debug, Clone)]
-pub struct Found {
-    /// Index of the tool.
-    pub tool: usize,
-    /// How bad.
-    pub severity: Severity,
-    /// What it makes of the run, where the rule says so.
-    pub category: Option<Category>,
-    /// Whether that decides alone.
-    pub decides: bool,
-    /// Where, as printed.
-    pub place: Option<Frame>,
-    /// Rule or error code.
-    pub code: Option<String>,
-    /// The message.
-    pub message: String,
-    /// The failing test.
-    pub test: Option<String>,
-    /// Lines, end exclusive.
-    pub span: (usize, usize),
-    /// Places inside the project that its block names, in order.
-    pub frames: Vec<Frame>,
-    /// Whether it counts only once a later line says that its test failed.
-    pub tentative: bool,
-    /// Whether the message is only the block's first line, until a rule says better.
-    pub guessed: bool,
-    /// Folders that its paths may be relative to, the likeliest first.
-    pub dirs: Vec<String>,
-}
-
-/// What the definitions made of the output.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// The items in output order.
-    pub items: Vec<Found>,
-    /// A role for every line.
-    pub roles: Vec<Role>,
-    /// Tools whose output was seen.
-    pub live: Vec<bool>,
-}
+use block::Open;
+pub use found::{Found, Frame, Outcome, Role};
+use found::{Groups, severity};
 
 /// Matches `catalog` against `lines`. `named` says which tools the command names; `streams` lists the indices of the
 /// lines of each interleaved stream, with the byte where its text starts.
@@ -141,19 +75,6 @@ struct State {
     base: Option<String>,
 }
 
-/// The open block.
-#[derive(Debug)]
-struct Open {
-    item: usize,
-    tool: usize,
-    rule: usize,
-    indent: usize,
-    lines: usize,
-    /// Indentation and role of the last frame: lines below it that are deeper share its fate.
-    frame: Option<(usize, Role)>,
-    end: usize,
-}
-
 struct Engine<'a> {
     catalog: &'a Catalog,
     lines: &'a [&'a str],
@@ -169,50 +90,7 @@ struct Engine<'a> {
     tentative: HashMap<(usize, String), Vec<usize>>,
 }
 
-/// The named groups of a match.
-#[derive(Debug, Default)]
-struct Groups {
-    file: Option<String>,
-    line: Option<u32>,
-    col: Option<u32>,
-    severity: Option<String>,
-    code: Option<String>,
-    message: Option<String>,
-    test: Option<String>,
-    dir: Option<String>,
-}
-
-impl Groups {
-    fn take(regex: &regex::bytes::Regex, text: &str) -> Option<Self> {
-        let captures = regex.captures(text.as_bytes())?;
-        let group = |name: &str| {
-            let value = captures.name(name)?.as_bytes();
-            let value = String::from_utf8_lossy(value).trim().to_owned();
-            (!value.is_empty()).then_some(value)
-        };
-        let number = |name: &str| group(name)?.parse().ok();
-        let file = match (group("package"), group("file")) {
-            (Some(package), Some(file)) => Some(format!("{}/{file}", package.replace('.', "/"))),
-            (_, file) => file,
-        };
-        Some(Groups {
-            file,
-            line: number("line"),
-            col: number("col"),
-            severity: group("severity"),
-            code: group("code"),
-            message: group("message"),
-            test: group("test"),
-            dir: group("dir"),
-        })
-    }
-
-    fn place(&self) -> Option<Frame> {
-        Some(Frame { file: self.file.clone()?, line: self.line, col: self.col })
-    }
-}
-
-impl<'a> Engine<'a> {
+impl Engine<'_> {
     fn stream(&mut self, stream: &[(usize, usize)]) {
         self.states.clear();
         self.dirs.clear();
@@ -253,186 +131,6 @@ impl<'a> Engine<'a> {
 
     fn matching(&self, rule: usize, text: &str) -> Option<Groups> {
         Groups::take(self.catalog.rules[rule].regex()?, text)
-    }
-
-    /// Looks at a line while a block is open; `false` when the block ended before it.
-    fn in_block(&mut self, stream: &[(usize, usize)], at: usize, text: &str) -> bool {
-        let Some(open) = &self.open else { return false };
-        let (tool, item) = (open.tool, open.item);
-        let body = self.catalog.rules[open.rule].text.body;
-        let belongs = open.lines < BLOCK_LINES_MAX && self.belongs(open, body, stream, at, text);
-        for position in 0..self.hits.len() {
-            let rule = self.hits[position];
-            let (owner, kind) = (self.catalog.rules[rule].tool, self.catalog.rules[rule].text.kind);
-            let own = owner == tool;
-            if !own && !self.catalog.tools[owner].shared {
-                continue;
-            }
-            match kind {
-                Kind::Item
-                | Kind::Start
-                | Kind::File
-                | Kind::TestName
-                | Kind::Summary
-                | Kind::SectionStart
-                | Kind::SectionEnd
-                | Kind::End
-                    if own => {}
-                Kind::Continue | Kind::Note if own => {}
-                Kind::Frame | Kind::Drop => {}
-                _ => continue,
-            }
-            let Some(groups) = self.matching(rule, text) else { continue };
-            match kind {
-                Kind::Continue => self.fill(item, &groups, rule),
-                Kind::Frame if belongs || own => {
-                    self.frame(stream[at].0, indent(text), groups);
-                    return true;
-                }
-                Kind::Frame => continue,
-                Kind::Drop if belongs || own => {
-                    self.keep_as(stream[at].0, Role::Noise);
-                    return true;
-                }
-                Kind::Drop => continue,
-                Kind::Note => {}
-                Kind::End => {
-                    self.fill(item, &groups, rule);
-                    self.keep_as(stream[at].0, Role::Detail(item));
-                    self.close();
-                    return true;
-                }
-                _ => {
-                    self.close();
-                    return false;
-                }
-            }
-            let role = if kind == Kind::Note { Role::Note(item) } else { Role::Detail(item) };
-            self.keep_as(stream[at].0, role);
-            return true;
-        }
-        self.unmatched(stream[at].0, text, body, belongs)
-    }
-
-    /// A line of the open block that no rule knows.
-    fn unmatched(&mut self, index: usize, text: &str, body: Body, belongs: bool) -> bool {
-        let Some(open) = &mut self.open else { return false };
-        let (item, rule) = (open.item, open.rule);
-        if !belongs {
-            let closing = (body == Body::Traceback && indent(text) == open.indent && !text.trim().is_empty())
-                .then(|| self.catalog.rules[rule].closing())
-                .flatten()
-                .and_then(|regex| Groups::take(regex, &text[indent(text)..]));
-            if let Some(groups) = closing {
-                self.fill(item, &groups, rule);
-                self.keep_as(index, Role::Detail(item));
-                self.close();
-                return true;
-            }
-            self.close();
-            return false;
-        }
-        let blank = text.trim().is_empty();
-        let mut role = if self.catalog.rules[rule].text.body_is_noise { Role::Noise } else { Role::Detail(item) };
-        match open.frame {
-            Some((depth, frame_role)) if blank || indent(text) > depth => role = frame_role,
-            _ => open.frame = None,
-        }
-        let below_frame = open.frame.is_some();
-        let found = &mut self.outcome.items[item];
-        if !blank && !below_frame && role != Role::Noise && found.message.is_empty() && is_telling(text) {
-            found.message = prefix(text.trim(), MESSAGE_BYTES_MAX).to_owned();
-            found.guessed = true;
-        }
-        self.keep_as(index, role);
-        true
-    }
-
-    fn belongs(&self, open: &Open, body: Body, stream: &[(usize, usize)], at: usize, text: &str) -> bool {
-        let blank = text.trim().is_empty();
-        let deeper = indent(text) > open.indent;
-        match body {
-            Body::None => false,
-            Body::Deeper => blank || deeper,
-            Body::Paragraph => !blank,
-            Body::Open => true,
-            Body::Traceback => !blank && deeper,
-            Body::Snippet => {
-                let after = stream.get(at + 1).map(|&(index, from)| self.lines[index].get(from..).unwrap_or(""));
-                !blank && (deeper || is_caret_line(text) || after.is_some_and(is_caret_line))
-            }
-        }
-    }
-
-    fn keep_as(&mut self, index: usize, role: Role) {
-        self.outcome.roles[index] = role;
-        if let Some(open) = &mut self.open {
-            open.lines += 1;
-            if !self.lines[index].trim().is_empty() {
-                open.end = index + 1;
-            }
-        }
-    }
-
-    fn frame(&mut self, index: usize, depth: usize, groups: Groups) {
-        let Some(open) = &mut self.open else { return };
-        let item = open.item;
-        let inside = groups.file.as_deref().is_some_and(|file| !paths::is_foreign(file));
-        let role = if inside { Role::Detail(item) } else { Role::Noise };
-        open.frame = Some((depth, role));
-        if inside && self.outcome.items[item].frames.len() < FRAMES_MAX {
-            self.outcome.items[item].frames.extend(groups.place());
-        }
-        self.keep_as(index, role);
-    }
-
-    /// Fills what the open block has not said yet.
-    fn fill(&mut self, item: usize, groups: &Groups, rule: usize) {
-        let text = &self.catalog.rules[rule].text;
-        let found = &mut self.outcome.items[item];
-        if let Some(place) = groups.place().filter(|place| !paths::is_foreign(&place.file)) {
-            if found.place.is_none() {
-                found.place = Some(place);
-            } else if found.frames.len() < FRAMES_MAX {
-                found.frames.push(place);
-            }
-        }
-        if let (Some(message), true) = (&groups.message, found.message.is_empty() || found.guessed) {
-            found.message = prefix(message, MESSAGE_BYTES_MAX).to_owned();
-            found.guessed = false;
-        }
-        found.code = found.code.take().or_else(|| groups.code.clone()).or_else(|| text.code.clone());
-        found.test = found.test.take().or_else(|| groups.test.clone());
-        found.category = text.category.or(found.category);
-        found.decides |= text.decides;
-    }
-
-    fn close(&mut self) {
-        if let Some(open) = self.open.take() {
-            let found = &mut self.outcome.items[open.item];
-            found.span.1 = open.end;
-            if found.message.is_empty() {
-                let body = (found.span.0 + 1..found.span.1)
-                    .filter(|&index| self.outcome.roles[index] == Role::Detail(open.item));
-                let said = body.map(|index| head(self.lines[index]).trim()).find(|line| !line.is_empty());
-                found.message = said.map(|line| prefix(line, MESSAGE_BYTES_MAX).to_owned()).unwrap_or_default();
-            }
-            let mut frames = found.frames.iter();
-            match &mut found.place {
-                None => {
-                    found.place = match self.catalog.tools[open.tool].frames {
-                        Frames::First => frames.next().cloned(),
-                        Frames::Last => frames.next_back().cloned(),
-                    };
-                }
-                Some(place) if place.line.is_none() => {
-                    if let Some(frame) = frames.find(|frame| same_file(&frame.file, &place.file)) {
-                        (place.line, place.col) = (frame.line, frame.col);
-                    }
-                }
-                Some(_) => {}
-            }
-        }
     }
 
     /// Looks at a line that belongs to no open block.
@@ -569,45 +267,4 @@ impl<'a> Engine<'a> {
             self.open = Some(Open { item, tool, rule, indent, lines: 1, frame: None, end: index + 1 });
         }
     }
-}
-
-/// Whether a line can stand for a message: it has words, and is not a line of source under a `>` or behind a number.
-fn is_telling(text: &str) -> bool {
-    let text = text.trim_start();
-    text.contains(|c: char| c.is_alphabetic())
-        && !text.starts_with(['>', '|', '@'])
-        && !text.starts_with(|c: char| c.is_ascii_digit())
-}
-
-fn is_caret_line(text: &str) -> bool {
-    text.contains(['^', '~'])
-        && text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'^' | b'~' | b'|' | b'-' | b'.' | b'0'..=b'9'))
-}
-
-fn same_file(a: &str, b: &str) -> bool {
-    ends_with_path(a, b) || ends_with_path(b, a)
-}
-
-/// The severity that a tool's word or letter means.
-pub fn severity(word: &str) -> Option<Severity> {
-    let word = word.to_ascii_lowercase();
-    Some(match word.trim_end_matches(':') {
-        "error"
-        | "fatal"
-        | "fatal error"
-        | "err"
-        | "e"
-        | "f"
-        | "critical"
-        | "high"
-        | "severe"
-        | "fail"
-        | "failed"
-        | "internal compiler error"
-        | "syntaxerror" => Severity::Error,
-        "warning" | "warn" | "w" | "medium" => Severity::Warning,
-        "info" | "note" | "hint" | "help" | "style" | "convention" | "refactor" | "performance" | "portability"
-        | "information" | "low" | "c" | "r" | "i" | "n" | "suggestion" => Severity::Info,
-        _ => return None,
-    })
 }

@@ -1,0 +1,222 @@
+//! The open block: which lines belong to it, and what they say about its item.
+
+use crate::base::limits::{BLOCK_LINES_MAX, FRAMES_MAX, MESSAGE_BYTES_MAX};
+use crate::base::text::prefix;
+use crate::base::tree::ends_with_path;
+use crate::diagnose::definition::{Body, Frames, Kind};
+use crate::diagnose::paths;
+
+use super::found::{Groups, Role};
+use super::{Engine, head, indent};
+
+/// The open block.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub item: usize,
+    pub tool: usize,
+    pub rule: usize,
+    pub indent: usize,
+    pub lines: usize,
+    /// Indentation and role of the last frame: lines below it that are deeper share its fate.
+    pub frame: Option<(usize, Role)>,
+    pub end: usize,
+}
+
+impl Engine<'_> {
+    /// Looks at a line while a block is open; `false` when the block ended before it.
+    pub(super) fn in_block(&mut self, stream: &[(usize, usize)], at: usize, text: &str) -> bool {
+        let Some(open) = &self.open else { return false };
+        let (tool, item) = (open.tool, open.item);
+        let body = self.catalog.rules[open.rule].text.body;
+        let belongs = open.lines < BLOCK_LINES_MAX && self.belongs(open, body, stream, at, text);
+        for position in 0..self.hits.len() {
+            let rule = self.hits[position];
+            let (owner, kind) = (self.catalog.rules[rule].tool, self.catalog.rules[rule].text.kind);
+            let own = owner == tool;
+            if !own && !self.catalog.tools[owner].shared {
+                continue;
+            }
+            match kind {
+                Kind::Item
+                | Kind::Start
+                | Kind::File
+                | Kind::TestName
+                | Kind::Summary
+                | Kind::SectionStart
+                | Kind::SectionEnd
+                | Kind::End
+                    if own => {}
+                Kind::Continue | Kind::Note if own => {}
+                Kind::Frame | Kind::Drop => {}
+                _ => continue,
+            }
+            let Some(groups) = self.matching(rule, text) else { continue };
+            match kind {
+                Kind::Continue => self.fill(item, &groups, rule),
+                Kind::Frame if belongs || own => {
+                    self.frame(stream[at].0, indent(text), groups);
+                    return true;
+                }
+                Kind::Frame => continue,
+                Kind::Drop if belongs || own => {
+                    self.keep_as(stream[at].0, Role::Noise);
+                    return true;
+                }
+                Kind::Drop => continue,
+                Kind::Note => {}
+                Kind::End => {
+                    self.fill(item, &groups, rule);
+                    self.keep_as(stream[at].0, Role::Detail(item));
+                    self.close();
+                    return true;
+                }
+                _ => {
+                    self.close();
+                    return false;
+                }
+            }
+            let role = if kind == Kind::Note { Role::Note(item) } else { Role::Detail(item) };
+            self.keep_as(stream[at].0, role);
+            return true;
+        }
+        self.unmatched(stream[at].0, text, body, belongs)
+    }
+
+    /// A line of the open block that no rule knows.
+    fn unmatched(&mut self, index: usize, text: &str, body: Body, belongs: bool) -> bool {
+        let Some(open) = &mut self.open else { return false };
+        let (item, rule) = (open.item, open.rule);
+        if !belongs {
+            let closing = (body == Body::Traceback && indent(text) == open.indent && !text.trim().is_empty())
+                .then(|| self.catalog.rules[rule].closing())
+                .flatten()
+                .and_then(|regex| Groups::take(regex, &text[indent(text)..]));
+            if let Some(groups) = closing {
+                self.fill(item, &groups, rule);
+                self.keep_as(index, Role::Detail(item));
+                self.close();
+                return true;
+            }
+            self.close();
+            return false;
+        }
+        let blank = text.trim().is_empty();
+        let mut role = if self.catalog.rules[rule].text.body_is_noise { Role::Noise } else { Role::Detail(item) };
+        match open.frame {
+            Some((depth, frame_role)) if blank || indent(text) > depth => role = frame_role,
+            _ => open.frame = None,
+        }
+        let below_frame = open.frame.is_some();
+        let found = &mut self.outcome.items[item];
+        if !blank && !below_frame && role != Role::Noise && found.message.is_empty() && is_telling(text) {
+            found.message = prefix(text.trim(), MESSAGE_BYTES_MAX).to_owned();
+            found.guessed = true;
+        }
+        self.keep_as(index, role);
+        true
+    }
+
+    fn belongs(&self, open: &Open, body: Body, stream: &[(usize, usize)], at: usize, text: &str) -> bool {
+        let blank = text.trim().is_empty();
+        let deeper = indent(text) > open.indent;
+        match body {
+            Body::None => false,
+            Body::Deeper => blank || deeper,
+            Body::Paragraph => !blank,
+            Body::Open => true,
+            Body::Traceback => !blank && deeper,
+            Body::Snippet => {
+                let after = stream.get(at + 1).map(|&(index, from)| self.lines[index].get(from..).unwrap_or(""));
+                !blank && (deeper || is_caret_line(text) || after.is_some_and(is_caret_line))
+            }
+        }
+    }
+
+    fn keep_as(&mut self, index: usize, role: Role) {
+        self.outcome.roles[index] = role;
+        if let Some(open) = &mut self.open {
+            open.lines += 1;
+            if !self.lines[index].trim().is_empty() {
+                open.end = index + 1;
+            }
+        }
+    }
+
+    fn frame(&mut self, index: usize, depth: usize, groups: Groups) {
+        let Some(open) = &mut self.open else { return };
+        let item = open.item;
+        let inside = groups.file.as_deref().is_some_and(|file| !paths::is_foreign(file));
+        let role = if inside { Role::Detail(item) } else { Role::Noise };
+        open.frame = Some((depth, role));
+        if inside && self.outcome.items[item].frames.len() < FRAMES_MAX {
+            self.outcome.items[item].frames.extend(groups.place());
+        }
+        self.keep_as(index, role);
+    }
+
+    /// Fills what the open block has not said yet.
+    fn fill(&mut self, item: usize, groups: &Groups, rule: usize) {
+        let text = &self.catalog.rules[rule].text;
+        let found = &mut self.outcome.items[item];
+        if let Some(place) = groups.place().filter(|place| !paths::is_foreign(&place.file)) {
+            if found.place.is_none() {
+                found.place = Some(place);
+            } else if found.frames.len() < FRAMES_MAX {
+                found.frames.push(place);
+            }
+        }
+        if let (Some(message), true) = (&groups.message, found.message.is_empty() || found.guessed) {
+            found.message = prefix(message, MESSAGE_BYTES_MAX).to_owned();
+            found.guessed = false;
+        }
+        found.code = found.code.take().or_else(|| groups.code.clone()).or_else(|| text.code.clone());
+        found.test = found.test.take().or_else(|| groups.test.clone());
+        found.category = text.category.or(found.category);
+        found.decides |= text.decides;
+    }
+
+    pub(super) fn close(&mut self) {
+        if let Some(open) = self.open.take() {
+            let found = &mut self.outcome.items[open.item];
+            found.span.1 = open.end;
+            if found.message.is_empty() {
+                let body = (found.span.0 + 1..found.span.1)
+                    .filter(|&index| self.outcome.roles[index] == Role::Detail(open.item));
+                let said = body.map(|index| head(self.lines[index]).trim()).find(|line| !line.is_empty());
+                found.message = said.map(|line| prefix(line, MESSAGE_BYTES_MAX).to_owned()).unwrap_or_default();
+            }
+            let mut frames = found.frames.iter();
+            match &mut found.place {
+                None => {
+                    found.place = match self.catalog.tools[open.tool].frames {
+                        Frames::First => frames.next().cloned(),
+                        Frames::Last => frames.next_back().cloned(),
+                    };
+                }
+                Some(place) if place.line.is_none() => {
+                    if let Some(frame) = frames.find(|frame| same_file(&frame.file, &place.file)) {
+                        (place.line, place.col) = (frame.line, frame.col);
+                    }
+                }
+                Some(_) => {}
+            }
+        }
+    }
+}
+
+/// Whether a line can stand for a message: it has words, and is not a line of source under a `>` or behind a number.
+fn is_telling(text: &str) -> bool {
+    let text = text.trim_start();
+    text.contains(|c: char| c.is_alphabetic())
+        && !text.starts_with(['>', '|', '@'])
+        && !text.starts_with(|c: char| c.is_ascii_digit())
+}
+
+fn is_caret_line(text: &str) -> bool {
+    text.contains(['^', '~'])
+        && text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'^' | b'~' | b'|' | b'-' | b'.' | b'0'..=b'9'))
+}
+
+fn same_file(a: &str, b: &str) -> bool {
+    ends_with_path(a, b) || ends_with_path(b, a)
+}

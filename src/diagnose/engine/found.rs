@@ -1,0 +1,143 @@
+//! What the engine finds, and how it is read from a match.
+
+use regex::bytes::Regex;
+
+use crate::diagnose::{Category, Severity};
+
+/// What a line is to the item that it belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Role {
+    /// No definition knows it.
+    #[default]
+    Free,
+    /// The first line of this item, or a header that it needs to be understood.
+    Head(usize),
+    /// A further line of it.
+    Detail(usize),
+    /// A note to it.
+    Note(usize),
+    /// The tool's own count.
+    Summary,
+    /// Known not to matter.
+    Noise,
+}
+
+/// A place as printed.
+#[derive(Debug, Clone)]
+pub struct Frame {
+    /// As printed.
+    pub file: String,
+    /// 1-based.
+    pub line: Option<u32>,
+    /// 1-based.
+    pub col: Option<u32>,
+}
+
+/// An item before its paths are resolved.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// Index of the tool.
+    pub tool: usize,
+    /// How bad.
+    pub severity: Severity,
+    /// What it makes of the run, where the rule says so.
+    pub category: Option<Category>,
+    /// Whether that decides alone.
+    pub decides: bool,
+    /// Where, as printed.
+    pub place: Option<Frame>,
+    /// Rule or error code.
+    pub code: Option<String>,
+    /// The message.
+    pub message: String,
+    /// The failing test.
+    pub test: Option<String>,
+    /// Lines, end exclusive.
+    pub span: (usize, usize),
+    /// Places inside the project that its block names, in order.
+    pub frames: Vec<Frame>,
+    /// Whether it counts only once a later line says that its test failed.
+    pub tentative: bool,
+    /// Whether the message is only the block's first line, until a rule says better.
+    pub guessed: bool,
+    /// Folders that its paths may be relative to, the likeliest first.
+    pub dirs: Vec<String>,
+}
+
+/// What the definitions made of the output.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// The items in output order.
+    pub items: Vec<Found>,
+    /// A role for every line.
+    pub roles: Vec<Role>,
+    /// Tools whose output was seen.
+    pub live: Vec<bool>,
+}
+
+/// The named groups of a match.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    pub file: Option<String>,
+    pub line: Option<u32>,
+    pub col: Option<u32>,
+    pub severity: Option<String>,
+    pub code: Option<String>,
+    pub message: Option<String>,
+    pub test: Option<String>,
+    pub dir: Option<String>,
+}
+
+impl Groups {
+    pub fn take(regex: &Regex, text: &str) -> Option<Self> {
+        let captures = regex.captures(text.as_bytes())?;
+        let group = |name: &str| {
+            let value = captures.name(name)?.as_bytes();
+            let value = String::from_utf8_lossy(value).trim().to_owned();
+            (!value.is_empty()).then_some(value)
+        };
+        let number = |name: &str| group(name)?.parse().ok();
+        let file = match (group("package"), group("file")) {
+            (Some(package), Some(file)) => Some(format!("{}/{file}", package.replace('.', "/"))),
+            (_, file) => file,
+        };
+        Some(Groups {
+            file,
+            line: number("line"),
+            col: number("col"),
+            severity: group("severity"),
+            code: group("code"),
+            message: group("message"),
+            test: group("test"),
+            dir: group("dir"),
+        })
+    }
+
+    pub fn place(&self) -> Option<Frame> {
+        Some(Frame { file: self.file.clone()?, line: self.line, col: self.col })
+    }
+}
+
+/// The severity that a tool's word or letter means.
+pub fn severity(word: &str) -> Option<Severity> {
+    let word = word.to_ascii_lowercase();
+    Some(match word.trim_end_matches(':') {
+        "error"
+        | "fatal"
+        | "fatal error"
+        | "err"
+        | "e"
+        | "f"
+        | "critical"
+        | "high"
+        | "severe"
+        | "fail"
+        | "failed"
+        | "internal compiler error"
+        | "syntaxerror" => Severity::Error,
+        "warning" | "warn" | "w" | "medium" => Severity::Warning,
+        "info" | "note" | "hint" | "help" | "style" | "convention" | "refactor" | "performance" | "portability"
+        | "information" | "low" | "c" | "r" | "i" | "n" | "suggestion" => Severity::Info,
+        _ => return None,
+    })
+}
