@@ -6,7 +6,8 @@ use super::{reading, record};
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::capture::Header;
-use crate::config::Places;
+use crate::config::{Environment, Places, Settings};
+use crate::lesson::Folder;
 use crate::run::Ended;
 use crate::store::{LastRun, StoreError};
 
@@ -45,7 +46,7 @@ pub struct Last {
     pub files: Vec<String>,
     /// `l-…`, when a lesson was written for this run.
     pub lesson: Option<String>,
-    /// Its file's name.
+    /// Its file, relative to the root; `None` when it is gone.
     pub lesson_file: Option<String>,
     /// False while the recorder hasn't got to it: then a failure's details are missing.
     pub recorded: bool,
@@ -55,7 +56,7 @@ pub struct Last {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn last(places: &Places) -> Result<(Option<Last>, Vec<String>), StoreError> {
+pub fn last(places: &Places, environment: &Environment) -> Result<(Option<Last>, Vec<String>), StoreError> {
     let root = Lossless::from(&places.root);
     let now = Timestamp::now();
     // What can't be recorded now (another recorder, a full disk, a newer store) is still an answer.
@@ -69,12 +70,17 @@ pub fn last(places: &Places) -> Result<(Option<Last>, Vec<String>), StoreError> 
     };
     let waiting = record::waiting(places).into_iter().filter(|header| header.place.root == root);
     let waiting = waiting.max_by_key(|header| (header.ended_at <= now, header.ended_at, header.run));
-    let newest = match (recorded, waiting) {
+    let mut newest = match (recorded, waiting) {
         (Some(recorded), Some(waiting)) if recorded.ended_at < waiting.ended_at => Last::waiting(waiting),
         (Some(recorded), _) => recorded,
         (None, Some(waiting)) => Last::waiting(waiting),
         (None, None) => return Ok((None, notes)),
     };
+    if let Some(id) = &newest.lesson {
+        let folder = Folder::find(places, &Settings::load(places, environment).0);
+        let path = folder.path_of(id).map(|path| places.relative(&path).unwrap_or_else(|| path.into_os_string()));
+        newest.lesson_file = path.map(|path| path.to_string_lossy().into_owned());
+    }
     Ok((Some(newest), notes))
 }
 

@@ -309,6 +309,8 @@ fn uninstalling_says_what_it_removes_and_leaves_the_lessons() {
     let sandbox = project();
     sandbox.verify_run(["luacheck", "."]).env("PART", "a").outcome();
     let lesson: PathBuf = sandbox.lesson().path;
+    let last = sandbox.verify_run(["last", "--json"]).prints_json();
+    assert_eq!(sandbox.path(last["lesson_file"].as_str().expect("a path")), lesson);
     let exclude = || sandbox.read(".git/info/exclude");
     assert!(exclude().contains("/lessons/"));
     let plan = sandbox.verify_run(["uninstall"]).outcome();

@@ -190,7 +190,7 @@ fn while_somebody_records_the_last_run_is_read_from_the_spool() {
     let waiting = waiting(&world.places);
     assert_eq!(waiting.len(), 2);
     drop(held);
-    let (run, _) = last(&world.places).expect("reads");
+    let (run, _) = last(&world.places, &Environment::default()).expect("reads");
     let run = run.expect("is there");
     assert_eq!((run.exit_code, run.recorded), (3, true));
     assert!(!format!("{:?}", run.argv).contains("ghp_0123"), "{:?}", run.argv);

@@ -20,7 +20,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
-    let (last, notes) = last::last(&context.places)?;
+    let (last, notes) = last::last(&context.places, &context.environment)?;
     let Some(last) = last else {
         anyhow::bail!("no run is recorded for {}; run one: verify-run COMMAND", context.places.root.display())
     };
