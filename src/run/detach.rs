@@ -33,6 +33,8 @@ pub fn detached(keep: &[RawFd]) -> io::Result<Detached> {
             sys::close_all_but(keep);
             sys::null_streams();
             sys::be_nice(NICENESS);
+            // What was sent to the caller's group before we left it, as the end of a terminal's session leader does.
+            signals::forget_pending();
             signals::reset();
             Ok(Detached::Process)
         }

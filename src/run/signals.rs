@@ -215,6 +215,13 @@ pub fn reset() {
     set_mask(&none);
 }
 
+/// Drops every signal that is blocked and waiting.
+pub fn forget_pending() {
+    for signal in 1..=libc::SIGSYS {
+        take_pending(signal);
+    }
+}
+
 /// Ignores SIGPIPE, in a process that learns from the failing write instead.
 pub fn ignore_broken_pipes() {
     set_action(libc::SIGPIPE, libc::SIG_IGN);

@@ -9,9 +9,11 @@
 mod faults;
 mod frame;
 mod lessons;
+mod quickstart;
 mod readme;
 mod recording;
 mod running;
 mod sandbox;
 mod terminal;
+mod tools;
 mod whitelist;

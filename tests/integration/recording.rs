@@ -6,6 +6,7 @@ use nix::sys::signal::Signal;
 use verify_run::run::Ended;
 
 use crate::sandbox::{Sandbox, files_in};
+use crate::terminal::Terminal;
 
 /// Tools of the shipped whitelist that are recognised by their name alone.
 const TOOLS: [&str; 20] = [
@@ -79,6 +80,18 @@ fn a_check_that_is_missing_or_not_executable_is_recorded() {
     let wanted = [("eslint", 126), ("luacheck", 127)];
     let wanted = wanted.map(|(tool, code)| ((tool.to_owned(), format!("{{\"exit\":{code}}}")), 1));
     assert_eq!(failures(&sandbox), BTreeMap::from(wanted));
+}
+
+#[test]
+fn the_end_of_a_terminal_does_not_take_the_recorder_with_it() {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("eslint", "echo 'src/a.js:1:1: error: wrong'; exit 1");
+    // The end of a terminal's first process sends SIGHUP to whatever is in the foreground at that moment.
+    for runs in 1..=10 {
+        let (ended, _) = Terminal::start(sandbox.verify_run(["eslint", "."])).ends();
+        assert_eq!(ended, Ended::Exit(1));
+        assert_eq!(failures(&sandbox).values().sum::<usize>(), runs);
+    }
 }
 
 /// How often each tool ended how, over the recorded failures.

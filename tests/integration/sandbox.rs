@@ -18,6 +18,8 @@ pub const VERIFY_RUN: &str = env!("CARGO_BIN_EXE_verify-run");
 
 /// How long a condition may take to come true. Generous, because it is only ever waited out by a failing test.
 const WAIT: Duration = Duration::from_secs(60);
+/// Looks in a row that have to see no process before a sandbox counts as quiet.
+const QUIET_LOOKS: u32 = 4;
 /// Pause between two looks at a condition.
 const LOOK_EVERY: Duration = Duration::from_millis(4);
 /// Where system programs are looked for, after the sandbox's own `bin`.
@@ -158,7 +160,12 @@ impl Sandbox {
 
     /// Waits until everything started in this sandbox has ended, the detached recorder included.
     pub fn settle(&self) {
-        wait_until("the sandbox's processes end", || self.processes().is_empty());
+        // A process in the middle of its exec shows no environment for an instant, hence more than one look.
+        let mut quiet = 0;
+        wait_until("the sandbox's processes end", || {
+            quiet = if self.processes().is_empty() { quiet + 1 } else { 0 };
+            quiet == QUIET_LOOKS
+        });
     }
 
     /// The events recorded so far, in the order of the segment files, once the recorder is done.

@@ -124,7 +124,7 @@ fn without_times(bytes: &[u8]) -> String {
 }
 
 /// The folder of the toolchain that runs the tests: cargo without rustup in front, which would want a home.
-fn toolchain() -> Option<PathBuf> {
+pub fn toolchain() -> Option<PathBuf> {
     let cargo = std::env::var_os("CARGO").map(PathBuf::from);
     let found = cargo.as_deref().and_then(Path::parent).map(Path::to_owned).filter(|dir| dir.join("rustc").is_file());
     if found.is_none() {
@@ -218,7 +218,7 @@ fn pytest() {
 #[test]
 fn ruff() {
     Case {
-        tool: "ruff",
+        tool: "ruff-check",
         command: &["ruff", "check"],
         fails_with: 1,
         project: &[
@@ -270,7 +270,7 @@ fn cargo_test() {
 #[test]
 fn cargo_build() {
     Case {
-        tool: "cargo-build",
+        tool: "cargo-check",
         command: &["cargo", "build", "--example", "report"],
         fails_with: 101,
         project: &[
