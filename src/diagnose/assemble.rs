@@ -173,8 +173,9 @@ impl<'a> Assembled<'a> {
             while index < self.lines.len() {
                 let line = self.lines[index];
                 let free = self.outcome.roles[index] == Role::Free;
-                if free && generic::strength(line) >= Some(wanted) && baseline.is_none_or(|known| !known.contains(line))
-                {
+                let says =
+                    generic::strength(line) >= Some(wanted) || (!known && generic::leading_place(line).is_some());
+                if free && says && baseline.is_none_or(|known| !known.contains(line)) {
                     index = self.generic_item(index, resolver, known);
                     found_any = true;
                 } else {
@@ -201,8 +202,11 @@ impl<'a> Assembled<'a> {
             end += 1;
         }
         let mut place = None;
-        for line in &self.lines[start..end] {
-            for frame in generic::places(line) {
+        let leading = generic::leading_place(self.lines[start]);
+        for (index, line) in self.lines[start..end].iter().enumerate() {
+            let first = leading.clone().filter(|_| index == 0);
+            let places = first.map_or_else(|| generic::places(line), |leading| vec![leading]);
+            for frame in places {
                 match resolver.resolve(&frame.file, &[], Trust::Looks) {
                     Some(file) => {
                         self.files.insert(file.clone());
@@ -220,7 +224,7 @@ impl<'a> Assembled<'a> {
             self.generic.push(Item {
                 tool: "generic".to_owned(),
                 code: None,
-                severity: Severity::Error,
+                severity: generic::severity_of(self.lines[start]),
                 file,
                 line,
                 col,
@@ -284,26 +288,35 @@ impl<'a> Assembled<'a> {
 
     /// The items, and how many there are beyond the limit.
     pub fn items(&self) -> (Vec<Item>, usize) {
-        let known = self.outcome.items.iter().zip(&self.failing).zip(&self.places);
-        let mut items: Vec<Item> = known
-            .filter(|((_, failing), _)| **failing)
-            .map(|((found, _), file)| Item {
-                tool: self.catalog.tools[found.tool].name.clone(),
-                code: found.code.clone(),
-                severity: found.severity,
-                file: file.clone(),
-                line: found.place.as_ref().and_then(|place| place.line),
-                col: found.place.as_ref().and_then(|place| place.col),
-                message: found.message.clone(),
-                test: found.test.clone(),
-                span: found.span,
-            })
-            .chain(self.generic.iter().cloned())
-            .collect();
+        let known = (0..self.outcome.items.len()).filter(|&index| self.failing[index]).map(|index| self.item(index));
+        let mut items: Vec<Item> = known.chain(self.generic.iter().cloned()).collect();
         items.sort_by_key(|item| item.span);
         let cut = items.len().saturating_sub(ITEMS_MAX);
         items.truncate(ITEMS_MAX);
         (items, cut)
+    }
+
+    /// Diagnostics that did not make the run fail.
+    pub fn others(&self) -> Vec<Item> {
+        let beside = |found: &Found| !found.tentative && found.severity < Severity::Error && found.place.is_some();
+        let all = self.outcome.items.iter().enumerate();
+        let others = all.filter(|(index, found)| !self.failing[*index] && beside(found));
+        others.map(|(index, _)| self.item(index)).take(ITEMS_MAX).collect()
+    }
+
+    fn item(&self, index: usize) -> Item {
+        let found = &self.outcome.items[index];
+        Item {
+            tool: self.catalog.tools[found.tool].name.clone(),
+            code: found.code.clone(),
+            severity: found.severity,
+            file: self.places[index].clone(),
+            line: found.place.as_ref().and_then(|place| place.line),
+            col: found.place.as_ref().and_then(|place| place.col),
+            message: found.message.clone(),
+            test: found.test.clone(),
+            span: found.span,
+        }
     }
 }
 

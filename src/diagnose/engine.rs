@@ -17,8 +17,8 @@ mod block;
 mod found;
 
 use block::Open;
-pub use found::{Found, Frame, Outcome, Role};
-use found::{Groups, severity};
+use found::Groups;
+pub use found::{Found, Frame, Outcome, Role, severity};
 
 /// Matches `catalog` against `lines`. `named` says which tools the command names; `streams` lists the indices of the
 /// lines of each interleaved stream, with the byte where its text starts.

@@ -7,7 +7,8 @@ use regex::bytes::{Captures, Regex, RegexBuilder};
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
 
-use super::engine::Frame;
+use super::Severity;
+use super::engine::{self, Frame};
 
 /// How sure a line is about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -163,6 +164,38 @@ fn place(line: &str, captures: &Captures<'_>) -> Option<Frame> {
         line: number("line"),
         col: number("col"),
     })
+}
+
+/// The place that a line begins with, as compilers and linters print it (`a b.go:3:1: …`, `a.cs(3,1): …`).
+pub fn leading_place(line: &str) -> Option<Frame> {
+    static LEADING: LazyLock<[Regex; 2]> = LazyLock::new(|| {
+        let path = r"^[ \t]*(?:[A-Za-z]+: )?(?P<file>(?:[A-Za-z]:[\\/])?[^:*?<>|\t]*[^:*?<>|\t ])";
+        [
+            compile(&format!(
+                r"{path}:(?P<line>[0-9]{{1,7}})(?:[:.](?P<col>[0-9]{{1,5}}))?(?:-[0-9:]+)?(?::|[ \t])[ \t]*[^ \t0-9]"
+            )),
+            compile(&format!(
+                r"{path}[ ]?\((?P<line>[0-9]{{1,7}})(?:[,:][ ]?(?P<col>[0-9]{{1,5}}))?(?:[,-][0-9,]+)?\)[ ]?:?[ \t]"
+            )),
+        ]
+    });
+    let line = prefix(line, LINE_MATCH_BYTES_MAX);
+    if !line.bytes().any(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    LEADING.iter().find_map(|regex| place(line, &regex.captures(line.as_bytes())?))
+}
+
+/// How bad a line is that begins with a place: by the first word after it.
+pub fn severity_of(line: &str) -> Severity {
+    static WORD: LazyLock<Regex> = LazyLock::new(|| {
+        compile(
+            r"(?i)(?:[:0-9)\]>-]|^)[ \t]*[\[(]?(?P<word>fatal error|error|warning|warn|note|info|hint|style|convention|refactor)[\])]?(?::|[ \t]|\[|,|$)",
+        )
+    });
+    let captures = WORD.captures(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes());
+    let word = captures.as_ref().and_then(|captures| std::str::from_utf8(captures.name("word")?.as_bytes()).ok());
+    word.and_then(engine::severity).unwrap_or(Severity::Error)
 }
 
 /// A name with a letter and an extension, or with a folder: no number, version, address or time.

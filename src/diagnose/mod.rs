@@ -87,6 +87,9 @@ pub struct Diagnosis {
     pub files: Vec<String>,
     /// Items in output order.
     pub items: Vec<Item>,
+    /// Diagnostics that did not make the run fail: warnings beside errors, in output order.
+    #[serde(default)]
+    pub others: Vec<Item>,
     /// Items beyond the limit, not listed.
     pub items_cut: usize,
     /// The lines worth keeping, in output order, whole (the lesson applies its own byte budget).
@@ -138,7 +141,8 @@ pub fn diagnose(input: &Input<'_>) -> Diagnosis {
     let kept = assembled.kept();
     let category = category::decide(input, catalog, &assembled.failing(), &named, assembled.live(), &kept.join("\n"));
     let (items, items_cut) = assembled.items();
-    Diagnosis { category: Some(category), files: assembled.files(), items, items_cut, lines: kept, redactions }
+    let (files, others) = (assembled.files(), assembled.others());
+    Diagnosis { category: Some(category), files, items, others, items_cut, lines: kept, redactions }
 }
 
 /// Which definitions the command names, by the whitelist's name, by its words, or by the words of the commands that a

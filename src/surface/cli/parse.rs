@@ -116,7 +116,9 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
 }
 
 fn print(diagnosis: &Diagnosis, what: Print, context: &mut Context) -> anyhow::Result<Exit> {
-    let diagnostics = diagnosis.items.iter().map(Diagnostic::from);
+    let mut items: Vec<&Item> = diagnosis.items.iter().chain(&diagnosis.others).collect();
+    items.sort_by_key(|item| item.span);
+    let diagnostics = items.into_iter().map(Diagnostic::from);
     match what {
         Print::Json => context.output.json(&Document {
             schema: 1,
