@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::clock::Timestamp;
+
 /// The id of one run, and of the event that records it: a UUIDv7, so ids sort by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -12,8 +14,16 @@ pub struct RunId(pub Uuid);
 
 impl RunId {
     /// A fresh id from the wall clock and the system's randomness.
+    ///
+    /// Asks the kernel itself: in a static binary the `getrandom` crate finds no function of that name and keeps
+    /// `/dev/urandom` open instead, under a number that the recorder closes with all the others.
     pub fn fresh() -> Self {
-        RunId(Uuid::now_v7())
+        let mut random = [0; 10];
+        if !fill_random(&mut random) {
+            return RunId(Uuid::now_v7());
+        }
+        let millis = u64::try_from(Timestamp::now().0 / 1_000).unwrap_or(0);
+        RunId(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
     }
 }
 
@@ -21,6 +31,12 @@ impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.hyphenated().fmt(f)
     }
+}
+
+#[allow(unsafe_code, reason = "neither std nor nix offers the call")]
+fn fill_random(bytes: &mut [u8]) -> bool {
+    // SAFETY: the buffer is valid for its length, which is far below the call's limit of 256.
+    unsafe { nix::libc::getentropy(bytes.as_mut_ptr().cast(), bytes.len()) == 0 }
 }
 
 /// What an id names; the prefix before the dash.

@@ -257,7 +257,9 @@ impl Channel {
                 let ready = if at_end { pending } else { pending.strip_suffix(b"\r").unwrap_or(pending) };
                 if matches!(way, Way::Waiting) { ready.len().min(ATOMIC_BYTES) } else { ready.len() }
             }
-            _ if self.pages && !matches!(self.way, Way::Waiting) => pending.len(),
+            // More than an atomic write could wait in the call.
+            (_, Way::Waiting) => line_cut(pending, at_end).min(ATOMIC_BYTES),
+            _ if self.pages => pending.len(),
             _ => line_cut(pending, at_end),
         }
     }
@@ -270,18 +272,20 @@ impl Channel {
 }
 
 /// Length of the next write to something that other processes write to as well: at most [`ATOMIC_BYTES`], so that it
-/// is not torn, and up to the end of a line, so that nobody's text gets into one.
+/// is not torn, and up to the end of a line, so that nobody's text gets into one. A line that is longer goes out by
+/// itself in one piece: it was never whole.
 ///
 /// 0 asks for more input: `pending` is the beginning of a line and (not `at_end`) its rest is already there.
 fn line_cut(pending: &[u8], at_end: bool) -> usize {
     if at_end && pending.len() <= ATOMIC_BYTES {
         return pending.len();
     }
-    let window = &pending[..pending.len().min(ATOMIC_BYTES)];
+    let (window, beyond) = pending.split_at(pending.len().min(ATOMIC_BYTES));
     match memchr::memrchr(b'\n', window) {
         Some(newline) => newline + 1,
-        // A line of that length was never whole.
-        None if window.len() == ATOMIC_BYTES => ATOMIC_BYTES,
+        None if window.len() == ATOMIC_BYTES => {
+            memchr::memchr(b'\n', beyond).map_or(pending.len(), |newline| ATOMIC_BYTES + newline + 1)
+        }
         None => 0,
     }
 }
@@ -335,7 +339,9 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_line_goes_out_in_pieces() {
-        assert_eq!(line_cut(&vec![b'x'; 3 * ATOMIC_BYTES], false), ATOMIC_BYTES);
+    fn a_line_that_was_never_whole_goes_out_by_itself() {
+        assert_eq!(line_cut(&vec![b'x'; 3 * ATOMIC_BYTES], false), 3 * ATOMIC_BYTES);
+        let pending = [line(2 * ATOMIC_BYTES), line(10)].concat();
+        assert_eq!(line_cut(&pending, true), 2 * ATOMIC_BYTES);
     }
 }
