@@ -182,14 +182,19 @@ fn no_file_names_a_machine() {
 }
 
 #[test]
-fn the_readme_gives_a_reason_for_every_crate() {
+fn every_crate_is_used_and_the_readme_says_why() {
     let manifest: toml::Table =
         fs::read_to_string(top().join("Cargo.toml")).expect("Cargo.toml").parse().expect("TOML");
     let readme = fs::read_to_string(top().join("README.md")).expect("README.md");
     let mut findings = Vec::new();
     let mut wanted = BTreeSet::new();
     collect_dependencies(&manifest, &mut wanted);
+    let code: Vec<Source> = sources("src").into_iter().chain(sources("tests")).collect();
     for name in wanted {
+        let path = format!("{}::", name.replace('-', "_"));
+        if !code.iter().any(|source| source.text.lines().any(|line| contains_word(line, &path))) {
+            findings.push(format!("Cargo.toml: `{name}` is used nowhere: take it out"));
+        }
         let row = readme
             .lines()
             .any(|line| line.starts_with('|') && line.split('|').nth(1).is_some_and(|cell| names(cell, &name)));

@@ -94,6 +94,24 @@ fn the_end_of_a_terminal_does_not_take_the_recorder_with_it() {
     }
 }
 
+#[test]
+fn the_settings_in_the_readme_write_the_lessons_that_are_left_out_by_default() {
+    let readme = include_str!("../../README.md");
+    let settings = readme.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```")).expect("the settings").0;
+    for (settings, lessons) in [("", 1), (settings, 3)] {
+        let sandbox = Sandbox::repository();
+        sandbox.write("verify-run.toml", settings);
+        sandbox.tool("eslint", "echo \"src/a.js:1:1: error: $WRONG\"; exit $CODE");
+        for (wrong, code) in [("one thing", 1), ("one thing", 1), ("another thing", 130)] {
+            let run = sandbox.verify_run(["eslint", "."]).env("WRONG", wrong).env("CODE", code.to_string());
+            run.expect(Ended::Exit(code), &format!("src/a.js:1:1: error: {wrong}\n"), "");
+            sandbox.settle();
+        }
+        assert_eq!(failures(&sandbox).values().sum::<usize>(), 3);
+        assert_eq!(sandbox.lessons().len(), lessons, "with {settings:?}");
+    }
+}
+
 /// How often each tool ended how, over the recorded failures.
 fn failures(sandbox: &Sandbox) -> BTreeMap<(String, String), usize> {
     let mut found = BTreeMap::new();
