@@ -23,7 +23,7 @@ const PEM_BYTES_MAX: usize = 64 << 10;
 /// Names and schemes are read this far to either side of a hit, bytes.
 const NAME_BYTES_MAX: usize = 128;
 /// A value is judged by at most so many bytes; all of it is replaced.
-const VALUE_BYTES_MAX: usize = 1 << 10;
+const VALUE_BYTES_MAX: usize = 512;
 
 /// What a literal announces.
 #[derive(Debug, Clone, Copy)]

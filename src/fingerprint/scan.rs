@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::vocabulary::{EXTENSIONS, KEYWORDS, NUMBER_KEEPERS, WORDS_WITH_DIGITS};
+use super::vocabulary::{EXTENSIONS, KEYWORDS, NUMBER_KEEPERS, SYNTAX, WORDS_WITH_DIGITS};
 
 /// What a slot is; its name is for people, the hash sees `<*>` for all: a slot is a number one day and a name the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +73,8 @@ static SHAPES: LazyLock<(Regex, Vec<Class>)> = LazyLock::new(|| {
     const CLOCK: &str = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?: ?[AP]M\b)?";
     const ZONE: &str = r"(?: ?(?:Z\b|UTC\b|GMT(?:[+-]\d{4})?|[+-]\d\d:?\d\d\b))?";
     let rows: Vec<(Class, String)> = vec![
+        (Class::Id, r"<(?:class|function|module|bound method|built-in \w+) [^<>\n]*>".into()),
+        (Class::Id, r"<[\w.]+ [^<>\n]*(?: at 0x[0-9a-fA-F]+|\w=)[^<>\n]*>".into()),
         (Class::Url, r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s'"`<>)\]}]*"#.into()),
         (Class::Email, r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+".into()),
         (Class::Uuid, r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b".into()),
@@ -110,11 +112,13 @@ static SHAPES: LazyLock<(Regex, Vec<Class>)> = LazyLock::new(|| {
 
 /// Cuts `text` into text and slots.
 pub(super) fn scan(text: &str, level: Level) -> Vec<Piece<'_>> {
+    let lower = text.to_lowercase();
+    let syntax = SYNTAX.iter().any(|word| lower.contains(word));
     let mut pieces = Vec::new();
     let (mut at, mut plain) = (0, 0);
     while let Some(c) = text[at..].chars().next() {
         let inside = text[..at].chars().next_back().is_some_and(is_word);
-        let found = if inside { None } else { slot(text, at, c, level) };
+        let found = if inside { None } else { slot(text, at, c, level, syntax) };
         let Some((end, piece)) = found else {
             at += if is_word(c) && !inside { word_end(text, at) } else { at + c.len_utf8() } - at;
             continue;
@@ -135,7 +139,7 @@ pub(super) fn scan(text: &str, level: Level) -> Vec<Piece<'_>> {
 }
 
 /// What starts at `at`: a slot, or with `None` a stretch that stays text although it looks like more.
-fn slot(text: &str, at: usize, c: char, level: Level) -> Option<(usize, Option<Piece<'_>>)> {
+fn slot(text: &str, at: usize, c: char, level: Level, syntax: bool) -> Option<(usize, Option<Piece<'_>>)> {
     let rest = &text[at..];
     if let Some((end, class)) = shape(rest, c) {
         let kept = class == Class::Number && follows_keeper(&text[..at]);
@@ -144,7 +148,7 @@ fn slot(text: &str, at: usize, c: char, level: Level) -> Option<(usize, Option<P
     if level >= Level::Quotes
         && let Some((end, inner)) = quoted(rest, c)
     {
-        let stays = is_literal(inner);
+        let stays = syntax && is_literal(inner);
         return Some((at + end, (!stays).then_some(Piece::Slot(Class::Quoted, inner))));
     }
     if !is_word(c) && c != '@' && c != '$' {
@@ -159,7 +163,7 @@ fn slot(text: &str, at: usize, c: char, level: Level) -> Option<(usize, Option<P
 }
 
 fn shape(rest: &str, c: char) -> Option<(usize, Class)> {
-    if !(c.is_ascii_alphanumeric() || "/\\~.-+[_".contains(c)) {
+    if !(c.is_ascii_alphanumeric() || "/\\~.-+[_<".contains(c)) {
         return None;
     }
     let (regex, classes) = &*SHAPES;
@@ -206,7 +210,7 @@ fn quoted(rest: &str, open: char) -> Option<(usize, &str)> {
     None
 }
 
-/// Punctuation and words of the language stay: `expected ';'`, `unexpected 'await'`.
+/// In a message about syntax, punctuation and words of the language stay: `expected ';'`, `unexpected 'await'`.
 fn is_literal(inner: &str) -> bool {
     let punctuation = inner.len() <= 3 && !inner.is_empty() && inner.bytes().all(|b| b.is_ascii_punctuation());
     punctuation || KEYWORDS.contains(&inner)

@@ -196,3 +196,18 @@ pub(super) const STOP_WORDS: [&str; 40] = [
     "assertion",
     "assert",
 ];
+
+/// A message with one of these is about syntax.
+pub(super) const SYNTAX: [&str; 11] = [
+    "expect",
+    "syntax",
+    "token",
+    "delimiter",
+    "keyword",
+    "unterminated",
+    "unclosed",
+    "unmatched",
+    "operator",
+    "reserved",
+    "illegal",
+];

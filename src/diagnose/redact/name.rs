@@ -117,6 +117,9 @@ const NOT_VALUES: [&str; 62] = [
     "changeme",
 ];
 
+/// A value behind a hint is judged by at most so many bytes.
+const HINT_VALUE_BYTES_MAX: usize = 96;
+
 /// How the name and its value are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Join {
@@ -158,7 +161,8 @@ pub(super) fn assignment(text: &[u8], hit: Range<usize>, weight: Weight) -> Opti
     // A longer name that ends here, or one further right, judges the same value; one is enough, but each may be first.
     let ends_it = text[hit.end..end].iter().all(u8::is_ascii_digit);
     let weight = if ends_it { weight } else { Weight::Hint };
-    let (value, join) = value_behind(text, end, identifier)?;
+    let max = if weight == Weight::Hint { HINT_VALUE_BYTES_MAX } else { VALUE_BYTES_MAX };
+    let (value, join) = value_behind(text, end, identifier, max)?;
     let shown = &text[value.range.clone()];
     if shown.is_empty()
         || (weight == Weight::Hint && !looks_random(shown))
@@ -171,7 +175,7 @@ pub(super) fn assignment(text: &[u8], hit: Range<usize>, weight: Weight) -> Opti
         Weight::Weak => weak(text, start, identifier, &value, join),
         Weight::Hint => true,
     };
-    let range = value.range.start..whole_value_end(text, &value);
+    let range = value.range.start..whole_value_end(text, &value, max);
     secret.then_some(Secret { range, kind: kind(identifier) })
 }
 
@@ -186,7 +190,7 @@ fn kind(name: &[u8]) -> &'static str {
 }
 
 /// Finds the value after an identifier that ends at `end`.
-fn value_behind(text: &[u8], end: usize, identifier: &[u8]) -> Option<(Value, Join)> {
+fn value_behind(text: &[u8], end: usize, identifier: &[u8], max: usize) -> Option<(Value, Join)> {
     let is_space = |b: u8| b == b' ' || b == b'\t';
     let mut at = run_end(text, end, 2, |b| b"\"'`]\\".contains(&b));
     let spaced = run_end(text, at, 8, is_space);
@@ -209,13 +213,16 @@ fn value_behind(text: &[u8], end: usize, identifier: &[u8]) -> Option<(Value, Jo
         }
         _ => return None,
     };
+    if text.get(at).is_none_or(|&b| is_placeholder_start(b)) {
+        return None;
+    }
     let open = run_end(text, at, 1, |b| b == b'\\');
     if let Some(&quote @ (b'"' | b'\'' | b'`')) = text.get(open) {
         let start = open + 1;
-        let end = run_end(text, start, VALUE_BYTES_MAX, |b| b != quote && b != b'\n' && (open == at || b != b'\\'));
+        let end = run_end(text, start, max, |b| b != quote && b != b'\n' && (open == at || b != b'\\'));
         return Some((Value { range: start..end, quoted: true }, join));
     }
-    let end = run_end(text, at, VALUE_BYTES_MAX, |b| in_bare_value(b, is_constant(identifier) && join == Join::Tight));
+    let end = run_end(text, at, max, |b| in_bare_value(b, is_constant(identifier) && join == Join::Tight));
     Some((Value { range: at..end, quoted: false }, join))
 }
 
@@ -229,8 +236,8 @@ fn in_bare_value(b: u8, constant: bool) -> bool {
 }
 
 /// The value's end when it is longer than what was judged.
-fn whole_value_end(text: &[u8], value: &Value) -> usize {
-    if value.range.len() < VALUE_BYTES_MAX {
+fn whole_value_end(text: &[u8], value: &Value, max: usize) -> usize {
+    if value.range.len() < max {
         return value.range.end;
     }
     run_end(text, value.range.end, usize::MAX, |b| !b.is_ascii_whitespace() && !b"\"'`".contains(&b))
@@ -241,21 +248,31 @@ fn is_constant(identifier: &[u8]) -> bool {
     identifier.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
 }
 
+/// `$VAR`, `<token>`, `{{ token }}`, `***`, and our own marker.
+fn is_placeholder_start(b: u8) -> bool {
+    b"$<{[%&*(".contains(&b)
+}
+
 /// Values that stand for one, are code that gets one, or were hidden already.
 fn is_placeholder(value: &[u8], identifier: &[u8], quoted: bool) -> bool {
-    let lower = value.to_ascii_lowercase();
-    let word = std::str::from_utf8(&lower).unwrap_or("").trim_end_matches(['.', ',', ';', ':', '!', '?']);
-    let same_word = |name: &[u8]| name.to_ascii_lowercase().ends_with(word.as_bytes());
-    let code = !quoted && (value.contains(&b'(') || value.contains(&b'[') || value.contains(&b'{'))
-        || [&b"process.env"[..], b"os.environ", b"self.", b"this.", b"env.", b"secrets.", b"config."]
-            .iter()
-            .any(|start| lower.starts_with(start));
-    word.is_empty()
-        || b"$<{[%&*(".contains(&value[0])
-        || value.iter().all(|b| b"*x.-_?#=>".contains(b))
-        || NOT_VALUES.contains(&word)
-        || (word.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_') && same_word(identifier))
-        || code
+    if is_placeholder_start(value[0]) || value.iter().all(|b| b"*x.-_?#=>".contains(b)) {
+        return true;
+    }
+    if !quoted && value.iter().any(|b| b"([{".contains(b)) {
+        return true;
+    }
+    // The longest of these words and starts is far shorter.
+    let lower = value[..value.len().min(64)].to_ascii_lowercase();
+    let code = [&b"process.env"[..], b"os.environ", b"self.", b"this.", b"env.", b"secrets.", b"config."];
+    if code.iter().any(|start| lower.starts_with(start)) {
+        return true;
+    }
+    let word = std::str::from_utf8(&lower).unwrap_or("x").trim_end_matches(['.', ',', ';', ':', '!', '?']);
+    let plain = word.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_');
+    value.len() < 64
+        && (word.is_empty()
+            || NOT_VALUES.contains(&word)
+            || (plain && identifier.to_ascii_lowercase().ends_with(word.as_bytes())))
 }
 
 /// `password` and its like: any value, but not the words of a sentence or of source code.
@@ -314,11 +331,14 @@ fn ends_line(text: &[u8], end: usize) -> bool {
 /// File names, versions and cache keys have separators; commit ids and checksums have one case.
 fn looks_random(value: &[u8]) -> bool {
     let has = |class: fn(&u8) -> bool| value.iter().any(class);
+    let padding = value.iter().rev().take_while(|&&b| b == b'=').count();
+    let body = &value[..value.len() - padding];
     value.len() >= 20
+        && padding <= 2
+        && body.iter().all(|&b| b.is_ascii_alphanumeric() || b"+/_".contains(&b))
         && has(u8::is_ascii_digit)
         && has(u8::is_ascii_uppercase)
         && has(u8::is_ascii_lowercase)
-        && value.iter().all(|&b| b.is_ascii_alphanumeric() || b"+/=_".contains(&b))
         && value.iter().filter(|&&b| b == b'/' || b == b'_').count() * 10 <= value.len()
         && bits_per_byte(value) >= 3.5
 }

@@ -179,7 +179,7 @@ fn hostile_repetition_stays_linear() {
         "eyJa",
         "token=\"",
     ] {
-        let text = unit.repeat((1 << 20) / unit.len());
+        let text = unit.repeat((256 << 10) / unit.len());
         let started = std::time::Instant::now();
         let _ = redact(&text);
         assert!(started.elapsed().as_secs() < 20, "{unit:?} took {:?}", started.elapsed());
