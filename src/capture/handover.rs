@@ -31,6 +31,8 @@ const NETWORK_FILE_SYSTEMS: [i64; 9] =
 
 /// Replaces secrets in a text: (the text without them, how many).
 pub type Redact = fn(&str) -> (Cow<'_, str>, usize);
+/// Replaces secrets in a command line, where an option's name tells that its value is one.
+pub type RedactArguments = fn(&[Lossless]) -> Vec<Lossless>;
 
 /// A command about to run, with everything that its record will say.
 pub struct Run {
@@ -50,6 +52,8 @@ pub struct Run {
     pub sync: bool,
     /// Used where the only writable place is in the work tree.
     pub redact: Redact,
+    /// The same, for the command line.
+    pub redact_arguments: RedactArguments,
     /// Records everything that is spooled; runs in a process of its own.
     pub record: fn(&Places),
 }
@@ -135,15 +139,35 @@ impl Run {
         // In the work tree other tools read along, and a commit of everything would take it with it.
         file::write_atomic(&place.join(".gitignore"), b"*\n", 0o600, Durability::Cached)?;
         let text = |bytes: &[u8]| (self.redact)(&String::from_utf8_lossy(bytes)).0.into_owned();
-        let argv = header.argv.iter().map(|word| Lossless(text(word.0.as_encoded_bytes()).into())).collect();
         let [head, older, newer] = transcript.pieces();
         let (first, second) = match transcript.cut() {
             0 => (String::new(), text(&[head, older, newer].concat())),
             _ => (text(head), text(&[older, newer].concat())),
         };
         let (cut_at, kept_bytes) = (first.len() as u64, (first.len() + second.len()) as u64);
-        let header = Header { argv, kept_bytes, cut_at, redacted: true, ..header.clone() };
+        let header = Header { kept_bytes, cut_at, redacted: true, ..self.without_secrets(header) };
         spool::write(place, &header, &[first.as_bytes(), second.as_bytes()])
+    }
+
+    fn without_secrets(&self, header: &Header) -> Header {
+        let text = |text: &String| (self.redact)(text).0.into_owned();
+        let Identity { task, session, agent } = &header.identity;
+        let identity = Identity {
+            task: task.as_ref().map(text),
+            session: session.as_ref().map(text),
+            agent: agent.as_ref().map(text),
+        };
+        let argv = (self.redact_arguments)(&header.argv);
+        let line = argv.iter().map(Lossless::display).collect::<Vec<_>>().join(" ");
+        // Words of the command line: one that isn't in it any more was a secret or had one in it.
+        let check = header.check.as_ref().map(|check| Check {
+            why: text(&check.why),
+            dir: check.dir.clone().filter(|dir| line.contains(dir.as_str())),
+            selectors: check.selectors.iter().filter(|word| line.contains(word.as_str())).cloned().collect(),
+            ..check.clone()
+        });
+        let place = Place { head: header.place.head.as_ref().map(text), ..header.place.clone() };
+        Header { argv, identity, check, place, ..header.clone() }
     }
 
     /// Starts the recorder in a process that has nothing of the caller's but `keep`, and does `before` in it.

@@ -206,17 +206,19 @@ impl Index {
         self.sql("read", filter())
     }
 
-    /// Whether the last run of a command key passed; `None` when there is none.
+    /// Whether the last run of a command key passed; `None` when there is none. Runs from the future as in
+    /// [`Index::last_run`].
     ///
     /// # Errors
     /// SQLite's.
-    pub fn last_passed(&self, command_key: &str) -> Result<Option<bool>, StoreError> {
+    pub fn last_passed(&self, command_key: &str, now: Timestamp) -> Result<Option<bool>, StoreError> {
         let find = || {
             self.connection
                 .prepare_cached(
-                    "SELECT passed FROM runs WHERE command_key = ?1 ORDER BY ended_at DESC, run_id DESC LIMIT 1",
+                    "SELECT passed FROM runs WHERE command_key = ?1
+                     ORDER BY ended_at <= ?2 DESC, ended_at DESC, run_id DESC LIMIT 1",
                 )?
-                .query_row([command_key], |row| row.get(0))
+                .query_row(params![command_key, now.rfc3339()], |row| row.get(0))
                 .optional()
         };
         self.sql("read", find())

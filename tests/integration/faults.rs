@@ -1,5 +1,11 @@
 //! What the store and its recorder do when the machine doesn't play along: killed anywhere, no space, many at once.
 
+mod git;
+mod output;
+mod places;
+mod processes;
+mod secrets;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -135,6 +135,19 @@ impl Sandbox {
         }
     }
 
+    /// Runs a command bare, then wrapped, both completed by `with`: how it ended, stdout and stderr have to be the same.
+    #[track_caller]
+    pub fn as_bare<'a>(
+        &'a self,
+        command: &[&(impl AsRef<OsStr> + ?Sized)],
+        with: impl Fn(Invocation<'a>) -> Invocation<'a>,
+    ) -> Outcome {
+        let bare = with(self.bare(command[0]).args(&command[1..])).outcome();
+        let wrapped = with(self.verify_run(command)).outcome();
+        assert_eq!(wrapped, bare, "wrapped, then bare");
+        wrapped
+    }
+
     /// The whole environment of a command in this sandbox.
     pub fn environment(&self) -> Vec<(OsString, OsString)> {
         let own_bin = std::iter::once(self.folder.path().join("bin"));
@@ -170,9 +183,14 @@ impl Sandbox {
 
     /// The events recorded so far, in the order of the segment files, once the recorder is done.
     pub fn events(&self) -> Vec<serde_json::Value> {
+        self.events_in(&self.state())
+    }
+
+    /// As [`Sandbox::events`], from the state folder of another repository.
+    pub fn events_in(&self, state: &Path) -> Vec<serde_json::Value> {
         self.settle();
         let mut lines = Vec::new();
-        for path in files_in(&self.state().join("events")) {
+        for path in files_in(&state.join("events")) {
             if path.extension().is_some_and(|extension| extension == "jsonl") {
                 let text = fs::read_to_string(&path).expect("an event segment");
                 lines.extend(text.lines().map(|line| serde_json::from_str(line).expect("an event is JSON")));
@@ -183,8 +201,13 @@ impl Sandbox {
 
     /// The lesson files written so far, sorted by name, once the recorder is done.
     pub fn lessons(&self) -> Vec<Lesson> {
+        self.lessons_in(&self.work())
+    }
+
+    /// As [`Sandbox::lessons`], of another project.
+    pub fn lessons_in(&self, project: &Path) -> Vec<Lesson> {
         self.settle();
-        let files = ["lessons", ".lessons"].iter().flat_map(|dir| files_in(&self.path(dir)));
+        let files = ["lessons", ".lessons"].iter().flat_map(|dir| files_in(&project.join(dir)));
         files
             .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
             .map(|path| Lesson { text: fs::read_to_string(&path).expect("a lesson is UTF-8"), path })
@@ -199,10 +222,10 @@ impl Sandbox {
         lessons.remove(0)
     }
 
-    /// Ids and command lines of the processes whose HOME is this sandbox's.
-    fn processes(&self) -> Vec<(i32, String)> {
-        let mut mark = b"HOME=".to_vec();
-        mark.extend(self.home().as_os_str().as_encoded_bytes());
+    /// Ids and command lines of the processes whose TMPDIR is this sandbox's.
+    pub fn processes(&self) -> Vec<(i32, String)> {
+        let mut mark = b"TMPDIR=".to_vec();
+        mark.extend(self.tmp().as_os_str().as_encoded_bytes());
         let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
         let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
         ids.filter_map(|id| {
@@ -295,6 +318,24 @@ impl Invocation<'_> {
     pub fn dir(mut self, relative: impl AsRef<Path>) -> Self {
         self.directory = self.sandbox.path(relative);
         self
+    }
+
+    /// Does a shell line first, in the process that becomes the command.
+    pub fn after(mut self, line: &str) -> Self {
+        let line = format!("{line} && exec \"$@\"");
+        let arguments = std::mem::take(&mut self.arguments);
+        let words = ["-c".into(), line.into(), "sh".into(), std::mem::replace(&mut self.program, "sh".into())];
+        self.arguments = words.into_iter().chain(arguments).collect();
+        self
+    }
+
+    /// As [`Invocation::after`], with mounts of its own that the shell line makes; see [`can_mount`].
+    pub fn after_mounting(self, line: &str) -> Self {
+        let mut command = self.after(line);
+        let arguments = std::mem::take(&mut command.arguments);
+        let words = [MOUNTS_OF_ITS_OWN.into(), std::mem::replace(&mut command.program, "unshare".into())];
+        command.arguments = words.into_iter().chain(arguments).collect();
+        command
     }
 
     /// Sets a variable.
@@ -475,6 +516,21 @@ pub fn files_in(dir: &Path) -> Vec<PathBuf> {
     let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
     files.sort();
     files
+}
+
+/// Makes `unshare` give a command mounts of its own, also for one who is not root.
+const MOUNTS_OF_ITS_OWN: &str = "-rm";
+
+/// Whether a command can have mounts of its own here. If not, the calling test is reported as skipped.
+pub fn can_mount() -> bool {
+    let sandbox = Sandbox::new();
+    let mut trial = Command::new("unshare");
+    trial.args([MOUNTS_OF_ITS_OWN, "mount", "-t", "tmpfs", "none"]).arg(sandbox.tmp());
+    let can = trial.output().is_ok_and(|output| output.status.success());
+    if !can {
+        skip("no right to mount anything");
+    }
+    can
 }
 
 /// Where a program is that not every machine has: in `.tools/bin`, which `scripts/test-tools` fills, else on PATH.

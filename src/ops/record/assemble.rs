@@ -21,7 +21,7 @@ const DEFAULT_BRANCHES: [&str; 3] = ["main", "master", "trunk"];
 /// The run without its failure.
 pub(super) fn run(header: &Header, default_branch: Option<&str>) -> Run {
     let place = &header.place;
-    let branch = place.head.as_deref().and_then(|head| head.strip_prefix("ref: refs/heads/")).map(str::to_owned);
+    let branch = place.head.as_deref().and_then(|head| head.strip_prefix("ref: refs/heads/")).map(without_secret);
     let dir = header.cwd.path().strip_prefix(place.root.path());
     Run {
         argv: redacted(&header.argv),
@@ -34,9 +34,14 @@ pub(super) fn run(header: &Header, default_branch: Option<&str>) -> Run {
         ended_at: header.ended_at,
         duration_us: header.duration_us,
         ended: header.ended,
-        task: task(header.identity.task.as_deref(), branch.as_deref(), default_branch, header.started_at),
-        session: header.identity.session.clone(),
-        agent: header.identity.agent.clone(),
+        task: without_secret(&task(
+            header.identity.task.as_deref(),
+            branch.as_deref(),
+            default_branch,
+            header.started_at,
+        )),
+        session: header.identity.session.as_deref().map(without_secret),
+        agent: header.identity.agent.as_deref().map(without_secret),
         branch,
         commit: place.commit.clone(),
         kept_bytes: header.kept_bytes,
@@ -220,13 +225,18 @@ pub(super) fn is_cancelled(ended: Ended) -> bool {
     code == TIMED_OUT || [SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGKILL].iter().any(|signal| code == 128 + signal)
 }
 
-/// Arguments with secrets replaced; those that aren't UTF-8 stay, no rule could read them.
+/// Arguments with secrets replaced. One that isn't UTF-8 keeps its bytes unless there is a secret between them.
 pub fn redacted(argv: &[Lossless]) -> Vec<Lossless> {
     // Together, because an option's name is what tells that the next argument is a secret.
-    let texts: Vec<&str> = argv.iter().map(|arg| arg.0.to_str().unwrap_or_default()).collect();
+    let texts: Vec<String> = argv.iter().map(Lossless::display).collect();
     let (clean, _) = redact::redact_args(&texts);
-    let both = argv.iter().zip(clean);
-    both.map(|(arg, clean)| if arg.0.to_str().is_some() { Lossless::from(&clean) } else { arg.clone() }).collect()
+    let each = argv.iter().zip(texts.iter().zip(clean));
+    each.map(|(arg, (text, clean))| if *text == clean { arg.clone() } else { Lossless::from(&clean) }).collect()
+}
+
+/// A name that somebody gave, without the secret that may have got into it.
+fn without_secret(name: &str) -> String {
+    redact::redact(name).0.into_owned()
 }
 
 #[cfg(test)]

@@ -90,16 +90,16 @@ fn drain_within(places: &Places, wait: Duration, until: Option<Instant>) -> Resu
                 return Err(error);
             }
         };
-        let mut notes = store.take_notes();
+        let known = drained.notes.len();
+        drained.notes.extend(store.take_notes());
         let result = drain_locked(places, &mut store, until, &mut drained);
-        upkeep::run(places, &store, drained.failures > 0, &mut notes);
-        notes.extend(store.take_notes());
+        upkeep::run(places, &store, drained.failures > 0, &mut drained.notes);
+        drained.notes.extend(store.take_notes());
         if let Err(error) = &result {
-            notes.push(error.to_string());
+            drained.notes.push(error.to_string());
         }
-        notes.extend(drained.left.iter().map(|(path, why)| format!("left {}: {why}", path.display())));
-        log::append(&places.state, &notes);
-        drained.notes.append(&mut notes);
+        drained.notes.extend(drained.left.iter().map(|(path, why)| format!("left {}: {why}", path.display())));
+        log::append(&places.state, &drained.notes[known..]);
         drop(store);
         result?;
         // Somebody may have found the lock held just before it was released here, and relied on this process.

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::Drained;
@@ -45,7 +45,8 @@ pub(super) struct Entry {
 #[derive(Debug)]
 pub(super) struct Queue {
     pub entries: Vec<Entry>,
-    claimed: Vec<PathBuf>,
+    /// Claimed pass logs, and how many bytes of each were read.
+    claimed: Vec<(PathBuf, usize)>,
 }
 
 /// Everything that waits, claimed pass logs not counted.
@@ -129,11 +130,17 @@ impl Queue {
         queue
     }
 
-    /// Removes claimed pass logs that nobody can still be appending to.
+    /// Removes claimed pass logs that nobody can still be appending to. What was read of the others is blanked: the
+    /// command lines in them are as they were typed, and the next recorder may be days away.
     pub fn release(&self, drained: &Drained) {
-        for log in &self.claimed {
-            if drained.left.iter().all(|(path, _)| path != log) && seconds_old(log) >= CLAIM_SECONDS_MIN {
+        for (log, bytes) in &self.claimed {
+            if drained.left.iter().any(|(path, _)| path == log) {
+                continue;
+            }
+            if seconds_old(log) >= CLAIM_SECONDS_MIN {
                 let _ = fs::remove_file(log);
+            } else {
+                blank(log, *bytes);
             }
         }
     }
@@ -169,7 +176,18 @@ impl Queue {
                 Err(SpoolError::Bad(_)) => {}
             }
         }
-        self.claimed.push(log);
+        self.claimed.push((log, bytes.len()));
+    }
+}
+
+/// Overwrites the first bytes of a pass log with line ends. Lines that are appended meanwhile stay.
+fn blank(log: &Path, bytes: usize) {
+    // A change of the content would make the log younger, so a blank one is left alone.
+    if fs::read(log).is_ok_and(|content| content.iter().take(bytes).all(|&byte| byte == b'\n')) {
+        return;
+    }
+    if let Ok(file) = fs::OpenOptions::new().write(true).open(log) {
+        let _ = file.write_all_at(&vec![b'\n'; bytes], 0);
     }
 }
 

@@ -283,7 +283,7 @@ fn unwritten(places: &Places) -> PathBuf {
 /// `open/<command key>` exists while the last run of the key failed: the wrapper keeps the output of the next pass.
 fn mark_open(places: &Places, store: &Store, key: &str) -> Result<(), StoreError> {
     let marker = places.state.join("open").join(file_name(key));
-    match store.index().last_passed(key)? {
+    match store.index().last_passed(key, Timestamp::now())? {
         Some(false) => {
             let made = marker.parent().map_or(Ok(()), file::create_private_dir);
             // Nothing depends on it but the wrapper's choice of what to keep.

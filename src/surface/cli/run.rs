@@ -88,7 +88,9 @@ fn supervise(program: &Program, options: Options, check: Option<Check>, cwd: Pat
         let identity = capture::identify(options.identity, variable, run::session());
         let (argv, sync) = (options.argv, options.sync);
         let record = if sync { record_now } else { record_all };
-        capture::Run { argv, cwd, check, key, identity, places, sync, redact, record }.hand_over(finished);
+        let redact_arguments = record::redacted;
+        let run = capture::Run { argv, cwd, check, key, identity, places, sync, redact, redact_arguments, record };
+        run.hand_over(finished);
     });
     let _ = std::panic::catch_unwind(keep);
     run::end_as(end_as)
