@@ -13,4 +13,4 @@ mod spool;
 pub use handover::{Redact, RedactArguments, Run};
 pub use identity::identify;
 pub use reading::SpoolError;
-pub use spool::{Header, Identity, Place, Spooled};
+pub use spool::{Header, Identity, Place, SPOOL_SCHEMA, Spooled};

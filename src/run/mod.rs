@@ -4,7 +4,7 @@
 //! over an object of the same kind, and touches nothing else. One thread, one `poll` loop, no `std::process`: that
 //! would empty the signal mask, reset SIGPIPE and rebuild the environment.
 //!
-//! - [`Program`] is the command line as C strings; it replaces the process or is started by [`supervise`]
+//! - [`Program`] is the command line as C strings; it replaces the process or is started by [`supervise()`]
 //! - `plan` decides per descriptor, `channel` relays one stream, `pty` is the half terminal, `files` reads back what
 //!   went to a file
 //! - `signals` receives what is sent to us and `canary` tells a signal to the group from one to us alone

@@ -7,7 +7,7 @@ pub fn package_name(word: &[u8]) -> &[u8] {
     &word[..at.map_or(word.len(), |at| at + 1)]
 }
 
-/// argv[0] without folders, and without what systems and languages hang on to a program's name.
+/// `argv[0]` without folders, and without what systems and languages hang on to a program's name.
 pub fn base_name(path: &[u8]) -> &[u8] {
     let base = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
     for suffix in [&b".exe"[..], b".cmd", b".bat", b".ps1", b".phar"] {
