@@ -1,7 +1,5 @@
 //! Output that is no text, too long, too much, or written to deceive.
 
-use std::os::unix::fs::symlink;
-
 use serde_json::Value;
 use verify_run::run::Ended;
 
@@ -151,11 +149,10 @@ fn checks_over_everything_pass_with_our_files_in_the_repository() {
     let (Some(prettier), Some(markdownlint)) = (need("prettier"), need("markdownlint")) else { return };
     let mut sandbox = printing(HOSTILE);
     sandbox.add_path(tools());
-    symlink(tools().join("../node/node_modules"), sandbox.path("node_modules")).expect("a link to the packages");
-    sandbox.write(".gitignore", "node_modules\n");
     sandbox.write("README.md", "# A project\n");
     sandbox.commit("The project");
     fail(&sandbox);
+    assert_eq!(sandbox.lessons().len(), 1);
     // A state folder that can't be written leaves a spool file beside the lessons.
     let state = sandbox.state();
     std::fs::rename(&state, sandbox.tmp().join("state")).expect("the state folder");
@@ -163,10 +160,15 @@ fn checks_over_everything_pass_with_our_files_in_the_repository() {
     sandbox.verify_run(["luacheck", "again"]).outcome();
     sandbox.settle();
     assert!(sandbox.path("lessons/.state/spool").is_dir());
-    let checks = [(prettier, &["--check", "."][..]), (markdownlint, &["**/*.md", "--ignore", "node_modules"])];
-    for (check, arguments) in checks {
-        let outcome = sandbox.bare(check).args(arguments).outcome();
+    let checks = [(prettier, &["--check", "."][..]), (markdownlint, &["**/*.md"])];
+    for (check, arguments) in &checks {
+        let outcome = sandbox.bare(check).args(*arguments).outcome();
         assert_eq!(outcome.ended, Ended::Exit(0), "{}{}", outcome.stdout(), outcome.stderr());
     }
     assert_eq!(sandbox.git(["status", "--short"]), "");
+    // They do look there.
+    sandbox.write("lessons/bad.md", "*  a list\n\n\n\n");
+    for (check, arguments) in &checks {
+        assert_eq!(sandbox.bare(check).args(*arguments).outcome().ended, Ended::Exit(1));
+    }
 }
