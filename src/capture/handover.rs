@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::passes;
+use super::reading::whole_lines;
 use super::spool::{self, Header, Identity, Place, SPOOL_SCHEMA};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
@@ -142,7 +143,11 @@ impl Run {
         let [head, older, newer] = transcript.pieces();
         let (first, second) = match transcript.cut() {
             0 => (String::new(), text(&[head, older, newer].concat())),
-            _ => (text(head), text(&[older, newer].concat())),
+            _ => {
+                let tail = [older, newer].concat();
+                let (head, tail) = whole_lines(head, &tail);
+                (text(head), text(tail))
+            }
         };
         let (cut_at, kept_bytes) = (first.len() as u64, (first.len() + second.len()) as u64);
         let header = Header { kept_bytes, cut_at, redacted: true, ..self.without_secrets(header) };

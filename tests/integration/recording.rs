@@ -112,6 +112,24 @@ fn the_settings_in_the_readme_write_the_lessons_that_are_left_out_by_default() {
     }
 }
 
+#[test]
+fn a_cancelled_run_is_recorded_and_gets_a_lesson_when_asked() {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("luacheck", "echo \"src/$NAME.c:3:1: error: $NAME went wrong\"; eval \"$ENDING\"");
+    let exits = [124, 129, 130, 137, 141, 143].map(|code| format!("exit {code}"));
+    let deaths = ["HUP", "INT", "KILL", "PIPE", "TERM"].map(|signal| format!("kill -{signal} $$"));
+    let endings: Vec<String> = exits.into_iter().chain(deaths).collect();
+    for (setting, lessons) in [("", 0), ("[lesson]\ncancelled = true\n", endings.len())] {
+        sandbox.write("verify-run.toml", setting);
+        for (index, ending) in endings.iter().enumerate() {
+            let name = format!("part{}", ["a", "b", "c", "d"][index % 4].repeat(index / 4 + 1));
+            sandbox.verify_run(["luacheck", "."]).env("NAME", name).env("ENDING", ending).outcome();
+        }
+        assert_eq!(sandbox.lessons().len(), lessons);
+    }
+    assert_eq!(failures(&sandbox).values().sum::<usize>(), 2 * endings.len());
+}
+
 /// How often each tool ended how, over the recorded failures.
 fn failures(sandbox: &Sandbox) -> BTreeMap<(String, String), usize> {
     let mut found = BTreeMap::new();

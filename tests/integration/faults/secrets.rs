@@ -155,6 +155,46 @@ fn answer_every_first_half(mut output: impl std::io::Read, mut gate: impl std::i
     assert_eq!(all.len(), expected);
 }
 
+/// Lines of 64 bytes, `bytes` together.
+fn filling(bytes: usize) -> Vec<u8> {
+    let line = format!("{:.<63}\n", "quiet");
+    line.repeat(bytes / 64 + 1).into_bytes()[..bytes].to_vec()
+}
+
+#[test]
+fn half_a_secret_beside_the_cut_is_kept_nowhere() {
+    let (head, tail) = (1 << 20, 15 << 20);
+    let halves = [("Zq7Before0Ht5Wc", "Hx9After00Lm2Vd"), ("Rb4Before1Kn8Yf", "Gs6After11Pj3Tz")];
+    let lines = halves.map(|(first, second)| format!("\nsrc/a.py:1:1: error: refused ghp_{first}{second}AAAAAA\n"));
+    let middles = [0, 1].map(|n| lines[n].find(halves[n].1).expect("the second half"));
+    // The first secret is torn where the kept beginning ends, the second one where the kept end begins.
+    let output = [
+        filling(head - middles[0]),
+        lines[0].clone().into_bytes(),
+        filling(1 << 20),
+        lines[1].clone().into_bytes(),
+        filling(tail - (lines[1].len() - middles[1])),
+    ]
+    .concat();
+    for state_can_be_written in [true, false] {
+        let sandbox = Sandbox::repository();
+        let file = sandbox.tmp().join("output");
+        fs::write(&file, &output).expect("the output");
+        sandbox.tool("flake8", &format!("cat {}; exit 1", file.display()));
+        if !state_can_be_written {
+            fs::write(sandbox.state(), "in the way").expect("a file");
+        }
+        sandbox.as_bare(&["flake8", "."], |run| run);
+        sandbox.settle();
+        let kept = contents(&sandbox.work());
+        assert!(kept.iter().any(|(_, bytes)| bytes.len() > head && has(bytes, "quiet")), "the output is kept");
+        for (path, bytes) in kept {
+            let found = halves.iter().flat_map(|(a, b)| [a, b]).find(|half| has(&bytes, half));
+            assert_eq!(found, None, "in {}", path.display());
+        }
+    }
+}
+
 #[test]
 fn secrets_on_the_command_line_are_kept_nowhere() {
     let sandbox = Sandbox::repository();
