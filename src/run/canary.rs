@@ -22,7 +22,7 @@ pub struct Canary {
 }
 
 impl Canary {
-    /// Starts it. Must be called with every signal blocked, which it inherits.
+    /// Starts it.
     ///
     /// # Errors
     /// When there is no process or descriptor to be had.
@@ -30,6 +30,7 @@ impl Canary {
         let (ours, its) = sys::socket_pair()?;
         match sys::fork()? {
             sys::Fork::Child => {
+                signals::block();
                 sys::close_all_but(&[its.as_raw_fd()]);
                 watch(&its)
             }

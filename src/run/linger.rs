@@ -21,19 +21,32 @@ pub fn relay_on(mut channels: Vec<Channel>, transcript: &mut Transcript) {
     let fds: Vec<_> = channels.iter().flat_map(Channel::fds).collect();
     sys::close_all_but(&fds);
     signals::ignore_broken_pipes();
+    // As in `detached`: the end of a session reaches the group until we have left it.
+    signals::forget_pending();
     signals::reset();
     channels.iter_mut().for_each(Channel::outlive);
     *transcript = Transcript::with_limits(0, 0);
     while !channels.iter().all(Channel::is_finished) {
-        if turn(&mut channels, &mut [], transcript, true).is_err() {
+        if turn(&mut channels, &mut [], transcript, Wait::Long).is_err() {
             break;
         }
     }
     sys::exit_now(0)
 }
 
+/// How long a [`turn`] waits for something to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// Not at all: it serves what is ready.
+    Not,
+    /// Milliseconds.
+    AtMost(u64),
+    /// Until there is something.
+    Long,
+}
+
 /// Waits for one of the channels (or `others`, whose answers are left in place) and serves every channel once; whether there
-/// was anything to do. Without `wait` it only serves what is ready.
+/// was anything to do.
 ///
 /// # Errors
 /// When `poll` fails, which only a lack of memory makes it do.
@@ -41,12 +54,17 @@ pub fn turn(
     channels: &mut [Channel],
     others: &mut [libc::pollfd],
     transcript: &mut Transcript,
-    wait: bool,
+    wait: Wait,
 ) -> std::io::Result<bool> {
     let mut watches: Vec<libc::pollfd> = others.to_vec();
     watches.extend(channels.iter().flat_map(Channel::watches));
     let holds = channels.iter().any(Channel::holds);
-    let ready = sys::poll(&mut watches, if wait && !holds { -1 } else { 0 })?;
+    let timeout = match wait {
+        Wait::Long if !holds => -1,
+        Wait::AtMost(ms) if !holds => i32::try_from(ms).unwrap_or(i32::MAX),
+        _ => 0,
+    };
+    let ready = sys::poll(&mut watches, timeout)?;
     let (first, rest) = watches.split_at(others.len());
     others.copy_from_slice(first);
     for (channel, watch) in channels.iter_mut().zip(rest.chunks_exact(2)) {

@@ -222,6 +222,11 @@ pub fn forget_pending() {
     }
 }
 
+/// Blocks every signal, so that each stays pending.
+pub fn block() {
+    set_mask(&all_but_terminal_output());
+}
+
 /// Ignores SIGPIPE, in a process that learns from the failing write instead.
 pub fn ignore_broken_pipes() {
     set_action(libc::SIGPIPE, libc::SIG_IGN);

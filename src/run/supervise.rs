@@ -11,7 +11,7 @@ use super::channel::Channel;
 use super::child::become_command;
 use super::ended::Ended;
 use super::files::Region;
-use super::linger::{relay_on, turn};
+use super::linger::{Wait, relay_on, turn};
 use super::plan::Plan;
 use super::program::Program;
 use super::signals::{self, Origin, Received, Signals, Verdict};
@@ -21,6 +21,9 @@ use crate::base::clock::Timestamp;
 
 /// The name that a recording wrapper has in `/proc`, so that another one below it knows; the kernel keeps 15 bytes.
 pub const RECORDING: &CStr = c"verify-run:rec";
+/// How long a command runs before it gets a canary, milliseconds: nearly every check is still running then, and
+/// nearly nobody signals a group that is younger. For what ends sooner it would be a third of our cost.
+const CANARY_AFTER_MS: u64 = 10;
 /// Turns of the loop that a stopping command's last output gets, so that it is shown before the shell's prompt.
 const TURNS_BEFORE_STOP_MAX: usize = 64;
 
@@ -51,7 +54,6 @@ pub fn supervise(program: &Program) -> io::Result<Finished> {
     let Plan { channels, ends, files } = Plan::make()?;
     let signals = Signals::take()?;
     sys::name_process(RECORDING);
-    let canary = Canary::start().ok();
     let (started_at, clock) = (Timestamp::now(), Instant::now());
     let wrapper = sys::own_id();
     let command = match sys::fork() {
@@ -65,8 +67,8 @@ pub fn supervise(program: &Program) -> io::Result<Finished> {
     drop(ends);
     signals.listen();
     let transcript = Transcript::default();
-    let mut run = Run { command, signals, canary, channels, transcript };
-    let ended = run.until_end();
+    let mut run = Run { command, signals, canary: None, channels, transcript };
+    let ended = run.until_end(clock);
     let (ended_at, duration) = (Timestamp::now(), clock.elapsed());
     run.canary.iter().for_each(Canary::dismiss);
     let interrupted = run.deliver();
@@ -86,16 +88,26 @@ pub fn release_signals() {
 struct Run {
     command: libc::pid_t,
     signals: Signals,
+    /// `None` in the first moments, and when there is no process to be had.
     canary: Option<Canary>,
     channels: Vec<Channel>,
     transcript: Transcript,
 }
 
 impl Run {
-    /// Relays and passes signals on until the command has ended.
-    fn until_end(&mut self) -> Ended {
+    /// Relays and passes signals on until the command has ended. `clock` is when it was started.
+    fn until_end(&mut self, clock: Instant) -> Ended {
+        let mut wait = Wait::AtMost(CANARY_AFTER_MS);
         loop {
-            if !self.turn() {
+            let signalled = self.turn(wait);
+            if let Wait::AtMost(_) = wait {
+                let left = Duration::from_millis(CANARY_AFTER_MS).saturating_sub(clock.elapsed());
+                if left.is_zero() {
+                    self.canary = Canary::start().ok();
+                    wait = Wait::Long;
+                }
+            }
+            if !signalled {
                 continue;
             }
             while let Some(received) = self.signals.next() {
@@ -108,10 +120,10 @@ impl Run {
     }
 
     /// One turn of the channels; whether signals have arrived.
-    fn turn(&mut self) -> bool {
+    fn turn(&mut self, wait: Wait) -> bool {
         let mut own = [sys::watch(self.signals.fd(), libc::POLLIN)];
         // A failing poll (no memory) is tried again.
-        let _ = turn(&mut self.channels, &mut own, &mut self.transcript, true);
+        let _ = turn(&mut self.channels, &mut own, &mut self.transcript, wait);
         own[0].revents != 0
     }
 
@@ -164,7 +176,7 @@ impl Run {
     /// was not continued with us, it is now.
     fn stop(&mut self, signal: c_int) {
         for _ in 0..TURNS_BEFORE_STOP_MAX {
-            if !turn(&mut self.channels, &mut [], &mut self.transcript, false).unwrap_or(false) {
+            if !turn(&mut self.channels, &mut [], &mut self.transcript, Wait::Not).unwrap_or(false) {
                 break;
             }
         }
@@ -190,7 +202,7 @@ impl Run {
             if self.channels.iter().all(Channel::is_drained) {
                 return None;
             }
-            if !self.turn() {
+            if !self.turn(Wait::Long) {
                 continue;
             }
             while let Some(received) = self.signals.next() {
