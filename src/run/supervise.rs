@@ -67,7 +67,7 @@ pub fn supervise(program: &Program) -> io::Result<Finished> {
     drop(ends);
     signals.listen();
     let transcript = Transcript::default();
-    let mut run = Run { command, signals, canary: None, channels, transcript };
+    let mut run = Run { command, signals, canary: None, channels, transcript, late: None };
     let ended = run.until_end(clock);
     let (ended_at, duration) = (Timestamp::now(), clock.elapsed());
     run.canary.iter().for_each(Canary::dismiss);
@@ -92,6 +92,8 @@ struct Run {
     canary: Option<Canary>,
     channels: Vec<Channel>,
     transcript: Transcript,
+    /// A signal that came when the command had ended and its end was not known yet.
+    late: Option<c_int>,
 }
 
 impl Run {
@@ -130,10 +132,22 @@ impl Run {
     fn receive(&mut self, received: Received) {
         let number = received.number;
         match received.verdict(self.command) {
-            Verdict::Forward => sys::kill(self.command, number),
-            Verdict::ForwardIfDirect if !self.group_got(number) => sys::kill(self.command, number),
+            Verdict::Forward => self.forward(number),
+            Verdict::ForwardIfDirect if !self.group_got(number) => self.forward(number),
             Verdict::Resized => self.resize(),
             Verdict::Child | Verdict::Keep | Verdict::ForwardIfDirect => {}
+        }
+    }
+
+    /// Passes a signal on. One that finds the command ended is for what is still to be delivered of it.
+    fn forward(&mut self, number: c_int) {
+        match sys::peek_child(self.command) {
+            // It got the signal itself: the whole group did.
+            Ok(ChildState::Killed(signal)) if signal == number => {}
+            Ok(ChildState::Exited(_) | ChildState::Killed(_)) if signals::ends_by_default(number) => {
+                self.late = Some(number);
+            }
+            _ => sys::kill(self.command, number),
         }
     }
 
@@ -201,6 +215,9 @@ impl Run {
             }
             if self.channels.iter().all(Channel::is_drained) {
                 return None;
+            }
+            if self.late.is_some() {
+                return self.late;
             }
             if !self.turn(Wait::Long) {
                 continue;

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
+use verify_run::config::{Environment, Places};
 use verify_run::run::Ended;
 
 use crate::sandbox::{Sandbox, ended, files_in, need, skip, wait_until};
@@ -192,4 +193,8 @@ fn a_run_outside_of_everything_needs_no_folder() {
     let run = sandbox.verify_run(["eslint"]).without("HOME").without("XDG_STATE_HOME").without("XDG_CONFIG_HOME");
     let mut child = run.without("TMPDIR").fd(1, log).spawn();
     assert_eq!(ended(child.wait().expect("a status")), Ended::Exit(1));
+    sandbox.settle();
+    let state = Places::find(&sandbox.work(), &Environment::default()).state;
+    assert!(state.starts_with("/tmp"), "{}", state.display());
+    fs::remove_dir_all(state).expect("what was recorded");
 }

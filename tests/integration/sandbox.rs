@@ -222,15 +222,14 @@ impl Sandbox {
         lessons.remove(0)
     }
 
-    /// Ids and command lines of the processes whose TMPDIR is this sandbox's.
+    /// Ids and command lines of the processes that have this sandbox anywhere in their environment.
     pub fn processes(&self) -> Vec<(i32, String)> {
-        let mut mark = b"TMPDIR=".to_vec();
-        mark.extend(self.tmp().as_os_str().as_encoded_bytes());
+        let mark = memchr::memmem::Finder::new(self.folder.path().as_os_str().as_encoded_bytes());
         let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
         let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
         ids.filter_map(|id| {
             let environment = fs::read(format!("/proc/{id}/environ")).ok()?;
-            environment.split(|&byte| byte == 0).any(|variable| variable == mark).then(|| {
+            mark.find(&environment).is_some().then(|| {
                 let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
                 (id, String::from_utf8_lossy(&line).replace('\0', " "))
             })

@@ -29,6 +29,7 @@ pub(super) struct Projects<'a> {
 
 /// What recording needs to know of a work tree.
 struct Project {
+    root: PathBuf,
     settings: Settings,
     lessons: Folder,
 }
@@ -47,7 +48,7 @@ impl<'a> Projects<'a> {
                 false => self.places.clone(),
             };
             let (settings, _) = Settings::load(&places, environment);
-            Project { lessons: Folder::find(&places, &settings), settings }
+            Project { lessons: Folder::find(&places, &settings), settings, root: places.root }
         })
     }
 }
@@ -226,6 +227,12 @@ fn no_lesson(
 fn write_lesson(projects: &mut Projects<'_>, id: RunId, run: &Run, drained: &mut Drained) {
     let Some(facts) = assemble::facts(run) else { return };
     let waiting = unwritten(projects.places).join(id.to_string());
+    if !projects.at(run.root.path()).root.is_dir() {
+        // Nobody wants a folder back that was removed.
+        drained.notes.push(format!("no lesson for {id}: {} is gone", run.root.display()));
+        let _ = fs::remove_file(waiting);
+        return;
+    }
     match projects.at(run.root.path()).lessons.write(&facts) {
         Ok(written) => {
             if written.new {

@@ -110,6 +110,21 @@ fn a_spool_file_that_was_not_finished_is_no_run() {
 }
 
 #[test]
+fn a_project_that_is_removed_while_it_is_recorded_stays_removed() {
+    let sandbox = Sandbox::new();
+    sandbox.tool("eslint", "echo 'src/a.js:1:1: error: no'; cd ..; rm -r project; exit 3");
+    for name in ["project", "untouched"] {
+        fs::create_dir(sandbox.path(name)).expect("a folder");
+        fs::write(sandbox.path(name).join("package.json"), "{}").expect("a file");
+    }
+    let outcome = sandbox.verify_run(["eslint", "."]).dir("project").outcome();
+    assert_eq!(outcome.ended, Ended::Exit(3));
+    sandbox.settle();
+    let left: Vec<_> = fs::read_dir(sandbox.work()).expect("reads").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["untouched"]);
+}
+
+#[test]
 fn a_clock_that_goes_back_hides_no_later_run() {
     let sandbox = Sandbox::repository();
     sandbox.tool("eslint", "echo \"src/$PART.js:1:1: error: no $PART\"; exit $CODE");
