@@ -89,7 +89,7 @@ impl Run {
             return true;
         }
         let Ok(baseline) = fs::metadata(state.join("baseline").join(&self.key)) else { return true };
-        !same_local_day(Timestamp(baseline.mtime().saturating_mul(1_000_000)), Timestamp::now())
+        !same_day(baseline.mtime(), Timestamp::now())
     }
 
     fn header(&self, finished: &Finished, transcript: &Transcript, shared: bool) -> Header {
@@ -203,10 +203,10 @@ impl Run {
     }
 }
 
-/// Time zones are whole quarters of an hour apart, so within one of those no zone has to be looked up.
-fn same_local_day(a: Timestamp, b: Timestamp) -> bool {
-    const QUARTER_US: i64 = 900_000_000;
-    a.0.div_euclid(QUARTER_US) == b.0.div_euclid(QUARTER_US) || a.local_day() == b.local_day()
+/// By UTC: looking the local zone up would cost every passing run a file read.
+fn same_day(seconds: i64, now: Timestamp) -> bool {
+    const DAY_SECONDS: i64 = 86_400;
+    seconds.div_euclid(DAY_SECONDS) == (now.0 / 1_000_000).div_euclid(DAY_SECONDS)
 }
 
 /// A fallback folder may be in a shared temporary folder, where somebody else can have made it first.

@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use crate::base::bytes;
+
 /// A shell line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Line {
@@ -397,7 +399,7 @@ impl Parser<'_> {
     }
 
     fn single_quoted(&mut self, bytes: &mut Vec<u8>) -> Result<(), GaveUp> {
-        let length = memchr::memchr(b'\'', &self.text[self.at + 1..]).ok_or(GaveUp::Unfinished)?;
+        let length = bytes::find_byte(&self.text[self.at + 1..], b'\'').ok_or(GaveUp::Unfinished)?;
         bytes.extend_from_slice(&self.text[self.at + 1..self.at + 1 + length]);
         self.at += length + 2;
         Ok(())
@@ -475,7 +477,7 @@ impl Parser<'_> {
                 b'\\' => self.at += 1,
                 b'\'' => {
                     let rest = self.text.get(self.at + 1..).unwrap_or_default();
-                    self.at += memchr::memchr(b'\'', rest).ok_or(GaveUp::Unfinished)? + 1;
+                    self.at += bytes::find_byte(rest, b'\'').ok_or(GaveUp::Unfinished)? + 1;
                 }
                 b'"' => self.skip_double_quoted()?,
                 _ => {}

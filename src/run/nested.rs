@@ -56,7 +56,8 @@ mod linux {
 
     /// `PID (NAME) STATE PARENT …`, where the name may have parentheses and spaces in it.
     pub fn parse(stat: &[u8]) -> Option<(&[u8], libc::pid_t)> {
-        let (open, close) = (memchr::memchr(b'(', stat)?, memchr::memrchr(b')', stat)?);
+        let open = stat.iter().position(|byte| *byte == b'(')?;
+        let close = stat.iter().rposition(|byte| *byte == b')')?;
         let parent = std::str::from_utf8(&stat[close + 1..]).ok()?.split_ascii_whitespace().nth(1)?;
         Some((stat.get(open + 1..close)?, parent.parse().ok()?))
     }

@@ -2,6 +2,8 @@
 
 use super::table::List;
 
+use crate::base::bytes;
+
 /// An argument as a rule's pattern: `--watch`, `-print-*`, `watch`.
 ///
 /// An option also matches with a value (`--watch=all`) unless the value turns it off.
@@ -30,7 +32,7 @@ pub fn is_option(argument: &[u8]) -> bool {
 
 /// `NAME=value`.
 pub fn is_assignment(argument: &[u8]) -> bool {
-    let Some(end) = memchr::memchr(b'=', argument) else { return false };
+    let Some(end) = bytes::find_byte(argument, b'=') else { return false };
     let name = &argument[..end];
     name.first().is_some_and(|first| first.is_ascii_alphabetic() || *first == b'_')
         && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
@@ -191,7 +193,7 @@ pub fn selectors(
             out.push(String::from_utf8_lossy(path).into_owned());
             continue;
         }
-        let (option, value) = match memchr::memchr(b'=', argument) {
+        let (option, value) = match bytes::find_byte(argument, b'=') {
             Some(end) => (&argument[..end], Some(&argument[end + 1..])),
             None => (argument, None),
         };

@@ -14,6 +14,7 @@ use super::recognise::Search;
 use super::table::{Rule, Scripts, Table};
 use super::trail::Trail;
 use super::{CheckKind, Decision, ExitMeaning};
+use crate::base::bytes;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::config::{Environment, Places};
 
@@ -306,15 +307,15 @@ impl FileLayer {
             let after = self.text.get(at + name.len());
             matches!(before, Some(b'"' | b'\'' | b'/')) && matches!(after, Some(b'"' | b'\''))
         };
-        self.other_strings || memchr::memmem::find_iter(&self.text, name).any(is_quoted)
+        self.other_strings || bytes::find_all(&self.text, name).any(is_quoted)
     }
 
     fn has(&self, text: &[u8]) -> bool {
-        memchr::memmem::find(&self.text, text).is_some()
+        bytes::find(&self.text, text).is_some()
     }
 
     fn line_with(&self, text: &str) -> Option<usize> {
-        let at = memchr::memmem::find(&self.text, text.as_bytes())?;
+        let at = bytes::find(&self.text, text.as_bytes())?;
         Some(1 + self.text[..at].iter().filter(|byte| **byte == b'\n').count())
     }
 }
@@ -330,14 +331,14 @@ fn read(file: &Path) -> Result<Option<FileLayer>, String> {
     let mut text = Vec::new();
     let read = opened.take(CONFIG_FILE_BYTES_MAX + 1).read_to_end(&mut text);
     read.map_err(|error| format!("cannot be read: {error}"))?;
-    if memchr::memmem::find(&text, b"verify_run_schema").is_none() {
+    if bytes::find(&text, b"verify_run_schema").is_none() {
         return Ok(None);
     }
     if text.len() as u64 > CONFIG_FILE_BYTES_MAX {
         return Err(format!("is larger than {CONFIG_FILE_BYTES_MAX} bytes"));
     }
     let other = [&b"\\"[..], b"\"\"\"", b"'''"];
-    let other_strings = other.iter().any(|mark| memchr::memmem::find(&text, mark).is_some());
+    let other_strings = other.iter().any(|mark| bytes::find(&text, mark).is_some());
     Ok(Some(FileLayer { file: file.to_owned(), text, other_strings, table: OnceCell::new() }))
 }
 

@@ -1,5 +1,7 @@
 //! A program's name, out of the ways it is written.
 
+use crate::base::bytes;
+
 /// The name in `eslint@9`, `npm:eslint@9`, `@biomejs/biome@1`, `ruff==0.17`, `example.org/cmd/tool@v1`.
 pub fn package_name(word: &[u8]) -> &[u8] {
     let word = word.strip_prefix(b"npm:").unwrap_or(word);
@@ -15,7 +17,7 @@ pub fn base_name(path: &[u8]) -> &[u8] {
             return base;
         }
     }
-    if memchr::memmem::find(path, b"node_modules/").is_some() {
+    if bytes::find(path, b"node_modules/").is_some() {
         for suffix in [&b".js"[..], b".mjs", b".cjs"] {
             if let Some(base) = base.strip_suffix(suffix) {
                 return base;

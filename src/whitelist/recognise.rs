@@ -7,6 +7,7 @@ use super::reason::Reason;
 use super::table::{List, Rule, Tool};
 use super::trail::{Trail, take_options};
 use super::{Check, CheckKind, Whitelist};
+use crate::base::bytes;
 use crate::base::limits::RUNNERS_MAX;
 use crate::command::{Line, Step};
 
@@ -240,7 +241,7 @@ fn missing(tool: &Tool<'_>, base: &[u8], sub: Option<&Sub<'_>>, arguments: &[&[u
         }
     }
     let mut contains = tool.contains;
-    let found = contains.any(|text| arguments.iter().any(|argument| memchr::memmem::find(argument, text).is_some()));
+    let found = contains.any(|text| arguments.iter().any(|argument| bytes::find(argument, text).is_some()));
     (!tool.contains.is_empty() && !found).then(|| one_of(tool.contains))
 }
 

@@ -5,6 +5,8 @@ use super::program::lossy;
 use super::table::List;
 use super::{Check, CheckKind};
 
+use crate::base::bytes;
+
 /// What was seen on the way to the command.
 #[derive(Debug, Clone, Default)]
 pub struct Trail {
@@ -49,7 +51,7 @@ pub fn take_option(
     trail: &mut Trail,
 ) -> usize {
     let argument = arguments[at];
-    let (option, value, length) = match memchr::memchr(b'=', argument) {
+    let (option, value, length) = match bytes::find_byte(argument, b'=') {
         Some(end) => (&argument[..end], Some(&argument[end + 1..]), 1),
         None => (argument, arguments.get(at + 1).copied(), width(argument, values)),
     };

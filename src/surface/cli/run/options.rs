@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
+use crate::base::bytes::find_byte;
 use crate::capture::Identity;
 
 /// Whether the run is to be recorded.
@@ -132,7 +133,7 @@ pub fn parse(args: Vec<OsString>) -> Result<Options, UsageError> {
 /// `--name=value` in two.
 fn split(arg: &OsStr) -> (&OsStr, Option<OsString>) {
     let bytes = arg.as_bytes();
-    match memchr::memchr(b'=', bytes) {
+    match find_byte(bytes, b'=') {
         Some(at) => (OsStr::from_bytes(&bytes[..at]), Some(OsString::from_vec(bytes[at + 1..].to_vec()))),
         None => (arg, None),
     }
