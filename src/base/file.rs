@@ -1,8 +1,8 @@
 //! Whole files, written atomically: a temporary file in the same folder, then a rename.
 
-use std::fs::{DirBuilder, File, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// Whether a write has to survive a power cut before the call returns.
@@ -20,6 +20,22 @@ pub enum Durability {
 /// The operating system's.
 pub fn create_private_dir(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+/// The first `max` bytes of a regular file. Never waits: opening a FIFO of that name would, for its writer, and reading
+/// a device might never end.
+///
+/// # Errors
+/// The operating system's; `InvalidInput` for anything but a regular file.
+pub fn read_start(path: &Path, max: u64) -> io::Result<Vec<u8>> {
+    let flags = nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(max).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Writes `bytes` to `path` so that a reader sees the old file or the whole new one, never a part.

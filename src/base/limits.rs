@@ -16,6 +16,8 @@ pub const LESSON_BYTES_MAX: usize = 16 << 10;
 pub const LESSON_LINES_BYTES_MAX: usize = 4 << 10;
 /// A layer of the whitelist or of the settings, bytes; a larger file is refused with its name.
 pub const CONFIG_FILE_BYTES_MAX: u64 = 1 << 20;
+/// A file of git that holds one line (`HEAD`, `.git`, `commondir`), bytes.
+pub const GIT_FILE_BYTES_MAX: u64 = 8_192;
 /// How long a reading command waits for the recorder's lock, milliseconds.
 pub const LOCK_WAIT_MS_MAX: u64 = 5_000;
 /// How long `--sync` may record before it returns, milliseconds.

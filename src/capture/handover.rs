@@ -62,6 +62,10 @@ pub struct Run {
 impl Run {
     /// Keeps what has to be kept of a finished run and starts the recorder if there is something for it to do.
     pub fn hand_over(&self, finished: Finished) {
+        // Without HOME the state itself is in the shared temporary folder.
+        if self.places.fallbacks.contains(&self.places.state) && !is_made_by_us(&self.places.state) {
+            return;
+        }
         if finished.ended.passed() && !self.needs_output() && !self.sync {
             let header = self.header(&finished, &finished.transcript, false);
             if passes::append(&self.places.state, &header).is_ok() {
@@ -130,8 +134,7 @@ impl Run {
     }
 
     fn spool_to_fallback(&self, place: &Path, header: &Header, transcript: &Transcript) -> io::Result<()> {
-        file::create_private_dir(place)?;
-        if !is_ours(place)? {
+        if !is_made_by_us(place) {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         if !place.starts_with(&self.places.root) {
@@ -210,9 +213,11 @@ fn same_day(seconds: i64, now: Timestamp) -> bool {
 }
 
 /// A fallback folder may be in a shared temporary folder, where somebody else can have made it first.
-fn is_ours(place: &Path) -> io::Result<bool> {
-    let metadata = fs::symlink_metadata(place)?;
-    Ok(metadata.is_dir() && metadata.uid() == nix::unistd::geteuid().as_raw() && metadata.mode() & 0o022 == 0)
+fn is_made_by_us(place: &Path) -> bool {
+    let is_ours = |metadata: fs::Metadata| {
+        metadata.is_dir() && metadata.uid() == nix::unistd::geteuid().as_raw() && metadata.mode() & 0o022 == 0
+    };
+    file::create_private_dir(place).is_ok() && fs::symlink_metadata(place).is_ok_and(is_ours)
 }
 
 /// Whether writing there may take long for reasons that have nothing to do with this machine.

@@ -1,14 +1,12 @@
 //! What is checked out, read with two small reads and without git.
 
-use std::fs;
 use std::path::Path;
 
 use super::spool::Place;
+use crate::base::file::read_start;
+use crate::base::limits::GIT_FILE_BYTES_MAX;
 use crate::base::lossless::Lossless;
 use crate::config::{Places, Repository};
-
-/// Longest reference that is read, bytes.
-const HEAD_BYTES_MAX: usize = 4096;
 
 impl Place {
     /// The place of a run in `places`, with the commit that is checked out now. A packed reference gives no commit;
@@ -32,6 +30,6 @@ fn loose(repository: &Repository, reference: &str) -> Option<String> {
 }
 
 fn line(path: &Path) -> Option<String> {
-    let text = fs::read_to_string(path).ok().filter(|text| text.len() <= HEAD_BYTES_MAX)?;
+    let text = String::from_utf8(read_start(path, GIT_FILE_BYTES_MAX).ok()?).ok()?;
     Some(text.trim_end().to_owned()).filter(|line| !line.is_empty())
 }

@@ -6,6 +6,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use crate::base::file::read_start;
+use crate::base::limits::GIT_FILE_BYTES_MAX;
+
 /// A git repository around a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repository {
@@ -171,7 +174,7 @@ fn git_file_target(dir: &Path, dot_git: &Path) -> Option<PathBuf> {
 
 fn read_line(path: &Path) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt;
-    let bytes = fs::read(path).ok()?;
+    let bytes = read_start(path, GIT_FILE_BYTES_MAX).ok()?;
     let line = bytes.split(|&b| b == b'\n').next()?;
     (!line.is_empty()).then(|| PathBuf::from(OsString::from_vec(line.to_vec())))
 }

@@ -15,6 +15,9 @@ use super::{signals, sys};
 /// How long an answer may take, milliseconds: the canary may be stopped along with the group.
 const ANSWER_MS_MAX: c_int = 50;
 
+/// An answer is the signal's number, with this bit if the canary has the signal.
+const SEEN: u8 = 0x80;
+
 /// The process and our line to it. Ended and reaped when dropped.
 pub struct Canary {
     pid: libc::pid_t,
@@ -44,13 +47,12 @@ impl Canary {
         if sys::send_nowait(self.line.as_raw_fd(), &[question]).is_err() {
             return false;
         }
-        let answer = self.answer();
-        if answer.is_some() {
-            return answer == Some(1);
+        if let Some(seen) = self.answer(question) {
+            return seen;
         }
         // It was stopped with the group and not continued with us.
         sys::kill(self.pid, libc::SIGCONT);
-        self.answer() == Some(1)
+        self.answer(question) == Some(true)
     }
 
     /// Lets it go; dropping waits until it is gone.
@@ -58,11 +60,19 @@ impl Canary {
         sys::kill(self.pid, libc::SIGKILL);
     }
 
-    fn answer(&self) -> Option<u8> {
-        let mut watch = [sys::watch(self.line.as_raw_fd(), libc::POLLIN)];
-        let mut answer = [0];
-        let ready = sys::poll(&mut watch, ANSWER_MS_MAX).ok()?;
-        (ready > 0 && sys::read(self.line.as_raw_fd(), &mut answer).ok()? == 1).then_some(answer[0])
+    /// The answer to `question`. One that came too late for an earlier question is passed over.
+    fn answer(&self, question: u8) -> Option<bool> {
+        loop {
+            let mut watch = [sys::watch(self.line.as_raw_fd(), libc::POLLIN)];
+            let mut answer = [0];
+            let ready = sys::poll(&mut watch, ANSWER_MS_MAX).ok()?;
+            if ready == 0 || sys::read(self.line.as_raw_fd(), &mut answer).ok()? != 1 {
+                return None;
+            }
+            if answer[0] & !SEEN == question {
+                return Some(answer[0] & SEEN != 0);
+            }
+        }
     }
 }
 
@@ -80,7 +90,7 @@ fn watch(line: &OwnedFd) -> ! {
         match sys::read(line.as_raw_fd(), &mut question) {
             Ok(1..) => {
                 let seen = signals::take_pending(c_int::from(question[0]));
-                sys::write_all(line.as_raw_fd(), &[u8::from(seen)]);
+                sys::write_all(line.as_raw_fd(), &[if seen { question[0] | SEEN } else { question[0] }]);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Ok(0) | Err(_) => sys::exit_now(0),

@@ -82,6 +82,10 @@ pub fn supervise(program: &Program) -> io::Result<Finished> {
 
 /// Lets signals act on this process as they do by default: before work that may take long.
 pub fn release_signals() {
+    // What our own writes brought upon us: the command's end is what the caller has to see.
+    for number in [libc::SIGPIPE, libc::SIGXFSZ] {
+        signals::take_pending(number);
+    }
     signals::reset();
 }
 

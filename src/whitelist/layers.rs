@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ use super::table::{Rule, Scripts, Table};
 use super::trail::Trail;
 use super::{CheckKind, Decision, ExitMeaning};
 use crate::base::bytes;
+use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::config::{Environment, Places};
 
@@ -322,15 +323,12 @@ impl FileLayer {
 
 /// Reads a file if it is a layer. The reason when there is one that can't be read.
 fn read(file: &Path) -> Result<Option<FileLayer>, String> {
-    let opened = match std::fs::File::open(file) {
+    let text = match read_start(file, CONFIG_FILE_BYTES_MAX + 1) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        opened => opened.map_err(|error| format!("cannot be read: {error}"))?,
+        read => read.map_err(|error| format!("cannot be read: {error}"))?,
     };
-    let mut text = Vec::new();
-    let read = opened.take(CONFIG_FILE_BYTES_MAX + 1).read_to_end(&mut text);
-    read.map_err(|error| format!("cannot be read: {error}"))?;
     if bytes::find(&text, b"verify_run_schema").is_none() {
         return Ok(None);
     }

@@ -35,8 +35,15 @@ pub fn start(args: Vec<OsString>) -> c_int {
     if bare && !options.only_checks {
         return program.replace_process();
     }
-    let here = Here::find();
-    let check = here.check(&options);
+    // Unwinding out of `main` would abort us before the command has run.
+    let decided = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let here = Here::find();
+        let check = here.check(&options);
+        (here, check)
+    }));
+    let Ok((here, check)) = decided else {
+        return if options.only_checks { refuse(&options) } else { program.replace_process() };
+    };
     if options.only_checks && check.is_none() {
         return refuse(&options);
     }
