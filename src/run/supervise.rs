@@ -56,6 +56,8 @@ pub fn supervise(program: &Program) -> io::Result<Finished> {
     sys::name_process(RECORDING);
     let (started_at, clock) = (Timestamp::now(), Instant::now());
     let wrapper = sys::own_id();
+    // What the whole group got while there was no command yet, the command still has to get.
+    let early: Vec<Received> = std::iter::from_fn(|| signals.next()).collect();
     let command = match sys::fork() {
         Ok(sys::Fork::Child) => become_command(program, &ends, &signals, wrapper),
         Ok(sys::Fork::Parent(command)) => command,
@@ -65,6 +67,9 @@ pub fn supervise(program: &Program) -> io::Result<Finished> {
         }
     };
     drop(ends);
+    for received in early.iter().filter(|received| received.number != libc::SIGCHLD) {
+        sys::kill(command, received.number);
+    }
     signals.listen();
     let transcript = Transcript::default();
     let mut run = Run { command, signals, canary: None, channels, transcript, late: None };

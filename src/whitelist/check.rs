@@ -58,6 +58,10 @@ pub struct Check {
     /// Was told to repair what it can (`--fix`): the run may change files.
     #[serde(default, skip_serializing_if = "is_false")]
     pub fixes: bool,
+    /// Nothing but the check is run: no shell line, no second script, no variable that may name a program, no other
+    /// machine. What `--only-checks` asks for; recognition alone only says that a check is in it somewhere.
+    #[serde(skip)]
+    pub alone: bool,
 }
 
 impl Check {
@@ -75,6 +79,7 @@ impl Check {
             status_is_own: true,
             elsewhere: false,
             fixes: false,
+            alone: false,
         }
     }
 }

@@ -13,7 +13,7 @@ use super::program::without_version;
 use super::recognise::Search;
 use super::table::{Rule, Scripts, Table};
 use super::trail::Trail;
-use super::{CheckKind, Decision, ExitMeaning};
+use super::{Check, CheckKind, Decision, ExitMeaning};
 use crate::base::bytes;
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
@@ -118,7 +118,7 @@ impl Whitelist {
         let words: Vec<&[u8]> = argv.iter().map(|word| word.as_bytes()).collect();
         let mut search = Search::new(self);
         match search.command(&words, &Trail::default()) {
-            Some(check) => Decision::Check(check),
+            Some(check) => Decision::Check(Check { alone: !search.beside && !check.elsewhere, ..check }),
             None => Decision::NotACheck { why: search.reason.to_string() },
         }
     }

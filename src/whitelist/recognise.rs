@@ -16,15 +16,18 @@ pub struct Search<'w> {
     pub(super) whitelist: &'w Whitelist,
     /// Why it is no check, the most telling reason so far.
     pub reason: Reason,
+    /// Something was looked through that may run other commands beside the check.
+    pub(super) beside: bool,
 }
 
 impl<'w> Search<'w> {
     pub fn new(whitelist: &'w Whitelist) -> Self {
-        Search { whitelist, reason: Reason::None }
+        Search { whitelist, reason: Reason::None, beside: false }
     }
 
     /// The check that a shell line names first.
     pub fn line(&mut self, text: &str, trail: &Trail) -> Option<Check> {
+        self.beside = true;
         let line = match Line::parse(text) {
             Ok(line) => line,
             Err(gave_up) => {

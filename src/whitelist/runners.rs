@@ -79,7 +79,11 @@ impl<'w> Search<'w> {
                 at += 1;
             } else if is_option(argument) {
                 at += take_option(arguments, at, &values, [runner.dir_options, runner.select_options], &mut trail);
-            } else if (has(ASSIGNMENTS) && is_assignment(argument)) || (has(SKIP_VERSIONS) && is_version(argument)) {
+            } else if has(ASSIGNMENTS) && is_assignment(argument) {
+                // Any variable may name what is run (`LD_PRELOAD`, `PATH`).
+                self.beside = true;
+                at += 1;
+            } else if has(SKIP_VERSIONS) && is_version(argument) {
                 at += 1;
             } else if skip > 0 {
                 skip -= 1;
@@ -113,6 +117,7 @@ impl<'w> Search<'w> {
 
     /// `mix do lint, test` and `mix do lint + test`: the first check among the runner's own sub-commands.
     fn again(&mut self, base: &[u8], rest: &[&[u8]], trail: &Trail) -> Option<Check> {
+        self.beside = true;
         let mut words = vec![base];
         for (place, word) in rest.iter().enumerate() {
             let bare = word.strip_suffix(b",").unwrap_or(word);
@@ -191,6 +196,7 @@ impl<'w> Search<'w> {
             } else {
                 rest[place + 1..].to_vec()
             };
+            self.beside |= many && others.iter().any(|word| !is_option(word));
             if let Some(check) = self.script(runner, rest[place], &others, trail) {
                 return Some(check);
             }
@@ -202,6 +208,7 @@ impl<'w> Search<'w> {
     fn script_names(&mut self, runner: &Runner<'w>, names: &[u8], rest: &[&[u8]], trail: &Trail) -> Option<Check> {
         let more = if runner.flags & MANY != 0 { rest.iter().take_while(|word| !is_option(word)).count() } else { 0 };
         let all: Vec<&[u8]> = names.split(|byte| *byte == b',').chain(rest[..more].iter().copied()).collect();
+        self.beside |= all.len() > 1;
         for (place, name) in all.iter().enumerate() {
             let others = all.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, word)| *word);
             let others: Vec<&[u8]> = others.chain(rest[more..].iter().copied()).collect();
@@ -214,6 +221,7 @@ impl<'w> Search<'w> {
 
     /// `run-s lint test:*`, `concurrently "npm run lint" npm:test`.
     fn scripts(&mut self, runner: &Runner<'w>, rest: &[&[u8]], trail: &Trail) -> Option<Check> {
+        self.beside = true;
         for place in (Words { arguments: rest, value_options: &[runner.value_options], at: 0 }) {
             let word = rest[place];
             let check = if word.contains(&b' ') {

@@ -56,6 +56,20 @@ fn only_checks_refuses_everything_else_before_it_runs() {
     let disabled = sandbox.verify_run(["--only-checks", "own-tool"]).env("VERIFY_RUN_DISABLE", "1").outcome();
     assert_eq!((disabled.ended, disabled.stdout()), (Ended::Exit(125), ""));
     sandbox.verify_run(["--only-checks", "eslint"]).expect(Ended::Exit(0), "linted\n", "");
+    sandbox.verify_run(["--only-checks", "timeout", "9", "eslint", "a.js"]).expect(Ended::Exit(0), "linted\n", "");
+    // What has a check in it may run anything else as well.
+    for beside in [
+        &["--shell", "own-tool; eslint"][..],
+        &["--shell", "eslint > own-file"],
+        &["sh", "-c", "own-tool && eslint"],
+        &["env", "LD_PRELOAD=own.so", "eslint"],
+        &["concurrently", "npm test", "own-tool"],
+        &["make", "check", "deploy"],
+        &["ssh", "host", "eslint"],
+    ] {
+        let outcome = sandbox.verify_run([&["--only-checks"], beside].concat()).outcome();
+        assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(125), ""), "{beside:?}");
+    }
 }
 
 #[test]

@@ -41,7 +41,7 @@ const RUN_OPTIONS: &str = "\
 Run options, before the command:
       --record           Record although the command is not a recognised check
       --no-record        Run only
-      --only-checks      Refuse (exit code 125) anything that is not a recognised check
+      --only-checks      Refuse (exit code 125) anything but one recognised check by itself
       --sync             Record before returning
       --shell LINE       Run LINE with sh -c
       --task TASK        What is being worked on (or VERIFY_RUN_TASK)

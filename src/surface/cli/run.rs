@@ -44,7 +44,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
     let Ok((here, check)) = decided else {
         return if options.only_checks { refuse(&options) } else { program.replace_process() };
     };
-    if options.only_checks && check.is_none() {
+    if options.only_checks && !check.as_ref().is_some_and(|check| check.alone) {
         return refuse(&options);
     }
     let wanted = check.is_some() || options.recording == Recording::Always;
@@ -131,6 +131,6 @@ fn refuse(options: &Options) -> c_int {
     };
     let line = text::one_line(&line);
     let hint = format!("type `verify-run whitelist explain {}` to see why", shell_words::quote(&line));
-    Output::from_process().note(&format!("verify-run: not a recognised check: {line} ({hint})"));
+    Output::from_process().note(&format!("verify-run: nothing but a recognised check may run here: {line} ({hint})"));
     OWN_FAILURE
 }
