@@ -36,7 +36,8 @@ pub fn ellipsis(text: &str, max: usize) -> String {
 }
 
 /// `1 file`, `3 files`.
-pub fn count(n: usize, noun: &str) -> String {
+pub fn count(n: impl TryInto<u64>, noun: &str) -> String {
+    let n = n.try_into().unwrap_or(u64::MAX);
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 

@@ -129,6 +129,13 @@ fn place_counts_only_where_the_message_says_nothing() {
 }
 
 #[test]
+fn a_test_that_says_nothing_is_listed_by_its_name() {
+    let silent = keys(&Item { test: Some("store::takes_missing".to_owned()), ..item("") });
+    assert!(silent.masked.contains("takes_missing"), "{}", silent.masked);
+    assert_eq!(silent.masked_family, "");
+}
+
+#[test]
 fn keys_carry_the_version_and_people_can_read_the_mask() {
     let keys = keys(&item("Cannot find module 'left-pad' from /home/ann/p/src/a.ts:3 after 12ms"));
     for key in [&keys.exact, &keys.pattern, &keys.family] {

@@ -27,6 +27,8 @@ pub struct Folder {
 
 #[derive(Debug, Clone)]
 struct Git {
+    /// Top of the work tree.
+    root: PathBuf,
     git_dir: PathBuf,
     common_dir: PathBuf,
     /// The folder relative to the work tree, with a slash at its end.
@@ -62,6 +64,7 @@ impl Folder {
         }
         let name = settings.lesson.dir.clone().unwrap_or_else(|| PathBuf::from(default_name(&places.root)));
         let git = repository.map(|repository| Git {
+            root: places.root.clone(),
             git_dir: repository.git_dir.clone(),
             common_dir: repository.common_dir.clone(),
             prefix: format!("{}/", name.display()),
@@ -78,6 +81,7 @@ impl Folder {
         if let Some(path) = self.path_of(&facts.id) {
             return Ok(Written { path, new: false });
         }
+        self.stays_inside()?;
         create_dir(&self.dir)?;
         self.hide()?;
         let path = self.dir.join(facts.file_name());
@@ -180,6 +184,18 @@ impl Folder {
     pub fn hidden(&self) -> bool {
         let Some(git) = &self.git else { return false };
         git.exclude_text().is_ok_and(|text| text.lines().any(|line| line.trim_end() == git.exclude_line()))
+    }
+
+    /// Refuses a folder that a link in the work tree leads out of it: the link may have come with a clone.
+    fn stays_inside(&self) -> Result<(), Error> {
+        let Some(git) = &self.git else { return Ok(()) };
+        let existing = self.dir.ancestors().find(|dir| fs::symlink_metadata(dir).is_ok()).unwrap_or(&self.dir);
+        let fail = |source| Error::Io { action: "write lessons in", path: self.dir.clone(), source };
+        let (real, root) = (existing.canonicalize().map_err(fail)?, git.root.canonicalize().map_err(fail)?);
+        if real.starts_with(root) {
+            return Ok(());
+        }
+        Err(fail(io::Error::new(io::ErrorKind::PermissionDenied, "a link leads out of the work tree")))
     }
 
     fn hide(&self) -> Result<(), Error> {

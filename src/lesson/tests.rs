@@ -271,6 +271,16 @@ fn somebody_elses_lessons_folder_is_left_alone() {
 }
 
 #[test]
+fn a_link_that_came_with_a_clone_leads_no_lesson_out_of_it() {
+    let outside = tempfile::tempdir().expect("a folder");
+    let scene = Scene::repository();
+    scene.file("lessons", "a file");
+    std::os::unix::fs::symlink(outside.path(), scene.dir.path().join(".lessons")).expect("a link");
+    assert!(scene.folder().write(&facts()).expect_err("refused").to_string().contains("link"));
+    assert_eq!(fs::read_dir(outside.path()).expect("reads").count(), 0);
+}
+
+#[test]
 fn outside_git_in_a_work_tree_and_in_a_bare_repository() {
     let dir = tempfile::tempdir().expect("a folder");
     let places = Places::find(dir.path(), &Environment::default());

@@ -1,10 +1,10 @@
 //! Is everything as it should be here? Every problem says where it is and what to type next.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::base::text::count;
 use crate::config::{Environment, Places, Settings};
 use crate::lesson::Folder;
 use crate::ops::record;
@@ -158,18 +158,12 @@ fn waiting(places: &Places) -> Vec<Finding> {
     }
     let waiting = record::pending(places).into_iter().filter(|pending| pending.is_spool).count();
     if waiting > 0 {
-        let message = format!("{} not recorded yet", crate::base::text::count(waiting, "run"));
+        let message = format!("{} not recorded yet", count(waiting, "run"));
         findings.push(hinted(finding("spool", Status::Warning, message, None), "verify-run last"));
     }
-    for dir in places.state_dirs() {
-        let bad = dir.join("spool/bad");
-        let bad = if bad.is_dir() { bad } else { dir.join("bad") };
-        for entry in fs::read_dir(&bad).into_iter().flatten().flatten() {
-            let message = "a spool file that is not one: the run in it is lost";
-            let path = entry.path();
-            findings
-                .push(hinted(finding("spool", Status::Problem, message, Some(&path)), format!("rm {}", quoted(&path))));
-        }
+    for path in record::bad(places) {
+        let message = "a spool file that can't be recorded; the reason is in the log that `store status` shows";
+        findings.push(hinted(finding("spool", Status::Problem, message, Some(&path)), format!("rm {}", quoted(&path))));
     }
     if findings.is_empty() {
         findings.push(finding("recorder", Status::Ok, "nothing waits to be recorded", None));
@@ -193,7 +187,8 @@ fn store(places: &Places) -> Vec<Finding> {
     let checked = index.check().and_then(|damage| Ok((damage, index.counts()?)));
     match checked {
         Ok((None, counts)) => {
-            let message = format!("{} runs, {} failures, {} patterns", counts.runs, counts.failures, counts.patterns);
+            let counted = [(counts.runs, "run"), (counts.failures, "failure"), (counts.patterns, "pattern")];
+            let message = counted.map(|(n, noun)| count(n, noun)).join(", ");
             findings.push(finding("store", Status::Ok, message, Some(&path)));
         }
         Ok((Some(damage), _)) => {

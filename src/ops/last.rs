@@ -58,9 +58,13 @@ pub struct Last {
 /// When the store can't be read.
 pub fn last(places: &Places, environment: &Environment) -> Result<(Option<Last>, Vec<String>), StoreError> {
     let root = Lossless::from(&places.root);
+    let reading = reading::open(places);
     let now = Timestamp::now();
+    // Before the index is asked: a run that is recorded meanwhile is then found twice, else it would not be at all.
+    let waiting = record::waiting(places).into_iter().filter(|header| header.place.root == root);
+    let waiting = waiting.max_by_key(|header| (header.ended_at <= now, header.ended_at, header.run));
     // What can't be recorded now (another recorder, a full disk, a newer store) is still an answer.
-    let (recorded, notes) = match reading::open(places) {
+    let (recorded, notes) = match reading {
         Ok(reading) => match &reading.index {
             Some(index) => (index.last_run(&root, now)?.map(Last::of), reading.notes),
             None => (None, reading.notes),
@@ -68,8 +72,6 @@ pub fn last(places: &Places, environment: &Environment) -> Result<(Option<Last>,
         Err(error) if error.is_newer() => return Err(error),
         Err(error) => (None, vec![error.to_string()]),
     };
-    let waiting = record::waiting(places).into_iter().filter(|header| header.place.root == root);
-    let waiting = waiting.max_by_key(|header| (header.ended_at <= now, header.ended_at, header.run));
     let mut newest = match (recorded, waiting) {
         (Some(recorded), Some(waiting)) if recorded.ended_at < waiting.ended_at => Last::waiting(waiting),
         (Some(recorded), _) => recorded,

@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 use crate::base::clock::Timestamp;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::{Places, Settings};
+use crate::diagnose::redact::redact;
 use crate::lesson::{Entry, Folder, Lesson};
 use crate::ops::record::drain_for_reading;
 use crate::store::{Body, Change, LessonChange, Store, lock};
@@ -62,7 +63,7 @@ pub struct Forgotten {
     pub id: String,
     /// The file that was removed; `None` when it was gone already.
     pub path: Option<PathBuf>,
-    /// Patterns that get no lesson any more.
+    /// Keys of the patterns that get no lesson any more; ids where only those are known.
     pub patterns: Vec<String>,
 }
 
@@ -128,7 +129,10 @@ fn full_id(id: &str) -> String {
 /// file was: annotating again repeats it.
 pub fn annotate(places: &Places, settings: &Settings, id: &str, annotation: Annotation) -> anyhow::Result<Found> {
     let Found { path, lesson } = show(places, settings, id)?;
-    let Annotation { cause, resolution, corrective_rule } = annotation;
+    // The event of it can't be purged, so no secret may get into it.
+    let clean = |text: Option<String>| text.map(|text| redact(&text).0.into_owned());
+    let [cause, resolution, corrective_rule] =
+        [annotation.cause, annotation.resolution, annotation.corrective_rule].map(clean);
     let keys = [("cause", &cause), ("resolution", &resolution), ("corrective_rule", &corrective_rule)];
     let texts: Vec<(&str, &str)> = keys.iter().filter_map(|(key, text)| Some((*key, text.as_deref()?))).collect();
     if texts.is_empty() {
@@ -154,9 +158,9 @@ pub fn forget(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<
     let runs = store.index().runs_of(&asked);
     let (id, path, mut patterns) = match found {
         Ok(Found { path, lesson }) => {
-            // Lessons of other versions and hands may name patterns in other ways; keys are what tombstones are made of.
-            let keys = lesson.front.patterns.into_iter().filter(|key| key.contains(':'));
-            (lesson.front.id, Some(path), keys.collect::<BTreeSet<_>>())
+            // Of a run that isn't in this store (a colleague's, a purged one) the file's ids are all there is.
+            let patterns = if runs.is_ok() { Vec::new() } else { lesson.front.patterns };
+            (lesson.front.id, Some(path), patterns.into_iter().collect::<BTreeSet<_>>())
         }
         Err(error) => {
             if runs.is_err() {

@@ -152,6 +152,9 @@ impl Occurrence {
 }
 
 fn title(masked: &str) -> String {
+    if masked.trim().is_empty() {
+        return "(no message)".to_owned();
+    }
     text::ellipsis(&text::one_line(masked), TITLE_BYTES_MAX)
 }
 
@@ -184,5 +187,6 @@ mod tests {
         assert!(Summary::of(row(3, 3)).recurring);
         assert!(Summary::of(row(1, 3)).recurring);
         assert_eq!(Summary::of(row(1, 1)).title, "Cannot find module 'x'");
+        assert_eq!(Summary::of(PatternRow { masked: String::new(), ..row(1, 1) }).title, "(no message)");
     }
 }

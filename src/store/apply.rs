@@ -17,7 +17,7 @@ const SUMMARY_BYTES_MAX: usize = 300;
 pub(super) enum Applied {
     /// The index has it.
     Done,
-    /// It takes something back that the index has counted: the index must be rebuilt.
+    /// The index misses an event before it, or has counted what it takes back: the index must be rebuilt.
     Outdated,
 }
 
@@ -115,7 +115,7 @@ fn insert_failure(
         LessonDecision::Cancelled => (None, None, Some("cancelled")),
     };
     let items: usize = failure.items.iter().map(|item| item.count as usize).sum::<usize>() + failure.items_cut;
-    let summary = failure.items.first().map_or("", |item| item.message.as_str());
+    let summary = failure.items.first().map_or("", said);
     let failure_no: i64 = transaction
         .prepare_cached(
             "INSERT INTO qa_failures (failure_id, run_id, category, summary, item_count, redactions, lesson_id,
@@ -203,7 +203,7 @@ fn insert_occurrence(
             item.file,
             item.line.filter(|&line| line > 0),
             item.test,
-            bounded(&item.message)
+            bounded(said(item))
         ])?;
     Ok(())
 }
@@ -246,6 +246,12 @@ fn purge_runs(transaction: &Transaction<'_>, purge: &Purge) -> rusqlite::Result<
         }
     }
     Ok(applied)
+}
+
+/// What an item says: its message, else the test's name, else the code.
+fn said(item: &Item) -> &str {
+    let texts = [Some(item.message.as_str()), item.test.as_deref(), item.code.as_deref()];
+    texts.into_iter().flatten().find(|text| !text.trim().is_empty()).unwrap_or("a failure without a message")
 }
 
 fn bounded(message: &str) -> String {

@@ -1,5 +1,6 @@
 //! Backups: the event segments, compressed, one folder a day. The index is not in them: it is computed from these.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -64,7 +65,8 @@ pub fn make(state: &Path, segments: &Segments, name: &str) -> Result<PathBuf, St
     Ok(target)
 }
 
-/// Puts the segments of a backup back: those that are missing or shorter now. Nothing that is longer is touched.
+/// Puts the segments of a backup back: those that are missing or shorter now. Nothing that is longer is touched, and
+/// no whole line is lost.
 /// Returns the names put back.
 ///
 /// # Errors
@@ -80,7 +82,16 @@ pub fn restore(backup: &Path, segments: &Segments) -> Result<Vec<String>, StoreE
         let packed = fs::read(&path).map_err(io_at("read", &path))?;
         let bytes = zstd::decode_all(packed.as_slice()).map_err(io_at("decompress", &path))?;
         let target = segments.path(name);
-        if fs::metadata(&target).map_or(0, |metadata| metadata.len()) < bytes.len() as u64 {
+        let now = match fs::read(&target) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io_at("read", &target)(error)),
+            read => read.unwrap_or_default(),
+        };
+        if now.len() < bytes.len() {
+            // What was written after the backup, a purge for one, comes after what the backup has.
+            let saved: HashSet<&[u8]> = bytes.split_inclusive(|&byte| byte == b'\n').collect();
+            let newer = now.split_inclusive(|&byte| byte == b'\n').filter(|line| line.ends_with(b"\n"));
+            let newer: Vec<&[u8]> = newer.filter(|line| !saved.contains(line)).collect();
+            let bytes = [bytes.as_slice(), &newer.concat()].concat();
             file::create_private_dir(segments.dir()).map_err(io_at("create", segments.dir()))?;
             file::write_atomic(&target, &bytes, 0o600, Durability::Synced).map_err(io_at("write", &target))?;
             restored.push(name.to_owned());
@@ -129,5 +140,12 @@ mod tests {
         fs::write(segments.path("w-2026-01.jsonl"), &before[..50]).expect("damages");
         assert_eq!(restore(&kept[6], &segments).expect("restores"), ["w-2026-01.jsonl"]);
         assert_eq!(fs::read(segments.path("w-2026-01.jsonl")).expect("reads"), before);
+
+        // Written after the segment was lost: stays.
+        fs::remove_file(segments.path("w-2026-01.jsonl")).expect("removes");
+        segments.append("w-2026-01.jsonl", &[sample::passed_run(10, "t")]).expect("appends");
+        let after = fs::read(segments.path("w-2026-01.jsonl")).expect("reads");
+        assert_eq!(restore(&kept[6], &segments).expect("restores"), ["w-2026-01.jsonl"]);
+        assert_eq!(fs::read(segments.path("w-2026-01.jsonl")).expect("reads"), [before, after].concat());
     }
 }

@@ -206,7 +206,7 @@ pub struct LessonChange {
 pub enum Change {
     /// The file was removed and none is to be written for these patterns again.
     Forgotten {
-        /// Pattern keys.
+        /// Pattern keys, or ids (`p-…`) when the lesson's run wasn't in the store.
         patterns: Vec<String>,
     },
     /// Somebody said why it failed, what solved it, or what to do from now on.

@@ -190,13 +190,20 @@ impl Index {
         events: &[Event],
         spans: &[Span],
     ) -> Result<Applied, StoreError> {
-        let Some(last) = spans.last() else { return Ok(Applied::Done) };
+        let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Ok(Applied::Done) };
         let end = last.start + last.len;
         let mark = segments.mark(segment, end)?;
         let connection = &mut self.connection;
         let mut add = || -> rusqlite::Result<Applied> {
             let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
             let number = segment_number(&transaction, segment)?;
+            let indexed: i64 = transaction
+                .prepare_cached("SELECT indexed_bytes FROM segments WHERE segment_no = ?1")?
+                .query_row([number], |row| row.get(0))?;
+            // An earlier append was not indexed; to mark this one as the end would hide it for good.
+            if u64::try_from(indexed).ok() != Some(first.start) {
+                return Ok(Applied::Outdated);
+            }
             for (event, span) in events.iter().zip(spans) {
                 if apply(&transaction, number, *span, event)? == Applied::Outdated {
                     return Ok(Applied::Outdated);

@@ -10,7 +10,7 @@ use super::index::Index;
 use super::json;
 use super::segment::{Segments, Span};
 use crate::base::clock::Timestamp;
-use crate::base::ids::RunId;
+use crate::base::ids::{self, Kind, RunId};
 use crate::base::lossless::Lossless;
 use crate::run::Ended;
 use crate::store::event::{Body, Run};
@@ -189,7 +189,16 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub fn forgotten_patterns(&self, keys: &[&str]) -> Result<HashSet<String>, StoreError> {
-        self.filter_keys(keys, "SELECT 1 FROM forgotten_patterns WHERE pattern_key = ?1 LIMIT 1")
+        const SQL: &str = "SELECT 1 FROM forgotten_patterns WHERE pattern_key = ?1 LIMIT 1";
+        let mut forgotten = self.filter_keys(keys, SQL)?;
+        // A lesson whose run isn't in this store was forgotten by its patterns' ids.
+        for key in keys {
+            let id = ids::short(Kind::Pattern, key.as_bytes());
+            if !forgotten.contains(*key) && !self.filter_keys(&[&id], SQL)?.is_empty() {
+                forgotten.insert((*key).to_owned());
+            }
+        }
+        Ok(forgotten)
     }
 
     fn filter_keys(&self, keys: &[&str], sql: &str) -> Result<HashSet<String>, StoreError> {

@@ -13,6 +13,7 @@ use super::sample::{failed_run, passed_run, run_id};
 use super::segment::Segments;
 use super::{Store, StoreError, lock};
 use crate::base::clock::Timestamp;
+use crate::base::ids::{self, Kind};
 use crate::base::lossless::Lossless;
 
 fn open(state: &Path) -> Store {
@@ -301,6 +302,29 @@ fn any_event() -> impl Strategy<Value = Event> {
             Event { id: run_id(2000 + n).0, ..Event::new(Timestamp(0), "w", body) }
         }),
     ]
+}
+
+#[test]
+fn patterns_are_forgotten_by_key_or_id() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut store = open(dir.path());
+    let patterns = vec!["1:a".to_owned(), ids::short(Kind::Pattern, b"1:b")];
+    let change = Change::Forgotten { patterns };
+    store.record(Body::Lesson(LessonChange { lesson: "l-x".into(), change, by: None })).expect("records");
+    let forgotten = store.index().forgotten_patterns(&["1:a", "1:b", "1:c"]).expect("reads");
+    assert_eq!(forgotten.len(), 2, "{forgotten:?}");
+    assert!(!forgotten.contains("1:c"));
+}
+
+#[test]
+fn an_append_that_was_not_indexed_is_found_by_the_next() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut store = open(dir.path());
+    let (lost, next) = (passed_run(1, "t"), passed_run(2, "t"));
+    let segment = format!("{}-{}.jsonl", store.writer(), next.at.month());
+    store.segments().append(&segment, &[lost]).expect("appends");
+    store.append(&[next]).expect("appends");
+    assert!(store.index().has_event(run_id(1)).expect("reads"));
 }
 
 proptest! {

@@ -12,6 +12,7 @@ use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
 use crate::base::lock::{self as file_lock, Lock};
+use crate::base::text::count;
 use crate::store::apply::Applied;
 
 /// The store, open for writing.
@@ -66,7 +67,7 @@ impl Store {
         match store.index.catch_up(&store.segments) {
             Ok(Progress::CaughtUp { events, bad_lines }) => {
                 if let Some(why) = why.take().filter(|_| events > 0) {
-                    store.notes.push(format!("the index {why}; rebuilt it from {events} events"));
+                    store.notes.push(format!("the index {why}; rebuilt it from {}", count(events, "event")));
                 }
                 store.note_bad_lines(bad_lines);
             }
@@ -87,7 +88,7 @@ impl Store {
         self.index = Index::open(&path)?;
         match self.index.catch_up(&self.segments)? {
             Progress::CaughtUp { events, bad_lines } => {
-                self.notes.push(format!("the index {why}; rebuilt it from {events} events"));
+                self.notes.push(format!("the index {why}; rebuilt it from {}", count(events, "event")));
                 self.note_bad_lines(bad_lines);
             }
             // Only an index that has something can be outdated.
@@ -98,8 +99,11 @@ impl Store {
 
     fn note_bad_lines(&mut self, bad_lines: usize) {
         if bad_lines > 0 {
-            self.notes
-                .push(format!("skipped {bad_lines} lines in {} that are not events", self.segments.dir().display()));
+            self.notes.push(format!(
+                "skipped {} in {}: no event",
+                count(bad_lines, "line"),
+                self.segments.dir().display()
+            ));
         }
     }
 
@@ -116,7 +120,7 @@ impl Store {
         let spans = self.segments.append(&segment, events)?;
         match self.index.add(&self.segments, &segment, events, &spans) {
             Ok(Applied::Done) => Ok(()),
-            Ok(Applied::Outdated) => self.rebuild("had runs that were purged"),
+            Ok(Applied::Outdated) => self.rebuild("was behind or had runs that were purged"),
             Err(error) if error.is_damage() => self.rebuild(&format!("was damaged ({error})")),
             Err(error) => Err(error),
         }
@@ -192,7 +196,7 @@ fn describe_mended(mended: &Mended) -> String {
     match mended {
         Mended::Completed { segment } => format!("the last line of {segment} lacked its newline; added it"),
         Mended::SetAside { segment, torn, bytes } => {
-            format!("the last line of {segment} was torn ({bytes} bytes); moved it to {}", torn.display())
+            format!("the last line of {segment} was torn ({}); moved it to {}", count(*bytes, "byte"), torn.display())
         }
     }
 }

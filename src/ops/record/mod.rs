@@ -12,6 +12,8 @@ mod steps;
 mod tests;
 mod upkeep;
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -92,7 +94,14 @@ fn drain_within(places: &Places, wait: Duration, until: Option<Instant>) -> Resu
         };
         let known = drained.notes.len();
         drained.notes.extend(store.take_notes());
-        let result = drain_locked(places, &mut store, until, &mut drained);
+        let work = AssertUnwindSafe(|| drain_locked(places, &mut store, until, &mut drained));
+        let result = match catch_unwind(work) {
+            Ok(result) => result,
+            Err(panic) => {
+                log::append(&places.state, &[panicked(&*panic)]);
+                return Ok(drained);
+            }
+        };
         upkeep::run(places, &store, drained.failures > 0, &mut drained.notes);
         drained.notes.extend(store.take_notes());
         if let Err(error) = &result {
@@ -112,6 +121,12 @@ fn drain_within(places: &Places, wait: Duration, until: Option<Instant>) -> Resu
     }
 }
 
+/// What a panic said, for the log: a defect of ours that nobody sees otherwise.
+fn panicked(panic: &(dyn Any + Send)) -> String {
+    let message = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("the recorder panicked ({})", message.unwrap_or("without a message"))
+}
+
 fn drain_locked(
     places: &Places,
     store: &mut Store,
@@ -125,9 +140,17 @@ fn drain_locked(
     for entries in queue.entries.chunk_by(|a, b| !a.is_spool && !b.is_spool) {
         let first = &entries[0];
         if until.is_some_and(|until| Instant::now() >= until) {
-            drained.left.push((first.path.clone(), "the time limit was reached".into()));
+            // Every log of the chunk: one that isn't named here is released as read.
+            let mut paths: Vec<_> = entries.iter().map(|entry| &entry.path).collect();
+            paths.sort();
+            paths.dedup();
+            drained.left.extend(paths.into_iter().map(|path| (path.clone(), "the time limit was reached".into())));
         } else if first.is_spool {
-            steps::record_spool(&mut projects, store, first, drained)?;
+            // A file that makes this version panic would do so again and hold up every later one.
+            match catch_unwind(AssertUnwindSafe(|| steps::record_spool(&mut projects, store, first, drained))) {
+                Ok(recorded) => recorded?,
+                Err(panic) => queue::set_aside(&first.path, &panicked(&*panic), drained),
+            }
         } else {
             steps::record_passes(places, store, entries, drained)?;
         }

@@ -160,6 +160,9 @@ fn list(settings: &Settings, json: bool, context: &mut Context) -> anyhow::Resul
         context.output.json(&ListJson { schema: SCHEMA, lessons, broken })?;
         return Ok(Exit::Ok);
     }
+    if listed.lessons.is_empty() {
+        context.output.note("no lessons yet: they come from failing checks, such as: verify-run npm test");
+    }
     let rows: Vec<Vec<String>> = listed
         .lessons
         .iter()

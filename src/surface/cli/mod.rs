@@ -181,7 +181,7 @@ fn parse_args(args: Vec<OsString>) -> Result<Cli, clap::Error> {
 fn usage(output: &mut Output, error: &clap::Error) -> Exit {
     let text = if output.colour() { error.render().ansi().to_string() } else { error.render().to_string() };
     if error.use_stderr() {
-        output.note(&text);
+        output.note_as_is(&text);
         Exit::Usage
     } else {
         output.text(&text).map_or(Exit::Failure, |()| Exit::Ok)

@@ -4,6 +4,8 @@ use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 
+use crate::base::text::printable;
+
 /// The process's standard output and error, with what is known about them.
 pub struct Output {
     terminal: bool,
@@ -38,12 +40,12 @@ impl Output {
         Ok(out.flush()?)
     }
 
-    /// Prints one line.
+    /// Prints one line, without control characters: names of files and folders may have them.
     ///
     /// # Errors
     /// As [`Output::text`].
     pub fn line(&mut self, line: &str) -> anyhow::Result<()> {
-        self.text(&format!("{line}\n"))
+        self.text(&format!("{}\n", printable(line)))
     }
 
     /// Prints `value` as one JSON document, indented on a terminal.
@@ -52,7 +54,7 @@ impl Output {
     /// As [`Output::text`].
     pub fn json(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
         let json = if self.terminal { serde_json::to_string_pretty(value)? } else { serde_json::to_string(value)? };
-        self.line(&json)
+        self.text(&format!("{json}\n"))
     }
 
     /// Draws `rows` under `header`: a table on a terminal, else tab-separated lines without the header.
@@ -72,8 +74,13 @@ impl Output {
         self.line(&table.to_string())
     }
 
-    /// Prints to standard error what is not part of the answer; a closed one is nobody's problem.
+    /// Prints to standard error what is not part of the answer, without control characters.
     pub fn note(&mut self, text: &str) {
+        self.note_as_is(&printable(text));
+    }
+
+    /// As [`Output::note`], for a text of our own that may be coloured. A closed standard error is nobody's problem.
+    pub fn note_as_is(&mut self, text: &str) {
         let mut line = text.trim_end().to_owned();
         line.push('\n');
         let _ = io::stderr().lock().write_all(line.as_bytes());

@@ -41,7 +41,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         Action::List { recurring, limit, json } => {
             let list = pattern::list(&context.places, *limit, *recurring)?;
             list.notes.iter().for_each(|note| context.output.note(note));
-            if *json { context.output.json(&list)? } else { print_list(&list, &mut context.output)? }
+            if *json { context.output.json(&list)? } else { print_list(&list, *recurring, &mut context.output)? }
         }
         Action::Show { id, json } => {
             let (page, notes) = pattern::show(&context.places, id)?;
@@ -52,9 +52,13 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn print_list(list: &pattern::List, output: &mut Output) -> anyhow::Result<()> {
+fn print_list(list: &pattern::List, recurring: bool, output: &mut Output) -> anyhow::Result<()> {
     if list.patterns.is_empty() {
-        output.note("no patterns yet: they come from failing checks, such as: verify-run npm test");
+        output.note(if recurring {
+            "no pattern was seen in three tasks yet; all of them: verify-run pattern list"
+        } else {
+            "no patterns yet: they come from failing checks, such as: verify-run npm test"
+        });
         return Ok(());
     }
     let rows: Vec<Vec<String>> = list
@@ -83,8 +87,8 @@ fn print_page(page: &Page, output: &mut Output) -> anyhow::Result<()> {
     output.line(&format!(
         "{}: {} in {}{recurring}; first {}, last {}",
         pattern.category,
-        text::count(usize::try_from(pattern.failures).unwrap_or(usize::MAX), "failure"),
-        text::count(usize::try_from(pattern.tasks).unwrap_or(usize::MAX), "task"),
+        text::count(pattern.failures, "failure"),
+        text::count(pattern.tasks, "task"),
         pattern.first_seen.local(),
         pattern.last_seen.local()
     ))?;

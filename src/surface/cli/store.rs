@@ -80,10 +80,17 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
 fn print_status(status: &Status, output: &mut Output) -> anyhow::Result<()> {
     output.line(&format!("state: {}", status.state.display()))?;
     match &status.counts {
-        Some(counts) => output.line(&format!(
-            "index: {} events: {} runs, {} failures, {} patterns, {} tasks, {} lessons",
-            counts.events, counts.runs, counts.failures, counts.patterns, counts.tasks, counts.lessons
-        ))?,
+        Some(counts) => {
+            let rows = [
+                (counts.runs, "run"),
+                (counts.failures, "failure"),
+                (counts.patterns, "pattern"),
+                (counts.tasks, "task"),
+                (counts.lessons, "lesson"),
+            ];
+            let rows = rows.map(|(n, noun)| text::count(n, noun)).join(", ");
+            output.line(&format!("index: {}: {rows}", text::count(counts.events, "event")))?
+        }
         None => output.line("index: none yet")?,
     }
     if let Some(damage) = &status.index_damage {
