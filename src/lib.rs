@@ -29,6 +29,20 @@
 //! - Deleting `store.db` loses nothing. Deleting the whole state folder loses no lesson.
 //! - Nothing is written into the user's repository but `lessons/` and `.git/info/exclude`.
 //! - No network.
+//!
+//! # Where this differs from the design, and why
+//!
+//! - Output is redacted before it is diagnosed, not after: nothing that is derived from it can then hold a secret.
+//! - The canary that tells a signal to the group from one to the wrapper starts 10 ms after the command. Until then
+//!   such a signal may arrive twice; in return a short command doesn't pay for a process it never needs.
+//! - A passing run refreshes its baseline by the UTC day: looking up the local one costs a file read at each run.
+//! - Backups hold the events alone. The index is computed from them.
+//! - A nested run is executed bare only under one that records the same repository; another repository's run is
+//!   recorded there, so that a test suite under verify-run can test recording.
+//! - `--only-checks` asks for more than recognition: the check and nothing beside it.
+//! - `etcetera` and `globset` are not used: two XDG folders are three lines, and no setting is a file pattern yet.
+//! - BLAKE3 and the searches before the command starts do without vector instructions: choosing them takes dozens of
+//!   CPUID instructions, of which each costs a microsecond and more under a hypervisor.
 #![cfg_attr(
     test,
     allow(clippy::disallowed_methods, reason = "tests set the scene: they write files and start programs")

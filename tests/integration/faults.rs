@@ -17,7 +17,7 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 use verify_run::run::Ended;
 
-use crate::sandbox::{Sandbox, can_mount, files_in};
+use crate::sandbox::{Sandbox, can_mount, files_in, mounts_of_its_own};
 
 const VERIFY_RUN: &str = env!("CARGO_BIN_EXE_verify-run");
 
@@ -301,7 +301,7 @@ fn a_full_disk_keeps_the_run_and_the_next_one_is_recorded() {
          {VERIFY_RUN} store status --json; ls .git/verify-run/spool"
     );
     fs::create_dir_all(sandbox.state()).expect("a folder");
-    let outcome = sandbox.bare("unshare").args(["-rm", "sh", "-c", &script]).outcome();
+    let outcome = sandbox.bare("unshare").args([mounts_of_its_own(), "sh", "-c", &script]).outcome();
     let text = outcome.stdout();
     assert!(text.contains("src/a.lua:3:1: error: a went wrong\nfirst 1\n"), "{text}");
     assert!(text.contains("src/b.lua:3:1: error: b went wrong\nsecond 1\n"), "{text}");

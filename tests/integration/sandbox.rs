@@ -332,7 +332,7 @@ impl Invocation<'_> {
     pub fn after_mounting(self, line: &str) -> Self {
         let mut command = self.after(line);
         let arguments = std::mem::take(&mut command.arguments);
-        let words = [MOUNTS_OF_ITS_OWN.into(), std::mem::replace(&mut command.program, "unshare".into())];
+        let words = [mounts_of_its_own().into(), std::mem::replace(&mut command.program, "unshare".into())];
         command.arguments = words.into_iter().chain(arguments).collect();
         command
     }
@@ -517,14 +517,17 @@ pub fn files_in(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Makes `unshare` give a command mounts of its own, also for one who is not root.
-const MOUNTS_OF_ITS_OWN: &str = "-rm";
+/// Makes `unshare` give a command mounts of its own, also for one who is not root: that takes a user namespace, out of
+/// which a verify-run around the tests can't be told from one around the command.
+pub fn mounts_of_its_own() -> &'static str {
+    if nix::unistd::geteuid().is_root() { "-m" } else { "-rm" }
+}
 
 /// Whether a command can have mounts of its own here. If not, the calling test is reported as skipped.
 pub fn can_mount() -> bool {
     let sandbox = Sandbox::new();
     let mut trial = Command::new("unshare");
-    trial.args([MOUNTS_OF_ITS_OWN, "mount", "-t", "tmpfs", "none"]).arg(sandbox.tmp());
+    trial.args([mounts_of_its_own(), "mount", "-t", "tmpfs", "none"]).arg(sandbox.tmp());
     let can = trial.output().is_ok_and(|output| output.status.success());
     if !can {
         skip("no right to mount anything");
