@@ -134,6 +134,13 @@ impl Run {
     }
 
     fn spool_to_fallback(&self, place: &Path, header: &Header, transcript: &Transcript) -> io::Result<()> {
+        if place.starts_with(&self.places.root)
+            && let Some(lessons) = place.parent()
+        {
+            // Only what is inside is private; the lessons' folder is the project's.
+            #[allow(clippy::disallowed_methods, reason = "a folder of the work tree")]
+            let _ = fs::create_dir(lessons);
+        }
         if !is_made_by_us(place) {
             return Err(io::ErrorKind::PermissionDenied.into());
         }

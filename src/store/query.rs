@@ -393,6 +393,10 @@ impl Index {
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
     pub fn runs_of(&self, id: &str) -> Result<Vec<RunId>, StoreError> {
+        // The start of every id names none, also where there is only one.
+        if matches!(id, "" | "f-" | "l-" | "p-") {
+            return Err(StoreError::NoSuchId { id: id.to_owned() });
+        }
         let named = match id.get(..2) {
             Some("f-") => "SELECT failure_id, run_id FROM qa_failures WHERE substr(failure_id, 1, length(?1)) = ?1",
             Some("l-") => "SELECT lesson_id, run_id FROM qa_failures WHERE substr(lesson_id, 1, length(?1)) = ?1",

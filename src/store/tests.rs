@@ -253,6 +253,9 @@ fn purged_text_is_nowhere() {
         .into_iter()
         .find(|p| p.masked.contains("hunter2"))
         .expect("is there");
+    for nothing in ["", "p-"] {
+        assert!(matches!(store.index().runs_of(nothing), Err(StoreError::NoSuchId { .. })), "{nothing:?}");
+    }
     let runs = store.index().runs_of(&pattern.id[..6]).expect("one pattern");
     assert_eq!(runs, [run_id(6)]);
     assert_eq!(store.purge(&runs).expect("purges"), 1);

@@ -115,7 +115,7 @@ pub(super) fn facts(run: &Run) -> Option<Facts> {
     };
     let patterns: BTreeSet<String> =
         failure.items.iter().map(|item| ids::short(Kind::Pattern, item.pattern.as_bytes())).collect();
-    let more: u32 = failure.items.iter().map(|item| item.count - 1).sum();
+    let more: u32 = failure.items.iter().map(|item| item.count.saturating_sub(1)).sum();
     Some(Facts {
         id: id.clone(),
         recorded_at: run.ended_at,
