@@ -55,6 +55,22 @@ pub enum Category {
     Other,
 }
 
+impl Category {
+    /// The word that events, lessons and the reference table use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Category::TestFailure => "test_failure",
+            Category::BuildError => "build_error",
+            Category::LintError => "lint_error",
+            Category::TypeError => "type_error",
+            Category::RuntimeError => "runtime_error",
+            Category::MissingDependency => "missing_dependency",
+            Category::ConfigError => "config_error",
+            Category::Other => "other",
+        }
+    }
+}
+
 /// One diagnostic or failing test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {

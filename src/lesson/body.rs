@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::Facts;
-use super::front::{category_name, signal_name};
+use super::front::signal_name;
 use crate::base::text::{count, ellipsis, one_line, prefix, printable};
 use crate::diagnose::{Item, Severity};
 use crate::run::Ended;
@@ -44,7 +44,7 @@ fn head(facts: &Facts) -> String {
         (items, 0) => format!("; {} found", count(items, "problem")),
         (items, files) => format!("; {} in {}", count(items, "problem"), count(files, "file")),
     };
-    let category = category_name(facts.category).replace('_', " ");
+    let category = facts.category.as_str().replace('_', " ");
     // Output and messages are as long as they are; MD014 takes quoted commands for instructions.
     format!(
         "# {}\n\n<!-- markdownlint-disable MD013 MD014 -->\n\n{} {ended} ({category}{found}).\n\n",

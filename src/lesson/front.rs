@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Error, Facts};
 use crate::base::clock::Timestamp;
-use crate::diagnose::Category;
 use crate::run::Ended;
 
 /// Version of the front matter; a reader refuses a higher one.
@@ -213,7 +212,7 @@ pub(super) fn render(facts: &Facts) -> String {
         Ended::Exit(code) => line("exit_code", &code.to_string()),
         Ended::Signal(signal) => line("signal", &scalar(&signal_name(signal))),
     }
-    line("category", category_name(facts.category).as_str());
+    line("category", facts.category.as_str());
     out.push_str(&files_block(&facts.files));
     out.push_str(&list("patterns", &facts.patterns));
     let mut line = |key: &str, value: &str| {
@@ -228,14 +227,6 @@ pub(super) fn render(facts: &Facts) -> String {
     let _ = write!(out, "cut:\n  output_bytes: {}\n  items: {}\n", facts.cut_bytes, facts.items_cut);
     out.push_str("cause: \"\"\nresolution: \"\"\ncorrective_rule: \"\"\n---\n\n");
     out
-}
-
-/// The name in the reference table, `test_failure`.
-pub(super) fn category_name(category: Category) -> String {
-    match serde_json::to_value(category) {
-        Ok(serde_json::Value::String(name)) => name,
-        _ => "other".to_owned(),
-    }
 }
 
 /// `SIGSEGV`, or the number of one without a name.

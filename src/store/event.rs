@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
-use crate::diagnose::{Category, Severity};
+use crate::diagnose::Severity;
 use crate::run::Ended;
 use crate::whitelist::CheckKind;
 
@@ -294,20 +294,6 @@ pub fn parse(line: &[u8]) -> Line {
         return Line::Newer { v: head.v, kind: head.kind };
     }
     serde_json::from_slice(line).map_or(Line::Bad, |event| Line::Event(Box::new(event)))
-}
-
-/// The category's name as it is stored.
-pub fn category_name(category: Category) -> &'static str {
-    match category {
-        Category::TestFailure => "test_failure",
-        Category::BuildError => "build_error",
-        Category::LintError => "lint_error",
-        Category::TypeError => "type_error",
-        Category::RuntimeError => "runtime_error",
-        Category::MissingDependency => "missing_dependency",
-        Category::ConfigError => "config_error",
-        Category::Other => "other",
-    }
 }
 
 #[cfg(test)]

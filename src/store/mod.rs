@@ -17,9 +17,7 @@ mod tests;
 mod writer;
 
 pub use error::{StoreError, io_at};
-pub use event::{
-    Body, Change, EVENT_VERSION, Event, Failure, Item, LessonChange, LessonDecision, Purge, Run, category_name,
-};
+pub use event::{Body, Change, EVENT_VERSION, Event, Failure, Item, LessonChange, LessonDecision, Purge, Run};
 pub use index::Index;
 pub use query::{Counts, LastRun, LessonRow, OccurrenceRow, PatternRow};
 pub use segment::{Segments, free_name};

@@ -13,7 +13,7 @@ use crate::diagnose::{Category, Diagnosis, Item as Found, Severity};
 use crate::fingerprint;
 use crate::lesson::Facts;
 use crate::run::Ended;
-use crate::store::{Failure, Item, LessonDecision, Run, category_name};
+use crate::store::{Failure, Item, LessonDecision, Run};
 
 /// Branches that are nobody's task, when the repository doesn't say which one is its default.
 const DEFAULT_BRANCHES: [&str; 3] = ["main", "master", "trunk"];
@@ -82,7 +82,7 @@ pub(super) fn failure(id: RunId, diagnosis: &Diagnosis, items: Vec<Item>, lesson
     }
     Failure {
         id: ids::short(Kind::Failure, id.0.as_bytes()),
-        category: category_name(diagnosis.category.unwrap_or(Category::Other)).to_owned(),
+        category: diagnosis.category.unwrap_or(Category::Other).as_str().to_owned(),
         files: diagnosis.files.clone(),
         items,
         items_cut: diagnosis.items_cut,
