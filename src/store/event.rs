@@ -104,7 +104,7 @@ pub struct Run {
 pub struct Failure {
     /// `f-…`, derived from the run's id.
     pub id: String,
-    /// Category name: one of [`Category`] or a user's own.
+    /// Category name: one of [`crate::diagnose::Category`] or a user's own.
     pub category: String,
     /// Affected files, relative to the root; all of them.
     pub files: Vec<String>,
