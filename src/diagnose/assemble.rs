@@ -9,7 +9,7 @@ use super::catalog::Catalog;
 use super::engine::{Found, Frame, Outcome, Role};
 use super::generic::{self, Strength};
 use super::paths::{Resolver, Trust};
-use super::{Baseline, Input, Item, Severity};
+use super::{Baseline, Input, Item, Severity, Shortfall, shortfall};
 
 /// The items with the lines that belong to them.
 pub struct Assembled<'a> {
@@ -24,6 +24,9 @@ pub struct Assembled<'a> {
     /// Files that failing lines name and the tree doesn't have; affected only if no file that exists is.
     missing: BTreeSet<String>,
     places: Vec<Option<String>>,
+    /// For each item the earlier one that it repeats, else itself.
+    first_of: Vec<usize>,
+    shortfalls: Vec<Shortfall>,
 }
 
 impl<'a> Assembled<'a> {
@@ -40,11 +43,14 @@ impl<'a> Assembled<'a> {
             files: BTreeSet::new(),
             missing: BTreeSet::new(),
             places: Vec::new(),
+            first_of: Vec::new(),
+            shortfalls: Vec::new(),
         };
         this.resolve(&resolver);
         this.merge();
         let baseline = input.baseline.filter(|baseline| baseline.is_usable());
         this.look_generically(&resolver, baseline);
+        this.check_counts();
         if this.files.is_empty() {
             this.files = std::mem::take(&mut this.missing);
         }
@@ -99,6 +105,7 @@ impl<'a> Assembled<'a> {
     /// A failure that is printed live and again in a summary is one item.
     fn merge(&mut self) {
         let mut seen: HashMap<String, Vec<usize>> = HashMap::new();
+        self.first_of = (0..self.outcome.items.len()).collect();
         for index in 0..self.outcome.items.len() {
             if !self.failing[index] {
                 continue;
@@ -137,6 +144,7 @@ impl<'a> Assembled<'a> {
 
     fn merge_into(&mut self, first: usize, second: usize) {
         self.failing[second] = false;
+        self.first_of[second] = first;
         let other = self.outcome.items[second].clone();
         let (from, until) = other.span;
         let place = self.places[second].clone();
@@ -159,6 +167,28 @@ impl<'a> Assembled<'a> {
                 *role = if repeated { Role::Noise } else { Role::Detail(first) };
             }
         }
+    }
+
+    /// Compares what was read with what the tools say they found. Where it is less, the lines that nothing knew stay.
+    fn check_counts(&mut self) {
+        for tally in std::mem::take(&mut self.outcome.tallies) {
+            let generic = self.generic.len();
+            let short = shortfall::compare(&tally, &self.outcome.items, &self.first_of, generic);
+            let Some((said, found)) = short else { continue };
+            self.shortfalls.push(Shortfall { tool: self.catalog.tools[tally.tool].name.clone(), said, found });
+            let unknown = |&line: &usize| self.outcome.roles[line] == Role::Free && !self.lines[line].trim().is_empty();
+            let before = (tally.lines.start..tally.line).rev().filter(unknown).take(UNKNOWN_LINES_MAX);
+            let behind = (tally.line + 1..tally.lines.end).filter(unknown).take(UNKNOWN_LINES_MAX);
+            let lines: Vec<usize> = before.chain(behind).collect();
+            for line in lines {
+                self.outcome.roles[line] = Role::Summary;
+            }
+        }
+    }
+
+    /// Where a tool counts more than was read.
+    pub fn shortfalls(&self) -> Vec<Shortfall> {
+        self.shortfalls.clone()
     }
 
     /// What no definition knows: lines that say that something failed, or the news, or the tail.
@@ -320,6 +350,8 @@ impl<'a> Assembled<'a> {
     }
 }
 
+/// Lines kept before and behind a tool's count that is higher than what was read.
+const UNKNOWN_LINES_MAX: usize = 100;
 /// Lines of one item of the generic layer.
 const GENERIC_LINES_MAX: usize = 12;
 /// New lines kept of an output of which nothing else is known.

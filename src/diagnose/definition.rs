@@ -21,6 +21,10 @@
 //! A regex is matched on the bytes of one line (its first `LINE_MATCH_BYTES_MAX`), classes are ASCII. Its named groups
 //! are `file`, `line`, `col`, `severity`, `code`, `message`, `test`, `dir`, and `package` (a dotted name that gives
 //! the folder of `file`).
+//!
+//! A `summary`, `section_start` or `section_end` may have the groups `problems`, `errors`, `more_errors` and `warnings`:
+//! the numbers of the tool's own closing line. When fewer were read than it says, the diagnosis says so and keeps the
+//! lines that no rule knew.
 
 use serde::Deserialize;
 
@@ -213,6 +217,9 @@ pub struct TestText {
     pub category: Option<Category>,
     /// All affected files, sorted.
     pub files: Option<Vec<String>>,
+    /// How many problems the tool counts and how many were read, where that is less; none expected by default.
+    #[serde(default)]
+    pub short: Vec<(usize, usize)>,
     /// What must be in the kept lines.
     #[serde(default)]
     pub keep: Vec<String>,

@@ -15,10 +15,12 @@ use super::definition::{Body, Kind};
 
 mod block;
 mod found;
+mod tally;
 
 use block::Open;
 use found::Groups;
 pub use found::{Found, Frame, Outcome, Role, severity};
+pub use tally::{Said, Tally};
 
 /// Matches `catalog` against `lines`. `named` says which tools the command names; `streams` lists the indices of the
 /// lines of each interleaved stream, with the byte where its text starts.
@@ -31,6 +33,7 @@ pub fn run(catalog: &Catalog, lines: &[&str], streams: &[Vec<(usize, usize)>], n
             items: Vec::new(),
             roles: vec![Role::Free; lines.len()],
             live: live_tools(catalog, lines, named),
+            tallies: Vec::new(),
         },
         states: HashMap::new(),
         dirs: Vec::new(),
@@ -38,6 +41,7 @@ pub fn run(catalog: &Catalog, lines: &[&str], streams: &[Vec<(usize, usize)>], n
         hits: Vec::new(),
         since: HashMap::new(),
         tentative: HashMap::new(),
+        began: tally::Began::default(),
     };
     for stream in streams {
         engine.stream(stream);
@@ -88,12 +92,14 @@ struct Engine<'a> {
     since: HashMap<usize, usize>,
     /// Blocks whose test may still pass.
     tentative: HashMap<(usize, String), Vec<usize>>,
+    began: tally::Began,
 }
 
 impl Engine<'_> {
     fn stream(&mut self, stream: &[(usize, usize)]) {
         self.states.clear();
         self.dirs.clear();
+        self.began = tally::Began { items: self.outcome.items.len(), tallies: self.outcome.tallies.len() };
         for at in 0..stream.len() {
             let (index, from) = stream[at];
             let text = head(self.lines[index].get(from..).unwrap_or(""));
@@ -104,6 +110,7 @@ impl Engine<'_> {
             self.free(index, text);
         }
         self.close();
+        self.close_tallies();
     }
 
     /// The rules that may match `text`, those of the named tools first.
@@ -168,6 +175,7 @@ impl Engine<'_> {
             }
             Kind::Summary => {
                 self.outcome.roles[index] = Role::Summary;
+                self.tally(tool, index, groups.said);
                 return true;
             }
             Kind::Note => {
@@ -183,12 +191,14 @@ impl Engine<'_> {
                 state.section.clone_from(&self.catalog.rules[rule].text.section);
                 state.test = None;
                 self.outcome.roles[index] = Role::Noise;
+                self.tally(tool, index, groups.said);
                 return true;
             }
             Kind::SectionEnd => {
                 state.section = None;
                 state.test = None;
                 self.outcome.roles[index] = Role::Noise;
+                self.tally(tool, index, groups.said);
                 return true;
             }
             Kind::DirBase => state.base = groups.dir,

@@ -17,9 +17,11 @@ mod generic;
 mod jsonlines;
 mod paths;
 pub mod redact;
+mod shortfall;
 mod streams;
 
 pub use baseline::Baseline;
+pub use shortfall::Shortfall;
 
 /// How bad an item is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -108,6 +110,9 @@ pub struct Diagnosis {
     pub others: Vec<Item>,
     /// Items beyond the limit, not listed.
     pub items_cut: usize,
+    /// Where a tool counts more than was read of its output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shortfalls: Vec<Shortfall>,
     /// The lines worth keeping, in output order, whole (the lesson applies its own byte budget).
     pub lines: Vec<String>,
     /// Secrets replaced in the output.
@@ -157,8 +162,8 @@ pub fn diagnose(input: &Input<'_>) -> Diagnosis {
     let kept = assembled.kept();
     let category = category::decide(input, catalog, &assembled.failing(), &named, assembled.live(), &kept.join("\n"));
     let (items, items_cut) = assembled.items();
-    let (files, others) = (assembled.files(), assembled.others());
-    Diagnosis { category: Some(category), files, items, others, items_cut, lines: kept, redactions }
+    let (files, others, shortfalls) = (assembled.files(), assembled.others(), assembled.shortfalls());
+    Diagnosis { category: Some(category), files, items, others, items_cut, shortfalls, lines: kept, redactions }
 }
 
 /// Which definitions the command names, by the whitelist's name, by its words, or by the words of the commands that a

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::Facts;
 use super::front::signal_name;
 use crate::base::text::{count, ellipsis, one_line, prefix, printable};
-use crate::diagnose::{Item, Severity};
+use crate::diagnose::{Item, Severity, Shortfall};
 use crate::run::Ended;
 
 /// A message in a list, bytes.
@@ -18,6 +18,8 @@ const LINE_BYTES_MAX: usize = 400;
 const BLOCK_BYTES_MAX: usize = 1_500;
 /// A command line, bytes.
 const COMMAND_BYTES_MAX: usize = 1_000;
+/// Sentences about counts that were not reached.
+const SHORTFALLS_MAX: usize = 3;
 /// The heading, characters: markdownlint allows 80.
 const TITLE_CHARS_MAX: usize = 76;
 
@@ -46,11 +48,16 @@ fn head(facts: &Facts) -> String {
     };
     let category = facts.category.as_str().replace('_', " ");
     // Output and messages are as long as they are; MD014 takes quoted commands for instructions.
-    format!(
+    let mut head = format!(
         "# {}\n\n<!-- markdownlint-disable MD013 MD014 -->\n\n{} {ended} ({category}{found}).\n\n",
         title(facts),
         code(&ellipsis(&facts.command, COMMAND_BYTES_MAX)),
-    )
+    );
+    for short in facts.shortfalls.iter().take(SHORTFALLS_MAX) {
+        let (tool, Shortfall { said, found, .. }) = (code(&ellipsis(&short.tool, MESSAGE_BYTES_MAX)), short);
+        let _ = write!(head, "{tool} itself counts {said}; {found} of them could be read, and its lines are kept.\n\n");
+    }
+    head
 }
 
 fn title(facts: &Facts) -> String {

@@ -2,7 +2,7 @@
 
 use crate::base::clock::Timestamp;
 use crate::base::text;
-use crate::diagnose::{Category, Item};
+use crate::diagnose::{Category, Item, Shortfall};
 use crate::run::Ended;
 
 /// Everything a lesson file says about one failed run. Texts come from tools: they are redacted already, and made
@@ -29,6 +29,8 @@ pub struct Facts {
     pub items: Vec<Item>,
     /// Items beyond the limit, not in `items`.
     pub items_cut: usize,
+    /// Where a tool counts more than was read of its output.
+    pub shortfalls: Vec<Shortfall>,
     /// Lines worth keeping, in output order.
     pub lines: Vec<String>,
     /// Pattern ids (`p-…`) or keys, sorted.

@@ -34,6 +34,7 @@ pub(super) fn facts() -> Facts {
             item("src/b.ts", "no-undef", "'y' is not defined."),
         ],
         items_cut: 0,
+        shortfalls: Vec::new(),
         lines: vec!["src/a.ts".to_owned(), "  3:7  error  'x' is not defined  no-undef".to_owned()],
         patterns: vec!["p-aaaaaaaa".to_owned()],
         task: Some("fix-lint".to_owned()),

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
-use crate::diagnose::Severity;
+use crate::diagnose::{Severity, Shortfall};
 use crate::run::Ended;
 use crate::whitelist::CheckKind;
 
@@ -113,6 +113,9 @@ pub struct Failure {
     /// Items beyond the limit.
     #[serde(default)]
     pub items_cut: usize,
+    /// Where a tool counts more than was read of its output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shortfalls: Vec<Shortfall>,
     /// The lines worth keeping, up to a limit.
     pub lines: Vec<String>,
     /// Lines beyond the limit.

@@ -54,6 +54,7 @@ pub fn failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
             files: vec!["src/a.js".into(), format!("src/{n}.js")],
             items: patterns.iter().map(|name| item(name)).collect(),
             items_cut: 0,
+            shortfalls: Vec::new(),
             lines: patterns.iter().map(|name| format!("{name} failed")).collect(),
             lines_cut: 0,
             redactions: 0,

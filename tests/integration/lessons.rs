@@ -87,6 +87,25 @@ fn pruning_leaves_what_somebody_wrote_in() {
 }
 
 #[test]
+fn a_tool_that_counts_more_than_was_read_is_believed() {
+    let sandbox = failing();
+    let output = format!(
+        "\\n{}\\n  1:1  error  'x' is not defined  no-undef\\n  ?:?  odd  something new\\n\\n✖ 2 problems (2 errors, 0 warnings)\\n",
+        sandbox.path("src/a.js").display()
+    );
+    fail(&sandbox, &output);
+    let lesson = sandbox.lesson();
+    assert!(lesson.text.contains("`eslint` itself counts 2; 1 of them could be read"), "{}", lesson.text);
+    assert!(lesson.text.contains("?:?  odd  something new"), "{}", lesson.text);
+    let short = serde_json::json!([{"tool": "eslint", "said": 2, "found": 1}]);
+    let events: String = sandbox.events().iter().map(ToString::to_string).collect();
+    assert!(events.contains(&format!("\"shortfalls\":{short}")), "{events}");
+    sandbox.write("out.txt", output.replace("\\n", "\n"));
+    let parsed = sandbox.verify_run(["parse", "--command", "eslint .", "out.txt"]).prints_json();
+    assert_eq!(parsed["shortfalls"], short);
+}
+
+#[test]
 fn sharing_lets_git_see_the_lessons() {
     let sandbox = failing();
     fail(&sandbox, &finding(&sandbox, "src/a.js", "'x' is not defined"));

@@ -69,6 +69,10 @@ fn check(test: &TestText) -> Result<(), String> {
     if test.files.as_ref().is_some_and(|want| want != files) {
         return Err(format!("files are {files:?}"));
     }
+    let short: Vec<(usize, usize)> = diagnosis.shortfalls.iter().map(|short| (short.said, short.found)).collect();
+    if short != test.short {
+        return Err(format!("of the tool's own count, (said, found) is {short:?}"));
+    }
     let kept = lines.join("\n");
     match (test.keep.iter().find(|text| !kept.contains(*text)), test.drop.iter().find(|text| kept.contains(*text))) {
         (Some(text), _) => Err(format!("lost {text:?} from\n{kept}")),

@@ -4,6 +4,8 @@ use regex::bytes::Regex;
 
 use crate::diagnose::{Category, Severity};
 
+use super::tally::{Said, Tally};
+
 /// What a line is to the item that it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Role {
@@ -73,6 +75,8 @@ pub struct Outcome {
     pub roles: Vec<Role>,
     /// Tools whose output was seen.
     pub live: Vec<bool>,
+    /// What the tools counted themselves.
+    pub tallies: Vec<Tally>,
 }
 
 /// The named groups of a match.
@@ -86,6 +90,8 @@ pub(super) struct Groups {
     pub message: Option<String>,
     pub test: Option<String>,
     pub dir: Option<String>,
+    /// What the line counts.
+    pub said: Said,
 }
 
 impl Groups {
@@ -97,6 +103,7 @@ impl Groups {
             (!value.is_empty()).then_some(value)
         };
         let number = |name: &str| group(name)?.parse().ok();
+        let counted = |name: &str| group(name)?.replace(',', "").parse::<usize>().ok();
         let file = match (group("package"), group("file")) {
             (Some(package), Some(file)) => Some(format!("{}/{file}", package.replace('.', "/"))),
             (_, file) => file,
@@ -110,6 +117,14 @@ impl Groups {
             message: group("message"),
             test: group("test"),
             dir: group("dir"),
+            said: Said {
+                problems: counted("problems"),
+                errors: match (counted("errors"), counted("more_errors")) {
+                    (None, None) => None,
+                    (errors, more) => Some(errors.unwrap_or(0).saturating_add(more.unwrap_or(0))),
+                },
+                warnings: counted("warnings"),
+            },
         })
     }
 

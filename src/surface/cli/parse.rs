@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::base::text::printable;
 use crate::base::tree::{FsTree, NoTree, Tree};
-use crate::diagnose::{Baseline, Category, Diagnosis, Input, Item, Severity, diagnose};
+use crate::diagnose::{Baseline, Category, Diagnosis, Input, Item, Severity, Shortfall, diagnose};
 use crate::run::Ended;
 use crate::whitelist::Whitelist;
 
@@ -58,6 +58,9 @@ struct Document<'a> {
     files: &'a [String],
     lines: &'a [String],
     diagnostics: Vec<Diagnostic<'a>>,
+    /// Where a tool's own count is higher than what was read; absent when nowhere.
+    #[serde(skip_serializing_if = "<[Shortfall]>::is_empty")]
+    shortfalls: &'a [Shortfall],
 }
 
 /// One item as programs read it.
@@ -126,6 +129,7 @@ fn print(diagnosis: &Diagnosis, what: Print, context: &mut Context) -> anyhow::R
             files: &diagnosis.files,
             lines: &diagnosis.lines,
             diagnostics: diagnostics.collect(),
+            shortfalls: &diagnosis.shortfalls,
         })?,
         Print::Lines => {
             let lines: String = diagnosis.lines.iter().map(|line| format!("{}\n", printable(line))).collect();
