@@ -30,6 +30,14 @@
 //! - Nothing is written into the user's repository but `lessons/` and `.git/info/exclude`.
 //! - No network.
 //!
+//! # Tool definitions
+//!
+//! Three layers, of which a later one adds, replaces by name, or removes (`remove = ["name"]`): the shipped files in
+//! `diagnose/definitions/`, the user's `$XDG_CONFIG_HOME/verify-run/tools/*.toml`, and the project's
+//! `.verify-run/tools/*.toml` at its root. They are files of their own, not tables of `whitelist.toml`, because that
+//! one is read on the way to the command and these only after it. A definition can only name texts, regexes and
+//! files beside it, never a program: a cloned repository may bring some.
+//!
 //! # Where this differs from the design, and why
 //!
 //! - Output is redacted before it is diagnosed, not after: nothing that is derived from it can then hold a secret.

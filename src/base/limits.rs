@@ -16,6 +16,12 @@ pub const LESSON_BYTES_MAX: usize = 16 << 10;
 pub const LESSON_LINES_BYTES_MAX: usize = 4 << 10;
 /// A layer of the whitelist or of the settings, bytes; a larger file is refused with its name.
 pub const CONFIG_FILE_BYTES_MAX: u64 = 1 << 20;
+/// Files of tool definitions in one layer's folder; further ones are named and left out.
+pub const DEFINITION_FILES_MAX: usize = 200;
+/// Rules in one layer of tool definitions.
+pub const DEFINITION_RULES_MAX: usize = 500;
+/// A compiled regex of a definition, and its cache, bytes each.
+pub const DEFINITION_REGEX_BYTES_MAX: usize = 1 << 20;
 /// A file of git that holds one line (`HEAD`, `.git`, `commondir`), bytes.
 pub const GIT_FILE_BYTES_MAX: u64 = 8_192;
 /// How long a reading command waits for the recorder's lock, milliseconds.

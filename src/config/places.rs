@@ -117,6 +117,12 @@ impl Places {
         std::iter::once(self.state.as_path()).chain(self.fallbacks.iter().map(PathBuf::as_path))
     }
 
+    /// The folders of tool definitions above the shipped ones, the strongest first: the project's, the user's.
+    pub fn definition_dirs(&self, environment: &Environment) -> Vec<PathBuf> {
+        let user = environment.config_dir().map(|dir| dir.join("tools"));
+        std::iter::once(self.root.join(".verify-run/tools")).chain(user).collect()
+    }
+
     /// `events/`: the truth.
     pub fn events(&self) -> PathBuf {
         self.state.join("events")

@@ -5,6 +5,8 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::bytes::{Regex, RegexBuilder};
 
+use crate::base::limits::DEFINITION_REGEX_BYTES_MAX;
+
 use super::definition::{self, RuleText, ToolText};
 
 macro_rules! shipped {
@@ -51,8 +53,20 @@ impl Lazy {
     }
 
     fn get(&self) -> Option<&Regex> {
-        self.compiled.get_or_init(|| RegexBuilder::new(&self.source).unicode(false).build().ok()).as_ref()
+        self.compiled.get_or_init(|| compile(&self.source).ok()).as_ref()
     }
+}
+
+/// Compiles a rule's regex.
+///
+/// # Errors
+/// Bad syntax, or larger than [`DEFINITION_REGEX_BYTES_MAX`].
+pub fn compile(source: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(source)
+        .unicode(false)
+        .size_limit(DEFINITION_REGEX_BYTES_MAX)
+        .dfa_size_limit(DEFINITION_REGEX_BYTES_MAX)
+        .build()
 }
 
 /// All definitions.
@@ -121,11 +135,14 @@ impl Catalog {
 
 /// The shipped definitions.
 pub fn shipped() -> &'static Catalog {
-    static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
-        let files = SHIPPED.iter().filter_map(|(_, text)| definition::parse(text).ok());
-        Catalog::new(files.flat_map(|file| file.tools).collect())
-    });
+    static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::new(shipped_tools()));
     &CATALOG
+}
+
+/// The shipped definitions as written.
+pub fn shipped_tools() -> Vec<ToolText> {
+    let files = SHIPPED.iter().filter_map(|(_, text)| definition::parse(text).ok());
+    files.flat_map(|file| file.tools).collect()
 }
 
 #[cfg(test)]

@@ -68,6 +68,30 @@ pub enum Kind {
     Drop,
 }
 
+impl Kind {
+    /// The word in the file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Item => "item",
+            Kind::Start => "start",
+            Kind::Continue => "continue",
+            Kind::End => "end",
+            Kind::File => "file",
+            Kind::DirEnter => "dir_enter",
+            Kind::DirLeave => "dir_leave",
+            Kind::DirAfter => "dir_after",
+            Kind::DirBase => "dir_base",
+            Kind::TestName => "test_name",
+            Kind::SectionStart => "section_start",
+            Kind::SectionEnd => "section_end",
+            Kind::Frame => "frame",
+            Kind::Note => "note",
+            Kind::Summary => "summary",
+            Kind::Drop => "drop",
+        }
+    }
+}
+
 /// How a block goes on after its first line. Blank lines at its end are not part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -160,7 +184,8 @@ pub struct RuleText {
 pub struct ToolText {
     /// The name that items carry.
     pub name: String,
-    /// The tool's version that the rules were written from, or the document.
+    /// The tool's version that the rules were written from, or the document; the shipped ones must say it.
+    #[serde(default)]
     #[cfg_attr(not(test), expect(dead_code, reason = "read by the test suite"))]
     pub from: String,
     /// Names of the whitelist that mean this tool.
@@ -196,12 +221,10 @@ pub struct ToolText {
     pub rules: Vec<RuleText>,
     /// Inline tests.
     #[serde(default, rename = "test")]
-    #[cfg_attr(not(test), expect(dead_code, reason = "read by the test suite"))]
     pub tests: Vec<TestText>,
 }
 
 /// An inline test of a definition.
-#[cfg_attr(not(test), expect(dead_code, reason = "read by the test suite"))]
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TestText {
@@ -229,7 +252,6 @@ pub struct TestText {
 }
 
 /// What an item has to say; what is not named is not compared.
-#[cfg_attr(not(test), expect(dead_code, reason = "read by the test suite"))]
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectText {
@@ -249,12 +271,20 @@ pub struct ExpectText {
     pub test: Option<String>,
 }
 
+/// The only version of the format so far: the value of `verify_run_schema`.
+pub const SCHEMA: i64 = 1;
+
 /// A file of definitions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileText {
+    /// [`SCHEMA`], also where it isn't said.
+    pub verify_run_schema: Option<i64>,
+    /// Names of definitions of lower layers that no longer hold.
+    #[serde(default)]
+    pub remove: Vec<String>,
     /// The tools.
-    #[serde(rename = "tool")]
+    #[serde(default, rename = "tool")]
     pub tools: Vec<ToolText>,
 }
 

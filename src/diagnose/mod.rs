@@ -14,13 +14,16 @@ mod clean;
 mod definition;
 mod engine;
 mod generic;
+mod inline;
 mod jsonlines;
+mod layers;
 mod paths;
 pub mod redact;
 mod shortfall;
 mod streams;
 
 pub use baseline::Baseline;
+pub use layers::{DefinitionFile, Definitions, Fault};
 pub use shortfall::Shortfall;
 
 /// How bad an item is.
@@ -33,6 +36,17 @@ pub enum Severity {
     Warning,
     /// An error or a failing test.
     Error,
+}
+
+impl Severity {
+    /// The word that definitions, events and reports use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
 }
 
 /// What kind of failure a run is; the reference table's rows.
@@ -140,6 +154,8 @@ pub struct Input<'a> {
     pub tree: &'a dyn Tree,
     /// The masked lines of the last passing output of the same command.
     pub baseline: Option<&'a Baseline>,
+    /// What is known of tools.
+    pub definitions: &'a Definitions,
 }
 
 /// The output as it may be kept: terminal control resolved, secrets replaced.
@@ -155,7 +171,7 @@ pub fn diagnose(input: &Input<'_>) -> Diagnosis {
     let text = jsonlines::unwrap(clean::clean(input.output));
     let (text, redactions) = redact::redact(&text);
     let lines: Vec<&str> = text.lines().collect();
-    let catalog = catalog::shipped();
+    let catalog = input.definitions.catalog();
     let named = named_tools(input, catalog, &lines);
     let outcome = engine::run(catalog, &lines, &streams::split(&lines), &named);
     let assembled = assemble::Assembled::new(input, catalog, &lines, outcome);

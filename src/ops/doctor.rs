@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::base::text::count;
 use crate::config::{Environment, Places, Settings};
 use crate::lesson::Folder;
-use crate::ops::record;
+use crate::ops::{definitions, record};
 use crate::store::{EVENT_VERSION, Index, Segments};
 use crate::whitelist::Whitelist;
 
@@ -103,6 +103,18 @@ pub fn doctor(places: &Places, environment: &Environment) -> Report {
     }));
     if findings.len() == from {
         findings.push(finding("whitelist", Status::Ok, "no problems in whitelist.toml", None));
+    }
+    let from = findings.len();
+    findings.extend(definitions::load(places, environment).problems.into_iter().map(|problem| Finding {
+        name: "definitions",
+        status: Status::Problem,
+        message: problem.reason,
+        file: Some(problem.file),
+        line: problem.line,
+        hint: Some(problem.hint),
+    }));
+    if findings.len() == from {
+        findings.push(finding("definitions", Status::Ok, "no problems in the tool definitions", None));
     }
     findings.extend(platform());
     Report {

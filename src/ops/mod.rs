@@ -1,5 +1,6 @@
 //! The verbs, one function each, shared by every surface.
 
+pub mod definitions;
 pub mod doctor;
 pub mod last;
 pub mod lesson;

@@ -13,8 +13,9 @@ use crate::base::tree::FsTree;
 use crate::capture::{Header, SpoolError, Spooled};
 use crate::command::KeyParts;
 use crate::config::{Environment, Places, Settings, WriteWhen};
-use crate::diagnose::{self, Baseline, Diagnosis, Input};
+use crate::diagnose::{self, Baseline, Definitions, Diagnosis, Input};
 use crate::lesson::Folder;
+use crate::ops::definitions;
 use crate::store::{Event, Item, LessonDecision, Run, Store, StoreError};
 
 /// zstd's own default: fast, and small enough for text.
@@ -32,6 +33,7 @@ struct Project {
     root: PathBuf,
     settings: Settings,
     lessons: Folder,
+    definitions: Definitions,
 }
 
 impl<'a> Projects<'a> {
@@ -48,7 +50,8 @@ impl<'a> Projects<'a> {
                 false => self.places.clone(),
             };
             let (settings, _) = Settings::load(&places, environment);
-            Project { lessons: Folder::find(&places, &settings), settings, root: places.root }
+            let definitions = definitions::load(&places, environment).definitions;
+            Project { lessons: Folder::find(&places, &settings), settings, definitions, root: places.root }
         })
     }
 }
@@ -145,7 +148,7 @@ fn record_failure(
 ) -> Result<(), StoreError> {
     let places = projects.places;
     let header = &spooled.header;
-    let diagnosis = diagnose(places, spooled);
+    let diagnosis = diagnose(places, &projects.at(header.place.root.path()).definitions, spooled);
     let recorded = if store.index().has_event(header.run)? {
         // By a recorder that was killed before it was done: its decisions stand. A purged run has none.
         store.index().run(store.segments(), &header.run.to_string())?
@@ -178,7 +181,7 @@ fn record_failure(
     Ok(())
 }
 
-fn diagnose(places: &Places, spooled: &Spooled) -> Diagnosis {
+fn diagnose(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Diagnosis {
     let header = &spooled.header;
     let command = header.argv.iter().map(|arg| arg.display()).collect::<Vec<_>>();
     let command = shell_words::join(command);
@@ -197,6 +200,7 @@ fn diagnose(places: &Places, spooled: &Spooled) -> Diagnosis {
         root: &root.to_string_lossy(),
         tree: &FsTree::new(root),
         baseline: baseline.as_ref(),
+        definitions,
     })
 }
 

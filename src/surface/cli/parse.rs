@@ -9,7 +9,9 @@ use serde::Serialize;
 
 use crate::base::text::printable;
 use crate::base::tree::{FsTree, NoTree, Tree};
+use crate::config::Places;
 use crate::diagnose::{Baseline, Category, Diagnosis, Input, Item, Severity, Shortfall, diagnose};
+use crate::ops::definitions;
 use crate::run::Ended;
 use crate::whitelist::Whitelist;
 
@@ -96,6 +98,12 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         Some(root) => Some(root.canonicalize().with_context(|| format!("cannot open the folder {}", root.display()))?),
         None => None,
     };
+    let places = root.as_deref().map(|root| Places::find(root, &context.environment));
+    let loaded = definitions::load(places.as_ref().unwrap_or(&context.places), &context.environment);
+    for problem in &loaded.problems {
+        let line = problem.line.map_or_else(String::new, |line| format!("{line}:"));
+        context.output.note(&format!("verify-run: {}:{line} {}", problem.file.display(), problem.reason));
+    }
     let tree: Box<dyn Tree> = match &root {
         Some(root) => Box::new(FsTree::new(root)),
         None => Box::new(NoTree),
@@ -114,6 +122,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         root,
         tree: tree.as_ref(),
         baseline: baseline.as_ref(),
+        definitions: &loaded.definitions,
     });
     print(&diagnosis, args.print, context)
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{Context, Exit};
 use crate::base::text::one_line;
 use crate::command::KeyParts;
+use crate::ops::definitions;
 use crate::whitelist::{Check, CheckKind, Decision, ListedRule, Problem, Whitelist, key_parts};
 
 /// Version of the shapes that `--json` prints.
@@ -27,7 +28,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Say what is wrong in the whitelist files; exit code 1 if anything is
+    /// Say what is wrong in the whitelist files and the tool definitions, whose inline tests are run; exit code 1 if
+    /// anything is
     Check {
         /// Print JSON
         #[arg(long)]
@@ -78,7 +80,13 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let (whitelist, problems) = Whitelist::load(&context.places, &context.environment);
     match &args.command {
         Command::List { json } => list(&whitelist, *json, context),
-        Command::Check { json } => check(problems, *json, context),
+        Command::Check { json } => {
+            let loaded = definitions::check(&context.places, &context.environment);
+            let files = Whitelist::files(&context.places, &context.environment).into_iter();
+            let files = files.filter(|file| file.exists()).chain(loaded.files.into_iter().map(|file| file.file));
+            let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
+            check(problems.into_iter().chain(loaded.problems).collect(), &files, *json, context)
+        }
         Command::Explain { json, line } => explain(&whitelist, line, *json, context),
     }
 }
@@ -100,17 +108,14 @@ fn list(whitelist: &Whitelist, json: bool, context: &mut Context) -> anyhow::Res
     Ok(Exit::Ok)
 }
 
-fn check(problems: Vec<Problem>, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+fn check(problems: Vec<Problem>, files: &[String], json: bool, context: &mut Context) -> anyhow::Result<Exit> {
     let exit = if problems.is_empty() { Exit::Ok } else { Exit::Failure };
     if json {
         context.output.json(&Problems { schema: SCHEMA, problems })?;
         return Ok(exit);
     }
     if problems.is_empty() {
-        let files = Whitelist::files(&context.places, &context.environment);
-        let here: Vec<String> =
-            files.iter().filter(|file| file.exists()).map(|file| file.display().to_string()).collect();
-        let read = if here.is_empty() { "the shipped list alone is in force".to_owned() } else { here.join(", ") };
+        let read = if files.is_empty() { "the shipped list alone is in force".to_owned() } else { files.join(", ") };
         context.output.line(&format!("no problems: {}", one_line(&read)))?;
     }
     for problem in &problems {

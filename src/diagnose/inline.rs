@@ -1,0 +1,106 @@
+//! The inline tests of definitions: an output, and what has to be found in it.
+
+use crate::base::tree::NoTree;
+use crate::run::Ended;
+
+use super::definition::{ExpectText, TestText};
+use super::{Definitions, Diagnosis, Input, Item, Severity, diagnose};
+
+/// Where the project of an inline test is.
+const ROOT: &str = "/home/dev/project";
+
+/// Runs one test with everything in `definitions` in force.
+///
+/// # Errors
+/// What was expected and what was found, in words.
+pub fn check(definitions: &Definitions, test: &TestText) -> Result<(), String> {
+    let diagnosis = diagnose(&Input {
+        output: test.input.as_bytes(),
+        command: "",
+        tool: test.tool.as_deref(),
+        kind: None,
+        ended: Ended::Exit(test.exit.unwrap_or(1)),
+        dir: "",
+        root: ROOT,
+        tree: &NoTree,
+        baseline: None,
+        definitions,
+    });
+    let Diagnosis { items, lines, category, files, .. } = &diagnosis;
+    if items.len() != test.expect.len() || items.iter().zip(&test.expect).any(|(item, expect)| !fits(item, expect)) {
+        let expected: Vec<String> = test.expect.iter().map(expected).collect();
+        let got: Vec<String> = items.iter().map(got).collect();
+        return Err(format!("expected {}, got {}", list(&expected), list(&got)));
+    }
+    if let Some(want) = test.category.filter(|want| *category != Some(*want)) {
+        let got = category.map_or("none", |category| category.as_str());
+        return Err(format!("expected the category {}, got {got}", want.as_str()));
+    }
+    if let Some(want) = test.files.as_ref().filter(|want| *want != files) {
+        return Err(format!("expected the files {want:?}, got {files:?}"));
+    }
+    let short: Vec<(usize, usize)> = diagnosis.shortfalls.iter().map(|short| (short.said, short.found)).collect();
+    if short != test.short {
+        return Err(format!("expected of the tool's own count (said, found) {:?}, got {short:?}", test.short));
+    }
+    let kept = lines.join("\n");
+    if let Some(text) = test.keep.iter().find(|text| !kept.contains(*text)) {
+        return Err(format!("expected {text:?} among the kept lines, got {kept:?}"));
+    }
+    if let Some(text) = test.drop.iter().find(|text| kept.contains(*text)) {
+        return Err(format!("expected no {text:?} among the kept lines, got {kept:?}"));
+    }
+    Ok(())
+}
+
+fn fits(item: &Item, expect: &ExpectText) -> bool {
+    let same = |want: &Option<String>, have: &Option<String>| want.is_none() || want == have;
+    same(&expect.file, &item.file)
+        && same(&expect.code, &item.code)
+        && same(&expect.test, &item.test)
+        && (expect.line.is_none() || expect.line == item.line)
+        && (expect.col.is_none() || expect.col == item.col)
+        && expect.severity.is_none_or(|severity| severity == item.severity)
+        && expect.message.as_ref().is_none_or(|message| item.message.starts_with(message.as_str()))
+}
+
+fn list(items: &[String]) -> String {
+    if items.is_empty() { "nothing".to_owned() } else { items.join(", ") }
+}
+
+fn expected(expect: &ExpectText) -> String {
+    words([
+        text("file", expect.file.as_deref()),
+        number("line", expect.line),
+        number("col", expect.col),
+        text("severity", expect.severity.map(Severity::as_str)),
+        text("code", expect.code.as_deref()),
+        text("message", expect.message.as_deref()),
+        text("test", expect.test.as_deref()),
+    ])
+}
+
+fn got(item: &Item) -> String {
+    words([
+        text("tool", Some(&item.tool)),
+        text("file", item.file.as_deref()),
+        number("line", item.line),
+        number("col", item.col),
+        text("severity", Some(item.severity.as_str())),
+        text("code", item.code.as_deref()),
+        text("message", Some(&item.message)),
+        text("test", item.test.as_deref()),
+    ])
+}
+
+fn text(name: &str, value: Option<&str>) -> Option<String> {
+    Some(format!("{name} = {:?}", value?))
+}
+
+fn number(name: &str, value: Option<u32>) -> Option<String> {
+    Some(format!("{name} = {}", value?))
+}
+
+fn words<const N: usize>(fields: [Option<String>; N]) -> String {
+    format!("{{ {} }}", fields.into_iter().flatten().collect::<Vec<_>>().join(", "))
+}

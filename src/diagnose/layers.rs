@@ -1,0 +1,269 @@
+//! Definitions in layers: shipped < the user's < the project's. A later layer adds, replaces by name, or removes.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::base::limits::DEFINITION_RULES_MAX;
+
+use super::catalog::{self, Catalog};
+use super::definition::{self, FileText, RuleText, SCHEMA, ToolText};
+use super::inline;
+
+/// The definitions in force.
+#[derive(Debug)]
+pub struct Definitions(Option<Catalog>);
+
+/// A file of definitions above the shipped ones.
+#[derive(Debug, Clone)]
+pub struct DefinitionFile {
+    /// Where it is, for messages.
+    pub file: PathBuf,
+    /// Which layer; 0 is the strongest.
+    pub layer: usize,
+    /// Its text.
+    pub text: String,
+}
+
+/// What is wrong in a file of definitions. Everything else stays in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The file.
+    pub file: PathBuf,
+    /// The line in it, from 1, where one is known.
+    pub line: Option<usize>,
+    /// What is wrong, a lowercase fragment.
+    pub reason: String,
+    /// What is out of force because of it; `None` when nothing is.
+    pub without: Option<&'static str>,
+}
+
+/// What a fault puts out of force.
+const THE_FILE: Option<&str> = Some("the file");
+const THE_DEFINITION: Option<&str> = Some("the definition");
+const THE_RULE: Option<&str> = Some("the rule");
+
+impl Definitions {
+    /// The shipped ones alone.
+    pub fn shipped() -> Self {
+        Definitions(None)
+    }
+
+    /// The shipped ones under `files`, which come strongest layer first. Never fails: what can't be used is a
+    /// [`Fault`], and everything else holds. Whether regexes compile is only seen by [`Definitions::check`].
+    pub fn layered(files: &[DefinitionFile]) -> (Self, Vec<Fault>) {
+        if files.is_empty() {
+            return (Self::shipped(), Vec::new());
+        }
+        let mut faults = Vec::new();
+        let parsed: Vec<_> = files.iter().filter_map(|file| Some((file, read(file, &mut faults)?))).collect();
+        let mut tools: Vec<ToolText> = Vec::new();
+        let mut hidden: HashSet<String> = HashSet::new();
+        for layer in parsed.chunk_by(|(a, _), (b, _)| a.layer == b.layer) {
+            let mut names: HashSet<String> = HashSet::new();
+            let mut rules = 0;
+            for (file, text) in layer {
+                for tool in &text.tools {
+                    rules += tool.rules.len();
+                    let reason = if rules > DEFINITION_RULES_MAX {
+                        format!("more than {DEFINITION_RULES_MAX} rules in this folder")
+                    } else if !names.insert(tool.name.clone()) {
+                        format!("`{}` is defined twice in this folder", tool.name)
+                    } else {
+                        if !hidden.contains(&tool.name) {
+                            tools.push(tool.clone());
+                        }
+                        continue;
+                    };
+                    let line = Spans::of(&file.text).name(&file.text, &tool.name);
+                    faults.push(fault(file, line, reason, THE_DEFINITION));
+                }
+            }
+            hidden.extend(names);
+            hidden.extend(layer.iter().flat_map(|(_, text)| text.remove.iter().cloned()));
+        }
+        let shipped = catalog::shipped_tools();
+        faults.extend(idle_removals(&parsed, &shipped));
+        tools.extend(shipped.into_iter().filter(|tool| !hidden.contains(&tool.name)));
+        (Definitions(Some(Catalog::new(tools))), faults)
+    }
+
+    /// Regexes that don't compile and inline tests that don't hold, for `whitelist check`.
+    pub fn check(&self, files: &[DefinitionFile]) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for file in files {
+            let Ok(text) = definition::parse(&file.text) else { continue };
+            let spans = Spans::of(&file.text);
+            for (index, tool) in text.tools.iter().enumerate() {
+                for (at, rule) in tool.rules.iter().enumerate() {
+                    if let Err(reason) = compiles(rule) {
+                        let reason = format!("{}: {reason}", rule_name(tool, at));
+                        faults.push(fault(file, spans.rule(&file.text, index, at), reason, THE_RULE));
+                    }
+                }
+                for (at, test) in tool.tests.iter().enumerate() {
+                    if let Err(reason) = inline::check(self, test) {
+                        let reason = format!("`{}`, test {}: {reason}; {}", tool.name, at + 1, hits(tool, &test.input));
+                        faults.push(fault(file, spans.test(&file.text, index, at), reason, None));
+                    }
+                }
+            }
+        }
+        faults
+    }
+
+    /// Names of the definitions in force, the first one winning where several match.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.catalog().tools.iter().map(|tool| tool.name.as_str())
+    }
+
+    pub(super) fn catalog(&self) -> &Catalog {
+        self.0.as_ref().unwrap_or_else(|| catalog::shipped())
+    }
+}
+
+fn fault(file: &DefinitionFile, line: Option<usize>, reason: String, without: Option<&'static str>) -> Fault {
+    Fault { file: file.file.clone(), line, reason, without }
+}
+
+/// A file's definitions, without rules that could never hold.
+fn read(file: &DefinitionFile, faults: &mut Vec<Fault>) -> Option<FileText> {
+    let mut text = match definition::parse(&file.text) {
+        Ok(text) => text,
+        Err(error) => {
+            let line = error.span().map(|span| line_of(&file.text, span.start));
+            faults.push(fault(file, line, error.message().replace('\n', ", "), THE_FILE));
+            return None;
+        }
+    };
+    if let Some(schema) = text.verify_run_schema.filter(|schema| *schema != SCHEMA) {
+        let reason = format!("this version knows `verify_run_schema = {SCHEMA}`, not {schema}");
+        faults.push(fault(file, None, reason, THE_FILE));
+        return None;
+    }
+    for (index, tool) in text.tools.iter_mut().enumerate() {
+        let literals = |rule: &RuleText| {
+            let needs = rule.needs.as_slice();
+            !needs.is_empty() && needs.iter().all(|literal| !literal.is_empty())
+        };
+        for (at, rule) in tool.rules.iter().enumerate() {
+            if !literals(rule) {
+                let line = Spans::of(&file.text).rule(&file.text, index, at);
+                let reason = format!("{}: `needs` wants a text that is in every matching line", rule_name(tool, at));
+                faults.push(fault(file, line, reason, THE_RULE));
+            }
+        }
+        tool.rules.retain(literals);
+    }
+    Some(text)
+}
+
+/// Names in `remove` that no lower layer defines.
+fn idle_removals(parsed: &[(&DefinitionFile, FileText)], shipped: &[ToolText]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (file, text) in parsed {
+        let lower = parsed.iter().filter(|(other, _)| other.layer > file.layer).flat_map(|(_, text)| &text.tools);
+        let lower: HashSet<&str> = lower.chain(shipped).map(|tool| tool.name.as_str()).collect();
+        for name in text.remove.iter().filter(|name| !lower.contains(name.as_str())) {
+            let reason = format!("`remove` names `{name}`, which no definition below this file is called");
+            faults.push(fault(file, None, reason, None));
+        }
+    }
+    faults
+}
+
+fn compiles(rule: &RuleText) -> Result<(), String> {
+    for source in [Some(&rule.regex), rule.closing.as_ref()].into_iter().flatten() {
+        catalog::compile(source).map_err(|error| {
+            let error = error.to_string();
+            let said = error.lines().last().unwrap_or_default();
+            format!("the regex does not compile: {}", said.trim_start_matches("error: "))
+        })?;
+    }
+    Ok(())
+}
+
+fn rule_name(tool: &ToolText, at: usize) -> String {
+    format!("`{}`, rule {} ({})", tool.name, at + 1, tool.rules[at].kind.as_str())
+}
+
+/// Which rules of the tool match some line of `input`.
+fn hits(tool: &ToolText, input: &str) -> String {
+    let matching = |rule: &RuleText| {
+        let regex = catalog::compile(&rule.regex).ok()?;
+        input.lines().position(|line| {
+            rule.needs.as_slice().iter().any(|need| line.contains(need.as_str())) && regex.is_match(line.as_bytes())
+        })
+    };
+    let rules = tool.rules.iter().enumerate();
+    let hits: Vec<String> = rules
+        .filter_map(|(at, rule)| {
+            Some(format!("rule {} ({}) at line {}", at + 1, rule.kind.as_str(), matching(rule)? + 1))
+        })
+        .collect();
+    if hits.is_empty() {
+        "no rule matches a line of it".to_owned()
+    } else {
+        format!("first matches: {}", hits.join(", "))
+    }
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+}
+
+/// Where things stand in a file; parsed only to say what is wrong.
+#[derive(Default, Deserialize)]
+struct Spans {
+    #[serde(default)]
+    tool: Vec<ToolSpans>,
+}
+
+#[derive(Deserialize)]
+struct ToolSpans {
+    name: Spanned<String>,
+    #[serde(default)]
+    rule: Vec<RuleSpans>,
+    #[serde(default)]
+    test: Vec<TestSpans>,
+}
+
+#[derive(Deserialize)]
+struct RuleSpans {
+    regex: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+struct TestSpans {
+    input: Spanned<String>,
+}
+
+impl Spans {
+    fn of(text: &str) -> Self {
+        toml::from_str(text).unwrap_or_default()
+    }
+
+    /// The line of the last definition of this name.
+    fn name(&self, text: &str, name: &str) -> Option<usize> {
+        let tool = self.tool.iter().rfind(|tool| tool.name.get_ref() == name)?;
+        Some(start(text, tool.name.span()))
+    }
+
+    fn rule(&self, text: &str, tool: usize, rule: usize) -> Option<usize> {
+        Some(start(text, self.tool.get(tool)?.rule.get(rule)?.regex.span()))
+    }
+
+    fn test(&self, text: &str, tool: usize, test: usize) -> Option<usize> {
+        Some(start(text, self.tool.get(tool)?.test.get(test)?.input.span()))
+    }
+}
+
+fn start(text: &str, span: Range<usize>) -> usize {
+    line_of(text, span.start)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+use super::*;
+use crate::base::tree::NoTree;
+use crate::diagnose::{Input, diagnose};
+use crate::run::Ended;
+
+const USER: usize = 1;
+const PROJECT: usize = 0;
+
+fn file(name: &str, layer: usize, text: &str) -> DefinitionFile {
+    DefinitionFile { file: PathBuf::from(name), layer, text: text.to_owned() }
+}
+
+/// A tool whose findings look like `!! src/a.x@3 message`.
+fn tool(name: &str, mark: &str) -> String {
+    format!(
+        "[[tool]]\nname = \"{name}\"\n[[tool.rule]]\nkind = \"item\"\nneeds = \"{mark} \"\n\
+         regex = '^{mark} (?P<file>[^@]+)@(?P<line>[0-9]+) (?P<message>.+)$'\n"
+    )
+}
+
+fn found_by(definitions: &Definitions, output: &str) -> Vec<(String, Option<String>, Option<u32>)> {
+    let diagnosis = diagnose(&Input {
+        output: output.as_bytes(),
+        command: "",
+        tool: None,
+        kind: None,
+        ended: Ended::Exit(1),
+        dir: "",
+        root: "",
+        tree: &NoTree,
+        baseline: None,
+        definitions,
+    });
+    diagnosis.items.into_iter().map(|item| (item.tool, item.file, item.line)).collect()
+}
+
+#[test]
+fn the_project_wins_over_the_user_and_the_user_over_what_is_shipped() {
+    let output = "!! src/a.x@3 wrong\n";
+    let files = [file("p.toml", PROJECT, &tool("mine", "!!")), file("u.toml", USER, &tool("mine", "##"))];
+    let (definitions, faults) = Definitions::layered(&files);
+    assert_eq!(faults, []);
+    assert_eq!(found_by(&definitions, output), [("mine".to_owned(), Some("src/a.x".to_owned()), Some(3))]);
+    // The user's definition of the same name is replaced as a whole, not mixed in.
+    assert_eq!(found_by(&definitions, "## src/a.x@3 wrong\n"), []);
+    let (definitions, _) = Definitions::layered(&[file("u.toml", USER, &tool("tsc", "!!"))]);
+    assert_eq!(found_by(&definitions, output)[0].0, "tsc");
+    let tsc = "src/a.ts(1,2): error TS2304: Cannot find name 'x'.\n";
+    assert!(found_by(&definitions, tsc).iter().all(|(tool, ..)| tool != "tsc"));
+    assert_eq!(found_by(&Definitions::shipped(), tsc)[0].0, "tsc");
+}
+
+#[test]
+fn remove_takes_lower_definitions_away_and_names_what_it_misses() {
+    let tsc = "src/a.ts(1,2): error TS2304: Cannot find name 'x'.\n";
+    let (definitions, faults) = Definitions::layered(&[file("p.toml", PROJECT, "remove = [\"tsc\", \"nobody\"]\n")]);
+    assert!(definitions.names().all(|name| name != "tsc"));
+    assert!(found_by(&definitions, tsc).iter().all(|(tool, ..)| tool != "tsc"));
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    assert!(faults[0].reason.contains("`nobody`"), "{faults:?}");
+}
+
+#[test]
+fn a_broken_file_leaves_the_others_in_force() {
+    let files = [
+        file("a.toml", PROJECT, "[[tool]]\nname = \"a\"\nrule = 3\n"),
+        file("b.toml", PROJECT, &tool("mine", "!!")),
+        file("c.toml", PROJECT, "verify_run_schema = 2\n"),
+    ];
+    let (definitions, faults) = Definitions::layered(&files);
+    assert_eq!(found_by(&definitions, "!! src/a.x@3 wrong\n")[0].0, "mine");
+    let said: Vec<_> = faults.iter().map(|fault| (fault.file.to_str(), fault.line, fault.without)).collect();
+    assert_eq!(said, [(Some("a.toml"), Some(3), THE_FILE), (Some("c.toml"), None, THE_FILE)]);
+}
+
+#[test]
+fn a_rule_that_cannot_hold_names_its_line_and_the_others_of_its_tool_hold() {
+    let text = tool("mine", "!!")
+        + "[[tool.rule]]\nkind = \"drop\"\nneeds = \"\"\nregex = '^x'\n\
+           [[tool.rule]]\nkind = \"note\"\nneeds = \"(\"\nregex = '^(x'\n";
+    let files = [file("p.toml", PROJECT, &text)];
+    let (definitions, faults) = Definitions::layered(&files);
+    assert_eq!(found_by(&definitions, "!! src/a.x@3 wrong\n")[0].0, "mine");
+    assert_eq!((faults.len(), faults[0].line, faults[0].without), (1, Some(10), THE_RULE));
+    let faults = definitions.check(&files);
+    assert_eq!((faults.len(), faults[0].line), (1, Some(14)), "{faults:?}");
+    assert!(faults[0].reason.starts_with("`mine`, rule 3 (note): the regex does not compile: "), "{faults:?}");
+}
+
+#[test]
+fn a_failing_inline_test_says_expected_and_got_and_which_rule_matched() {
+    let text = tool("mine", "!!")
+        + "[[tool.test]]\ninput = \"!! src/a.x@3 wrong\"\nexpect = [{ file = \"src/a.x\", line = 3 }]\n\
+           [[tool.test]]\ninput = \"!! src/a.x@3 wrong\"\nexpect = [{ file = \"src/b.x\" }]\n";
+    let files = [file("p.toml", PROJECT, &text)];
+    let (definitions, faults) = Definitions::layered(&files);
+    assert_eq!(faults, []);
+    let faults = definitions.check(&files);
+    assert_eq!((faults.len(), faults[0].line, faults[0].without), (1, Some(11), None), "{faults:?}");
+    let reason = &faults[0].reason;
+    for part in [
+        "`mine`, test 2",
+        "expected { file = \"src/b.x\" }",
+        "got { tool = \"mine\", file = \"src/a.x\"",
+        "rule 1 (item)",
+    ] {
+        assert!(reason.contains(part), "{part}: {reason}");
+    }
+}
+
+#[test]
+fn a_definition_may_stand_once_in_a_folder() {
+    let files = [file("a.toml", PROJECT, &tool("mine", "!!")), file("b.toml", PROJECT, &tool("mine", "##"))];
+    let (definitions, faults) = Definitions::layered(&files);
+    assert_eq!((faults.len(), faults[0].line, faults[0].without), (1, Some(2), THE_DEFINITION));
+    assert_eq!(found_by(&definitions, "!! src/a.x@3 wrong\n")[0].0, "mine");
+}

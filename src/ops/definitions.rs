@@ -1,0 +1,78 @@
+//! Tool definitions of the user and the project: read here, understood in [`crate::diagnose`].
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::base::file::read_start;
+use crate::base::limits::{CONFIG_FILE_BYTES_MAX, DEFINITION_FILES_MAX};
+use crate::config::{Environment, Places};
+use crate::diagnose::{DefinitionFile, Definitions, Fault};
+use crate::whitelist::Problem;
+
+/// What was read.
+pub struct Loaded {
+    /// The definitions in force.
+    pub definitions: Definitions,
+    /// The files they come from, the strongest layer first; without the shipped ones.
+    pub files: Vec<DefinitionFile>,
+    /// What is wrong with them.
+    pub problems: Vec<Problem>,
+}
+
+/// The definitions for a place. Never fails: a file that can't be used is a problem, and the others hold.
+pub fn load(places: &Places, environment: &Environment) -> Loaded {
+    let mut files = Vec::new();
+    let mut faults = Vec::new();
+    for (layer, dir) in places.definition_dirs(environment).into_iter().enumerate() {
+        for (index, file) in listed(&dir).into_iter().enumerate() {
+            let text = if index < DEFINITION_FILES_MAX {
+                text_of(&file)
+            } else {
+                Err(format!("more than {DEFINITION_FILES_MAX} files in this folder"))
+            };
+            match text {
+                Ok(text) => files.push(DefinitionFile { file, layer, text }),
+                Err(reason) => faults.push(Fault { file, line: None, reason, without: Some("the file") }),
+            }
+        }
+    }
+    let (definitions, more) = Definitions::layered(&files);
+    faults.extend(more);
+    Loaded { definitions, files, problems: faults.into_iter().map(problem).collect() }
+}
+
+/// As [`load`], with every regex compiled and every inline test run.
+pub fn check(places: &Places, environment: &Environment) -> Loaded {
+    let mut loaded = load(places, environment);
+    let faults = loaded.definitions.check(&loaded.files);
+    loaded.problems.extend(faults.into_iter().map(problem));
+    loaded.problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+    loaded
+}
+
+/// The folder's definition files, by name.
+fn listed(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_ours = |path: &PathBuf| {
+        let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        !hidden && path.extension().is_some_and(|extension| extension == "toml")
+    };
+    let mut files: Vec<PathBuf> = entries.filter(is_ours).collect();
+    files.sort();
+    files
+}
+
+/// A file's text. The error is a reason for people.
+fn text_of(file: &Path) -> Result<String, String> {
+    let bytes = read_start(file, CONFIG_FILE_BYTES_MAX + 1).map_err(|error| format!("cannot be read: {error}"))?;
+    if bytes.len() as u64 > CONFIG_FILE_BYTES_MAX {
+        return Err(format!("is larger than {CONFIG_FILE_BYTES_MAX} bytes"));
+    }
+    String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())
+}
+
+fn problem(fault: Fault) -> Problem {
+    let next = "correct it, then type `verify-run whitelist check`";
+    let hint = fault.without.map_or_else(|| next.to_owned(), |what| format!("{what} is left out until then: {next}"));
+    Problem { file: fault.file, line: fault.line, reason: fault.reason, hint, used: fault.without != Some("the file") }
+}

@@ -1,0 +1,68 @@
+//! Tool definitions of the user and the project: in force when a run is recorded and when output is parsed.
+
+use verify_run::run::Ended;
+
+use crate::sandbox::Sandbox;
+
+const RULE: &str = "verify_run_schema = 1\n[[tool]]\nname = 'acme'\ntools = ['acme']\ncategory = 'lint_error'\n\
+                    [[tool.rule]]\nkind = 'item'\nneeds = '!! '\n\
+                    regex = '^!! (?P<file>[^@]+)@(?P<line>[0-9]+) (?P<code>[A-Z]+) (?P<message>.+)$'\n\
+                    [[tool.test]]\ninput = '!! a.x@3 BAD wrong'\nexpect = [{ file = 'a.x', line = 3, code = 'BAD' }]\n";
+
+/// A project with a tool of its own, which no shipped rule knows.
+fn acme() -> Sandbox {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("acme", "echo '!! src/a.x@3 BAD wrong'; exit 1");
+    sandbox.write("src/a.x", "x");
+    sandbox.write("whitelist.toml", "verify_run_schema = 1\n[[tool]]\nname = 'acme'\nkind = 'lint'\nbins = ['acme']\n");
+    sandbox
+}
+
+#[test]
+fn the_projects_definition_is_used_when_a_run_is_recorded_and_by_parse() {
+    let sandbox = acme();
+    sandbox.write(".verify-run/tools/acme.toml", RULE);
+    sandbox.verify_run(["--sync", "acme"]).expect(Ended::Exit(1), "!! src/a.x@3 BAD wrong\n", "");
+    let item = &sandbox.events()[0]["failure"]["items"][0];
+    assert_eq!((&item["tool"], &item["code"], &item["line"]), (&"acme".into(), &"BAD".into(), &3.into()));
+    sandbox.write("out.txt", "!! src/a.x@3 BAD wrong\n");
+    let parsed = sandbox.verify_run(["parse", "out.txt"]).prints_json();
+    assert_eq!(parsed["diagnostics"][0]["code"], "BAD");
+    assert_eq!(sandbox.git(["status", "--porcelain", "lessons"]), "");
+}
+
+#[test]
+fn the_users_definition_holds_where_the_project_has_none() {
+    let sandbox = acme();
+    let folder = sandbox.home().join(".config/verify-run/tools");
+    std::fs::create_dir_all(&folder).expect("the user's folder");
+    std::fs::write(folder.join("acme.toml"), RULE).expect("the user's definition");
+    sandbox.write("out.txt", "!! src/a.x@3 BAD wrong\n");
+    let code = || sandbox.verify_run(["parse", "out.txt"]).prints_json()["diagnostics"][0]["code"].clone();
+    assert_eq!(code(), "BAD");
+    sandbox.write(".verify-run/tools/acme.toml", RULE.replace("(?P<code>[A-Z]+)", "[A-Z]+"));
+    assert_eq!(code(), serde_json::Value::Null);
+}
+
+#[test]
+fn check_and_doctor_name_what_is_wrong_and_the_rest_holds() {
+    let sandbox = acme();
+    let good = sandbox.write(".verify-run/tools/acme.toml", RULE);
+    assert!(sandbox.verify_run(["whitelist", "check"]).prints().contains(good.to_str().expect("UTF-8")));
+    let bad = sandbox.write(".verify-run/tools/bad.toml", "[[tool]]\nname = 'x'\ncategory = 'odd'\n");
+    let outcome = sandbox.verify_run(["whitelist", "check"]).outcome();
+    assert_eq!(outcome.ended, Ended::Exit(1));
+    let place = format!("{}:3: unknown variant `odd`", bad.display());
+    assert!(outcome.stdout().starts_with(&place), "{}", outcome.stdout());
+    assert!(sandbox.verify_run(["doctor"]).outcome().stdout().contains("unknown variant `odd`"));
+    sandbox.write("out.txt", "!! src/a.x@3 BAD wrong\n");
+    let parsed = sandbox.verify_run(["parse", "out.txt"]).outcome();
+    assert!(parsed.stderr().contains("bad.toml:3: unknown variant"), "{}", parsed.stderr());
+    assert!(parsed.stdout().contains("\"code\":\"BAD\""), "{}", parsed.stdout());
+    std::fs::remove_file(bad).expect("removed");
+    sandbox.write(".verify-run/tools/acme.toml", RULE.replace("line = 3", "line = 4"));
+    let outcome = sandbox.verify_run(["whitelist", "check"]).outcome();
+    let said = outcome.stdout();
+    assert!(said.contains("acme.toml:11: `acme`, test 1: expected { file = \"a.x\", line = 4"), "{said}");
+    assert!(said.contains("line = 3") && said.contains("rule 1 (item)"), "{said}");
+}
