@@ -10,6 +10,8 @@ pub const SPOOL_SYNC_BYTES_MAX: usize = 256 << 10;
 pub const LINE_MATCH_BYTES_MAX: usize = 4_000;
 /// Items kept of one run; the rest is counted.
 pub const ITEMS_MAX: usize = 2_000;
+/// Diagnostics taken from one document (JSON, XML, a table) that a tool printed.
+pub const DOCUMENT_ENTRIES_MAX: usize = 2_000;
 /// A lesson file, bytes.
 pub const LESSON_BYTES_MAX: usize = 16 << 10;
 /// The block of kept lines in a lesson, bytes (setting `lesson.lines_bytes`).

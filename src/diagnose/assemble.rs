@@ -1,6 +1,6 @@
 //! From what was found to a diagnosis: paths resolved, duplicates merged, lines chosen.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::base::limits::{FRAMES_MAX, ITEMS_MAX, LINE_KEEP_BYTES_MAX, TAIL_LINES};
 use crate::base::text::ellipsis;
@@ -9,7 +9,10 @@ use super::catalog::Catalog;
 use super::engine::{Found, Frame, Outcome, Role};
 use super::generic::{self, Strength};
 use super::paths::{Resolver, Trust};
+use super::structured::Document;
 use super::{Baseline, Input, Item, Severity, Shortfall, shortfall};
+
+mod documents;
 
 /// The items with the lines that belong to them.
 pub struct Assembled<'a> {
@@ -20,6 +23,10 @@ pub struct Assembled<'a> {
     failing: Vec<bool>,
     /// Items of the generic layer.
     generic: Vec<Item>,
+    /// … and those of its that did not make the run fail.
+    beside: Vec<Item>,
+    /// Lines written for what a document says, by the line that it begins in.
+    written: BTreeMap<usize, Vec<String>>,
     files: BTreeSet<String>,
     /// Files that failing lines name and the tree doesn't have; affected only if no file that exists is.
     missing: BTreeSet<String>,
@@ -31,7 +38,13 @@ pub struct Assembled<'a> {
 
 impl<'a> Assembled<'a> {
     /// Puts the definitions' outcome and the generic layer's together.
-    pub fn new(input: &Input<'_>, catalog: &'a Catalog, lines: &'a [&'a str], outcome: Outcome) -> Self {
+    pub fn new(
+        input: &Input<'_>,
+        catalog: &'a Catalog,
+        lines: &'a [&'a str],
+        outcome: Outcome,
+        documents: Vec<Document>,
+    ) -> Self {
         let resolver = Resolver::new(input.tree, input.root, input.dir);
         let failing = failing(catalog, &outcome.items);
         let mut this = Assembled {
@@ -40,14 +53,18 @@ impl<'a> Assembled<'a> {
             outcome,
             failing,
             generic: Vec::new(),
+            beside: Vec::new(),
+            written: BTreeMap::new(),
             files: BTreeSet::new(),
             missing: BTreeSet::new(),
             places: Vec::new(),
             first_of: Vec::new(),
             shortfalls: Vec::new(),
         };
+        this.give_way_to(&documents);
         this.resolve(&resolver);
         this.merge();
+        this.take(documents, &resolver);
         let baseline = input.baseline.filter(|baseline| baseline.is_usable());
         this.look_generically(&resolver, baseline);
         this.check_counts();
@@ -193,7 +210,7 @@ impl<'a> Assembled<'a> {
 
     /// What no definition knows: lines that say that something failed, or the news, or the tail.
     fn look_generically(&mut self, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
-        let known = self.failing.iter().any(|failing| *failing);
+        let known = self.failing.iter().any(|failing| *failing) || !self.generic.is_empty();
         let mut found_any = known;
         for wanted in [Strength::Strong, Strength::Weak] {
             if wanted == Strength::Weak && found_any {
@@ -289,7 +306,8 @@ impl<'a> Assembled<'a> {
     pub fn kept(&self) -> Vec<String> {
         let mut kept: Vec<String> = Vec::new();
         let mut blank = false;
-        for (line, role) in self.lines.iter().zip(&self.outcome.roles) {
+        for (index, (line, role)) in self.lines.iter().zip(&self.outcome.roles).enumerate() {
+            kept.extend(self.written.get(&index).into_iter().flatten().cloned());
             let keep = match role {
                 Role::Head(item) | Role::Detail(item) | Role::Note(item) => self.failing[*item],
                 Role::Summary => true,
@@ -331,7 +349,7 @@ impl<'a> Assembled<'a> {
         let beside = |found: &Found| !found.tentative && found.severity < Severity::Error && found.place.is_some();
         let all = self.outcome.items.iter().enumerate();
         let others = all.filter(|(index, found)| !self.failing[*index] && beside(found));
-        others.map(|(index, _)| self.item(index)).take(ITEMS_MAX).collect()
+        others.map(|(index, _)| self.item(index)).chain(self.beside.iter().cloned()).take(ITEMS_MAX).collect()
     }
 
     fn item(&self, index: usize) -> Item {

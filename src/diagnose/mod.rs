@@ -21,6 +21,7 @@ mod paths;
 pub mod redact;
 mod shortfall;
 mod streams;
+mod structured;
 
 pub use baseline::Baseline;
 pub use layers::{DefinitionFile, Definitions, Fault};
@@ -174,7 +175,8 @@ pub fn diagnose(input: &Input<'_>) -> Diagnosis {
     let catalog = input.definitions.catalog();
     let named = named_tools(input, catalog, &lines);
     let outcome = engine::run(catalog, &lines, &streams::split(&lines), &named);
-    let assembled = assemble::Assembled::new(input, catalog, &lines, outcome);
+    let documents = structured::documents(&text);
+    let assembled = assemble::Assembled::new(input, catalog, &lines, outcome, documents);
     let kept = assembled.kept();
     let category = category::decide(input, catalog, &assembled.failing(), &named, assembled.live(), &kept.join("\n"));
     let (items, items_cut) = assembled.items();

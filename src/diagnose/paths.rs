@@ -142,6 +142,11 @@ impl<'a> Resolver<'a> {
         .filter(|path| !is_generated(path) || self.tree.contains(path))
     }
 
+    /// The path by which people know the file: in the repository where it is one of its files, else as printed.
+    pub fn shown(&self, printed: &str, dirs: &[String]) -> String {
+        self.resolve(printed, dirs, Trust::Format).unwrap_or_else(|| tidy(printed))
+    }
+
     /// The path of a file that is not in the tree, if it is one of a source: relative, in a folder, with an extension.
     pub fn missing(&self, printed: &str) -> Option<String> {
         let path = tidy(printed);

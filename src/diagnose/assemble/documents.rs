@@ -1,0 +1,128 @@
+//! Documents that the tool printed: what they say counts, and what rules saw in their text does not.
+
+use std::fmt::Write;
+
+use crate::base::limits::LINE_KEEP_BYTES_MAX;
+use crate::base::text::{ellipsis, one_line};
+use crate::diagnose::engine::Role;
+use crate::diagnose::paths::{Resolver, Trust};
+use crate::diagnose::structured::{Document, Entry};
+use crate::diagnose::{Item, Severity};
+
+use super::Assembled;
+
+impl Assembled<'_> {
+    /// Rules are made for text; what they found inside a document is not what it says.
+    pub(super) fn give_way_to(&mut self, documents: &[Document]) {
+        for document in documents {
+            for (index, found) in self.outcome.items.iter_mut().enumerate() {
+                if document.lines.contains(&found.span.0) {
+                    found.tentative = true;
+                    self.failing[index] = false;
+                }
+            }
+            if let Some(roles) = self.outcome.roles.get_mut(document.lines.clone()) {
+                roles.fill(Role::Noise);
+            }
+        }
+    }
+
+    /// Makes items of what the documents say.
+    pub(super) fn take(&mut self, documents: Vec<Document>, resolver: &Resolver<'_>) {
+        let known = self.failing.iter().any(|failing| *failing);
+        let entries = || documents.iter().flat_map(|document| &document.entries);
+        let bad = |entry: &Entry| entry.severity.unwrap_or(Severity::Error);
+        let worst = entries().map(bad).max().unwrap_or(Severity::Error);
+        let needed = if known { Severity::Error } else { worst };
+        for document in &documents {
+            for entry in &document.entries {
+                let item = item(entry, document, resolver);
+                if bad(entry) < needed {
+                    self.beside.push(item);
+                    continue;
+                }
+                let file = entry.file.as_ref().and_then(|file| resolver.resolve(file, &[], Trust::Format));
+                self.files.extend(file);
+                self.written.entry(document.lines.start).or_default().push(written(&item));
+                self.generic.push(item);
+            }
+            if document.cut > 0 {
+                let cut = format!("… and {} more in this document", document.cut);
+                self.written.entry(document.lines.start).or_default().push(cut);
+            }
+        }
+    }
+}
+
+fn item(entry: &Entry, document: &Document, resolver: &Resolver<'_>) -> Item {
+    let file = entry.file.as_deref().map(|file| resolver.shown(file, &[]));
+    Item {
+        tool: "generic".to_owned(),
+        code: entry.code.clone(),
+        severity: entry.severity.unwrap_or(Severity::Error),
+        file,
+        line: entry.line,
+        col: entry.col,
+        message: entry.message.clone(),
+        test: None,
+        span: (document.lines.start, document.lines.end),
+    }
+}
+
+/// An item as compilers would print it.
+fn written(item: &Item) -> String {
+    let mut text = item.file.clone().unwrap_or_default();
+    for number in [item.line, item.col].into_iter().flatten() {
+        let _ = write!(text, ":{number}");
+    }
+    let severity = match item.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "info",
+    };
+    let _ = write!(text, ": {severity}: {}", one_line(&item.message));
+    if let Some(code) = &item.code {
+        let _ = write!(text, " [{code}]");
+    }
+    ellipsis(text.trim_start_matches([':', ' ']), LINE_KEEP_BYTES_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::base::tree::NoTree;
+    use crate::diagnose::{Definitions, Diagnosis, Input, diagnose};
+    use crate::run::Ended;
+
+    fn of(output: &str) -> Diagnosis {
+        diagnose(&Input {
+            output: output.as_bytes(),
+            command: "",
+            tool: None,
+            kind: None,
+            ended: Ended::Exit(1),
+            dir: "",
+            root: "/p",
+            tree: &NoTree,
+            baseline: None,
+            definitions: &Definitions::shipped(),
+        })
+    }
+
+    #[test]
+    fn a_report_on_standard_output_is_items_and_lines_for_people() {
+        let said = of(
+            "> lint\n<checkstyle>\n <file name=\"/p/a.js\">\n  <error line=\"3\" column=\"1\" severity=\"error\" message=\"bad\" source=\"R\"/>\n  <error line=\"9\" severity=\"warning\" message=\"meh\" source=\"S\"/>\n </file>\n</checkstyle>\n",
+        );
+        assert_eq!(said.files, ["a.js"]);
+        assert_eq!(said.lines, ["a.js:3:1: error: bad [R]"]);
+        assert_eq!((said.items.len(), said.others.len()), (1, 1));
+        assert_eq!((said.items[0].line, said.others[0].line), (Some(3), Some(9)));
+    }
+
+    #[test]
+    fn warnings_alone_are_what_failed() {
+        let said = of("{\"file\":\"a.py\",\"line\":2,\"level\":\"warning\",\"message\":\"m\"}\n");
+        assert_eq!(said.items.len(), 1);
+        assert_eq!(said.lines, ["a.py:2: warning: m"]);
+    }
+}

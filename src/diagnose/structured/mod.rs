@@ -1,0 +1,142 @@
+//! Diagnostics that a tool printed as a document: JSON, XML, or a table with named columns.
+//!
+//! They are read with parsers, never with regexes. No format is known by name: a JSON object or an XML element that has
+//! a line, and by itself or from what it is in a file, is a diagnostic, and its message, code and severity are found by
+//! the names that reporters give them. That covers ESLint, ruff, elm, rustc, SARIF and Code Climate in JSON, and
+//! Checkstyle, PMD, Cppcheck, SpotBugs, CodeNarc, Android lint and jslint in XML, and what imitates them.
+
+use std::ops::Range;
+
+use super::{Severity, engine};
+use crate::base::limits::{DOCUMENT_ENTRIES_MAX, MESSAGE_BYTES_MAX};
+use crate::base::text::prefix;
+
+pub mod json;
+pub mod table;
+pub mod xml;
+
+/// One diagnostic of a document.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// The file as printed.
+    pub file: Option<String>,
+    /// Line, 1-based.
+    pub line: Option<u32>,
+    /// Column, 1-based, as printed.
+    pub col: Option<u32>,
+    /// How bad, where the document says so.
+    pub severity: Option<Severity>,
+    /// Rule or error code.
+    pub code: Option<String>,
+    /// The message, at most `MESSAGE_BYTES_MAX` bytes.
+    pub message: String,
+}
+
+/// A document inside an output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// The lines that it covers, 0-based.
+    pub lines: Range<usize>,
+    /// What it says, at most `DOCUMENT_ENTRIES_MAX` entries.
+    pub entries: Vec<Entry>,
+    /// Entries beyond the limit.
+    pub cut: usize,
+}
+
+/// The documents in `text` that hold diagnostics, in order. Their lines are those of `text.lines()`.
+pub fn documents(text: &str) -> Vec<Document> {
+    let mut documents = Vec::new();
+    // A text that begins a document again and again and never ends one is not read again and again.
+    let mut budget = text.len().saturating_mul(2);
+    let (mut at, mut line) = (0, 0);
+    while at < text.len() {
+        let end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1);
+        let read = read(&text[at..], &text[at..end], &mut budget);
+        let (used, entries) = read.filter(|(_, entries)| !entries.is_empty()).unwrap_or_default();
+        let end = if used > 0 { line_end(text, at + used) } else { end };
+        let count = memchr::memchr_iter(b'\n', &text.as_bytes()[at..end]).count().max(1);
+        if !entries.is_empty() {
+            documents.push(document(line..line + count, entries));
+        }
+        (at, line) = (end, line + count);
+    }
+    documents
+}
+
+fn document(lines: Range<usize>, mut entries: Vec<Entry>) -> Document {
+    let cut = entries.len().saturating_sub(DOCUMENT_ENTRIES_MAX);
+    entries.truncate(DOCUMENT_ENTRIES_MAX);
+    for entry in &mut entries {
+        entry.message = prefix(entry.message.trim(), MESSAGE_BYTES_MAX).to_owned();
+    }
+    Document { lines, entries, cut }
+}
+
+fn line_end(text: &str, at: usize) -> usize {
+    if text.as_bytes()[..at].last() == Some(&b'\n') {
+        return at;
+    }
+    memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1)
+}
+
+/// Reads the document that begins in the first line of `rest`: how many bytes it has, and what it says.
+fn read(rest: &str, line: &str, budget: &mut usize) -> Option<(usize, Vec<Entry>)> {
+    let indent = line.len() - line.trim_start().len();
+    let (used, entries) = match line.as_bytes().get(indent)? {
+        b'{' | b'[' => {
+            let (used, value) = json::value(&rest[indent..], budget)?;
+            (used, json::entries(&value))
+        }
+        b'<' => xml::entries(&rest[indent..], budget)?,
+        _ => match line.find("{\"").filter(|_| line.trim_end().ends_with('}')) {
+            Some(start) => {
+                let (used, value) = json::value(&line[start..], budget)?;
+                return Some((start + used, json::entries(&value)));
+            }
+            None => return table::entries(rest, line, budget),
+        },
+    };
+    Some((indent + used, entries))
+}
+
+/// What a reporter's word or number for the severity means; ESLint has 1 and 2, PMD five priorities of which 1 is worst.
+fn severity(word: &str) -> Option<Severity> {
+    engine::severity(word).or_else(|| {
+        Some(match word.to_ascii_lowercase().as_str() {
+            "blocker" | "major" => Severity::Error,
+            "minor" | "normal" => Severity::Warning,
+            _ => return None,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_found_between_other_lines() {
+        let text = "before\n[\n  {\"file\": \"a.py\", \"line\": 3, \"message\": \"bad\"}\n]\nafter\n{\"file\":\"b.py\",\"line\":4,\"message\":\"worse\"}\nlog {\"path\":\"c.py\",\"line\":5,\"msg\":\"worst\"}\n";
+        let found = documents(text);
+        assert_eq!(found.iter().map(|document| document.lines.clone()).collect::<Vec<_>>(), [1..4, 5..6, 6..7]);
+        assert_eq!(found[0].entries[0].file.as_deref(), Some("a.py"));
+        assert_eq!(found[2].entries[0].message, "worst");
+    }
+
+    #[test]
+    fn what_only_begins_like_a_document_is_none() {
+        for text in
+            ["{\n  int x;\n}\n", "[INFO] a\n", "<stdin>:1:2: x\n", "[[[[[", "<a><b>", "{\"a\": 1}\n", "", "[1, 2"]
+        {
+            assert_eq!(documents(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_begins_documents_without_end_is_not_read_twice_over() {
+        let text = "[1,\n".repeat(50_000);
+        let began = std::time::Instant::now();
+        assert_eq!(documents(&text), []);
+        assert!(began.elapsed().as_secs() < 5);
+    }
+}
