@@ -7,9 +7,9 @@
 
 use std::ops::Range;
 
-use super::{Severity, engine};
 use crate::base::limits::{DOCUMENT_ENTRIES_MAX, MESSAGE_BYTES_MAX};
 use crate::base::text::prefix;
+use crate::diagnose::{Severity, engine};
 
 pub mod json;
 pub mod table;
