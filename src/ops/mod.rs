@@ -7,5 +7,6 @@ pub mod lesson;
 pub mod pattern;
 pub mod reading;
 pub mod record;
+pub mod report;
 pub mod store;
 pub mod uninstall;

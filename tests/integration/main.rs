@@ -13,6 +13,7 @@ mod lessons;
 mod quickstart;
 mod readme;
 mod recording;
+mod report;
 mod running;
 mod sandbox;
 mod terminal;

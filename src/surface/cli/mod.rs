@@ -9,6 +9,7 @@ mod man;
 mod output;
 mod parse;
 mod pattern;
+mod report;
 pub mod run;
 mod store;
 mod uninstall;
@@ -64,6 +65,7 @@ enum Command {
     Completions(completions::Args),
     Man(man::Args),
     Parse(parse::Args),
+    Report(report::Args),
     Whitelist(whitelist::Args),
 }
 
@@ -145,6 +147,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
         Command::Completions(args) => completions::run(&args, &mut context),
         Command::Man(args) => man::run(&args, &mut context),
         Command::Parse(args) => parse::run(&args, &mut context),
+        Command::Report(args) => report::run(&args, &mut context),
         Command::Whitelist(args) => whitelist::run(&args, &mut context),
     };
     match result {

@@ -1,0 +1,145 @@
+//! `report`: a recorded run in the formats that CI systems and editors read.
+//!
+//! The formats, and whose word counts for each: SARIF 2.1.0 (OASIS), JUnit XML (the schemas of Jenkins' and Ant's
+//! tasks, both), GitLab's code quality report, GitHub's workflow commands, Checkstyle's XML.
+
+mod checkstyle;
+mod github;
+mod gitlab;
+mod junit;
+mod sarif;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use crate::base::clock::Timestamp;
+use crate::base::lossless::Lossless;
+use crate::base::text::count;
+use crate::config::Places;
+use crate::store::{Item, Run, StoreError};
+
+use super::reading;
+
+/// A format to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// SARIF 2.1.0, one run a tool.
+    Sarif,
+    /// JUnit XML.
+    Junit,
+    /// GitLab's code quality report.
+    Gitlab,
+    /// GitHub's workflow commands.
+    Github,
+    /// Checkstyle's XML.
+    Checkstyle,
+}
+
+/// A recorded run to report on.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// The run's id.
+    pub id: String,
+    /// The run.
+    pub run: Run,
+}
+
+/// A document in one of the formats.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    /// The document, ending in a newline; empty when the format has nothing to say of a run that passed.
+    pub text: String,
+    /// What the document leaves out, for standard error.
+    pub notes: Vec<String>,
+}
+
+/// The run to report on: by the id of a run, failure, lesson or pattern (its newest run), else the last one of this
+/// work tree. `None` when nothing is recorded. With notes for standard error.
+///
+/// # Errors
+/// No such id, an ambiguous one, or the store can't be read.
+pub fn find(places: &Places, id: Option<&str>) -> Result<(Option<Subject>, Vec<String>), StoreError> {
+    let reading = reading::open(places)?;
+    let Some(index) = &reading.index else {
+        return match id {
+            Some(id) => Err(StoreError::NoSuchId { id: id.to_owned() }),
+            None => Ok((None, reading.notes)),
+        };
+    };
+    let id = match id {
+        Some(id) => index.runs_of(id)?.into_iter().map(|run| run.to_string()).max(),
+        None => index.last_run(&Lossless::from(&places.root), Timestamp::now())?.map(|run| run.id),
+    };
+    let Some(id) = id else { return Ok((None, reading.notes)) };
+    let run = index.run(&reading.segments, &id)?;
+    Ok((run.map(|run| Subject { id, run }), reading.notes))
+}
+
+/// Writes the run in a format.
+pub fn render(subject: &Subject, format: Format) -> Rendered {
+    let mut notes = Vec::new();
+    let text = match format {
+        Format::Sarif => sarif::render(subject),
+        Format::Junit => junit::render(subject),
+        Format::Gitlab => gitlab::render(subject),
+        Format::Github => github::render(subject),
+        Format::Checkstyle => checkstyle::render(subject),
+    };
+    if subject.cut() > 0 {
+        notes.push(format!("{} more than a record holds are missing here", count(subject.cut(), "problem")));
+    }
+    Rendered { text, notes }
+}
+
+impl Subject {
+    fn items(&self) -> &[Item] {
+        self.run.failure.as_ref().map_or(&[], |failure| &failure.items)
+    }
+
+    fn cut(&self) -> usize {
+        self.run.failure.as_ref().map_or(0, |failure| failure.items_cut)
+    }
+
+    fn category(&self) -> &str {
+        self.run.failure.as_ref().map_or("other", |failure| &failure.category)
+    }
+
+    fn command(&self) -> String {
+        text::bounded(&shell_words::join(self.run.argv.iter().map(Lossless::display)))
+    }
+
+    fn tool(&self) -> String {
+        self.run.tool.clone().unwrap_or_else(|| "verify-run".to_owned())
+    }
+
+    /// The tools of the items, in the order in which they come; the run's own when there are none.
+    fn tools(&self) -> Vec<String> {
+        let mut tools: Vec<String> = Vec::new();
+        for item in self.items() {
+            if !tools.contains(&item.tool) {
+                tools.push(item.tool.clone());
+            }
+        }
+        if tools.is_empty() {
+            tools.push(self.tool());
+        }
+        tools
+    }
+}
+
+/// The name of the rule that an item breaks; the run's category for one without a code.
+fn rule<'a>(item: &'a Item, subject: &'a Subject) -> &'a str {
+    item.code.as_deref().unwrap_or_else(|| subject.category())
+}
+
+/// What an item says, never empty.
+fn message(item: &Item) -> String {
+    let said = match (&item.test, item.message.trim()) {
+        (Some(test), "") => format!("{test} failed"),
+        (Some(test), message) => format!("{test}: {message}"),
+        (None, "") => format!("{} failed", item.tool),
+        (None, message) => message.to_owned(),
+    };
+    let times = if item.count > 1 { format!(" ({} times in this file)", item.count) } else { String::new() };
+    text::bounded(&said) + &times
+}

@@ -1,0 +1,50 @@
+//! GitHub's workflow commands: `::error file=…,line=…,col=…,title=…::message`. The escaping is that of
+//! `@actions/core` (`toolkit/packages/core/src/command.ts`).
+
+use std::fmt::Write as _;
+
+use super::{Subject, message, rule, text};
+use crate::base::text::{count, one_line};
+use crate::diagnose::Severity;
+use crate::store::Item;
+
+/// Annotations of one kind that GitHub shows of a step; it drops the others without a word.
+const ANNOTATIONS_MAX: usize = 10;
+
+pub fn render(subject: &Subject) -> String {
+    let mut out = String::new();
+    for (severity, command) in [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "notice")]
+    {
+        let items: Vec<&Item> = subject.items().iter().filter(|item| item.severity == severity).collect();
+        for item in items.iter().take(ANNOTATIONS_MAX) {
+            annotation(&mut out, command, subject, item);
+        }
+        if let Some(more) = items.len().checked_sub(ANNOTATIONS_MAX).filter(|more| *more > 0) {
+            let _ =
+                writeln!(out, "verify-run: {} more: a step shows {ANNOTATIONS_MAX} of each kind", count(more, command));
+        }
+    }
+    out
+}
+
+fn annotation(out: &mut String, command: &str, subject: &Subject, item: &Item) {
+    let title = format!("{}: {}", item.tool, rule(item, subject));
+    let file = item.file.as_deref().map(one_line);
+    let number = |number: Option<u32>| number.filter(|number| *number > 0).map(|number| number.to_string());
+    let line = number(item.line).filter(|_| file.is_some());
+    let col = number(item.col).filter(|_| line.is_some());
+    let properties = [("file", file), ("line", line), ("col", col), ("title", Some(one_line(&title)))];
+    let properties: Vec<String> = properties
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name}={}", property(&text::bounded(&value?)))))
+        .collect();
+    let _ = writeln!(out, "::{command} {}::{}", properties.join(","), data(&message(item)));
+}
+
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

@@ -1,0 +1,36 @@
+//! GitLab's code quality report: an array of issues, each with description, `check_name`, a unique fingerprint,
+//! severity and location (docs.gitlab.com, "Code Quality", report format).
+
+use serde_json::{Value, json};
+
+use super::{Subject, message, rule, text};
+use crate::diagnose::Severity;
+use crate::store::Item;
+
+/// Stands for a file where none is known: every issue must have a place.
+const NO_FILE: &str = ".";
+
+pub fn render(subject: &Subject) -> String {
+    let issues: Vec<Value> = subject.items().iter().map(|item| issue(subject, item)).collect();
+    format!("{:#}\n", Value::from(issues))
+}
+
+fn issue(subject: &Subject, item: &Item) -> Value {
+    let file = item.file.as_deref().unwrap_or(NO_FILE);
+    // Two issues of one fingerprint are one to GitLab, and the item's key does not hold its file's place in the tree.
+    let fingerprint = blake3::hash(format!("{}\0{}\0{file}", item.tool, item.exact).as_bytes()).to_hex();
+    json!({
+        "description": message(item),
+        "check_name": text::bounded(&format!("{}/{}", item.tool, rule(item, subject))),
+        "fingerprint": fingerprint[..32],
+        "severity": match item.severity {
+            Severity::Error => "major",
+            Severity::Warning => "minor",
+            Severity::Info => "info",
+        },
+        "location": {
+            "path": text::bounded(file),
+            "lines": { "begin": item.line.unwrap_or(1).max(1) },
+        },
+    })
+}

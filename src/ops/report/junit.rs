@@ -1,0 +1,71 @@
+//! JUnit XML, valid by Jenkins' schema and by the stricter one of Ant's tasks: a suite a tool, a case an item.
+
+use std::fmt::Write as _;
+
+use super::text::xml;
+use super::{Subject, message, rule};
+use crate::store::Item;
+
+pub fn render(subject: &Subject) -> String {
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
+    for (id, tool) in subject.tools().iter().enumerate() {
+        suite(&mut out, subject, id, tool);
+    }
+    out.push_str("</testsuites>\n");
+    out
+}
+
+fn suite(out: &mut String, subject: &Subject, id: usize, tool: &str) {
+    let items: Vec<&Item> = subject.items().iter().filter(|item| item.tool == tool).collect();
+    // Ant's schema has no place for a time zone; the time is UTC.
+    let started = subject.run.started_at.rfc3339();
+    let started = started.get(..19).unwrap_or("1970-01-01T00:00:00");
+    let seconds = subject.run.duration_us / 1_000_000;
+    let micros = subject.run.duration_us % 1_000_000;
+    let (tests, failures) = (items.len().max(1), items.len());
+    let name = xml(tool);
+    let _ = writeln!(
+        out,
+        "  <testsuite name=\"{name}\" id=\"{id}\" package=\"{name}\" hostname=\"localhost\" timestamp=\"{started}\" \
+         tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" time=\"{seconds}.{micros:06}\">"
+    );
+    let command = xml(&subject.command());
+    let _ = writeln!(out, "    <properties><property name=\"command\" value=\"{command}\"/></properties>");
+    for item in &items {
+        case(out, subject, item);
+    }
+    if items.is_empty() {
+        // Readers take a suite without a case for a broken one.
+        let _ = writeln!(out, "    <testcase name=\"{command}\" classname=\"{name}\" time=\"{seconds}.{micros:06}\"/>");
+    }
+    out.push_str("    <system-out></system-out>\n    <system-err></system-err>\n  </testsuite>\n");
+}
+
+fn case(out: &mut String, subject: &Subject, item: &Item) {
+    let place = place(item);
+    let rule = rule(item, subject);
+    let name = item.test.clone().unwrap_or_else(|| match place.is_empty() {
+        true => rule.to_owned(),
+        false => format!("{rule} at {place}"),
+    });
+    let class = item.file.as_deref().unwrap_or(&item.tool);
+    let body = if place.is_empty() { message(item) } else { format!("{place}: {}", message(item)) };
+    let _ = writeln!(
+        out,
+        "    <testcase name=\"{}\" classname=\"{}\" time=\"0\"><failure type=\"{}\" message=\"{}\">{}</failure></testcase>",
+        xml(&name),
+        xml(class),
+        xml(rule),
+        xml(item.message.lines().next().unwrap_or_default()),
+        xml(&body)
+    );
+}
+
+/// `file:line:col`, as far as it is known.
+fn place(item: &Item) -> String {
+    let mut place = item.file.clone().unwrap_or_default();
+    for number in [item.line, item.line.and(item.col)].into_iter().flatten().filter(|_| item.file.is_some()) {
+        let _ = write!(place, ":{number}");
+    }
+    place
+}

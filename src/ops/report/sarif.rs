@@ -1,0 +1,91 @@
+//! SARIF 2.1.0 (OASIS, 27 March 2020): one `run` a tool, since a run has one driver.
+
+use serde_json::{Value, json};
+
+use super::{Subject, message, rule, text};
+use crate::diagnose::Severity;
+use crate::run::Ended;
+use crate::store::Item;
+
+pub fn render(subject: &Subject) -> String {
+    let runs: Vec<Value> = subject.tools().iter().map(|tool| run(subject, tool)).collect();
+    let document = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": runs,
+    });
+    format!("{document:#}\n")
+}
+
+fn run(subject: &Subject, tool: &str) -> Value {
+    let items: Vec<&Item> = subject.items().iter().filter(|item| item.tool == tool).collect();
+    let mut rules: Vec<&str> = Vec::new();
+    for item in &items {
+        let id = rule(item, subject);
+        if !rules.contains(&id) {
+            rules.push(id);
+        }
+    }
+    let results: Vec<Value> = items.iter().map(|item| result(subject, item, &rules)).collect();
+    let rules: Vec<Value> = rules.iter().map(|id| json!({ "id": text::bounded(id) })).collect();
+    json!({
+        "tool": { "driver": { "name": text::bounded(tool), "rules": rules } },
+        "automationDetails": { "id": format!("verify-run/{}/", text::bounded(tool)) },
+        "originalUriBaseIds": { "%SRCROOT%": { "description": { "text": "The project's root." } } },
+        "columnKind": "unicodeCodePoints",
+        "invocations": [invocation(subject)],
+        "results": results,
+    })
+}
+
+fn invocation(subject: &Subject) -> Value {
+    let run = &subject.run;
+    // The standard's word for "the tool did its job", whatever it found.
+    let did_its_job = !matches!(subject.category(), "config_error" | "missing_dependency");
+    let mut invocation = json!({
+        "commandLine": subject.command(),
+        "startTimeUtc": run.started_at.rfc3339(),
+        "endTimeUtc": run.ended_at.rfc3339(),
+        "executionSuccessful": did_its_job && matches!(run.ended, Ended::Exit(_)),
+    });
+    match run.ended {
+        Ended::Exit(code) => invocation["exitCode"] = code.into(),
+        Ended::Signal(signal) => invocation["exitSignalNumber"] = signal.into(),
+    }
+    if subject.cut() > 0 {
+        let said = format!("{} more problems than a record holds are missing here", subject.cut());
+        invocation["toolExecutionNotifications"] = json!([{ "level": "note", "message": { "text": said } }]);
+    }
+    invocation
+}
+
+fn result(subject: &Subject, item: &Item, rules: &[&str]) -> Value {
+    let id = rule(item, subject);
+    let mut result = json!({
+        "ruleId": text::bounded(id),
+        "ruleIndex": rules.iter().position(|rule| *rule == id),
+        "level": match item.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Info => "note",
+        },
+        "message": { "text": message(item) },
+        "occurrenceCount": item.count.max(1),
+        "partialFingerprints": { "verifyRunExact/v1": item.exact },
+    });
+    if let Some(file) = &item.file {
+        let mut artifact = json!({ "uri": text::uri(file) });
+        if !file.starts_with('/') {
+            artifact["uriBaseId"] = "%SRCROOT%".into();
+        }
+        let mut place = json!({ "artifactLocation": artifact });
+        if let Some(line) = item.line.filter(|line| *line > 0) {
+            place["region"] = json!({ "startLine": line });
+            if let Some(col) = item.col.filter(|col| *col > 0) {
+                place["region"]["startColumn"] = col.into();
+            }
+        }
+        result["locations"] = json!([{ "physicalLocation": place }]);
+    }
+    result
+}
