@@ -4,9 +4,24 @@
 //! `main` runs, and the wrapped command would inherit both.
 #![no_main]
 
-/// Entry point as the C library calls it.
+use std::ffi::{CStr, OsString, c_char, c_int};
+use std::os::unix::ffi::OsStringExt;
+
+use verify_run::base::arena::StartArena;
+
+#[global_allocator]
+static MEMORY: StartArena = StartArena::new();
+
+/// Entry point as the C library calls it. The standard library finds the arguments by itself only with some of them.
+///
+/// # Safety
+/// `argv` holds `argc` strings.
 #[allow(unsafe_code, reason = "the symbol name is what makes this the entry point")]
 #[unsafe(no_mangle)]
-pub extern "C" fn main(_argc: std::ffi::c_int, _argv: *const *const std::ffi::c_char) -> std::ffi::c_int {
-    verify_run::surface::start()
+pub unsafe extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int {
+    let count = usize::try_from(argc).unwrap_or(0);
+    // SAFETY: the C library passes `argc` pointers to strings that live as long as the process.
+    let argument = |i| unsafe { CStr::from_ptr(*argv.add(i)) };
+    let arguments = (1..count).map(|i| OsString::from_vec(argument(i).to_bytes().to_vec())).collect();
+    verify_run::surface::start(arguments)
 }

@@ -35,8 +35,12 @@ impl fmt::Display for RunId {
 
 #[allow(unsafe_code, reason = "neither std nor nix offers the call")]
 fn fill_random(bytes: &mut [u8]) -> bool {
-    // SAFETY: the buffer is valid for its length, which is far below the call's limit of 256.
-    unsafe { nix::libc::getentropy(bytes.as_mut_ptr().cast(), bytes.len()) == 0 }
+    // SAFETY: the buffer is valid for its length, which is far below the 256 bytes that are given whole or not at all.
+    #[cfg(target_os = "linux")]
+    return unsafe { nix::libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) }.unsigned_abs() == bytes.len();
+    // SAFETY: as above.
+    #[cfg(not(target_os = "linux"))]
+    return unsafe { nix::libc::getentropy(bytes.as_mut_ptr().cast(), bytes.len()) } == 0;
 }
 
 /// What an id names; the prefix before the dash.

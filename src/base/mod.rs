@@ -1,5 +1,6 @@
 //! What every stage needs and none of them is about: time, ids, files, locks, limits, text.
 
+pub mod arena;
 pub mod bytes;
 pub mod clock;
 pub mod file;

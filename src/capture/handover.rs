@@ -231,8 +231,9 @@ fn is_made_by_us(place: &Path) -> bool {
 #[cfg(target_os = "linux")]
 fn on_network(state: &Path) -> bool {
     let existing = state.ancestors().find_map(|dir| nix::sys::statfs::statfs(dir).ok());
-    #[allow(clippy::useless_conversion, reason = "the type of the magic number differs between C libraries")]
-    existing.is_some_and(|stat| NETWORK_FILE_SYSTEMS.contains(&i64::from(stat.filesystem_type().0)))
+    // The type of the magic number differs between C libraries.
+    #[allow(clippy::unnecessary_cast, clippy::cast_possible_wrap, reason = "a magic number has 32 bits")]
+    existing.is_some_and(|stat| NETWORK_FILE_SYSTEMS.contains(&(stat.filesystem_type().0 as i64)))
 }
 
 /// Not asked on other systems.

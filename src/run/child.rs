@@ -1,4 +1,6 @@
-//! The forked process on its way to becoming the command.
+//! The new process on its way to becoming the command.
+
+use std::ffi::c_int;
 
 use nix::libc;
 
@@ -7,17 +9,18 @@ use super::program::Program;
 use super::signals::Signals;
 use super::sys;
 
-/// Gives everything back as the wrapper found it, puts the channels in place and executes the command.
-pub fn become_command(program: &Program, ends: &Ends, signals: &Signals, wrapper: libc::pid_t) -> ! {
+/// Gives everything back as the wrapper found it, puts the channels in place and executes the command. Runs in the
+/// wrapper's memory (see [`sys::start`]); returns the code to exit with when that failed.
+pub fn become_command(program: &Program, ends: &Ends, signals: &Signals, wrapper: libc::pid_t) -> c_int {
     sys::die_with_parent();
     // (0 after `unshare --pid`: the parent is in another PID namespace.)
     if ![wrapper, 0].contains(&sys::parent_id()) {
         // The wrapper was killed before the line above could take effect.
-        sys::exit_now(128 + libc::SIGKILL);
+        return 128 + libc::SIGKILL;
     }
     if ends.install().is_err() {
-        sys::exit_now(125);
+        return 125;
     }
-    signals.restore();
-    sys::exit_now(program.replace_process())
+    signals.restore_for_command();
+    program.replace_process()
 }

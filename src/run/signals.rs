@@ -9,6 +9,7 @@ use std::ffi::c_int;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::libc;
 
@@ -101,6 +102,18 @@ impl Signals {
         set_mask(&self.mask);
     }
 
+    /// [`Self::restore`] in the process that is about to execute the command.
+    ///
+    /// Ctrl-Z must not stop it before it has: the wrapper stands still until then, and nobody would tell the shell.
+    /// So the key is caught up to the execution, which undoes the catching, and repeated by [`stop_late`].
+    pub fn restore_for_command(&self) {
+        // (Where memory is not shared the wrapper doesn't stand still either.)
+        if cfg!(target_os = "linux") && action_of(libc::SIGTSTP).sa_sigaction == libc::SIG_DFL {
+            set_action(libc::SIGTSTP, note_stop as *const () as libc::sighandler_t);
+        }
+        self.restore();
+    }
+
     /// To be called once the command is started: where signals are caught by handlers, these may run now.
     pub fn listen(&self) {
         #[cfg(not(target_os = "linux"))]
@@ -115,6 +128,20 @@ impl Signals {
     /// The next signal that has arrived.
     pub fn next(&self) -> Option<Received> {
         source::next(self.fd())
+    }
+}
+
+/// The terminal asked the command to stop while it was not yet executed.
+static STOP_WAITS: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn note_stop(_signal: c_int) {
+    STOP_WAITS.store(true, Ordering::Relaxed);
+}
+
+/// Stops the command if the terminal asked for that before it was executed.
+pub fn stop_late(command: libc::pid_t) {
+    if STOP_WAITS.swap(false, Ordering::Relaxed) {
+        sys::kill(command, libc::SIGTSTP);
     }
 }
 
@@ -389,5 +416,26 @@ mod tests {
     #[test]
     fn a_timer_set_before_the_exec_reaches_the_command() {
         assert_eq!(verdict(libc::SIGALRM, Origin::Kernel), Verdict::Forward);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_stop_before_the_command_is_executed_stops_it_afterwards() {
+        let program = super::super::Program::new(&["sleep".into(), "60".into()]).expect("words");
+        let signals = Signals::take().expect("a descriptor");
+        let command = sys::start(|| {
+            signals.restore_for_command();
+            sys::kill(sys::own_id(), libc::SIGTSTP);
+            program.replace_process()
+        });
+        // Being here at all means that the new process has not stopped in our memory.
+        let command = command.expect("a process");
+        assert_eq!(sys::peek_child(command).expect("a child"), sys::ChildState::Running);
+        stop_late(command);
+        let mut stopped = [sys::watch(signals.fd(), libc::POLLIN)];
+        sys::poll(&mut stopped, 10_000).expect("poll");
+        assert_eq!(sys::peek_child(command).expect("a child"), sys::ChildState::Stopped(libc::SIGTSTP));
+        sys::kill(command, libc::SIGKILL);
+        sys::reap(command);
     }
 }

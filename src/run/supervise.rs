@@ -58,15 +58,15 @@ pub fn supervise(program: &Program) -> io::Result<Finished> {
     let wrapper = sys::own_id();
     // What the whole group got while there was no command yet, the command still has to get.
     let early: Vec<Received> = std::iter::from_fn(|| signals.next()).collect();
-    let command = match sys::fork() {
-        Ok(sys::Fork::Child) => become_command(program, &ends, &signals, wrapper),
-        Ok(sys::Fork::Parent(command)) => command,
+    let command = match sys::start(|| become_command(program, &ends, &signals, wrapper)) {
+        Ok(command) => command,
         Err(error) => {
             signals.restore();
             return Err(error);
         }
     };
     drop(ends);
+    signals::stop_late(command);
     for received in early.iter().filter(|received| received.number != libc::SIGCHLD) {
         sys::kill(command, received.number);
     }

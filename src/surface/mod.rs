@@ -5,11 +5,11 @@ pub mod cli;
 use std::ffi::{OsString, c_int};
 
 /// Takes the process over and returns its exit code, unless the run path replaces or ends the process itself.
+/// `args` are those after the program's name.
 ///
 /// The first word decides: a reserved word or a help flag is a subcommand, anything else is a run. Nothing of the
 /// command-line parser is touched on the run path.
-pub fn start() -> c_int {
-    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+pub fn start(args: Vec<OsString>) -> c_int {
     match args.first() {
         Some(first) if !cli::is_ours(first) => cli::run::start(args),
         _ => cli::start(args),
