@@ -1,6 +1,6 @@
 //! The command line as the kernel takes it.
 
-use std::ffi::{CString, OsString, c_char, c_int};
+use std::ffi::{CStr, CString, OsString, c_char, c_int};
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 
@@ -12,6 +12,9 @@ use super::sys;
 const CANNOT_EXECUTE: c_int = 126;
 /// Not found.
 const NOT_FOUND: c_int = 127;
+
+/// Where programs are without a PATH, as glibc has it.
+const PATH_WHEN_UNSET: &str = "/bin:/usr/bin";
 
 /// A command to execute: at least one word.
 #[derive(Debug)]
@@ -26,7 +29,7 @@ impl Program {
         words.filter(|words| !words.is_empty()).map(|words| Program { words })
     }
 
-    /// Replaces this process, as `exec` in a shell does: libc's own search of PATH, the environment as it is.
+    /// Replaces this process, as `exec` in a shell does: searched for in PATH, with the environment as it is.
     ///
     /// Returns only when that failed: says why in one line on stderr, and gives the exit code, 126 or 127.
     pub fn replace_process(&self) -> c_int {
@@ -43,12 +46,46 @@ impl Program {
         }
     }
 
-    #[allow(unsafe_code, reason = "execvp; std's exec would change the signal mask and SIGPIPE")]
+    /// Tries the places in turn as glibc's `execvp` does, whatever C library this is linked with: a place that can't be
+    /// searched is passed over, "permission denied" is told only when no other place has the program, and a file
+    /// that is no program of the kernel's is a script for `/bin/sh`.
     fn exec(&self) -> io::Error {
-        let mut argv: Vec<*const c_char> = self.words.iter().map(|word| word.as_ptr()).collect();
-        argv.push(std::ptr::null());
-        // SAFETY: `argv` is a null-terminated array of C strings that live in `self`.
-        unsafe { libc::execvp(argv[0], argv.as_ptr()) };
-        io::Error::last_os_error()
+        let name = self.words[0].as_bytes();
+        let path = std::env::var_os("PATH").unwrap_or_else(|| PATH_WHEN_UNSET.into()).into_vec();
+        let places = if name.contains(&b'/') { vec![&b""[..]] } else { path.split(|byte| *byte == b':').collect() };
+        let mut denied = false;
+        let mut last = io::Error::from_raw_os_error(libc::ENOENT);
+        if name.is_empty() {
+            return last;
+        }
+        for place in places {
+            let between = if place.is_empty() { &b""[..] } else { b"/" };
+            let Ok(file) = CString::new([place, between, name].concat()) else { continue };
+            let error = match execute(&file, &self.words) {
+                error if error.raw_os_error() == Some(libc::ENOEXEC) => {
+                    let shell: Vec<CString> =
+                        [c"/bin/sh".to_owned(), file].into_iter().chain(self.words[1..].iter().cloned()).collect();
+                    execute(c"/bin/sh", &shell)
+                }
+                error => error,
+            };
+            match error.raw_os_error() {
+                Some(libc::EACCES) => denied = true,
+                Some(libc::ENOENT | libc::ENOTDIR | libc::ESTALE | libc::ENODEV | libc::ETIMEDOUT) => {}
+                _ => return error,
+            }
+            last = error;
+        }
+        if denied { io::Error::from_raw_os_error(libc::EACCES) } else { last }
     }
+}
+
+/// Returns only when `file` could not be executed.
+#[allow(unsafe_code, reason = "execve; std's exec would change the signal mask and SIGPIPE")]
+fn execute(file: &CStr, words: &[CString]) -> io::Error {
+    let mut argv: Vec<*const c_char> = words.iter().map(|word| word.as_ptr()).collect();
+    argv.push(std::ptr::null());
+    // SAFETY: `argv` is a null-terminated array of C strings that live in `words`; the environment is the process's.
+    unsafe { libc::execv(file.as_ptr(), argv.as_ptr()) };
+    io::Error::last_os_error()
 }

@@ -42,6 +42,30 @@ fn only_what_should_be_recorded_is() {
 }
 
 #[test]
+fn the_program_is_found_as_a_shell_finds_it() {
+    let sandbox = Sandbox::repository();
+    let executable = |path: &str, mode: u32, content: &str| {
+        let path = sandbox.write(path, content);
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("a mode");
+    };
+    executable("one/tool", 0o644, "");
+    executable("two/tool", 0o755, "echo \"script $1\"; exit 3\n");
+    let places = ["one", "missing", "two/tool", "two"].map(|place| sandbox.path(place));
+    let path = std::env::join_paths(&places).expect("a path");
+    for recording in ["--record", "--no-record"] {
+        let run = |word: &str| sandbox.verify_run([recording, word, "a"]).env("PATH", &path);
+        run("tool").expect(Ended::Exit(3), "script a\n", "");
+        run("two/tool").expect(Ended::Exit(3), "script a\n", "");
+        run("one/tool").expect(Ended::Exit(126), "", "verify-run: cannot run 'one/tool': Permission denied\n");
+        run("two/tool/x").expect(Ended::Exit(127), "", "verify-run: cannot run 'two/tool/x': Not a directory\n");
+        let denied = run("tool").env("PATH", &places[0]);
+        denied.expect(Ended::Exit(126), "", "verify-run: cannot run 'tool': Permission denied\n");
+        run("").expect(Ended::Exit(127), "", "verify-run: cannot run '': No such file or directory\n");
+        sandbox.verify_run([recording, "true"]).without("PATH").expect(Ended::Exit(0), "", "");
+    }
+}
+
+#[test]
 fn only_checks_refuses_everything_else_before_it_runs() {
     let sandbox = Sandbox::repository();
     sandbox.tool("eslint", "echo linted");
