@@ -13,6 +13,7 @@ use super::structured::Document;
 use super::{Baseline, Input, Item, Severity, Shortfall, shortfall};
 
 mod documents;
+mod located;
 
 /// The items with the lines that belong to them.
 pub struct Assembled<'a> {
@@ -66,7 +67,9 @@ impl<'a> Assembled<'a> {
         this.merge();
         this.take(documents, &resolver);
         let baseline = input.baseline.filter(|baseline| baseline.is_usable());
-        this.look_generically(&resolver, baseline);
+        let known = this.failing.iter().any(|failing| *failing) || !this.generic.is_empty();
+        this.take_located(known, &resolver, baseline);
+        this.look_generically(known, &resolver, baseline);
         this.check_counts();
         if this.files.is_empty() {
             this.files = std::mem::take(&mut this.missing);
@@ -97,7 +100,12 @@ impl<'a> Assembled<'a> {
                 let frames = found.frames.iter();
                 self.files.extend(frames.filter_map(|frame| resolver.resolve(&frame.file, &found.dirs, Trust::Looks)));
             }
-            self.places.push(file);
+            // What an item says of somebody else's file stays its place, though the file is not an affected one.
+            let shown = || {
+                let place = found.place.as_ref().filter(|place| place.line.is_some() && !place.file.contains('<'))?;
+                Some(resolver.shown(&place.file, &found.dirs))
+            };
+            self.places.push(file.or_else(shown));
         }
     }
 
@@ -209,9 +217,8 @@ impl<'a> Assembled<'a> {
     }
 
     /// What no definition knows: lines that say that something failed, or the news, or the tail.
-    fn look_generically(&mut self, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
-        let known = self.failing.iter().any(|failing| *failing) || !self.generic.is_empty();
-        let mut found_any = known;
+    fn look_generically(&mut self, known: bool, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
+        let mut found_any = known || !self.generic.is_empty();
         for wanted in [Strength::Strong, Strength::Weak] {
             if wanted == Strength::Weak && found_any {
                 break;

@@ -161,7 +161,7 @@ fn place(line: &str, captures: &Captures<'_>) -> Option<Frame> {
     let address = word.ends_with(':') && (file.starts_with("//") || word.contains("://"));
     (!address && looks_like_a_file(file)).then(|| Frame {
         file: file.to_owned(),
-        line: number("line"),
+        line: number("line").filter(|&line| line > 0),
         col: number("col"),
     })
 }
@@ -200,7 +200,7 @@ pub fn severity_of(line: &str) -> Severity {
 
 /// A name with a letter and an extension, or with a folder: no number, version, address or time.
 pub fn looks_like_a_file(file: &str) -> bool {
-    if file.contains("://") || file.starts_with("//") || file.ends_with('/') {
+    if file.contains("://") || file.contains("  ") || file.starts_with("//") || file.ends_with('/') {
         return false;
     }
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);

@@ -17,6 +17,7 @@ mod generic;
 mod inline;
 mod jsonlines;
 mod layers;
+mod located;
 mod paths;
 pub mod redact;
 mod shortfall;

@@ -144,7 +144,11 @@ impl<'a> Resolver<'a> {
 
     /// The path by which people know the file: in the repository where it is one of its files, else as printed.
     pub fn shown(&self, printed: &str, dirs: &[String]) -> String {
-        self.resolve(printed, dirs, Trust::Format).unwrap_or_else(|| tidy(printed))
+        self.resolve(printed, dirs, Trust::Format).unwrap_or_else(|| {
+            let path = tidy(printed);
+            let absolute = dirs.iter().find(|dir| dir.starts_with('/') && path.starts_with("../"));
+            absolute.and_then(|dir| Some(format!("/{}", join(dir.trim_start_matches('/'), &path)?))).unwrap_or(path)
+        })
     }
 
     /// The path of a file that is not in the tree, if it is one of a source: relative, in a folder, with an extension.

@@ -88,6 +88,8 @@ fn read(rest: &str, line: &str, budget: &mut usize) -> Option<(usize, Vec<Entry>
             (used, json::entries(&value))
         }
         b'<' => xml::entries(&rest[indent..], budget)?,
+        // A comment is none.
+        b'/' | b'#' => return None,
         _ => match line.find("{\"").filter(|_| line.trim_end().ends_with('}')) {
             Some(start) => {
                 let (used, value) = json::value(&line[start..], budget)?;

@@ -1,0 +1,233 @@
+//! Diagnostics with a place that no definition knows.
+
+use crate::base::limits::{LINE_KEEP_BYTES_MAX, MESSAGE_BYTES_MAX};
+use crate::base::text::{ellipsis, prefix};
+use crate::diagnose::engine::Role;
+use crate::diagnose::generic::looks_like_a_file;
+use crate::diagnose::located::{self, Located};
+use crate::diagnose::paths::{Resolver, Trust};
+use crate::diagnose::{Baseline, Item, Severity};
+
+use super::{Assembled, GENERIC_LINES_MAX};
+
+/// A diagnostic with the lines that belong to it.
+struct Candidate {
+    said: Located,
+    lines: (usize, usize),
+}
+
+/// Lines between a message and the place below it.
+const MESSAGE_DISTANCE_MAX: usize = 3;
+/// Lines between a place and the message below it, with a piece of source between them.
+const PLACE_DISTANCE_MAX: usize = 6;
+
+impl Assembled<'_> {
+    /// Takes the located diagnostics among the lines that no definition knows. `known` says whether something else is
+    /// known to have failed: then only what calls itself an error counts, and the rest stands beside it.
+    pub(super) fn take_located(&mut self, known: bool, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
+        self.place_the_placeless(resolver);
+        let mut candidates = self.candidates();
+        candidates.retain(|candidate| baseline.is_none_or(|known| !known.contains(self.lines[candidate.lines.0])));
+        let severity = |candidate: &Candidate| candidate.said.severity.unwrap_or(Severity::Error);
+        let worst = candidates.iter().map(severity).max().unwrap_or(Severity::Error);
+        let needed = if known { Severity::Error } else { worst };
+        let said_elsewhere = candidates.iter().any(|candidate| candidate.said.severity.is_some());
+        let mut last = None;
+        for candidate in candidates {
+            let unsaid = known && candidate.said.severity.is_none();
+            // Without a word for it, a place in a known tool's output is more likely a frame than an error.
+            if unsaid && !said_elsewhere {
+                continue;
+            }
+            let fails = severity(&candidate) >= needed && !unsaid;
+            let (start, end) = candidate.lines;
+            self.outcome.roles[start..end].fill(if fails { Role::Summary } else { Role::Noise });
+            let item = self.located_item(&candidate, fails, resolver);
+            let key = (item.file.clone(), item.line, item.col, item.message.clone());
+            if last.as_ref() == Some(&key) {
+                continue;
+            }
+            last = Some(key);
+            if fails {
+                self.generic.push(item);
+            } else {
+                self.beside.push(item);
+            }
+        }
+    }
+
+    /// An item without a place whose block ended at a blank line may be followed by it (`error: …`, then `at a.nix:3:1:`).
+    fn place_the_placeless(&mut self, resolver: &Resolver<'_>) {
+        for index in 0..self.outcome.items.len() {
+            let found = &self.outcome.items[index];
+            if !self.failing[index] || found.place.is_some() {
+                continue;
+            }
+            let after = (found.span.1..self.lines.len()).take(MESSAGE_DISTANCE_MAX);
+            let mut after = after.filter(|&line| !self.lines[line].trim().is_empty());
+            let below = after.next().filter(|&line| self.lines[line].starts_with([' ', '\t']));
+            // … or preceded by it, with the source between (gfortran).
+            let before = (found.span.0.saturating_sub(PLACE_DISTANCE_MAX)..found.span.0).rev();
+            let above = before.filter(|&line| self.lines[line].ends_with(':'));
+            let mut free = below.into_iter().chain(above).filter(|&line| self.outcome.roles[line] == Role::Free);
+            let place = free.find_map(|line| Some((line, located::bare_place(self.lines[line])?.0)));
+            let Some((line, place)) = place else { continue };
+            self.files.extend(resolver.resolve(&place.file, &[], Trust::Looks));
+            self.places[index] = Some(resolver.shown(&place.file, &[]));
+            self.outcome.items[index].place = Some(place);
+            let end = self.end_of(line);
+            self.outcome.roles[line..end].fill(Role::Detail(index));
+        }
+    }
+
+    fn located_item(&mut self, candidate: &Candidate, fails: bool, resolver: &Resolver<'_>) -> Item {
+        let said = &candidate.said;
+        if let Some(file) = said.file.as_ref().filter(|_| fails) {
+            match resolver.resolve(file, &[], Trust::Looks) {
+                Some(file) => {
+                    self.files.insert(file);
+                }
+                None => self.missing.extend(resolver.missing(file)),
+            }
+        }
+        let message = match said.message.as_str() {
+            "" => ellipsis(self.lines[candidate.lines.0].trim(), LINE_KEEP_BYTES_MAX),
+            message => prefix(message, MESSAGE_BYTES_MAX).to_owned(),
+        };
+        Item {
+            tool: "generic".to_owned(),
+            code: said.code.clone(),
+            severity: said.severity.unwrap_or(Severity::Error),
+            file: said.file.as_deref().map(|file| resolver.shown(file, &[])),
+            line: Some(said.line),
+            col: said.col,
+            message,
+            test: None,
+            span: candidate.lines,
+        }
+    }
+
+    fn candidates(&self) -> Vec<Candidate> {
+        let mut candidates: Vec<Candidate> = Vec::new();
+        let mut header: Option<&str> = None;
+        let mut index = 0;
+        while index < self.lines.len() {
+            let line = self.lines[index];
+            if self.outcome.roles[index] != Role::Free {
+                (header, index) = (None, index + 1);
+                continue;
+            }
+            let said = self.below_message(index).or_else(|| {
+                let row = located::row(line).zip(header).map(|(row, file)| (index, row.in_file(file)));
+                row.or_else(|| located::read(line).map(|said| (index, said)))
+            });
+            let Some((start, said)) = said else {
+                header = heading(line).or(header.filter(|_| line.trim().is_empty()));
+                index += 1;
+                continue;
+            };
+            let taken = candidates.last().map_or(0, |before| before.lines.1);
+            let end = self.end_of(index);
+            candidates.push(Candidate { said, lines: (start.max(taken), end) });
+            index = end;
+        }
+        candidates
+    }
+
+    /// A line that is only a place belongs to the message above it, or below it when a colon says so.
+    fn below_message(&self, index: usize) -> Option<(usize, Located)> {
+        let (place, colon) = located::bare_place(self.lines[index])?;
+        let said = |message: &str, severity| Located {
+            file: Some(place.file.clone()),
+            line: place.line.unwrap_or(1),
+            col: place.col,
+            severity,
+            code: None,
+            message: message.trim().to_owned(),
+        };
+        let above = (index.saturating_sub(MESSAGE_DISTANCE_MAX)..index).rev();
+        let above = above.take_while(|&line| self.outcome.roles[line] == Role::Free);
+        let mut above = above.filter(|&line| !self.lines[line].trim().is_empty());
+        if let Some((line, severity)) = above.find_map(|line| Some((line, located::said_first(self.lines[line])?))) {
+            return Some((line, said(self.lines[line], Some(severity))));
+        }
+        let after = (index + 1..self.lines.len()).take(MESSAGE_DISTANCE_MAX);
+        let mut after = after.filter(|&line| !self.lines[line].trim().is_empty());
+        let message = after.next().filter(|_| colon).map(|line| self.lines[line])?;
+        Some((index, said(message, located::said_first(message))))
+    }
+
+    /// The end of a diagnostic's block: the lines below its first that are deeper and begin no other one.
+    fn end_of(&self, start: usize) -> usize {
+        let indent = |line: &str| line.len() - line.trim_start().len();
+        let depth = indent(self.lines[start]);
+        let mut end = start + 1;
+        while end < self.lines.len()
+            && end - start < GENERIC_LINES_MAX
+            && self.outcome.roles[end] == Role::Free
+            && !self.lines[end].trim().is_empty()
+            && indent(self.lines[end]) > depth
+            && located::read(self.lines[end]).is_none()
+        {
+            end += 1;
+        }
+        end
+    }
+}
+
+/// The file that a line names for the rows below it: alone on its line, or after `File:`.
+fn heading(line: &str) -> Option<&str> {
+    let text = line.trim();
+    let text = ["FILE:", "File:", "file:"].iter().find_map(|word| text.strip_prefix(word)).unwrap_or(text).trim();
+    let text = text.strip_suffix(':').unwrap_or(text);
+    (!text.contains([' ', '"', '(', '=', '<']) && text.len() < 400 && looks_like_a_file(text)).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::base::tree::NoTree;
+    use crate::diagnose::{Definitions, Input, diagnose};
+    use crate::run::Ended;
+
+    fn of(output: &str) -> (Vec<String>, Vec<String>) {
+        let said = diagnose(&Input {
+            output: output.as_bytes(),
+            command: "",
+            tool: None,
+            kind: None,
+            ended: Ended::Exit(1),
+            dir: "",
+            root: "",
+            tree: &NoTree,
+            baseline: None,
+            definitions: &Definitions::shipped(),
+        });
+        let shown = |item: &crate::diagnose::Item| {
+            format!("{}:{}", item.file.as_deref().unwrap_or("-"), item.line.unwrap_or(0))
+        };
+        (said.items.iter().map(shown).collect(), said.others.iter().map(shown).collect())
+    }
+
+    #[test]
+    fn errors_fail_and_warnings_stand_beside_them() {
+        let (failing, others) = of("a.zz(1,2): warning W1: w\nb.zz(3,4): error Q1: e\nc.zz(5): note: n\n");
+        assert_eq!(failing, ["b.zz:3"]);
+        assert_eq!(others, ["a.zz:1", "c.zz:5"]);
+        assert_eq!(of("a.zz(1,2): warning W1: w\n").0, ["a.zz:1"]);
+    }
+
+    #[test]
+    fn a_place_belongs_to_the_message_above_or_below_it() {
+        assert_eq!(of("error: bad thing\n\n   at /p/x.zz:18:23:\n   17| a\n").0, ["/p/x.zz:18"]);
+        assert_eq!(of("[WARNING] deprecated\n\t/p/A.zz:12\nimport x;\n").0, ["/p/A.zz:12"]);
+        assert_eq!(of("a.zz:3:12:\n\n  x = y\n\nError: no type\n").0, ["a.zz:3"]);
+    }
+
+    #[test]
+    fn rows_belong_to_the_file_above_them() {
+        let (failing, others) =
+            of("docs/a.zz\n  1:5-1:9  warning  w  rule\n  7:1  error  e  rule\n\nb.zz:\n  line 4: bad\n");
+        assert_eq!(failing, ["docs/a.zz:7", "b.zz:4"]);
+        assert_eq!(others, ["docs/a.zz:1"]);
+    }
+}

@@ -1,0 +1,368 @@
+//! Diagnostics with a place, whatever tool printed them: what stands before the place, the place, what stands behind it.
+//!
+//! The forms are those that compilers, linters and interpreters share (GNU coding standards 4.4, MSBuild's canonical
+//! errors, the `line N` family of older compilers, PHP's and Perl's sentences); the list of separators was held against
+//! Vim's `errorformat` defaults. A line is read from its start; only a line that says how bad it is may have its place
+//! at the end.
+
+use std::sync::LazyLock;
+
+use regex::bytes::{Captures, Regex, RegexBuilder};
+
+use crate::base::limits::LINE_MATCH_BYTES_MAX;
+use crate::base::text::prefix;
+
+use super::Severity;
+use super::engine::{Frame, severity};
+use super::generic::looks_like_a_file;
+
+/// A diagnostic as one line says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Located {
+    /// The file as printed; `None` for standard input, and where only a line is named.
+    pub file: Option<String>,
+    /// 1-based.
+    pub line: u32,
+    /// 1-based.
+    pub col: Option<u32>,
+    /// How bad, where the line says so.
+    pub severity: Option<Severity>,
+    /// Rule or error code.
+    pub code: Option<String>,
+    /// What is left.
+    pub message: String,
+}
+
+fn compile(source: &str) -> Regex {
+    RegexBuilder::new(source).unicode(false).build().expect("a constant regex, compiled in a test")
+}
+
+/// Words that say how bad, as they stand before or behind a place.
+const SEVERITY: &str = r"(?:internal compiler |internal |fatal |syntax |compile |performance |parse |catastrophic |command line |hard |recoverable )?(?:error|warning|errors?|fatal|warn|info|information|note|notice|hint|remark|style|convention|refactor|performance|portability|failure|critical|questionable|extension|obsolescent|severe|caution|suggestion)";
+
+/// What a line says, if it says where.
+pub fn read(line: &str) -> Option<Located> {
+    let line = prefix(line, LINE_MATCH_BYTES_MAX).trim();
+    if !line.bytes().any(|byte| byte.is_ascii_digit()) || line.contains("://") && !line.contains(": ") {
+        return None;
+    }
+    let before = Before::of(line);
+    leading(&before).or_else(|| trailing(line, &before))
+}
+
+/// Whether a line is only a place, as some tools print it below or above the message (` --> a.rs:1:2`).
+pub fn bare_place(line: &str) -> Option<(Frame, bool)> {
+    static BARE: LazyLock<Regex> = LazyLock::new(|| {
+        compile(
+            r"^(?:-+>|at|in|@|from|├─|└─|╭─\[|┌─)?[ \t]*\[?(?P<file>(?:[A-Za-z]:[\\/])?[^ \t:()\[\]<>|,;*?]+)(?::(?P<line>[0-9]{1,7})(?::(?P<col>[0-9]{1,5}))?|\((?P<line2>[0-9]{1,7})(?:,(?P<col2>[0-9]{1,5}))?\))(?:-[0-9:]+)?\]?(?P<colon>:?)$",
+        )
+    });
+    let line = prefix(line, LINE_MATCH_BYTES_MAX).trim();
+    if !line.ends_with(|c: char| c.is_ascii_digit() || matches!(c, ':' | ')' | ']')) {
+        return None;
+    }
+    let captures = BARE.captures(line.as_bytes())?;
+    let file = text(&captures, "file").filter(|file| looks_like_a_file(file))?;
+    let line = number(&captures, "line").or_else(|| number(&captures, "line2")).filter(|&line| line > 0)?;
+    let col = number(&captures, "col").or_else(|| number(&captures, "col2"));
+    let colon = text(&captures, "colon").is_some();
+    Some((Frame { file: file.to_owned(), line: Some(line), col }, colon))
+}
+
+/// A row below the file that it speaks of: a line and a column, or a line and how bad it is.
+pub fn row(line: &str) -> Option<Row> {
+    static ROW: LazyLock<Regex> = LazyLock::new(|| {
+        compile(
+            r"^[ \t|]*(?P<word>[Ll]ine[ :]+|L|#|\[)?(?P<line>[0-9]{1,7})(?:[:,](?P<col>[0-9]{1,5}))?(?:-[0-9]{1,7}(?::[0-9]{1,5})?)?[\]:]*(?P<rest>[ \t|:,].*[A-Za-z].*)$",
+        )
+    });
+    let line = prefix(line, LINE_MATCH_BYTES_MAX).trim_end();
+    if !line.starts_with([' ', '\t', 'l', 'L', '|']) && !line.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let captures = ROW.captures(line.as_bytes())?;
+    let said = Behind::of(text(&captures, "rest")?);
+    let col = number(&captures, "col");
+    let worded = text(&captures, "word").is_some_and(|word| word.trim_start().starts_with(['l', 'L']));
+    // A number alone before text is a line of source.
+    let sure = said.severity.is_some() || col.is_some() || worded;
+    let line = number(&captures, "line").filter(|&line| line > 0 && sure && !said.message.is_empty())?;
+    Some(Row(Located {
+        file: None,
+        line,
+        col,
+        severity: said.severity,
+        code: said.code,
+        message: said.message.to_owned(),
+    }))
+}
+
+/// A diagnostic whose file stands above it.
+pub struct Row(Located);
+
+impl Row {
+    /// … in this file.
+    pub fn in_file(self, file: &str) -> Located {
+        Located { file: Some(file.to_owned()), ..self.0 }
+    }
+}
+
+/// How bad a line says that something is before it says anything else (`[WARNING] …`, `error[E1]: …`).
+pub fn said_first(line: &str) -> Option<Severity> {
+    static WORD: LazyLock<Regex> = LazyLock::new(|| {
+        compile(&format!(r"^[ \t]*(?:[^ \t:]+: )?\[?(?i:(?P<severity>{SEVERITY}))(?:\]|\[[^\]]+\])?(?::|[ \t]|$)"))
+    });
+    let captures = WORD.captures(prefix(line, 200).as_bytes())?;
+    worded(text(&captures, "severity")?)
+}
+
+fn text<'a>(captures: &Captures<'a>, name: &str) -> Option<&'a str> {
+    std::str::from_utf8(captures.name(name)?.as_bytes()).ok().filter(|text| !text.is_empty())
+}
+
+fn number(captures: &Captures<'_>, name: &str) -> Option<u32> {
+    text(captures, name)?.parse().ok()
+}
+
+/// The severity of the last word that has one: `internal compiler error`, `Extension(NAG)`.
+fn worded(words: &str) -> Option<Severity> {
+    let words = words.to_ascii_lowercase();
+    let known = |word: &str| match word {
+        "failure" | "errors" => Some(Severity::Error),
+        "questionable" | "caution" => Some(Severity::Warning),
+        "remark" | "notice" | "extension" | "obsolescent" => Some(Severity::Info),
+        _ => severity(word),
+    };
+    words.split(|c: char| !c.is_ascii_alphabetic()).rev().find_map(known)
+}
+
+/// What stands before a place: times, labels, numbers, words.
+struct Before<'a> {
+    rest: &'a str,
+    severity: Option<Severity>,
+    code: Option<String>,
+}
+
+impl<'a> Before<'a> {
+    fn of(line: &'a str) -> Self {
+        static STEPS: LazyLock<[Regex; 6]> = LazyLock::new(|| {
+            [
+                // Cadence: how bad and a code after a star
+                compile(r"^\*(?P<letter>[EWNF]),(?P<cadence>[A-Z0-9]+)[ :]+"),
+                // a time, a build node, a number in a list, a bullet
+                compile(
+                    r"^(?:[0-9]{2,4}[-/:.][0-9][0-9:.,TZ/+-]*|[0-9]{1,4}>|[0-9]{1,6}[.)]|[-*|>#]|\xe2[\x80-\xbf][\x80-\xbf]|\xc3\x97)(?:[ \t]+|$)|^[0-9]{1,4}>",
+                ),
+                // a label in brackets
+                compile(r"^\[[ ]?(?P<label>[A-Za-z][^\]\[/\\]{0,40})\][ \t:]+"),
+                // how bad, and the word before the file
+                compile(&format!(
+                    r"^(?i:(?:(?P<severity>{SEVERITY})(?:\[(?P<code>[^\]]+)\]|\([A-Za-z0-9]+\))?(?:[ \t]*:[ \t]*|[ \t]+(?:in|at|on|-|[(]))?[ \t]*)(?:(?:in|at|file)[ \t]+)?)"
+                )),
+                // a program or an annotation before a colon
+                compile(
+                    r"^(?P<label>[A-Za-z][A-Za-z0-9_+-]*(?:[ ][A-Za-z0-9#_+-]+){0,2}(?:\([A-Za-z0-9]+\))?):(?:\((?P<letter>[A-Z])\))?[ \t]+",
+                ),
+                compile(r"^(?:(?:in|at|In|At|file|File)[ \t]+|file://)"),
+            ]
+        });
+        let mut this = Before { rest: line, severity: None, code: None };
+        for _ in 0..6 {
+            let step = STEPS.iter().find_map(|step| step.captures(this.rest.as_bytes()));
+            let Some(captures) = step else { break };
+            let length = captures.get(0).map_or(0, |all| all.as_bytes().len());
+            let Some(rest) = this.rest.get(length..).filter(|_| length > 0) else { break };
+            // `error.c:3: …` begins with a file, not with a severity.
+            if text(&captures, "severity").is_some()
+                && rest.starts_with(['.', '/', '-', '_', '\\'])
+                && captures.get(0).is_some_and(|all| all.as_bytes().last().is_some_and(u8::is_ascii_alphabetic))
+            {
+                break;
+            }
+            let label = text(&captures, "label").and_then(worded);
+            let letter = text(&captures, "letter").and_then(severity);
+            let label_letter = text(&captures, "label").filter(|label| label.len() == 1).and_then(severity);
+            let said = text(&captures, "severity").and_then(worded).or(letter).or(label).or(label_letter);
+            this.severity = said.or(this.severity);
+            let code = text(&captures, "code").or_else(|| text(&captures, "cadence"));
+            this.code = code.map(str::to_owned).or(this.code);
+            this.rest = rest;
+        }
+        this
+    }
+}
+
+/// A place at the start, and what the line says behind it.
+fn leading(before: &Before<'_>) -> Option<Located> {
+    static PLACES: LazyLock<[Regex; 7]> = LazyLock::new(|| {
+        // Only a path that begins like one may have a space in it.
+        let path = r"(?P<file>(?:[A-Za-z]:[\\/]|\.{0,2}[\\/])[^:*?\x22<>|\t]*?[^:*?\x22<>|\t ,]|[^ \t:*?\x22'`<>|()\[\],;=]+|<stdin>|<string>)";
+        let end = r"(?P<rest>(?:[^0-9A-Za-z/\\].*)?)$";
+        let line = r"(?P<line>[0-9]{1,7})";
+        let col = r"(?P<col>[0-9]{1,5})";
+        [
+            compile(&format!(
+                r"^\[?[\x22'](?P<file>[^\x22']+?)[ ]*[\x22'](?:,[ ]*(?:WARNING|ERROR|REMARK)![ ]*(?:at[ ])?line[ ]|[,:]?[ ]*(?:(?:at|on)[ ])?[Ll]ines?[ :]+|,[ ]*|:|[ ]+|[ ]*\(){line}(?:(?:[.:/|,][ ]?|,?[ ]\(?col(?:umn)?[.:]*[ ]?){col})?(?:-[0-9]+)?[)\]]*{end}"
+            )),
+            compile(&format!(
+                r"^{path}(?::[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)?:{line}(?:[:.,]{col})?(?:-[0-9]+(?:[:.][0-9]+)?)?{end}"
+            )),
+            compile(&format!(
+                r"^{path}[ ]?:?[ ]?\((?:at[ ])?(?:line[ ])?{line}(?:[,:.|][ ]?{col})?(?:[,-][ ]?[0-9]+)*\){end}"
+            )),
+            compile(&format!(r"^{path}:?\[{line}(?:,[ ]?{col})?\]{end}")),
+            compile(&format!(
+                r"^{path}[,:]?[ ](?:(?:at|on)[ ])?[Ll]ine[ :]+{line}(?:(?:[.:]|,?[ ]?(?:col(?:umn)?|char)[.:]*[ ]?){col})?{end}"
+            )),
+            compile(&format!(r"^{path}:?[ ]+{line}:{col}(?:-[0-9:]+)?{end}")),
+            compile(&format!(r"^\({path},{line}(?:\|{col})?\){end}")),
+        ]
+    });
+    let rest = before.rest;
+    for (index, place) in PLACES.iter().enumerate() {
+        let Some(captures) = place.captures(rest.as_bytes()) else { continue };
+        let (Some(file), Some(line)) = (text(&captures, "file"), number(&captures, "line")) else { continue };
+        if line == 0 || !is_file(file, index == 0) {
+            continue;
+        }
+        let behind = text(&captures, "rest").unwrap_or("");
+        let said = Behind::of(behind);
+        if said.message.is_empty() && !behind.starts_with(':') && before.severity.is_none() {
+            continue;
+        }
+        let stdin = matches!(file, "stdin" | "<stdin>" | "<string>" | "-" | "/dev/stdin");
+        return Some(Located {
+            file: (!stdin).then(|| file.to_owned()),
+            line,
+            col: number(&captures, "col"),
+            severity: said.severity.or(before.severity),
+            code: said.code.or_else(|| before.code.clone()),
+            message: said.message.to_owned(),
+        });
+    }
+    None
+}
+
+fn is_file(file: &str, quoted: bool) -> bool {
+    let option = |mark: &str| {
+        let behind = file.match_indices(mark).map(|(at, _)| &file[at + mark.len()..]);
+        behind.into_iter().any(|behind| behind.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-'))
+    };
+    let option = file.contains("  ") || option(" -") || option(" /");
+    matches!(file, "stdin" | "<stdin>" | "<string>")
+        || !option && (looks_like_a_file(file) || quoted && file.contains(['/', '\\']) && !file.contains("://"))
+}
+
+/// What stands behind a place.
+struct Behind<'a> {
+    severity: Option<Severity>,
+    code: Option<String>,
+    message: &'a str,
+}
+
+impl<'a> Behind<'a> {
+    fn of(text_behind: &'a str) -> Self {
+        static WORD: LazyLock<Regex> = LazyLock::new(|| {
+            compile(&format!(
+                r"^:?(?:\{{[^}}]*\}})*[ \t:|,-]*(?:col(?:umn)?[ :.]*[0-9]+[ :.)]*)?[\[(]?(?:(?i:severity-)?(?i:(?P<severity>{SEVERITY}|low|medium|high|[ewcrfin]\b)))[\])]?(?:[ \t:!|,\[(-]|$)"
+            ))
+        });
+        static CODE: LazyLock<Regex> = LazyLock::new(|| {
+            compile(
+                r"^[ \t:|,-]*(?:\[(?P<bracket>[A-Za-z][A-Za-z0-9_./:-]{1,60})[^\]]*\]|\((?P<letter>[A-Z])\)|(?P<code>#[0-9]+(?:-[A-Z])?|[A-Z]{1,10}-?[0-9]{2,7}|[0-9]{3,5}-[0-9]{2,4})(?:[ ]\((?P<level>[A-Z])\))?(?:[: \t]))[ \t:]*",
+            )
+        });
+        static LAST: LazyLock<Regex> = LazyLock::new(|| {
+            compile(r"[ \t][\[(](?P<code>-?[A-Za-z][A-Za-z0-9]*(?:[_./:-][A-Za-z0-9]+)*[0-9]*)[\])]$")
+        });
+        let mut this = Behind { severity: None, code: None, message: text_behind };
+        if let Some(captures) = WORD.captures(text_behind.as_bytes()) {
+            let word = captures.name("severity");
+            this.severity = word.and_then(|word| std::str::from_utf8(word.as_bytes()).ok()).and_then(worded);
+            this.message = word.and_then(|word| text_behind.get(word.end()..)).unwrap_or(text_behind);
+            this.message = this.message.trim_start_matches([']', ')', ' ']);
+        }
+        if let Some(captures) = CODE.captures(this.message.as_bytes()) {
+            let code = text(&captures, "bracket").or_else(|| text(&captures, "code"));
+            let letter = text(&captures, "letter").or_else(|| text(&captures, "level"));
+            this.severity =
+                this.severity.or_else(|| letter.and_then(severity)).or_else(|| code.and_then(worded_exactly));
+            this.code =
+                code.filter(|code| worded_exactly(code).is_none()).map(|code| code.trim_start_matches('#').to_owned());
+            let length = captures.get(0).map_or(0, |all| all.end());
+            this.message = this.message.get(length..).unwrap_or(this.message);
+        }
+        this.message = this.message.trim_matches([' ', '\t', ':', '|', ',', '-', '!']);
+        if this.code.is_none()
+            && let Some(captures) = LAST.captures(this.message.as_bytes())
+        {
+            this.code = text(&captures, "code").map(str::to_owned);
+        }
+        this
+    }
+}
+
+fn worded_exactly(code: &str) -> Option<Severity> {
+    (code.len() > 1).then(|| severity(code)).flatten()
+}
+
+/// A place at the end of a sentence that says how bad it is, or that only errors are written with.
+fn trailing(line: &str, before: &Before<'_>) -> Option<Located> {
+    static SENTENCES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+        let path = r"(?P<file>(?:[A-Za-z]:[\\/])?[^ \t:*?\x22'`<>|()\[\],;]+)";
+        [
+            // PHP and Perl
+            compile(&format!(
+                r"^(?P<message>.+) (?:in {path} on line|at {path2} line) (?P<line>[0-9]{{1,7}})(?:[.,; ]|$)",
+                path2 = path.replace("<file>", "<file2>")
+            )),
+            compile(&format!(
+                r"^(?P<message>.+?)[ ]?[\[(][Ff]ile:? ?{path}, ?[Ll]ine:? ?(?P<line>[0-9]{{1,7}})(?:, ?[Cc]ol(?:umn)?:? ?(?P<col>[0-9]{{1,5}}))?[\])]"
+            )),
+            // at the end of the line
+            compile(&format!(
+                r"^(?P<message>.+?)(?::| at| in)? [\[(]?{path}:(?P<line>[0-9]{{1,7}})(?::(?P<col>[0-9]{{1,5}}))?[\])]?\.?$"
+            )),
+        ]
+    });
+    static NO_FILE: LazyLock<Regex> = LazyLock::new(|| {
+        compile(
+            r"^(?P<message>.*?[A-Za-z].*?)[ ,;:-]*(?:\(|\b(?:at|on|near) )?line (?P<line>[0-9]{1,7})[,:]? ?(?:and )?col(?:umn)? (?P<col>[0-9]{1,5})",
+        )
+    });
+    let may = line.contains("line ") || line.contains("ine:") || before.severity.is_some();
+    if !may || line.contains("://") {
+        return None;
+    }
+    let severity = before.severity.or_else(|| said_first(line));
+    for (index, sentence) in SENTENCES.iter().enumerate() {
+        if index == 2 && severity.is_none() {
+            continue;
+        }
+        let Some(captures) = sentence.captures(line.as_bytes()) else { continue };
+        let file = text(&captures, "file")
+            .or_else(|| text(&captures, "file2"))
+            .filter(|file| looks_like_a_file(file) || *file == "-");
+        let (Some(file), Some(line)) = (file, number(&captures, "line").filter(|&line| line > 0)) else { continue };
+        return Some(Located {
+            file: (file != "-").then(|| file.to_owned()),
+            line,
+            col: number(&captures, "col"),
+            severity,
+            code: before.code.clone(),
+            message: text(&captures, "message").unwrap_or("").trim().to_owned(),
+        });
+    }
+    let captures = NO_FILE.captures(line.as_bytes())?;
+    Some(Located {
+        file: None,
+        line: number(&captures, "line").filter(|&line| line > 0)?,
+        col: number(&captures, "col"),
+        severity,
+        code: None,
+        message: text(&captures, "message").unwrap_or("").trim_end_matches(" at").trim_end_matches(" on").to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests;
