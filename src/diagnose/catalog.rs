@@ -8,6 +8,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use crate::base::limits::DEFINITION_REGEX_BYTES_MAX;
 
 use super::definition::{self, RuleText, ToolText};
+use super::imported::Imported;
 
 macro_rules! shipped {
     ($($name:literal)*) => { &[$(($name, include_str!(concat!("definitions/", $name, ".toml")))),*] };
@@ -76,6 +77,8 @@ pub struct Catalog {
     pub tools: Vec<ToolText>,
     /// Their rules, in the same order.
     pub rules: Vec<Rule>,
+    /// What the tools import, with their indices.
+    pub imported: Vec<(usize, Imported)>,
     literals: AhoCorasick,
     meaning: Vec<Vec<Meaning>>,
 }
@@ -94,6 +97,7 @@ impl Catalog {
     pub fn new(mut tools: Vec<ToolText>) -> Self {
         tools.sort_by_key(|tool| tool.last);
         let mut rules = Vec::new();
+        let mut imported = Vec::new();
         let mut literals: Vec<String> = Vec::new();
         let mut meaning: Vec<Vec<Meaning>> = Vec::new();
         let mut add = |literal: &str, what: Meaning| match literals.iter().position(|known| known == literal) {
@@ -107,6 +111,7 @@ impl Catalog {
             for marker in &tool.markers {
                 add(marker, Meaning::Marker(index));
             }
+            imported.extend(std::mem::take(&mut tool.imported).into_iter().map(|imported| (index, imported)));
             for text in std::mem::take(&mut tool.rules) {
                 for literal in text.needs.as_slice() {
                     add(literal, Meaning::Rule(rules.len()));
@@ -120,7 +125,7 @@ impl Catalog {
             .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(&literals)
             .unwrap_or_else(|_| AhoCorasick::new([""; 0]).expect("an automaton without patterns can be built"));
-        Catalog { tools, rules, literals, meaning }
+        Catalog { tools, rules, imported, literals, meaning }
     }
 
     /// Calls `found` with what each literal in `line` means; the same rule may come up several times.

@@ -28,6 +28,7 @@
 
 use serde::Deserialize;
 
+use super::imported::Imported;
 use super::{Category, Severity};
 
 /// What a matching line is.
@@ -219,6 +220,13 @@ pub struct ToolText {
     /// The rules; earlier ones win.
     #[serde(default, rename = "rule")]
     pub rules: Vec<RuleText>,
+    /// Files with problem matchers of VS Code or GitHub, relative to the definition's folder.
+    pub matcher: Option<OneOrMany>,
+    /// Patterns of Vim's `errorformat`: one text as `:set` has it, or one pattern each.
+    pub errorformat: Option<OneOrMany>,
+    /// What those two are, once they were read.
+    #[serde(skip)]
+    pub imported: Vec<Imported>,
     /// Inline tests.
     #[serde(default, rename = "test")]
     pub tests: Vec<TestText>,

@@ -14,6 +14,7 @@ use super::catalog::{Catalog, Meaning, Rule};
 use super::definition::{Body, Kind};
 
 mod block;
+mod claim;
 mod found;
 mod tally;
 
@@ -100,14 +101,19 @@ impl Engine<'_> {
         self.states.clear();
         self.dirs.clear();
         self.began = tally::Began { items: self.outcome.items.len(), tallies: self.outcome.tallies.len() };
+        let mut claims = self.claims(stream);
         for at in 0..stream.len() {
             let (index, from) = stream[at];
             let text = head(self.lines[index].get(from..).unwrap_or(""));
+            if claims.is_taken(at) || self.claim(stream, at, &mut claims, true) {
+                continue;
+            }
             self.find_hits(text);
             if self.open.is_some() && self.in_block(stream, at, text) {
                 continue;
             }
             self.free(index, text);
+            self.claim(stream, at, &mut claims, false);
         }
         self.close();
         self.close_tallies();

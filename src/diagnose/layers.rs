@@ -11,7 +11,7 @@ use crate::base::limits::DEFINITION_RULES_MAX;
 
 use super::catalog::{self, Catalog};
 use super::definition::{self, FileText, RuleText, SCHEMA, ToolText};
-use super::inline;
+use super::{imported, inline};
 
 /// The definitions in force.
 #[derive(Debug)]
@@ -26,6 +26,18 @@ pub struct DefinitionFile {
     pub layer: usize,
     /// Its text.
     pub text: String,
+    /// The files that it names ([`attachments`]), each with its text or why there is none.
+    pub attached: Vec<(String, Result<String, String>)>,
+}
+
+/// The files that a definition file's `matcher` keys name.
+pub fn attachments(text: &str) -> Vec<String> {
+    let tools = definition::parse(text).map(|file| file.tools).unwrap_or_default();
+    let names = tools.into_iter().filter_map(|tool| tool.matcher);
+    let mut names: Vec<String> = names.flat_map(|names| names.as_slice().to_vec()).collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 /// What is wrong in a file of definitions. Everything else stays in force.
@@ -45,6 +57,7 @@ pub struct Fault {
 const THE_FILE: Option<&str> = Some("the file");
 const THE_DEFINITION: Option<&str> = Some("the definition");
 const THE_RULE: Option<&str> = Some("the rule");
+const THAT_PART: Option<&str> = Some("that part");
 
 impl Definitions {
     /// The shipped ones alone.
@@ -157,6 +170,16 @@ fn read(file: &DefinitionFile, faults: &mut Vec<Fault>) -> Option<FileText> {
             }
         }
         tool.rules.retain(literals);
+        let attached = |name: &str| match file.attached.iter().find(|(known, _)| known == name) {
+            Some((_, text)) => text.clone(),
+            None => Err("was not read".to_owned()),
+        };
+        let (found, wrong) = imported::of(tool, attached);
+        tool.imported = found;
+        for reason in wrong {
+            let line = Spans::of(&file.text).name(&file.text, &tool.name);
+            faults.push(fault(file, line, format!("`{}`: {reason}", tool.name), THAT_PART));
+        }
     }
     Some(text)
 }

@@ -14,6 +14,7 @@ mod clean;
 mod definition;
 mod engine;
 mod generic;
+mod imported;
 mod inline;
 mod jsonlines;
 mod layers;
@@ -25,7 +26,7 @@ mod streams;
 mod structured;
 
 pub use baseline::Baseline;
-pub use layers::{DefinitionFile, Definitions, Fault};
+pub use layers::{DefinitionFile, Definitions, Fault, attachments};
 pub use shortfall::Shortfall;
 
 /// How bad an item is.

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::base::file::read_start;
 use crate::base::limits::{CONFIG_FILE_BYTES_MAX, DEFINITION_FILES_MAX};
 use crate::config::{Environment, Places};
-use crate::diagnose::{DefinitionFile, Definitions, Fault};
+use crate::diagnose::{self, DefinitionFile, Definitions, Fault};
 use crate::whitelist::Problem;
+
+/// The strongest layer.
+const PROJECT: usize = 0;
 
 /// What was read.
 pub struct Loaded {
@@ -31,7 +34,12 @@ pub fn load(places: &Places, environment: &Environment) -> Loaded {
                 Err(format!("more than {DEFINITION_FILES_MAX} files in this folder"))
             };
             match text {
-                Ok(text) => files.push(DefinitionFile { file, layer, text }),
+                Ok(text) => {
+                    let names = diagnose::attachments(&text).into_iter();
+                    let attached =
+                        names.map(|name| (name.clone(), attached(&file, &name, boundary(&dir, layer, places))));
+                    files.push(DefinitionFile { attached: attached.collect(), file, layer, text });
+                }
                 Err(reason) => faults.push(Fault { file, line: None, reason, without: Some("the file") }),
             }
         }
@@ -60,6 +68,21 @@ fn listed(dir: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = entries.filter(is_ours).collect();
     files.sort();
     files
+}
+
+/// What a definition's files have to be inside of: a cloned repository must not have the user's other files read.
+fn boundary<'a>(dir: &'a Path, layer: usize, places: &'a Places) -> &'a Path {
+    if layer == PROJECT { &places.root } else { dir }
+}
+
+/// The text of a file that a definition names.
+fn attached(definition: &Path, name: &str, boundary: &Path) -> Result<String, String> {
+    let file = definition.parent().unwrap_or(boundary).join(name);
+    let resolve = |path: &Path| path.canonicalize().map_err(|error| format!("cannot be read: {error}"));
+    if !resolve(&file)?.starts_with(resolve(boundary)?) {
+        return Err(format!("is not below {}", boundary.display()));
+    }
+    text_of(&file)
 }
 
 /// A file's text. The error is a reason for people.

@@ -66,3 +66,22 @@ fn check_and_doctor_name_what_is_wrong_and_the_rest_holds() {
     assert!(said.contains("acme.toml:11: `acme`, test 1: expected { file = \"a.x\", line = 4"), "{said}");
     assert!(said.contains("line = 3") && said.contains("rule 1 (item)"), "{said}");
 }
+
+#[test]
+fn a_problem_matcher_is_read_from_the_repository_and_from_nowhere_else() {
+    let sandbox = acme();
+    let matcher = r#"{"problemMatcher": [{"owner": "acme", "pattern": [
+        {"regexp": "^!! ([^@]+)@(\\d+) ([A-Z]+) (.+)$", "file": 1, "line": 2, "code": 3, "message": 4}]}]}"#;
+    sandbox.write(".github/acme.json", matcher);
+    std::fs::write(sandbox.home().join("acme.json"), matcher).expect("a file outside");
+    let definition = |path: &str| {
+        let text = format!("[[tool]]\nname = 'acme'\nmatcher = '{path}'\n");
+        sandbox.write(".verify-run/tools/acme.toml", text);
+        sandbox.write("out.txt", "!! src/a.x@3 BAD wrong\n");
+        sandbox.verify_run(["parse", "out.txt"]).outcome()
+    };
+    let inside = definition("../../.github/acme.json");
+    assert!(inside.stdout().contains("\"line\":3,\"col\":null,\"severity\":\"error\",\"code\":\"BAD\""), "{inside:?}");
+    let outside = definition("../../../home/acme.json");
+    assert!(!outside.stdout().contains("BAD\"") && outside.stderr().contains("is not below"), "{outside:?}");
+}

@@ -7,7 +7,7 @@ const USER: usize = 1;
 const PROJECT: usize = 0;
 
 fn file(name: &str, layer: usize, text: &str) -> DefinitionFile {
-    DefinitionFile { file: PathBuf::from(name), layer, text: text.to_owned() }
+    DefinitionFile { file: PathBuf::from(name), layer, text: text.to_owned(), attached: Vec::new() }
 }
 
 /// A tool whose findings look like `!! src/a.x@3 message`.
@@ -114,4 +114,21 @@ fn a_definition_may_stand_once_in_a_folder() {
     let (definitions, faults) = Definitions::layered(&files);
     assert_eq!((faults.len(), faults[0].line, faults[0].without), (1, Some(2), THE_DEFINITION));
     assert_eq!(found_by(&definitions, "!! src/a.x@3 wrong\n")[0].0, "mine");
+}
+
+#[test]
+fn an_imported_errorformat_claims_its_lines_and_a_broken_part_names_its_tool() {
+    let text = "[[tool]]\nname = \"odd\"\nerrorformat = [\"%E%f line %l\", \"%Z  %m\"]\n\
+                [[tool]]\nname = \"bad\"\nmatcher = \"none.json\"\nerrorformat = \"%y\"\n";
+    let (definitions, faults) = Definitions::layered(&[file("p.toml", PROJECT, text)]);
+    let output = "start\nsrc/a.x line 3\n  is wrong\nsrc/b.x:5:1: error: of another tool\n";
+    let found = found_by(&definitions, output);
+    assert_eq!(found[0], ("odd".to_owned(), Some("src/a.x".to_owned()), Some(3)));
+    assert_eq!(found[1].1.as_deref(), Some("src/b.x"));
+    let said: Vec<_> = faults.iter().map(|fault| (fault.line, fault.reason.as_str())).collect();
+    let expected = [
+        (Some(5), "`bad`: errorformat: `%y`: `%y` is not known at the start"),
+        (Some(5), "`bad`: none.json: was not read"),
+    ];
+    assert_eq!(said, expected);
 }

@@ -1,0 +1,94 @@
+//! Lines that an imported matcher claims. A matcher that the user or the project brought is asked before the rules,
+//! but for one thing: where the command names other tools, their rules come first.
+
+use std::collections::HashMap;
+
+use crate::base::limits::MESSAGE_BYTES_MAX;
+use crate::base::text::prefix;
+use crate::diagnose::Severity;
+use crate::diagnose::imported::Seen;
+
+use super::found::{Found, Frame, Role};
+use super::{Engine, head};
+
+/// What imported matchers see in a stream, by the position of the first line.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    by_start: HashMap<usize, Vec<(usize, Seen)>>,
+    taken: Vec<bool>,
+}
+
+impl Claims {
+    /// Whether the line belongs to an item that was claimed.
+    pub fn is_taken(&self, at: usize) -> bool {
+        self.taken.get(at).copied().unwrap_or(false)
+    }
+}
+
+impl Engine<'_> {
+    /// Runs the imported matchers of the live tools.
+    pub(super) fn claims(&self, stream: &[(usize, usize)]) -> Claims {
+        let mut claims = Claims::default();
+        let live = self.catalog.imported.iter().filter(|(tool, _)| self.outcome.live[*tool]);
+        let mut texts: Vec<&str> = Vec::new();
+        for (tool, imported) in live {
+            if texts.is_empty() {
+                texts = stream.iter().map(|&(index, from)| head(self.lines[index].get(from..).unwrap_or(""))).collect();
+                claims.taken = vec![false; stream.len()];
+            }
+            for seen in imported.run(&texts) {
+                if let Some(&start) = seen.lines.first() {
+                    claims.by_start.entry(start).or_default().push((*tool, seen));
+                }
+            }
+        }
+        claims
+    }
+
+    /// Gives the line at `at` to the first matcher that claims it and what follows; `first` is the turn before the
+    /// rules. Whether somebody did.
+    pub(super) fn claim(&mut self, stream: &[(usize, usize)], at: usize, claims: &mut Claims, first: bool) -> bool {
+        let Some(seen) = claims.by_start.get(&at) else { return false };
+        let any_named = self.named.contains(&true);
+        let turn = |tool: usize| first == (self.named[tool] || !any_named);
+        let untouched = first || self.outcome.roles[stream[at].0] == Role::Free;
+        let free = |seen: &Seen| seen.lines.iter().all(|line| !claims.taken[*line]);
+        let Some((tool, seen)) = seen.iter().find(|(tool, seen)| turn(*tool) && untouched && free(seen)).cloned()
+        else {
+            return false;
+        };
+        if first {
+            self.close();
+        }
+        for line in &seen.lines {
+            claims.taken[*line] = true;
+        }
+        self.take(stream, tool, seen);
+        true
+    }
+
+    fn take(&mut self, stream: &[(usize, usize)], tool: usize, seen: Seen) {
+        let item = self.outcome.items.len();
+        let lines: Vec<usize> = seen.lines.iter().map(|line| stream[*line].0).collect();
+        let (Some(&start), Some(&last)) = (lines.first(), lines.last()) else { return };
+        for line in lines {
+            self.outcome.roles[line] = if line == start { Role::Head(item) } else { Role::Detail(item) };
+        }
+        let Seen { file, line, col, severity, code, message, dir, .. } = seen;
+        self.outcome.items.push(Found {
+            tool,
+            severity: severity.unwrap_or(Severity::Error),
+            category: None,
+            decides: false,
+            place: file.map(|file| Frame { file, line, col }),
+            code,
+            message: prefix(&message, MESSAGE_BYTES_MAX).to_owned(),
+            test: None,
+            span: (start, last + 1),
+            frames: Vec::new(),
+            tentative: false,
+            guessed: false,
+            dirs: dir.into_iter().collect(),
+        });
+    }
+}

@@ -1,0 +1,84 @@
+//! What users have for other programs: problem matchers of VS Code and GitHub, `errorformat` of Vim.
+//!
+//! They are interpreted as those programs do it, not turned into rules: both match runs of lines, and an `errorformat`
+//! keeps state that rules don't have. What they ask for and can't be had (lookaround, `\zs`) is said when they are read.
+
+use crate::diagnose::Severity;
+use crate::diagnose::definition::ToolText;
+
+mod errorformat;
+mod javascript;
+mod matcher;
+mod vim;
+
+/// Looks at the lines of one stream and says what it sees.
+#[derive(Debug, Clone)]
+pub enum Imported {
+    /// A problem matcher.
+    Matcher(matcher::Matcher),
+    /// An `errorformat`.
+    Format(errorformat::ErrorFormat),
+}
+
+/// One problem that was seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Its lines, as positions in what was looked at; at least one, rising.
+    pub lines: Vec<usize>,
+    /// The file as printed.
+    pub file: Option<String>,
+    /// 1-based.
+    pub line: Option<u32>,
+    /// 1-based.
+    pub col: Option<u32>,
+    /// How bad, where it is said.
+    pub severity: Option<Severity>,
+    /// Rule or error code.
+    pub code: Option<String>,
+    /// The message; several lines are joined by line ends.
+    pub message: String,
+    /// The folder that the file is relative to.
+    pub dir: Option<String>,
+}
+
+impl Imported {
+    /// What is seen in `lines`, in their order.
+    pub fn run(&self, lines: &[&str]) -> Vec<Seen> {
+        match self {
+            Imported::Matcher(matcher) => matcher.run(lines),
+            Imported::Format(format) => format.run(lines),
+        }
+    }
+}
+
+/// What a definition imports. `attached` gives the text of a file that it names.
+///
+/// # Errors
+/// For each part that can't be used, what is wrong with it. The other parts hold.
+pub fn of(tool: &ToolText, attached: impl Fn(&str) -> Result<String, String>) -> (Vec<Imported>, Vec<String>) {
+    let mut imported = Vec::new();
+    let mut faults = Vec::new();
+    if let Some(format) = &tool.errorformat {
+        match errorformat::ErrorFormat::parse(format) {
+            Ok(format) => imported.push(Imported::Format(format)),
+            Err(reason) => faults.push(format!("errorformat: {reason}")),
+        }
+    }
+    for name in tool.matcher.iter().flat_map(|names| names.as_slice()) {
+        match attached(name).and_then(|text| matcher::parse(&text)) {
+            Ok(found) => {
+                for found in found {
+                    match found {
+                        Ok(matcher) => imported.push(Imported::Matcher(matcher)),
+                        Err(reason) => faults.push(format!("{name}: {reason}")),
+                    }
+                }
+            }
+            Err(reason) => faults.push(format!("{name}: {reason}")),
+        }
+    }
+    (imported, faults)
+}
+
+#[cfg(test)]
+mod tests;
