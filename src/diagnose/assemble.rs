@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::base::limits::{FRAMES_MAX, ITEMS_MAX, LINE_KEEP_BYTES_MAX, TAIL_LINES};
 use crate::base::text::ellipsis;
 
+use super::block::{Block, View};
 use super::catalog::Catalog;
+use super::choice::{self, Details, Kept, Worth};
 use super::engine::{Found, Frame, Outcome, Role};
 use super::generic::{self, Strength};
 use super::paths::{Resolver, Trust};
@@ -19,11 +21,14 @@ mod located;
 pub struct Assembled<'a> {
     catalog: &'a Catalog,
     lines: &'a [&'a str],
+    streams: &'a [Vec<(usize, usize)>],
     outcome: Outcome,
     /// Whether an item is one of those that made the run fail, and not a repetition.
     failing: Vec<bool>,
     /// Items of the generic layer.
     generic: Vec<Item>,
+    /// What is kept of the generic layer, the best first.
+    blocks: Vec<Block>,
     /// … and those of its that did not make the run fail.
     beside: Vec<Item>,
     /// Lines written for what a document says, by the line that it begins in.
@@ -34,7 +39,11 @@ pub struct Assembled<'a> {
     places: Vec<Option<String>>,
     /// For each item the earlier one that it repeats, else itself.
     first_of: Vec<usize>,
+    /// For each item its first line, the one that says most where it was printed several times.
+    head_of: Vec<usize>,
     shortfalls: Vec<Shortfall>,
+    /// Lines that nothing knew where a tool counts more than was read.
+    unread: Vec<usize>,
 }
 
 impl<'a> Assembled<'a> {
@@ -43,6 +52,7 @@ impl<'a> Assembled<'a> {
         input: &Input<'_>,
         catalog: &'a Catalog,
         lines: &'a [&'a str],
+        streams: &'a [Vec<(usize, usize)>],
         outcome: Outcome,
         documents: Vec<Document>,
     ) -> Self {
@@ -51,23 +61,27 @@ impl<'a> Assembled<'a> {
         let mut this = Assembled {
             catalog,
             lines,
+            streams,
             outcome,
             failing,
             generic: Vec::new(),
             beside: Vec::new(),
             written: BTreeMap::new(),
+            blocks: Vec::new(),
             files: BTreeSet::new(),
             missing: BTreeSet::new(),
             places: Vec::new(),
             first_of: Vec::new(),
+            head_of: Vec::new(),
             shortfalls: Vec::new(),
+            unread: Vec::new(),
         };
         this.give_way_to(&documents);
         this.resolve(&resolver);
         this.merge();
         this.take(documents, &resolver);
         let baseline = input.baseline.filter(|baseline| baseline.is_usable());
-        let known = this.failing.iter().any(|failing| *failing) || !this.generic.is_empty();
+        let known = this.is_known();
         this.take_located(known, &resolver, baseline);
         this.look_generically(known, &resolver, baseline);
         this.check_counts();
@@ -112,7 +126,8 @@ impl<'a> Assembled<'a> {
     /// A block whose rules name no file may still hold one that exists.
     fn search_block(&mut self, index: usize, resolver: &Resolver<'_>) {
         let (from, until) = self.outcome.items[index].span;
-        let mine = |role: &Role| matches!(role, Role::Head(item) | Role::Detail(item) if *item == index);
+        let mine =
+            |role: &Role| matches!(role, Role::Head(item) | Role::Told(item) | Role::Detail(item) if *item == index);
         let lines = (from..until).filter(|&line| mine(&self.outcome.roles[line]));
         let places: Vec<Frame> = lines.flat_map(|line| generic::places(self.lines[line])).collect();
         let found = &mut self.outcome.items[index];
@@ -131,6 +146,7 @@ impl<'a> Assembled<'a> {
     fn merge(&mut self) {
         let mut seen: HashMap<String, Vec<usize>> = HashMap::new();
         self.first_of = (0..self.outcome.items.len()).collect();
+        self.head_of = self.outcome.items.iter().map(|found| found.span.0).collect();
         for index in 0..self.outcome.items.len() {
             if !self.failing[index] {
                 continue;
@@ -178,7 +194,9 @@ impl<'a> Assembled<'a> {
         if found.message.is_empty() {
             found.message = other.message;
         }
-        if other.test.as_ref().map(String::len) > found.test.as_ref().map(String::len) {
+        let same_test = other.test == found.test;
+        let says_more = other.test.as_ref().map(String::len) > found.test.as_ref().map(String::len);
+        if says_more {
             found.test = other.test;
         }
         found.code = found.code.take().or(other.code);
@@ -186,11 +204,24 @@ impl<'a> Assembled<'a> {
             found.place = other.place;
             self.places[first] = place;
         }
-        // A block that says the same again is noise; anything else is a further line of the item.
+        // One head is enough: the one that says more, or that has its block below it.
+        let lines = |span: (usize, usize)| span.1 - span.0;
+        let better = says_more || lines(other.span) > 1 && lines(found.span) == 1 && same_test;
+        let old_head = self.head_of[first];
+        if better && self.outcome.roles[old_head] == Role::Head(first) {
+            self.outcome.roles[old_head] = Role::Detail(first);
+            self.head_of[first] = from;
+        }
+        // A block that says the same again is noise; anything else is further lines of the item.
         for role in &mut self.outcome.roles[from..until] {
-            if matches!(role, Role::Head(item) | Role::Detail(item) | Role::Note(item) if *item == second) {
-                *role = if repeated { Role::Noise } else { Role::Detail(first) };
-            }
+            *role = match *role {
+                Role::Head(item) | Role::Told(item) | Role::Detail(item) | Role::Note(item) if item != second => *role,
+                Role::Head(_) | Role::Told(_) | Role::Detail(_) | Role::Note(_) if repeated => Role::Noise,
+                Role::Head(_) if better => Role::Head(first),
+                Role::Told(_) => Role::Told(first),
+                Role::Head(_) | Role::Detail(_) | Role::Note(_) => Role::Detail(first),
+                other => other,
+            };
         }
     }
 
@@ -205,9 +236,7 @@ impl<'a> Assembled<'a> {
             let before = (tally.lines.start..tally.line).rev().filter(unknown).take(UNKNOWN_LINES_MAX);
             let behind = (tally.line + 1..tally.lines.end).filter(unknown).take(UNKNOWN_LINES_MAX);
             let lines: Vec<usize> = before.chain(behind).collect();
-            for line in lines {
-                self.outcome.roles[line] = Role::Summary;
-            }
+            self.unread.extend(lines);
         }
     }
 
@@ -218,48 +247,51 @@ impl<'a> Assembled<'a> {
 
     /// What no definition knows: lines that say that something failed, or the news, or the tail.
     fn look_generically(&mut self, known: bool, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
-        let mut found_any = known || !self.generic.is_empty();
-        for wanted in [Strength::Strong, Strength::Weak] {
-            if wanted == Strength::Weak && found_any {
-                break;
-            }
-            let mut index = 0;
-            while index < self.lines.len() {
-                let line = self.lines[index];
-                let free = self.outcome.roles[index] == Role::Free;
-                let says =
-                    generic::strength(line) >= Some(wanted) || (!known && generic::leading_place(line).is_some());
-                if free && says && baseline.is_none_or(|known| !known.contains(line)) {
-                    index = self.generic_item(index, resolver, known);
-                    found_any = true;
-                } else {
-                    index += 1;
-                }
+        let view = View { lines: self.lines, streams: self.streams, roles: &self.outcome.roles, baseline };
+        let mut blocks = view.blocks(std::mem::take(&mut self.blocks));
+        let strong = blocks.iter().any(|block| block.strength == Strength::Strong);
+        if !known && strong {
+            // Warnings and wrappers are the reason only where there is no other.
+            self.failing.fill(false);
+        }
+        if known || strong {
+            blocks.retain(|block| block.strength == Strength::Strong);
+        }
+        let best = blocks.iter().map(|block| block.score).fold(0.0, f32::max);
+        for block in &blocks {
+            // Located ones are items already.
+            if self.outcome.roles[block.head] == Role::Free {
+                self.generic_item(block, resolver, known);
             }
         }
-        if !found_any {
+        blocks.retain(|block| block.score >= best - NEAR_BEST);
+        blocks.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.head.cmp(&b.head)));
+        self.blocks = blocks;
+        if !known && !strong {
             self.tail(resolver, baseline);
         }
     }
 
-    /// One item of the generic layer with the deeper lines below it; the index after it.
-    fn generic_item(&mut self, start: usize, resolver: &Resolver<'_>, known: bool) -> usize {
-        let indent = |line: &str| line.len() - line.trim_start().len();
-        let depth = indent(self.lines[start]);
-        let mut end = start + 1;
-        while end < self.lines.len()
-            && end - start < GENERIC_LINES_MAX
-            && self.outcome.roles[end] == Role::Free
-            && !self.lines[end].trim().is_empty()
-            && indent(self.lines[end]) > depth
-        {
-            end += 1;
-        }
+    /// Whether definitions or documents explain the failure.
+    fn is_known(&self) -> bool {
+        let mut failing = self.outcome.items.iter().zip(&self.failing);
+        failing.any(|(found, failing)| *failing && self.counts(found)) || !self.generic.is_empty()
+    }
+
+    /// Whether an item explains the failure: a warning does only where the tool says that its warnings fail.
+    fn counts(&self, found: &Found) -> bool {
+        let wrapper = generic::is_wrapper(self.lines[found.span.0]);
+        (found.severity == Severity::Error || self.catalog.tools[found.tool].warnings_fail) && !wrapper
+    }
+
+    /// One item of the generic layer.
+    fn generic_item(&mut self, block: &Block, resolver: &Resolver<'_>, known: bool) {
+        let head = self.lines[block.head];
         let mut place = None;
-        let leading = generic::leading_place(self.lines[start]);
-        for (index, line) in self.lines[start..end].iter().enumerate() {
-            let first = leading.clone().filter(|_| index == 0);
-            let places = first.map_or_else(|| generic::places(line), |leading| vec![leading]);
+        let leading = generic::leading_place(head);
+        for &index in &block.lines {
+            let first = leading.clone().filter(|_| index == block.head);
+            let places = first.map_or_else(|| generic::places(self.lines[index]), |leading| vec![leading]);
             for frame in places {
                 match resolver.resolve(&frame.file, &[], Trust::Looks) {
                     Some(file) => {
@@ -270,70 +302,108 @@ impl<'a> Assembled<'a> {
                 }
             }
         }
-        for role in &mut self.outcome.roles[start..end] {
-            *role = Role::Summary;
-        }
         let (file, line, col) = place.map_or((None, None, None), |(file, line, col)| (Some(file), line, col));
         if !known || file.is_some() {
+            let span = (block.lines[0], block.lines[block.lines.len() - 1] + 1);
             self.generic.push(Item {
                 tool: "generic".to_owned(),
                 code: None,
-                severity: generic::severity_of(self.lines[start]),
+                severity: generic::severity_of(head),
                 file,
                 line,
                 col,
-                message: ellipsis(self.lines[start].trim(), LINE_KEEP_BYTES_MAX),
+                message: ellipsis(head.trim(), LINE_KEEP_BYTES_MAX),
                 test: None,
-                span: (start, end),
+                span,
             });
         }
-        end
     }
 
-    /// Nothing is known: the lines that were not in the last passing output, else the last ones.
+    /// Nothing is known: the lines that were not in the last passing output, else the last paragraphs.
     fn tail(&mut self, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
-        let mut left = if baseline.is_some() { NEWS_LINES_MAX } else { TAIL_LINES };
+        let room = if baseline.is_some() { NEWS_LINES_MAX } else { TAIL_LINES };
+        let mut taken = 0;
         for index in (0..self.lines.len()).rev() {
             let line = self.lines[index];
-            let news = baseline.is_none_or(|known| !known.contains(line));
-            if left == 0 {
+            let blank = line.trim().is_empty();
+            if taken == room || blank && baseline.is_none() && taken >= TAIL_LINES_MIN {
                 break;
             }
-            if line.trim().is_empty() || !news || self.outcome.roles[index] == Role::Noise {
+            let news = baseline.is_none_or(|known| !known.contains(line));
+            if blank || !news || self.outcome.roles[index] == Role::Noise || generic::is_wrapper(line) {
                 continue;
             }
-            left -= 1;
-            self.outcome.roles[index] = Role::Summary;
+            taken += 1;
+            self.blocks.push(Block { head: index, lines: vec![index], strength: Strength::Weak, score: 0.0 });
             let files = generic::places(line).into_iter();
             self.files.extend(files.filter_map(|frame| resolver.resolve(&frame.file, &[], Trust::Looks)));
         }
     }
 
-    /// The lines worth keeping, in output order; several blank ones become one.
-    pub fn kept(&self) -> Vec<String> {
-        let mut kept: Vec<String> = Vec::new();
-        let mut blank = false;
-        for (index, (line, role)) in self.lines.iter().zip(&self.outcome.roles).enumerate() {
-            kept.extend(self.written.get(&index).into_iter().flatten().cloned());
-            let keep = match role {
-                Role::Head(item) | Role::Detail(item) | Role::Note(item) => self.failing[*item],
-                Role::Summary => true,
-                Role::Free | Role::Noise => false,
-            };
-            if !keep {
-                continue;
-            }
-            let line = line.trim_end();
-            if line.is_empty() {
-                blank = true;
-                continue;
-            }
-            if std::mem::take(&mut blank) && !kept.is_empty() {
-                kept.push(String::new());
-            }
-            kept.push(ellipsis(line, LINE_KEEP_BYTES_MAX));
+    /// The lines worth keeping.
+    pub fn kept(&self) -> Kept {
+        choice::choose(&self.said())
+    }
+
+    /// All lines that have to do with the failure, as one text.
+    pub fn relevant(&self) -> String {
+        let said = self.said().into_iter().filter(|(_, worth)| *worth != Worth::None);
+        said.map(|(line, _)| format!("{}\n", ellipsis(line.trim_end(), LINE_KEEP_BYTES_MAX))).collect()
+    }
+
+    /// All lines, and those written for documents before the line that the document begins in.
+    fn said(&self) -> Vec<(&str, Worth)> {
+        let mut said = Vec::with_capacity(self.lines.len());
+        for (index, worth) in self.worth().into_iter().enumerate() {
+            let written = self.written.get(&index).into_iter().flatten();
+            said.extend(written.map(|line| (line.as_str(), Worth::Core(0))));
+            said.push((self.lines[index], worth));
         }
-        kept
+        said
+    }
+
+    /// What each line is worth. Errors come before warnings, definitions before what is known generally.
+    fn worth(&self) -> Vec<Worth> {
+        let items = &self.outcome.items;
+        let mut order: Vec<usize> = (0..items.len()).filter(|&index| self.failing[index]).collect();
+        order.sort_by_key(|&index| (std::cmp::Reverse(items[index].severity), index));
+        let mut rank = vec![0; items.len()];
+        for (place, &index) in order.iter().enumerate() {
+            rank[index] = place;
+        }
+        let mut details: Vec<Details> = items
+            .iter()
+            .map(|found| Details::new(&found.message, found.place.as_ref().map(|place| place.file.as_str())))
+            .collect();
+        let mut worth = vec![Worth::None; self.lines.len()];
+        for (index, role) in self.outcome.roles.iter().enumerate() {
+            let line = self.lines[index];
+            worth[index] = match *role {
+                Role::Head(item) if self.failing[item] => {
+                    details[item].see_head(line);
+                    Worth::Core(rank[item])
+                }
+                Role::Told(item) | Role::Detail(item) if self.failing[item] => {
+                    let told = matches!(role, Role::Told(_));
+                    if details[item].is_core(line, told) { Worth::Core(rank[item]) } else { Worth::Context(rank[item]) }
+                }
+                Role::Note(item) if self.failing[item] => Worth::Context(rank[item]),
+                Role::Summary => Worth::Context(0),
+                _ => Worth::None,
+            };
+        }
+        let first = order.len();
+        for &line in &self.unread {
+            worth[line] = worth[line].min(Worth::Core(first));
+        }
+        for (place, block) in self.blocks.iter().enumerate() {
+            let mut details = Details::new("", None);
+            for &index in &block.lines {
+                let core = index == block.head || details.is_core(self.lines[index], false);
+                worth[index] = if core { Worth::Core(first + place) } else { Worth::Context(first + place) };
+            }
+        }
+        worth
     }
 
     /// All affected files.
@@ -377,8 +447,10 @@ impl<'a> Assembled<'a> {
 
 /// Lines kept before and behind a tool's count that is higher than what was read.
 const UNKNOWN_LINES_MAX: usize = 100;
-/// Lines of one item of the generic layer.
-const GENERIC_LINES_MAX: usize = 12;
+/// How far below the best block's score one may be that is kept.
+const NEAR_BEST: f32 = 3.0;
+/// Last paragraphs are taken until there are so many lines.
+const TAIL_LINES_MIN: usize = 6;
 /// New lines kept of an output of which nothing else is known.
 const NEWS_LINES_MAX: usize = 100;
 

@@ -38,7 +38,7 @@ impl Baseline {
 }
 
 /// 64 bits of the masked line: words with a digit in them are all the same, but for a count of zero.
-fn key(line: &str) -> u64 {
+pub(super) fn key(line: &str) -> u64 {
     let mut hasher = blake3::Hasher::new();
     for word in prefix(line, LINE_MATCH_BYTES_MAX).split_whitespace() {
         let zero = word.trim_matches(|c: char| !c.is_alphanumeric()) == "0";

@@ -35,7 +35,10 @@ static STRONG: LazyLock<Regex> = LazyLock::new(|| {
             r"(?:ERROR|FATAL|FAIL|FAILED|FAILURE|CRITICAL|Failed|Failure)(?:[ \t:!]|$)",
             r"(?:[A-Za-z_][A-Za-z0-9_.]*::?)*[A-Z][A-Za-z0-9_]*(?:Error|Exception|Failure|Fault)(?::|[ \t]*\[|[ \t]+\(|$)",
             r"not ok(?:[ \t]|$)",
-            r"(?:✖|✘|×|✗|❌)[ \t]",
+            r".{1,400}(?:(?:[ \t]|\.\.\.)[ \t]?\[?(?:FAILED|FAIL|ERROR)\]?|\.\.\.[ \t]?failed)!?$",
+            r"(?:✖|✘|×|✗|❌|\[-\])[ \t]",
+            r"\*\* \((?:[A-Z][A-Za-z.]*|throw|exit|EXIT)[^)]*\)",
+            r".{1,400} at [^ ]+ line [0-9]+\.$",
             r"Uncaught |Unhandled |Segmentation fault|Aborted|Killed$|Traceback \(|Caused by:",
         ]
         .join("|")
@@ -44,13 +47,13 @@ static STRONG: LazyLock<Regex> = LazyLock::new(|| {
 
 static STRONG_ANYWHERE: LazyLock<Regex> = LazyLock::new(|| {
     compile(
-        r"command not found|: not found$|No such file or directory|[Nn]o module named|[Cc]annot find (?:module|package)|undefined reference to|[Pp]ermission denied|core dumped|panicked at|Assertion .* failed|: syntax error|[Uu]nknown option|unrecognized (?:option|argument)|(?:[A-Z][A-Za-z]*Error|[A-Z][A-Za-z]*Exception)(?::|\))",
+        r"command not found|: not found$|No such file or directory|[Nn]o module named|[Cc]annot find (?:module|package)|undefined reference to|[Pp]ermission denied|core dumped|panicked at|Assertion .* failed|: syntax error|(?:^|[^A-Za-z0-9_\x22'`-])(?:[Ee]rror|ERROR)(?: [A-Z]{1,6}[0-9]+)?: [^ 0-9]|[Uu]nknown option|unrecognized (?:option|argument)|(?:[A-Z][A-Za-z]*Error|[A-Z][A-Za-z]*Exception)(?::|\))",
     )
 });
 
 static WEAK: LazyLock<Regex> = LazyLock::new(|| {
     compile(
-        r"(?:^|[^A-Za-z0-9_./-])(?i:errors?|failed|failures?|fails|failing|exceptions?|fatal|invalid|missing|unexpected|cannot|can't|unable|denied|expected|undefined|mismatch|violations?)(?:$|[^A-Za-z0-9_./-]|[.,:;](?:$|[ \t]))",
+        r"(?:^|[^A-Za-z0-9_./-])(?i:errors?|failed|failures?|fails|failing|exceptions?|fatal|invalid|missing|unexpected|cannot|can't|unable|denied|expected|undefined|mismatch|violations?|exceed(?:s|ed)|timed out|timeout|refused|aborted|could not|couldn't|not found|not defined|never defined|unresolved|unbound|violation|forgot|should (?:be|have|not)|must (?:be|have|not))(?:$|[^A-Za-z0-9_./-]|[.,:;](?:$|[ \t]))",
     )
 });
 
@@ -75,6 +78,56 @@ pub fn strength(line: &str) -> Option<Strength> {
         return None;
     }
     Some(if strong() { Strength::Strong } else { Strength::Weak })
+}
+
+/// How deep a line is, bytes.
+pub fn indent(text: &str) -> usize {
+    text.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+}
+
+/// Whether a line only says that a command failed which has said why itself.
+pub fn is_wrapper(line: &str) -> bool {
+    static WRAPPER: LazyLock<Regex> = LazyLock::new(|| {
+        compile(
+            r"^(?:npm ERR!|npm error)|^[ \t]*(?:[a-z]*make(?:\[[0-9]+\])?: )?\*\*\* .*Error [0-9]+|: recipe for target '|^error Command failed|ELIFECYCLE|exit(?:ed with)?(?: exit)? (?:status|code):? [0-9]+[.)]?$|The command .* (?:exited with|failed)|returned (?:a )?non-zero exit|^Process completed with exit code|^travis_",
+        )
+    });
+    WRAPPER.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
+}
+
+/// Whether a line that is no deeper than the one before still belongs to it: a frame, or a side of a comparison.
+pub fn is_detail(line: &str) -> bool {
+    static DETAIL: LazyLock<Regex> = LazyLock::new(|| {
+        compile(
+            r"^[ \t]*(?:at |from |in [`']|\.\.\.$|Caused by|\.\.\. [0-9]+ more|#[0-9]+ |(?i:expected|actual|got|received|left|right|reason|diff|stack ?trace|message|but was|to equal|value|hint|note|help|details?)[a-z ]*:|[|^~+>]|[-+]{1,3} ?[^ -]|\*\* \(|[^ ]+:[0-9]+:in )",
+        )
+    });
+    DETAIL.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
+}
+
+/// Whether a line only says that a stack follows, whose last line says why.
+pub fn is_announcement(line: &str) -> bool {
+    line.contains("Traceback (most recent call last)") || line.trim_end().ends_with("stack backtrace:")
+}
+
+/// Whether a line is a side of a comparison, or of a difference between two texts.
+pub fn is_comparison(line: &str) -> bool {
+    static COMPARISON: LazyLock<Regex> = LazyLock::new(|| {
+        compile(
+            r"^[ \t]*(?:E[ \t]+)?(?:(?i:expected|actual|got|received|have|want|wanted|left|right|found|but was|reason)[a-z ]*[:=]|(?:have|want) \(|[Ee]xpected |[-+] ?[^-+ \t])",
+        )
+    });
+    COMPARISON.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
+}
+
+/// Whether a line is a record of a program's log, with its time and its level.
+pub fn is_log_record(line: &str) -> bool {
+    static RECORD: LazyLock<Regex> = LazyLock::new(|| {
+        compile(
+            r"^[ \t]*(?:\[[^\]]{1,40}\][ \t]*)?(?:[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[ T,])?[0-9]{2}:[0-9]{2}:[0-9]{2}[.,0-9]*[ \t]+.{0,40}?(?i:error|warn|fatal|severe)",
+        )
+    });
+    RECORD.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
 }
 
 /// A cheap look before the regexes: one of the letters' groups that all of them need.
@@ -118,6 +171,22 @@ fn may_matter(line: &[u8]) -> bool {
             "expected",
             "mismatch",
             "violation",
+            "exceed",
+            "timed out",
+            "timeout",
+            "refused",
+            "could not",
+            "couldn't",
+            "not defined",
+            "never defined",
+            "unresolved",
+            "unbound",
+            "forgot",
+            " line ",
+            "should ",
+            "must ",
+            "[-]",
+            "** (",
         ];
         aho_corasick::AhoCorasick::builder().ascii_case_insensitive(true).build(words).expect("constant literals")
     });

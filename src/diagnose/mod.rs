@@ -8,8 +8,10 @@ use crate::whitelist::CheckKind;
 
 mod assemble;
 mod baseline;
+mod block;
 mod catalog;
 mod category;
+mod choice;
 mod clean;
 mod definition;
 mod engine;
@@ -130,8 +132,11 @@ pub struct Diagnosis {
     /// Where a tool counts more than was read of its output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shortfalls: Vec<Shortfall>,
-    /// The lines worth keeping, in output order, whole (the lesson applies its own byte budget).
+    /// The lines worth keeping, in output order, at most `EVENT_LINES_BYTES_MAX` (the lesson applies its own budget).
     pub lines: Vec<String>,
+    /// Lines worth keeping beyond that.
+    #[serde(default)]
+    pub lines_cut: usize,
     /// Secrets replaced in the output.
     pub redactions: usize,
 }
@@ -176,14 +181,26 @@ pub fn diagnose(input: &Input<'_>) -> Diagnosis {
     let lines: Vec<&str> = text.lines().collect();
     let catalog = input.definitions.catalog();
     let named = named_tools(input, catalog, &lines);
-    let outcome = engine::run(catalog, &lines, &streams::split(&lines), &named);
+    let streams = streams::split(&lines);
+    let outcome = engine::run(catalog, &lines, &streams, &named);
     let documents = structured::documents(&text);
-    let assembled = assemble::Assembled::new(input, catalog, &lines, outcome, documents);
+    let assembled = assemble::Assembled::new(input, catalog, &lines, &streams, outcome, documents);
     let kept = assembled.kept();
-    let category = category::decide(input, catalog, &assembled.failing(), &named, assembled.live(), &kept.join("\n"));
+    let relevant = assembled.relevant();
+    let category = category::decide(input, catalog, &assembled.failing(), &named, assembled.live(), &relevant);
     let (items, items_cut) = assembled.items();
     let (files, others, shortfalls) = (assembled.files(), assembled.others(), assembled.shortfalls());
-    Diagnosis { category: Some(category), files, items, others, items_cut, shortfalls, lines: kept, redactions }
+    Diagnosis {
+        category: Some(category),
+        files,
+        items,
+        others,
+        items_cut,
+        shortfalls,
+        lines: kept.lines,
+        lines_cut: kept.cut,
+        redactions,
+    }
 }
 
 /// Which definitions the command names, by the whitelist's name, by its words, or by the words of the commands that a

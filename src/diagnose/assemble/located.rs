@@ -2,13 +2,14 @@
 
 use crate::base::limits::{LINE_KEEP_BYTES_MAX, MESSAGE_BYTES_MAX};
 use crate::base::text::{ellipsis, prefix};
+use crate::diagnose::block::Block;
 use crate::diagnose::engine::Role;
-use crate::diagnose::generic::looks_like_a_file;
+use crate::diagnose::generic::{Strength, looks_like_a_file};
 use crate::diagnose::located::{self, Located};
 use crate::diagnose::paths::{Resolver, Trust};
 use crate::diagnose::{Baseline, Item, Severity};
 
-use super::{Assembled, GENERIC_LINES_MAX};
+use super::Assembled;
 
 /// A diagnostic with the lines that belong to it.
 struct Candidate {
@@ -16,6 +17,8 @@ struct Candidate {
     lines: (usize, usize),
 }
 
+/// Lines of one diagnostic.
+const LOCATED_LINES_MAX: usize = 12;
 /// Lines between a message and the place below it.
 const MESSAGE_DISTANCE_MAX: usize = 3;
 /// Lines between a place and the message below it, with a piece of source between them.
@@ -49,6 +52,9 @@ impl Assembled<'_> {
             }
             last = Some(key);
             if fails {
+                let sure = candidate.said.severity == Some(Severity::Error);
+                let strength = if sure { Strength::Strong } else { Strength::Weak };
+                self.blocks.push(Block { head: start, lines: (start..end).collect(), strength, score: 0.0 });
                 self.generic.push(item);
             } else {
                 self.beside.push(item);
@@ -163,7 +169,7 @@ impl Assembled<'_> {
         let depth = indent(self.lines[start]);
         let mut end = start + 1;
         while end < self.lines.len()
-            && end - start < GENERIC_LINES_MAX
+            && end - start < LOCATED_LINES_MAX
             && self.outcome.roles[end] == Role::Free
             && !self.lines[end].trim().is_empty()
             && indent(self.lines[end]) > depth

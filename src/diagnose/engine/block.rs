@@ -66,7 +66,7 @@ impl Engine<'_> {
                 Kind::Note => {}
                 Kind::End => {
                     self.fill(item, &groups, rule);
-                    self.keep_as(stream[at].0, Role::Detail(item));
+                    self.keep_as(stream[at].0, Role::Told(item));
                     self.close();
                     return true;
                 }
@@ -75,7 +75,7 @@ impl Engine<'_> {
                     return false;
                 }
             }
-            let role = if kind == Kind::Note { Role::Note(item) } else { Role::Detail(item) };
+            let role = if kind == Kind::Note { Role::Note(item) } else { Role::Told(item) };
             self.keep_as(stream[at].0, role);
             return true;
         }
@@ -93,7 +93,7 @@ impl Engine<'_> {
                 .and_then(|regex| Groups::take(regex, &text[indent(text)..]));
             if let Some(groups) = closing {
                 self.fill(item, &groups, rule);
-                self.keep_as(index, Role::Detail(item));
+                self.keep_as(index, Role::Told(item));
                 self.close();
                 return true;
             }
@@ -181,7 +181,7 @@ impl Engine<'_> {
             found.span.1 = open.end;
             if found.message.is_empty() {
                 let body = (found.span.0 + 1..found.span.1)
-                    .filter(|&index| self.outcome.roles[index] == Role::Detail(open.item));
+                    .filter(|&index| matches!(self.outcome.roles[index], Role::Detail(item) | Role::Told(item) if item == open.item));
                 let said = body.map(|index| head(self.lines[index]).trim()).find(|line| !line.is_empty());
                 found.message = said.map(|line| prefix(line, MESSAGE_BYTES_MAX).to_owned()).unwrap_or_default();
             }

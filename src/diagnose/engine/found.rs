@@ -14,6 +14,8 @@ pub enum Role {
     Free,
     /// The first line of this item, or a header that it needs to be understood.
     Head(usize),
+    /// A further line of it that one of its definition's rules reads.
+    Told(usize),
     /// A further line of it.
     Detail(usize),
     /// A note to it.

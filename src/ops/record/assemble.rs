@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, Kind, RunId};
-use crate::base::limits::{EVENT_LINES_BYTES_MAX, EVENT_MESSAGE_BYTES_MAX};
+use crate::base::limits::EVENT_MESSAGE_BYTES_MAX;
 use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::capture::Header;
@@ -71,15 +71,6 @@ pub(super) fn task(
 
 /// The failure with its items and keys.
 pub(super) fn failure(id: RunId, diagnosis: &Diagnosis, items: Vec<Item>, lesson: LessonDecision) -> Failure {
-    let mut lines = Vec::new();
-    let mut room = EVENT_LINES_BYTES_MAX;
-    for line in &diagnosis.lines {
-        if line.len() + 1 > room {
-            break;
-        }
-        room -= line.len() + 1;
-        lines.push(line.clone());
-    }
     Failure {
         id: ids::short(Kind::Failure, id.0.as_bytes()),
         category: diagnosis.category.unwrap_or(Category::Other).as_str().to_owned(),
@@ -87,8 +78,8 @@ pub(super) fn failure(id: RunId, diagnosis: &Diagnosis, items: Vec<Item>, lesson
         items,
         items_cut: diagnosis.items_cut,
         shortfalls: diagnosis.shortfalls.clone(),
-        lines_cut: diagnosis.lines.len() - lines.len(),
-        lines,
+        lines_cut: diagnosis.lines_cut,
+        lines: diagnosis.lines.clone(),
         redactions: diagnosis.redactions,
         lesson,
     }

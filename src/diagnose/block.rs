@@ -1,0 +1,204 @@
+//! What no definition knows, as blocks: a line that says that something failed, with what belongs to it.
+//!
+//! A block is found by its head (a severity word where tools put one, a verdict at the end of a line, a place at the
+//! start of one) and grows as long as the lines after it are deeper, part of a stack or of a comparison. Blocks are then
+//! rated, and only those near the best one are kept: a log holds many words for failure and few failures.
+
+use std::collections::HashMap;
+
+use crate::base::limits::GENERIC_BLOCK_LINES_MAX;
+
+use super::baseline;
+use super::engine::Role;
+use super::generic::{self, Strength};
+use super::{Baseline, Severity};
+
+/// Lines that belong together, and how sure it is that they say why.
+#[derive(Debug, Clone)]
+pub struct Block {
+    /// The line that it was found by.
+    pub head: usize,
+    /// Its lines in output order, the head among them.
+    pub lines: Vec<usize>,
+    /// How sure the head is.
+    pub strength: Strength,
+    /// Compared with the other blocks' only.
+    pub score: f32,
+}
+
+/// The cleaned output, seen as streams.
+pub struct View<'a> {
+    /// All lines.
+    pub lines: &'a [&'a str],
+    /// For each stream its lines with the byte where their own text starts.
+    pub streams: &'a [Vec<(usize, usize)>],
+    /// What the definitions made of each line.
+    pub roles: &'a [Role],
+    /// The last passing output.
+    pub baseline: Option<&'a Baseline>,
+}
+
+impl View<'_> {
+    fn text(&self, (index, from): (usize, usize)) -> &str {
+        self.lines[index].get(from..).unwrap_or("")
+    }
+
+    fn is_free(&self, index: usize) -> bool {
+        self.roles[index] == Role::Free
+    }
+
+    fn is_news(&self, index: usize) -> bool {
+        self.baseline.is_none_or(|known| !known.contains(self.lines[index]))
+    }
+
+    /// All blocks, `located` ones among them, in the order of their heads.
+    pub fn blocks(&self, located: Vec<Block>) -> Vec<Block> {
+        let mut blocks = located;
+        for stream in self.streams {
+            let mut at = 0;
+            while at < stream.len() {
+                at = match self.head(stream[at]) {
+                    Some(strength) => {
+                        let (from, until) = self.grow(stream, at);
+                        let lines = stream[from..until].iter().map(|&(index, _)| index).collect();
+                        blocks.push(Block { head: stream[at].0, lines, strength, score: 0.0 });
+                        until
+                    }
+                    None => at + 1,
+                };
+            }
+        }
+        blocks.sort_by_key(|block| block.head);
+        self.rate(&mut blocks);
+        blocks
+    }
+
+    /// Whether a block begins with this line, and how sure it is.
+    fn head(&self, line: (usize, usize)) -> Option<Strength> {
+        if !self.is_free(line.0) {
+            return None;
+        }
+        let text = self.text(line);
+        generic::strength(text).filter(|_| self.is_news(line.0) && !generic::is_wrapper(text))
+    }
+
+    /// The positions in `stream` of the block around the head at `at`; the end is exclusive.
+    fn grow(&self, stream: &[(usize, usize)], at: usize) -> (usize, usize) {
+        let depth = generic::indent(self.text(stream[at]));
+        let mut until = at + 1;
+        let mut end = until;
+        while end < stream.len() && end - at < GENERIC_BLOCK_LINES_MAX && self.is_free(stream[end].0) {
+            let text = self.text(stream[end]);
+            if text.trim().is_empty() {
+                // One blank line may be inside; what follows has to be deeper.
+                if end > until {
+                    break;
+                }
+                end += 1;
+                continue;
+            }
+            let deeper = generic::indent(text) > depth;
+            let touches = end == until;
+            if !(deeper || touches && generic::is_detail(text)) {
+                break;
+            }
+            end += 1;
+            until = end;
+        }
+        let above = at.checked_sub(1).filter(|&above| {
+            let text = self.text(stream[above]);
+            self.is_free(stream[above].0) && !text.trim().is_empty() && generic::indent(text) < depth
+        });
+        (above.unwrap_or(at), until)
+    }
+
+    fn rate(&self, blocks: &mut [Block]) {
+        let mut times: HashMap<u64, usize> = HashMap::new();
+        for block in &*blocks {
+            *times.entry(baseline::key(self.lines[block.head])).or_default() += 1;
+        }
+        for block in blocks {
+            let line = self.lines[block.head];
+            let often = times[&baseline::key(line)] > OFTEN;
+            if often || generic::is_log_record(line) {
+                block.strength = Strength::Weak;
+            }
+            let sure = match (block.strength, generic::severity_of(line)) {
+                (Strength::Strong, _) => 4.0,
+                (Strength::Weak, Severity::Error) => 1.0,
+                (Strength::Weak, _) => -1.0,
+            };
+            let told = if block.lines.len() > 1 { 1.0 } else { 0.0 };
+            #[expect(clippy::cast_precision_loss, reason = "a share of the output")]
+            let late = 2.0 * block.head as f32 / self.lines.len() as f32;
+            block.score = sure + told + late - if often { 2.0 } else { 0.0 };
+        }
+    }
+}
+
+/// A head that is there more often, numbers aside, is chatter rather than the reason.
+const OFTEN: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks<'a>(lines: &[&'a str], baseline: Option<&Baseline>) -> Vec<Vec<&'a str>> {
+        let streams = crate::diagnose::streams::split(lines);
+        let roles = vec![Role::Free; lines.len()];
+        let view = View { lines, streams: &streams, roles: &roles, baseline };
+        let text = |block: &Block| block.lines.iter().map(|&line| lines[line]).collect();
+        view.blocks(Vec::new()).iter().map(text).collect()
+    }
+
+    #[test]
+    fn a_block_is_a_head_with_what_is_deeper_and_its_stack() {
+        let lines = [
+            "Starting",
+            "CalcTest > adds FAILED",
+            "    java.lang.AssertionError: 3 != 4",
+            "",
+            "        at CalcTest.adds(CalcTest.java:7)",
+            "Other > passes",
+            "[-] names a file -> values differ",
+            "Expected: 'a'",
+            "at Verify, a.ps1:16",
+            "Done",
+        ];
+        assert_eq!(blocks(&lines, None), [&lines[1..5], &lines[6..9]]);
+    }
+
+    #[test]
+    fn lines_of_different_tasks_are_different_blocks() {
+        let lines = [
+            "api:lint: cache miss, executing 1",
+            "web:lint: cache miss, executing 2",
+            "api:lint: ERROR: broken",
+            "web:lint: FATAL: gone",
+            "api:lint:   because of this",
+            "web:lint:   because of that",
+        ];
+        assert_eq!(blocks(&lines, None), [[lines[2], lines[4]], [lines[3], lines[5]]]);
+    }
+
+    #[test]
+    fn what_was_in_the_last_passing_output_is_no_head() {
+        let baseline = Baseline::of(b"ERROR: the cache is cold, 12 misses\n");
+        let lines = ["ERROR: the cache is cold, 31 misses", "ERROR: no such user"];
+        assert_eq!(blocks(&lines, Some(&baseline)), [[lines[1]]]);
+    }
+
+    #[test]
+    fn chatter_is_no_strong_head() {
+        let chatter = "12:31:07.104 [main] ERROR app.Store - cannot find file";
+        let mut lines = vec![chatter; 3];
+        lines.push("users failed on line 195");
+        let streams = crate::diagnose::streams::split(&lines);
+        let roles = vec![Role::Free; lines.len()];
+        let view = View { lines: &lines, streams: &streams, roles: &roles, baseline: None };
+        let blocks = view.blocks(Vec::new());
+        assert_eq!(blocks.iter().map(|block| block.strength).max(), Some(Strength::Weak));
+        let best = blocks.iter().max_by(|a, b| a.score.total_cmp(&b.score)).expect("there are blocks");
+        assert_eq!(best.head, 3, "the last one wins where all are weak");
+    }
+}

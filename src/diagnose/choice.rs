@@ -1,0 +1,183 @@
+//! Which lines are kept: what says why first, what explains it while there is room, in the order of the output.
+//!
+//! The core of an item is its head, its message, its place and the sides of its comparison. The rest of its block is
+//! context: source that is in the file anyway, the rest of a stack, notes, the tool's counts. Context is kept up to a
+//! share of the output, so that the kept lines of a short output aren't the output again and those of a long one
+//! are more than a list of names.
+
+use crate::base::limits::{CORE_DETAILS_MAX, EVENT_LINES_BYTES_MAX, LINE_KEEP_BYTES_MAX};
+use crate::base::text::ellipsis;
+
+use super::generic;
+
+/// What a line is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Worth {
+    /// It says why; the number is the item's rank, 0 is the most important.
+    Core(usize),
+    /// It helps to understand the item of this rank.
+    Context(usize),
+    /// Nothing.
+    None,
+}
+
+/// The kept lines.
+#[derive(Debug, Default)]
+pub struct Kept {
+    /// In output order; a blank one where there was one between two of them.
+    pub lines: Vec<String>,
+    /// Lines worth keeping that there was no room for.
+    pub cut: usize,
+}
+
+/// Chooses among lines by what they are worth.
+pub fn choose(lines: &[(&str, Worth)]) -> Kept {
+    let total: usize = lines.iter().map(|(line, _)| line.len() + 1).sum();
+    let share = (total / CONTEXT_SHARE).clamp(CONTEXT_BYTES_MIN, EVENT_LINES_BYTES_MAX);
+    let says = |(line, worth): &(&str, Worth)| *worth != Worth::None && !line.trim().is_empty();
+    let mut order: Vec<usize> = (0..lines.len()).filter(|&index| says(&lines[index])).collect();
+    order.sort_by_key(|&index| (lines[index].1, index));
+    let (mut used, mut full) = (0, false);
+    let mut chosen = vec![false; lines.len()];
+    let mut cut = 0;
+    for &index in &order {
+        let (line, worth) = lines[index];
+        let size = line.trim_end().len().min(LINE_KEEP_BYTES_MAX) + 1;
+        let room = if matches!(worth, Worth::Core(_)) { EVENT_LINES_BYTES_MAX } else { share };
+        // In order of rank: once something doesn't fit, nothing less important takes its place.
+        full |= used + size > room;
+        if full {
+            cut += 1;
+        } else {
+            used += size;
+            chosen[index] = true;
+        }
+    }
+    Kept { lines: emit(lines, &chosen), cut }
+}
+
+fn emit(lines: &[(&str, Worth)], chosen: &[bool]) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    let mut blank = false;
+    for ((line, _), &chosen) in lines.iter().zip(chosen) {
+        if chosen {
+            if std::mem::take(&mut blank) && !kept.is_empty() {
+                kept.push(String::new());
+            }
+            kept.push(ellipsis(line.trim_end(), LINE_KEEP_BYTES_MAX));
+        } else {
+            blank |= line.trim().is_empty();
+        }
+    }
+    kept
+}
+
+/// How many lines of an item's block beside its head are its core.
+pub struct Details {
+    left: usize,
+    /// Whether the line before was core and ended with a colon: this one says what it announced.
+    open: bool,
+    message: Option<String>,
+    place: Option<String>,
+}
+
+impl Details {
+    /// For an item with this message and place (as printed).
+    pub fn new(message: &str, place: Option<&str>) -> Self {
+        let first = message.lines().next().unwrap_or_default().trim();
+        Details {
+            left: CORE_DETAILS_MAX,
+            open: false,
+            message: (!first.is_empty()).then(|| first.to_owned()),
+            place: place.filter(|place| !place.is_empty()).map(str::to_owned),
+        }
+    }
+
+    /// The head says what it says; only what it leaves out is looked for.
+    pub fn see_head(&mut self, line: &str) {
+        self.take(line);
+        self.open = line.trim_end().ends_with(':');
+    }
+
+    /// Whether this further line is core; `told` says that a rule of the item's definition reads it.
+    pub fn is_core(&mut self, line: &str, told: bool) -> bool {
+        if line.trim().is_empty() {
+            return false;
+        }
+        let named = self.take(line);
+        let says = told
+            || std::mem::take(&mut self.open)
+            || generic::is_comparison(line)
+            || (generic::strength(line).is_some() && !generic::is_announcement(line))
+            || generic::leading_place(line).is_some();
+        let core = named || (says && self.left > 0);
+        self.left -= usize::from(core && !named);
+        self.open = core && line.trim_end().ends_with(':');
+        core
+    }
+
+    fn take(&mut self, line: &str) -> bool {
+        let message = self.message.take_if(|message| line.contains(message.as_str())).is_some();
+        let place = self.place.take_if(|place| line.contains(place.as_str())).is_some();
+        message || place
+    }
+}
+
+/// Context may fill the kept lines up to one part in so many of the output.
+const CONTEXT_SHARE: usize = 4;
+/// … and in any case up to so many bytes.
+const CONTEXT_BYTES_MIN: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_says_why_goes_before_what_explains_it() {
+        let long = "x".repeat(200);
+        let lines = [
+            ("why", Worth::Core(1)),
+            (&long, Worth::Context(1)),
+            ("", Worth::None),
+            ("noise", Worth::None),
+            ("and why", Worth::Core(0)),
+            (&long, Worth::Context(0)),
+        ];
+        let kept = choose(&lines);
+        assert_eq!(kept.lines, ["why", "", "and why", &long], "the context of the more important one fits");
+        assert_eq!(kept.cut, 1);
+    }
+
+    #[test]
+    fn the_budget_holds_and_what_is_cut_is_counted() {
+        let lines: Vec<String> = (0..5_000).map(|n| format!("größe {n}: error ✖")).collect();
+        let lines: Vec<(&str, Worth)> =
+            lines.iter().zip(0..).map(|(line, n)| (line.as_str(), Worth::Core(n))).collect();
+        let kept = choose(&lines);
+        assert!(kept.lines.iter().map(|line| line.len() + 1).sum::<usize>() <= EVENT_LINES_BYTES_MAX);
+        assert_eq!(kept.lines.len() + kept.cut, lines.len());
+        assert_eq!(kept.lines[0], lines[0].0);
+    }
+
+    #[test]
+    fn the_core_of_a_block_is_its_message_its_place_and_the_comparison() {
+        let mut details = Details::new("totals differ", Some("src/a.rs"));
+        details.see_head("---- test_total ----");
+        let block = [
+            ("  fn total() -> u32 {", false),
+            ("totals differ", true),
+            ("  --> src/a.rs:3", true),
+            ("  see src/a.rs, too", false),
+            ("expected: 3", true),
+            ("Traceback (most recent call last):", false),
+            ("ValueError: bad", true),
+            ("undefined thing:", true),
+            ("   the thing", true),
+            ("   another thing", false),
+        ];
+        for (line, core) in block {
+            assert_eq!(details.is_core(line, false), core, "{line}");
+        }
+        assert!(details.is_core("E   what a rule reads", true));
+    }
+}
