@@ -89,8 +89,16 @@ pub fn decide(
         }
     }
     if let Some(category) = majority(input, catalog, failing) {
-        let crash = category == Category::RuntimeError && input.kind == Some(CheckKind::Test);
-        return if crash { Category::TestFailure } else { category };
+        return match (category, input.kind) {
+            (Category::RuntimeError, Some(CheckKind::Test)) => Category::TestFailure,
+            // A linter whose stack has no line of the project's broke by itself: it did not do its job.
+            (Category::RuntimeError, Some(CheckKind::Lint | CheckKind::Format | CheckKind::Type))
+                if failing.iter().all(|found| found.frames.is_empty()) =>
+            {
+                Category::ConfigError
+            }
+            (category, _) => category,
+        };
     }
     let content = CONTENT.iter().find(|(_, regex)| regex.is_match(kept)).map(|&(category, _)| category);
     match (content, input.kind) {

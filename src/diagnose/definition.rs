@@ -110,6 +110,8 @@ pub enum Body {
     Open,
     /// Lines indented deeper, then one more that is not: a traceback with its exception.
     Traceback,
+    /// Until the blank line that follows its stack: the message before it may look like anything.
+    Stack,
 }
 
 /// Which frame of a stack says where the error is.
@@ -156,13 +158,22 @@ pub struct RuleText {
     /// How the block goes on.
     #[serde(default)]
     pub body: Body,
-    /// The severity where the line doesn't say it; an error by default.
+    /// The severity where the line doesn't say it; an error by default. That of a `continue` becomes its item's.
     pub severity: Option<Severity>,
     /// The category where it differs from the tool's.
     pub category: Option<Category>,
     /// Whether this line alone says what the whole run is (`No tests found`).
     #[serde(default)]
     pub decides: bool,
+    /// For `continue`: the group `test` goes on with the name of a test that stands on several lines before the block's
+    /// first blank one; this joins them.
+    pub join: Option<String>,
+    /// Whether it is an item only if further lines belong to it (`✖ suite` above its failing tests).
+    #[serde(default)]
+    pub needs_body: bool,
+    /// Blank lines that stand at least before it; the start of a section is as good as two.
+    #[serde(default)]
+    pub blank_before: usize,
     /// A fixed code.
     pub code: Option<String>,
     /// The section that begins (`section_start`).

@@ -43,6 +43,7 @@ pub fn run(catalog: &Catalog, lines: &[&str], streams: &[Vec<(usize, usize)>], n
         since: HashMap::new(),
         tentative: HashMap::new(),
         began: tally::Began::default(),
+        blanks: 0,
     };
     for stream in streams {
         engine.stream(stream);
@@ -94,6 +95,8 @@ struct Engine<'a> {
     /// Blocks whose test may still pass.
     tentative: HashMap<(usize, String), Vec<usize>>,
     began: tally::Began,
+    /// Blank lines just before the current one.
+    blanks: usize,
 }
 
 impl Engine<'_> {
@@ -106,17 +109,29 @@ impl Engine<'_> {
             let (index, from) = stream[at];
             let text = head(self.lines[index].get(from..).unwrap_or(""));
             if claims.is_taken(at) || self.claim(stream, at, &mut claims, true) {
+                self.blanks = 0;
                 continue;
             }
             self.find_hits(text);
-            if self.open.is_some() && self.in_block(stream, at, text) {
-                continue;
+            let blanks = self.blanks_after(text);
+            if self.open.is_none() || !self.in_block(stream, at, text) {
+                self.free(index, text);
+                self.claim(stream, at, &mut claims, false);
             }
-            self.free(index, text);
-            self.claim(stream, at, &mut claims, false);
+            self.blanks = blanks;
         }
         self.close();
         self.close_tallies();
+    }
+
+    /// The blank lines before the next line: `text` is one of them, begins a section, or none.
+    fn blanks_after(&self, text: &str) -> usize {
+        let begins = |&rule: &usize| self.catalog.rules[rule].text.kind == Kind::SectionStart;
+        match text.trim().is_empty() {
+            true => self.blanks + 1,
+            false if self.hits.iter().any(begins) => 2,
+            false => 0,
+        }
     }
 
     /// The rules that may match `text`, those of the named tools first.
@@ -136,6 +151,7 @@ impl Engine<'_> {
 
     fn holds(&self, rule: &Rule) -> bool {
         self.outcome.live[rule.tool]
+            && rule.text.blank_before <= self.blanks
             && match &rule.text.when {
                 None => true,
                 Some(when) => self.states.get(&rule.tool).is_some_and(|state| state.section.as_ref() == Some(when)),
@@ -280,7 +296,8 @@ impl Engine<'_> {
         self.settle(item);
         if kind == Kind::Start || said.body != Body::None {
             let indent = indent(text);
-            self.open = Some(Open { item, tool, rule, indent, lines: 1, frame: None, end: index + 1 });
+            let (blank, stack) = (false, false);
+            self.open = Some(Open { item, tool, rule, indent, lines: 1, frame: None, end: index + 1, blank, stack });
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::base::tree::ends_with_path;
 use crate::diagnose::definition::{Body, Frames, Kind};
 use crate::diagnose::paths;
 
-use super::found::{Groups, Role};
+use super::found::{Found, Groups, Role};
 use super::{Engine, head, indent};
 
 /// The open block.
@@ -20,6 +20,10 @@ pub(super) struct Open {
     /// Indentation and role of the last frame: lines below it that are deeper share its fate.
     pub frame: Option<(usize, Role)>,
     pub end: usize,
+    /// Whether its first blank line was seen.
+    pub blank: bool,
+    /// Whether its stack began.
+    pub stack: bool,
 }
 
 impl Engine<'_> {
@@ -52,13 +56,22 @@ impl Engine<'_> {
             }
             let Some(groups) = self.matching(rule, text) else { continue };
             match kind {
+                Kind::Continue if self.catalog.rules[rule].text.join.is_some() => {
+                    if !self.join(item, &groups, rule) {
+                        continue;
+                    }
+                }
                 Kind::Continue => self.fill(item, &groups, rule),
                 Kind::Frame if belongs || own => {
+                    self.stack_began();
                     self.frame(stream[at].0, indent(text), groups);
                     return true;
                 }
                 Kind::Frame => continue,
                 Kind::Drop if belongs || own => {
+                    if !own && text.trim_start().starts_with("at ") {
+                        self.stack_began();
+                    }
                     self.keep_as(stream[at].0, Role::Noise);
                     return true;
                 }
@@ -124,6 +137,7 @@ impl Engine<'_> {
             Body::Deeper => blank || deeper,
             Body::Paragraph => !blank,
             Body::Open => true,
+            Body::Stack => !(blank && open.stack),
             Body::Traceback => !blank && deeper,
             Body::Snippet => {
                 let after = stream.get(at + 1).map(|&(index, from)| self.lines[index].get(from..).unwrap_or(""));
@@ -136,10 +150,31 @@ impl Engine<'_> {
         self.outcome.roles[index] = role;
         if let Some(open) = &mut self.open {
             open.lines += 1;
-            if !self.lines[index].trim().is_empty() {
+            if self.lines[index].trim().is_empty() {
+                open.blank = true;
+            } else {
                 open.end = index + 1;
             }
         }
+    }
+
+    fn stack_began(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.stack = true;
+        }
+    }
+
+    /// A further part of a test's name; `false` behind the block's first blank line.
+    fn join(&mut self, item: usize, groups: &Groups, rule: usize) -> bool {
+        let header = self.open.as_ref().is_some_and(|open| !open.blank && !open.stack);
+        let found = &mut self.outcome.items[item];
+        let (Some(part), true) = (&groups.test, header && found.message.is_empty()) else { return false };
+        let test = found.test.get_or_insert_default();
+        if test.len() + part.len() < MESSAGE_BYTES_MAX {
+            test.push_str(self.catalog.rules[rule].text.join.as_deref().unwrap_or(" "));
+            test.push_str(part);
+        }
+        true
     }
 
     fn frame(&mut self, index: usize, depth: usize, groups: Groups) {
@@ -172,6 +207,7 @@ impl Engine<'_> {
         found.code = found.code.take().or_else(|| groups.code.clone()).or_else(|| text.code.clone());
         found.test = found.test.take().or_else(|| groups.test.clone());
         found.category = text.category.or(found.category);
+        found.severity = text.severity.unwrap_or(found.severity);
         found.decides |= text.decides;
     }
 
@@ -179,11 +215,19 @@ impl Engine<'_> {
         if let Some(open) = self.open.take() {
             let found = &mut self.outcome.items[open.item];
             found.span.1 = open.end;
+            if self.catalog.rules[open.rule].text.needs_body {
+                let mine = Role::Detail(open.item);
+                found.tentative = !(found.span.0 + 1..found.span.1).any(|line| self.outcome.roles[line] == mine);
+            }
             if found.message.is_empty() {
                 let body = (found.span.0 + 1..found.span.1)
                     .filter(|&index| matches!(self.outcome.roles[index], Role::Detail(item) | Role::Told(item) if item == open.item));
                 let said = body.map(|index| head(self.lines[index]).trim()).find(|line| !line.is_empty());
                 found.message = said.map(|line| prefix(line, MESSAGE_BYTES_MAX).to_owned()).unwrap_or_default();
+                found.guessed = true;
+            }
+            if found.guessed && found.code.is_none() {
+                split_exception(found);
             }
             let mut frames = found.frames.iter();
             match &mut found.place {
@@ -201,6 +245,17 @@ impl Engine<'_> {
                 Some(_) => {}
             }
         }
+    }
+}
+
+/// `TypeError: x is undefined` and `RangeError [ERR_OUT_OF_RANGE]: …` are a class and a message.
+fn split_exception(found: &mut Found) {
+    let Some((class, message)) = found.message.split_once(": ") else { return };
+    let class = class.split_once(" [").map_or(class, |(class, _)| class);
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
+    let is_class = class.ends_with("Error") || class.ends_with("Exception");
+    if is_class && class.chars().all(is_name) && !message.trim().is_empty() {
+        (found.code, found.message) = (Some(class.to_owned()), message.trim().to_owned());
     }
 }
 
