@@ -7,7 +7,7 @@ use super::definition::{ExpectText, TestText};
 use super::{Definitions, Diagnosis, Input, Item, Severity, diagnose};
 
 /// Where the project of an inline test is.
-const ROOT: &str = "/home/dev/project";
+pub const ROOT: &str = "/home/dev/project";
 
 /// Runs one test with everything in `definitions` in force.
 ///

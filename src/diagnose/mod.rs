@@ -24,12 +24,14 @@ mod located;
 mod paths;
 pub mod redact;
 mod shortfall;
+mod skeleton;
 mod streams;
 mod structured;
 
 pub use baseline::Baseline;
 pub use layers::{DefinitionFile, Definitions, Fault, attachments};
 pub use shortfall::Shortfall;
+pub use skeleton::{Skeleton, skeleton};
 
 /// How bad an item is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -3,11 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::base::file::read_start;
+use anyhow::Context as _;
+
+use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::{CONFIG_FILE_BYTES_MAX, DEFINITION_FILES_MAX};
 use crate::config::{Environment, Places};
-use crate::diagnose::{self, DefinitionFile, Definitions, Fault};
-use crate::whitelist::Problem;
+use crate::diagnose::{self, Category, DefinitionFile, Definitions, Fault};
+use crate::whitelist::{CheckKind, Problem, Whitelist};
 
 /// The strongest layer.
 const PROJECT: usize = 0;
@@ -56,6 +58,88 @@ pub fn check(places: &Places, environment: &Environment) -> Loaded {
     loaded.problems.extend(faults.into_iter().map(problem));
     loaded.problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     loaded
+}
+
+/// What `whitelist new` is asked for.
+pub struct Wanted<'a> {
+    /// The tool's name: letters, digits, `.`, `_`, `-`.
+    pub name: &'a str,
+    /// What it does.
+    pub kind: CheckKind,
+    /// The program it is called by.
+    pub program: &'a str,
+    /// For the user everywhere, instead of for this project.
+    pub user: bool,
+    /// Some of its output.
+    pub sample: &'a [u8],
+}
+
+/// What `whitelist new` wrote.
+pub struct Created {
+    /// The definition.
+    pub definition: PathBuf,
+    /// The whitelist that the program was added to; `None` when it is a check already.
+    pub whitelist: Option<PathBuf>,
+    /// Problems that the definition finds in the sample.
+    pub found: usize,
+}
+
+/// Writes a definition made from a sample and, if the program is no check yet, a rule for it.
+///
+/// # Errors
+/// A bad name, a definition that is there already, a sample that says nothing, or a file that can't be written.
+pub fn create(places: &Places, environment: &Environment, wanted: &Wanted<'_>) -> anyhow::Result<Created> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if !wanted.name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !wanted.name.chars().all(plain) {
+        anyhow::bail!("`{}` is no name for a tool: use letters, digits, `.`, `_` and `-`", wanted.name.escape_debug());
+    }
+    let dirs = places.definition_dirs(environment);
+    let dir = dirs.get(usize::from(wanted.user)).context("there is no home folder; leave --user away")?;
+    let definition = dir.join(format!("{}.toml", wanted.name));
+    if definition.exists() {
+        anyhow::bail!("{} is there already; edit it, or remove it first", definition.display());
+    }
+    let category = match wanted.kind {
+        CheckKind::Test => Category::TestFailure,
+        CheckKind::Lint | CheckKind::Format => Category::LintError,
+        CheckKind::Type => Category::TypeError,
+        CheckKind::Build => Category::BuildError,
+    };
+    let skeleton = diagnose::skeleton(wanted.name, category, wanted.sample).map_err(anyhow::Error::msg)?;
+    let whitelist = add_rule(places, environment, wanted)?;
+    write(&definition, skeleton.text.as_bytes())?;
+    Ok(Created { definition, whitelist, found: skeleton.found })
+}
+
+/// Adds a rule for the program to the layer's whitelist; `None` when it is a check already.
+fn add_rule(places: &Places, environment: &Environment, wanted: &Wanted<'_>) -> anyhow::Result<Option<PathBuf>> {
+    let (known, _) = Whitelist::load(places, environment);
+    if known.kind(wanted.name).is_some() {
+        return Ok(None);
+    }
+    let files = Whitelist::files(places, environment);
+    let file = files.get(usize::from(wanted.user)).context("there is no home folder; leave --user away")?;
+    let mut text = match read_start(file, CONFIG_FILE_BYTES_MAX) {
+        Ok(bytes) => String::from_utf8(bytes).with_context(|| format!("{} is not UTF-8", file.display()))?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => "verify_run_schema = 1\n".to_owned(),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", file.display())),
+    };
+    if !text.contains("verify_run_schema") {
+        anyhow::bail!("{} is somebody else's: it has no `verify_run_schema = 1`", file.display());
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let (name, kind, program) = (wanted.name, wanted.kind.as_str(), wanted.program.escape_default());
+    text.push_str(&format!("\n[[tool]]\nname = \"{name}\"\nkind = \"{kind}\"\nbins = [\"{program}\"]\n"));
+    write(file, text.as_bytes())?;
+    Ok(Some(file.clone()))
+}
+
+fn write(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let made = file.parent().map_or(Ok(()), fs::create_dir_all);
+    let written = made.and_then(|()| write_atomic(file, bytes, 0o644, Durability::Cached));
+    written.with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// The folder's definition files, by name.

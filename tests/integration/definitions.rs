@@ -85,3 +85,48 @@ fn a_problem_matcher_is_read_from_the_repository_and_from_nowhere_else() {
     let outside = definition("../../../home/acme.json");
     assert!(!outside.stdout().contains("BAD\"") && outside.stderr().contains("is not below"), "{outside:?}");
 }
+
+/// The text of the README's block that begins with `start`.
+fn readme_block(start: &str) -> &'static str {
+    let readme = include_str!("../../README.md");
+    let at = readme.find(start).expect("the block");
+    readme[at..].split_once("```").expect("its end").0
+}
+
+#[test]
+fn a_tool_is_added_as_the_readme_says() {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("acme-lint", "echo 'src/a.x:3:7: error: wrong thing [no-wrong]'; echo '1 problem'; exit 1");
+    sandbox.write("src/a.x", "x");
+    let program = std::path::Path::new(crate::sandbox::VERIFY_RUN).parent().expect("a folder");
+    let script = readme_block("acme-lint src >sample.txt");
+    let path = format!("PATH={}:$PATH\n{script}", program.display());
+    let outcome = sandbox.bare("sh").args(["-c", &path]).outcome();
+    assert_eq!(outcome.ended, Ended::Exit(1), "{outcome:?}");
+    let said = outcome.stdout();
+    assert!(said.contains("wrote .verify-run/tools/acme-lint.toml: 1 problem found in the sample\n"), "{said}");
+    assert!(said.contains("wrote whitelist.toml: `acme-lint` is a lint check now\n"), "{said}");
+    assert!(said.contains("no problems: "), "{said}");
+    let item = &sandbox.events()[0]["failure"]["items"][0];
+    assert_eq!((&item["tool"], &item["code"]), (&"acme-lint".into(), &"no-wrong".into()));
+    let again = sandbox.verify_run(["whitelist", "new", "acme-lint", "sample.txt"]).outcome();
+    assert!(again.ended == Ended::Exit(1) && again.stderr().contains("is there already"), "{again:?}");
+    let bad = sandbox.verify_run(["whitelist", "new", "../x", "sample.txt"]).outcome();
+    assert!(bad.ended == Ended::Exit(1) && bad.stderr().contains("is no name for a tool"), "{bad:?}");
+}
+
+#[test]
+fn the_definition_of_the_readme_reads_matchers_and_errorformats() {
+    let sandbox = acme();
+    sandbox.write(".verify-run/tools/acme.toml", readme_block("[[tool]]\nname = \"acme-lint\""));
+    sandbox.write(
+        ".github/acme-lint.json",
+        r#"{"problemMatcher": [{"owner": "acme", "pattern": [{"regexp": "^== (.+) (\\d+)$", "file": 1, "line": 2}]}]}"#,
+    );
+    assert!(sandbox.verify_run(["whitelist", "check"]).prints().starts_with("no problems"));
+    sandbox.write("out.txt", "== src/a.x 4\nsrc/a.x:3: is wrong\n  code\n  ^\n");
+    let parsed = sandbox.verify_run(["parse", "--command", "acme-lint", "out.txt"]).prints_json();
+    let found = parsed["diagnostics"].as_array().expect("diagnostics").iter();
+    let found: Vec<_> = found.map(|item| (item["line"].clone(), item["col"].clone())).collect();
+    assert_eq!(found, [(4.into(), serde_json::Value::Null), (3.into(), 3.into())]);
+}

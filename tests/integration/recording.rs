@@ -97,7 +97,7 @@ fn the_end_of_a_terminal_does_not_take_the_recorder_with_it() {
 #[test]
 fn the_settings_in_the_readme_write_the_lessons_that_are_left_out_by_default() {
     let readme = include_str!("../../README.md");
-    let settings = readme.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```")).expect("the settings").0;
+    let settings = readme.find("[lesson]\n").and_then(|at| readme[at..].split_once("```")).expect("the settings").0;
     for (settings, lessons) in [("", 1), (settings, 3)] {
         let sandbox = Sandbox::repository();
         sandbox.write("verify-run.toml", settings);

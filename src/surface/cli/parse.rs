@@ -156,7 +156,8 @@ fn print(diagnosis: &Diagnosis, what: Print, context: &mut Context) -> anyhow::R
     Ok(Exit::Ok)
 }
 
-fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+/// The bytes of a file, or of standard input for `-`.
+pub(super) fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     if file == Path::new("-") {
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;

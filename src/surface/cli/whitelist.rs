@@ -1,13 +1,14 @@
-//! `verify-run whitelist list|check|explain`.
+//! `verify-run whitelist list|check|explain|new`.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::{Context, Exit};
-use crate::base::text::one_line;
+use crate::base::text::{count, one_line};
 use crate::command::KeyParts;
-use crate::ops::definitions;
+use crate::ops::definitions::{self, Wanted};
 use crate::whitelist::{Check, CheckKind, Decision, ListedRule, Problem, Whitelist, key_parts};
 
 /// Version of the shapes that `--json` prints.
@@ -34,6 +35,26 @@ enum Command {
         /// Print JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Add a tool: write a definition from a sample of its output, with a test that holds
+    ///
+    /// The definition goes to .verify-run/tools/NAME.toml, and a rule that makes the program a check to whitelist.toml
+    /// unless NAME is one already. What is in them is explained in their own lines; after a change type
+    /// `verify-run whitelist check`, which runs the tests.
+    New {
+        /// How the tool is called in lessons
+        name: String,
+        /// What it does
+        #[arg(long, value_enum, default_value = "lint")]
+        kind: Kind,
+        /// The program it is called by; NAME by default
+        #[arg(long)]
+        program: Option<String>,
+        /// For yourself everywhere (~/.config/verify-run), instead of for this project
+        #[arg(long)]
+        user: bool,
+        /// A file with some of its output; `-` reads standard input
+        sample: PathBuf,
     },
     /// Say what is made of a command line, and why
     Explain {
@@ -87,8 +108,51 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
             check(problems.into_iter().chain(loaded.problems).collect(), &files, *json, context)
         }
+        Command::New { name, kind, program, user, sample } => {
+            let program = program.as_deref().unwrap_or(name);
+            let sample = super::parse::read(sample)?;
+            new(&Wanted { name, kind: (*kind).into(), program, user: *user, sample: &sample }, context)
+        }
         Command::Explain { json, line } => explain(&whitelist, line, *json, context),
     }
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Kind {
+    Test,
+    Lint,
+    Type,
+    Format,
+    Build,
+}
+
+impl From<Kind> for CheckKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Test => CheckKind::Test,
+            Kind::Lint => CheckKind::Lint,
+            Kind::Type => CheckKind::Type,
+            Kind::Format => CheckKind::Format,
+            Kind::Build => CheckKind::Build,
+        }
+    }
+}
+
+fn new(wanted: &Wanted<'_>, context: &mut Context) -> anyhow::Result<Exit> {
+    let created = definitions::create(&context.places, &context.environment, wanted)?;
+    let shown = |file: &Path| {
+        let relative = context.places.relative(file).unwrap_or_else(|| file.as_os_str().to_owned());
+        one_line(&relative.to_string_lossy())
+    };
+    let found = count(created.found, "problem");
+    let mut lines = vec![format!("wrote {}: {found} found in the sample", shown(&created.definition))];
+    if let Some(file) = &created.whitelist {
+        let (program, kind) = (one_line(wanted.program), wanted.kind.as_str());
+        lines.push(format!("wrote {}: `{program}` is a {kind} check now", shown(file)));
+    }
+    lines.push("next: read what its test expects, then type `verify-run whitelist check`".to_owned());
+    lines.iter().try_for_each(|line| context.output.line(line))?;
+    Ok(Exit::Ok)
 }
 
 fn list(whitelist: &Whitelist, json: bool, context: &mut Context) -> anyhow::Result<Exit> {

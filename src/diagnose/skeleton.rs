@@ -1,0 +1,246 @@
+//! A first definition of a tool from a sample of its output: what `whitelist new` writes.
+//!
+//! Forms that tools print places in are tried on every line of the sample; the one that most lines have wins, then the
+//! one that tells most of them apart. Its inline test is a part of the sample with what is found in it now.
+
+use std::fmt::Write as _;
+
+use regex::bytes::Regex;
+
+use crate::base::limits::LINE_MATCH_BYTES_MAX;
+use crate::base::text::prefix;
+use crate::base::tree::NoTree;
+use crate::run::Ended;
+
+use super::catalog;
+use super::definition::SCHEMA;
+use super::generic::{self, looks_like_a_file};
+use super::{Category, DefinitionFile, Definitions, Diagnosis, Input, Item, diagnose, plain_text};
+
+/// What was made of a sample.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skeleton {
+    /// The definition file.
+    pub text: String,
+    /// Problems that its rules find in the whole sample.
+    pub found: usize,
+}
+
+/// Lines of the sample that the inline test takes at most.
+const TEST_LINES_MAX: usize = 40;
+/// Lines of the sample that are looked at.
+const SAMPLE_LINES_MAX: usize = 20_000;
+
+/// How a place is written, the regex's beginning, and a literal that is in it.
+const PLACES: [(&str, &str); 7] = [
+    (r"(?P<file>[^\s:(][^:(]*):(?P<line>[0-9]+):(?P<col>[0-9]+)", ":"),
+    (r"(?P<file>[^\s:(][^:(]*)\((?P<line>[0-9]+),(?P<col>[0-9]+)\)", "("),
+    (r"(?P<file>[^\s:(][^:(]*):(?P<line>[0-9]+)", ":"),
+    (r"(?P<file>[^\s:(][^:(]*)\((?P<line>[0-9]+)\)", "("),
+    (r#"File "(?P<file>[^"]+)", line (?P<line>[0-9]+)"#, "File \""),
+    (r"(?P<file>[^\s:,][^:,]*), line (?P<line>[0-9]+)", ", line "),
+    (r"(?P<file>[^\s:,]+):? +(?P<line>[0-9]+):(?P<col>[0-9]+)", ":"),
+];
+/// What stands between a place and what follows.
+const BETWEEN: [&str; 3] = [r":? *-? *", r":? +", r""];
+/// The severity, in words that the engine knows.
+const SEVERITIES: [&str; 3] =
+    [r"\[?(?P<severity>(?i:error|warning|info|note|fatal|hint))\]?(?:: *| +)", r"(?P<severity>[EWIF]):? ", ""];
+/// The code and the message.
+const SAID: [&str; 5] = [
+    r"(?P<code>[A-Za-z]+[-_]?[0-9]+):? +(?P<message>[^\s].*)",
+    r"(?P<message>.*[^\s]) +[\[(](?P<code>[A-Za-z0-9@][A-Za-z0-9@/_.-]*)[\])]",
+    r"\[(?P<code>[A-Za-z0-9@/_.-]+)\] +(?P<message>[^\s].*)",
+    r"(?P<message>.*[^\s])  +(?P<code>[A-Za-z0-9@][A-Za-z0-9@/_.-]*)",
+    r"(?P<message>[^\s].*)",
+];
+/// A place below a file's own line.
+const BELOW: &str = r" +(?P<line>[0-9]+)(?:[:,](?P<col>[0-9]+))?:? +";
+/// A file's own line.
+const HEADER: &str = r"^(?P<file>[^\s:][^:]*\.[A-Za-z0-9]+):?$";
+
+/// A rule to be written.
+struct Draft {
+    kind: &'static str,
+    needs: String,
+    regex: String,
+}
+
+/// The definition of `name` for output like `sample`.
+///
+/// # Errors
+/// When no line of the sample says where or what went wrong.
+pub fn skeleton(name: &str, category: Category, sample: &[u8]) -> Result<Skeleton, String> {
+    let text = plain_text(sample);
+    let lines: Vec<&str> = text.lines().map(|line| prefix(line, LINE_MATCH_BYTES_MAX)).take(SAMPLE_LINES_MAX).collect();
+    let rules =
+        drafts(&lines).ok_or("no line of the sample names a file with a line, or says that something failed")?;
+    let head = head(name, category, &rules);
+    let found = look(&head, name, &text)?.items.iter().filter(|item| item.tool == name).count();
+    let part = part(&lines, &rules);
+    let items = look(&head, name, &part)?.items;
+    let mut test = format!("\n[[tool.test]]\ntool = {}\ninput = {}\nexpect = [\n", quoted(name), block(&part));
+    for item in &items {
+        let _ = writeln!(test, "  {},", expectation(item));
+    }
+    test.push_str("]\n");
+    Ok(Skeleton { text: head + &test, found })
+}
+
+fn head(name: &str, category: Category, rules: &[Draft]) -> String {
+    let mut text = format!(
+        "verify_run_schema = {SCHEMA}\n\n[[tool]]\nname = {0}\nfrom = \"\" # the version whose output this was written from\n\
+         tools = [{0}] # names in whitelist.toml; a run of one of them prefers these rules\n\
+         markers = [{0}] # the rules hold when one of these is in the output, or the command names the tool\n\
+         category = \"{1}\"\n",
+        quoted(name),
+        category.as_str()
+    );
+    for rule in rules {
+        let _ = write!(
+            text,
+            "\n[[tool.rule]]\nkind = \"{}\"\nneeds = {} # is in every line that the regex matches\nregex = {}\n",
+            rule.kind,
+            quoted(&rule.needs),
+            quoted(&rule.regex)
+        );
+    }
+    text
+}
+
+/// What is found in `output` with the definition in force.
+fn look(definition: &str, name: &str, output: &str) -> Result<Diagnosis, String> {
+    let file = DefinitionFile { file: name.into(), layer: 0, text: definition.to_owned(), attached: Vec::new() };
+    let (definitions, faults) = Definitions::layered(&[file]);
+    if let Some(fault) = faults.first() {
+        return Err(fault.reason.clone());
+    }
+    Ok(diagnose(&Input {
+        output: output.as_bytes(),
+        command: "",
+        tool: Some(name),
+        kind: None,
+        ended: Ended::Exit(1),
+        dir: "",
+        root: super::inline::ROOT,
+        tree: &NoTree,
+        baseline: None,
+        definitions: &definitions,
+    }))
+}
+
+/// The rules that fit the sample best.
+fn drafts(lines: &[&str]) -> Option<Vec<Draft>> {
+    let mut best: Option<(usize, usize, Draft)> = None;
+    for (place, needs) in PLACES {
+        let plain = lines.iter().filter(|line| leads(place, line)).count();
+        if plain > 0 {
+            best_of(lines, &format!("^{place}"), needs, &mut best);
+        }
+    }
+    let header = catalog::compile(HEADER).ok()?;
+    let is_header =
+        |line: &&&str| header.captures(line.as_bytes()).is_some_and(|_| looks_like_a_file(line.trim_end_matches(':')));
+    if let Some(file) = lines.iter().find(is_header) {
+        let mut below = None;
+        best_of(lines, &format!("^{BELOW}"), "  ", &mut below);
+        let wins = below.as_ref().is_some_and(|(count, ..)| best.as_ref().is_none_or(|(other, ..)| count > other));
+        if let (true, Some((_, _, item))) = (wins, below) {
+            let needs = if file.contains('/') { "/" } else { "." };
+            return Some(vec![Draft { kind: "file", needs: needs.to_owned(), regex: HEADER.to_owned() }, item]);
+        }
+    }
+    best.map(|(_, _, draft)| vec![draft]).or_else(|| words(lines))
+}
+
+/// Whether the line begins with such a place and the place's file looks like one.
+fn leads(place: &str, line: &str) -> bool {
+    let captures = catalog::compile(&format!("^{place}")).ok().and_then(|regex| {
+        let file = regex.captures(line.as_bytes())?.name("file")?.as_bytes().to_vec();
+        String::from_utf8(file).ok()
+    });
+    captures.is_some_and(|file| looks_like_a_file(&file))
+}
+
+/// Tries everything that may follow a place.
+fn best_of(lines: &[&str], start: &str, needs: &str, best: &mut Option<(usize, usize, Draft)>) {
+    for severity in SEVERITIES {
+        for said in SAID {
+            for between in BETWEEN {
+                let source = format!("{start}{between}{severity}{said}$");
+                let Ok(regex) = catalog::compile(&source) else { continue };
+                let count = lines.iter().filter(|line| line.contains(needs) && fits(&regex, line)).count();
+                let groups = regex.capture_names().flatten().count();
+                let better = best.as_ref().is_none_or(|(other, theirs, _)| (count, groups) > (*other, *theirs));
+                if count > 0 && better {
+                    *best = Some((count, groups, Draft { kind: "item", needs: needs.to_owned(), regex: source }));
+                }
+            }
+        }
+    }
+}
+
+fn fits(regex: &Regex, line: &str) -> bool {
+    let Some(captures) = regex.captures(line.as_bytes()) else { return false };
+    captures.name("file").is_none_or(|file| std::str::from_utf8(file.as_bytes()).is_ok_and(looks_like_a_file))
+}
+
+/// No line has a place: lines that say that something failed.
+fn words(lines: &[&str]) -> Option<Vec<Draft>> {
+    let telling = lines.iter().find(|line| generic::strength(line).is_some())?;
+    let word = ["error", "Error", "ERROR", "failed", "FAILED", "FAIL", "fail"]
+        .into_iter()
+        .find(|word| telling.contains(word))?;
+    Some(vec![Draft { kind: "item", needs: word.to_owned(), regex: format!("^(?P<message>.*{word}.*)$") }])
+}
+
+/// The part of the sample that the inline test shows: from the first line that a rule matches, with the line before.
+fn part(lines: &[&str], rules: &[Draft]) -> String {
+    let regexes: Vec<Regex> = rules.iter().filter_map(|rule| catalog::compile(&rule.regex).ok()).collect();
+    let first = lines.iter().position(|line| regexes.iter().any(|regex| fits(regex, line))).unwrap_or(0);
+    let from = first.saturating_sub(1);
+    lines[from..].iter().take(TEST_LINES_MAX).map(|line| format!("{line}\n")).collect()
+}
+
+fn expectation(item: &Item) -> String {
+    let mut fields = Vec::new();
+    let mut text = |name: &str, value: Option<&str>| {
+        if let Some(value) = value {
+            fields.push(format!("{name} = {}", quoted(value)));
+        }
+    };
+    text("file", item.file.as_deref());
+    text("code", item.code.as_deref());
+    text("severity", Some(item.severity.as_str()));
+    text("message", item.message.lines().next());
+    for (name, value) in [("line", item.line), ("col", item.col)] {
+        fields.extend(value.map(|value| format!("{name} = {value}")));
+    }
+    format!("{{ {} }}", fields.join(", "))
+}
+
+/// A TOML string in one line, without escapes where it can be.
+fn quoted(text: &str) -> String {
+    let plain = !text.chars().any(char::is_control);
+    if plain && !text.contains(['"', '\\']) {
+        format!("\"{text}\"")
+    } else if plain && !text.contains('\'') {
+        format!("'{text}'")
+    } else {
+        toml::Value::from(text).to_string()
+    }
+}
+
+/// A TOML string in several lines.
+fn block(text: &str) -> String {
+    let plain = !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t'));
+    if plain && !text.contains("'''") && !text.ends_with('\'') {
+        format!("'''\n{text}'''")
+    } else {
+        // JSON's escapes are TOML's, too (toml.io, "String").
+        serde_json::Value::from(text).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests;
