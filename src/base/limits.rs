@@ -24,6 +24,12 @@ pub const DEFINITION_FILES_MAX: usize = 200;
 pub const DEFINITION_RULES_MAX: usize = 500;
 /// A compiled regex of a definition, and its cache, bytes each.
 pub const DEFINITION_REGEX_BYTES_MAX: usize = 1 << 20;
+/// A report that a command wrote and named, bytes; a larger one is not read.
+pub const REPORT_BYTES_MAX: u64 = 4 << 20;
+/// Reports read of one run.
+pub const REPORTS_MAX: usize = 8;
+/// Names in an output that are looked at for a report.
+pub const REPORT_NAMES_MAX: usize = 200;
 /// A file of git that holds one line (`HEAD`, `.git`, `commondir`), bytes.
 pub const GIT_FILE_BYTES_MAX: u64 = 8_192;
 /// How long a reading command waits for the recorder's lock, milliseconds.

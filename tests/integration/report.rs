@@ -111,3 +111,35 @@ fn a_run_is_named_by_its_failure_and_the_last_one_is_meant_otherwise() {
     assert_eq!((unknown.ended, unknown.stdout()), (Ended::Exit(1), ""));
     assert!(unknown.stderr().contains("f-zzzz"), "{}", unknown.stderr());
 }
+
+#[test]
+fn a_report_that_the_command_names_is_read() {
+    let junit = "<testsuites><testsuite name='s'><testcase classname='shop.Cart' name='adds'><failure type='Assertion' \
+                 message='2 is not 3'>src/cart.x:7: here</failure></testcase><testcase name='fine'/></testsuite></testsuites>";
+    let sandbox = Sandbox::repository();
+    sandbox.write("src/cart.x", "x");
+    sandbox
+        .tool("pytest", &format!("mkdir -p out; echo \"{junit}\" >out/junit.xml; echo 'see out/junit.xml.'; exit 1"));
+    sandbox.verify_run(["--sync", "pytest"]).expect(Ended::Exit(1), "see out/junit.xml.\n", "");
+    let item = &sandbox.events()[0]["failure"]["items"][0];
+    assert_eq!((&item["test"], &item["message"]), (&"shop.Cart.adds".into(), &"2 is not 3".into()), "{item}");
+    assert_eq!((&item["file"], &item["line"], &item["code"]), (&"src/cart.x".into(), &7.into(), &"Assertion".into()));
+    assert!(sandbox.lesson().text.contains("2 is not 3"));
+}
+
+#[test]
+fn a_report_of_an_earlier_run_or_from_elsewhere_is_not_read() {
+    let sarif = r#"{"version":"2.1.0","runs":[{"results":[{"ruleId":"old","level":"error","message":{"text":"stale"},
+        "locations":[{"physicalLocation":{"artifactLocation":{"uri":"src/a.x"},"region":{"startLine":3}}}]}]}]}"#;
+    let sandbox = Sandbox::repository();
+    let old = sandbox.write("old.sarif", sarif);
+    let past = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    std::fs::File::options().write(true).open(&old).and_then(|file| file.set_modified(past)).expect("an old file");
+    sandbox.tool("ruff", "cp old.sarif ../tmp/new.sarif; echo 'wrote old.sarif and ../tmp/new.sarif'; exit 1");
+    sandbox.verify_run(["--sync", "ruff", "check"]).outcome();
+    assert!(!sandbox.events()[0]["failure"].to_string().contains("stale"));
+    sandbox.tool("ruff", "cp old.sarif new.sarif; echo 'wrote new.sarif'; exit 1");
+    sandbox.verify_run(["--sync", "ruff", "check"]).outcome();
+    let item = &sandbox.events()[1]["failure"]["items"][0];
+    assert_eq!((&item["code"], &item["file"], &item["line"]), (&"old".into(), &"src/a.x".into(), &3.into()), "{item}");
+}

@@ -64,7 +64,7 @@ fn item(entry: &Entry, document: &Document, resolver: &Resolver<'_>) -> Item {
         line: entry.line,
         col: entry.col,
         message: entry.message.clone(),
-        test: None,
+        test: entry.test.clone(),
         span: (document.lines.start, document.lines.end),
     }
 }

@@ -157,7 +157,7 @@ fn entry(object: &Object, outer: Option<&str>) -> Option<Entry> {
         return None;
     }
     let file = file.filter(|file| !matches!(file.as_str(), "-" | "<stdin>" | "stdin" | "<text>"));
-    Some(Entry { file, line: Some(line), col, severity: said, code, message })
+    Some(Entry { file, line: Some(line), col, severity: said, code, test: None, message })
 }
 
 fn text_of<'a>(object: &'a Object, names: &[&str]) -> Option<&'a str> {

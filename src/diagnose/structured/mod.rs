@@ -28,6 +28,8 @@ pub struct Entry {
     pub severity: Option<Severity>,
     /// Rule or error code.
     pub code: Option<String>,
+    /// The failing test.
+    pub test: Option<String>,
     /// The message, at most `MESSAGE_BYTES_MAX` bytes.
     pub message: String,
 }

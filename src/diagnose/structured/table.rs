@@ -56,6 +56,7 @@ pub fn entries(rest: &str, header: &str, budget: &mut usize) -> Option<(usize, V
         let line: Option<u32> = cell(Column::Line).and_then(|line| line.parse().ok()).filter(|line| *line > 0);
         if line.is_some() {
             entries.push(Entry {
+                test: None,
                 file: cell(Column::File).filter(|file| file != "stdin"),
                 line,
                 col: cell(Column::Col).and_then(|col| col.parse().ok()),

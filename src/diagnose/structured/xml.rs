@@ -30,6 +30,8 @@ const MESSAGE_DISTANCE_MAX: usize = 2;
 #[derive(Debug, Default)]
 struct Element {
     name: String,
+    /// The test that a `testcase` is.
+    test: Option<String>,
     file: Option<String>,
     place: Option<(u32, Option<u32>)>,
     message: Option<String>,
@@ -134,8 +136,15 @@ fn element(start: &BytesStart<'_>) -> Element {
         Ok(4 | 5) => Some(Severity::Info),
         _ => severity(&priority),
     });
+    let name = start.local_name().into_inner().to_owned();
+    let test = if name == TEST_CASE {
+        find(&["name"], &any).map(|test| test_name(&test, find(&["classname"], &any)))
+    } else {
+        None
+    };
     Element {
-        name: start.local_name().into_inner().to_owned(),
+        name,
+        test,
         file,
         place: line.map(|line| (line, number(COL))),
         message: find(MESSAGE, &any),
@@ -149,11 +158,32 @@ fn element(start: &BytesStart<'_>) -> Element {
 /// An element ended: what it says goes to the entries, or to the element around it.
 fn close(mut element: Element, open: &mut [Element], entries: &mut Vec<Entry>) {
     let text = element.text.trim();
+    // JUnit: whatever is below a test case with a failure, it failed, and it may have no place.
+    let of_test = open.last().is_some_and(|outer| outer.test.is_some());
+    if of_test && matches!(element.name.as_str(), "failure" | "error") && element.message.is_none() {
+        element.message = Some(if text.is_empty() { "failed".to_owned() } else { text.to_owned() });
+    }
+    if let Some(outer) = open.last_mut().filter(|outer| outer.test.is_some() && element.place.is_none()) {
+        say(std::slice::from_mut(outer), element.text.as_str());
+        outer.code = outer.code.take().or_else(|| element.code.clone());
+    }
+    if element.test.is_some() && element.place.is_none() && element.message.is_some() {
+        return entries.push(failed_test(element, open));
+    }
+    let text = element.text.trim();
     let own = element.message.take().or_else(|| (!text.is_empty()).then(|| text.to_owned()));
     let file = || element.file.clone().or_else(|| open.iter().rev().find_map(|outer| outer.file.clone()));
     if let Some((line, col)) = element.place {
         let (severity, code) = (element.severity, element.code.clone());
-        let entry = Entry { file: file(), line: Some(line), col, severity, code, message: String::new() };
+        let entry = Entry {
+            file: file(),
+            line: Some(line),
+            col,
+            severity,
+            code,
+            test: element.test.clone(),
+            message: String::new(),
+        };
         // What is below an element with a line only repeats it.
         element.waiting = vec![(0, entry)];
     }
@@ -175,6 +205,33 @@ fn close(mut element: Element, open: &mut [Element], entries: &mut Vec<Entry>) {
         && element.place.is_none()
     {
         outer.message.get_or_insert(message);
+    }
+}
+
+/// The element of a test in JUnit's XML.
+const TEST_CASE: &str = "testcase";
+
+/// The test as `class.name`, where the class is said and says more.
+fn test_name(name: &str, class: Option<String>) -> String {
+    match class {
+        Some(class) if !name.contains(&class) && !class.contains(name) => format!("{class}.{name}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// A failed test whose case has no line: its text may name one.
+fn failed_test(element: Element, open: &[Element]) -> Entry {
+    let said = element.text.lines().flat_map(generic::places).next();
+    let (line, col) = said.as_ref().map_or((None, None), |place| (place.line, place.col));
+    let outer = || open.iter().rev().find_map(|outer| outer.file.clone());
+    Entry {
+        file: said.map(|place| place.file).or(element.file).or_else(outer),
+        line,
+        col,
+        severity: Some(Severity::Error),
+        code: element.code,
+        test: element.test,
+        message: element.message.unwrap_or_default(),
     }
 }
 
@@ -214,6 +271,11 @@ a &lt; b
     fn tests_that_pass_and_coverage_are_no_diagnostics() {
         let junit = r#"<testsuite><testcase classname="t" name="ok" file="t.py" line="3"/><testcase classname="t" name="bad" file="t.py" line="5"><failure message="boom">trace</failure></testcase></testsuite>"#;
         assert_eq!(read(junit), ["t.py:5:0 None [] boom"]);
+        let bare = r#"<testsuite name="s"><testcase classname="pkg.T" name="bad"><failure type="AssertionError">src/t.py:5: boom</failure></testcase><testcase name="empty"><error/></testcase><testcase name="fine"><system-out>error</system-out></testcase></testsuite>"#;
+        assert_eq!(
+            read(bare),
+            ["src/t.py:5:0 Some(Error) [AssertionError] src/t.py:5: boom", ":0:0 Some(Error) [] failed"]
+        );
         let coverage =
             r#"<coverage><class filename="a.py"><lines><line number="1" hits="0"/></lines></class></coverage>"#;
         assert!(read(coverage).is_empty());

@@ -7,6 +7,7 @@
 mod assemble;
 mod log;
 mod queue;
+mod reports;
 mod steps;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::queue::{self, Entry};
-use super::{Drained, assemble};
+use super::{Drained, assemble, reports};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
@@ -190,7 +190,7 @@ fn diagnose(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Di
     let changed = header.check.as_ref().and_then(|check| check.dir.as_ref()).map(Path::new);
     let dir = KeyParts::directory(root, header.cwd.path(), changed);
     let baseline = read_baseline(&baseline_path(places, header));
-    diagnose::diagnose(&Input {
+    let input = Input {
         output: &spooled.output,
         command: &command,
         tool: header.check.as_ref().map(|check| check.tool.as_str()),
@@ -201,7 +201,16 @@ fn diagnose(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Di
         tree: &FsTree::new(root),
         baseline: baseline.as_ref(),
         definitions,
-    })
+    };
+    let diagnosis = diagnose::diagnose(&input);
+    // What a definition knows of the printed text is more than a report says: context, the lines as people saw them.
+    if diagnosis.items.iter().any(|item| item.tool != "generic") {
+        return diagnosis;
+    }
+    let Some(reports) = reports::read(header, &spooled.output) else { return diagnosis };
+    let output = [spooled.output.as_slice(), b"\n", &reports].concat();
+    let reported = diagnose::diagnose(&Input { output: &output, ..input });
+    if reported.items.len() > diagnosis.items.len() { reported } else { diagnosis }
 }
 
 /// Why this failure gets no lesson; `None` when it gets one.
