@@ -421,7 +421,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn a_stop_before_the_command_is_executed_stops_it_afterwards() {
-        let program = super::super::Program::new(&["sleep".into(), "60".into()]).expect("words");
+        let program = crate::run::Program::new(&["sleep".into(), "60".into()]).expect("words");
         let signals = Signals::take().expect("a descriptor");
         let command = sys::start(|| {
             signals.restore_for_command();
