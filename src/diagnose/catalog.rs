@@ -16,7 +16,8 @@ macro_rules! shipped {
 
 /// The shipped definitions, in the order in which they win.
 const SHIPPED: &[(&str, &str)] = shipped! {
-    "wrappers" "js-lint" "typescript" "js-test" "python" "rust" "go" "native" "jvm" "ruby" "other"
+    "wrappers" "js-lint" "typescript" "js-test" "python" "rust" "go" "native-test" "native-build" "native" "jvm" "ruby" "php" "perl" "shell"
+    "config" "languages" "other"
 };
 
 /// A rule, its regex not compiled before it is needed.

@@ -185,6 +185,9 @@ pub struct RuleText {
     /// Whether it is an item only if a later line says that its test failed (`=== RUN` of `go test -v`).
     #[serde(default)]
     pub tentative: bool,
+    /// Whether the line below it is the test's name, whatever it says.
+    #[serde(default)]
+    pub test_next: bool,
     /// Whether the whole body is noise (kept is the first line only).
     #[serde(default)]
     pub body_is_noise: bool,

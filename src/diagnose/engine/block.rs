@@ -33,6 +33,11 @@ impl Engine<'_> {
         let (tool, item) = (open.tool, open.item);
         let body = self.catalog.rules[open.rule].text.body;
         let belongs = open.lines < BLOCK_LINES_MAX && self.belongs(open, body, stream, at, text);
+        if belongs && open.lines == 1 && self.catalog.rules[open.rule].text.test_next {
+            self.outcome.items[item].test = Some(prefix(text.trim(), MESSAGE_BYTES_MAX).to_owned());
+            self.keep_as(stream[at].0, Role::Detail(item));
+            return true;
+        }
         for position in 0..self.hits.len() {
             let rule = self.hits[position];
             let (owner, kind) = (self.catalog.rules[rule].tool, self.catalog.rules[rule].text.kind);
