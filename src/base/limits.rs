@@ -67,7 +67,7 @@ pub const MESSAGE_BYTES_MAX: usize = 2_000;
 /// Lines of a block that no definition knows.
 pub const GENERIC_BLOCK_LINES_MAX: usize = 60;
 /// Lines beside its head, message and place that are the core of an item: the sides of a comparison.
-pub const CORE_DETAILS_MAX: usize = 6;
+pub const CORE_DETAILS_MAX: usize = 4;
 /// Last lines kept of an output of which nothing is known.
 pub const TAIL_LINES: usize = 20;
 /// Lines saved although the output erased them.

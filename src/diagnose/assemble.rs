@@ -57,7 +57,14 @@ impl<'a> Assembled<'a> {
         documents: Vec<Document>,
     ) -> Self {
         let resolver = Resolver::new(input.tree, input.root, input.dir);
-        let failing = failing(catalog, &outcome.items);
+        let baseline = input.baseline.filter(|baseline| baseline.is_usable());
+        let mut failing = failing(catalog, &outcome.items);
+        let is_news = |found: &Found| baseline.is_none_or(|known| !known.contains(lines[found.span.0]));
+        let mut both = outcome.items.iter().zip(&failing);
+        if both.any(|(found, failing)| *failing && is_news(found)) {
+            // What the last passing run said, too, is not why this one fails.
+            failing.iter_mut().zip(&outcome.items).for_each(|(failing, found)| *failing &= is_news(found));
+        }
         let mut this = Assembled {
             catalog,
             lines,
@@ -80,8 +87,7 @@ impl<'a> Assembled<'a> {
         this.resolve(&resolver);
         this.merge();
         this.take(documents, &resolver);
-        let baseline = input.baseline.filter(|baseline| baseline.is_usable());
-        let known = this.is_known();
+        let known = this.is_known(baseline);
         this.take_located(known, &resolver, baseline);
         this.look_generically(known, &resolver, baseline);
         this.check_counts();
@@ -273,9 +279,10 @@ impl<'a> Assembled<'a> {
     }
 
     /// Whether definitions or documents explain the failure.
-    fn is_known(&self) -> bool {
+    fn is_known(&self, baseline: Option<&Baseline>) -> bool {
+        let is_news = |found: &Found| baseline.is_none_or(|known| !known.contains(self.lines[found.span.0]));
         let mut failing = self.outcome.items.iter().zip(&self.failing);
-        failing.any(|(found, failing)| *failing && self.counts(found)) || !self.generic.is_empty()
+        failing.any(|(found, failing)| *failing && is_news(found) && self.counts(found)) || !self.generic.is_empty()
     }
 
     /// Whether an item explains the failure: a warning does only where the tool says that its warnings fail.

@@ -99,7 +99,9 @@ impl View<'_> {
             }
             let deeper = generic::indent(text) > depth;
             let touches = end == until;
-            if !(deeper || touches && generic::is_detail(text)) {
+            // News beside news belongs together whatever its depth.
+            let news = self.baseline.is_some() && touches && self.is_news(stream[end].0);
+            if !(deeper || news || touches && generic::is_detail(text)) {
                 break;
             }
             end += 1;

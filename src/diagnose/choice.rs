@@ -126,7 +126,7 @@ impl Details {
 /// Context may fill the kept lines up to one part in so many of the output.
 const CONTEXT_SHARE: usize = 4;
 /// … and in any case up to so many bytes.
-const CONTEXT_BYTES_MIN: usize = 256;
+const CONTEXT_BYTES_MIN: usize = 128;
 
 #[cfg(test)]
 mod tests {
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_says_why_goes_before_what_explains_it() {
-        let long = "x".repeat(200);
+        let long = "x".repeat(100);
         let lines = [
             ("why", Worth::Core(1)),
             (&long, Worth::Context(1)),
@@ -178,6 +178,6 @@ mod tests {
         for (line, core) in block {
             assert_eq!(details.is_core(line, false), core, "{line}");
         }
-        assert!(details.is_core("E   what a rule reads", true));
+        assert!(!details.is_core("E   what a rule reads", true), "there are so many of them, and no more");
     }
 }

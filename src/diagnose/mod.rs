@@ -175,8 +175,13 @@ pub fn plain_text(output: &[u8]) -> String {
 
 /// Turns a run's output into items, affected files, kept lines and a category.
 pub fn diagnose(input: &Input<'_>) -> Diagnosis {
+    examine(input).0
+}
+
+/// The diagnosis, and all lines that have to do with the failure, before the budget chose among them.
+fn examine(input: &Input<'_>) -> (Diagnosis, String) {
     if input.ended.passed() {
-        return Diagnosis::default();
+        return Default::default();
     }
     let text = jsonlines::unwrap(clean::clean(input.output));
     let (text, redactions) = redact::redact(&text);
@@ -192,7 +197,7 @@ pub fn diagnose(input: &Input<'_>) -> Diagnosis {
     let category = category::decide(input, catalog, &assembled.failing(), &named, assembled.live(), &relevant);
     let (items, items_cut) = assembled.items();
     let (files, others, shortfalls) = (assembled.files(), assembled.others(), assembled.shortfalls());
-    Diagnosis {
+    let diagnosis = Diagnosis {
         category: Some(category),
         files,
         items,
@@ -202,7 +207,8 @@ pub fn diagnose(input: &Input<'_>) -> Diagnosis {
         lines: kept.lines,
         lines_cut: kept.cut,
         redactions,
-    }
+    };
+    (diagnosis, relevant)
 }
 
 /// Which definitions the command names, by the whitelist's name, by its words, or by the words of the commands that a

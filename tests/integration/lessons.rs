@@ -106,6 +106,21 @@ fn a_tool_that_counts_more_than_was_read_is_believed() {
 }
 
 #[test]
+fn what_the_last_passing_run_said_is_not_why_the_next_one_fails() {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("luacheck", "echo \"ERROR: the cache is cold, $MISSES misses\"\nif [ -f broken ]; then echo \"ERROR: no such user\"; exit 1; fi");
+    let check = |misses: &str| sandbox.verify_run(["luacheck", "."]).env("MISSES", misses).outcome();
+    assert_eq!(check("12").ended, Ended::Exit(0));
+    sandbox.settle();
+    sandbox.write("broken", "");
+    assert_eq!(check("31").ended, Ended::Exit(1));
+    sandbox.settle();
+    let output = sandbox.lesson().text.split("## Output").nth(1).unwrap_or_default().to_owned();
+    assert!(output.contains("ERROR: no such user"), "{output}");
+    assert!(!output.contains("the cache is cold"), "{output}");
+}
+
+#[test]
 fn sharing_lets_git_see_the_lessons() {
     let sandbox = failing();
     fail(&sandbox, &finding(&sandbox, "src/a.js", "'x' is not defined"));
