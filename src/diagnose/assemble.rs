@@ -197,6 +197,7 @@ impl<'a> Assembled<'a> {
         let place = self.places[second].clone();
         let found = &mut self.outcome.items[first];
         let repeated = found.span.1 - found.span.0 > 1 && other.message == found.message && other.test == found.test;
+        let other_message = other.message.clone();
         if found.message.is_empty() {
             found.message = other.message;
         }
@@ -206,10 +207,18 @@ impl<'a> Assembled<'a> {
             found.test = other.test;
         }
         found.code = found.code.take().or(other.code);
-        if found.place.is_none() {
-            found.place = other.place;
-            self.places[first] = place;
+        match (&found.place, other.place) {
+            (None, place_there) => {
+                found.place = place_there;
+                self.places[first] = place;
+            }
+            (Some(here), Some(there)) if here.line != there.line && there.line.is_some() => {
+                found.more.push((there, other_message));
+            }
+            _ => {}
         }
+        found.more.extend(other.more);
+        found.more.truncate(FRAMES_MAX);
         // One head is enough: the one that says more, or that has its block below it.
         let lines = |span: (usize, usize)| span.1 - span.0;
         let better = says_more || lines(other.span) > 1 && lines(found.span) == 1 && same_test;
@@ -433,7 +442,30 @@ impl<'a> Assembled<'a> {
         let beside = |found: &Found| !found.tentative && found.severity < Severity::Error && found.place.is_some();
         let all = self.outcome.items.iter().enumerate();
         let others = all.filter(|(index, found)| !self.failing[*index] && beside(found));
-        others.map(|(index, _)| self.item(index)).chain(self.beside.iter().cloned()).take(ITEMS_MAX).collect()
+        let more = (0..self.outcome.items.len()).filter(|&index| self.failing[index]);
+        let more = more.flat_map(|index| self.further(index));
+        others
+            .map(|(index, _)| self.item(index))
+            .chain(self.beside.iter().cloned())
+            .chain(more)
+            .take(ITEMS_MAX)
+            .collect()
+    }
+
+    /// What an item says about further places, as notes.
+    fn further(&self, index: usize) -> impl Iterator<Item = Item> {
+        let found = &self.outcome.items[index];
+        let same = |place: &Frame| found.place.as_ref().is_some_and(|own| own.file == place.file);
+        found.more.iter().map(move |(place, message)| Item {
+            severity: Severity::Info,
+            file: Some(
+                if same(place) { self.places[index].clone() } else { None }.unwrap_or_else(|| place.file.clone()),
+            ),
+            line: place.line,
+            col: place.col,
+            message: message.clone(),
+            ..self.item(index)
+        })
     }
 
     fn item(&self, index: usize) -> Item {

@@ -288,6 +288,7 @@ impl Engine<'_> {
             test: groups.test.or_else(|| state.test.clone()),
             span: (index, index + 1),
             frames: Vec::new(),
+            more: Vec::new(),
             tentative: said.tentative,
             guessed: false,
             dirs,

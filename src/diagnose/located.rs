@@ -43,11 +43,39 @@ const SEVERITY: &str = r"(?:internal compiler |internal |fatal |syntax |compile 
 /// What a line says, if it says where.
 pub fn read(line: &str) -> Option<Located> {
     let line = prefix(line, LINE_MATCH_BYTES_MAX).trim();
-    if !line.bytes().any(|byte| byte.is_ascii_digit()) || line.contains("://") && !line.contains(": ") {
+    if !may_locate(line.as_bytes()) || line.contains("://") && !line.contains(": ") {
         return None;
     }
     let before = Before::of(line);
     leading(&before).or_else(|| trailing(line, &before))
+}
+
+/// A cheap look before the regexes: a number where a place has one, and not as a time, a size or a count has it.
+fn may_locate(line: &[u8]) -> bool {
+    let starts = (1..line.len()).filter(|&at| line[at].is_ascii_digit() && !line[at - 1].is_ascii_digit());
+    starts.into_iter().any(|at| {
+        let before = &line[..at - 1];
+        let next = line[at..].iter().find(|byte| !byte.is_ascii_digit());
+        match line[at - 1] {
+            b':' => {
+                let digits = before.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+                match before[..before.len() - digits] {
+                    // 2026-03-04T12:30
+                    [.., zone, b'T'] if zone.is_ascii_digit() && digits == 2 => false,
+                    [.., last] if digits > 0 => last.is_ascii_alphabetic() || last == b'_',
+                    [.., last] => !matches!(last, b':' | b' ' | b'\t') || before.ends_with(b"ine"),
+                    [] => false,
+                }
+            }
+            b'(' => matches!(next, Some(b')' | b',' | b':' | b'|' | b'-' | b'.')),
+            b'[' => next == Some(&b',') || before.ends_with(b":"),
+            b',' => before.ends_with(b"\"") || next == Some(&b'|'),
+            b' ' | b'\t' => [b"ine".as_slice(), b"ine:", b"ine :", b"ines", b"\"", b"\","]
+                .iter()
+                .any(|word| before.trim_ascii_end().ends_with(word)),
+            _ => false,
+        }
+    })
 }
 
 /// Whether a line is only a place, as some tools print it below or above the message (` --> a.rs:1:2`).
@@ -58,7 +86,7 @@ pub fn bare_place(line: &str) -> Option<(Frame, bool)> {
         )
     });
     let line = prefix(line, LINE_MATCH_BYTES_MAX).trim();
-    if !line.ends_with(|c: char| c.is_ascii_digit() || matches!(c, ':' | ')' | ']')) {
+    if !line.ends_with(|c: char| c.is_ascii_digit() || matches!(c, ':' | ')' | ']')) || !may_locate(line.as_bytes()) {
         return None;
     }
     let captures = BARE.captures(line.as_bytes())?;
@@ -194,7 +222,7 @@ impl<'a> Before<'a> {
 
 /// A place at the start, and what the line says behind it.
 fn leading(before: &Before<'_>) -> Option<Located> {
-    static PLACES: LazyLock<[Regex; 7]> = LazyLock::new(|| {
+    static PLACES: LazyLock<[Regex; 6]> = LazyLock::new(|| {
         // Only a path that begins like one may have a space in it.
         let path = r"(?P<file>(?:[A-Za-z]:[\\/]|\.{0,2}[\\/])[^:*?\x22<>|\t]*?[^:*?\x22<>|\t ,]|[^ \t:*?\x22'`<>|()\[\],;=]+|<stdin>|<string>)";
         let end = r"(?P<rest>(?:[^0-9A-Za-z/\\].*)?)$";
@@ -214,7 +242,6 @@ fn leading(before: &Before<'_>) -> Option<Located> {
             compile(&format!(
                 r"^{path}[,:]?[ ](?:(?:at|on)[ ])?[Ll]ine[ :]+{line}(?:(?:[.:]|,?[ ]?(?:col(?:umn)?|char)[.:]*[ ]?){col})?{end}"
             )),
-            compile(&format!(r"^{path}:?[ ]+{line}:{col}(?:-[0-9:]+)?{end}")),
             compile(&format!(r"^\({path},{line}(?:\|{col})?\){end}")),
         ]
     });

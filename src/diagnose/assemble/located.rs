@@ -120,6 +120,9 @@ impl Assembled<'_> {
         while index < self.lines.len() {
             let line = self.lines[index];
             if self.outcome.roles[index] != Role::Free {
+                if let Some(said) = self.swallowed(index) {
+                    candidates.push(Candidate { said, lines: (index, index + 1) });
+                }
                 (header, index) = (None, index + 1);
                 continue;
             }
@@ -138,6 +141,16 @@ impl Assembled<'_> {
             index = end;
         }
         candidates
+    }
+
+    /// A diagnostic of its own that the block of one without a place ran over (`error: linking failed`, then others).
+    fn swallowed(&self, index: usize) -> Option<Located> {
+        let Role::Detail(item) = self.outcome.roles[index] else { return None };
+        let line = self.lines[index];
+        if self.outcome.items[item].place.is_some() || line.starts_with([' ', '\t']) {
+            return None;
+        }
+        located::read(line).filter(|said| said.severity.is_some() && said.file.is_some())
     }
 
     /// A line that is only a place belongs to the message above it, or below it when a colon says so.
@@ -235,5 +248,20 @@ mod tests {
             of("docs/a.zz\n  1:5-1:9  warning  w  rule\n  7:1  error  e  rule\n\nb.zz:\n  line 4: bad\n");
         assert_eq!(failing, ["docs/a.zz:7", "b.zz:4"]);
         assert_eq!(others, ["docs/a.zz:1"]);
+    }
+
+    #[test]
+    fn what_a_test_says_of_further_places_stands_beside_it() {
+        let (failing, others) = of(
+            "=== RUN   TestA\n=== PAUSE TestA\n=== CONT  TestA\n    a_test.go:7: first\n    a_test.go:9: second\n--- FAIL: TestA (0.00s)\nFAIL\n",
+        );
+        assert_eq!(failing, ["a_test.go:7"]);
+        assert_eq!(others, ["a_test.go:9"]);
+    }
+
+    #[test]
+    fn a_block_without_a_place_does_not_swallow_other_diagnostics() {
+        let said = of("error: linking failed\n\"a.zz\", line 3: error: no such symbol\n");
+        assert!(said.0.contains(&"a.zz:3".to_owned()), "{said:?}");
     }
 }

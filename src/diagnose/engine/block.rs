@@ -202,6 +202,9 @@ impl Engine<'_> {
             if found.place.is_none() {
                 found.place = Some(place);
             } else if found.frames.len() < FRAMES_MAX {
+                if let Some(message) = &groups.message {
+                    found.more.push((place.clone(), prefix(message, MESSAGE_BYTES_MAX).to_owned()));
+                }
                 found.frames.push(place);
             }
         }

@@ -86,6 +86,7 @@ impl Engine<'_> {
             test: None,
             span: (start, last + 1),
             frames: Vec::new(),
+            more: Vec::new(),
             tentative: false,
             guessed: false,
             dirs: dir.into_iter().collect(),

@@ -60,6 +60,8 @@ pub struct Found {
     pub span: (usize, usize),
     /// Places inside the project that its block names, in order.
     pub frames: Vec<Frame>,
+    /// Further places that it speaks of, with what it says there (a Go test that reports two mistakes).
+    pub more: Vec<(Frame, String)>,
     /// Whether it counts only once a later line says that its test failed.
     pub tentative: bool,
     /// Whether the message is only the block's first line, until a rule says better.
