@@ -173,13 +173,15 @@ struct Before<'a> {
 
 impl<'a> Before<'a> {
     fn of(line: &'a str) -> Self {
-        static STEPS: LazyLock<[Regex; 6]> = LazyLock::new(|| {
+        static STEPS: LazyLock<[Regex; 7]> = LazyLock::new(|| {
             [
+                // Questa: a code in parentheses
+                compile(r"^\((?P<coded>[a-z]+-[0-9]{1,6})\)[ \t]+"),
                 // Cadence: how bad and a code after a star
                 compile(r"^\*(?P<letter>[EWNF]),(?P<cadence>[A-Z0-9]+)[ :]+"),
                 // a time, a build node, a number in a list, a bullet
                 compile(
-                    r"^(?:[0-9]{2,4}[-/:.][0-9][0-9:.,TZ/+-]*|[0-9]{1,4}>|[0-9]{1,6}[.)]|[-*|>#]|\xe2[\x80-\xbf][\x80-\xbf]|\xc3\x97)(?:[ \t]+|$)|^[0-9]{1,4}>",
+                    r"^(?:[0-9]{2,4}[-/:.][0-9][0-9:.,TZ/+-]*|[0-9]{1,4}>|[0-9]{1,6}[.)]|[-*|>#]{1,3}|\xe2[\x80-\xbf][\x80-\xbf]|\xc3\x97)(?:[ \t]+|$)|^[0-9]{1,4}>",
                 ),
                 // a label in brackets
                 compile(r"^\[[ ]?(?P<label>[A-Za-z][^\]\[/\\]{0,40})\][ \t:]+"),
@@ -212,7 +214,8 @@ impl<'a> Before<'a> {
             let label_letter = text(&captures, "label").filter(|label| label.len() == 1).and_then(severity);
             let said = text(&captures, "severity").and_then(worded).or(letter).or(label).or(label_letter);
             this.severity = said.or(this.severity);
-            let code = text(&captures, "code").or_else(|| text(&captures, "cadence"));
+            let code =
+                text(&captures, "code").or_else(|| text(&captures, "cadence")).or_else(|| text(&captures, "coded"));
             this.code = code.map(str::to_owned).or(this.code);
             this.rest = rest;
         }

@@ -33,6 +33,7 @@ fn a_place_first_is_read_in_all_its_spellings() {
         ("/tmp/a.fish (line 2): unknown command", "/tmp/a.fish:2 ? [] unknown command"),
         ("1. ERROR in /p/A.java (at line 3)", "/p/A.java:3 E [] "),
         ("ncx: *W,ABC (../a.v,31|24): unconnected", "../a.v:31:24 W [ABC] unconnected"),
+        ("** Warning: (vlx-26) add.v(7): undefined", "add.v:7 W [vlx-26] undefined"),
         ("Extension(NAG): a.f90, line 8: odd", "a.f90:8 I [] odd"),
         ("w: file:///p/A.kt:8:27 deprecated", "/p/A.kt:8:27 W [] deprecated"),
         ("a.py:pkg.mod:1: [W0611, ] Unused import", "a.py:1 ? [W0611] Unused import"),
