@@ -70,5 +70,7 @@ pub const GENERIC_BLOCK_LINES_MAX: usize = 60;
 pub const CORE_DETAILS_MAX: usize = 4;
 /// Last lines kept of an output of which nothing is known.
 pub const TAIL_LINES: usize = 20;
+/// A title, link or image in terminal output that has no end, bytes; what follows is text again.
+pub const STRING_SEQUENCE_BYTES_MAX: usize = 8 << 10;
 /// Lines saved although the output erased them.
 pub const ERASED_LINES_MAX: usize = 500;

@@ -3,11 +3,14 @@
 //! Colours, hyperlink targets and titles go, carriage returns and cursor movement overwrite as on a terminal, tabs stay.
 //! Nothing is ever scrolled away: "clear screen" starts a new line instead of erasing what was there.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
 use vte::{Params, Parser, Perform};
 
-use crate::base::limits::{ERASED_LINES_MAX, SCREEN_COLUMNS_MAX};
+use crate::base::limits::{ERASED_LINES_MAX, SCREEN_COLUMNS_MAX, STRING_SEQUENCE_BYTES_MAX};
 
 use super::generic::{self, Strength};
 
@@ -35,38 +38,131 @@ fn decode_utf16(output: &[u8]) -> Option<String> {
 }
 
 fn clean_utf8(output: &[u8]) -> String {
+    without_remnants(match plain(output) {
+        Some(text) => text,
+        None => on_screen(output),
+    })
+}
+
+/// The text of an output without terminal control.
+fn plain(output: &[u8]) -> Option<String> {
+    // Without a branch for each byte, so that many are looked at in one step.
+    let is_special = |&byte: &u8| is_control(byte) & (byte != b'\n') & (byte != b'\r');
+    if output.chunks(1024).any(|chunk| chunk.iter().fold(false, |any, byte| any | is_special(byte))) {
+        return None;
+    }
+    let mut returns = memchr::memchr_iter(b'\r', output).peekable();
+    let windows = returns.peek().is_some();
+    if returns.any(|at| output.get(at + 1) != Some(&b'\n')) {
+        return None;
+    }
+    let text = String::from_utf8_lossy(output);
+    let mut text = if windows { text.replace("\r\n", "\n") } else { text.into_owned() };
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Some(text)
+}
+
+/// What a terminal shows of an output.
+fn on_screen(output: &[u8]) -> String {
     let mut screen = Screen::default();
     let mut parser: Parser = Parser::new();
-    let mut plain = true;
+    let mut open = None;
+    let mut open_bytes = 0;
     for line in output.split_inclusive(|&byte| byte == b'\n') {
         let body = line.strip_suffix(b"\n").unwrap_or(line);
         let body = body.strip_suffix(b"\r").unwrap_or(body);
         // A line without control bytes on a fresh row needs no parser; almost every line is one.
-        if plain && screen.is_fresh() && !body.iter().any(|&byte| is_control(byte)) {
+        if open.is_none() && screen.is_fresh() && !body.iter().any(|&byte| is_control(byte)) {
             screen.push_plain(body, line.ends_with(b"\n"));
             continue;
         }
-        parser.advance(&mut screen, line);
-        // An escape sequence may go on in the next line; only a line end outside of one makes the parser idle.
-        plain = match memchr::memrchr(0x1b, line) {
-            Some(at) => !is_open(&line[at..]),
-            None => plain || memchr::memchr(0x07, line).is_some(),
-        };
+        let line = seven_bit(line);
+        parser.advance(&mut screen, &line);
+        open = open_string(open, &line);
+        open_bytes = if open.is_some() { open_bytes + line.len() } else { 0 };
+        if open_bytes > STRING_SEQUENCE_BYTES_MAX {
+            open = None;
+        }
+        // Every other sequence ends with its line.
+        if open.is_none() {
+            parser.advance(&mut screen, &[CANCEL]);
+        }
     }
     screen.into_text()
 }
 
 fn is_control(byte: u8) -> bool {
-    (byte < 0x20 && byte != b'\t') || byte == 0x7f || byte == 0xc2
+    ((byte < 0x20) & (byte != b'\t')) | (byte == 0x7f) | (byte == 0xc2)
 }
 
-/// Whether `sequence`, which starts with ESC, is a string sequence (OSC, DCS, …) without its terminator.
-fn is_open(sequence: &[u8]) -> bool {
-    match sequence.get(1) {
-        Some(b']' | b'P' | b'^' | b'_' | b'X') => !sequence.contains(&0x07) && !sequence.contains(&0x9c),
-        Some(_) => false,
-        None => true,
+/// Ends whatever sequence is open.
+const CANCEL: u8 = 0x18;
+
+/// Which string sequence (a title, a link, an image) goes on behind `line`, by the byte behind its ESC; `open` is the
+/// one that went on before it.
+fn open_string(open: Option<u8>, line: &[u8]) -> Option<u8> {
+    let (kind, text) = match memchr::memrchr(0x1b, line) {
+        Some(at) => (*line.get(at + 1)?, &line[at..]),
+        None => (open?, line),
+    };
+    let ended = memchr::memchr2(CANCEL, 0x1a, text).is_some() || kind == b']' && memchr::memchr(0x07, text).is_some();
+    (matches!(kind, b']' | b'P' | b'^' | b'_' | b'X') && !ended).then_some(kind)
+}
+
+/// A line with the 8-bit control characters (U+0080 to U+009F) as the escape sequences that they abbreviate.
+fn seven_bit(line: &[u8]) -> Cow<'_, [u8]> {
+    let is_short = |pair: &[u8]| pair[0] == 0xc2 && (0x80..0xa0).contains(&pair[1]);
+    if memchr::memchr(0xc2, line).is_none() || !line.windows(2).any(is_short) {
+        return Cow::Borrowed(line);
     }
+    let mut long = Vec::with_capacity(line.len());
+    let mut rest = line;
+    while let [first, behind @ ..] = rest {
+        rest = match behind {
+            [second, behind @ ..] if is_short(&[*first, *second]) => {
+                long.extend([0x1b, second - 0x40]);
+                behind
+            }
+            _ => {
+                long.push(*first);
+                behind
+            }
+        };
+    }
+    Cow::Owned(long)
+}
+
+/// `text` without the colours that something took only the escape characters of (`[31merror[0m`): in lines where one
+/// of them ends.
+fn without_remnants(text: String) -> String {
+    static ENDS: LazyLock<AhoCorasick> =
+        LazyLock::new(|| AhoCorasick::new(["[0m", "[39m", "[22m", "[24m"]).expect("constant literals"));
+    if !ENDS.is_match(&text) {
+        return text;
+    }
+    let mut kept = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        // Source code that writes such a sequence is left alone.
+        if !ENDS.is_match(line)
+            || ["\\033[", "\\x1b[", "\\x1B[", "\\e[", "\\u001b[", "^["].iter().any(|code| line.contains(code))
+        {
+            kept.push_str(line);
+            continue;
+        }
+        for c in line.chars() {
+            if c == 'm'
+                && let before = kept.trim_end_matches(|c: char| c.is_ascii_digit() || c == ';')
+                && before.ends_with('[')
+            {
+                kept.truncate(before.len() - 1);
+            } else {
+                kept.push(c);
+            }
+        }
+    }
+    kept
 }
 
 /// Rows of text and a cursor. The row under the cursor is held as characters, all others as strings.
@@ -310,6 +406,32 @@ mod tests {
     fn a_far_column_is_no_memory_bomb() {
         let text = cleaned("\x1b[65535Cx\x1b[65535Cy\n");
         assert!(text.len() < 3 * SCREEN_COLUMNS_MAX);
+    }
+
+    #[test]
+    fn a_sequence_without_an_end_hides_no_more_than_itself() {
+        assert_eq!(cleaned("a\x1b[3\nb\x1b\nc\x1b(\nd\n"), "a\nb\nc\nd\n");
+        let hidden = "x\n".repeat(STRING_SEQUENCE_BYTES_MAX);
+        for start in ["\x1b]0;", "\x1bP", "\x1b_", "\u{9d}"] {
+            let text = cleaned(&format!("{start}title\n{hidden}error: seen\nnext\n"));
+            assert!(text.ends_with("error: seen\nnext\n"), "{start:?}");
+        }
+        assert_eq!(cleaned("\x1bPimage\x07\nmore\x1b\\a\nb\n"), "a\nb\n");
+    }
+
+    #[test]
+    fn eight_bit_sequences_are_those_that_they_abbreviate() {
+        assert_eq!(cleaned("\u{9b}31merror\u{9b}0m: \u{9d}0;title\u{9c}x\n"), "error: x\n");
+        assert_eq!(cleaned("caf\u{e9} \u{a0}\u{bb}x\n"), "caf\u{e9} \u{a0}\u{bb}x\n");
+    }
+
+    #[test]
+    fn colours_without_their_escape_character_go_too() {
+        assert_eq!(cleaned("[31;1merror[0m: [4ma.c[24m\n"), "error: a.c\n");
+        assert_eq!(cleaned("a[0[0mm\n"), "a\n");
+        for text in ["waited [5m] for [1m\n", "printf(\"\\033[31mred\\033[0m\")\n", "a[m]\n"] {
+            assert_eq!(cleaned(text), text);
+        }
     }
 
     #[test]
