@@ -1,6 +1,7 @@
 //! From what was found to a diagnosis: paths resolved, duplicates merged, lines chosen.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{BuildHasher, RandomState};
 
 use crate::base::limits::{FRAMES_MAX, ITEMS_MAX, LINE_KEEP_BYTES_MAX, TAIL_LINES};
 use crate::base::text::ellipsis;
@@ -9,7 +10,7 @@ use super::block::{Block, View};
 use super::catalog::Catalog;
 use super::choice::{self, Details, Kept, Worth};
 use super::engine::{Found, Frame, Outcome, Role};
-use super::generic::{self, Strength};
+use super::generic::{self, Strength, looks_like_a_file};
 use super::paths::{Resolver, Trust};
 use super::structured::Document;
 use super::{Baseline, Input, Item, Severity, Shortfall, shortfall};
@@ -114,7 +115,10 @@ impl<'a> Assembled<'a> {
             }
         }
         for (found, failing) in self.outcome.items.iter().zip(&self.failing) {
-            let file = found.place.as_ref().and_then(|place| resolver.resolve(&place.file, &found.dirs, Trust::Format));
+            // What only its position says to be a file (`%f:%l: %m` on `step:3: done`) has to exist.
+            let trust = |file: &str| if looks_like_a_file(file) { Trust::Format } else { Trust::Looks };
+            let resolved = |place: &Frame| resolver.resolve(&place.file, &found.dirs, trust(&place.file));
+            let file = found.place.as_ref().and_then(resolved);
             if *failing {
                 self.files.extend(file.clone());
                 let frames = found.frames.iter();
@@ -150,7 +154,8 @@ impl<'a> Assembled<'a> {
 
     /// A failure that is printed live and again in a summary is one item.
     fn merge(&mut self) {
-        let mut seen: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut seen: HashMap<u64, Vec<usize>> = HashMap::new();
+        let hasher = RandomState::new();
         self.first_of = (0..self.outcome.items.len()).collect();
         self.head_of = self.outcome.items.iter().map(|found| found.span.0).collect();
         for index in 0..self.outcome.items.len() {
@@ -159,17 +164,14 @@ impl<'a> Assembled<'a> {
             }
             let found = &self.outcome.items[index];
             let key = match &found.test {
-                Some(test) => format!("{}\0{}", found.tool, plain_test_name(test)),
-                None => format!(
-                    "{}\0{:?}\0{:?}\0{}",
-                    found.tool,
-                    self.places[index],
-                    found.place.as_ref().map(|place| (place.line, place.col)),
-                    found.message
-                ),
+                Some(test) => hasher.hash_one((found.tool, plain_test_name(test))),
+                None => {
+                    let position = found.place.as_ref().map(|place| (place.line, place.col));
+                    hasher.hash_one((found.tool, &self.places[index], position, &found.message))
+                }
             };
             let known = seen.entry(key).or_default();
-            match known.iter().copied().find(|&earlier| self.is_same(earlier, index)) {
+            match known.iter().copied().take(NAMESAKES_MAX).find(|&earlier| self.is_same(earlier, index)) {
                 Some(earlier) => self.merge_into(earlier, index),
                 None => known.push(index),
             }
@@ -429,12 +431,15 @@ impl<'a> Assembled<'a> {
 
     /// The items, and how many there are beyond the limit.
     pub fn items(&self) -> (Vec<Item>, usize) {
-        let known = (0..self.outcome.items.len()).filter(|&index| self.failing[index]).map(|index| self.item(index));
-        let mut items: Vec<Item> = known.chain(self.generic.iter().cloned()).collect();
-        items.sort_by_key(|item| item.span);
-        let cut = items.len().saturating_sub(ITEMS_MAX);
-        items.truncate(ITEMS_MAX);
-        (items, cut)
+        let known = (0..self.outcome.items.len()).filter(|&index| self.failing[index]);
+        let known = known.map(|index| (self.outcome.items[index].span, Ok(index)));
+        let generic = self.generic.iter().map(|item| (item.span, Err(item)));
+        let mut all: Vec<_> = known.chain(generic).collect();
+        all.sort_by_key(|(span, _)| *span);
+        let cut = all.len().saturating_sub(ITEMS_MAX);
+        all.truncate(ITEMS_MAX);
+        let item = |(_, item): (_, Result<usize, &Item>)| item.map_or_else(Item::clone, |index| self.item(index));
+        (all.into_iter().map(item).collect(), cut)
     }
 
     /// Diagnostics that did not make the run fail.
@@ -484,6 +489,8 @@ impl<'a> Assembled<'a> {
     }
 }
 
+/// Earlier failures of one test's name that a further one is compared with.
+const NAMESAKES_MAX: usize = 100;
 /// Lines kept before and behind a tool's count that is higher than what was read.
 const UNKNOWN_LINES_MAX: usize = 100;
 /// How far below the best block's score one may be that is kept.

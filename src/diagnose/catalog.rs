@@ -37,6 +37,13 @@ impl Rule {
         self.regex.get()
     }
 
+    /// How many of its regexes are compiled.
+    #[cfg(test)]
+    pub fn compiled(&self) -> usize {
+        let all = std::iter::once(&self.regex).chain(&self.closing);
+        all.filter(|lazy| lazy.compiled.get().is_some()).count()
+    }
+
     /// The compiled regex of a traceback's last line.
     pub fn closing(&self) -> Option<&Regex> {
         self.closing.as_ref()?.get()

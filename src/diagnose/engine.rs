@@ -26,17 +26,14 @@ pub use tally::{Said, Tally};
 /// Matches `catalog` against `lines`. `named` says which tools the command names; `streams` lists the indices of the
 /// lines of each interleaved stream, with the byte where its text starts.
 pub fn run(catalog: &Catalog, lines: &[&str], streams: &[Vec<(usize, usize)>], named: &[bool]) -> Outcome {
+    let (live, candidates) = look(catalog, lines, named);
     let mut engine = Engine {
         catalog,
         lines,
         named,
-        outcome: Outcome {
-            items: Vec::new(),
-            roles: vec![Role::Free; lines.len()],
-            live: live_tools(catalog, lines, named),
-            tallies: Vec::new(),
-        },
-        states: HashMap::new(),
+        outcome: Outcome { items: Vec::new(), roles: vec![Role::Free; lines.len()], live, tallies: Vec::new() },
+        candidates,
+        states: Vec::new(),
         dirs: Vec::new(),
         open: None,
         hits: Vec::new(),
@@ -51,17 +48,32 @@ pub fn run(catalog: &Catalog, lines: &[&str], streams: &[Vec<(usize, usize)>], n
     engine.outcome
 }
 
-fn live_tools(catalog: &Catalog, lines: &[&str], named: &[bool]) -> Vec<bool> {
+/// For each line the rules that may match it, each once. All layers' rules together are far fewer than 65,536.
+struct Candidates {
+    rules: Vec<u16>,
+    /// Where each line's begin, and the end.
+    starts: Vec<usize>,
+}
+
+/// One look at the literals of all lines: which tools' output is here, and which rules may match where.
+fn look(catalog: &Catalog, lines: &[&str], named: &[bool]) -> (Vec<bool>, Candidates) {
     let mut live: Vec<bool> =
         catalog.tools.iter().zip(named).map(|(tool, &named)| named || tool.markers.is_empty()).collect();
-    for line in lines {
-        catalog.scan(head(line).as_bytes(), |what| {
-            if let Meaning::Marker(tool) = what {
-                live[tool] = true;
+    let mut candidates = Candidates { rules: Vec::new(), starts: Vec::with_capacity(lines.len() + 1) };
+    let mut seen_in = vec![usize::MAX; catalog.rules.len()];
+    for (index, line) in lines.iter().enumerate() {
+        candidates.starts.push(candidates.rules.len());
+        catalog.scan(head(line).as_bytes(), |what| match what {
+            Meaning::Marker(tool) => live[tool] = true,
+            Meaning::Rule(rule) => {
+                if std::mem::replace(&mut seen_in[rule], index) != index {
+                    candidates.rules.extend(u16::try_from(rule));
+                }
             }
         });
     }
-    live
+    candidates.starts.push(candidates.rules.len());
+    (live, candidates)
 }
 
 fn head(line: &str) -> &str {
@@ -86,7 +98,9 @@ struct Engine<'a> {
     lines: &'a [&'a str],
     named: &'a [bool],
     outcome: Outcome,
-    states: HashMap<usize, State>,
+    candidates: Candidates,
+    /// By tool.
+    states: Vec<State>,
     dirs: Vec<String>,
     open: Option<Open>,
     hits: Vec<usize>,
@@ -102,6 +116,7 @@ struct Engine<'a> {
 impl Engine<'_> {
     fn stream(&mut self, stream: &[(usize, usize)]) {
         self.states.clear();
+        self.states.resize_with(self.catalog.tools.len(), State::default);
         self.dirs.clear();
         self.began = tally::Began { items: self.outcome.items.len(), tallies: self.outcome.tallies.len() };
         let mut claims = self.claims(stream);
@@ -112,7 +127,7 @@ impl Engine<'_> {
                 self.blanks = 0;
                 continue;
             }
-            self.find_hits(text);
+            self.find_hits(index);
             let blanks = self.blanks_after(text);
             if self.open.is_none() || !self.in_block(stream, at, text) {
                 self.free(index, text);
@@ -134,18 +149,14 @@ impl Engine<'_> {
         }
     }
 
-    /// The rules that may match `text`, those of the named tools first.
-    fn find_hits(&mut self, text: &str) {
+    /// The rules that may match a line, those of the named tools first.
+    fn find_hits(&mut self, line: usize) {
         let mut hits = std::mem::take(&mut self.hits);
         hits.clear();
-        self.catalog.scan(text.as_bytes(), |what| {
-            if let Meaning::Rule(rule) = what {
-                hits.push(rule);
-            }
-        });
+        let range = self.candidates.starts[line]..self.candidates.starts[line + 1];
+        let candidates = self.candidates.rules[range].iter().map(|&rule| usize::from(rule));
+        hits.extend(candidates.filter(|&rule| self.holds(&self.catalog.rules[rule])));
         hits.sort_unstable_by_key(|&rule| (!self.named[self.catalog.rules[rule].tool], rule));
-        hits.dedup();
-        hits.retain(|&rule| self.holds(&self.catalog.rules[rule]));
         self.hits = hits;
     }
 
@@ -154,7 +165,7 @@ impl Engine<'_> {
             && rule.text.blank_before <= self.blanks
             && match &rule.text.when {
                 None => true,
-                Some(when) => self.states.get(&rule.tool).is_some_and(|state| state.section.as_ref() == Some(when)),
+                Some(when) => self.states[rule.tool].section.as_ref() == Some(when),
             }
     }
 
@@ -181,7 +192,7 @@ impl Engine<'_> {
     /// Applies a rule to a free line; whether it claims the line.
     fn apply(&mut self, index: usize, text: &str, rule: usize, kind: Kind, groups: Groups) -> bool {
         let tool = self.catalog.rules[rule].tool;
-        let state = self.states.entry(tool).or_default();
+        let state = &mut self.states[tool];
         match kind {
             Kind::Item | Kind::Start => {
                 // A line number alone says nothing without the file that a header named.
@@ -260,7 +271,7 @@ impl Engine<'_> {
 
     fn item(&mut self, index: usize, text: &str, rule: usize, kind: Kind, groups: Groups) {
         let Rule { tool, text: ref said, .. } = self.catalog.rules[rule];
-        let state = self.states.entry(tool).or_default();
+        let state = &mut self.states[tool];
         let item = self.outcome.items.len();
         let mut place = groups.place();
         if place.is_none()

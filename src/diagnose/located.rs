@@ -311,6 +311,8 @@ impl<'a> Behind<'a> {
             this.severity = word.and_then(|word| std::str::from_utf8(word.as_bytes()).ok()).and_then(worded);
             this.message = word.and_then(|word| text_behind.get(word.end()..)).unwrap_or(text_behind);
             this.message = this.message.trim_start_matches([']', ')', ' ']);
+        } else if let Some((severity, message)) = translated(text_behind) {
+            (this.severity, this.message) = (Some(severity), message);
         }
         if let Some(captures) = CODE.captures(this.message.as_bytes()) {
             let code = text(&captures, "bracket").or_else(|| text(&captures, "code"));
@@ -330,6 +332,81 @@ impl<'a> Behind<'a> {
         }
         this
     }
+}
+
+/// How compilers say it in other languages (the translations of gcc 14), before a colon.
+const TRANSLATED: &[(Severity, &[&str])] = &[
+    (
+        Severity::Error,
+        &[
+            "erreur",
+            "Fehler",
+            "ошибка",
+            "помилка",
+            "erro",
+            "errore",
+            "fel",
+            "fejl",
+            "błąd",
+            "fout",
+            "hata",
+            "virhe",
+            "chyba",
+            "错误",
+            "錯誤",
+            "エラー",
+            "오류",
+        ],
+    ),
+    (
+        Severity::Warning,
+        &[
+            "attention",
+            "avertissement",
+            "Warnung",
+            "предупреждение",
+            "попередження",
+            "aviso",
+            "advertencia",
+            "attenzione",
+            "avviso",
+            "varning",
+            "advarsel",
+            "ostrzeżenie",
+            "let op",
+            "waarschuwing",
+            "uyarı",
+            "varoitus",
+            "varování",
+            "警告",
+            "경고",
+        ],
+    ),
+    (
+        Severity::Info,
+        &[
+            "remarque",
+            "Anmerkung",
+            "Hinweis",
+            "замечание",
+            "примечание",
+            "зауваження",
+            "nota",
+            "anteckning",
+            "uwaga",
+            "附注",
+            "附註",
+            "備考",
+        ],
+    ),
+];
+
+/// The severity of a translated word at the start, and what is behind its colon.
+fn translated(text: &str) -> Option<(Severity, &str)> {
+    let text = text.trim_start_matches([':', ' ', '\t']);
+    let behind = |word: &str| text.strip_prefix(word)?.trim_start().strip_prefix([':', '：']);
+    let mut rows = TRANSLATED.iter();
+    rows.find_map(|(severity, words)| Some((*severity, words.iter().find_map(|word| behind(word))?)))
 }
 
 fn worded_exactly(code: &str) -> Option<Severity> {

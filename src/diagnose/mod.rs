@@ -242,3 +242,6 @@ fn names(words: &[String], name: &str) -> bool {
     parts.len() > 1
         && words.windows(parts.len()).any(|window| window.iter().zip(&parts).all(|(word, part)| word == part))
 }
+
+#[cfg(test)]
+mod tests;

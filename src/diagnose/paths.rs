@@ -139,7 +139,7 @@ impl<'a> Resolver<'a> {
             None if !self.tree.is_known() || trust == Trust::Format => self.as_printed(&path),
             None => None,
         }
-        .filter(|path| !is_generated(path) || self.tree.contains(path))
+        .filter(|path| !path.is_empty() && (!is_generated(path) || self.tree.contains(path)))
     }
 
     /// The path by which people know the file: in the repository where it is one of its files, else as printed.
@@ -316,5 +316,6 @@ mod tests {
         assert_eq!(resolver.resolve("./src/a.c", &[], Trust::Looks).as_deref(), Some("src/a.c"));
         assert_eq!(resolver.resolve("/x/a.c", &[], Trust::Looks).as_deref(), Some("/x/a.c"));
         assert_eq!(resolver.resolve("https://x/a.c", &[], Trust::Format), None);
+        assert_eq!(resolver.resolve("././", &[], Trust::Format), None, "the root is no file");
     }
 }

@@ -1,6 +1,9 @@
 //! Interleaved output told apart: task runners put the task's name before every line.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 /// The lines of each stream with the byte where their own text starts; every line is in exactly one stream.
 pub fn split(lines: &[&str]) -> Vec<Vec<(usize, usize)>> {
@@ -32,7 +35,7 @@ enum Prefixes {
     Bracket,
     /// `web-1  | ` (docker compose).
     Bar,
-    /// `2026-03-04T12:30:00.000Z ` (CI logs).
+    /// `2026-03-04T12:30:00.000Z ` (CI logs), maybe behind `job<TAB>step<TAB>`.
     Time,
 }
 
@@ -76,12 +79,15 @@ impl Prefixes {
 
 /// The prefix that a task runner's header line announces.
 fn announced(line: &str) -> Option<String> {
-    if let Some((name, rest)) = line.split_once(": cache ") {
+    static CACHE: LazyLock<Finder> = LazyLock::new(|| Finder::new(": cache "));
+    static SHELL: LazyLock<Finder> = LazyLock::new(|| Finder::new("$ "));
+    if let Some(at) = CACHE.find(line.as_bytes()) {
+        let (name, rest) = (&line[..at], &line[at + ": cache ".len()..]);
         let turbo = rest.starts_with("miss") || rest.starts_with("hit") || rest.starts_with("bypass");
         let task = name.rsplit_once(':').is_some_and(|(_, task)| !task.starts_with(|c: char| c.is_ascii_digit()));
         return (turbo && task && !name.contains(' ')).then(|| format!("{name}:"));
     }
-    let (name, _) = line.split_once("$ ")?;
+    let name = &line[..SHELL.find(line.as_bytes())?];
     let (folder, task) = name.split_once(' ')?;
     let pnpm = !folder.is_empty() && !task.is_empty() && !task.contains(' ') && !folder.contains(['=', '(', '{', '"']);
     (pnpm && (folder.contains('/') || folder == ".")).then(|| format!("{name}:"))
@@ -95,7 +101,8 @@ fn bracket(line: &str) -> usize {
 }
 
 fn bar(line: &str) -> usize {
-    match line.find(" | ") {
+    static BAR: LazyLock<Finder> = LazyLock::new(|| Finder::new(" | "));
+    match BAR.find(line.as_bytes()) {
         Some(at)
             if at > 0
                 && !line[..at].trim_end().contains(' ')
@@ -108,18 +115,26 @@ fn bar(line: &str) -> usize {
 }
 
 fn time(line: &str) -> usize {
-    let bytes = line.as_bytes();
+    // Logs of several jobs name job and step before it, parted by tabs.
+    let tabs = line.match_indices('\t').take(2).map(|(tab, _)| tab + 1).take_while(|&at| at < NAMES_BYTES_MAX);
+    let mut starts = std::iter::once(0).chain(tabs);
+    starts.find_map(|at| Some(at + time_at(&line[at..])?)).unwrap_or(0)
+}
+
+/// The length of a time with the space behind it.
+fn time_at(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
     let shape = b"0000-00-00T00:00:00";
     let fits = bytes.len() > shape.len()
         && shape
             .iter()
             .zip(bytes)
             .all(|(&want, &have)| if want == b'0' { have.is_ascii_digit() } else { want == have });
-    match line.find(' ') {
-        Some(end) if fits && end <= 40 => end + 1,
-        _ => 0,
-    }
+    text.find(' ').filter(|&end| fits && end <= 40).map(|end| end + 1)
 }
+
+/// The names of job and step before a time, bytes.
+const NAMES_BYTES_MAX: usize = 200;
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,8 @@
 use super::*;
+use crate::base::tree::NoTree;
 use crate::diagnose::definition::FileText;
-use crate::diagnose::{Definitions, inline};
+use crate::diagnose::{DefinitionFile, Definitions, Input, diagnose, inline};
+use crate::run::Ended;
 
 fn files() -> Vec<(&'static str, FileText)> {
     let read = |&(name, text): &(&'static str, &'static str)| {
@@ -42,4 +44,38 @@ fn every_inline_test_holds() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n----\n"));
+}
+
+#[test]
+fn only_what_may_match_is_compiled() {
+    let own = DefinitionFile { file: "own.toml".into(), layer: 0, text: String::new(), attached: Vec::new() };
+    let definitions = Definitions::layered(&[own]).0;
+    let catalog = definitions.catalog();
+    let output = "> eslint .\n\n/home/dev/project/src/a.js\n  1:7  error  'x' is never used  no-unused-vars\n\n\
+                  ✖ 1 problem (1 error, 0 warnings)\n";
+    for passed in [true, false] {
+        let compiled = || catalog.rules.iter().filter(|rule| rule.compiled() > 0);
+        assert_eq!(compiled().count(), 0, "before a failed run's output was seen");
+        let said = diagnose(&Input {
+            output: output.as_bytes(),
+            command: "npm run lint",
+            tool: None,
+            kind: None,
+            ended: Ended::Exit(if passed { 0 } else { 1 }),
+            dir: "",
+            root: "",
+            tree: &NoTree,
+            baseline: None,
+            definitions: &definitions,
+        });
+        assert_eq!(said.items.len(), usize::from(!passed));
+    }
+    let total = catalog.rules.len();
+    let compiled: Vec<&Rule> = catalog.rules.iter().filter(|rule| rule.compiled() > 0).collect();
+    for rule in &compiled {
+        let there = |line: &str| rule.text.needs.as_slice().iter().any(|literal| line.contains(literal.as_str()));
+        assert!(output.lines().any(there), "compiled for nothing: {}", rule.text.regex);
+    }
+    assert!(compiled.iter().any(|rule| catalog.tools[rule.tool].name == "eslint"));
+    assert!(compiled.len() * 20 < total, "{} of {total} rules compiled", compiled.len());
 }

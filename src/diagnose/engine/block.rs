@@ -3,6 +3,7 @@
 use crate::base::limits::{BLOCK_LINES_MAX, FRAMES_MAX, MESSAGE_BYTES_MAX};
 use crate::base::text::prefix;
 use crate::base::tree::ends_with_path;
+use crate::diagnose::catalog::Rule;
 use crate::diagnose::definition::{Body, Frames, Kind};
 use crate::diagnose::paths;
 
@@ -140,7 +141,7 @@ impl Engine<'_> {
         match body {
             Body::None => false,
             Body::Deeper => blank || deeper,
-            Body::Paragraph => !blank,
+            Body::Paragraph => !blank && (deeper || !self.is_of_another(open.tool, text)),
             Body::Open => true,
             Body::Stack => !(blank && open.stack),
             Body::Traceback => !blank && deeper,
@@ -149,6 +150,16 @@ impl Engine<'_> {
                 !blank && (deeper || is_caret_line(text) || after.is_some_and(is_caret_line))
             }
         }
+    }
+
+    /// Whether a line is a diagnostic with its place of another tool than the block's, which the command doesn't name.
+    fn is_of_another(&self, tool: usize, text: &str) -> bool {
+        let begins = |rule: &usize| {
+            let Rule { tool: owner, text: ref said, .. } = self.catalog.rules[*rule];
+            let item = owner != tool && matches!(said.kind, Kind::Item | Kind::Start);
+            item && self.matching(*rule, text).is_some_and(|groups| groups.file.is_some() && groups.line.is_some())
+        };
+        !self.named[tool] && self.hits.iter().any(begins)
     }
 
     fn keep_as(&mut self, index: usize, role: Role) {

@@ -36,7 +36,9 @@ impl Engine<'_> {
                 texts = stream.iter().map(|&(index, from)| head(self.lines[index].get(from..).unwrap_or(""))).collect();
                 claims.taken = vec![false; stream.len()];
             }
-            for seen in imported.run(&texts) {
+            // A time is no place, whatever a pattern that fits everything makes of it.
+            let named = |seen: &Seen| seen.file.as_ref().is_none_or(|file| file.contains(char::is_alphabetic));
+            for seen in imported.run(&texts).into_iter().filter(named) {
                 if let Some(&start) = seen.lines.first() {
                     claims.by_start.entry(start).or_default().push((*tool, seen));
                 }

@@ -100,10 +100,15 @@ pub(super) struct Groups {
 
 impl Groups {
     pub fn take(regex: &Regex, text: &str) -> Option<Self> {
+        // Most candidates don't match, and to say that costs less without their groups.
+        if !regex.is_match(text.as_bytes()) {
+            return None;
+        }
         let captures = regex.captures(text.as_bytes())?;
-        let group = |name: &str| {
-            let value = captures.name(name)?.as_bytes();
-            let value = String::from_utf8_lossy(value).trim().to_owned();
+        let named = || regex.capture_names().zip(captures.iter()).filter_map(|(name, group)| Some((name?, group?)));
+        let group = |wanted: &str| {
+            let (_, value) = named().find(|(name, _)| *name == wanted)?;
+            let value = String::from_utf8_lossy(value.as_bytes()).trim().to_owned();
             (!value.is_empty()).then_some(value)
         };
         let number = |name: &str| group(name)?.parse().ok();
@@ -114,7 +119,8 @@ impl Groups {
         };
         Some(Groups {
             file,
-            line: number("line"),
+            // cpplint says 0 of what concerns the whole file.
+            line: number("line").filter(|&line| line > 0),
             col: number("col"),
             severity: group("severity"),
             code: group("code"),

@@ -1,0 +1,38 @@
+//! The whole of diagnosis from outside: what research found to go wrong elsewhere, and what holds for every output.
+
+mod pitfalls;
+mod properties;
+
+use crate::base::tree::{NoTree, Tree};
+use crate::diagnose::{Definitions, Diagnosis, Input, Item, diagnose};
+use crate::run::Ended;
+
+/// The diagnosis of a run that ended with 1, without a project.
+fn diagnosed(command: &str, output: impl AsRef<[u8]>) -> Diagnosis {
+    diagnosed_in(&NoTree, command, output)
+}
+
+/// … in a project with these files.
+fn diagnosed_in(tree: &dyn Tree, command: &str, output: impl AsRef<[u8]>) -> Diagnosis {
+    diagnose(&Input {
+        output: output.as_ref(),
+        command,
+        tool: None,
+        kind: None,
+        ended: Ended::Exit(1),
+        dir: "",
+        root: "/home/dev/project",
+        tree,
+        baseline: None,
+        definitions: &Definitions::shipped(),
+    })
+}
+
+/// Where items are: `file:line`.
+fn places<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<String> {
+    let place = |item: &Item| {
+        let line = item.line.map_or_else(|| "-".to_owned(), |line| line.to_string());
+        format!("{}:{line}", item.file.as_deref().unwrap_or("-"))
+    };
+    items.into_iter().map(place).collect()
+}
