@@ -66,8 +66,10 @@ pub const LINE_KEEP_BYTES_MAX: usize = 2_000;
 pub const MESSAGE_BYTES_MAX: usize = 2_000;
 /// Lines of a block that no definition knows.
 pub const GENERIC_BLOCK_LINES_MAX: usize = 60;
-/// Lines beside its head, message and place that are the core of an item: the sides of a comparison.
-pub const CORE_DETAILS_MAX: usize = 4;
+/// Lines beside its head and message that are the core of an item: what was expected, what was there.
+pub const CORE_DETAILS_MAX: usize = 2;
+/// Lines beside its head, message and place that say more of an item; the rest of its block is context.
+pub const DETAILS_MAX: usize = 4;
 /// Last lines kept of an output of which nothing is known.
 pub const TAIL_LINES: usize = 20;
 /// A title, link or image in terminal output that has no end, bytes; what follows is text again.

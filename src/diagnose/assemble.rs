@@ -391,19 +391,29 @@ impl<'a> Assembled<'a> {
         }
         let mut details: Vec<Details> = items
             .iter()
-            .map(|found| Details::new(&found.message, found.place.as_ref().map(|place| place.file.as_str())))
+            .zip(&rank)
+            .map(|(found, &rank)| {
+                Details::new(rank, &found.message, found.place.as_ref().map(|place| place.file.as_str()))
+            })
             .collect();
+        // What was announced while it ran and told afterwards is told once, where the rest of it is.
+        let mut last_head = vec![0; items.len()];
+        for (index, role) in self.outcome.roles.iter().enumerate() {
+            if let Role::Head(item) = *role {
+                last_head[item] = index;
+            }
+        }
         let mut worth = vec![Worth::None; self.lines.len()];
         for (index, role) in self.outcome.roles.iter().enumerate() {
             let line = self.lines[index];
             worth[index] = match *role {
+                Role::Head(item) if self.failing[item] && index < last_head[item] => Worth::Context(rank[item]),
                 Role::Head(item) if self.failing[item] => {
                     details[item].see_head(line);
                     Worth::Core(rank[item])
                 }
                 Role::Told(item) | Role::Detail(item) if self.failing[item] => {
-                    let told = matches!(role, Role::Told(_));
-                    if details[item].is_core(line, told) { Worth::Core(rank[item]) } else { Worth::Context(rank[item]) }
+                    details[item].rate(line, matches!(role, Role::Told(_)))
                 }
                 Role::Note(item) if self.failing[item] => Worth::Context(rank[item]),
                 Role::Summary => Worth::Context(0),
@@ -415,10 +425,10 @@ impl<'a> Assembled<'a> {
             worth[line] = worth[line].min(Worth::Core(first));
         }
         for (place, block) in self.blocks.iter().enumerate() {
-            let mut details = Details::new("", None);
+            let mut details = Details::new(first + place, "", None);
             for &index in &block.lines {
-                let core = index == block.head || details.is_core(self.lines[index], false);
-                worth[index] = if core { Worth::Core(first + place) } else { Worth::Context(first + place) };
+                let core = Worth::Core(first + place);
+                worth[index] = if index == block.head { core } else { details.rate(self.lines[index], false) };
             }
         }
         worth

@@ -1,11 +1,11 @@
 //! Which lines are kept: what says why first, what explains it while there is room, in the order of the output.
 //!
-//! The core of an item is its head, its message, its place and the sides of its comparison. The rest of its block is
-//! context: source that is in the file anyway, the rest of a stack, notes, the tool's counts. Context is kept up to a
-//! share of the output, so that the kept lines of a short output aren't the output again and those of a long one
-//! are more than a list of names.
+//! The core of an item is its head, its message and the first lines that say more. Its place (which the item has as a
+//! field too) and the rest of a comparison are details. The rest of its block is context: source that is in the file
+//! anyway, the rest of a stack, notes, the tool's counts. Details and context are kept up to a share of the output, so
+//! that the kept lines of a short output aren't the output again and those of a long one are more than a list of names.
 
-use crate::base::limits::{CORE_DETAILS_MAX, EVENT_LINES_BYTES_MAX, LINE_KEEP_BYTES_MAX};
+use crate::base::limits::{CORE_DETAILS_MAX, DETAILS_MAX, EVENT_LINES_BYTES_MAX, LINE_KEEP_BYTES_MAX};
 use crate::base::text::ellipsis;
 
 use super::generic;
@@ -15,6 +15,8 @@ use super::generic;
 pub enum Worth {
     /// It says why; the number is the item's rank, 0 is the most important.
     Core(usize),
+    /// It says where, or more of a comparison, of the item of this rank.
+    Detail(usize),
     /// It helps to understand the item of this rank.
     Context(usize),
     /// Nothing.
@@ -33,20 +35,28 @@ pub struct Kept {
 /// Chooses among lines by what they are worth.
 pub fn choose(lines: &[(&str, Worth)]) -> Kept {
     let total: usize = lines.iter().map(|(line, _)| line.len() + 1).sum();
-    let share = (total / CONTEXT_SHARE).clamp(CONTEXT_BYTES_MIN, EVENT_LINES_BYTES_MAX);
+    let rooms = [
+        EVENT_LINES_BYTES_MAX,
+        (total / DETAIL_SHARE).clamp(DETAIL_BYTES_MIN, EVENT_LINES_BYTES_MAX),
+        (total / CONTEXT_SHARE).min(EVENT_LINES_BYTES_MAX),
+    ];
     let says = |(line, worth): &(&str, Worth)| *worth != Worth::None && !line.trim().is_empty();
     let mut order: Vec<usize> = (0..lines.len()).filter(|&index| says(&lines[index])).collect();
     order.sort_by_key(|&index| (lines[index].1, index));
-    let (mut used, mut full) = (0, false);
+    let (mut used, mut full) = (0, [false; 3]);
     let mut chosen = vec![false; lines.len()];
     let mut cut = 0;
     for &index in &order {
         let (line, worth) = lines[index];
         let size = line.trim_end().len().min(LINE_KEEP_BYTES_MAX) + 1;
-        let room = if matches!(worth, Worth::Core(_)) { EVENT_LINES_BYTES_MAX } else { share };
+        let tier = match worth {
+            Worth::Core(_) => 0,
+            Worth::Detail(_) => 1,
+            Worth::Context(_) | Worth::None => 2,
+        };
         // In order of rank: once something doesn't fit, nothing less important takes its place.
-        full |= used + size > room;
-        if full {
+        full[tier] |= used + size > rooms[tier];
+        if full[tier] {
             cut += 1;
         } else {
             used += size;
@@ -72,9 +82,12 @@ fn emit(lines: &[(&str, Worth)], chosen: &[bool]) -> Vec<String> {
     kept
 }
 
-/// How many lines of an item's block beside its head are its core.
+/// What the lines of an item's block beside its head are worth.
 pub struct Details {
-    left: usize,
+    /// The item's rank.
+    rank: usize,
+    /// Lines that say more and were seen.
+    said: usize,
     /// Whether the line before was core and ended with a colon: this one says what it announced.
     open: bool,
     message: Option<String>,
@@ -82,11 +95,12 @@ pub struct Details {
 }
 
 impl Details {
-    /// For an item with this message and place (as printed).
-    pub fn new(message: &str, place: Option<&str>) -> Self {
+    /// For an item of this rank with this message and place (as printed).
+    pub fn new(rank: usize, message: &str, place: Option<&str>) -> Self {
         let first = message.lines().next().unwrap_or_default().trim();
         Details {
-            left: CORE_DETAILS_MAX,
+            rank,
+            said: 0,
             open: false,
             message: (!first.is_empty()).then(|| first.to_owned()),
             place: place.filter(|place| !place.is_empty()).map(str::to_owned),
@@ -99,34 +113,44 @@ impl Details {
         self.open = line.trim_end().ends_with(':');
     }
 
-    /// Whether this further line is core; `told` says that a rule of the item's definition reads it.
-    pub fn is_core(&mut self, line: &str, told: bool) -> bool {
+    /// What this further line is worth; `told` says that a rule of the item's definition reads it.
+    pub fn rate(&mut self, line: &str, told: bool) -> Worth {
         if line.trim().is_empty() {
-            return false;
+            return Worth::Context(self.rank);
         }
-        let named = self.take(line);
+        let (message, place) = self.take(line);
+        let leads = generic::leading_place(line).is_some();
         let says = told
             || std::mem::take(&mut self.open)
+            || leads
             || generic::is_comparison(line)
-            || (generic::strength(line).is_some() && !generic::is_announcement(line))
-            || generic::leading_place(line).is_some();
-        let core = named || (says && self.left > 0);
-        self.left -= usize::from(core && !named);
-        self.open = core && line.trim_end().ends_with(':');
-        core
+            || (generic::strength(line).is_some() && !generic::is_announcement(line));
+        let counts = !message && !place && says && self.said < DETAILS_MAX;
+        self.said += usize::from(counts);
+        self.open = (message || place || counts) && line.trim_end().ends_with(':');
+        if message || (counts && self.said <= CORE_DETAILS_MAX && (told || !leads)) {
+            Worth::Core(self.rank)
+        } else if place || counts {
+            Worth::Detail(self.rank)
+        } else {
+            Worth::Context(self.rank)
+        }
     }
 
-    fn take(&mut self, line: &str) -> bool {
+    /// Whether the line has the item's message, and its place, for the first time.
+    fn take(&mut self, line: &str) -> (bool, bool) {
         let message = self.message.take_if(|message| line.contains(message.as_str())).is_some();
         let place = self.place.take_if(|place| line.contains(place.as_str())).is_some();
-        message || place
+        (message, place)
     }
 }
 
-/// Context may fill the kept lines up to one part in so many of the output.
-const CONTEXT_SHARE: usize = 4;
+/// Details may fill the kept lines up to one part in so many of the output.
+const DETAIL_SHARE: usize = 5;
 /// … and in any case up to so many bytes.
-const CONTEXT_BYTES_MIN: usize = 128;
+const DETAIL_BYTES_MIN: usize = 128;
+/// Context may fill the kept lines up to one part in so many of the output.
+const CONTEXT_SHARE: usize = 10;
 
 #[cfg(test)]
 mod tests {
@@ -134,17 +158,18 @@ mod tests {
 
     #[test]
     fn what_says_why_goes_before_what_explains_it() {
-        let long = "x".repeat(100);
+        let (long, noise) = ("x".repeat(100), "noise ".repeat(300));
         let lines = [
             ("why", Worth::Core(1)),
             (&long, Worth::Context(1)),
             ("", Worth::None),
-            ("noise", Worth::None),
+            (&noise, Worth::None),
             ("and why", Worth::Core(0)),
+            ("where", Worth::Detail(0)),
             (&long, Worth::Context(0)),
         ];
         let kept = choose(&lines);
-        assert_eq!(kept.lines, ["why", "", "and why", &long], "the context of the more important one fits");
+        assert_eq!(kept.lines, ["why", "", "and why", "where", &long], "the context of the more important one fits");
         assert_eq!(kept.cut, 1);
     }
 
@@ -160,24 +185,24 @@ mod tests {
     }
 
     #[test]
-    fn the_core_of_a_block_is_its_message_its_place_and_the_comparison() {
-        let mut details = Details::new("totals differ", Some("src/a.rs"));
+    fn the_core_of_a_block_is_its_message_and_the_first_lines_that_say_more() {
+        let mut details = Details::new(7, "totals differ", Some("src/a.rs"));
         details.see_head("---- test_total ----");
         let block = [
-            ("  fn total() -> u32 {", false),
-            ("totals differ", true),
-            ("  --> src/a.rs:3", true),
-            ("  see src/a.rs, too", false),
-            ("expected: 3", true),
-            ("Traceback (most recent call last):", false),
-            ("ValueError: bad", true),
-            ("undefined thing:", true),
-            ("   the thing", true),
-            ("   another thing", false),
+            ("  fn total() -> u32 {", Worth::Context(7)),
+            ("totals differ", Worth::Core(7)),
+            ("  --> src/a.rs:3", Worth::Detail(7)),
+            ("  see src/a.rs, too", Worth::Context(7)),
+            ("expected: 3", Worth::Core(7)),
+            ("Traceback (most recent call last):", Worth::Context(7)),
+            ("undefined thing:", Worth::Core(7)),
+            ("   the thing", Worth::Detail(7)),
+            ("ValueError: bad", Worth::Detail(7)),
+            ("   another thing", Worth::Context(7)),
         ];
-        for (line, core) in block {
-            assert_eq!(details.is_core(line, false), core, "{line}");
+        for (line, worth) in block {
+            assert_eq!(details.rate(line, false), worth, "{line}");
         }
-        assert!(!details.is_core("E   what a rule reads", true), "there are so many of them, and no more");
+        assert_eq!(details.rate("E   what a rule reads", true), Worth::Context(7), "there are so many, and no more");
     }
 }
