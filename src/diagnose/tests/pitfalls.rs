@@ -320,6 +320,7 @@ fn the_window_does_not_change_the_verdict() {
             (places(&said.items), said.files, said.category),
             (places(&want.items), want.files.clone(), want.category)
         );
-        assert_eq!(said.lines, want.lines);
+        // (A longer output has room for more of the context.)
+        assert!(want.lines.iter().all(|line| said.lines.contains(line)), "{:?}", said.lines);
     }
 }
