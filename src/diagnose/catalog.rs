@@ -1,5 +1,6 @@
 //! All tool definitions, ready to match: one automaton over the literals of all rules, regexes compiled on first use.
 
+use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
@@ -108,9 +109,11 @@ impl Catalog {
         let mut imported = Vec::new();
         let mut literals: Vec<String> = Vec::new();
         let mut meaning: Vec<Vec<Meaning>> = Vec::new();
-        let mut add = |literal: &str, what: Meaning| match literals.iter().position(|known| known == literal) {
-            Some(at) => meaning[at].push(what),
+        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut add = |literal: &str, what: Meaning| match known.get(literal) {
+            Some(&at) => meaning[at].push(what),
             None => {
+                known.insert(literal.to_owned(), literals.len());
                 literals.push(literal.to_owned());
                 meaning.push(vec![what]);
             }

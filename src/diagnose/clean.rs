@@ -38,10 +38,12 @@ fn decode_utf16(output: &[u8]) -> Option<String> {
 }
 
 fn clean_utf8(output: &[u8]) -> String {
-    without_remnants(match plain(output) {
-        Some(text) => text,
-        None => on_screen(output),
-    })
+    let mut text = without_remnants(plain(output).unwrap_or_else(|| on_screen(output)));
+    // A byte order mark behind what wasn't text.
+    if text.starts_with(BYTE_ORDER_MARK) {
+        text.drain(..text.len() - text.trim_start_matches(BYTE_ORDER_MARK).len());
+    }
+    text
 }
 
 /// The text of an output without terminal control.
@@ -78,6 +80,13 @@ fn on_screen(output: &[u8]) -> String {
             screen.push_plain(body, line.ends_with(b"\n"));
             continue;
         }
+        if open.is_none()
+            && screen.is_fresh()
+            && let Some(text) = without_colours(body)
+        {
+            screen.push_plain(&text, line.ends_with(b"\n"));
+            continue;
+        }
         let line = seven_bit(line);
         parser.advance(&mut screen, &line);
         open = open_string(open, &line);
@@ -97,6 +106,8 @@ fn is_control(byte: u8) -> bool {
     ((byte < 0x20) & (byte != b'\t')) | (byte == 0x7f) | (byte == 0xc2)
 }
 
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// Ends whatever sequence is open.
 const CANCEL: u8 = 0x18;
 
@@ -109,6 +120,24 @@ fn open_string(open: Option<u8>, line: &[u8]) -> Option<u8> {
     };
     let ended = memchr::memchr2(CANCEL, 0x1a, text).is_some() || kind == b']' && memchr::memchr(0x07, text).is_some();
     (matches!(kind, b']' | b'P' | b'^' | b'_' | b'X') && !ended).then_some(kind)
+}
+
+/// A line that has colours and nothing else of a terminal, without them; an erased rest of the line at its end counts
+/// as one.
+fn without_colours(line: &[u8]) -> Option<Vec<u8>> {
+    let mut text = Vec::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = memchr::memchr(0x1b, rest) {
+        text.extend(&rest[..at]);
+        let parameters = rest[at..].strip_prefix(b"\x1b[")?;
+        let end = parameters.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b';' | b':'))?;
+        rest = &parameters[end + 1..];
+        if parameters[end] != b'm' && !(rest.is_empty() && matches!(&parameters[..=end], b"K" | b"0K")) {
+            return None;
+        }
+    }
+    text.extend(rest);
+    (!text.iter().any(|&byte| is_control(byte))).then_some(text)
 }
 
 /// A line with the 8-bit control characters (U+0080 to U+009F) as the escape sequences that they abbreviate.
@@ -398,6 +427,7 @@ mod tests {
     fn encodings() {
         assert_eq!(clean(b"\xff\xfea\0b\0\r\0\n\0"), "ab\n");
         assert_eq!(clean(b"\xef\xbb\xbfa\xffb\nno end"), "a\u{fffd}b\nno end\n");
+        assert_eq!(clean(b"\x01\xef\xbb\xbfa\n"), "a\n");
         assert_eq!(clean("größe ✖\n".as_bytes()), "größe ✖\n");
         assert_eq!(clean(b""), "");
     }

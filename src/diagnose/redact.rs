@@ -25,6 +25,9 @@ const NAME_BYTES_MAX: usize = 128;
 /// A value is judged by at most so many bytes; all of it is replaced.
 const VALUE_BYTES_MAX: usize = 512;
 
+/// A text is looked at again where something was found in it, so many times.
+const ROUNDS_MAX: usize = 4;
+
 /// What a literal announces.
 #[derive(Debug, Clone, Copy)]
 enum Sign {
@@ -78,6 +81,24 @@ struct Secret {
 ///
 /// Borrowed when there were none. Give it whole output, not single lines: a private key spans many.
 pub fn redact(text: &str) -> (Cow<'_, str>, usize) {
+    let (mut redacted, mut count) = once(text);
+    // What was taken out may have been what made the next one look like a word of a sentence.
+    let mut again = count;
+    for _ in 1..ROUNDS_MAX {
+        if again == 0 {
+            break;
+        }
+        let (text, more) = once(&redacted);
+        again = more;
+        if more > 0 {
+            redacted = Cow::Owned(text.into_owned());
+            count += more;
+        }
+    }
+    (redacted, count)
+}
+
+fn once(text: &str) -> (Cow<'_, str>, usize) {
     let bytes = text.as_bytes();
     let mut out = String::new();
     let (mut copied, mut count) = (0, 0);

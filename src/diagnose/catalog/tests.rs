@@ -48,7 +48,12 @@ fn every_inline_test_holds() {
 
 #[test]
 fn only_what_may_match_is_compiled() {
-    let own = DefinitionFile { file: "own.toml".into(), layer: 0, text: String::new(), attached: Vec::new() };
+    let own = DefinitionFile {
+        file: "own.toml".into(),
+        layer: 0,
+        text: "[[tool]]\nname = \"own\"\n".into(),
+        attached: Vec::new(),
+    };
     let definitions = Definitions::layered(&[own]).0;
     let catalog = definitions.catalog();
     let output = "> eslint .\n\n/home/dev/project/src/a.js\n  1:7  error  'x' is never used  no-unused-vars\n\n\

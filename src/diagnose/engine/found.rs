@@ -105,37 +105,40 @@ impl Groups {
             return None;
         }
         let captures = regex.captures(text.as_bytes())?;
-        let named = || regex.capture_names().zip(captures.iter()).filter_map(|(name, group)| Some((name?, group?)));
-        let group = |wanted: &str| {
-            let (_, value) = named().find(|(name, _)| *name == wanted)?;
-            let value = String::from_utf8_lossy(value.as_bytes()).trim().to_owned();
-            (!value.is_empty()).then_some(value)
-        };
-        let number = |name: &str| group(name)?.parse().ok();
-        let counted = |name: &str| group(name)?.replace(',', "").parse::<usize>().ok();
-        let file = match (group("package"), group("file")) {
-            (Some(package), Some(file)) => Some(format!("{}/{file}", package.replace('.', "/"))),
-            (_, file) => file,
-        };
-        Some(Groups {
-            file,
-            // cpplint says 0 of what concerns the whole file.
-            line: number("line").filter(|&line| line > 0),
-            col: number("col"),
-            severity: group("severity"),
-            code: group("code"),
-            message: group("message"),
-            test: group("test"),
-            dir: group("dir"),
-            said: Said {
-                problems: counted("problems"),
-                errors: match (counted("errors"), counted("more_errors")) {
-                    (None, None) => None,
-                    (errors, more) => Some(errors.unwrap_or(0).saturating_add(more.unwrap_or(0))),
-                },
-                warnings: counted("warnings"),
-            },
-        })
+        let mut groups = Groups::default();
+        let mut package = None;
+        for (name, group) in regex.capture_names().zip(captures.iter()) {
+            let (Some(name), Some(group)) = (name, group) else { continue };
+            let value = String::from_utf8_lossy(group.as_bytes());
+            let value = value.trim();
+            if value.is_empty() {
+                continue;
+            }
+            let counted = || value.replace(',', "").parse::<usize>().ok();
+            match name {
+                "file" => groups.file = Some(value.to_owned()),
+                "package" => package = Some(value.replace('.', "/")),
+                // cpplint says 0 of what concerns the whole file.
+                "line" => groups.line = value.parse().ok().filter(|&line| line > 0),
+                "col" => groups.col = value.parse().ok(),
+                "severity" => groups.severity = Some(value.to_owned()),
+                "code" => groups.code = Some(value.to_owned()),
+                "message" => groups.message = Some(value.to_owned()),
+                "test" => groups.test = Some(value.to_owned()),
+                "dir" => groups.dir = Some(value.to_owned()),
+                "problems" => groups.said.problems = counted(),
+                "errors" | "more_errors" => {
+                    let sum = |more: usize| groups.said.errors.unwrap_or(0).saturating_add(more);
+                    groups.said.errors = counted().map(sum).or(groups.said.errors);
+                }
+                "warnings" => groups.said.warnings = counted(),
+                _ => {}
+            }
+        }
+        if let (Some(package), Some(file)) = (package, &mut groups.file) {
+            *file = format!("{package}/{file}");
+        }
+        Some(groups)
     }
 
     pub fn place(&self) -> Option<Frame> {

@@ -157,6 +157,9 @@ pub(super) fn assignment(text: &[u8], hit: Range<usize>, weight: Weight) -> Opti
     let is_name = |b: u8| b.is_ascii_alphanumeric() || b"_-.".contains(&b);
     let start = run_start(text, hit.start, NAME_BYTES_MAX, is_name);
     let end = run_end(text, hit.end, NAME_BYTES_MAX, is_name);
+    if text[..start].ends_with(b"[redacted:") {
+        return None;
+    }
     let identifier = &text[start..end];
     // A longer name that ends here, or one further right, judges the same value; one is enough, but each may be first.
     let ends_it = text[hit.end..end].iter().all(u8::is_ascii_digit);
@@ -319,8 +322,18 @@ fn weak(text: &[u8], start: usize, identifier: &[u8], value: &Value, join: Join)
 /// A word stands directly before the name: prose, not a key.
 fn in_sentence(text: &[u8], start: usize) -> bool {
     let before = run_start(text, start, 4, |b| b == b' ');
-    before < start && text[..before].last().is_some_and(|b| b.is_ascii_alphanumeric() || b"'\")".contains(b))
+    let is_word = |b: &u8| b.is_ascii_alphanumeric() || b"'\")".contains(b);
+    before < start && (text[..before].last().is_some_and(is_word) || ends_with_marker(&text[..before]))
 }
+
+/// What stood there was a word as well.
+fn ends_with_marker(text: &[u8]) -> bool {
+    let near = &text[text.len().saturating_sub(MARKER_BYTES_MAX)..];
+    near.ends_with(b"]") && memchr::memrchr(b'[', near).is_some_and(|at| near[at..].starts_with(b"[redacted:"))
+}
+
+/// Our own marker with the longest kind.
+const MARKER_BYTES_MAX: usize = 32;
 
 fn ends_line(text: &[u8], end: usize) -> bool {
     let rest = run_end(text, end, 8, |b| b == b' ' || b == b'\t' || b == b'\r');
