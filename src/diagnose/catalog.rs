@@ -151,14 +151,17 @@ impl Catalog {
 
 /// The shipped definitions.
 pub fn shipped() -> &'static Catalog {
-    static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::new(shipped_tools()));
+    static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::new(shipped_tools().to_vec()));
     &CATALOG
 }
 
-/// The shipped definitions as written.
-pub fn shipped_tools() -> Vec<ToolText> {
-    let files = SHIPPED.iter().filter_map(|(_, text)| definition::parse(text).ok());
-    files.flat_map(|file| file.tools).collect()
+/// The shipped definitions as written; read once, however many layers are put over them.
+pub fn shipped_tools() -> &'static [ToolText] {
+    static TOOLS: LazyLock<Vec<ToolText>> = LazyLock::new(|| {
+        let files = SHIPPED.iter().filter_map(|(_, text)| definition::parse(text).ok());
+        files.flat_map(|file| file.tools).collect()
+    });
+    &TOOLS
 }
 
 #[cfg(test)]

@@ -58,7 +58,8 @@ fn plain(output: &[u8]) -> Option<String> {
     if returns.any(|at| output.get(at + 1) != Some(&b'\n')) {
         return None;
     }
-    let text = String::from_utf8_lossy(output);
+    // Nearly every output is valid, which is seen several bytes at a time.
+    let text = str::from_utf8(output).map_or_else(|_| String::from_utf8_lossy(output), Cow::Borrowed);
     let mut text = if windows { text.replace("\r\n", "\n") } else { text.into_owned() };
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');

@@ -1,11 +1,13 @@
 //! JSON lines that wrap text: `go test -json`, `cargo --message-format=json`. They are read as JSON and replaced by the
 //! text they carry, so that everything after sees what the tool would have printed.
 
+use memchr::memmem;
 use serde_json::Value;
 
 /// `text` with wrapped lines replaced by their text; unchanged where there are none.
 pub fn unwrap(text: String) -> String {
-    if !text.contains("\"Action\":") && !text.contains("\"reason\":") {
+    let has = |name: &str| memmem::find(text.as_bytes(), name.as_bytes()).is_some();
+    if !has("\"Action\":") && !has("\"reason\":") {
         return text;
     }
     let mut unwrapped = String::with_capacity(text.len());

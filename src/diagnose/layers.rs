@@ -102,8 +102,8 @@ impl Definitions {
             hidden.extend(layer.iter().flat_map(|(_, text)| text.remove.iter().cloned()));
         }
         let shipped = catalog::shipped_tools();
-        faults.extend(idle_removals(&parsed, &shipped));
-        tools.extend(shipped.into_iter().filter(|tool| !hidden.contains(&tool.name)));
+        faults.extend(idle_removals(&parsed, shipped));
+        tools.extend(shipped.iter().filter(|tool| !hidden.contains(&tool.name)).cloned());
         (Definitions(Some(Catalog::new(tools))), faults)
     }
 

@@ -145,7 +145,9 @@ pub fn redact_args<S: AsRef<str>>(args: &[S]) -> (Vec<String>, usize) {
                 && !value.is_empty()
                 && !name::is_marker(value)
             {
-                count += 1;
+                // What ends like a flag's name may be a whole address.
+                let (flag, n) = redact(flag);
+                count += 1 + n;
                 return format!("{flag}=[redacted:{kind}]");
             }
             let (text, n) = redact(arg);

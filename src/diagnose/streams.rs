@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
+use crate::base::text::prefix;
+
 /// The lines of each stream with the byte where their own text starts; every line is in exactly one stream.
 pub fn split(lines: &[&str]) -> Vec<Vec<(usize, usize)>> {
     let prefixes = Prefixes::find(lines);
@@ -79,6 +81,7 @@ impl Prefixes {
 
 /// The prefix that a task runner's header line announces.
 fn announced(line: &str) -> Option<String> {
+    let line = prefix(line, NAMES_BYTES_MAX);
     static CACHE: LazyLock<Finder> = LazyLock::new(|| Finder::new(": cache "));
     static SHELL: LazyLock<Finder> = LazyLock::new(|| Finder::new("$ "));
     if let Some(at) = CACHE.find(line.as_bytes()) {
@@ -94,6 +97,7 @@ fn announced(line: &str) -> Option<String> {
 }
 
 fn bracket(line: &str) -> usize {
+    let line = prefix(line, NAMES_BYTES_MAX);
     match (line.starts_with('['), line.find("] ")) {
         (true, Some(end)) if !line[..end].contains(' ') => end + 2,
         _ => 0,
@@ -101,6 +105,7 @@ fn bracket(line: &str) -> usize {
 }
 
 fn bar(line: &str) -> usize {
+    let line = prefix(line, NAMES_BYTES_MAX);
     static BAR: LazyLock<Finder> = LazyLock::new(|| Finder::new(" | "));
     match BAR.find(line.as_bytes()) {
         Some(at)
@@ -133,7 +138,7 @@ fn time_at(text: &str) -> Option<usize> {
     text.find(' ').filter(|&end| fits && end <= 40).map(|end| end + 1)
 }
 
-/// The names of job and step before a time, bytes.
+/// What stands before a line's own text: the names of a job and a step, a folder and a task, bytes.
 const NAMES_BYTES_MAX: usize = 200;
 
 #[cfg(test)]

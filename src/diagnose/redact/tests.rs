@@ -164,8 +164,11 @@ fn redacting_again_changes_nothing() {
         let once = redact(text).0.into_owned();
         assert_eq!(redact(&once), (Cow::Borrowed(once.as_str()), 0));
     }
-    let args = redact_args(&["--password", "a", "--token=b"]).0;
-    assert_eq!(redact_args(&args), (args.clone(), 0));
+    for args in [["--password", "a", "--token=b"], ["x", "--db://root:p1ss@h/DB_PASSWORD=c", "y"]] {
+        let args = redact_args(&args).0;
+        assert!(!args.concat().contains("p1ss"), "{args:?}");
+        assert_eq!(redact_args(&args), (args.clone(), 0));
+    }
 }
 
 #[test]
