@@ -200,7 +200,8 @@ impl<'a> Assembled<'a> {
         let found = &mut self.outcome.items[first];
         let repeated = found.span.1 - found.span.0 > 1 && other.message == found.message && other.test == found.test;
         let other_message = other.message.clone();
-        if found.message.is_empty() {
+        let says_why = found.message.is_empty() && !other.message.is_empty();
+        if says_why {
             found.message = other.message;
         }
         let same_test = other.test == found.test;
@@ -221,12 +222,12 @@ impl<'a> Assembled<'a> {
         }
         found.more.extend(other.more);
         found.more.truncate(FRAMES_MAX);
-        // One head is enough: the one that says more, or that has its block below it.
+        // One head is enough: the one that says more, or that has its block below it. The other one only announces.
         let lines = |span: (usize, usize)| span.1 - span.0;
         let better = says_more || lines(other.span) > 1 && lines(found.span) == 1 && same_test;
         let old_head = self.head_of[first];
         if better && self.outcome.roles[old_head] == Role::Head(first) {
-            self.outcome.roles[old_head] = Role::Detail(first);
+            self.outcome.roles[old_head] = Role::Note(first);
             self.head_of[first] = from;
         }
         // A block that says the same again is noise; anything else is further lines of the item.
@@ -236,6 +237,7 @@ impl<'a> Assembled<'a> {
                 Role::Head(_) | Role::Told(_) | Role::Detail(_) | Role::Note(_) if repeated => Role::Noise,
                 Role::Head(_) if better => Role::Head(first),
                 Role::Told(_) => Role::Told(first),
+                Role::Head(_) if !says_why => Role::Note(first),
                 Role::Head(_) | Role::Detail(_) | Role::Note(_) => Role::Detail(first),
                 other => other,
             };
