@@ -120,15 +120,17 @@ impl Details {
         }
         let (message, place) = self.take(line);
         let leads = generic::leading_place(line).is_some();
+        let compares = generic::is_comparison(line);
         let says = told
             || std::mem::take(&mut self.open)
             || leads
-            || generic::is_comparison(line)
+            || compares
             || (generic::strength(line).is_some() && !generic::is_announcement(line));
         let counts = !message && !place && says && self.said < DETAILS_MAX;
         self.said += usize::from(counts);
         self.open = (message || place || counts) && line.trim_end().ends_with(':');
-        if message || (counts && self.said <= CORE_DETAILS_MAX && (told || !leads)) {
+        // One side of a comparison is nothing without the other.
+        if message || (counts && (compares || self.said <= CORE_DETAILS_MAX) && (told || !leads)) {
             Worth::Core(self.rank)
         } else if place || counts {
             Worth::Detail(self.rank)
