@@ -1,14 +1,16 @@
 //! Events: the truth. One JSON line each; what the index holds is computed from them and nothing else.
 
+mod lesson;
+mod run;
+
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
-use crate::base::lossless::Lossless;
-use crate::diagnose::{Severity, Shortfall};
-use crate::run::Ended;
-use crate::whitelist::CheckKind;
+
+pub use lesson::{Change, LessonChange};
+pub use run::{Failure, Item, LessonDecision, Run};
 
 /// Version of the event format that this binary writes, and the highest one that it reads.
 ///
@@ -45,191 +47,6 @@ pub enum Body {
 
 /// The kinds this binary knows; a line with another one was written by a newer binary.
 const KINDS: [&str; 3] = ["run", "lesson", "purge"];
-
-/// A whole run, so that recording it is one append. Redacted, but not masked: keys can be recomputed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Run {
-    /// The command as typed, redacted.
-    pub argv: Vec<Lossless>,
-    /// The work tree or project, absolute.
-    pub root: Lossless,
-    /// Where the command ran, relative to `root` (empty at the root itself), absolute when outside.
-    pub dir: Lossless,
-    /// The command key.
-    pub key: String,
-    /// The whitelist's name of the tool; absent for `--record`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool: Option<String>,
-    /// What the check does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<CheckKind>,
-    /// When the child was started.
-    pub started_at: Timestamp,
-    /// When it ended.
-    pub ended_at: Timestamp,
-    /// Wall time by the monotonic clock, microseconds.
-    pub duration_us: u64,
-    /// How it ended.
-    pub ended: Ended,
-    /// The task, always known here.
-    pub task: String,
-    /// The sitting, if the wrapper could tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<String>,
-    /// Which kind of worker.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
-    /// The branch, without `refs/heads/`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub branch: Option<String>,
-    /// The commit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub commit: Option<String>,
-    /// Bytes of output that were kept.
-    #[serde(default)]
-    pub kept_bytes: u64,
-    /// Bytes of output that were cut out.
-    #[serde(default)]
-    pub cut_bytes: u64,
-    /// Output was a file that other processes may have written to meanwhile.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub shared: bool,
-    /// What failed; absent on a pass.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Failure>,
-}
-
-/// What was found in a failed run's output.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Failure {
-    /// `f-…`, derived from the run's id.
-    pub id: String,
-    /// Category name: one of [`crate::diagnose::Category`] or a user's own.
-    pub category: String,
-    /// Affected files, relative to the root; all of them.
-    pub files: Vec<String>,
-    /// What failed, in output order; equal ones in one file are counted in [`Item::count`].
-    pub items: Vec<Item>,
-    /// Items beyond the limit.
-    #[serde(default)]
-    pub items_cut: usize,
-    /// Where a tool counts more than was read of its output.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shortfalls: Vec<Shortfall>,
-    /// The lines worth keeping, up to a limit.
-    pub lines: Vec<String>,
-    /// Lines beyond the limit.
-    #[serde(default)]
-    pub lines_cut: usize,
-    /// Secrets that were replaced.
-    #[serde(default)]
-    pub redactions: usize,
-    /// The lesson, or why there is none.
-    pub lesson: LessonDecision,
-}
-
-/// Whether a failure got a lesson file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LessonDecision {
-    /// A file was to be written.
-    Written {
-        /// `l-…`, derived from the run's id.
-        id: String,
-        /// The file's name in the lessons folder.
-        file: String,
-    },
-    /// Every pattern already has a lesson.
-    Known,
-    /// Every pattern that has no lesson was forgotten by somebody.
-    Forgotten,
-    /// The run was cancelled: it says nothing about the code.
-    Cancelled,
-}
-
-/// One diagnostic or failing test with its keys.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Item {
-    /// The tool definition that found it.
-    pub tool: String,
-    /// Rule code, error code or exception class.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
-    /// How bad.
-    pub severity: Severity,
-    /// The file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// Line of the first one, 1-based.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<u32>,
-    /// Column, 1-based.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub col: Option<u32>,
-    /// The failing test.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub test: Option<String>,
-    /// The message, up to a limit.
-    pub message: String,
-    /// How many items this one stands for, at least 1.
-    #[serde(default = "one")]
-    pub count: u32,
-    /// Key that tells equal items of one run.
-    pub exact: String,
-    /// Key of the pattern.
-    pub pattern: String,
-    /// Key of the family.
-    pub family: String,
-    /// The pattern's text: masked, subject kept.
-    pub masked: String,
-    /// The family's text: subject masked too.
-    pub masked_family: String,
-}
-
-fn one() -> u32 {
-    1
-}
-
-/// Something done to a lesson.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LessonChange {
-    /// `l-…`.
-    pub lesson: String,
-    /// What was done.
-    #[serde(flatten)]
-    pub change: Change,
-    /// Who did it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-}
-
-/// What was done to a lesson.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "change", rename_all = "snake_case")]
-pub enum Change {
-    /// The file was removed and none is to be written for these patterns again.
-    Forgotten {
-        /// Pattern keys, or ids (`p-…`) when the lesson's run wasn't in the store.
-        patterns: Vec<String>,
-    },
-    /// Somebody said why it failed, what solved it, or what to do from now on.
-    Annotated {
-        /// Why it failed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        cause: Option<String>,
-        /// What solved it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        resolution: Option<String>,
-        /// What to do from now on.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        corrective_rule: Option<String>,
-    },
-    /// The file was edited by hand.
-    Edited {
-        /// BLAKE3 of the file as found, hex.
-        hash: String,
-    },
-}
 
 /// Runs whose text was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,0 +1,32 @@
+//! What was done to lessons into its tables.
+
+use rusqlite::{Transaction, params};
+
+use crate::store::event::{Change, LessonChange};
+
+pub(super) fn insert_lesson_change(
+    transaction: &Transaction<'_>,
+    event_id: &str,
+    at: &str,
+    change: &LessonChange,
+) -> rusqlite::Result<()> {
+    let name = match &change.change {
+        Change::Forgotten { .. } => "forgotten",
+        Change::Annotated { .. } => "annotated",
+        Change::Edited { .. } => "edited",
+    };
+    transaction.prepare_cached("INSERT INTO lesson_changes VALUES (?1, ?2, ?3, ?4)")?.execute(params![
+        event_id,
+        change.lesson,
+        name,
+        at
+    ])?;
+    if let Change::Forgotten { patterns } = &change.change {
+        let mut forget =
+            transaction.prepare_cached("INSERT INTO forgotten_patterns VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
+        for pattern in patterns {
+            forget.execute(params![pattern, event_id])?;
+        }
+    }
+    Ok(())
+}

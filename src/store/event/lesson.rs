@@ -1,0 +1,44 @@
+//! What was done to lessons after they had been written.
+
+use serde::{Deserialize, Serialize};
+
+/// Something done to a lesson.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LessonChange {
+    /// `l-…`.
+    pub lesson: String,
+    /// What was done.
+    #[serde(flatten)]
+    pub change: Change,
+    /// Who did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// What was done to a lesson.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum Change {
+    /// The file was removed and none is to be written for these patterns again.
+    Forgotten {
+        /// Pattern keys, or ids (`p-…`) when the lesson's run wasn't in the store.
+        patterns: Vec<String>,
+    },
+    /// Somebody said why it failed, what solved it, or what to do from now on.
+    Annotated {
+        /// Why it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<String>,
+        /// What solved it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resolution: Option<String>,
+        /// What to do from now on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        corrective_rule: Option<String>,
+    },
+    /// The file was edited by hand.
+    Edited {
+        /// BLAKE3 of the file as found, hex.
+        hash: String,
+    },
+}
