@@ -6,28 +6,13 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{Environment, Places};
+use super::{Environment, Places, Problem};
 use crate::base::limits::{
     CONFIG_FILE_BYTES_MAX, LESSON_BYTES_MAX, LESSON_LINES_BYTES_MAX, RAW_BYTES_MAX, RAW_DAYS_MAX,
 };
 
 /// The file's name in each layer.
 pub const SETTINGS_FILE: &str = "verify-run.toml";
-
-/// What is wrong with a configuration file, for `doctor`. What was understood of the file is in force.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// The file.
-    pub file: PathBuf,
-    /// The line in it, from 1, where one is known.
-    pub line: Option<usize>,
-    /// What is wrong, a lowercase fragment.
-    pub reason: String,
-    /// What to do about it.
-    pub hint: String,
-    /// The file works, but not as its writer may think (a key of another version).
-    pub warning: bool,
-}
 
 /// When a failure gets a lesson file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -116,6 +101,7 @@ impl Settings {
                     line: None,
                     reason,
                     warning: false,
+                    used: false,
                 }),
             }
         }
@@ -221,7 +207,7 @@ impl Layer<'_> {
 
     fn problem(&mut self, line: Option<usize>, reason: String, hint: &str) {
         let hint = format!("{hint}; look again with: verify-run doctor");
-        let problem = Problem { file: self.file.to_owned(), line, reason, hint, warning: false };
+        let problem = Problem { file: self.file.to_owned(), line, reason, hint, used: true, warning: false };
         self.problems.push(problem);
     }
 

@@ -7,9 +7,9 @@ use anyhow::Context as _;
 
 use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::{CONFIG_FILE_BYTES_MAX, DEFINITION_FILES_MAX};
-use crate::config::{Environment, Places};
+use crate::config::{Environment, Places, Problem};
 use crate::diagnose::{self, Category, DefinitionFile, Definitions, Fault};
-use crate::whitelist::{CheckKind, Problem, Whitelist};
+use crate::whitelist::{CheckKind, Whitelist};
 
 /// The strongest layer.
 const PROJECT: usize = 0;
@@ -181,5 +181,12 @@ fn text_of(file: &Path) -> Result<String, String> {
 fn problem(fault: Fault) -> Problem {
     let next = "correct it, then type `verify-run whitelist check`";
     let hint = fault.without.map_or_else(|| next.to_owned(), |what| format!("{what} is left out until then: {next}"));
-    Problem { file: fault.file, line: fault.line, reason: fault.reason, hint, used: fault.without != Some("the file") }
+    Problem {
+        file: fault.file,
+        line: fault.line,
+        reason: fault.reason,
+        hint,
+        used: fault.without != Some("the file"),
+        warning: false,
+    }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::base::text::count;
-use crate::config::{Environment, Places, Settings};
+use crate::config::{Environment, Places, Problem, Settings};
 use crate::lesson::Folder;
 use crate::ops::{definitions, record};
 use crate::store::{EVENT_VERSION, Index, Segments};
@@ -80,42 +80,11 @@ pub fn doctor(places: &Places, environment: &Environment) -> Report {
     findings.extend(store(places));
     findings.push(lessons_folder(places, &settings));
     findings.extend(lesson_files(places, &settings));
-    let from = findings.len();
-    findings.extend(problems.into_iter().map(|problem| Finding {
-        name: "settings",
-        status: if problem.warning { Status::Warning } else { Status::Problem },
-        message: problem.reason,
-        file: Some(problem.file),
-        line: problem.line,
-        hint: Some(problem.hint),
-    }));
-    if findings.len() == from {
-        findings.push(finding("settings", Status::Ok, "no problems in verify-run.toml", None));
-    }
-    let from = findings.len();
-    findings.extend(Whitelist::load(places, environment).1.into_iter().map(|problem| Finding {
-        name: "whitelist",
-        status: Status::Problem,
-        message: problem.reason,
-        file: Some(problem.file),
-        line: problem.line,
-        hint: Some(problem.hint),
-    }));
-    if findings.len() == from {
-        findings.push(finding("whitelist", Status::Ok, "no problems in whitelist.toml", None));
-    }
-    let from = findings.len();
-    findings.extend(definitions::load(places, environment).problems.into_iter().map(|problem| Finding {
-        name: "definitions",
-        status: Status::Problem,
-        message: problem.reason,
-        file: Some(problem.file),
-        line: problem.line,
-        hint: Some(problem.hint),
-    }));
-    if findings.len() == from {
-        findings.push(finding("definitions", Status::Ok, "no problems in the tool definitions", None));
-    }
+    findings.extend(problems_of("settings", "no problems in verify-run.toml", problems));
+    let (_, problems) = Whitelist::load(places, environment);
+    findings.extend(problems_of("whitelist", "no problems in whitelist.toml", problems));
+    let problems = definitions::load(places, environment).problems;
+    findings.extend(problems_of("definitions", "no problems in the tool definitions", problems));
     findings.extend(platform());
     Report {
         schema: 1,
@@ -125,6 +94,22 @@ pub fn doctor(places: &Places, environment: &Environment) -> Report {
         root: places.root.clone(),
         findings,
     }
+}
+
+/// What is wrong with files that people write, or that nothing is.
+fn problems_of(name: &'static str, fine: &str, problems: Vec<Problem>) -> Vec<Finding> {
+    if problems.is_empty() {
+        return vec![finding(name, Status::Ok, fine, None)];
+    }
+    let found = problems.into_iter().map(|problem| Finding {
+        name,
+        status: if problem.warning { Status::Warning } else { Status::Problem },
+        message: problem.reason,
+        file: Some(problem.file),
+        line: problem.line,
+        hint: Some(problem.hint),
+    });
+    found.collect()
 }
 
 /// The state folder: can it be written?

@@ -17,25 +17,10 @@ use super::{Check, CheckKind, Decision, ExitMeaning};
 use crate::base::bytes;
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
-use crate::config::{Environment, Places};
+use crate::config::{Environment, Places, Problem};
 
 /// The file's name, in the user's folder and at a repository's root.
 const FILE: &str = "whitelist.toml";
-
-/// What is wrong with a layer, for `doctor` and `whitelist check`. The run goes on without it.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Problem {
-    /// The file.
-    pub file: PathBuf,
-    /// The line in it, from 1, where one is known.
-    pub line: Option<usize>,
-    /// What is wrong, a lowercase fragment.
-    pub reason: String,
-    /// What to do about it; names the next command to type.
-    pub hint: String,
-    /// The layer counts all the same.
-    pub used: bool,
-}
 
 /// The whitelist in force.
 #[derive(Debug)]
@@ -343,5 +328,5 @@ fn read(file: &Path) -> Result<Option<FileLayer>, String> {
 fn problem(file: &Path, fault: Fault) -> Problem {
     let next = "correct it, then type `verify-run whitelist check`";
     let hint = if fault.fatal { format!("the file is left out until then: {next}") } else { next.to_owned() };
-    Problem { file: file.to_owned(), line: fault.line, reason: fault.reason, hint, used: !fault.fatal }
+    Problem { file: file.to_owned(), line: fault.line, reason: fault.reason, hint, used: !fault.fatal, warning: false }
 }

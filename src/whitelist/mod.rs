@@ -18,4 +18,4 @@ mod trail;
 
 pub use check::{Check, Decision, ExitMeaning, key, key_parts};
 pub use kind::CheckKind;
-pub use layers::{ListedRule, Problem, Whitelist};
+pub use layers::{ListedRule, Whitelist};

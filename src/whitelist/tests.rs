@@ -293,7 +293,7 @@ impl Layers {
         self.folder.path().join("repo")
     }
 
-    fn load(&self) -> (Whitelist, Vec<Problem>) {
+    fn load(&self) -> (Whitelist, Vec<crate::config::Problem>) {
         Whitelist::load(&Places::find(&self.root(), &self.environment), &self.environment)
     }
 

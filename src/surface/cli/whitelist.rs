@@ -8,8 +8,9 @@ use serde::Serialize;
 use super::{Context, Exit};
 use crate::base::text::{count, one_line};
 use crate::command::KeyParts;
+use crate::config::Problem;
 use crate::ops::definitions::{self, Wanted};
-use crate::whitelist::{Check, CheckKind, Decision, ListedRule, Problem, Whitelist, key_parts};
+use crate::whitelist::{Check, CheckKind, Decision, ListedRule, Whitelist, key_parts};
 
 /// Version of the shapes that `--json` prints.
 const SCHEMA: u32 = 1;
