@@ -13,6 +13,7 @@
 //! - [`lesson`]: the Markdown file with its front matter
 //! - [`store`]: the event segments (the truth) and the index over them
 //! - [`pattern`]: failures that share a key
+//! - [`fix`]: what made a failure go away: snapshots, sets of atoms, attempts, recipes, flakes
 //! - [`ops`]: the verbs, one function each
 //! - [`surface`]: the command line
 //!
@@ -66,6 +67,7 @@ pub mod command;
 pub mod config;
 pub mod diagnose;
 pub mod fingerprint;
+pub mod fix;
 pub mod lesson;
 pub mod ops;
 pub mod pattern;

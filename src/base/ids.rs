@@ -52,6 +52,8 @@ pub enum Kind {
     Pattern,
     /// `l-`: a lesson.
     Lesson,
+    /// `x-`: a fix workflow.
+    Fix,
 }
 
 impl Kind {
@@ -61,6 +63,7 @@ impl Kind {
             Kind::Failure => 'f',
             Kind::Pattern => 'p',
             Kind::Lesson => 'l',
+            Kind::Fix => 'x',
         }
     }
 }
@@ -72,6 +75,11 @@ pub fn short(kind: Kind, seed: &[u8]) -> String {
     let hash = blake3::Hasher::new().update(&[kind.prefix() as u8, b'\0']).update(seed).finalize();
     let text = data_encoding::BASE32_DNSCURVE.encode(&hash.as_bytes()[..5]);
     format!("{}-{text}", kind.prefix())
+}
+
+/// The id of the fix of what failed under a command key from this run on.
+pub fn fix(command_key: &str, opened_by: RunId) -> String {
+    short(Kind::Fix, &[command_key.as_bytes(), opened_by.0.as_bytes()].concat())
 }
 
 #[cfg(test)]

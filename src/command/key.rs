@@ -1,7 +1,7 @@
 //! The command key: two runs with the same key are the same check, so that the second one's pass can close the
 //! first one's failure.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -39,21 +39,29 @@ impl KeyParts {
         clean.strip_prefix(worktree).map(Path::to_owned).unwrap_or(clean)
     }
 
+    /// As [`KeyParts::hash`], of what two runs need to have in common so that one can look at what the other found:
+    /// without directory and selectors.
+    pub fn class(&self) -> String {
+        let parts = [self.worktree.as_os_str(), OsStr::new(&self.subject), OsStr::new(&self.kind)];
+        hash(b"verify-run command class 1", parts.into_iter())
+    }
+
     /// 32 hex characters of BLAKE3 over the parts, each with its length, so that no two lists of parts read the same.
     pub fn hash(&self) -> String {
-        let mut hasher = blake3::Hasher::new();
-        let mut part = |bytes: &[u8]| {
-            hasher.update(&(bytes.len() as u64).to_le_bytes());
-            hasher.update(bytes);
-        };
-        part(b"verify-run command key 1");
-        part(self.worktree.as_os_str().as_bytes());
-        part(self.subject.as_bytes());
-        part(self.kind.as_bytes());
-        part(self.directory.as_os_str().as_bytes());
-        for selector in &self.selectors {
-            part(selector.as_bytes());
-        }
-        hasher.finalize().to_hex()[..32].to_owned()
+        let parts = [self.worktree.as_os_str(), OsStr::new(&self.subject), OsStr::new(&self.kind)];
+        let rest = self.selectors.iter().map(OsString::as_os_str);
+        let parts = parts.into_iter().chain([self.directory.as_os_str()]).chain(rest);
+        hash(b"verify-run command key 1", parts)
     }
+}
+
+fn hash<'a>(domain: &[u8], parts: impl Iterator<Item = &'a OsStr>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let mut part = |bytes: &[u8]| {
+        hasher.update(&(bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+    };
+    part(domain);
+    parts.for_each(|bytes| part(bytes.as_bytes()));
+    hasher.finalize().to_hex()[..32].to_owned()
 }

@@ -1,5 +1,6 @@
 //! One event into the index. Commutative: any order of the same events gives the same rows.
 
+mod fix;
 mod lesson;
 mod run;
 
@@ -42,6 +43,9 @@ pub(super) fn apply(
     match &event.body {
         Body::Run(run) => run::insert_run(transaction, &id, run)?,
         Body::Lesson(change) => lesson::insert_lesson_change(transaction, &id, &event.at.rfc3339(), change)?,
+        Body::Attempt(attempt) => fix::insert_attempt(transaction, &id, attempt, &event.body.quotes())?,
+        Body::Flake(flake) => fix::insert_flake(transaction, &id, flake, &event.body.quotes())?,
+        Body::FixNote(note) => fix::insert_note(transaction, &id, &event.at.rfc3339(), note)?,
         Body::Purge(purge) => return purge_runs(transaction, purge),
     }
     Ok(Applied::Done)
@@ -53,7 +57,8 @@ fn purge_runs(transaction: &Transaction<'_>, purge: &Purge) -> rusqlite::Result<
     for RunId(id) in &purge.runs {
         let id = id.hyphenated().to_string();
         transaction.prepare_cached("INSERT INTO purged_runs VALUES (?1) ON CONFLICT DO NOTHING")?.execute([&id])?;
-        if transaction.prepare_cached("SELECT 1 FROM runs WHERE run_id = ?1")?.exists([&id])? {
+        let known = "SELECT 1 FROM runs WHERE run_id = ?1 UNION SELECT 1 FROM event_runs WHERE run_id = ?1";
+        if transaction.prepare_cached(known)?.exists([&id])? {
             applied = Applied::Outdated;
         }
     }

@@ -1,7 +1,9 @@
 //! Events: the truth. One JSON line each; what the index holds is computed from them and nothing else.
 
+mod fix;
 mod lesson;
 mod run;
+mod scope;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -9,8 +11,13 @@ use uuid::Uuid;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 
+pub use fix::{
+    Atom, AtomList, Attempt, Command, FileChange, FixNote, Flake, Mark, Means, Outcome, Proof, Recipe, RecipeKind,
+    Trees,
+};
 pub use lesson::{Change, LessonChange};
 pub use run::{Failure, Item, LessonDecision, Run};
+pub use scope::Scope;
 
 /// Version of the event format that this binary writes, and the highest one that it reads.
 ///
@@ -41,12 +48,18 @@ pub enum Body {
     Run(Box<Run>),
     /// Something was done to a lesson after it had been written.
     Lesson(LessonChange),
+    /// A run of a check that had an open failure.
+    Attempt(Box<Attempt>),
+    /// Two results from one tree.
+    Flake(Box<Flake>),
+    /// What somebody says about a fix.
+    FixNote(FixNote),
     /// Runs whose text was removed. They stay removed, also when another writer's segment still has them.
     Purge(Purge),
 }
 
 /// The kinds this binary knows; a line with another one was written by a newer binary.
-const KINDS: [&str; 3] = ["run", "lesson", "purge"];
+const KINDS: [&str; 6] = ["run", "lesson", "purge", "attempt", "flake", "fix_note"];
 
 /// Runs whose text was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +79,12 @@ impl Event {
         Event { v: EVENT_VERSION, id: id.0, at, writer: writer.to_owned(), body: Body::Run(Box::new(run)) }
     }
 
+    /// An event that follows from others: its id is made of `kind` and `parts` alone, so that a recorder that was
+    /// killed and does its work again writes nothing twice. A UUIDv8 (RFC 9562, section 5.8) of BLAKE3.
+    pub fn derived(kind: &str, parts: &[&str], at: Timestamp, writer: &str, body: Body) -> Self {
+        Event { v: EVENT_VERSION, id: derived_id(kind, parts), at, writer: writer.to_owned(), body }
+    }
+
     /// The line, with its newline.
     pub fn line(&self) -> Vec<u8> {
         // Serialising these types can't fail: no map has keys that aren't strings.
@@ -75,6 +94,18 @@ impl Event {
     }
 }
 
+/// The id of [`Event::derived`].
+pub fn derived_id(kind: &str, parts: &[&str]) -> Uuid {
+    let mut hasher = blake3::Hasher::new();
+    for part in [kind].iter().chain(parts) {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    uuid::Builder::from_custom_bytes(bytes).into_uuid()
+}
+
 impl Body {
     /// The name in the line.
     pub fn kind(&self) -> &'static str {
@@ -82,6 +113,21 @@ impl Body {
             Body::Run(_) => KINDS[0],
             Body::Lesson(_) => KINDS[1],
             Body::Purge(_) => KINDS[2],
+            Body::Attempt(_) => KINDS[3],
+            Body::Flake(_) => KINDS[4],
+            Body::FixNote(_) => KINDS[5],
+        }
+    }
+
+    /// The runs whose text is in it: it goes with any of them when that is purged.
+    pub fn quotes(&self) -> Vec<RunId> {
+        match self {
+            Body::Attempt(attempt) => {
+                let between = attempt.commands.iter().map(|command| command.run);
+                [attempt.run, attempt.opened_by, attempt.before].into_iter().chain(between).collect()
+            }
+            Body::Flake(flake) => flake.runs.to_vec(),
+            Body::Run(_) | Body::Lesson(_) | Body::FixNote(_) | Body::Purge(_) => Vec::new(),
         }
     }
 }
@@ -135,6 +181,8 @@ mod tests {
                     by: None,
                 }),
             ),
+            sample::attempt(1, 2, Outcome::Partial),
+            sample::flake(1, 2),
             Event::new(Timestamp(7), "w", Body::Purge(Purge { runs: vec![RunId::fresh()] })),
         ];
         for event in events {
@@ -144,6 +192,14 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
+    }
+
+    #[test]
+    fn a_derived_event_has_one_id() {
+        assert_eq!(sample::flake(1, 2).id, sample::flake(1, 2).id);
+        assert_ne!(sample::flake(1, 2).id, sample::flake(1, 3).id);
+        assert_ne!(derived_id("a", &["bc"]), derived_id("ab", &["c"]));
+        assert_eq!(derived_id("a", &[]).get_version_num(), 8);
     }
 
     #[test]

@@ -17,7 +17,11 @@ mod tests;
 mod writer;
 
 pub use error::{StoreError, io_at};
-pub use event::{Body, Change, EVENT_VERSION, Event, Failure, Item, LessonChange, LessonDecision, Purge, Run};
+pub use event::{
+    Atom, AtomList, Attempt, Body, Change, Command, EVENT_VERSION, Event, Failure, FileChange, FixNote, Flake, Item,
+    LessonChange, LessonDecision, Mark, Means, Outcome, Proof, Purge, Recipe, RecipeKind, Run, Scope, Trees,
+    derived_id,
+};
 pub use index::Index;
 pub use query::{Counts, LastRun, LessonRow, OccurrenceRow, PatternRow};
 pub use segment::{Segments, free_name};

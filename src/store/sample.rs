@@ -7,7 +7,10 @@ use crate::base::ids::{self, RunId};
 use crate::base::lossless::Lossless;
 use crate::diagnose::Severity;
 use crate::run::Ended;
-use crate::store::event::{Event, Failure, Item, LessonDecision, Run};
+use crate::store::event::{
+    Atom, AtomList, Attempt, Body, Event, Failure, FileChange, Flake, Item, LessonDecision, Means, Outcome, Proof,
+    Recipe, RecipeKind, Run, Trees,
+};
 use crate::whitelist::CheckKind;
 
 /// A run id that sorts by `n`.
@@ -23,6 +26,7 @@ pub fn passed_run(n: u64, task: &str) -> Event {
         root: Lossless::from("/repo"),
         dir: Lossless::from(""),
         key: "00ff".into(),
+        scope: None,
         tool: Some("npm-test".into()),
         check: Some(CheckKind::Test),
         started_at: at,
@@ -46,7 +50,7 @@ pub fn passed_run(n: u64, task: &str) -> Event {
 pub fn failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
     let mut event = passed_run(n, task);
     let id = run_id(n);
-    if let super::Body::Run(run) = &mut event.body {
+    if let Body::Run(run) = &mut event.body {
         run.ended = Ended::Exit(1);
         run.failure = Some(Failure {
             id: ids::short(ids::Kind::Failure, id.0.as_bytes()),
@@ -81,4 +85,65 @@ fn item(name: &str) -> Item {
         masked: format!("{name} failed"),
         masked_family: "<*> failed".into(),
     }
+}
+
+/// An attempt at what failed in run `before`, by run `run`.
+pub fn attempt(before: u64, run: u64, outcome: Outcome) -> Event {
+    let atom = |name: &str| Atom {
+        hash: format!("hash-{name}"),
+        pattern: format!("pattern-{name}"),
+        file: Some("src/a.js".into()),
+        test: None,
+        text: format!("{name} failed"),
+    };
+    let list = |names: &[&str]| AtomList { count: names.len(), first: names.iter().map(|name| atom(name)).collect() };
+    let at = Timestamp(i64::try_from(run).expect("small") * 1_000_000);
+    let attempt = Attempt {
+        key: "00ff".into(),
+        run: run_id(run),
+        opened_by: run_id(before),
+        before: run_id(before),
+        root: Lossless::from("/repo"),
+        task: "one".into(),
+        ended_at: at,
+        duration_us: 5,
+        outcome,
+        means: Means::Edit,
+        fixed: list(&["a", "b"]),
+        introduced: list(&[]),
+        persisted: list(&["c"]),
+        not_reached: list(&[]),
+        remaining: None,
+        trees: Some(Trees { before: "t1".into(), after: "t2".into(), exact: true }),
+        files: vec![FileChange { path: "src/a.js".into(), added: Some(2), removed: Some(1) }],
+        files_cut: 0,
+        diff: "--- a\n+++ b\n".into(),
+        diff_cut: 0,
+        came_with_base: 0,
+        commands: Vec::new(),
+        commands_cut: 0,
+        surroundings: Vec::new(),
+        recipes: vec![Recipe { kind: RecipeKind::Files, key: "1:ab".into(), label: "src/a.js".into() }],
+        weakened: Vec::new(),
+    };
+    let parts = [&*run_id(run).to_string(), &*run_id(before).to_string(), outcome.as_str()];
+    Event::derived("attempt", &parts, at, "w-test", Body::Attempt(Box::new(attempt)))
+}
+
+/// A flake of run `pass` and run `fail`.
+pub fn flake(pass: u64, fail: u64) -> Event {
+    let at = Timestamp(i64::try_from(fail).expect("small") * 1_000_000);
+    let flake = Flake {
+        key: "00ff".into(),
+        patterns: vec!["pattern-a".into()],
+        atoms: AtomList { count: 1, first: Vec::new() },
+        runs: [run_id(pass), run_id(fail)],
+        root: Lossless::from("/repo"),
+        task: "one".into(),
+        ended_at: at,
+        proof: Proof::Proven,
+        why: "the same tree".into(),
+    };
+    let parts = [&*run_id(pass).to_string(), &*run_id(fail).to_string()];
+    Event::derived("flake", &parts, at, "w-test", Body::Flake(Box::new(flake)))
 }

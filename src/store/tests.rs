@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::event::{Body, Change, Event, LessonChange, Purge};
+use super::event::{Body, Change, Event, FixNote, LessonChange, Outcome, Purge};
 use super::index::{Index, Progress};
-use super::sample::{failed_run, passed_run, run_id};
+use super::migrations::APPLICATION_ID;
+use super::sample::{attempt, failed_run, flake, passed_run, run_id};
 use super::segment::Segments;
 use super::{Store, StoreError, lock};
 use crate::base::clock::Timestamp;
@@ -40,6 +41,15 @@ fn dump(index: &Index) -> Vec<String> {
         "SELECT * FROM lesson_changes",
         "SELECT * FROM forgotten_patterns",
         "SELECT * FROM purged_runs",
+        "SELECT * FROM fix_attempts",
+        "SELECT * FROM attempt_patterns",
+        "SELECT * FROM attempt_files",
+        "SELECT * FROM attempt_recipes",
+        "SELECT * FROM flakes",
+        "SELECT * FROM flake_patterns",
+        "SELECT * FROM fix_notes",
+        "SELECT * FROM qa_fix_workflows",
+        "SELECT * FROM failure_resolutions",
     ];
     let mut rows = Vec::new();
     for sql in tables {
@@ -219,16 +229,11 @@ fn an_older_index_migrates_with_its_rows() {
     open(state).append(&history()).expect("appends");
     let before = dump(open(state).index());
     let path = state.join("store.db");
-    // What version 1 had: the tables without the look-ups.
+    // What version 1 had, indexed up to nowhere.
+    fs::remove_file(&path).expect("removes");
     let old = rusqlite::Connection::open(&path).expect("opens");
-    let mut statement =
-        old.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL").expect("sql");
-    let names: Vec<String> = statement.query_map([], |row| row.get(0)).expect("sql").flatten().collect();
-    drop(statement);
-    assert!(names.len() > 10);
-    for name in names {
-        old.execute_batch(&format!("DROP INDEX {name}")).expect("drops");
-    }
+    old.execute_batch(include_str!("schema_v1.sql")).expect("sets up");
+    old.pragma_update(None, "application_id", APPLICATION_ID).expect("sets");
     old.pragma_update(None, "user_version", 1).expect("sets");
     drop(old);
     assert!(Index::open_read(&path).expect("opens").is_none(), "readers wait for a writer to migrate it");
@@ -245,6 +250,11 @@ fn purged_text_is_nowhere() {
     let mut store = open(state);
     let mut events = history();
     events.push(failed_run(6, "two", &["hunter2secret"]));
+    let mut fixed = attempt(6, 7, Outcome::Success);
+    if let Body::Attempt(attempt) = &mut fixed.body {
+        attempt.diff = "-password = hunter2secret\n".into();
+    }
+    events.push(fixed.clone());
     store.append(&events).expect("appends");
     let pattern = store
         .index()
@@ -258,7 +268,7 @@ fn purged_text_is_nowhere() {
     }
     let runs = store.index().runs_of(&pattern.id[..6]).expect("one pattern");
     assert_eq!(runs, [run_id(6)]);
-    assert_eq!(store.purge(&runs).expect("purges"), 1);
+    assert_eq!(store.purge(&runs).expect("purges"), 2, "the run, and the attempt that quotes it");
     assert_eq!(store.index().counts().expect("counts").failures, 3);
     drop(store);
     for folder in [state.to_owned(), state.join("events")] {
@@ -268,8 +278,9 @@ fn purged_text_is_nowhere() {
         }
     }
     // A colleague's segment still has it.
-    fs::write(state.join("events/other-2026-01.jsonl"), events[5].line()).expect("writes");
+    fs::write(state.join("events/other-2026-01.jsonl"), [events[5].line(), fixed.line()].concat()).expect("writes");
     let store = open(state);
+    assert!(dump(store.index()).iter().all(|row| !row.contains(&ids::fix("00ff", run_id(6)))));
     assert_eq!(store.index().counts().expect("counts").failures, 3);
 }
 
@@ -295,6 +306,15 @@ fn any_event() -> impl Strategy<Value = Event> {
         4 => (1..40u64, task.clone(), prop::collection::vec(pattern.clone(), 1..4))
             .prop_map(|(n, task, patterns)| failed_run(n, task, &patterns)),
         2 => (40..60u64, task).prop_map(|(n, task)| passed_run(n, task)),
+        2 => (1..20u64, 20..60u64, 0..3usize).prop_map(|(before, run, outcome)| {
+            attempt(before, run, [Outcome::Success, Outcome::Partial, Outcome::Failure][outcome])
+        }),
+        1 => (1..20u64, 20..60u64).prop_map(|(pass, fail)| flake(pass, fail)),
+        1 => (0..9u64).prop_map(|n| {
+            let (cause, rule) = (Some(format!("because of {n}")), None);
+            let body = Body::FixNote(FixNote { fix: "x-1".into(), cause, approach: None, rule, by: None });
+            Event { id: run_id(3000 + n).0, ..Event::new(Timestamp(0), "w", body) }
+        }),
         1 => (1..60u64).prop_map(|n| {
             let body = Body::Purge(Purge { runs: vec![run_id(n)] });
             Event { id: run_id(1000 + n).0, ..Event::new(Timestamp(0), "w", body) }

@@ -150,9 +150,10 @@ impl Store {
             dropped += self.segments.rewrite(&segment.name, |line| {
                 // The id is the line's own only if it parses; a line that merely mentions it stays.
                 match super::event::parse(line) {
-                    super::event::Line::Event(event) => {
-                        !matches!(event.body, Body::Run(_)) || !purged.contains(&event.id.to_string())
-                    }
+                    super::event::Line::Event(event) => match &event.body {
+                        Body::Run(_) => !purged.contains(&event.id.to_string()),
+                        body => !body.quotes().iter().any(|run| purged.contains(&run.to_string())),
+                    },
                     _ => true,
                 }
             })?;

@@ -40,6 +40,9 @@ pub struct Check {
     /// `make -C sub test`). Text of the command line: variables in it are not expanded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dir: Option<String>,
+    /// The sub-command, where the rule knows several (`clippy`, `check`); it is one of the selectors, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sub: Option<String>,
     /// Paths, test filters, packages, and the options that change what is checked; sorted. Reporter, colour,
     /// verbosity and jobs options are not in it. A workspace, container or other machine is written `@name`.
     /// Invalid UTF-8 is replaced.
@@ -74,6 +77,7 @@ impl Check {
             why: String::new(),
             manifest: None,
             dir: None,
+            sub: None,
             selectors: Vec::new(),
             also: Vec::new(),
             status_is_own: true,

@@ -159,6 +159,7 @@ impl<'w> Search<'w> {
         }
         if let Some(sub) = sub.filter(|sub| !sub.canonical.is_empty() && tool.sub.count() > 1) {
             check.selectors.push(lossy(sub.canonical));
+            check.sub = Some(lossy(sub.canonical));
         }
         selectors(all, &skip, &value_options, tool.ignore, &mut check.selectors);
         check.selectors.sort();

@@ -13,7 +13,8 @@ use crate::diagnose::{Category, Diagnosis, Item as Found, Severity};
 use crate::fingerprint;
 use crate::lesson::Facts;
 use crate::run::Ended;
-use crate::store::{Failure, Item, LessonDecision, Run};
+use crate::store::{Failure, Item, LessonDecision, Run, Scope};
+use crate::whitelist;
 
 /// Branches that are nobody's task, when the repository doesn't say which one is its default.
 const DEFAULT_BRANCHES: [&str; 3] = ["main", "master", "trunk"];
@@ -28,6 +29,7 @@ pub(super) fn run(header: &Header, default_branch: Option<&str>) -> Run {
         root: place.root.clone(),
         dir: dir.map_or_else(|_| header.cwd.clone(), Lossless::from),
         key: header.key.clone(),
+        scope: Some(scope(header)),
         tool: header.check.as_ref().map(|check| check.tool.clone()),
         check: header.check.as_ref().map(|check| check.kind),
         started_at: header.started_at,
@@ -48,6 +50,30 @@ pub(super) fn run(header: &Header, default_branch: Option<&str>) -> Run {
         cut_bytes: header.cut_bytes,
         shared: header.shared,
         failure: None,
+    }
+}
+
+/// What the run checked. Words of the command line that were secrets are left out, as they are of the command line.
+fn scope(header: &Header) -> Scope {
+    let argv: Vec<_> = header.argv.iter().map(|arg| arg.0.clone()).collect();
+    let check = header.check.as_ref();
+    let parts = whitelist::key_parts(header.place.root.path(), header.cwd.path(), check, &argv);
+    let mut selectors = match check {
+        Some(check) => redact::redact_args(&check.selectors).0,
+        None => redacted(&header.argv).iter().skip(1).map(Lossless::display).collect(),
+    };
+    let sub = check.and_then(|check| check.sub.clone());
+    if let Some(at) = sub.as_ref().and_then(|sub| selectors.iter().position(|selector| selector == sub)) {
+        selectors.remove(at);
+    }
+    Scope {
+        class: parts.class(),
+        subject: parts.subject,
+        sub,
+        dir: Lossless::from(&parts.directory),
+        selectors,
+        also: check.map_or_else(Vec::new, |check| check.also.clone()),
+        foreign_status: check.is_some_and(|check| !check.status_is_own),
     }
 }
 

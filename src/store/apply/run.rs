@@ -32,8 +32,9 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
     transaction
         .prepare_cached(
             "INSERT INTO runs (run_id, task_no, session, agent, tool, check_kind, argv, root, dir, command_key,
-                               started_at, ended_at, duration_us, exit_code, signal, branch, commit_id)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+                               started_at, ended_at, duration_us, exit_code, signal, branch, commit_id, class_key,
+                               own_status)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
         )?
         .execute(params![
             id,
@@ -53,6 +54,8 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
             signal,
             run.branch,
             run.commit,
+            run.scope.as_ref().map(|scope| &scope.class),
+            !run.scope.as_ref().is_some_and(|scope| scope.foreign_status),
         ])?;
     match &run.failure {
         Some(failure) => insert_failure(transaction, id, task, &started, failure),

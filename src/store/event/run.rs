@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::scope::Scope;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::diagnose::{Severity, Shortfall};
@@ -19,6 +20,9 @@ pub struct Run {
     pub dir: Lossless,
     /// The command key.
     pub key: String,
+    /// What it checked; absent in runs that older binaries recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
     /// The whitelist's name of the tool; absent for `--record`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,

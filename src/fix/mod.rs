@@ -1,0 +1,14 @@
+//! What made a failure go away: atoms and their sets, what a run's selectors cover, attempts and their fold to a
+//! workflow, recipes, flakes.
+
+mod atom;
+mod coverage;
+mod reach;
+mod sets;
+#[cfg(test)]
+mod tests;
+
+pub use atom::{Atoms, of_run as atoms_of_run};
+pub use coverage::{Reach, covering_scopes, reach};
+pub use reach::{StopsAt, stops_at};
+pub use sets::{Sets, compare};

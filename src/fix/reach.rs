@@ -1,0 +1,95 @@
+//! How far a failing run got: what is missing in its output may not have been looked at.
+
+use crate::store::{Atom, Item, Run};
+use crate::whitelist::CheckKind;
+
+/// Options that end a run at the first failures, by how they begin.
+const STOP_OPTIONS: [&str; 8] =
+    ["-x", "--exitfirst", "--maxfail", "--bail", "--fail-fast", "--failfast", "-failfast", "--stop-on-f"];
+/// Categories of a run that didn't do its job: what it would have checked is unknown.
+const DID_NOT_CHECK: [&str; 3] = ["build_error", "config_error", "missing_dependency"];
+
+/// Where a failing run stopped looking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StopsAt {
+    /// It looked at everything that it was asked to.
+    End,
+    /// Nobody can tell what it didn't get to.
+    Unknown,
+    /// Tests were not run: it looked at what is no test only.
+    Tests,
+    /// `cargo test` runs one target after the other and stops behind the first that fails: this one.
+    Target(Target),
+}
+
+/// A test target of a Rust package, in the order in which cargo runs them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Target {
+    package: String,
+    /// Unit tests come first, then the integration tests by name.
+    integration: Option<String>,
+}
+
+/// Where `later` stopped that followed a failure of category `before`.
+pub fn stops_at(later: &Run, before: &str) -> StopsAt {
+    let Some(failure) = &later.failure else { return StopsAt::End };
+    let stops_early = later.argv.iter().any(|argument| {
+        let argument = argument.display();
+        STOP_OPTIONS.iter().any(|option| match option.len() {
+            2 => argument == *option,
+            _ => argument.starts_with(option),
+        })
+    });
+    if stops_early || failure.items_cut > 0 || !failure.shortfalls.is_empty() {
+        return StopsAt::Unknown;
+    }
+    let other_category = failure.category != before;
+    if other_category && DID_NOT_CHECK.contains(&failure.category.as_str()) {
+        return StopsAt::Unknown;
+    }
+    if later.check != Some(CheckKind::Test) {
+        return StopsAt::End;
+    }
+    let tests: Vec<&Item> = failure.items.iter().filter(|item| item.test.is_some()).collect();
+    if tests.is_empty() {
+        return StopsAt::Tests;
+    }
+    let goes_on = later.argv.iter().any(|argument| argument.display() == "--no-fail-fast");
+    let is_cargo = later.tool.as_deref() == Some("cargo-test");
+    match tests.iter().filter_map(|item| target(item.file.as_deref())).max() {
+        Some(last) if is_cargo && !goes_on => StopsAt::Target(last),
+        _ => StopsAt::End,
+    }
+}
+
+impl StopsAt {
+    /// Whether the run would have shown this atom.
+    pub fn is_reached(&self, atom: &Atom) -> bool {
+        match self {
+            StopsAt::End => true,
+            StopsAt::Unknown => false,
+            StopsAt::Tests => atom.test.is_none(),
+            StopsAt::Target(last) => {
+                target(atom.file.as_deref()).is_none_or(|target| target.package == last.package && target <= *last)
+            }
+        }
+    }
+}
+
+/// The target that a file of a package belongs to, by cargo's folders.
+fn target(file: Option<&str>) -> Option<Target> {
+    let file = file?;
+    let split = |folder: &str| -> Option<(String, String)> {
+        if let Some(rest) = file.strip_prefix(&format!("{folder}/")) {
+            return Some((String::new(), rest.to_owned()));
+        }
+        let (package, rest) = file.split_once(&format!("/{folder}/"))?;
+        Some((package.to_owned(), rest.to_owned()))
+    };
+    if let Some((package, _)) = split("src") {
+        return Some(Target { package, integration: None });
+    }
+    let (package, rest) = split("tests")?;
+    let name = rest.split('/').next().unwrap_or_default().trim_end_matches(".rs");
+    Some(Target { package, integration: Some(name.to_owned()) })
+}

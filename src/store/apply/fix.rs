@@ -1,0 +1,146 @@
+//! Attempts, flakes and notes into their tables.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Transaction, params};
+
+use super::to_sql;
+use crate::base::ids::{self, RunId};
+use crate::base::text;
+use crate::store::event::{AtomList, Attempt, FixNote, Flake};
+use crate::store::json;
+
+/// A recipe's label, bytes.
+const LABEL_BYTES_MAX: usize = 200;
+
+/// Remembers which runs an event quotes. `false`: one of them was purged, and the event with it.
+fn may_quote(transaction: &Transaction<'_>, id: &str, runs: &[RunId]) -> rusqlite::Result<bool> {
+    let runs: BTreeSet<String> = runs.iter().map(ToString::to_string).collect();
+    let mut purged = transaction.prepare_cached("SELECT 1 FROM purged_runs WHERE run_id = ?1")?;
+    for run in &runs {
+        if purged.exists([run])? {
+            return Ok(false);
+        }
+    }
+    let mut insert = transaction.prepare_cached("INSERT INTO event_runs VALUES (?1, ?2)")?;
+    for run in &runs {
+        insert.execute([id, run])?;
+    }
+    Ok(true)
+}
+
+pub(super) fn insert_attempt(
+    transaction: &Transaction<'_>,
+    id: &str,
+    attempt: &Attempt,
+    quoted: &[RunId],
+) -> rusqlite::Result<()> {
+    if !may_quote(transaction, id, quoted)? {
+        return Ok(());
+    }
+    let (added, removed) = attempt
+        .files
+        .iter()
+        .fold((0, 0), |(added, removed), file| (added + file.added.unwrap_or(0), removed + file.removed.unwrap_or(0)));
+    transaction
+        .prepare_cached(
+            "INSERT INTO fix_attempts VALUES
+             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+        )?
+        .execute(params![
+            id,
+            ids::fix(&attempt.key, attempt.opened_by),
+            attempt.key,
+            json(&attempt.root),
+            attempt.run.to_string(),
+            attempt.opened_by.to_string(),
+            attempt.before.to_string(),
+            attempt.task,
+            attempt.ended_at.rfc3339(),
+            to_sql(attempt.duration_us),
+            attempt.outcome.as_str(),
+            attempt.means.as_str(),
+            attempt.trees.as_ref().map(|trees| trees.exact),
+            to_sql(attempt.fixed.count as u64),
+            to_sql(attempt.introduced.count as u64),
+            to_sql(attempt.persisted.count as u64),
+            to_sql(attempt.not_reached.count as u64),
+            to_sql((attempt.files.len() + attempt.files_cut) as u64),
+            to_sql(added),
+            to_sql(removed),
+            to_sql(attempt.weakened.len() as u64)
+        ])?;
+    let roles = [
+        ("fixed", &attempt.fixed),
+        ("introduced", &attempt.introduced),
+        ("persisted", &attempt.persisted),
+        ("not_reached", &attempt.not_reached),
+    ];
+    let mut insert =
+        transaction.prepare_cached("INSERT INTO attempt_patterns VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?;
+    for (role, atoms) in roles {
+        for pattern in patterns(atoms) {
+            insert.execute([id, role, pattern])?;
+        }
+    }
+    let mut insert = transaction.prepare_cached("INSERT INTO attempt_files VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
+    for file in &attempt.files {
+        insert.execute([id, &file.path])?;
+    }
+    let mut insert =
+        transaction.prepare_cached("INSERT INTO attempt_recipes VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING")?;
+    for recipe in &attempt.recipes {
+        let label = text::ellipsis(&text::one_line(&recipe.label), LABEL_BYTES_MAX);
+        insert.execute([id, recipe.kind.as_str(), &recipe.key, &label])?;
+    }
+    Ok(())
+}
+
+/// Pattern keys, each once.
+fn patterns(atoms: &AtomList) -> BTreeSet<&str> {
+    atoms.first.iter().map(|atom| atom.pattern.as_str()).collect()
+}
+
+pub(super) fn insert_flake(
+    transaction: &Transaction<'_>,
+    id: &str,
+    flake: &Flake,
+    quoted: &[RunId],
+) -> rusqlite::Result<()> {
+    if !may_quote(transaction, id, quoted)? {
+        return Ok(());
+    }
+    let [without, with] = flake.runs;
+    transaction.prepare_cached("INSERT INTO flakes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?.execute(
+        params![
+            id,
+            flake.key,
+            json(&flake.root),
+            flake.task,
+            flake.ended_at.rfc3339(),
+            without.to_string(),
+            with.to_string(),
+            flake.proof.as_str(),
+            flake.why,
+            to_sql(flake.atoms.count as u64)
+        ],
+    )?;
+    let mut insert = transaction.prepare_cached("INSERT INTO flake_patterns VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
+    for pattern in &flake.patterns {
+        insert.execute([id, pattern])?;
+    }
+    Ok(())
+}
+
+pub(super) fn insert_note(transaction: &Transaction<'_>, id: &str, at: &str, note: &FixNote) -> rusqlite::Result<()> {
+    transaction.prepare_cached("INSERT INTO fix_notes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?.execute(params![
+        id,
+        note.fix,
+        at,
+        note.cause,
+        note.approach,
+        note.rule,
+        note.by
+    ])?;
+    Ok(())
+}

@@ -1,0 +1,317 @@
+//! What was tried against an open failure and what came of it; passes that prove nothing; what people say about a fix.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::clock::Timestamp;
+use crate::base::ids::RunId;
+use crate::base::lossless::Lossless;
+
+/// One run of a check that had an open failure, with what was changed since the failing run before it.
+///
+/// A fix workflow is the fold of the attempts with one `key` and one `opened_by`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// The command key of the open failure. The run may have had another one that covers it.
+    pub key: String,
+    /// The run.
+    pub run: RunId,
+    /// The first failing run of the open stretch.
+    pub opened_by: RunId,
+    /// The last failing run before this one.
+    pub before: RunId,
+    /// The work tree, absolute.
+    pub root: Lossless,
+    /// What is worked on.
+    pub task: String,
+    /// When the run ended: the order of attempts.
+    pub ended_at: Timestamp,
+    /// Microseconds from the end of `before` to the end of this run.
+    pub duration_us: u64,
+    /// What became of the failure.
+    pub outcome: Outcome,
+    /// What was done in between, as far as it is known.
+    pub means: Means,
+    /// Atoms of the failure that are gone.
+    #[serde(default, skip_serializing_if = "AtomList::is_empty")]
+    pub fixed: AtomList,
+    /// Atoms that were not in the failure.
+    #[serde(default, skip_serializing_if = "AtomList::is_empty")]
+    pub introduced: AtomList,
+    /// Atoms of the failure that are still there.
+    #[serde(default, skip_serializing_if = "AtomList::is_empty")]
+    pub persisted: AtomList,
+    /// Atoms of the failure that this run didn't look at or didn't get to.
+    #[serde(default, skip_serializing_if = "AtomList::is_empty")]
+    pub not_reached: AtomList,
+    /// Hashes of the atoms that stay open, when the run had another key than the failure: what a later one is
+    /// compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<Vec<String>>,
+    /// The work tree at `before` and at the run, as far as both are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trees: Option<Trees>,
+    /// What differs between the trees, without what came with a new base.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileChange>,
+    /// Files beyond the limit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub files_cut: usize,
+    /// The unified diff of these files, redacted, up to a limit.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub diff: String,
+    /// Bytes of the diff beyond the limit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub diff_cut: usize,
+    /// Files left out because a rebase, merge or pull changed them, not the work on this failure.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub came_with_base: usize,
+    /// Runs of other commands in this work tree since `before`, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<Command>,
+    /// Runs beyond the limit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub commands_cut: usize,
+    /// Installed packages and local settings that changed since `before`, relative to the root: what no tree holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub surroundings: Vec<String>,
+    /// Keys under which the same change is found again in another task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recipes: Vec<Recipe>,
+    /// Why the pass doesn't count as a fix: it was reached by weakening the check.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weakened: Vec<Mark>,
+}
+
+/// What became of an open failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// All of it is gone.
+    Success,
+    /// Some of it is gone.
+    Partial,
+    /// All of it is still there, as far as the run looked.
+    Failure,
+}
+
+/// What was done between two runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Means {
+    /// Files were changed.
+    Edit,
+    /// A command was run (`npm install`) that changed what the check stands on; files at most in manifests and locks.
+    Command,
+    /// Nothing: the check was run again.
+    None,
+    /// Nobody knows: there are no trees to compare.
+    Unknown,
+}
+
+/// Two snapshots.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trees {
+    /// At the failing run.
+    pub before: String,
+    /// At the attempt.
+    pub after: String,
+    /// Both are what the runs saw: nothing changed between a run's start and its snapshot.
+    pub exact: bool,
+}
+
+/// Atoms, up to a limit, with their number.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AtomList {
+    /// All of them.
+    pub count: usize,
+    /// The first of them in the order of the output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<Atom>,
+}
+
+impl AtomList {
+    /// None at all.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// One thing that was wrong, without line numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Atom {
+    /// Its identity; see `fix::atom`.
+    pub hash: String,
+    /// Its pattern key.
+    pub pattern: String,
+    /// The file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The failing test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
+    /// What it says, one short line.
+    pub text: String,
+}
+
+/// A changed file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// Relative to the root.
+    pub path: String,
+    /// Lines added; `None` of a binary file.
+    pub added: Option<u64>,
+    /// Lines removed; `None` of a binary file.
+    pub removed: Option<u64>,
+}
+
+/// A recorded run between two runs of a check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    /// Its id.
+    pub run: RunId,
+    /// The command line, redacted.
+    pub line: String,
+    /// Whether it passed.
+    pub passed: bool,
+    /// It is a check itself: it looks at files and changes nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub check: bool,
+}
+
+/// What makes a change the same as another task's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recipe {
+    /// What was compared.
+    pub kind: RecipeKind,
+    /// `1:` and 32 hex digits; the same key is the same recipe.
+    pub key: String,
+    /// What a person recognises it by: file names, the changed line, the command.
+    pub label: String,
+}
+
+/// What makes two changes one recipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecipeKind {
+    /// Changed lines that read the same when names of values are masked.
+    Shape,
+    /// The same set of files.
+    Files,
+    /// The same command.
+    Command,
+}
+
+impl RecipeKind {
+    /// The word in events, tables and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RecipeKind::Shape => "shape",
+            RecipeKind::Files => "files",
+            RecipeKind::Command => "command",
+        }
+    }
+}
+
+impl Outcome {
+    /// The word in events, tables and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Success => "success",
+            Outcome::Partial => "partial",
+            Outcome::Failure => "failure",
+        }
+    }
+}
+
+impl Means {
+    /// The word in events, tables and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Means::Edit => "edit",
+            Means::Command => "command",
+            Means::None => "none",
+            Means::Unknown => "unknown",
+        }
+    }
+}
+
+/// A place in a diff where a check was made weaker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// The rule that found it.
+    pub rule: String,
+    /// The file, relative to the root.
+    pub path: String,
+    /// The line, 1-based, where one is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The line's text, redacted and bounded.
+    pub text: String,
+}
+
+/// Two runs of one check over the same tree with different results.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Flake {
+    /// The command key.
+    pub key: String,
+    /// Pattern keys of the atoms that were in one run and not in the other.
+    pub patterns: Vec<String>,
+    /// These atoms, up to a limit.
+    pub atoms: AtomList,
+    /// The run without them, and the run with them.
+    pub runs: [RunId; 2],
+    /// The work tree, absolute.
+    pub root: Lossless,
+    /// What is worked on.
+    pub task: String,
+    /// When the later of the runs ended.
+    pub ended_at: Timestamp,
+    /// How sure it is.
+    pub proof: Proof,
+    /// What is known and what isn't, for people.
+    pub why: String,
+}
+
+/// How sure a flake is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Proof {
+    /// Both trees are exact and the same, and nothing else that is recorded changed.
+    Proven,
+    /// The trees are the same, but something may have changed around the snapshots.
+    Suspected,
+}
+
+impl Proof {
+    /// The word in events, tables and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Proof::Proven => "proven",
+            Proof::Suspected => "suspected",
+        }
+    }
+}
+
+/// What a person or an agent says about a fix. Later ones replace earlier ones, text by text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FixNote {
+    /// `x-…`
+    pub fix: String,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// What was done about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approach: Option<String>,
+    /// What to do from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Who says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(value: &usize) -> bool {
+    *value == 0
+}
