@@ -12,7 +12,7 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 
 pub use fix::{
-    Atom, AtomList, Attempt, Command, FileChange, FixNote, Flake, Mark, Means, Outcome, Proof, Recipe, RecipeKind,
+    Atom, AtomList, Attempt, ChangedFile, Command, FixNote, Flake, Mark, Means, Outcome, Proof, Recipe, RecipeKind,
     Trees,
 };
 pub use lesson::{Change, LessonChange};

@@ -18,7 +18,7 @@ mod writer;
 
 pub use error::{StoreError, io_at};
 pub use event::{
-    Atom, AtomList, Attempt, Body, Change, Command, EVENT_VERSION, Event, Failure, FileChange, FixNote, Flake, Item,
+    Atom, AtomList, Attempt, Body, Change, ChangedFile, Command, EVENT_VERSION, Event, Failure, FixNote, Flake, Item,
     LessonChange, LessonDecision, Mark, Means, Outcome, Proof, Purge, Recipe, RecipeKind, Run, Scope, Trees,
     derived_id,
 };

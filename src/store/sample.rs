@@ -8,7 +8,7 @@ use crate::base::lossless::Lossless;
 use crate::diagnose::Severity;
 use crate::run::Ended;
 use crate::store::event::{
-    Atom, AtomList, Attempt, Body, Event, Failure, FileChange, Flake, Item, LessonDecision, Means, Outcome, Proof,
+    Atom, AtomList, Attempt, Body, ChangedFile, Event, Failure, Flake, Item, LessonDecision, Means, Outcome, Proof,
     Recipe, RecipeKind, Run, Trees,
 };
 use crate::whitelist::CheckKind;
@@ -115,7 +115,7 @@ pub fn attempt(before: u64, run: u64, outcome: Outcome) -> Event {
         not_reached: list(&[]),
         remaining: None,
         trees: Some(Trees { before: "t1".into(), after: "t2".into(), exact: true }),
-        files: vec![FileChange { path: "src/a.js".into(), added: Some(2), removed: Some(1) }],
+        files: vec![ChangedFile { path: "src/a.js".into(), added: Some(2), removed: Some(1) }],
         files_cut: 0,
         diff: "--- a\n+++ b\n".into(),
         diff_cut: 0,

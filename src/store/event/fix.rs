@@ -52,7 +52,7 @@ pub struct Attempt {
     pub trees: Option<Trees>,
     /// What differs between the trees, without what came with a new base.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<FileChange>,
+    pub files: Vec<ChangedFile>,
     /// Files beyond the limit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub files_cut: usize,
@@ -155,7 +155,7 @@ pub struct Atom {
 
 /// A changed file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileChange {
+pub struct ChangedFile {
     /// Relative to the root.
     pub path: String,
     /// Lines added; `None` of a binary file.
