@@ -1,6 +1,6 @@
 //! From what was found to a diagnosis: paths resolved, duplicates merged, lines chosen.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
 use crate::base::limits::{FRAMES_MAX, ITEMS_MAX, LINE_KEEP_BYTES_MAX, TAIL_LINES};
@@ -170,12 +170,36 @@ impl<'a> Assembled<'a> {
                     hasher.hash_one((found.tool, &self.places[index], position, &found.message))
                 }
             };
+            if found.repeats && self.was_found(index) {
+                continue;
+            }
             let known = seen.entry(key).or_default();
             match known.iter().copied().take(NAMESAKES_MAX).find(|&earlier| self.is_same(earlier, index)) {
                 Some(earlier) => self.merge_into(earlier, index),
                 None => known.push(index),
             }
         }
+    }
+
+    /// Takes an item that only repeats what was found in its file as a note to that; whether there is any.
+    fn was_found(&mut self, index: usize) -> bool {
+        let found = &self.outcome.items[index];
+        let mut earlier = (0..index).rev().take(NAMESAKES_MAX);
+        let first = earlier.find(|&earlier| {
+            let other = &self.outcome.items[earlier];
+            self.failing[earlier] && other.tool == found.tool && self.places[earlier] == self.places[index]
+        });
+        let Some(first) = first else { return false };
+        let (from, until) = found.span;
+        self.failing[index] = false;
+        self.first_of[index] = first;
+        for role in &mut self.outcome.roles[from..until] {
+            if matches!(role, Role::Head(item) | Role::Told(item) | Role::Detail(item) | Role::Note(item) if *item == index)
+            {
+                *role = Role::Note(first);
+            }
+        }
+        true
     }
 
     fn is_same(&self, a: usize, b: usize) -> bool {
@@ -238,7 +262,8 @@ impl<'a> Assembled<'a> {
                 Role::Head(_) if better => Role::Head(first),
                 Role::Told(_) => Role::Told(first),
                 Role::Head(_) if !says_why => Role::Note(first),
-                Role::Head(_) | Role::Detail(_) | Role::Note(_) => Role::Detail(first),
+                Role::Note(_) => Role::Note(first),
+                Role::Head(_) | Role::Detail(_) => Role::Detail(first),
                 other => other,
             };
         }
@@ -301,7 +326,8 @@ impl<'a> Assembled<'a> {
     /// Whether an item explains the failure: a warning does only where the tool says that its warnings fail.
     fn counts(&self, found: &Found) -> bool {
         let wrapper = generic::is_wrapper(self.lines[found.span.0]);
-        (found.severity == Severity::Error || self.catalog.tools[found.tool].warnings_fail) && !wrapper
+        let fails = found.severity == Severity::Error || self.catalog.tools[found.tool].warnings_fail || found.decides;
+        fails && !wrapper
     }
 
     /// One item of the generic layer.
@@ -395,7 +421,7 @@ impl<'a> Assembled<'a> {
             .iter()
             .zip(&rank)
             .map(|(found, &rank)| {
-                Details::new(rank, &found.message, found.place.as_ref().map(|place| place.file.as_str()))
+                Details::new(rank, &found.message, found.place.as_ref().map(|place| (place.file.as_str(), place.line)))
             })
             .collect();
         // What was announced while it ran and told afterwards is told once, where the rest of it is.
@@ -405,10 +431,17 @@ impl<'a> Assembled<'a> {
                 last_head[item] = index;
             }
         }
+        let mut told = HashSet::new();
+        for &index in &order {
+            if !told.insert(items[index].message.as_str()) {
+                details[index].repeat();
+            }
+        }
         let mut worth = vec![Worth::None; self.lines.len()];
         for (index, role) in self.outcome.roles.iter().enumerate() {
             let line = self.lines[index];
             worth[index] = match *role {
+                Role::Head(item) if self.failing[item] && index < items[item].span.0 => Worth::Core(rank[item]),
                 Role::Head(item) if self.failing[item] && index < last_head[item] => Worth::Context(rank[item]),
                 Role::Head(item) if self.failing[item] => {
                     details[item].see_head(line);

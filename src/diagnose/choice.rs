@@ -86,30 +86,53 @@ fn emit(lines: &[(&str, Worth)], chosen: &[bool]) -> Vec<String> {
 pub struct Details {
     /// The item's rank.
     rank: usize,
+    /// Whether its head is enough of it, but for a message that no other item has.
+    brief: bool,
+    /// Whether its message was told with another item.
+    repeated: bool,
+    /// Whether it holds a difference between two files: what is to change, not why it failed.
+    files_differ: bool,
+    /// Whether the head of a difference was seen: below it `-` and `+` begin a side, however deep the text is.
+    differs: bool,
+    /// How deep the advice is that the lines below, as far as they are deeper, belong to.
+    advice: Option<usize>,
     /// Lines that say more and were seen.
     said: usize,
     /// Whether the line before was core and ended with a colon: this one says what it announced.
     open: bool,
     message: Option<String>,
-    place: Option<String>,
+    /// The file and the number of the line.
+    place: Option<(String, String)>,
 }
 
 impl Details {
     /// For an item of this rank with this message and place (as printed).
-    pub fn new(rank: usize, message: &str, place: Option<&str>) -> Self {
+    pub fn new(rank: usize, message: &str, place: Option<(&str, Option<u32>)>) -> Self {
+        let number = |line: Option<u32>| line.map(|line| line.to_string()).unwrap_or_default();
         let first = message.lines().next().unwrap_or_default().trim();
         Details {
             rank,
+            brief: rank >= TOLD_IN_FULL,
+            repeated: false,
+            files_differ: false,
+            differs: false,
+            advice: None,
             said: 0,
             open: false,
             message: (!first.is_empty()).then(|| first.to_owned()),
-            place: place.filter(|place| !place.is_empty()).map(str::to_owned),
+            place: place.filter(|(file, _)| !file.is_empty()).map(|(file, line)| (file.to_owned(), number(line))),
         }
+    }
+
+    /// The message was told with an item of a lower rank.
+    pub fn repeat(&mut self) {
+        self.repeated = true;
     }
 
     /// The head says what it says; only what it leaves out is looked for.
     pub fn see_head(&mut self, line: &str) {
         self.take(line);
+        self.files_differ |= generic::differing_file(line).is_some();
         self.open = line.trim_end().ends_with(':');
     }
 
@@ -119,8 +142,12 @@ impl Details {
             return Worth::Context(self.rank);
         }
         let (message, place) = self.take(line);
+        if !message && (self.is_aside(line) || generic::is_source(line)) {
+            return if place { Worth::Detail(self.rank) } else { Worth::Context(self.rank) };
+        }
         let leads = generic::leading_place(line).is_some();
-        let compares = generic::is_comparison(line);
+        let side = self.differs && line.trim_start().starts_with(['-', '+']);
+        let compares = side || generic::is_comparison(line);
         let says = told
             || std::mem::take(&mut self.open)
             || leads
@@ -130,27 +157,49 @@ impl Details {
         self.said += usize::from(counts);
         self.open = (message || place || counts) && line.trim_end().ends_with(':');
         // One side of a comparison is nothing without the other.
-        if message || (counts && (compares || self.said <= CORE_DETAILS_MAX) && (told || !leads)) {
+        let core = if compares { !self.files_differ } else { self.said <= CORE_DETAILS_MAX && (told || !leads) };
+        let core = core && !self.brief;
+        if message && !(self.brief && self.repeated) || counts && core {
             Worth::Core(self.rank)
-        } else if place || counts {
+        } else if message || place || counts {
             Worth::Detail(self.rank)
         } else {
             Worth::Context(self.rank)
         }
     }
 
+    /// Whether the line says nothing of the failure: the head of a difference, or advice with what is shown for it.
+    fn is_aside(&mut self, line: &str) -> bool {
+        let depth = generic::indent(line);
+        self.files_differ |= generic::differing_file(line).is_some();
+        if generic::is_advice(line) {
+            self.advice = Some(depth);
+        } else if self.advice.is_some_and(|advice| depth <= advice) && !generic::is_source(line) {
+            self.advice = None;
+        }
+        let head = generic::is_difference_head(line);
+        self.differs |= head;
+        self.advice.is_some() || head
+    }
+
     /// Whether the line has the item's message, and its place, for the first time.
     fn take(&mut self, line: &str) -> (bool, bool) {
         let message = self.message.take_if(|message| line.contains(message.as_str())).is_some();
-        let place = self.place.take_if(|place| line.contains(place.as_str())).is_some();
+        let place = self
+            .place
+            .take_if(|(file, number)| line.contains(file.as_str()) && line.contains(number.as_str()))
+            .is_some();
         (message, place)
     }
 }
 
+/// Items told with all that is core of them; of further ones a message that was told before is a detail, and so are the
+/// lines that say more.
+const TOLD_IN_FULL: usize = 20;
 /// Details may fill the kept lines up to one part in so many of the output.
 const DETAIL_SHARE: usize = 5;
 /// … and in any case up to so many bytes.
-const DETAIL_BYTES_MIN: usize = 128;
+const DETAIL_BYTES_MIN: usize = 96;
 /// Context may fill the kept lines up to one part in so many of the output.
 const CONTEXT_SHARE: usize = 10;
 
@@ -188,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_core_of_a_block_is_its_message_and_the_first_lines_that_say_more() {
-        let mut details = Details::new(7, "totals differ", Some("src/a.rs"));
+        let mut details = Details::new(7, "totals differ", Some(("src/a.rs", Some(3))));
         details.see_head("---- test_total ----");
         let block = [
             ("  fn total() -> u32 {", Worth::Context(7)),
@@ -206,5 +255,50 @@ mod tests {
             assert_eq!(details.rate(line, false), worth, "{line}");
         }
         assert_eq!(details.rate("E   what a rule reads", true), Worth::Context(7), "there are so many, and no more");
+    }
+
+    #[test]
+    fn what_is_shown_beside_a_failure_is_context() {
+        let mut details = Details::new(0, "missing thing", Some(("src/a.py", Some(7))));
+        details.see_head("error: missing thing");
+        let block = [
+            ("6 | if x is not expected:", Worth::Context(0)),
+            (" --> src/a.py", Worth::Context(0)),
+            (" --> src/a.py:7", Worth::Detail(0)),
+            ("help: an error can be avoided", Worth::Context(0)),
+            ("1 | import b", Worth::Context(0)),
+            ("  - expected = 1", Worth::Context(0)),
+            ("- Expected  - 1", Worth::Context(0)),
+            ("@@ @@", Worth::Context(0)),
+            ("-    one", Worth::Core(0)),
+            ("+    two", Worth::Core(0)),
+        ];
+        for (line, worth) in block {
+            assert_eq!(details.rate(line, false), worth, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_a_formatter_would_change_is_a_detail() {
+        let mut details = Details::new(0, "", None);
+        details.see_head("--- src/a.py");
+        for (line, worth) in
+            [("@@ -1,2 +1,2 @@", Worth::Context(0)), ("-a", Worth::Detail(0)), ("+b", Worth::Detail(0))]
+        {
+            assert_eq!(details.rate(line, false), worth, "{line}");
+        }
+    }
+
+    #[test]
+    fn of_many_items_the_later_ones_only_say_what_is_new() {
+        let worth = |repeated: bool| {
+            let mut details = Details::new(TOLD_IN_FULL, "totals differ", None);
+            if repeated {
+                details.repeat();
+            }
+            [details.rate("totals differ", false), details.rate("expected: 3", false)]
+        };
+        assert_eq!(worth(false), [Worth::Core(TOLD_IN_FULL), Worth::Detail(TOLD_IN_FULL)]);
+        assert_eq!(worth(true), [Worth::Detail(TOLD_IN_FULL); 2]);
     }
 }

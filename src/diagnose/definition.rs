@@ -188,6 +188,12 @@ pub struct RuleText {
     /// Whether the line below it is the test's name, whatever it says.
     #[serde(default)]
     pub test_next: bool,
+    /// For `continue`: the next line that can be a message is the block's, not what was printed before.
+    #[serde(default)]
+    pub message_next: bool,
+    /// Whether it is an item only if its tool found nothing else in its file: a summary by files after the failures.
+    #[serde(default)]
+    pub repeats: bool,
     /// Whether the whole body is noise (kept is the first line only).
     #[serde(default)]
     pub body_is_noise: bool,

@@ -87,10 +87,19 @@ fn indent(text: &str) -> usize {
 /// What a tool remembers between lines.
 #[derive(Debug, Default)]
 struct State {
-    file: Option<(String, usize)>,
+    file: Option<Header>,
     test: Option<String>,
     section: Option<String>,
     base: Option<String>,
+}
+
+/// The file that a header names, with its line where it says one.
+#[derive(Debug)]
+struct Header {
+    file: String,
+    line: Option<u32>,
+    /// The line of the output that says so.
+    index: usize,
 }
 
 struct Engine<'a> {
@@ -218,7 +227,7 @@ impl Engine<'_> {
                 self.outcome.roles[index] = role;
                 return true;
             }
-            Kind::File => state.file = groups.file.map(|file| (file, index)),
+            Kind::File => state.file = groups.file.map(|file| Header { file, line: groups.line, index }),
             Kind::TestName => state.test = groups.test,
             Kind::SectionStart => {
                 state.section.clone_from(&self.catalog.rules[rule].text.section);
@@ -275,9 +284,9 @@ impl Engine<'_> {
         let item = self.outcome.items.len();
         let mut place = groups.place();
         if place.is_none()
-            && let Some((file, header)) = &state.file
+            && let Some(Header { file, line, index: header }) = &state.file
         {
-            place = Some(Frame { file: file.clone(), line: groups.line, col: groups.col });
+            place = Some(Frame { file: file.clone(), line: groups.line.or(*line), col: groups.col });
             // The header stays with the first item that counts.
             let weak = |&item: &usize| self.outcome.items[item].severity < Severity::Error;
             match self.outcome.roles[*header] {
@@ -301,6 +310,7 @@ impl Engine<'_> {
             frames: Vec::new(),
             more: Vec::new(),
             tentative: said.tentative,
+            repeats: said.repeats,
             guessed: false,
             dirs,
         });

@@ -120,6 +120,40 @@ pub fn is_comparison(line: &str) -> bool {
     COMPARISON.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
 }
 
+/// Whether a line begins a difference between two texts: it names the sides (`--- Expected`, `+ Received  + 1`, `+ expected
+/// - actual`, as phpunit, jest and mocha print it) or says where in them (`@@ -1,4 +1,5 @@`).
+pub fn is_difference_head(line: &str) -> bool {
+    static HEAD: LazyLock<Regex> = LazyLock::new(|| {
+        let side = "(?i:expected|actual|received|snapshot)";
+        compile(&format!(
+            r"^[ \t]*(?:E[ \t]+)?(?:@@ |(?:---|\+\+\+) [^ ]|[-+] {side}(?:[ \t]+[-+] (?:{side}|[0-9]+))?[ \t]*$)"
+        ))
+    });
+    line.trim_start().starts_with(['@', '-', '+', 'E']) && HEAD.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
+}
+
+/// The file that the head of a difference names (`--- src/a.py`), as formatters print what they would change.
+pub fn differing_file(line: &str) -> Option<&str> {
+    let side = line.strip_prefix("--- ").or_else(|| line.strip_prefix("+++ "))?;
+    let file = side.split('\t').next()?.trim_end();
+    looks_like_a_file(file).then_some(file)
+}
+
+/// Whether a line is one of source with its number before a bar, as compilers show it under what they say.
+pub fn is_source(line: &str) -> bool {
+    static SOURCE: LazyLock<Regex> = LazyLock::new(|| {
+        compile(r"^[ \t]*(?:>|\xe2\x9d\xb1)?[ \t]*[0-9]+(?:[ \t]+[0-9]+)?[ \t]*(?:\||\xe2\x94[\x82\x83])(?:[ \t]|$)")
+    });
+    let begins = |c: char| c.is_ascii_digit() || matches!(c, '>' | '❱');
+    line.trim_start().starts_with(begins) && SOURCE.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
+}
+
+/// Whether a line advises what to do; what is shown below it is no part of what was found.
+pub fn is_advice(line: &str) -> bool {
+    let text = line.trim_start().trim_start_matches("= ");
+    ["help: ", "hint: ", "Hint: ", "Help: ", "Did you mean:"].iter().any(|word| text.starts_with(word))
+}
+
 /// Whether a line is a record of a program's log, with its time and its level.
 pub fn is_log_record(line: &str) -> bool {
     static RECORD: LazyLock<Regex> = LazyLock::new(|| {

@@ -209,6 +209,9 @@ impl Engine<'_> {
     fn fill(&mut self, item: usize, groups: &Groups, rule: usize) {
         let text = &self.catalog.rules[rule].text;
         let found = &mut self.outcome.items[item];
+        if text.message_next && found.guessed && found.place.is_none() {
+            found.message.clear();
+        }
         if let Some(place) = groups.place().filter(|place| !paths::is_foreign(&place.file)) {
             if found.place.is_none() {
                 found.place = Some(place);

@@ -90,6 +90,7 @@ impl Engine<'_> {
             frames: Vec::new(),
             more: Vec::new(),
             tentative: false,
+            repeats: false,
             guessed: false,
             dirs: dir.into_iter().collect(),
         });

@@ -64,6 +64,8 @@ pub struct Found {
     pub more: Vec<(Frame, String)>,
     /// Whether it counts only once a later line says that its test failed.
     pub tentative: bool,
+    /// Whether it only repeats what its tool found in its file.
+    pub repeats: bool,
     /// Whether the message is only the block's first line, until a rule says better.
     pub guessed: bool,
     /// Folders that its paths may be relative to, the likeliest first.
