@@ -76,3 +76,5 @@ pub const TAIL_LINES: usize = 20;
 pub const STRING_SEQUENCE_BYTES_MAX: usize = 8 << 10;
 /// Lines saved although the output erased them.
 pub const ERASED_LINES_MAX: usize = 500;
+/// A line that `pattern explain --jsonl` reads, bytes.
+pub const EXPLAIN_LINE_BYTES_MAX: u64 = 1 << 20;

@@ -1,13 +1,14 @@
 //! From a message to its masked texts: slots found, joined with what touches them, and kept or masked by level.
 
+use super::message::unwrap_repr;
 use super::scan::{Class, Level, Piece, scan};
-use super::subject::{Context, bare_subject, stable, subject};
+use super::subject::{Context, Role, is_demanded_version, marked, subject};
 use super::vocabulary::STOP_WORDS;
 
 /// Subjects that a pattern keeps.
 const SUBJECTS_MAX: usize = 2;
 
-/// A masked message.
+/// A masked message, with how it came about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Masked {
     /// Subjects kept, placeholders typed.
@@ -18,13 +19,40 @@ pub(super) struct Masked {
     pub(super) subjects: Vec<String>,
     /// What is left says too little to tell two failures apart.
     pub(super) is_weak: bool,
+    /// What the message does with its names.
+    pub(super) context: Context,
+    /// How much was masked.
+    pub(super) level: Level,
+    /// The slots in order.
+    pub(super) slots: Vec<Slot>,
+}
+
+/// What is masked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Slot {
+    /// `None` when it is several things in one.
+    pub(super) class: Option<Class>,
+    /// What stands there.
+    pub(super) text: String,
+    /// What of it a pattern keeps.
+    pub(super) subjects: Vec<String>,
+}
+
+impl Slot {
+    fn shown(&self) -> String {
+        match self.class {
+            Some(Class::Quoted) => "'<str>'".to_owned(),
+            Some(class) => format!("<{}>", class.name()),
+            None => "<*>".to_owned(),
+        }
+    }
 }
 
 /// Part of a message after slots were joined.
 #[derive(Debug, Clone)]
 enum Unit {
     Text(String),
-    Slot { shown: String, subjects: Vec<String> },
+    Slot(Slot),
 }
 
 /// Masks `text`, as much as leaves a word of content.
@@ -32,8 +60,11 @@ pub(super) fn mask(text: &str) -> Masked {
     let text = unwrap_repr(text.trim());
     let context = Context::of(text);
     let levels = [Level::All, Level::Quotes, Level::Values];
-    let units = levels.into_iter().map(|level| units(text, level, context)).find(|units| content_words(units) >= 1);
-    let units = units.unwrap_or_else(|| self::units(text, Level::Values, context));
+    let units = levels.into_iter().map(|level| (units(text, level, context), level));
+    let (units, level) = units
+        .into_iter()
+        .find(|(units, _)| content_words(units) >= 1)
+        .unwrap_or_else(|| (self::units(text, Level::Values, context), Level::Values));
     let mut subjects: Vec<String> = Vec::new();
     let (mut pattern, mut family) = (String::new(), String::new());
     for unit in &units {
@@ -42,12 +73,12 @@ pub(super) fn mask(text: &str) -> Masked {
                 pattern.push_str(text);
                 family.push_str(text);
             }
-            Unit::Slot { shown, subjects: own } => {
+            Unit::Slot(slot) => {
                 let room = SUBJECTS_MAX.saturating_sub(subjects.len());
-                let kept = &own[..own.len().min(room)];
+                let kept = &slot.subjects[..slot.subjects.len().min(room)];
                 subjects.extend_from_slice(kept);
                 if kept.is_empty() {
-                    pattern.push_str(shown)
+                    pattern.push_str(&slot.shown())
                 } else {
                     pattern.push_str(&format!("'{}'", kept.join("', '")))
                 }
@@ -56,48 +87,49 @@ pub(super) fn mask(text: &str) -> Masked {
         }
     }
     let is_weak = content_words(&units) < 2 && subjects.is_empty();
-    Masked { pattern: tidy(&pattern), family: tidy(&family), subjects, is_weak }
-}
-
-/// A message that is one quoted sentence: `KeyError: 'No message with key 5'`, `('…',)`.
-fn unwrap_repr(text: &str) -> &str {
-    let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(",)").or_else(|| text.strip_suffix(')')));
-    let inner = inner.unwrap_or(text).trim();
-    for quote in ['\'', '"', '`'] {
-        if let Some(inside) = inner.strip_prefix(quote).and_then(|inner| inner.strip_suffix(quote))
-            && !inside.contains(quote)
-            && inside.split_whitespace().count() >= 3
-        {
-            return inside;
-        }
-    }
-    text
+    let slots = units.into_iter().filter_map(|unit| if let Unit::Slot(slot) = unit { Some(slot) } else { None });
+    let slots = slots.collect();
+    Masked { pattern: tidy(&pattern), family: tidy(&family), subjects, is_weak, context, level, slots }
 }
 
 /// Slots found and joined.
 fn units(text: &str, level: Level, context: Context) -> Vec<Unit> {
-    let bare = bare_subject(text).filter(|_| level == Level::All);
     let mut raw = Vec::new();
-    match bare {
-        Some(range) => {
-            push_pieces(&mut raw, scan(&text[..range.start], level), context);
-            let kept = stable(&text[range.clone()]);
-            raw.push(Unit::Slot { shown: "<name>".to_owned(), subjects: vec![kept] });
-            push_pieces(&mut raw, scan(&text[range.end..], level), context);
+    let mut at = 0;
+    for (range, role) in marked(text).into_iter().filter(|_| level == Level::All) {
+        if range.start < at {
+            continue;
         }
-        None => push_pieces(&mut raw, scan(text, level), context),
+        push_pieces(&mut raw, &text[at..range.start], level, context);
+        let kept = match role {
+            Role::Subject => subject(Class::Name, &text[range.clone()], Context::Absence),
+            Role::Value => None,
+        };
+        let class = if role == Role::Subject { Class::Name } else { Class::Value };
+        raw.push(Unit::Slot(Slot {
+            class: Some(class),
+            text: text[range.clone()].to_owned(),
+            subjects: kept.into_iter().collect(),
+        }));
+        at = range.end;
     }
-    collapse(absorb(raw))
+    push_pieces(&mut raw, &text[at..], level, context);
+    unbracketed(collapse(absorb(raw)))
 }
 
-fn push_pieces(units: &mut Vec<Unit>, pieces: Vec<Piece<'_>>, context: Context) {
-    for piece in pieces {
+fn push_pieces(units: &mut Vec<Unit>, text: &str, level: Level, context: Context) {
+    let mut before = "";
+    for piece in scan(text, level) {
         units.push(match piece {
-            Piece::Text(text) => Unit::Text(text.to_owned()),
+            Piece::Text(text) => {
+                before = text;
+                Unit::Text(text.to_owned())
+            }
             Piece::Slot(class, text) => {
-                let shown = class.placeholder();
-                let shown = if class == Class::Quoted { format!("'{shown}'") } else { shown.to_owned() };
-                Unit::Slot { shown, subjects: subject(class, text, context).into_iter().collect() }
+                let demanded = is_demanded_version(class, before).then(|| text.to_owned());
+                let kept = demanded.or_else(|| subject(class, text, context));
+                before = "";
+                Unit::Slot(Slot { class: Some(class), text: text.to_owned(), subjects: kept.into_iter().collect() })
             }
         });
     }
@@ -131,7 +163,7 @@ fn absorb(units: Vec<Unit>) -> Vec<Unit> {
 
 fn close_token(out: &mut Vec<Unit>, token: &mut Vec<Unit>) {
     let parts = std::mem::take(token);
-    let is_slot = |unit: &Unit| matches!(unit, Unit::Slot { .. });
+    let is_slot = |unit: &Unit| matches!(unit, Unit::Slot(_));
     let (Some(first), Some(last)) = (parts.iter().position(is_slot), parts.iter().rposition(is_slot)) else {
         out.extend(parts);
         return;
@@ -140,52 +172,88 @@ fn close_token(out: &mut Vec<Unit>, token: &mut Vec<Unit>) {
         units.iter().map(|unit| if let Unit::Text(text) = unit { text.as_str() } else { "" }).collect::<String>()
     };
     let (lead, trail) = (text_of(&parts[..first]), text_of(&parts[last + 1..]));
-    let is_joint = |c: char| !c.is_alphanumeric() && c != '_';
-    let kept_lead = match lead.rfind(['=', ':']) {
-        Some(at) => &lead[..=at],
-        None => &lead[..lead.find(|c| !is_joint(c)).unwrap_or(lead.len())],
-    };
+    let kept_lead = kept_lead(&lead, &trail);
     let kept_trail = &trail
         [trail.rfind(|c| !is_joint(c)).map_or(0, |at| at + trail[at..].chars().next().map_or(1, char::len_utf8))..];
-    let mut slots = parts[first..=last].iter().filter(|unit| is_slot(unit)).cloned();
-    let joined = first != last || kept_lead.len() < lead.len() || kept_trail.len() < trail.len();
-    let slot = match slots.next() {
-        Some(Unit::Slot { shown, mut subjects }) => {
-            for unit in slots {
-                if let Unit::Slot { subjects: more, .. } = unit {
-                    subjects.extend(more);
-                }
+    let mut text = lead[kept_lead.len()..].to_owned();
+    let (mut class, mut subjects, mut slots) = (None, Vec::new(), 0);
+    for unit in &parts[first..=last] {
+        match unit {
+            Unit::Text(between) => text.push_str(between),
+            Unit::Slot(slot) => {
+                text.push_str(&slot.text);
+                subjects.extend(slot.subjects.iter().cloned());
+                class = slot.class;
+                slots += 1;
             }
-            let shown = if joined { "<*>".to_owned() } else { shown };
-            Unit::Slot { shown, subjects }
         }
-        _ => return,
-    };
+    }
+    text.push_str(&trail[..trail.len() - kept_trail.len()]);
+    if slots > 1 || first != last || text.len() > slot_len(&parts[first]) {
+        class = None;
+    }
     out.push(Unit::Text(kept_lead.to_owned()));
-    out.push(slot);
+    out.push(Unit::Slot(Slot { class, text, subjects }));
     out.push(Unit::Text(kept_trail.to_owned()));
 }
 
-/// `<*>, <*>, <*>` is one slot: a list has as many elements as it has today.
+fn slot_len(unit: &Unit) -> usize {
+    if let Unit::Slot(slot) = unit { slot.text.len() } else { 0 }
+}
+
+fn is_joint(c: char) -> bool {
+    !c.is_alphanumeric() && c != '_'
+}
+
+/// What of the text that touches a slot stays text: a `key=` or `key:`, or punctuation; not the sign of an amount
+/// (`<1`, `~5`, `#7`) or the mark of an argument (`*args`, `&mut`).
+fn kept_lead<'a>(lead: &'a str, trail: &str) -> &'a str {
+    if let Some(at) = lead.rfind(['=', ':']) {
+        return &lead[..=at];
+    }
+    let kept = &lead[..lead.find(|c| !is_joint(c)).unwrap_or(lead.len())];
+    if kept.len() < lead.len() || trail.starts_with('>') {
+        return kept;
+    }
+    kept.trim_end_matches(['<', '>', '~', '≈', '≤', '≥', '±', '#', '$', '+', '-', '*', '&'])
+}
+
+/// `<*>, <*>, <*>` is one slot: a list has as many elements as it has today. So is `<*> (<*>)`.
 fn collapse(units: Vec<Unit>) -> Vec<Unit> {
     let mut out: Vec<Unit> = Vec::new();
     let mut between = String::new();
+    // Brackets that were opened between two slots of one: what closes them belongs to it too.
+    let mut open = 0_usize;
     for unit in units {
         match unit {
-            Unit::Text(text) => between.push_str(&text),
-            Unit::Slot { shown, subjects } => {
-                let list =
-                    !between.is_empty() && between.chars().all(|c| c.is_whitespace() || c.is_ascii_punctuation());
+            Unit::Text(text) => {
+                let closing = text.bytes().take_while(|b| b")]}".contains(b)).count().min(open);
+                if between.is_empty()
+                    && closing > 0
+                    && let Some(Unit::Slot(slot)) = out.last_mut()
+                {
+                    slot.text.push_str(&text[..closing]);
+                    open -= closing;
+                    between.push_str(&text[closing..]);
+                } else {
+                    between.push_str(&text);
+                }
+            }
+            Unit::Slot(next) => {
+                let list = between.chars().all(|c| c.is_whitespace() || c.is_ascii_punctuation());
                 match out.last_mut() {
-                    Some(Unit::Slot { shown: first, subjects: all }) if list || between.is_empty() => {
-                        all.extend(subjects);
-                        if *first != shown {
-                            *first = "<*>".to_owned();
+                    Some(Unit::Slot(slot)) if list => {
+                        open += between.bytes().filter(|b| b"([{".contains(b)).count();
+                        slot.text = format!("{}{between}{}", slot.text, next.text);
+                        slot.subjects.extend(next.subjects);
+                        if slot.class != next.class {
+                            slot.class = None;
                         }
                     }
                     _ => {
+                        open = 0;
                         out.push(Unit::Text(std::mem::take(&mut between)));
-                        out.push(Unit::Slot { shown, subjects });
+                        out.push(Unit::Slot(next));
                     }
                 }
                 between.clear();
@@ -194,6 +262,22 @@ fn collapse(units: Vec<Unit>) -> Vec<Unit> {
     }
     out.push(Unit::Text(between));
     out
+}
+
+/// `(<*>)` is `<*>`: a tuple today, one value tomorrow.
+fn unbracketed(mut units: Vec<Unit>) -> Vec<Unit> {
+    for at in 1..units.len().saturating_sub(1) {
+        let [before, Unit::Slot(slot), after] = &mut units[at - 1..=at + 1] else { continue };
+        let (Unit::Text(before), Unit::Text(after)) = (before, after) else { continue };
+        for (open, close) in [('(', ')'), ('[', ']'), ('{', '}')] {
+            if before.ends_with(open) && after.starts_with(close) {
+                before.pop();
+                after.remove(0);
+                slot.text = format!("{open}{}{close}", slot.text);
+            }
+        }
+    }
+    units
 }
 
 /// Words of two letters or more that are no stop words.

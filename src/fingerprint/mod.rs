@@ -4,21 +4,28 @@
 //! Tool class and rule code (or exception class) come first: different codes never share a key. Then the message at
 //! two levels: `family` masks what it is about, `pattern` keeps it (`Cannot find module 'x'`).
 
+mod bracket;
+mod explanation;
 mod mask;
+mod message;
 mod scan;
 mod subject;
 mod vocabulary;
 
 use crate::base::text::prefix;
 use crate::diagnose::Item;
+use mask::Masked;
+use message::{first_line, split_exception};
+
+pub use explanation::{CodeFrom, Explanation, SlotSeen, explain};
 
 /// Version of the algorithm, in front of every key: keys of different versions never meet, and a change of the masks
 /// re-keys the history.
-pub const FINGERPRINT_VERSION: u32 = 1;
+pub const FINGERPRINT_VERSION: u32 = 2;
 /// A message is keyed by its first so many bytes.
 const MESSAGE_BYTES_MAX: usize = 1_000;
 
-/// An item's keys: `1:` and 32 hex digits of BLAKE3.
+/// An item's keys: the version, a colon and 32 hex digits of BLAKE3.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keys {
     /// The same message at the same place: for telling repeats inside one run.
@@ -35,38 +42,65 @@ pub struct Keys {
 
 /// The keys of `item`.
 pub fn keys(item: &Item) -> Keys {
-    let class = tool_class(&item.tool);
-    let first = first_line(prefix(&item.message, MESSAGE_BYTES_MAX));
-    let (exception, text) = split_exception(&first);
-    let code = item.code.as_deref().or(exception).unwrap_or_default();
-    let masked = mask::mask(text);
-    // Two failing assertions say the same with different values; then it is the test, or the file, that is the same.
-    let site = if masked.is_weak {
-        let test = item.test.as_deref().map(|test| mask::mask(test).pattern);
-        test.or_else(|| item.file.clone()).unwrap_or_default()
-    } else {
-        String::new()
-    };
-    let family = hash(&["family", class, code, &masked.family.to_lowercase()]);
-    let mut parts = vec!["pattern", family.as_str(), site.as_str()];
-    parts.extend(masked.subjects.iter().map(String::as_str));
-    let line = item.line.map(|line| line.to_string()).unwrap_or_default();
-    let place = [item.file.as_deref().unwrap_or_default(), &line, item.test.as_deref().unwrap_or_default()];
-    Keys {
-        exact: hash(&[
+    Steps::of(item).keys()
+}
+
+/// What was made of an item on the way to its keys.
+struct Steps<'a> {
+    item: &'a Item,
+    class: &'a str,
+    text: String,
+    code: Option<String>,
+    code_from: CodeFrom,
+    masked: Masked,
+    site: String,
+}
+
+impl<'a> Steps<'a> {
+    fn of(item: &'a Item) -> Self {
+        let first = first_line(prefix(&item.message, MESSAGE_BYTES_MAX));
+        let (exception, text) = split_exception(&first);
+        let (code, code_from) = match (item.code.as_deref(), exception) {
+            (Some(code), _) => (Some(code.to_owned()), CodeFrom::Code),
+            (None, Some(exception)) => (Some(exception.to_owned()), CodeFrom::Exception),
+            (None, None) => (None, CodeFrom::Neither),
+        };
+        let masked = mask::mask(text);
+        // Two failing assertions say the same with different values; then it is the test, or the file, that is the
+        // same.
+        let site = if masked.is_weak {
+            let test = item.test.as_deref().map(|test| mask::mask(test).pattern);
+            test.or_else(|| item.file.clone()).unwrap_or_default()
+        } else {
+            String::new()
+        };
+        Steps { item, class: tool_class(&item.tool), text: text.to_owned(), code, code_from, masked, site }
+    }
+
+    fn keys(&self) -> Keys {
+        let (item, masked) = (self.item, &self.masked);
+        let code = self.code.as_deref().unwrap_or_default();
+        let family = hash(&["family", self.class, code, &masked.family.to_lowercase()]);
+        let mut parts = vec!["pattern", family.as_str(), self.site.as_str()];
+        parts.extend(masked.subjects.iter().map(String::as_str));
+        let line = item.line.map(|line| line.to_string()).unwrap_or_default();
+        let exact = [
             "exact",
             &item.tool,
             item.code.as_deref().unwrap_or_default(),
-            place[0],
-            place[1],
-            place[2],
+            item.file.as_deref().unwrap_or_default(),
+            &line,
+            item.test.as_deref().unwrap_or_default(),
             &item.message,
-        ]),
-        pattern: hash(&parts),
-        family,
-        // A failing test that says nothing is listed by its name.
-        masked: if masked.pattern.is_empty() { site } else { masked.pattern },
-        masked_family: masked.family,
+        ];
+        Keys {
+            exact: hash(&exact),
+            pattern: hash(&parts),
+            family,
+            // A failing test that says nothing is listed by its name.
+            masked: if masked.pattern.is_empty() { self.site.clone() } else { masked.pattern.clone() },
+            masked_family: masked.family.clone(),
+        }
     }
 }
 
@@ -80,42 +114,6 @@ fn tool_class(tool: &str) -> &str {
         "gcc" | "clang" | "g++" | "clang++" | "cc" => "cc",
         "go-build" | "go-vet" | "go" => "go",
         other => other,
-    }
-}
-
-/// The first line with words in it, and the next one when the first ends in a colon. Without `E   ` and `error:`.
-fn first_line(message: &str) -> String {
-    let mut lines = message
-        .lines()
-        .map(str::trim)
-        .filter(|line| line.bytes().any(|b| b.is_ascii_alphanumeric()) || !line.is_ascii());
-    let Some(first) = lines.next() else { return message.trim().to_owned() };
-    let first = first.strip_prefix("E  ").unwrap_or(first).trim_start();
-    let lower = first.to_ascii_lowercase();
-    let first = ["error: ", "fatal error: ", "fatal: "]
-        .iter()
-        .find(|start| lower.starts_with(**start))
-        .map_or(first, |start| first[start.len()..].trim_start());
-    match lines.next().filter(|_| first.ends_with(':')) {
-        Some(next) => format!("{first} {next}"),
-        None => first.to_owned(),
-    }
-}
-
-/// `dotted.NameError: text` into its exception class and its text.
-fn split_exception(text: &str) -> (Option<&str>, &str) {
-    let end = text.bytes().position(|b| !(b.is_ascii_alphanumeric() || b == b'_' || b == b'.')).unwrap_or(text.len());
-    let (name, rest) = text.split_at(end);
-    let named =
-        ["Error", "Exception", "Warning", "Panic", "Failure", "Interrupt"].iter().any(|end| name.ends_with(end));
-    let capital = name.rsplit('.').next().is_some_and(|last| last.starts_with(|c: char| c.is_ascii_uppercase()));
-    if !named || !capital {
-        return (None, text);
-    }
-    match rest.strip_prefix(':') {
-        Some(rest) => (Some(name), rest.trim_start()),
-        None if rest.is_empty() => (Some(name), ""),
-        None => (None, text),
     }
 }
 

@@ -5,7 +5,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::vocabulary::{EXTENSIONS, KEYWORDS, NUMBER_KEEPERS, SYNTAX, WORDS_WITH_DIGITS};
+use super::bracket::{attached, representation};
+use super::vocabulary::{
+    EXTENSIONS, HOST_KEEPERS, KEYWORDS, NAMING_NOUNS, NUMBER_KEEPERS, RESERVED_WORDS, STRING_PREFIXES, SYNTAX,
+    SYNTAX_NOUNS, WORDS_WITH_DIGITS,
+};
 
 /// What a slot is; its name is for people, the hash sees `<*>` for all: a slot is a number one day and a name the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,25 +28,30 @@ pub(super) enum Class {
     Id,
     Quoted,
     Name,
+    Repr,
+    Value,
 }
 
 impl Class {
-    pub(super) fn placeholder(self) -> &'static str {
+    /// As people read it, also in a placeholder.
+    pub(super) fn name(self) -> &'static str {
         match self {
-            Class::Url => "<url>",
-            Class::Email => "<email>",
-            Class::Uuid => "<uuid>",
-            Class::Time => "<time>",
-            Class::Address => "<address>",
-            Class::Path => "<path>",
-            Class::Hex => "<hex>",
-            Class::Duration => "<duration>",
-            Class::Size => "<size>",
-            Class::Version => "<version>",
-            Class::Number => "<num>",
-            Class::Id => "<id>",
-            Class::Quoted => "<str>",
-            Class::Name => "<name>",
+            Class::Url => "url",
+            Class::Email => "email",
+            Class::Uuid => "uuid",
+            Class::Time => "time",
+            Class::Address => "address",
+            Class::Path => "path",
+            Class::Hex => "hex",
+            Class::Duration => "duration",
+            Class::Size => "size",
+            Class::Version => "version",
+            Class::Number => "num",
+            Class::Id => "id",
+            Class::Quoted => "str",
+            Class::Name => "name",
+            Class::Repr => "repr",
+            Class::Value => "value",
         }
     }
 }
@@ -73,8 +82,6 @@ static SHAPES: LazyLock<(Regex, Vec<Class>)> = LazyLock::new(|| {
     const CLOCK: &str = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?: ?[AP]M\b)?";
     const ZONE: &str = r"(?: ?(?:Z\b|UTC\b|GMT(?:[+-]\d{4})?|[+-]\d\d:?\d\d\b))?";
     let rows: Vec<(Class, String)> = vec![
-        (Class::Id, r"<(?:class|function|module|bound method|built-in \w+) [^<>\n]*>".into()),
-        (Class::Id, r"<[\w.]+ [^<>\n]*(?: at 0x[0-9a-fA-F]+|\w=)[^<>\n]*>".into()),
         (Class::Url, r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s'"`<>)\]}]*"#.into()),
         (Class::Email, r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+".into()),
         (Class::Uuid, r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b".into()),
@@ -141,6 +148,14 @@ pub(super) fn scan(text: &str, level: Level) -> Vec<Piece<'_>> {
 /// What starts at `at`: a slot, or with `None` a stretch that stays text although it looks like more.
 fn slot(text: &str, at: usize, c: char, level: Level, syntax: bool) -> Option<(usize, Option<Piece<'_>>)> {
     let rest = &text[at..];
+    if c == '<'
+        && let Some(end) = representation(rest)
+    {
+        return Some((at + end, Some(Piece::Slot(Class::Repr, &rest[..end]))));
+    }
+    if let Some(end) = ipv6(rest, c) {
+        return Some((at + end, Some(Piece::Slot(Class::Address, &rest[..end]))));
+    }
     if let Some((end, class)) = shape(rest, c) {
         let kept = class == Class::Number && follows_keeper(&text[..at]);
         return Some((at + end, (!kept).then(|| Piece::Slot(class, &rest[..end]))));
@@ -148,18 +163,96 @@ fn slot(text: &str, at: usize, c: char, level: Level, syntax: bool) -> Option<(u
     if level >= Level::Quotes
         && let Some((end, inner)) = quoted(rest, c)
     {
-        let stays = syntax && is_literal(inner);
+        let demanded = syntax && is_literal(inner) && is_demanded(&text[..at], &rest[end..]);
+        let stays = demanded || RESERVED_WORDS.contains(&inner) && !is_named(&text[..at]);
         return Some((at + end, (!stays).then_some(Piece::Slot(Class::Quoted, inner))));
+    }
+    if c == '\\'
+        && let Some(end) = escape(rest)
+    {
+        return Some((at + end, Some(Piece::Slot(Class::Id, &rest[..end]))));
     }
     if !is_word(c) && c != '@' && c != '$' {
         return None;
     }
+    word(text, at, level)
+}
+
+/// The word at `at` with what belongs to it.
+fn word(text: &str, at: usize, level: Level) -> Option<(usize, Option<Piece<'_>>)> {
     let end = word_end(text, at);
     let word = &text[at..end];
-    let class = classify(word, &text[end..], level);
-    let end = if class == Some(Class::Name) && text[end..].starts_with("()") { end + 2 } else { end };
-    let end = if class == Some(Class::Path) { end + place_len(&text[end..]) } else { end };
-    Some((end, class.map(|class| Piece::Slot(class, word))))
+    let slot = |class, end: usize| Some((end, Some(Piece::Slot(class, &text[at..end]))));
+    if is_value(&text[..at]) {
+        return slot(Class::Value, end + attached(&text[end..]));
+    }
+    if let Some(port) = port_len(&text[..at], word, &text[end..]) {
+        return slot(Class::Address, end + port);
+    }
+    match classify(word, &text[end..], level) {
+        Some(Class::Path) => slot(Class::Path, end + place_len(&text[end..])),
+        Some(class) => slot(class, end + attached(&text[end..])),
+        None if level == Level::All && word.starts_with(char::is_alphabetic) => match attached(&text[end..]) {
+            0 => Some((end, None)),
+            more => slot(Class::Name, end + more),
+        },
+        None => Some((end, None)),
+    }
+}
+
+/// Whether what follows is the value of `key=`: a word today, a number tomorrow.
+fn is_value(before: &str) -> bool {
+    let Some(key) = before.strip_suffix('=') else { return false };
+    key.ends_with(is_word) || key.ends_with([']', '"', '\''])
+}
+
+/// `:8080` of `db:8080`, where the message talks to a host.
+fn port_len(before: &str, word: &str, after: &str) -> Option<usize> {
+    let talks = before.is_empty()
+        || before.strip_suffix(' ').is_some_and(|before| {
+            let last = before.rsplit(' ').next().unwrap_or(before).trim_matches(|c: char| !is_word(c));
+            HOST_KEEPERS.contains(&last.to_ascii_lowercase().as_str())
+        });
+    let digits = after.strip_prefix(':')?.bytes().take_while(u8::is_ascii_digit).count();
+    let ends = !after[1 + digits..].starts_with(|c: char| is_word(c) || c == ':' || c == '.');
+    (talks && ends && (2..=5).contains(&digits) && word.starts_with(char::is_alphabetic)).then_some(1 + digits)
+}
+
+/// An IPv6 address with its zeros left out (`::1`, `fe80::1%eth0`, `2001:db8::/32`), RFC 4291 section 2.2.
+fn ipv6(rest: &str, c: char) -> Option<usize> {
+    if !(c == ':' || c == '[' || c.is_ascii_hexdigit()) {
+        return None;
+    }
+    let open = usize::from(c == '[');
+    let len = rest[open..].bytes().take_while(|&b| b.is_ascii_hexdigit() || b == b':').count();
+    let address = &rest[open..open + len];
+    let groups = address.split(':').filter(|group| !group.is_empty());
+    let plain = groups.clone().all(|group| group.len() <= 4) && groups.clone().count() <= 7;
+    // `a::b` is a name in C++ and Rust.
+    let numeric = address.starts_with("::") || address.bytes().any(|b| b.is_ascii_digit());
+    // `::` by itself is an operator, but `::/0` is every address.
+    let any = groups.count() > 0 || rest[open + len..].starts_with("/0");
+    if !(plain && numeric && address.matches("::").count() == 1 && any) {
+        return None;
+    }
+    let mut end = open + len;
+    if open == 1 {
+        end += rest[end..].starts_with(']').then_some(1)?;
+    }
+    for mark in ['%', ':', '/'] {
+        if let Some(more) = rest[end..].strip_prefix(mark) {
+            let len = more.bytes().take_while(u8::is_ascii_alphanumeric).count();
+            end += if len > 0 { 1 + len } else { 0 };
+        }
+    }
+    (!rest[end..].starts_with(is_word)).then_some(end)
+}
+
+/// `\d`, `\x1`, `\n`: an escape sequence by itself.
+fn escape(rest: &str) -> Option<usize> {
+    let len = rest[1..].bytes().take_while(u8::is_ascii_alphanumeric).count();
+    let ends = !rest[1 + len..].starts_with(|c: char| is_word(c) || c == '\\');
+    ((1..=9).contains(&len) && ends).then_some(1 + len)
 }
 
 fn shape(rest: &str, c: char) -> Option<(usize, Class)> {
@@ -178,8 +271,14 @@ fn shape(rest: &str, c: char) -> Option<(usize, Class)> {
     (end > 0 && !(numeric && longer)).then_some((end, class))
 }
 
-/// `'…'`, `"…"`, `` `…` `` and the curly ones: the end, and what is inside.
+/// `'…'`, `"…"`, `` `…` `` and the curly ones, with the letters that mark a kind of string before them (`b'…'`): the
+/// end, and what is inside.
 fn quoted(rest: &str, open: char) -> Option<(usize, &str)> {
+    if open.is_ascii_alphabetic() {
+        let letters = rest.find(['\'', '"']).filter(|&at| STRING_PREFIXES.contains(&&rest[..at]))?;
+        let open = rest[letters..].chars().next()?;
+        return quoted(&rest[letters..], open).map(|(end, inner)| (letters + end, inner));
+    }
     let close = match open {
         '\'' | '"' | '`' => open,
         '‘' => '’',
@@ -216,6 +315,35 @@ fn is_literal(inner: &str) -> bool {
     punctuation || KEYWORDS.contains(&inner)
 }
 
+/// Whether what follows is a name although it looks like a word of a language: it may be one of another language.
+fn is_named(before: &str) -> bool {
+    let last = before.trim_end().rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    NAMING_NOUNS.contains(&last.to_ascii_lowercase().as_str())
+}
+
+/// Whether a literal is what a message about syntax asks for (`expected ';'`, `',' delimiter`, `',' or ';'`), not what
+/// it found instead.
+fn is_demanded(before: &str, after: &str) -> bool {
+    let next = after.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    if SYNTAX_NOUNS.contains(&next.to_ascii_lowercase().as_str()) {
+        return true;
+    }
+    let words = before.rsplit(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    for word in words.map(str::to_ascii_lowercase).take(6) {
+        if SYNTAX.iter().any(|syntax| word.contains(syntax)) {
+            return true;
+        }
+        // A list of what may come, and what says of which kind it is.
+        if !(SYNTAX_NOUNS.contains(&word.as_str())
+            || KEYWORDS.contains(&word.as_str())
+            || matches!(word.as_str(), "a" | "an" | "the" | "one" | "of" | "or" | "either" | "missing"))
+        {
+            return false;
+        }
+    }
+    false
+}
+
 /// What a word is besides a word.
 fn classify(word: &str, after: &str, level: Level) -> Option<Class> {
     let has = |class: fn(u8) -> bool| word.bytes().any(class);
@@ -243,7 +371,7 @@ fn classify(word: &str, after: &str, level: Level) -> Option<Class> {
     }
     let interior_capital =
         word.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
-    let called = after.starts_with('(') && !after.starts_with("(s)") && !after.starts_with("(es)");
+    let called = after.starts_with('(') && attached(after) > 0;
     let joined = word.contains(['_', '.', '@', '$']) || word.contains("::") || word.contains("->");
     (interior_capital || called || joined).then_some(Class::Name)
 }

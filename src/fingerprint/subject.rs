@@ -1,11 +1,12 @@
 //! What a message is about: the parts that a pattern keeps and its family masks.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::scan::{Class, Level, Piece, scan};
-use super::vocabulary::{ABSENCE, COMPARISON};
+use super::vocabulary::{ABSENCE, COMPARISON, CONNECTION, STOP_WORDS, VERSION_KEEPERS};
 
 /// Longest subject, bytes; what is longer is a value.
 const SUBJECT_BYTES_MAX: usize = 60;
@@ -17,7 +18,9 @@ pub(super) enum Context {
     Comparison,
     /// It misses something, or finds it not to be what it should be.
     Absence,
-    /// Neither.
+    /// A connection failed: the host is the subject.
+    Connection,
+    /// None of these.
     Other,
 }
 
@@ -27,6 +30,8 @@ impl Context {
         let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
         if has(&ABSENCE) {
             Context::Absence
+        } else if has(&CONNECTION) {
+            Context::Connection
         } else if has(&COMPARISON) || lower.contains("==") || lower.contains("!=") {
             Context::Comparison
         } else {
@@ -35,60 +40,113 @@ impl Context {
     }
 }
 
-/// Messages whose subject stands bare; the group is the subject.
-static BARE: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
+/// What a bare word of a message of a known shape is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// What the message is about.
+    Subject,
+    /// What happened to be there.
+    Value,
+}
+
+/// Messages whose subject or value stands bare; the first group that matched is it.
+static BARE: LazyLock<Vec<(&str, Role, Regex)>> = LazyLock::new(|| {
+    use Role::{Subject, Value};
     [
-        (" is not ", r"^(\S+) is not (?:a function|defined|iterable|a constructor|callable|installed|recognized)"),
-        ("No module named ", r"No module named ([\w.]+)"),
-        ("undefined: ", r"undefined: (\S+)"),
-        ("undeclared name: ", r"undeclared name: (\S+)"),
-        ("undefined reference to ", r"undefined reference to (\S+)"),
-        ("command not found: ", r"command not found: (\S+)"),
-        (": command not found", r"(\S+): command not found"),
-        (": not found", r"(\S+): not found"),
-        ("nused import ", r"[Uu]nused import ([\w.]+)"),
-        (" imported from ", r"^(\S+) imported from"),
-        ("No rule to make target ", r"No rule to make target (\S+)"),
-        ("package ", r"package (\S+) is not in"),
-        ("already in use", r"(?i)port (\d+) (?:is )?already in use|address already in use\D*:(\d+)"),
-        ("(reading ", r"\(reading (\S+)\)"),
-        ("no required module provides package ", r"no required module provides package (\S+)"),
-        ("Could not resolve ", r"Could not resolve (\S+)"),
-        ("has no ", r"^(\w+) has no (?:attribute|member|field|method)"),
+        (
+            " is not ",
+            Subject,
+            r"^(\S+) is not (?:a function|defined|iterable|a constructor|callable|installed|recognized)",
+        ),
+        ("No module named ", Subject, r"No module named ([\w.]+)"),
+        ("undefined: ", Subject, r"undefined: (\S+)"),
+        ("undeclared name: ", Subject, r"undeclared name: (\S+)"),
+        ("undefined reference to ", Subject, r"undefined reference to (\S+)"),
+        ("command not found: ", Subject, r"command not found: (\S+)"),
+        (": command not found", Subject, r"(\S+): command not found"),
+        (": not found", Subject, r"(\S+): not found"),
+        ("nused import ", Subject, r"[Uu]nused import ([\w.]+)"),
+        (" imported from ", Subject, r"^(\S+) imported from"),
+        ("No rule to make target ", Subject, r"No rule to make target (\S+)"),
+        ("package ", Subject, r"package (\S+) is not in"),
+        ("already in use", Subject, r"(?i)port (\d+) (?:is )?already in use|address already in use\D*:(\d+)"),
+        ("(reading ", Subject, r"\(reading (\S+)\)"),
+        ("no required module provides package ", Subject, r"no required module provides package (\S+)"),
+        ("Could not resolve ", Subject, r"Could not resolve (\S+)"),
+        ("has no ", Subject, r"^(\w+) has no (?:attribute|member|field|method)"),
+        // `unknown url type: ftp`, `unsupported locale: de`: one word behind a label of several.
+        (": ", Subject, r"^\w+(?: [\w-]+)+: ([\w.-]+|[^\w\s])\.?$"),
+        // What came instead, as the last word.
+        ("ot ", Value, r"(?i)(?:^|[\s,;(])(?:but )?got[:=]? (\S+)$"),
+        // Accounts, as login programs and databases name them.
+        ("ser ", Subject, r"(?i)\b(?:user|username) ([\w.@$-]+)(?: (?:from|by|on|does not|\[)|$)"),
+        (" from ", Value, r" for ([\w.@$-]+) from (?:\d|[\da-f]*:)"),
+        (" [", Value, r" for ([\w.@$-]+) \[\w+\]$"),
     ]
     .into_iter()
-    .map(|(literal, pattern)| (literal, Regex::new(pattern).expect("a valid pattern")))
+    .map(|(literal, role, pattern)| (literal, role, Regex::new(pattern).expect("a valid pattern")))
     .collect()
 });
 
-/// Where a message of a known shape names its subject without quotes.
-pub(super) fn bare_subject(text: &str) -> Option<std::ops::Range<usize>> {
-    let shapes = BARE.iter().filter(|(literal, _)| text.contains(literal));
-    let found = shapes.filter_map(|(_, regex)| regex.captures(text)).next()?;
-    let group = found.iter().skip(1).flatten().next()?;
-    let trimmed = group.as_str().trim_matches(|c: char| "'\"`‘’“”;,:().".contains(c));
-    let start = group.start() + group.as_str().find(trimmed)?;
-    (!trimmed.is_empty()).then(|| start..start + trimmed.len())
+/// Where a message of a known shape names its subject without quotes, or a value that nothing marks as one. In order,
+/// without overlaps.
+pub(super) fn marked(text: &str) -> Vec<(Range<usize>, Role)> {
+    let shapes = BARE.iter().filter(|(literal, ..)| text.contains(literal));
+    let found = shapes.filter_map(|(_, role, regex)| Some((regex.captures(text)?, *role)));
+    let mut ranges: Vec<(Range<usize>, Role)> = Vec::new();
+    for (captures, role) in found {
+        let Some(group) = captures.iter().skip(1).flatten().next() else { continue };
+        let trimmed = group.as_str().trim_matches(|c: char| "'\"`‘’“”;,:().".contains(c));
+        // A subject, but not the second of two shapes that fit, and no stop word.
+        let taken = ranges.iter().any(|(other, kept)| {
+            (*kept == Role::Subject && role == Role::Subject) || other.start < group.end() && group.start() < other.end
+        });
+        let start = group.start() + group.as_str().find(trimmed).unwrap_or(0);
+        let end = start + trimmed.len();
+        if !taken && !trimmed.is_empty() && !STOP_WORDS.contains(&trimmed) {
+            let quotes = (text[..start].chars().next_back(), text[end..].chars().next());
+            let quoted = matches!(quotes, (Some('\''), Some('\'')) | (Some('"'), Some('"')) | (Some('`'), Some('`')));
+            ranges.push((start - usize::from(quoted)..end + usize::from(quoted), role));
+        }
+    }
+    ranges.sort_by_key(|(range, _)| range.start);
+    ranges
 }
 
 /// The subject that a slot is in this context, in the form that goes into the key: the same on every machine.
 pub(super) fn subject(class: Class, text: &str, context: Context) -> Option<String> {
-    if context != Context::Absence || text.len() > SUBJECT_BYTES_MAX * 4 {
+    if text.len() > SUBJECT_BYTES_MAX * 4 {
         return None;
     }
-    let kept = match class {
-        Class::Quoted | Class::Name | Class::Path => stable(text),
-        // `requires node 18.0.0`: the version is what it is about.
+    let kept = match (context, class) {
+        (Context::Absence, Class::Quoted | Class::Name | Class::Path) => stable(text),
+        (Context::Connection, Class::Name | Class::Url) => host(text).to_owned(),
         _ => return None,
     };
     (!kept.is_empty() && kept.len() <= SUBJECT_BYTES_MAX && kept != "<*>").then_some(kept)
 }
 
+/// `requires node 18.0.0`: the version is what the message is about.
+pub(super) fn is_demanded_version(class: Class, before: &str) -> bool {
+    let words = before.rsplit(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    class == Class::Version && words.take(2).any(|word| VERSION_KEEPERS.contains(&word.to_ascii_lowercase().as_str()))
+}
+
+/// The host of a URL, without user, port and path.
+fn host(text: &str) -> &str {
+    let text = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let text = text.split(['/', '?', '#']).next().unwrap_or_default();
+    let text = text.rsplit('@').next().unwrap_or_default();
+    text.split(':').next().unwrap_or_default()
+}
+
 /// A name without what differs between machines and runs: the folders of an absolute path, positions, and parts that
 /// are ids or times.
 pub(super) fn stable(text: &str) -> String {
-    let text = text.trim().replace('\\', "/");
-    let text = text.trim_end_matches("()");
+    let text = text.trim().trim_matches(['\'', '"', '`']).replace('\\', "/");
+    // What a name is called with is no part of it.
+    let text =
+        text.find(['(', '[']).filter(|&at| at > 0 && text.ends_with([')', ']'])).map_or(&*text, |at| &text[..at]);
     let drive = text.as_bytes().get(1) == Some(&b':') && text.as_bytes().get(2) == Some(&b'/');
     let local = if text.starts_with('/') || text.starts_with("~/") || drive {
         text.rsplit('/').find(|part| !part.is_empty()).unwrap_or_default()

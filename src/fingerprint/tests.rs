@@ -16,7 +16,7 @@ fn item(message: &str) -> Item {
 }
 
 /// Messages that are the same failure on another machine, day or run.
-const SAME: [(&str, &str); 22] = [
+const SAME: [(&str, &str); 36] = [
     ("failed at 2026-11-21T10:15:37Z", "failed at 2025-01-02T03:04:05.678+01:00"),
     ("timed out after 300ms", "timed out after 2.5 s"),
     ("cannot open /home/ann/p/src/config.json", "cannot open /tmp/x/src/config.json"),
@@ -45,10 +45,24 @@ const SAME: [(&str, &str); 22] = [
         "no such file: /tmp/pytest-of-bob/pytest-3/test_a0/out.txt",
     ),
     ("KeyError: 'No message with key 5'", "KeyError: 'No message with key 6'"),
+    ("sent 1190 bytes (1.16 KB) to the peer", "sent 0 bytes to the peer"),
+    ("lifetime <1 sec over", "lifetime 00:02:11 over"),
+    ("a coroutine was expected, got <Future pending>", "a coroutine was expected, got None"),
+    ("a.B[int] is not a generic class", "list[int] | str is not a generic class"),
+    ("loops at <class 'a.b'>", "loops at <function f.<locals>.g at 0x7f00>"),
+    ("cannot cast to int: b'1.5'", "cannot cast to int: 'x'"),
+    ("bad escape \\c at position 0", "bad escape \\x at position 12"),
+    ("1.1.1.1 and ::1 are of two versions", "fe80::1%eth0 and ::/0 are of two versions"),
+    ("failure; uid=0 tty=ssh user=root", "failure; uid=0 tty=pts user=uucp"),
+    ("Failed password for root from 5.36.59.76", "Failed password for ftp from 10.0.0.1"),
+    ("connect to db:5432 failed", "connect to cache.internal:6379 failed"),
+    ("cannot enter catch(record=True) twice", "cannot enter catch() twice"),
+    ("wrong value in (1, 'x') there", "wrong value in 5 there"),
+    ("expected atom but found '@'", "expected atom but found ', x'"),
 ];
 
 /// Messages about another thing of the same kind: another pattern in one family.
-const SIBLINGS: [(&str, &str); 9] = [
+const SIBLINGS: [(&str, &str); 13] = [
     ("Cannot find module 'left-pad'", "Cannot find module 'lodash'"),
     ("No module named requests", "No module named numpy"),
     ("'foo' is not defined", "'bar' is not defined"),
@@ -56,18 +70,31 @@ const SIBLINGS: [(&str, &str); 9] = [
     ("user.name is not a function", "user.email is not a function"),
     ("sh: 1: vitest: not found", "sh: 1: eslint: not found"),
     ("undefined: parseConfig", "undefined: readConfig"),
+    ("unknown url type: ftp", "unknown url type: gopher"),
+    ("no such user alice", "no such user bob"),
+    ("the plugin requires node 18.0.0", "the plugin requires node 20.1.0"),
+    (
+        "request to https://a.example/x failed: connection refused",
+        "request to https://b.example/x failed: connection refused",
+    ),
     ("port 3000 already in use", "port 8080 already in use"),
     ("Cannot read properties of undefined (reading 'map')", "Cannot read properties of undefined (reading 'length')"),
 ];
 
 /// Messages that are different failures at both levels.
-const DIFFERENT: [(&str, &str); 10] = [
+const DIFFERENT: [(&str, &str); 16] = [
     ("cannot read the file", "cannot write the file"),
     ("value is below min", "value is below max"),
     ("file is open", "file is not open"),
     ("expected ';'", "expected ')'"),
     ("unexpected 'await'", "unexpected 'import'"),
     ("TypeError: bad thing", "ValueError: bad thing"),
+    ("Object is possibly 'null'", "Object is possibly 'undefined'"),
+    ("Unnecessary `else` after `return`", "Unnecessary `else` after `continue`"),
+    ("expected one of ',' or ';'", "expected one of ',' or '}'"),
+    ("expected ';', found '}'", "expected ',', found '}'"),
+    ("un(shallow)copyable thing", "un(deep)copyable thing"),
+    ("<urlopen error timed out badly>", "<urlopen error refused badly>"),
     ("exit code 1 of the worker", "exit code 137 of the worker"),
     ("Parameter 'x' implicitly has an 'any' type", "Variable 'x' implicitly has an 'any' type"),
     ("needs string input", "needs bytes input"),
@@ -139,10 +166,24 @@ fn a_test_that_says_nothing_is_listed_by_its_name() {
 fn keys_carry_the_version_and_people_can_read_the_mask() {
     let keys = keys(&item("Cannot find module 'left-pad' from /home/ann/p/src/a.ts:3 after 12ms"));
     for key in [&keys.exact, &keys.pattern, &keys.family] {
-        assert!(key.starts_with("1:") && key.len() == 34, "{key}");
+        assert!(key.starts_with("2:") && key.len() == 34, "{key}");
     }
     assert_eq!(keys.masked_family, "Cannot find module <*> from <*> after <*>");
     assert!(keys.masked.starts_with("Cannot find module 'left-pad' from "), "{}", keys.masked);
+}
+
+#[test]
+fn an_explanation_shows_every_step_of_the_same_keys() {
+    let item = Item { code: Some("TS2307".to_owned()), ..item("error: Cannot find module './x' (12 ms)") };
+    let (keys, steps) = explain(&item);
+    assert_eq!(keys, super::keys(&item));
+    assert_eq!((steps.code.as_deref(), steps.code_from), (Some("TS2307"), CodeFrom::Code));
+    assert_eq!(steps.text, "Cannot find module './x' (12 ms)");
+    assert_eq!((steps.context, steps.level, steps.site), ("absence", "all", None));
+    let slots: Vec<_> = steps.slots.iter().map(|slot| (slot.class, slot.text.as_str(), slot.subjects.len())).collect();
+    assert_eq!(slots, [("several", "./x (12 ms)", 1)]);
+    assert_eq!(steps.subjects, ["x"]);
+    assert_eq!((steps.family, steps.pattern), (keys.family, keys.pattern));
 }
 
 proptest::proptest! {

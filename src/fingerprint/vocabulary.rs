@@ -211,3 +211,113 @@ pub(super) const SYNTAX: [&str; 11] = [
     "reserved",
     "illegal",
 ];
+
+/// Words that say of which kind a literal in a message about syntax is.
+pub(super) const SYNTAX_NOUNS: [&str; 10] =
+    ["token", "tokens", "delimiter", "keyword", "operator", "character", "symbol", "bracket", "separator", "statement"];
+
+/// Letters before a quote that belong to the string: bytes, raw and Unicode strings of Python, C++ and Rust.
+pub(super) const STRING_PREFIXES: [&str; 11] = ["b", "B", "u", "U", "r", "R", "f", "br", "rb", "L", "u8"];
+
+/// Behind these words stands a host, with its port when there is one.
+pub(super) const HOST_KEEPERS: [&str; 16] = [
+    "to",
+    "from",
+    "at",
+    "host",
+    "server",
+    "proxy",
+    "peer",
+    "address",
+    "connect",
+    "connection",
+    "econnrefused",
+    "econnreset",
+    "etimedout",
+    "enotfound",
+    "ehostunreach",
+    "tcp",
+];
+
+/// Words that are reserved in the languages that have them, so that nothing can be named by them: in quotes they are
+/// part of what a message says, wherever they stand.
+pub(super) const RESERVED_WORDS: [&str; 34] = [
+    "None",
+    "True",
+    "False",
+    "null",
+    "undefined",
+    "nil",
+    "true",
+    "false",
+    "void",
+    "if",
+    "else",
+    "elif",
+    "for",
+    "while",
+    "do",
+    "switch",
+    "case",
+    "break",
+    "continue",
+    "return",
+    "try",
+    "catch",
+    "except",
+    "finally",
+    "throw",
+    "raise",
+    "yield",
+    "await",
+    "lambda",
+    "import",
+    "class",
+    "def",
+    "const",
+    "var",
+];
+
+/// Behind these words stands a name.
+pub(super) const NAMING_NOUNS: [&str; 18] = [
+    "argument",
+    "attribute",
+    "export",
+    "field",
+    "function",
+    "identifier",
+    "import",
+    "key",
+    "member",
+    "method",
+    "module",
+    "name",
+    "named",
+    "parameter",
+    "property",
+    "symbol",
+    "variable",
+    "binding",
+];
+
+/// A message with one of these is about a host that can't be reached or trusted.
+pub(super) const CONNECTION: [&str; 14] = [
+    "econnrefused",
+    "econnreset",
+    "enotfound",
+    "etimedout",
+    "getaddrinfo",
+    "connection refused",
+    "connection reset",
+    "connection timed out",
+    "could not resolve host",
+    "name resolution",
+    "name or service not known",
+    "certificate",
+    "tls handshake",
+    "ssl handshake",
+];
+
+/// A version behind one of these is part of what the message is about.
+pub(super) const VERSION_KEEPERS: [&str; 9] =
+    ["requires", "require", "required", "needs", "engine", "node", "python", "rustc", "version"];

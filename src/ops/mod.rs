@@ -2,6 +2,7 @@
 
 pub mod definitions;
 pub mod doctor;
+pub mod explain;
 pub mod last;
 pub mod lesson;
 pub mod pattern;

@@ -178,6 +178,7 @@ mod tests {
             tasks,
             family_tasks,
             category: "type_error".into(),
+            described_by: "r".into(),
         }
     }
 

@@ -63,6 +63,8 @@ pub struct PatternRow {
     pub family_tasks: u64,
     /// The most frequent category of its failures.
     pub category: String,
+    /// The run whose item gave the texts.
+    pub described_by: String,
 }
 
 /// A pattern in one failure.
@@ -300,6 +302,16 @@ impl Index {
         }
     }
 
+    /// The pattern with this key.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn pattern_of_key(&self, key: &str) -> Result<Option<PatternRow>, StoreError> {
+        let sql = format!("{PATTERN_COLUMNS} WHERE pattern_key = ?1");
+        let find = || self.connection.prepare_cached(&sql)?.query_row([key], pattern_row).optional();
+        self.sql("read", find())
+    }
+
     /// A pattern's failures, the newest first.
     ///
     /// # Errors
@@ -458,7 +470,8 @@ const PATTERN_COLUMNS: &str = "
            (SELECT category FROM qa_pattern_occurrences o JOIN qa_failures USING (failure_no)
             WHERE o.pattern_no = p.pattern_no GROUP BY category ORDER BY count(*) DESC, category LIMIT 1),
            (SELECT count(DISTINCT task_no) FROM qa_pattern_occurrences o
-            JOIN qa_failure_patterns q USING (pattern_no) WHERE q.family_key = p.family_key)
+            JOIN qa_failure_patterns q USING (pattern_no) WHERE q.family_key = p.family_key),
+           described_by
     FROM qa_failure_patterns p";
 
 fn pattern_row(row: &Row<'_>) -> rusqlite::Result<PatternRow> {
@@ -477,6 +490,7 @@ fn pattern_row(row: &Row<'_>) -> rusqlite::Result<PatternRow> {
         tasks: unsigned(row, 11)?,
         category: row.get::<_, Option<String>>(12)?.unwrap_or_default(),
         family_tasks: unsigned(row, 13)?,
+        described_by: row.get(14)?,
     })
 }
 

@@ -143,7 +143,7 @@ pub(super) fn facts(run: &Run) -> Option<Facts> {
         ended: run.ended,
         category: category_of(&failure.category),
         files: failure.files.clone(),
-        items: failure.items.iter().map(found).collect(),
+        items: failure.items.iter().map(Item::found).collect(),
         items_cut: failure.items_cut + usize::try_from(more).unwrap_or(0),
         shortfalls: failure.shortfalls.clone(),
         lines: failure.lines.clone(),
@@ -156,20 +156,6 @@ pub(super) fn facts(run: &Run) -> Option<Facts> {
         redactions: failure.redactions,
         cut_bytes: run.cut_bytes,
     })
-}
-
-fn found(item: &Item) -> Found {
-    Found {
-        tool: item.tool.clone(),
-        code: item.code.clone(),
-        severity: item.severity,
-        file: item.file.clone(),
-        line: item.line,
-        col: item.col,
-        message: item.message.clone(),
-        test: item.test.clone(),
-        span: (0, 0),
-    }
 }
 
 fn category_of(name: &str) -> Category {

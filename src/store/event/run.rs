@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::scope::Scope;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
-use crate::diagnose::{Severity, Shortfall};
+use crate::diagnose::{Item as Found, Severity, Shortfall};
 use crate::run::Ended;
 use crate::whitelist::CheckKind;
 
@@ -150,6 +150,23 @@ pub struct Item {
     pub masked: String,
     /// The family's text: subject masked too.
     pub masked_family: String,
+}
+
+impl Item {
+    /// The item as it was found, without its place in the output.
+    pub fn found(&self) -> Found {
+        Found {
+            tool: self.tool.clone(),
+            code: self.code.clone(),
+            severity: self.severity,
+            file: self.file.clone(),
+            line: self.line,
+            col: self.col,
+            message: self.message.clone(),
+            test: self.test.clone(),
+            span: (0, 0),
+        }
+    }
 }
 
 fn one() -> u32 {

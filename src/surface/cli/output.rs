@@ -40,6 +40,11 @@ impl Output {
         Ok(out.flush()?)
     }
 
+    /// Standard output itself, for what is written line by line.
+    pub fn stream(&mut self) -> io::StdoutLock<'static> {
+        io::stdout().lock()
+    }
+
     /// Prints one line, without control characters: names of files and folders may have them.
     ///
     /// # Errors

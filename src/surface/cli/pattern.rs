@@ -1,5 +1,7 @@
 //! `verify-run pattern`.
 
+mod explain;
+
 use super::{Context, Exit, Output};
 use crate::base::text;
 use crate::ops::pattern;
@@ -26,6 +28,7 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
+    Explain(explain::Args),
     /// Show one pattern with its failures, files and lessons
     Show {
         /// Its id, or a unique start of it
@@ -43,6 +46,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             list.notes.iter().for_each(|note| context.output.note(note));
             if *json { context.output.json(&list)? } else { print_list(&list, *recurring, &mut context.output)? }
         }
+        Action::Explain(args) => explain::run(args, context)?,
         Action::Show { id, json } => {
             let (page, notes) = pattern::show(&context.places, id)?;
             notes.iter().for_each(|note| context.output.note(note));

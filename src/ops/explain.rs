@@ -1,0 +1,161 @@
+//! `pattern explain`: how a message becomes its keys.
+
+use std::io::{BufRead, Read as _, Write};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+
+use super::reading;
+use crate::base::limits::EXPLAIN_LINE_BYTES_MAX;
+use crate::config::Places;
+use crate::diagnose::{Item, Severity};
+use crate::fingerprint::{self, Explanation};
+use crate::store::StoreError;
+
+/// A message to explain; also a line that `pattern explain --jsonl` reads.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Asked {
+    /// The message.
+    pub text: String,
+    /// The tool that printed it.
+    #[serde(default)]
+    pub tool: String,
+    /// Rule code, error code or exception class.
+    #[serde(default)]
+    pub code: Option<String>,
+}
+
+/// What `pattern explain --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Explained {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The pattern in the store that has this key.
+    pub id: Option<String>,
+    /// The steps.
+    #[serde(flatten)]
+    pub steps: Explanation,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// A line that `--jsonl` prints.
+#[derive(Debug, Serialize)]
+struct Answer<'a> {
+    family: &'a str,
+    pattern: &'a str,
+    masked: &'a str,
+    masked_family: &'a str,
+}
+
+/// How a message becomes its keys.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn message(places: &Places, asked: Asked) -> Result<Explained, StoreError> {
+    let reading = reading::open(places)?;
+    let (keys, steps) = fingerprint::explain(&asked.item());
+    let id = match &reading.index {
+        Some(index) => index.pattern_of_key(&keys.pattern)?.map(|row| row.id),
+        None => None,
+    };
+    Ok(Explained { schema: 1, id, steps, notes: reading.notes })
+}
+
+/// How the message that describes the pattern whose id starts with `id` became its keys.
+///
+/// # Errors
+/// When there is none or more than one, or the store can't be read.
+pub fn pattern(places: &Places, id: &str) -> Result<Explained, StoreError> {
+    let reading = reading::open(places)?;
+    let missing = || StoreError::NoSuchId { id: id.to_owned() };
+    let index = reading.index.ok_or_else(missing)?;
+    let row = index.pattern(id)?;
+    let run = index.run(&reading.segments, &row.described_by)?.ok_or_else(missing)?;
+    let items = run.failure.map(|failure| failure.items).unwrap_or_default();
+    let explained = items.iter().map(|item| fingerprint::explain(&item.found()));
+    let (_, steps) = explained.into_iter().find(|(keys, _)| keys.pattern == row.key).ok_or_else(missing)?;
+    Ok(Explained { schema: 1, id: Some(row.id), steps, notes: reading.notes })
+}
+
+/// The keys of each line of `input`, a line each in the same order.
+///
+/// # Errors
+/// When a line is no JSON object with a `text` (its number is named), or `output` can't be written.
+pub fn lines(mut input: impl BufRead, mut output: impl Write) -> anyhow::Result<()> {
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let room = EXPLAIN_LINE_BYTES_MAX + 1;
+        let read = (&mut input).take(room).read_until(b'\n', &mut line).with_context(|| format!("line {number}"))?;
+        if read == 0 {
+            break;
+        }
+        anyhow::ensure!(
+            read as u64 <= EXPLAIN_LINE_BYTES_MAX,
+            "line {number} is longer than {EXPLAIN_LINE_BYTES_MAX} bytes"
+        );
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let asked: Asked = serde_json::from_slice(&line).with_context(|| {
+            format!("line {number} is not like {{\"text\": \"…\", \"tool\": \"…\", \"code\": \"…\"}}")
+        })?;
+        let keys = fingerprint::keys(&asked.item());
+        let answer = Answer {
+            family: &keys.family,
+            pattern: &keys.pattern,
+            masked: &keys.masked,
+            masked_family: &keys.masked_family,
+        };
+        serde_json::to_writer(&mut output, &answer)?;
+        output.write_all(b"\n")?;
+    }
+    Ok(output.flush()?)
+}
+
+impl Asked {
+    fn item(&self) -> Item {
+        Item {
+            tool: self.tool.clone(),
+            code: self.code.clone().filter(|code| !code.is_empty()),
+            severity: Severity::Error,
+            file: None,
+            line: None,
+            col: None,
+            message: self.text.clone(),
+            test: None,
+            span: (0, 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answers(input: &str) -> anyhow::Result<Vec<serde_json::Value>> {
+        let mut out = Vec::new();
+        lines(input.as_bytes(), &mut out)?;
+        Ok(out.split(|&b| b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
+    }
+
+    #[test]
+    fn each_line_gets_its_keys_in_order() {
+        let input = "{\"text\":\"Cannot find module 'a'\",\"tool\":\"tsc\"}\n\n{\"text\":\"Cannot find module 'b'\",\
+                     \"tool\":\"tsc\",\"code\":\"TS2307\"}\n{\"text\":\"Cannot find module 'b'\",\"tool\":\"tsc\"}";
+        let answers = answers(input).expect("are lines");
+        assert_eq!(answers.len(), 3);
+        assert_eq!(answers[0]["family"], answers[2]["family"]);
+        assert_ne!(answers[0]["pattern"], answers[2]["pattern"]);
+        assert_ne!(answers[0]["family"], answers[1]["family"]);
+        assert_eq!(answers[1]["masked"], "Cannot find module 'b'");
+    }
+
+    #[test]
+    fn a_bad_line_is_named() {
+        let error = answers("{\"text\":\"a\"}\n{\"tool\":\"x\"}\n").expect_err("no text");
+        assert!(format!("{error:#}").starts_with("line 2 is not like"), "{error:#}");
+    }
+}

@@ -1,0 +1,82 @@
+//! `verify-run pattern explain`.
+
+use std::io::{BufWriter, stdin};
+
+use crate::base::text::one_line;
+use crate::ops::explain::{self, Asked, Explained};
+use crate::surface::cli::{Context, Output};
+
+/// Show how a message becomes its keys, step by step
+///
+/// `--json` prints {"schema": 1, "id", "version", "tool_class", "code", "code_from", "text", "context", "slots":
+/// [{"class", "text", "subjects"}], "subjects", "level", "site", "family_text", "pattern_text", "family", "pattern"}.
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true))]
+pub struct Args {
+    /// A pattern's id, or a unique start of it
+    #[arg(group = "what")]
+    id: Option<String>,
+    /// A message
+    #[arg(long, group = "what")]
+    text: Option<String>,
+    /// The tool that printed the message
+    #[arg(long, requires = "text", default_value = "", hide_default_value = true)]
+    tool: String,
+    /// The message's rule code, error code or exception class
+    #[arg(long, requires = "text")]
+    code: Option<String>,
+    /// Read lines of {"text", "tool", "code"} from standard input and print {"family", "pattern", "masked",
+    /// "masked_family"} for each, in order
+    #[arg(long, group = "what")]
+    jsonl: bool,
+    /// Print one JSON document
+    #[arg(long, conflicts_with = "jsonl")]
+    json: bool,
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<()> {
+    let explained = match (&args.id, &args.text) {
+        (Some(id), _) => explain::pattern(&context.places, id)?,
+        (None, Some(text)) => {
+            let asked = Asked { text: text.clone(), tool: args.tool.clone(), code: args.code.clone() };
+            explain::message(&context.places, asked)?
+        }
+        (None, None) => return explain::lines(stdin().lock(), BufWriter::new(context.output.stream())),
+    };
+    explained.notes.iter().for_each(|note| context.output.note(note));
+    if args.json { context.output.json(&explained) } else { print(&explained, &mut context.output) }
+}
+
+fn print(explained: &Explained, output: &mut Output) -> anyhow::Result<()> {
+    let steps = &explained.steps;
+    let mut line = |name: &str, value: &str| output.line(&one_line(&format!("{name:<13}{value}")));
+    line("id", explained.id.as_deref().unwrap_or("(not in the store)"))?;
+    line("text", &steps.text)?;
+    line("tool class", &steps.tool_class)?;
+    let from = serde_json::to_value(steps.code_from)?;
+    match &steps.code {
+        Some(code) => line("code", &format!("{code} (from the {})", from.as_str().unwrap_or_default()))?,
+        None => line("code", "(none)")?,
+    }
+    line("context", steps.context)?;
+    line(
+        "masked",
+        match steps.level {
+            "all" => "everything",
+            "quotes" => "all but bare names: nothing else would be left",
+            _ => "all but names and quotes: nothing else would be left",
+        },
+    )?;
+    for slot in &steps.slots {
+        let kept = match slot.subjects.as_slice() {
+            [] => "value".to_owned(),
+            subjects => format!("subject {}", subjects.join(", ")),
+        };
+        line("slot", &format!("{:<9} {} -> {kept}", slot.class, slot.text))?;
+    }
+    if let Some(site) = &steps.site {
+        line("site", &format!("{site} (the message says too little)"))?;
+    }
+    line("family", &format!("{} {}", steps.family, steps.family_text))?;
+    line("pattern", &format!("{} {}", steps.pattern, steps.pattern_text))
+}
