@@ -100,7 +100,7 @@ impl View<'_> {
             let deeper = generic::indent(text) > depth;
             let touches = end == until;
             // News beside news belongs together whatever its depth.
-            let news = self.baseline.is_some() && touches && self.is_news(stream[end].0);
+            let news = self.baseline.is_some() && touches && self.is_news(stream[end].0) && !generic::is_wrapper(text);
             if !(deeper || news || touches && generic::is_detail(text)) {
                 break;
             }

@@ -66,18 +66,32 @@ pub fn choose(lines: &[(&str, Worth)]) -> Kept {
     Kept { lines: emit(lines, &chosen), cut }
 }
 
+/// The chosen lines. A blank one stays between two blocks, but not between lines that stand alone: those are a list.
 fn emit(lines: &[(&str, Worth)], chosen: &[bool]) -> Vec<String> {
-    let mut kept: Vec<String> = Vec::new();
-    let mut blank = false;
+    let mut groups: Vec<Vec<String>> = Vec::new();
+    let mut blank = true;
     for ((line, _), &chosen) in lines.iter().zip(chosen) {
         if chosen {
-            if std::mem::take(&mut blank) && !kept.is_empty() {
-                kept.push(String::new());
+            let text = ellipsis(line.trim_end(), LINE_KEEP_BYTES_MAX);
+            match groups.last_mut().filter(|_| !blank) {
+                Some(group) => group.push(text),
+                None => groups.push(vec![text]),
             }
-            kept.push(ellipsis(line.trim_end(), LINE_KEEP_BYTES_MAX));
+            blank = false;
         } else {
             blank |= line.trim().is_empty();
         }
+    }
+    let mut kept = Vec::new();
+    let mut alone = true;
+    for group in groups {
+        let single = group.len() == 1;
+        let list = alone && single;
+        if !kept.is_empty() && !list {
+            kept.push(String::new());
+        }
+        alone = single;
+        kept.extend(group);
     }
     kept
 }
@@ -198,8 +212,8 @@ impl Details {
 const TOLD_IN_FULL: usize = 20;
 /// Details may fill the kept lines up to one part in so many of the output.
 const DETAIL_SHARE: usize = 5;
-/// … and in any case up to so many bytes.
-const DETAIL_BYTES_MIN: usize = 96;
+/// … and in any case up to so many bytes: a line of a terminal.
+const DETAIL_BYTES_MIN: usize = 80;
 /// Context may fill the kept lines up to one part in so many of the output.
 const CONTEXT_SHARE: usize = 10;
 
@@ -300,5 +314,11 @@ mod tests {
         };
         assert_eq!(worth(false), [Worth::Core(TOLD_IN_FULL), Worth::Detail(TOLD_IN_FULL)]);
         assert_eq!(worth(true), [Worth::Detail(TOLD_IN_FULL); 2]);
+    }
+
+    #[test]
+    fn lines_that_stand_alone_are_a_list() {
+        let lines = ["a", "", "b", "", "c", "d", "", "e"].map(|line| (line, Worth::Core(0)));
+        assert_eq!(choose(&lines).lines, ["a", "b", "", "c", "d", "", "e"]);
     }
 }

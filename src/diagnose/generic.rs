@@ -89,7 +89,7 @@ pub fn indent(text: &str) -> usize {
 pub fn is_wrapper(line: &str) -> bool {
     static WRAPPER: LazyLock<Regex> = LazyLock::new(|| {
         compile(
-            r"^(?:npm ERR!|npm error)|^[ \t]*(?:[a-z]*make(?:\[[0-9]+\])?: )?\*\*\* .*Error [0-9]+|: recipe for target '|^error Command failed|ELIFECYCLE|exit(?:ed with)?(?: exit)? (?:status|code):? [0-9]+[.)]?$|The command .* (?:exited with|failed)|returned (?:a )?non-zero exit|^Process completed with exit code|^travis_",
+            r"^(?:npm ERR!|npm error)|^[ \t]*(?:[a-z]*make(?:\[[0-9]+\])?: )?\*\*\* .*Error [0-9]+|: recipe for target '|^error Command failed|ELIFECYCLE|exit(?:ed with)?(?: exit)? (?:status|code):? [0-9]+[.)]?$|The command .* (?:exited with|failed)|returned (?:a )?non-zero exit|^(?:##\[error\])?Process completed with exit code|^travis_",
         )
     });
     WRAPPER.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
