@@ -40,6 +40,34 @@ pub const SYNC_MS_MAX: u64 = 10_000;
 pub const RAW_BYTES_MAX: u64 = 200 << 20;
 /// … and at this age, days.
 pub const RAW_DAYS_MAX: u64 = 30;
+/// A snapshot of the work tree may take so long, milliseconds (setting `snapshot.time_ms`).
+pub const SNAPSHOT_MS_MAX: u64 = 3_000;
+/// A file of the work tree that is larger is in no snapshot, bytes (setting `snapshot.file_bytes`).
+pub const SNAPSHOT_FILE_BYTES_MAX: u64 = 5 << 20;
+/// Contents that one snapshot may read, bytes; more is not source code.
+pub const SNAPSHOT_NEW_BYTES_MAX: u64 = 200 << 20;
+/// Files with a filter (LFS) that one snapshot tells by their hash.
+pub const SNAPSHOT_FILTERED_MAX: usize = 500;
+/// What git may print of a work tree or a comparison, bytes.
+pub const SNAPSHOT_LISTING_BYTES_MAX: usize = 64 << 20;
+/// What git says when it fails, bytes.
+pub const SNAPSHOT_MESSAGE_BYTES_MAX: usize = 4 << 10;
+/// `info/exclude`, `info/attributes`, and what is remembered of a work tree, bytes.
+pub const SNAPSHOT_INFO_BYTES_MAX: u64 = 1 << 20;
+/// A work tree that took too long is left alone for so long, seconds; twice as long each time …
+pub const SNAPSHOT_PAUSE_SECONDS_MIN: u64 = 600;
+/// … up to this, seconds.
+pub const SNAPSHOT_PAUSE_SECONDS_MAX: u64 = 86_400;
+/// Files named in a comparison of two trees; the rest is counted.
+pub const SNAPSHOT_DIFF_FILES_MAX: usize = 200;
+/// Text of one file in it, bytes.
+pub const SNAPSHOT_DIFF_FILE_BYTES_MAX: usize = 8 << 10;
+/// Text in all, bytes.
+pub const SNAPSHOT_DIFF_BYTES_MAX: usize = 32 << 10;
+/// Trees that no open failure needs are kept so long, days (setting `snapshot.days`).
+pub const SNAPSHOT_DAYS_MAX: u64 = 30;
+/// … and so much of them, bytes (setting `snapshot.bytes`).
+pub const SNAPSHOT_BYTES_MAX: u64 = 500 << 20;
 /// Daily backups kept.
 pub const BACKUPS_MAX: usize = 7;
 /// Files that a walk over the project's tree looks at; a printed tail beyond it stays as printed.

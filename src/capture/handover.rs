@@ -30,6 +30,10 @@ use crate::whitelist::Check;
 const NETWORK_FILE_SYSTEMS: [i64; 9] =
     [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x6573_5546, 0x0102_1997, 0x00c3_6400, 0x5346_414f, 0x0bd0_0bd0];
 
+/// A pass that took so long starts a recorder, whose cost disappears in it: the sooner its work tree is looked at, the
+/// likelier it is what passed. Shorter ones wait for the next recorder.
+const SNAPSHOT_PASS_MIN: Duration = Duration::from_millis(500);
+
 /// Replaces secrets in a text: (the text without them, how many).
 pub type Redact = fn(&str) -> (Cow<'_, str>, usize);
 /// Replaces secrets in a command line, where an option's name tells that its value is one.
@@ -69,6 +73,10 @@ impl Run {
         if finished.ended.passed() && !self.needs_output() && !self.sync {
             let header = self.header(&finished, &finished.transcript, false);
             if passes::append(&self.places.state, &header).is_ok() {
+                // The work tree of a pass is what a later failure is compared with.
+                if finished.duration >= SNAPSHOT_PASS_MIN && self.places.repository.is_some() {
+                    self.start_recorder(&[], || {});
+                }
                 return;
             }
         }

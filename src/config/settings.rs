@@ -8,7 +8,8 @@ use serde::Deserialize;
 
 use super::{Environment, Places, Problem};
 use crate::base::limits::{
-    CONFIG_FILE_BYTES_MAX, LESSON_BYTES_MAX, LESSON_LINES_BYTES_MAX, RAW_BYTES_MAX, RAW_DAYS_MAX,
+    CONFIG_FILE_BYTES_MAX, LESSON_BYTES_MAX, LESSON_LINES_BYTES_MAX, RAW_BYTES_MAX, RAW_DAYS_MAX, SNAPSHOT_BYTES_MAX,
+    SNAPSHOT_DAYS_MAX, SNAPSHOT_FILE_BYTES_MAX, SNAPSHOT_MS_MAX,
 };
 
 /// The file's name in each layer.
@@ -47,6 +48,21 @@ pub struct RawSettings {
     pub bytes: u64,
 }
 
+/// `[snapshot]`: the work tree at each run, kept in the state folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotSettings {
+    /// `enabled`: whether there are any.
+    pub enabled: bool,
+    /// `time_ms`: one may take so long.
+    pub time_ms: u64,
+    /// `file_bytes`: a larger file is left out.
+    pub file_bytes: u64,
+    /// `days`: kept so long, unless an open failure needs it.
+    pub days: u64,
+    /// `bytes`: kept so much in all, unless an open failure needs it.
+    pub bytes: u64,
+}
+
 /// `[patterns]`: the pattern library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatternSettings {
@@ -61,6 +77,8 @@ pub struct Settings {
     pub lesson: LessonSettings,
     /// `[raw]`
     pub raw: RawSettings,
+    /// `[snapshot]`
+    pub snapshot: SnapshotSettings,
     /// `[patterns]`
     pub patterns: PatternSettings,
 }
@@ -75,6 +93,13 @@ impl Default for Settings {
                 dir: None,
             },
             raw: RawSettings { days: RAW_DAYS_MAX, bytes: RAW_BYTES_MAX },
+            snapshot: SnapshotSettings {
+                enabled: true,
+                time_ms: SNAPSHOT_MS_MAX,
+                file_bytes: SNAPSHOT_FILE_BYTES_MAX,
+                days: SNAPSHOT_DAYS_MAX,
+                bytes: SNAPSHOT_BYTES_MAX,
+            },
             patterns: PatternSettings { dir: PathBuf::from(".agent/patterns") },
         }
     }
@@ -142,6 +167,11 @@ impl Settings {
                     }
                     ("raw", "days") => layer.set(&mut self.raw.days, section, key, value),
                     ("raw", "bytes") => layer.set(&mut self.raw.bytes, section, key, value),
+                    ("snapshot", "enabled") => layer.set(&mut self.snapshot.enabled, section, key, value),
+                    ("snapshot", "time_ms") => layer.set(&mut self.snapshot.time_ms, section, key, value),
+                    ("snapshot", "file_bytes") => layer.set(&mut self.snapshot.file_bytes, section, key, value),
+                    ("snapshot", "days") => layer.set(&mut self.snapshot.days, section, key, value),
+                    ("snapshot", "bytes") => layer.set(&mut self.snapshot.bytes, section, key, value),
                     ("patterns", "dir") => {
                         if let Some(dir) = layer.inside(section, key, value) {
                             self.patterns.dir = dir;

@@ -1,10 +1,11 @@
 //! What made a failure go away: atoms and their sets, what a run's selectors cover, attempts and their fold to a
-//! workflow, recipes, flakes.
+//! workflow, recipes, flakes. [`snapshot`] keeps the work tree at a run, outside the user's objects, and compares two.
 
 mod atom;
 mod coverage;
 mod reach;
 mod sets;
+pub mod snapshot;
 #[cfg(test)]
 mod tests;
 

@@ -3,6 +3,7 @@
 mod fix;
 mod lesson;
 mod run;
+mod snapshot;
 
 use rusqlite::{Transaction, params};
 
@@ -46,6 +47,9 @@ pub(super) fn apply(
         Body::Attempt(attempt) => fix::insert_attempt(transaction, &id, attempt, &event.body.quotes())?,
         Body::Flake(flake) => fix::insert_flake(transaction, &id, flake, &event.body.quotes())?,
         Body::FixNote(note) => fix::insert_note(transaction, &id, &event.at.rfc3339(), note)?,
+        Body::Snapshot(snapshot) => {
+            snapshot::insert_snapshot(transaction, &id, &event.at.rfc3339(), snapshot, &event.body.quotes())?;
+        }
         Body::Purge(purge) => return purge_runs(transaction, purge),
     }
     Ok(Applied::Done)

@@ -4,6 +4,7 @@ mod fix;
 mod lesson;
 mod run;
 mod scope;
+mod snapshot;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -18,6 +19,7 @@ pub use fix::{
 pub use lesson::{Change, LessonChange};
 pub use run::{Failure, Item, LessonDecision, Run};
 pub use scope::Scope;
+pub use snapshot::{Base, FileChange, FileChangeKind, Snapshot};
 
 /// Version of the event format that this binary writes, and the highest one that it reads.
 ///
@@ -56,10 +58,12 @@ pub enum Body {
     FixNote(FixNote),
     /// Runs whose text was removed. They stay removed, also when another writer's segment still has them.
     Purge(Purge),
+    /// The work tree at a run.
+    Snapshot(Box<Snapshot>),
 }
 
 /// The kinds this binary knows; a line with another one was written by a newer binary.
-const KINDS: [&str; 6] = ["run", "lesson", "purge", "attempt", "flake", "fix_note"];
+const KINDS: [&str; 7] = ["run", "lesson", "purge", "attempt", "flake", "fix_note", "snapshot"];
 
 /// Runs whose text was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +87,16 @@ impl Event {
     /// killed and does its work again writes nothing twice. A UUIDv8 (RFC 9562, section 5.8) of BLAKE3.
     pub fn derived(kind: &str, parts: &[&str], at: Timestamp, writer: &str, body: Body) -> Self {
         Event { v: EVENT_VERSION, id: derived_id(kind, parts), at, writer: writer.to_owned(), body }
+    }
+
+    /// The event of a run's work tree.
+    pub fn of_snapshot(at: Timestamp, writer: &str, snapshot: Snapshot) -> Self {
+        Event::derived("snapshot", &[&snapshot.run.to_string()], at, writer, Body::Snapshot(Box::new(snapshot)))
+    }
+
+    /// The id of the event of a run's work tree.
+    pub fn snapshot_id(run: RunId) -> Uuid {
+        derived_id("snapshot", &[&run.to_string()])
     }
 
     /// The line, with its newline.
@@ -116,6 +130,7 @@ impl Body {
             Body::Attempt(_) => KINDS[3],
             Body::Flake(_) => KINDS[4],
             Body::FixNote(_) => KINDS[5],
+            Body::Snapshot(_) => KINDS[6],
         }
     }
 
@@ -127,6 +142,10 @@ impl Body {
                 [attempt.run, attempt.opened_by, attempt.before].into_iter().chain(between).collect()
             }
             Body::Flake(flake) => flake.runs.to_vec(),
+            Body::Snapshot(snapshot) => match snapshot.base {
+                Some(Base::Pass { run, .. }) => vec![snapshot.run, run],
+                _ => vec![snapshot.run],
+            },
             Body::Run(_) | Body::Lesson(_) | Body::FixNote(_) | Body::Purge(_) => Vec::new(),
         }
     }
@@ -183,6 +202,8 @@ mod tests {
             ),
             sample::attempt(1, 2, Outcome::Partial),
             sample::flake(1, 2),
+            sample::snapshot(3, Some("00")),
+            sample::snapshot(4, None),
             Event::new(Timestamp(7), "w", Body::Purge(Purge { runs: vec![RunId::fresh()] })),
         ];
         for event in events {

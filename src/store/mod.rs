@@ -18,12 +18,12 @@ mod writer;
 
 pub use error::{StoreError, io_at};
 pub use event::{
-    Atom, AtomList, Attempt, Body, Change, ChangedFile, Command, EVENT_VERSION, Event, Failure, FixNote, Flake, Item,
-    LessonChange, LessonDecision, Mark, Means, Outcome, Proof, Purge, Recipe, RecipeKind, Run, Scope, Trees,
-    derived_id,
+    Atom, AtomList, Attempt, Base, Body, Change, ChangedFile, Command, EVENT_VERSION, Event, Failure, FileChange,
+    FileChangeKind, FixNote, Flake, Item, LessonChange, LessonDecision, Mark, Means, Outcome, Proof, Purge, Recipe,
+    RecipeKind, Run, Scope, Snapshot, Trees, derived_id,
 };
 pub use index::Index;
-pub use query::{Counts, LastRun, LessonRow, OccurrenceRow, PatternRow};
+pub use query::{Counts, LastRun, LessonRow, OccurrenceRow, PassingTree, PatternRow, SnapshotRow, TreeUse};
 pub use segment::{Segments, free_name};
 pub use writer::{Store, lock};
 

@@ -1,5 +1,7 @@
 //! What the recorder and the reading commands ask the index.
 
+mod snapshot;
+
 use std::collections::HashSet;
 
 use rusqlite::{OptionalExtension, Row, params};
@@ -13,7 +15,9 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::{self, Kind, RunId};
 use crate::base::lossless::Lossless;
 use crate::run::Ended;
-use crate::store::event::{Body, Run};
+use crate::store::event::{Body, Event, Run};
+
+pub use snapshot::{PassingTree, SnapshotRow, TreeUse};
 
 /// How many rows of each kind the index has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -156,6 +160,17 @@ impl Index {
     /// # Errors
     /// SQLite's and I/O.
     pub fn run(&self, segments: &Segments, id: &str) -> Result<Option<Run>, StoreError> {
+        Ok(match self.event(segments, id)?.map(|event| event.body) {
+            Some(Body::Run(run)) => Some(*run),
+            _ => None,
+        })
+    }
+
+    /// An event, from its segment.
+    ///
+    /// # Errors
+    /// SQLite's and I/O.
+    pub fn event(&self, segments: &Segments, id: &str) -> Result<Option<Event>, StoreError> {
         let find = || {
             self.connection
                 .prepare_cached(
@@ -167,10 +182,7 @@ impl Index {
                 .optional()
         };
         let Some((segment, span)) = self.sql("read", find())? else { return Ok(None) };
-        Ok(match segments.event(&segment, span)?.map(|event| event.body) {
-            Some(Body::Run(run)) => Some(*run),
-            _ => None,
-        })
+        segments.event(&segment, span)
     }
 
     /// Those of `keys` (pattern keys) for which a lesson was written.

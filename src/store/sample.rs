@@ -8,8 +8,8 @@ use crate::base::lossless::Lossless;
 use crate::diagnose::Severity;
 use crate::run::Ended;
 use crate::store::event::{
-    Atom, AtomList, Attempt, Body, ChangedFile, Event, Failure, Flake, Item, LessonDecision, Means, Outcome, Proof,
-    Recipe, RecipeKind, Run, Trees,
+    Atom, AtomList, Attempt, Base, Body, ChangedFile, Event, Failure, FileChange, FileChangeKind, Flake, Item,
+    LessonDecision, Means, Outcome, Proof, Recipe, RecipeKind, Run, Snapshot, Trees,
 };
 use crate::whitelist::CheckKind;
 
@@ -66,6 +66,32 @@ pub fn failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
         });
     }
     event
+}
+
+/// The work tree at run `n`, compared with a commit.
+pub fn snapshot(n: u64, tree: Option<&str>) -> Event {
+    let file = FileChange {
+        path: Lossless::from(&format!("src/{n}.js")),
+        kind: FileChangeKind::Modified,
+        from: None,
+        added: n,
+        removed: 1,
+        opaque: false,
+    };
+    let snapshot = Snapshot {
+        run: run_id(n),
+        tree: tree.map(str::to_owned),
+        exact: tree.is_some(),
+        skipped: tree.is_none().then(|| "it took too long".to_owned()),
+        left_out: 2,
+        base: Some(Base::Head { tree: "0".repeat(40) }),
+        files: vec![file],
+        files_cut: 3,
+        diff: "+hunter2\n".into(),
+        diff_cut: 0,
+        unavailable: None,
+    };
+    Event::of_snapshot(Timestamp(i64::try_from(n).expect("small") * 1_000_000), "w-test", snapshot)
 }
 
 fn item(name: &str) -> Item {

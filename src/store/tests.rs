@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::event::{Body, Change, Event, FixNote, LessonChange, Outcome, Purge};
 use super::index::{Index, Progress};
 use super::migrations::APPLICATION_ID;
-use super::sample::{attempt, failed_run, flake, passed_run, run_id};
+use super::sample::{attempt, failed_run, flake, passed_run, run_id, snapshot};
 use super::segment::Segments;
 use super::{Store, StoreError, lock};
 use crate::base::clock::Timestamp;
@@ -50,6 +50,8 @@ fn dump(index: &Index) -> Vec<String> {
         "SELECT * FROM fix_notes",
         "SELECT * FROM qa_fix_workflows",
         "SELECT * FROM failure_resolutions",
+        "SELECT * FROM snapshots",
+        "SELECT * FROM snapshot_files",
     ];
     let mut rows = Vec::new();
     for sql in tables {
@@ -255,6 +257,7 @@ fn purged_text_is_nowhere() {
         attempt.diff = "-password = hunter2secret\n".into();
     }
     events.push(fixed.clone());
+    events.push(snapshot(6, None));
     store.append(&events).expect("appends");
     let pattern = store
         .index()
@@ -268,7 +271,7 @@ fn purged_text_is_nowhere() {
     }
     let runs = store.index().runs_of(&pattern.id[..6]).expect("one pattern");
     assert_eq!(runs, [run_id(6)]);
-    assert_eq!(store.purge(&runs).expect("purges"), 2, "the run, and the attempt that quotes it");
+    assert_eq!(store.purge(&runs).expect("purges"), 3, "the run, its work tree, and the attempt that quotes it");
     assert_eq!(store.index().counts().expect("counts").failures, 3);
     drop(store);
     for folder in [state.to_owned(), state.join("events")] {
@@ -299,6 +302,38 @@ fn the_last_run_survives_a_clock_set_back() {
     assert_eq!(last(1), run_id(5000).to_string());
 }
 
+#[test]
+fn the_last_passing_tree_is_the_key_s_and_before_the_run() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut store = open(dir.path());
+    let other = |n, key: &str| {
+        let mut event = passed_run(n, "one");
+        if let Body::Run(run) = &mut event.body {
+            run.key = key.into();
+        }
+        event
+    };
+    let runs = [passed_run(1, "one"), other(2, "elsewhere"), failed_run(3, "one", &["a"]), passed_run(5, "one")];
+    let trees = [1, 2, 3, 5].map(|n| snapshot(n, Some(&format!("tree {n}"))));
+    store.append(&[runs.as_slice(), &trees, &[passed_run(4, "one"), snapshot(4, None)]].concat()).expect("appends");
+    let before = |n: i64| {
+        let (key, root) = ("00ff", Lossless::from("/repo"));
+        let at = Timestamp(n * 1_000_000);
+        let found = store.index().last_passing_tree(key, &root, at, run_id(u64::try_from(n).expect("small")));
+        found.expect("reads").map(|pass| pass.tree)
+    };
+    assert_eq!(before(1), None, "its own tree is no base");
+    assert_eq!(before(3).as_deref(), Some("tree 1"));
+    assert_eq!(before(5).as_deref(), Some("tree 1"), "a pass without a tree is passed over");
+    assert_eq!(before(6).as_deref(), Some("tree 5"));
+    let needed: Vec<_> = store.index().trees().expect("reads").into_iter().map(|it| (it.tree, it.needed)).collect();
+    let wanted = [("tree 5", true), ("tree 3", false), ("tree 2", true), ("tree 1", false)];
+    assert_eq!(needed, wanted.map(|(tree, needed)| (tree.to_owned(), needed)));
+    let row = store.index().snapshot(&run_id(3).to_string()).expect("reads").expect("is there");
+    assert_eq!((row.files, row.file_count), (vec!["src/3.js".to_owned()], 4));
+    assert!(store.index().snapshot_event(store.segments(), run_id(3)).expect("reads").is_some());
+}
+
 fn any_event() -> impl Strategy<Value = Event> {
     let pattern = prop::sample::select(vec!["a", "b", "c", "d"]);
     let task = prop::sample::select(vec!["one", "two", "three"]);
@@ -315,6 +350,7 @@ fn any_event() -> impl Strategy<Value = Event> {
             let body = Body::FixNote(FixNote { fix: "x-1".into(), cause, approach: None, rule, by: None });
             Event { id: run_id(3000 + n).0, ..Event::new(Timestamp(0), "w", body) }
         }),
+        2 => (1..60u64).prop_map(|n| snapshot(n, Some(&format!("{n:040x}")))),
         1 => (1..60u64).prop_map(|n| {
             let body = Body::Purge(Purge { runs: vec![run_id(n)] });
             Event { id: run_id(1000 + n).0, ..Event::new(Timestamp(0), "w", body) }

@@ -181,13 +181,18 @@ impl Sandbox {
         });
     }
 
-    /// The events recorded so far, in the order of the segment files, once the recorder is done.
+    /// The events recorded so far, in the order of the segment files, once the recorder is done. What is written beside
+    /// each run is left out: [`Sandbox::snapshots`].
     pub fn events(&self) -> Vec<serde_json::Value> {
         self.events_in(&self.state())
     }
 
     /// As [`Sandbox::events`], from the state folder of another repository.
     pub fn events_in(&self, state: &Path) -> Vec<serde_json::Value> {
+        self.all_events_in(state).into_iter().filter(|event| event["kind"] != "snapshot").collect()
+    }
+
+    fn all_events_in(&self, state: &Path) -> Vec<serde_json::Value> {
         self.settle();
         let mut lines = Vec::new();
         for path in files_in(&state.join("events")) {
@@ -197,6 +202,11 @@ impl Sandbox {
             }
         }
         lines
+    }
+
+    /// As [`Sandbox::events`], the ones that say what the work tree was at each run.
+    pub fn snapshots(&self) -> Vec<serde_json::Value> {
+        self.all_events_in(&self.state()).into_iter().filter(|event| event["kind"] == "snapshot").collect()
     }
 
     /// The lesson files written so far, sorted by name, once the recorder is done.

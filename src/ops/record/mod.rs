@@ -11,6 +11,7 @@ mod reports;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod trees;
 mod upkeep;
 
 use std::any::Any;
@@ -22,6 +23,7 @@ use crate::base::limits::{LOCK_WAIT_MS_MAX, SYNC_MS_MAX};
 use crate::config::Places;
 use crate::store::{Store, StoreError, lock};
 use queue::Queue;
+use trees::Trees;
 
 pub use assemble::redacted;
 pub use log::recent as recent_log;
@@ -103,7 +105,9 @@ fn drain_within(places: &Places, wait: Duration, until: Option<Instant>) -> Resu
                 return Ok(drained);
             }
         };
-        upkeep::run(places, &store, drained.failures > 0, &mut drained.notes);
+        // Nobody waits for a recorder of its own.
+        let has_time = wait.is_zero() && until.is_none();
+        upkeep::run(places, &store, drained.failures > 0, has_time, &mut drained.notes);
         drained.notes.extend(store.take_notes());
         if let Err(error) = &result {
             drained.notes.push(error.to_string());
@@ -138,6 +142,7 @@ fn drain_locked(
     let mut projects = steps::Projects::new(places);
     steps::retry_lessons(&mut projects, store, drained)?;
     let queue = Queue::collect(places, drained);
+    let mut trees = Trees::take(&mut projects, &queue.entries, until, &mut drained.notes);
     for entries in queue.entries.chunk_by(|a, b| !a.is_spool && !b.is_spool) {
         let first = &entries[0];
         if until.is_some_and(|until| Instant::now() >= until) {
@@ -148,12 +153,14 @@ fn drain_locked(
             drained.left.extend(paths.into_iter().map(|path| (path.clone(), "the time limit was reached".into())));
         } else if first.is_spool {
             // A file that makes this version panic would do so again and hold up every later one.
-            match catch_unwind(AssertUnwindSafe(|| steps::record_spool(&mut projects, store, first, drained))) {
+            match catch_unwind(AssertUnwindSafe(|| {
+                steps::record_spool(&mut projects, &mut trees, store, first, drained)
+            })) {
                 Ok(recorded) => recorded?,
                 Err(panic) => queue::set_aside(&first.path, &panicked(&*panic), drained),
             }
         } else {
-            steps::record_passes(places, store, entries, drained)?;
+            steps::record_passes(places, &mut trees, store, entries, drained)?;
         }
     }
     queue.release(drained);

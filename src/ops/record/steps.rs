@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::queue::{self, Entry};
+use super::trees::{self, Trees};
 use super::{Drained, assemble, reports};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
@@ -14,6 +15,7 @@ use crate::capture::{Header, SpoolError, Spooled};
 use crate::command::KeyParts;
 use crate::config::{Environment, Places, Settings, WriteWhen};
 use crate::diagnose::{self, Baseline, Definitions, Diagnosis, Input};
+use crate::fix::snapshot::Options;
 use crate::lesson::Folder;
 use crate::ops::definitions;
 use crate::store::{Event, Item, LessonDecision, Run, Store, StoreError};
@@ -30,7 +32,7 @@ pub(super) struct Projects<'a> {
 
 /// What recording needs to know of a work tree.
 struct Project {
-    root: PathBuf,
+    places: Places,
     settings: Settings,
     lessons: Folder,
     definitions: Definitions,
@@ -46,13 +48,22 @@ impl<'a> Projects<'a> {
         let environment = &self.environment;
         self.known.entry(root.to_owned()).or_insert_with(|| {
             let places = match root.is_dir() && root != self.places.root {
-                true => Places::find(root, environment),
+                true => Places { state: self.places.state.clone(), ..Places::find(root, environment) },
                 false => self.places.clone(),
             };
             let (settings, _) = Settings::load(&places, environment);
             let definitions = definitions::load(&places, environment).definitions;
-            Project { lessons: Folder::find(&places, &settings), settings, definitions, root: places.root }
+            Project { lessons: Folder::find(&places, &settings), settings, definitions, places }
         })
+    }
+}
+
+impl Projects<'_> {
+    /// Where a snapshot of the work tree at `root` is taken, and what it leaves out; `None` where there are none.
+    pub fn snapshot_options(&mut self, root: &Path) -> Option<(Places, Options)> {
+        let project = self.at(root);
+        let wanted = project.settings.snapshot.enabled && trees::is_work_tree(&project.places, root);
+        wanted.then(|| (project.places.clone(), trees::options(&project.places, &project.settings, &project.lessons)))
     }
 }
 
@@ -62,6 +73,7 @@ impl<'a> Projects<'a> {
 /// When the store can't be written.
 pub(super) fn record_passes(
     places: &Places,
+    trees: &mut Trees,
     store: &mut Store,
     entries: &[Entry],
     drained: &mut Drained,
@@ -72,10 +84,11 @@ pub(super) fn record_passes(
         if !store.index().has_event(id)? && events.iter().all(|event: &Event| event.id != id.0) {
             let run = assemble::run(&entry.header, default_branch(places).as_deref());
             events.push(Event::of_run(id, Timestamp::now(), store.writer(), run));
+            drained.runs += 1;
+            events.extend(trees.event(store, &entry.header)?);
         }
     }
     store.append(&events)?;
-    drained.runs += events.len();
     for event in &events {
         if let crate::store::Body::Run(run) = &event.body {
             mark_open(places, store, &run.key)?;
@@ -90,6 +103,7 @@ pub(super) fn record_passes(
 /// When the store can't be written: the file stays for the next recorder.
 pub(super) fn record_spool(
     projects: &mut Projects<'_>,
+    trees: &mut Trees,
     store: &mut Store,
     entry: &Entry,
     drained: &mut Drained,
@@ -116,9 +130,9 @@ pub(super) fn record_spool(
         }
     };
     if spooled.header.ended.passed() {
-        record_pass(places, store, &spooled, drained)?;
+        record_pass(places, trees, store, &spooled, drained)?;
     } else {
-        record_failure(projects, store, &spooled, drained)?;
+        record_failure(projects, trees, store, &spooled, drained)?;
     }
     mark_open(places, store, &spooled.header.key)?;
     if let Err(error) = fs::remove_file(&entry.path) {
@@ -127,11 +141,17 @@ pub(super) fn record_spool(
     Ok(())
 }
 
-fn record_pass(places: &Places, store: &mut Store, spooled: &Spooled, drained: &mut Drained) -> Result<(), StoreError> {
+fn record_pass(
+    places: &Places,
+    trees: &mut Trees,
+    store: &mut Store,
+    spooled: &Spooled,
+    drained: &mut Drained,
+) -> Result<(), StoreError> {
     let header = &spooled.header;
     if !store.index().has_event(header.run)? {
         let run = assemble::run(header, default_branch(places).as_deref());
-        store.append(&[Event::of_run(header.run, Timestamp::now(), store.writer(), run)])?;
+        append(trees, store, header, run)?;
         drained.runs += 1;
     }
     let baseline = Baseline::of(&spooled.output);
@@ -140,8 +160,16 @@ fn record_pass(places: &Places, store: &mut Store, spooled: &Spooled, drained: &
     Ok(())
 }
 
+/// Appends the run, and its work tree with it.
+fn append(trees: &mut Trees, store: &mut Store, header: &Header, run: Run) -> Result<(), StoreError> {
+    let mut events = vec![Event::of_run(header.run, Timestamp::now(), store.writer(), run)];
+    events.extend(trees.event(store, header)?);
+    store.append(&events)
+}
+
 fn record_failure(
     projects: &mut Projects<'_>,
+    trees: &mut Trees,
     store: &mut Store,
     spooled: &Spooled,
     drained: &mut Drained,
@@ -162,7 +190,7 @@ fn record_failure(
             no_lesson.unwrap_or_else(|| LessonDecision::Written { id: String::new(), file: String::new() });
         run.failure = Some(assemble::failure(header.run, &diagnosis, items, placeholder));
         assemble::name_lesson(header.run, &mut run);
-        store.append(&[Event::of_run(header.run, Timestamp::now(), store.writer(), run.clone())])?;
+        append(trees, store, header, run.clone())?;
         drained.runs += 1;
         drained.failures += 1;
         Some(run)
@@ -240,7 +268,7 @@ fn no_lesson(
 fn write_lesson(projects: &mut Projects<'_>, id: RunId, run: &Run, drained: &mut Drained) {
     let Some(facts) = assemble::facts(run) else { return };
     let waiting = unwritten(projects.places).join(id.to_string());
-    if !projects.at(run.root.path()).root.is_dir() {
+    if !projects.at(run.root.path()).places.root.is_dir() {
         // Nobody wants a folder back that was removed.
         drained.notes.push(format!("no lesson for {id}: {} is gone", run.root.display()));
         let _ = fs::remove_file(waiting);

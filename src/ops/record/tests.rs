@@ -28,6 +28,8 @@ impl World {
         fs::create_dir_all(root.join(".git/objects")).expect("folders");
         fs::create_dir_all(root.join(".git/refs")).expect("folders");
         fs::write(root.join(".git/HEAD"), "ref: refs/heads/topic\n").expect("a file");
+        // No repository that git knows.
+        fs::write(root.join("verify-run.toml"), "[snapshot]\nenabled = false\n").expect("a file");
         let environment = Environment {
             home: Some(dir.path().join("home")),
             tmpdir: Some(dir.path().join("tmp")),

@@ -7,17 +7,41 @@ use std::time::{Duration, SystemTime};
 
 use crate::base::clock::Timestamp;
 use crate::config::{Environment, Places, Settings};
+use crate::fix::snapshot::{self, Keep, Pruned};
 use crate::store::{Store, backup};
 
+/// Packing the trees may take so long when nobody waits, milliseconds.
+const PRUNE_MS_MAX: u64 = 60_000;
+
 /// Does what is due. Trouble is noted, never an error: recording is done by now.
-pub(super) fn run(places: &Places, store: &Store, has_new_raw: bool, notes: &mut Vec<String>) {
-    if has_new_raw {
+pub(super) fn run(places: &Places, store: &Store, has_new_raw: bool, has_time: bool, notes: &mut Vec<String>) {
+    let is_due = snapshot::is_due(&places.state, Timestamp::now());
+    if has_new_raw || is_due {
         let (settings, _) = Settings::load(places, &Environment::from_process());
+        if is_due && let Err(why) = prune_trees(places, store, &settings, has_time) {
+            notes.push(format!("cannot prune the snapshots: {why}"));
+        }
         rotate_raw(places, settings.raw.bytes, Duration::from_secs(settings.raw.days.saturating_mul(24 * 3600)));
     }
     if let Err(error) = backup::daily(&places.state, store.segments(), &Timestamp::now().local_day()) {
         notes.push(error.to_string());
     }
+}
+
+/// Forgets the trees that are too old, or too many.
+pub(super) fn prune_trees(
+    places: &Places,
+    store: &Store,
+    settings: &Settings,
+    has_time: bool,
+) -> Result<Pruned, String> {
+    let uses = store.index().trees().map_err(|error| error.to_string())?;
+    let keep = Keep {
+        age_max: Duration::from_secs(settings.snapshot.days.saturating_mul(24 * 3600)),
+        bytes_max: settings.snapshot.bytes,
+    };
+    let time_max = Duration::from_millis(if has_time { PRUNE_MS_MAX } else { settings.snapshot.time_ms });
+    snapshot::prune(places, &uses, keep, time_max).map_err(|skipped| skipped.reason)
 }
 
 /// Removes what a killed recorder had half written. Only who holds the lock writes in these folders.

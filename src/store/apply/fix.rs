@@ -14,7 +14,7 @@ use crate::store::json;
 const LABEL_BYTES_MAX: usize = 200;
 
 /// Remembers which runs an event quotes. `false`: one of them was purged, and the event with it.
-fn may_quote(transaction: &Transaction<'_>, id: &str, runs: &[RunId]) -> rusqlite::Result<bool> {
+pub(super) fn may_quote(transaction: &Transaction<'_>, id: &str, runs: &[RunId]) -> rusqlite::Result<bool> {
     let runs: BTreeSet<String> = runs.iter().map(ToString::to_string).collect();
     let mut purged = transaction.prepare_cached("SELECT 1 FROM purged_runs WHERE run_id = ?1")?;
     for run in &runs {

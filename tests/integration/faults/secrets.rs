@@ -294,7 +294,7 @@ fn a_spool_is_private_and_gone_when_it_is_recorded() {
     assert_eq!(fs::metadata(lesson).expect("the lesson").permissions().mode() & 0o777, 0o644);
 }
 
-/// Folders 0700, files 0600 (but for a lock that this test made itself).
+/// Folders 0700, files 0600, git's objects 0400 (but for a lock that this test made itself).
 #[track_caller]
 fn assert_private(dir: &Path) {
     let mode = |path: &Path| fs::metadata(path).expect("is there").permissions().mode() & 0o777;
@@ -304,7 +304,7 @@ fn assert_private(dir: &Path) {
         if path.is_dir() {
             assert_private(&path);
         } else if path.file_name().is_some_and(|name| name != "recorder.lock") {
-            assert_eq!(mode(&path), 0o600, "{}", path.display());
+            assert_eq!(mode(&path) | 0o200, 0o600, "{}", path.display());
         }
     }
 }

@@ -1,0 +1,269 @@
+//! What differs between two trees: the files with their line counts, and the text, bounded and redacted.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::time::{Duration, Instant};
+
+use super::git::{Git, Trouble, View};
+use super::place::Place;
+use super::prune::is_hash;
+use super::take::{FILTERED, folders};
+use super::{Options, Skipped};
+use crate::base::limits::{
+    LINE_KEEP_BYTES_MAX, SNAPSHOT_DIFF_BYTES_MAX, SNAPSHOT_DIFF_FILE_BYTES_MAX, SNAPSHOT_DIFF_FILES_MAX,
+};
+use crate::base::lossless::Lossless;
+use crate::base::text;
+use crate::config::Places;
+use crate::diagnose::redact::redact;
+use crate::store::{FileChange, FileChangeKind};
+
+/// So much of a file's diff is read for each byte that may be kept: what is redacted must be whole.
+const READ_FACTOR: usize = 8;
+/// Names of files that hold secrets: their content is nobody's to read.
+const SECRET_NAMES: [&str; 5] = [".env", ".netrc", ".npmrc", ".pypirc", ".git-credentials"];
+/// Ends of such names.
+const SECRET_ENDINGS: [&str; 8] = [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".asc", "_rsa"];
+
+/// How much of a comparison is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiffLimits {
+    /// Files.
+    pub files: usize,
+    /// Text of one file, bytes; 0 leaves all text out.
+    pub file_bytes: usize,
+    /// Text in all, bytes.
+    pub bytes: usize,
+}
+
+impl Default for DiffLimits {
+    fn default() -> Self {
+        DiffLimits {
+            files: SNAPSHOT_DIFF_FILES_MAX,
+            file_bytes: SNAPSHOT_DIFF_FILE_BYTES_MAX,
+            bytes: SNAPSHOT_DIFF_BYTES_MAX,
+        }
+    }
+}
+
+/// What differs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Diff {
+    /// The files, sorted by path.
+    pub files: Vec<FileChange>,
+    /// Files beyond the limit.
+    pub files_cut: u64,
+    /// Unified text as `git diff` prints it, whole lines, file after file; redacted, control characters removed. A
+    /// redacted key is one line where it was many.
+    pub text: String,
+    /// Bytes of text beyond the limit.
+    pub text_cut: u64,
+    /// Secrets that were replaced.
+    pub redactions: usize,
+}
+
+/// Compares two trees of this work tree, `from` the older one. Folders that snapshots leave out are left out.
+///
+/// # Errors
+/// When objects of a tree are gone, when it takes too long, when git can't be started.
+pub fn diff(places: &Places, from: &str, to: &str, options: &Options, limits: DiffLimits) -> Result<Diff, Skipped> {
+    if from == to {
+        return Ok(Diff::default());
+    }
+    for tree in [from, to] {
+        // From an event that may be another machine's: only a hash is a tree here.
+        if !is_hash(tree) {
+            return Err(Skipped::because("that is no tree"));
+        }
+    }
+    let Some(repository) = &places.repository else { return Err(Skipped::because("not in a git repository")) };
+    let place = Place::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
+    let until = |time: Duration| Instant::now() + time;
+    let mut git = Git::new(folders(places, repository, &place), until(options.time_max))?;
+    let whole = [OsStr::new("--find-renames"), OsStr::new("--raw"), OsStr::new("--numstat"), OsStr::new("--patch")];
+    let printed = match ask(&git, &whole, from, to, options) {
+        // Too much for its text: the names at least.
+        Err(Trouble::Late | Trouble::TooMuch) => {
+            git.until(until(options.time_max / 2));
+            ask(&git, &[OsStr::new("--no-renames"), OsStr::new("--raw")], from, to, options)
+        }
+        printed => printed,
+    };
+    match printed {
+        Ok(printed) => Ok(read(&printed, limits)),
+        Err(Trouble::Failed(why)) if is_loss(&why) => Err(Skipped::because("objects of the base are gone")),
+        Err(trouble) => Err(Skipped::because(trouble.reason())),
+    }
+}
+
+fn ask(git: &Git, what: &[&OsStr], from: &str, to: &str, options: &Options) -> Result<Vec<u8>, Trouble> {
+    let fixed = ["diff-tree", "-r", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/"];
+    let mut arguments: Vec<OsString> = fixed.iter().map(OsString::from).collect();
+    arguments.push("--dst-prefix=b/".into());
+    arguments.extend(what.iter().map(OsString::from));
+    arguments.extend([from, to, "--", ":(top)"].map(OsString::from));
+    for folder in &options.excluded {
+        let mut excluded = OsString::from(":(top,exclude,literal)");
+        excluded.push(folder);
+        arguments.push(excluded);
+    }
+    git.run(View::Both, arguments, None)
+}
+
+/// What git says of an object that it can't find.
+fn is_loss(why: &str) -> bool {
+    ["unable to read", "bad object", "bad tree", "not a tree", "unable to find", "could not read", "missing"]
+        .iter()
+        .any(|words| why.contains(words))
+}
+
+/// Reads `--raw --numstat --patch -z`: two lists whose fields end in NUL, a NUL, and the text.
+fn read(printed: &[u8], limits: DiffLimits) -> Diff {
+    let mut fields = Fields(printed);
+    let mut diff = Diff::default();
+    let mut files: Vec<FileChange> = Vec::new();
+    while let Some(file) = fields.raw() {
+        files.push(file);
+    }
+    let counts: Vec<(u64, u64, bool)> = std::iter::from_fn(|| fields.numbers()).collect();
+    for (file, (added, removed, opaque)) in files.iter_mut().zip(counts) {
+        (file.added, file.removed) = (added, removed);
+        file.opaque = opaque;
+    }
+    let text = fields.0.strip_prefix(b"\0").unwrap_or(fields.0);
+    let mut sections = sections(text).into_iter().peekable();
+    for file in &mut files {
+        // A file that became a link is taken out and put in again: two texts.
+        let count = if file.kind == FileChangeKind::Retyped { 2 } else { 1 };
+        for section in sections.by_ref().take(count) {
+            file.opaque |=
+                is_secret(file.path.path().as_os_str()) || memchr::memmem::find(section, FILTERED.as_bytes()).is_some();
+            if file.opaque {
+                continue;
+            }
+            add_text(&mut diff, section, limits);
+        }
+    }
+    diff.files_cut = files.len().saturating_sub(limits.files) as u64;
+    files.truncate(limits.files);
+    for file in &mut files {
+        file.path = clean(&file.path);
+        file.from = file.from.as_ref().map(clean);
+        if file.opaque {
+            (file.added, file.removed) = (0, 0);
+        }
+    }
+    diff.files = files;
+    diff
+}
+
+/// Adds the text of one file.
+fn add_text(diff: &mut Diff, section: &[u8], limits: DiffLimits) {
+    let left = limits.bytes.saturating_sub(diff.text.len()).min(limits.file_bytes);
+    let read = whole_lines(section, left.saturating_mul(READ_FACTOR));
+    let lossy = String::from_utf8_lossy(read);
+    let (redacted, count) = redact(&lossy);
+    let mut kept = 0;
+    let mut cut = section.len() - read.len();
+    for line in text::printable(&redacted).split_inclusive('\n') {
+        let line = match line.strip_suffix('\n') {
+            Some(line) if line.len() > LINE_KEEP_BYTES_MAX => text::ellipsis(line, LINE_KEEP_BYTES_MAX) + "\n",
+            _ => line.to_owned(),
+        };
+        if cut > section.len() - read.len() || kept + line.len() > left {
+            cut += line.len();
+        } else {
+            kept += line.len();
+            diff.text.push_str(&line);
+        }
+    }
+    diff.redactions += count;
+    diff.text_cut += cut as u64;
+}
+
+/// The whole lines at the start of `text`, at most `max` bytes.
+fn whole_lines(text: &[u8], max: usize) -> &[u8] {
+    if text.len() <= max {
+        return text;
+    }
+    &text[..memchr::memrchr(b'\n', &text[..max]).map_or(0, |end| end + 1)]
+}
+
+/// The text of each file: from one `diff --git` to the next. No line of a content begins with it, because one of
+/// ` +-\` stands before each.
+fn sections(text: &[u8]) -> Vec<&[u8]> {
+    let finder = memchr::memmem::Finder::new(b"\ndiff --git ");
+    let mut starts: Vec<usize> = text.starts_with(b"diff --git ").then_some(0).into_iter().collect();
+    starts.extend(finder.find_iter(text).map(|at| at + 1));
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    starts.iter().zip(ends).map(|(&start, end)| &text[start..end]).collect()
+}
+
+fn is_secret(path: &OsStr) -> bool {
+    let path = path.as_bytes().to_ascii_lowercase();
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    SECRET_NAMES.iter().any(|secret| name == secret.as_bytes() || name.starts_with(format!("{secret}.").as_bytes()))
+        || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending.as_bytes()))
+}
+
+/// A path without the secret that may be in it.
+fn clean(path: &Lossless) -> Lossless {
+    match path.0.to_str().map(redact) {
+        Some((text, count)) if count > 0 => Lossless::from(text.as_ref()),
+        _ => path.clone(),
+    }
+}
+
+/// What is left to read.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let end = self.0.iter().position(|&byte| byte == 0)?;
+        let field = &self.0[..end];
+        self.0 = &self.0[end + 1..];
+        Some(field)
+    }
+
+    fn path(&mut self) -> Option<Lossless> {
+        self.next().map(|bytes| Lossless::from(OsStr::from_bytes(bytes)))
+    }
+
+    /// `:100644 100644 <id> <id> M`, the path; of a renamed one both.
+    fn raw(&mut self) -> Option<FileChange> {
+        if !self.0.starts_with(b":") {
+            return None;
+        }
+        let head = self.next()?;
+        let letter = head.rsplit(|&byte| byte == b' ').next()?.first()?;
+        let kind = match letter {
+            b'A' => FileChangeKind::Added,
+            b'D' => FileChangeKind::Removed,
+            b'R' | b'C' => FileChangeKind::Renamed,
+            b'T' => FileChangeKind::Retyped,
+            _ => FileChangeKind::Modified,
+        };
+        let first = self.path()?;
+        let (from, path) = match kind {
+            FileChangeKind::Renamed => (Some(first), self.path()?),
+            _ => (None, first),
+        };
+        Some(FileChange { path, kind, from, added: 0, removed: 0, opaque: false })
+    }
+
+    /// `3\t1\tpath`, `-\t-\tpath` of a binary one, `3\t1\t` and two paths of a renamed one.
+    fn numbers(&mut self) -> Option<(u64, u64, bool)> {
+        if !self.0.first().is_some_and(|&byte| byte == b'-' || byte.is_ascii_digit()) {
+            return None;
+        }
+        let head = self.next()?;
+        let mut parts = head.splitn(3, |&byte| byte == b'\t');
+        let mut number = || std::str::from_utf8(parts.next()?).ok()?.parse().ok();
+        let (added, removed): (Option<u64>, Option<u64>) = (number(), number());
+        if parts.next().is_some_and(<[u8]>::is_empty) {
+            self.next()?;
+            self.next()?;
+        }
+        Some((added.unwrap_or(0), removed.unwrap_or(0), added.is_none()))
+    }
+}

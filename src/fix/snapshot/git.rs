@@ -1,0 +1,406 @@
+//! The one door to git: which program, which environment, how long, how much.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::unistd::{AccessFlags, access};
+
+use super::Skipped;
+use crate::base::file::read_start;
+use crate::base::limits::{SNAPSHOT_LISTING_BYTES_MAX, SNAPSHOT_MESSAGE_BYTES_MAX};
+use crate::base::text;
+
+/// How long a git that was killed may take to be gone, milliseconds; a dead network disk must not hold us.
+const KILLED_MS_MAX: u64 = 500;
+
+/// What our git is told besides what it is asked. Nothing that starts a program, asks, or writes more than it must.
+const CONFIGURATION: [&str; 23] = [
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.splitIndex=false",
+    "core.hooksPath=/dev/null",
+    "core.sshCommand=false",
+    "core.askPass=false",
+    "core.pager=cat",
+    "core.fsync=none",
+    // Whatever the mask of the user.
+    "core.sharedRepository=0600",
+    "core.compression=1",
+    "core.safecrlf=false",
+    "core.commitGraph=false",
+    "core.quotePath=false",
+    // Without a pattern file it only means: what is marked as not checked out and is there anyhow, is there.
+    "core.sparseCheckout=true",
+    "index.sparse=false",
+    "index.skipHash=true",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "protocol.allow=never",
+    "credential.helper=",
+    "diff.renameLimit=400",
+    "pack.threads=1",
+    "submodule.recurse=false",
+];
+
+/// The user's settings that decide what a content is and which files count.
+const CARRIED: &str = "^(core\\.(autocrlf|eol|filemode|ignorecase|symlinks|precomposeunicode|protecthfs|protectntfs|\
+                       excludesfile|attributesfile|trustctime|checkstat|bigfilethreshold)|extensions\\.objectformat)$";
+
+/// Why git did not give an answer.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// The time is up.
+    Late,
+    /// It printed more than is read.
+    TooMuch,
+    /// This work tree is not one for snapshots, and won't be soon.
+    Unfit(String),
+    /// It ended with an error, or could not be started.
+    Failed(String),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Trouble::Failed(error.to_string())
+    }
+}
+
+impl Trouble {
+    /// For people.
+    pub fn reason(&self) -> String {
+        match self {
+            Trouble::Late => "git did not finish in time".to_owned(),
+            Trouble::TooMuch => "git has more to say than is read".to_owned(),
+            Trouble::Unfit(why) | Trouble::Failed(why) => why.clone(),
+        }
+    }
+}
+
+/// git, set up for one work tree.
+#[derive(Debug)]
+pub(super) struct Git {
+    program: PathBuf,
+    /// Working directory of every git: the work tree's top.
+    root: PathBuf,
+    /// Our git folder.
+    git_dir: PathBuf,
+    /// Our objects.
+    objects: PathBuf,
+    /// The user's objects, as git wants the list of alternates.
+    alternates: OsString,
+    /// The user's git folder, for the questions that only it can answer.
+    user_git_dir: PathBuf,
+    /// Where what goes in and comes out as an error is put down.
+    scratch: PathBuf,
+    /// `key=value` of the user's.
+    carried: Vec<OsString>,
+    until: Instant,
+}
+
+/// Whose repository a git looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum View {
+    /// Ours, and only what is in our objects.
+    Own,
+    /// Ours, with the user's objects to read.
+    Both,
+    /// The user's: only what reads one file or two, and starts nothing.
+    User,
+}
+
+/// Where everything is; see [`Git`].
+#[derive(Debug)]
+pub(super) struct Folders {
+    pub root: PathBuf,
+    pub git_dir: PathBuf,
+    pub objects: PathBuf,
+    pub user_git_dir: PathBuf,
+    pub user_objects: PathBuf,
+    pub scratch: PathBuf,
+}
+
+impl Git {
+    /// git for these folders, until that time. Nothing is started yet.
+    pub fn new(folders: Folders, until: Instant) -> Result<Self, Skipped> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let Some(program) = find_program(&path, &folders.root) else {
+            return Err(Skipped::because("git is not installed"));
+        };
+        Ok(Git {
+            program,
+            alternates: alternates(&folders.user_objects),
+            root: folders.root,
+            git_dir: folders.git_dir,
+            objects: folders.objects,
+            user_git_dir: folders.user_git_dir,
+            scratch: folders.scratch,
+            carried: Vec::new(),
+            until,
+        })
+    }
+
+    /// The work tree's top.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A folder of ours for files that are needed for a moment.
+    pub fn scratch(&self) -> &Path {
+        &self.scratch
+    }
+
+    /// The same with another time limit.
+    pub fn until(&mut self, until: Instant) {
+        self.until = until;
+    }
+
+    /// Whether the time is up.
+    pub fn check_time(&self) -> Result<(), Trouble> {
+        if Instant::now() < self.until { Ok(()) } else { Err(Trouble::Late) }
+    }
+
+    /// Reads the user's settings that matter; the repository's object format with them.
+    pub fn carry_settings(&mut self) -> Result<String, Trouble> {
+        let arguments = ["config", "--null", "--type=path", "--get-regexp", CARRIED];
+        let answer = match self.run(View::User, arguments, None) {
+            Ok(answer) => answer,
+            // It says so with its exit code alone when there is none of them.
+            Err(Trouble::Failed(why)) if why.ends_with(": exit status: 1") => Vec::new(),
+            Err(trouble) => return Err(trouble),
+        };
+        let mut format = "sha1".to_owned();
+        self.carried.clear();
+        for entry in answer.split(|&byte| byte == 0).filter(|entry| !entry.is_empty()) {
+            let (key, value) = match entry.iter().position(|&byte| byte == b'\n') {
+                Some(end) => (&entry[..end], &entry[end + 1..]),
+                None => (entry, &b"true"[..]),
+            };
+            if key == b"extensions.objectformat" {
+                format = String::from_utf8_lossy(value).into_owned();
+            } else {
+                self.carried.push(OsString::from_vec([key, b"=", value].concat()));
+            }
+        }
+        Ok(format)
+    }
+
+    /// Runs git with these arguments and `input` on its standard input; what it printed.
+    pub fn run<A: AsRef<OsStr>>(
+        &self,
+        view: View,
+        arguments: impl IntoIterator<Item = A>,
+        input: Option<&[u8]>,
+    ) -> Result<Vec<u8>, Trouble> {
+        self.run_in(view, &self.root, arguments, input)
+    }
+
+    /// As [`Git::run`], in another folder than the work tree's top.
+    #[allow(clippy::disallowed_methods, reason = "the one door to git")]
+    pub fn run_in<A: AsRef<OsStr>>(
+        &self,
+        view: View,
+        folder: &Path,
+        arguments: impl IntoIterator<Item = A>,
+        input: Option<&[u8]>,
+    ) -> Result<Vec<u8>, Trouble> {
+        self.check_time()?;
+        let arguments: Vec<OsString> = arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
+        let mut command = std::process::Command::new(&self.program);
+        command.current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(match input {
+            Some(bytes) => Stdio::from(self.input(bytes)?),
+            None => Stdio::null(),
+        });
+        self.set_environment(&mut command, view);
+        if view != View::User {
+            for setting in CONFIGURATION.iter().map(OsStr::new).chain(self.carried.iter().map(OsString::as_os_str)) {
+                command.arg("-c").arg(setting);
+            }
+        }
+        command.arg("--no-pager").args(&arguments);
+        let named = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let mut child = command.spawn().map_err(|error| Trouble::Failed(format!("cannot start git: {error}")))?;
+        let (printed, said) = match self.read(&mut child) {
+            Ok(read) => read,
+            Err(trouble) => {
+                let _ = child.kill();
+                // Its end closes the pipe; one that hangs in a system call is left to hang.
+                if let Some(stdout) = &child.stdout {
+                    readable(&[stdout.as_fd()], Duration::from_millis(KILLED_MS_MAX));
+                }
+                let _ = child.try_wait();
+                return Err(trouble);
+            }
+        };
+        let status = child.wait()?;
+        if status.success() {
+            return Ok(printed);
+        }
+        let said = String::from_utf8_lossy(&said);
+        let said = text::one_line(said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default());
+        let colon = if said.is_empty() { "" } else { ": " };
+        Err(Trouble::Failed(format!("git {named}{colon}{said}: {status}")))
+    }
+
+    /// What it prints until it closes both its streams: standard output, and the start of standard error.
+    fn read(&self, child: &mut Child) -> Result<(Vec<u8>, Vec<u8>), Trouble> {
+        let (Some(stdout), Some(stderr)) = (child.stdout.as_mut(), child.stderr.as_mut()) else {
+            return Ok((Vec::new(), Vec::new()));
+        };
+        let (mut printed, mut said) = (Vec::new(), Vec::new());
+        let (mut prints, mut says) = (true, true);
+        let mut piece = vec![0; 64 << 10];
+        while prints || says {
+            let left = self.until.saturating_duration_since(Instant::now());
+            let watched: &[BorrowedFd<'_>] = match (prints, says) {
+                (true, true) => &[stdout.as_fd(), stderr.as_fd()],
+                (true, false) => &[stdout.as_fd()],
+                _ => &[stderr.as_fd()],
+            };
+            let Some(which) = readable(watched, left) else { return Err(Trouble::Late) };
+            if prints && which == 0 {
+                let count = read_piece(stdout, &mut piece)?;
+                printed.extend_from_slice(&piece[..count]);
+                prints = count > 0;
+            } else {
+                let count = read_piece(stderr, &mut piece)?;
+                let room = SNAPSHOT_MESSAGE_BYTES_MAX.saturating_sub(said.len());
+                said.extend_from_slice(&piece[..count.min(room)]);
+                says = count > 0;
+            }
+            if printed.len() > SNAPSHOT_LISTING_BYTES_MAX {
+                return Err(Trouble::TooMuch);
+            }
+        }
+        Ok((printed, said))
+    }
+
+    fn set_environment(&self, command: &mut std::process::Command, view: View) {
+        for (name, _) in std::env::vars_os() {
+            let name_bytes = name.as_bytes();
+            // The user's own settings may come by variables, too; anything else is about another git at work.
+            let is_setting = view == View::User && name_bytes.starts_with(b"GIT_CONFIG");
+            if name_bytes.starts_with(b"GIT_") && !is_setting {
+                command.env_remove(name);
+            }
+        }
+        command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0");
+        command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_NO_LAZY_FETCH", "1");
+        if view == View::User {
+            command.env("GIT_DIR", &self.user_git_dir);
+            return;
+        }
+        command.env("GIT_DIR", &self.git_dir).env("GIT_WORK_TREE", &self.root);
+        command.env("GIT_OBJECT_DIRECTORY", &self.objects);
+        command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+        if view == View::Both {
+            command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", &self.alternates);
+        }
+    }
+
+    /// A file with this content, open at its start: a pipe would have to be filled while the answer is read.
+    fn input(&self, content: &[u8]) -> io::Result<File> {
+        let path = self.scratch.join("input");
+        let mut options = OpenOptions::new();
+        let mut file = options.read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        file.write_all(content)?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(file)
+    }
+}
+
+/// The first of these from which something can be read, or whose other end is closed; `None` when the time is up.
+fn readable(files: &[BorrowedFd<'_>], limit: Duration) -> Option<usize> {
+    let until = Instant::now() + limit;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        // Rounded up: a rest of less than a millisecond would be asked about without waiting.
+        let millis = u16::try_from(left.as_millis() + 1).unwrap_or(u16::MAX);
+        let mut watched: Vec<_> = files.iter().map(|file| PollFd::new(*file, PollFlags::POLLIN)).collect();
+        let answer = poll(&mut watched, PollTimeout::from(millis));
+        if let Some(which) = watched.iter().position(|it| it.revents().is_some_and(|events| !events.is_empty())) {
+            return Some(which);
+        }
+        let goes_on = matches!(answer, Ok(_) | Err(nix::errno::Errno::EINTR));
+        if !goes_on || Instant::now() >= until {
+            return None;
+        }
+    }
+}
+
+fn read_piece(file: &mut impl Read, piece: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match file.read(piece) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+/// The git that PATH has first. A folder that is relative or inside the work tree doesn't count: what a repository
+/// brings along must not run here.
+fn find_program(path: &OsStr, root: &Path) -> Option<PathBuf> {
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute() && !folder.starts_with(root));
+    folders.map(|folder| folder.join("git")).find(|program| {
+        access(program, AccessFlags::X_OK).is_ok() && fs::metadata(program).is_ok_and(|it| it.is_file())
+    })
+}
+
+/// The user's objects, and what they borrow by relative paths, which git follows only from the repository itself.
+fn alternates(objects: &Path) -> OsString {
+    let mut list = quoted(objects);
+    let borrowed = read_start(&objects.join("info/alternates"), 64 << 10).unwrap_or_default();
+    for line in borrowed.split(|&byte| byte == b'\n').filter(|line| !line.is_empty() && !b"#\"/".contains(&line[0])) {
+        list.push(":");
+        list.push(quoted(&objects.join(OsStr::from_bytes(line))));
+    }
+    list
+}
+
+/// A path in git's list of alternates: quoted as in C, so that a colon is no separator.
+fn quoted(path: &Path) -> OsString {
+    let mut text = vec![b'"'];
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'"' | b'\\' => text.extend([b'\\', byte]),
+            b'\n' => text.extend(b"\\n"),
+            _ => text.push(byte),
+        }
+    }
+    text.push(b'"');
+    OsString::from_vec(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_git_that_the_repository_brings_along_is_not_run() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let root = dir.path().join("root");
+        for folder in [root.join("bin"), dir.path().join("bin")] {
+            fs::create_dir_all(&folder).expect("a folder");
+            fs::write(folder.join("git"), "").expect("a file");
+            let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            fs::set_permissions(folder.join("git"), executable).expect("permissions");
+        }
+        let path = std::env::join_paths([Path::new("bin"), &root.join("bin"), &dir.path().join("bin")]).expect("PATH");
+        assert_eq!(find_program(&path, &root), Some(dir.path().join("bin/git")));
+        assert_eq!(find_program(OsStr::new(""), &root), None);
+    }
+
+    #[test]
+    fn a_colon_in_a_path_is_no_separator() {
+        let list = alternates(Path::new("/a:b/\"c\"/objects"));
+        assert_eq!(list, "\"/a:b/\\\"c\\\"/objects\"");
+    }
+}

@@ -1,0 +1,68 @@
+//! The work tree at a run, as a git tree: the only module that starts git.
+//!
+//! [`take()`] makes the tree, [`diff()`] compares two, [`prune()`] forgets old ones. Nothing of the user's repository is
+//! changed, locked or trusted: git runs in a git folder of our own (`snapshots/<work tree>/git` in the state folder)
+//! whose configuration is ours, so that no hook, filter, text conversion, file monitor or credential helper of the
+//! user's can run. From the user's it has
+//!
+//! - a copy of the index, whenever that has changed: what is known there need not be read again,
+//! - the objects, as an alternate that is only read,
+//! - the few settings that decide what content means (line ends, file modes, ignored files), and `info/exclude` and
+//!   `info/attributes`.
+//!
+//! New objects go to `objects/` in the state folder, trees without exception: a user's `git gc` can only take contents
+//! that were committed or staged, which makes a comparison unavailable and breaks nothing.
+
+mod diff;
+mod git;
+mod place;
+mod prune;
+mod take;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use diff::{Diff, DiffLimits, diff};
+pub use place::{Standing, standings};
+pub use prune::{Pruned, is_due, prune, size};
+pub use take::{Taken, head_tree, take};
+
+/// What a snapshot leaves out and how long it may take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// For everything together.
+    pub time_max: Duration,
+    /// A larger file is left out, bytes.
+    pub file_bytes_max: u64,
+    /// Folders that are left out, relative to the root.
+    pub excluded: Vec<PathBuf>,
+}
+
+/// What [`prune()`] keeps beside what is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keep {
+    /// Trees that are not older.
+    pub age_max: Duration,
+    /// Objects in all, bytes.
+    pub bytes_max: u64,
+}
+
+/// Why there is no snapshot, or no comparison.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// A lowercase fragment for people, one line.
+    pub reason: String,
+}
+
+impl Skipped {
+    fn because(reason: impl Into<String>) -> Self {
+        Skipped { reason: reason.into() }
+    }
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}

@@ -1,0 +1,254 @@
+//! What is kept per work tree: our git folder with the index, and how the last snapshot went.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::Skipped;
+use super::prune::start_period;
+use crate::base::clock::Timestamp;
+use crate::base::file::{self, Durability, read_start};
+use crate::base::limits::{SNAPSHOT_INFO_BYTES_MAX, SNAPSHOT_PAUSE_SECONDS_MAX, SNAPSHOT_PAUSE_SECONDS_MIN};
+use crate::base::lossless::Lossless;
+use crate::config::{Places, Repository};
+
+/// How snapshots of one work tree stand.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// The work tree.
+    pub root: Lossless,
+    /// The last tree.
+    #[serde(default)]
+    pub tree: Option<String>,
+    /// When it was taken.
+    #[serde(default)]
+    pub taken_at: Option<Timestamp>,
+    /// Why the last try gave none; absent after one that did.
+    #[serde(default)]
+    pub skipped: Option<String>,
+    /// Tries in a row that gave none.
+    #[serde(default)]
+    pub failed: u32,
+    /// None is tried before.
+    #[serde(default)]
+    pub not_before: Option<Timestamp>,
+    /// The user's index that ours is made from; `None` when there was none.
+    #[serde(default)]
+    pub(super) seed: Option<Stamp>,
+    /// Inode of the folder with our objects: in another one, the contents that our index knows are missing.
+    #[serde(default)]
+    pub(super) objects: u64,
+}
+
+/// Tells whether a file is still the one it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Stamp {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(metadata: &fs::Metadata) -> Self {
+        Stamp {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            bytes: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
+/// Our folder for one work tree.
+#[derive(Debug)]
+pub(super) struct Place {
+    dir: PathBuf,
+    pub standing: Standing,
+}
+
+/// `snapshots/` of a state folder.
+pub(super) fn folder(state: &Path) -> PathBuf {
+    state.join("snapshots")
+}
+
+/// `objects/` of a state folder.
+pub(super) fn objects(state: &Path) -> PathBuf {
+    state.join("objects")
+}
+
+/// How snapshots stand, of every work tree that shares the state folder, by path.
+pub fn standings(state: &Path) -> Vec<Standing> {
+    let entries = fs::read_dir(folder(state)).into_iter().flatten().flatten();
+    let mut standings: Vec<_> = entries.filter_map(|entry| read_standing(&entry.path())).collect();
+    standings.sort_by(|a, b| a.root.0.cmp(&b.root.0));
+    standings
+}
+
+pub(super) fn read_standing(dir: &Path) -> Option<Standing> {
+    serde_json::from_slice(&read_start(&dir.join("standing.json"), SNAPSHOT_INFO_BYTES_MAX).ok()?).ok()
+}
+
+impl Place {
+    /// The folder of this work tree, made if needed.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn open(places: &Places) -> io::Result<Self> {
+        let key = blake3::hash(places.root.as_os_str().as_bytes()).to_hex()[..16].to_owned();
+        let dir = folder(&places.state).join(key);
+        let objects = objects(&places.state);
+        for dir in [&objects, &dir.join("git/refs"), &dir.join("git/info")] {
+            file::create_private_dir(dir)?;
+        }
+        start_period(&places.state)?;
+        let root = Lossless::from(&places.root);
+        let standing = read_standing(&dir).filter(|standing| standing.root == root);
+        let mut place = Place { dir, standing: standing.unwrap_or_else(|| Standing { root, ..Standing::default() }) };
+        let inode = fs::metadata(objects)?.ino();
+        if place.standing.objects != inode {
+            place.start_anew();
+            place.standing.objects = inode;
+        }
+        Ok(place)
+    }
+
+    /// Our git folder.
+    pub fn git_dir(&self) -> PathBuf {
+        self.dir.join("git")
+    }
+
+    /// A folder for files that are needed for a moment.
+    pub fn scratch(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Makes our git folder one: `format` is the repository's object format.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn prepare(&mut self, repository: &Repository, format: &str) -> io::Result<()> {
+        let git_dir = self.git_dir();
+        // Whoever held it is dead: there is one recorder.
+        let _ = fs::remove_file(git_dir.join("index.lock"));
+        let mut config = "[core]\n\trepositoryformatversion = 1\n\tbare = false\n".to_owned();
+        if format != "sha1" {
+            // It comes from the user's configuration and goes into ours.
+            let plain: String = format.chars().filter(char::is_ascii_alphanumeric).collect();
+            config.push_str(&format!("[extensions]\n\tobjectformat = {plain}\n"));
+        }
+        keep(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")?;
+        if keep(&git_dir.join("config"), config.as_bytes())? {
+            self.start_anew();
+        }
+        for name in ["info/exclude", "info/attributes"] {
+            let theirs = read_start(&repository.common_dir.join(name), SNAPSHOT_INFO_BYTES_MAX);
+            keep(&git_dir.join(name), &theirs.unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    /// Takes over the user's index if it is another one than last time; whether it was.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn seed(&mut self, repository: &Repository) -> io::Result<bool> {
+        let theirs = match File::open(repository.git_dir.join("index")) {
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let stamp = theirs.as_ref().map(|file| file.metadata().map(|it| Stamp::of(&it))).transpose()?;
+        let ours = self.git_dir().join("index");
+        // Without an index of theirs, ours is made from nothing once and then kept.
+        if stamp == self.standing.seed && (ours.exists() || stamp.is_none()) {
+            return Ok(false);
+        }
+        self.start_anew();
+        if let Some(mut theirs) = theirs {
+            let mut copy = tempfile::Builder::new().prefix(".tmp-").tempfile_in(self.git_dir())?;
+            io::copy(&mut theirs, &mut copy)?;
+            // A file that changed just before the index was written is told by its time being the index's: ours must
+            // not look younger than it is.
+            copy.as_file().set_modified(theirs.metadata()?.modified()?)?;
+            copy.persist(ours).map_err(|error| error.error)?;
+            for entry in fs::read_dir(&repository.git_dir)?.flatten() {
+                if entry.file_name().as_bytes().starts_with(b"sharedindex.") {
+                    fs::copy(entry.path(), self.git_dir().join(entry.file_name()))?;
+                }
+            }
+        }
+        self.standing.seed = stamp;
+        Ok(true)
+    }
+
+    /// Forgets the index: the next snapshot takes over the user's again.
+    pub fn start_anew(&mut self) {
+        self.standing.seed = None;
+        self.standing.tree = None;
+        let git_dir = self.git_dir();
+        let _ = fs::remove_file(git_dir.join("index"));
+        for entry in fs::read_dir(&git_dir).into_iter().flatten().flatten() {
+            if entry.file_name().as_bytes().starts_with(b"sharedindex.") {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// Why none is to be tried now.
+    pub fn pauses(&self, now: Timestamp) -> Option<Skipped> {
+        let standing = &self.standing;
+        // A clock that was set back must not make it wait for ever.
+        let longest = i64::try_from(SNAPSHOT_PAUSE_SECONDS_MAX).unwrap_or(0) * 1_000_000;
+        let not_before = standing.not_before.filter(|at| *at > now && at.0 - now.0 <= longest)?;
+        let why = standing.skipped.as_deref().unwrap_or("the last try failed");
+        Some(Skipped::because(format!("{why}; the next try is after {}", not_before.rfc3339())))
+    }
+
+    /// Remembers a tree.
+    pub fn succeeded(&mut self, tree: &str, now: Timestamp) {
+        let standing = &mut self.standing;
+        (standing.tree, standing.taken_at) = (Some(tree.to_owned()), Some(now));
+        (standing.skipped, standing.failed, standing.not_before) = (None, 0, None);
+        self.save();
+    }
+
+    /// Remembers why there was none, and when to try again: what took too long is left alone longer and longer,
+    /// anything else gets a second try at once.
+    pub fn failed(&mut self, why: &Skipped, slow: bool, now: Timestamp) {
+        self.start_anew();
+        let standing = &mut self.standing;
+        standing.skipped = Some(why.reason.clone());
+        standing.failed = standing.failed.saturating_add(1);
+        let doublings = if slow { Some(standing.failed - 1) } else { standing.failed.checked_sub(2) };
+        let seconds = doublings.map_or(0, |doublings| {
+            SNAPSHOT_PAUSE_SECONDS_MIN.saturating_mul(1 << doublings.min(20)).min(SNAPSHOT_PAUSE_SECONDS_MAX)
+        });
+        let pause = i64::try_from(seconds).unwrap_or(0) * 1_000_000;
+        standing.not_before = Some(Timestamp(now.0.saturating_add(pause))).filter(|_| seconds > 0);
+        self.save();
+    }
+
+    fn save(&self) {
+        let json = serde_json::to_vec(&self.standing).unwrap_or_default();
+        // What can't be written is found out again next time.
+        let _ = file::write_atomic(&self.dir.join("standing.json"), &json, 0o600, Durability::Cached);
+    }
+}
+
+/// Makes the file have this content; whether it had another one. The file is ours: no reader sees half of it.
+fn keep(path: &Path, content: &[u8]) -> io::Result<bool> {
+    let mut found = Vec::new();
+    let read = File::open(path).and_then(|mut file| file.read_to_end(&mut found));
+    if read.is_ok() && found == content {
+        return Ok(false);
+    }
+    file::write_atomic(path, content, 0o600, Durability::Cached)?;
+    Ok(read.is_ok())
+}

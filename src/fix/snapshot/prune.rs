@@ -1,0 +1,182 @@
+//! Forgetting old trees: what is still reachable is packed, everything else goes.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::git::{Git, Trouble, View};
+use super::place::{self, Place, standings};
+use super::take::{folders, repository};
+use super::{Keep, Skipped};
+use crate::base::clock::Timestamp;
+use crate::base::file::{Durability, create_private_dir, write_atomic};
+use crate::config::Places;
+use crate::store::TreeUse;
+
+/// How often the older half of what may go is given up to get below the size.
+const ROUNDS_MAX: usize = 16;
+/// Loose objects in one of 256 folders from which on packing is worth it before its time (git's own `gc.auto` is 27).
+const LOOSE_IN_FOLDER_MAX: usize = 40;
+/// Packing is done so often at least, seconds.
+const PERIOD_SECONDS: u64 = 86_400;
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pruned {
+    /// Trees that were kept.
+    pub trees: usize,
+    /// Size of the objects before, bytes.
+    pub bytes_before: u64,
+    /// And after.
+    pub bytes: u64,
+}
+
+/// Whether the last [`prune()`] is a day ago, or many objects came since. Cheap.
+pub fn is_due(state: &Path, now: Timestamp) -> bool {
+    let objects = place::objects(state);
+    if !objects.is_dir() {
+        return false;
+    }
+    // Any of the 256 says how many there are in all.
+    let loose = fs::read_dir(objects.join("17")).into_iter().flatten().count();
+    let last = fs::metadata(mark(state)).and_then(|metadata| metadata.modified()).ok();
+    let age = last.and_then(|last| last.duration_since(std::time::UNIX_EPOCH).ok()).map(|last| {
+        let seconds = u64::try_from(now.0 / 1_000_000).unwrap_or(0);
+        seconds.abs_diff(last.as_secs())
+    });
+    loose > LOOSE_IN_FOLDER_MAX || age.is_none_or(|age| age > PERIOD_SECONDS)
+}
+
+/// Its time is that of the last [`prune()`], or of the first snapshot.
+fn mark(state: &Path) -> PathBuf {
+    place::folder(state).join("pruned")
+}
+
+/// Starts the time to the first [`prune()`].
+pub(super) fn start_period(state: &Path) -> io::Result<()> {
+    let mark = mark(state);
+    if mark.exists() { Ok(()) } else { write_atomic(&mark, b"", 0o600, Durability::Cached) }
+}
+
+/// Bytes of the objects of all snapshots.
+pub fn size(state: &Path) -> u64 {
+    folder_bytes(&place::objects(state))
+}
+
+/// Keeps of `uses` (newest first) what is needed or young enough, and gives up the oldest of what isn't needed until
+/// the objects are small enough. The last tree of each work tree stays, because its index is made of it. The caller
+/// holds the recorder's lock.
+///
+/// # Errors
+/// When git fails. Then nothing is removed, unless there is too much: then everything is.
+pub fn prune(places: &Places, uses: &[TreeUse], keep: Keep, time_max: Duration) -> Result<Pruned, Skipped> {
+    let bytes_before = size(&places.state);
+    forget_gone_work_trees(&places.state);
+    let repository = repository(places)?;
+    let place = Place::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
+    // Also when it fails: it would the next time, too.
+    let marked = write_atomic(&mark(&places.state), b"", 0o600, Durability::Cached);
+    marked.map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
+    let git = Git::new(folders(places, repository, &place), Instant::now() + time_max)?;
+    let now = Timestamp::now();
+    let is_young = |tree: &TreeUse| Duration::from_micros(now.micros_since(tree.at)) <= keep.age_max;
+    let mut needed: Vec<String> = standings(&places.state).into_iter().filter_map(|standing| standing.tree).collect();
+    needed.extend(uses.iter().filter(|tree| tree.needed).map(|tree| tree.tree.clone()));
+    let young = uses.iter().filter(|tree| !tree.needed && is_young(tree)).map(|tree| tree.tree.clone());
+    match pack(&git, &place::objects(&places.state), &needed, young.collect(), keep.bytes_max) {
+        Ok(trees) => Ok(Pruned { trees, bytes_before, bytes: size(&places.state) }),
+        Err(trouble) if bytes_before > keep.bytes_max && !matches!(trouble, Trouble::Late) => {
+            let _ = fs::remove_dir_all(place::objects(&places.state));
+            Err(Skipped::because(format!("{}; the trees are gone", trouble.reason())))
+        }
+        Err(trouble) => Err(Skipped::because(trouble.reason())),
+    }
+}
+
+/// One pack of everything that these trees have in our objects, and nothing else; how many trees it has.
+fn pack(
+    git: &Git,
+    objects: &Path,
+    needed: &[String],
+    mut young: Vec<String>,
+    bytes_max: u64,
+) -> Result<usize, Trouble> {
+    let needed = present(git, needed)?;
+    young = present(git, &young)?;
+    let folder = objects.join("pack");
+    create_private_dir(&folder)?;
+    for round in 1.. {
+        let trees: Vec<&str> = needed.iter().chain(&young).map(String::as_str).collect();
+        if trees.is_empty() {
+            remove_all_but(objects, None);
+            return Ok(0);
+        }
+        let base = folder.join("pack");
+        // Contents that only the user's objects have are theirs to keep.
+        let arguments = ["pack-objects", "--revs", "--missing=allow-any", "--quiet", "--window=5"];
+        let arguments = arguments.iter().map(std::ffi::OsStr::new).chain([base.as_os_str()]);
+        let printed = git.run(View::Own, arguments, Some((trees.join("\n") + "\n").as_bytes()))?;
+        let name = format!("pack-{}", String::from_utf8_lossy(&printed).trim());
+        let bytes = fs::metadata(folder.join(format!("{name}.pack"))).map_or(0, |metadata| metadata.len());
+        if bytes <= bytes_max || young.is_empty() || round == ROUNDS_MAX {
+            remove_all_but(objects, Some(&name));
+            return Ok(trees.len());
+        }
+        young.truncate(young.len() / 2);
+    }
+    Ok(0)
+}
+
+/// Those that are in our objects: another machine's are not.
+fn present(git: &Git, trees: &[String]) -> Result<Vec<String>, Trouble> {
+    if trees.is_empty() {
+        return Ok(Vec::new());
+    }
+    let asked: String = trees.iter().filter(|tree| is_hash(tree)).map(|tree| format!("{tree}\n")).collect();
+    let printed = git.run(View::Own, ["cat-file", "--batch-check"], Some(asked.as_bytes()))?;
+    let printed = String::from_utf8_lossy(&printed);
+    let trees = printed.lines().filter_map(|line| line.split_once(" tree ")).map(|(tree, _)| tree.to_owned());
+    Ok(trees.collect())
+}
+
+pub(super) fn is_hash(tree: &str) -> bool {
+    matches!(tree.len(), 40 | 64) && tree.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Removes every object that isn't in the pack of this name.
+fn remove_all_but(objects: &Path, pack: Option<&str>) {
+    for entry in fs::read_dir(objects).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    for entry in fs::read_dir(objects.join("pack")).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let stays = pack.is_some_and(|pack| name.to_string_lossy().starts_with(pack));
+        if !stays {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn forget_gone_work_trees(state: &Path) {
+    for entry in fs::read_dir(place::folder(state)).into_iter().flatten().flatten() {
+        let standing = place::read_standing(&entry.path());
+        if standing.is_some_and(|standing| !standing.root.path().is_dir()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn folder_bytes(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let bytes = entries.map(|entry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => folder_bytes(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    });
+    bytes.sum()
+}

@@ -1,0 +1,172 @@
+//! The work trees of the runs that are recorded: one snapshot per drain and work tree serves all its runs.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::queue::Entry;
+use super::steps::Projects;
+use crate::base::clock::Timestamp;
+use crate::base::ids::RunId;
+use crate::capture::Header;
+use crate::config::{Places, Settings};
+use crate::fix::snapshot::{self, Diff, DiffLimits, Options, Skipped, Taken};
+use crate::lesson::Folder;
+use crate::store::{Base, Event, Snapshot, Store, StoreError};
+
+/// A tree with changes that are younger than the run is taken for its own when the run ended so shortly before, seconds:
+/// the recorder is as fast as it can be.
+const LATE_SECONDS_MAX: i64 = 10;
+
+/// The snapshots of one drain.
+pub(super) struct Trees {
+    by_root: HashMap<PathBuf, TreeOf>,
+    compared: HashMap<(String, String, bool), Result<Diff, Skipped>>,
+    heads: HashMap<(PathBuf, Option<String>), Option<String>>,
+    /// Comparisons have to be done by then.
+    until: Instant,
+}
+
+/// What a snapshot of one work tree gave.
+struct TreeOf {
+    places: Places,
+    options: Options,
+    taken: Result<Taken, Skipped>,
+    /// The run that ended last.
+    newest: RunId,
+}
+
+/// What snapshots of a project leave out: what we write ourselves.
+pub(super) fn options(places: &Places, settings: &Settings, lessons: &Folder) -> Options {
+    let lessons = places.relative(&lessons.dir).map(PathBuf::from);
+    let state = PathBuf::from("lessons/.state");
+    let excluded = lessons.into_iter().chain([state, settings.patterns.dir.clone()]);
+    Options {
+        time_max: Duration::from_millis(settings.snapshot.time_ms),
+        file_bytes_max: settings.snapshot.file_bytes,
+        excluded: excluded.filter(|folder| !folder.as_os_str().is_empty()).collect(),
+    }
+}
+
+impl Trees {
+    /// Takes a snapshot of every work tree that has a run among `entries`, before anything is diagnosed: the sooner,
+    /// the likelier it is what the run saw.
+    pub fn take(
+        projects: &mut Projects<'_>,
+        entries: &[Entry],
+        until: Option<Instant>,
+        notes: &mut Vec<String>,
+    ) -> Self {
+        let mut trees =
+            Trees { by_root: HashMap::new(), compared: HashMap::new(), heads: HashMap::new(), until: Instant::now() };
+        for entry in entries.iter().rev() {
+            let root = entry.header.place.root.path();
+            if trees.by_root.contains_key(root) {
+                continue;
+            }
+            let Some((places, mut options)) = projects.snapshot_options(root) else { continue };
+            if let Some(until) = until {
+                options.time_max = options.time_max.min(until.saturating_duration_since(Instant::now()));
+            }
+            let taken = catch_unwind(AssertUnwindSafe(|| snapshot::take(&places, &options)));
+            let taken = taken.unwrap_or_else(|panic| {
+                notes.push(super::panicked(&*panic));
+                Err(Skipped { reason: "verify-run failed at it".to_owned() })
+            });
+            let newest = entry.header.run;
+            trees.until = Instant::now() + 2 * options.time_max;
+            trees.by_root.insert(root.to_owned(), TreeOf { places, options, taken, newest });
+        }
+        trees
+    }
+
+    /// The event of a run's work tree; `None` where there are no snapshots.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub fn event(&mut self, store: &Store, header: &Header) -> Result<Option<Event>, StoreError> {
+        let root = header.place.root.path();
+        let Some(of) = self.by_root.get(root) else { return Ok(None) };
+        let mut snapshot = Snapshot {
+            run: header.run,
+            tree: None,
+            exact: false,
+            skipped: None,
+            left_out: 0,
+            base: None,
+            files: Vec::new(),
+            files_cut: 0,
+            diff: String::new(),
+            diff_cut: 0,
+            unavailable: None,
+        };
+        match of.taken.clone().and_then(|taken| of.fits(&taken, header).map(|exact| (taken, exact))) {
+            Ok((taken, exact)) => {
+                (snapshot.exact, snapshot.left_out) = (exact, taken.left_out);
+                snapshot.base = self.base(store, header)?;
+                self.compare(header, &taken.tree, &mut snapshot);
+                snapshot.tree = Some(taken.tree);
+            }
+            Err(skipped) => snapshot.skipped = Some(skipped.reason),
+        }
+        Ok(Some(Event::of_snapshot(Timestamp::now(), store.writer(), snapshot)))
+    }
+
+    /// What the run's tree is compared with: the tree of the last pass, else the commit's.
+    fn base(&mut self, store: &Store, header: &Header) -> Result<Option<Base>, StoreError> {
+        let root = &header.place.root;
+        if let Some(pass) = store.index().last_passing_tree(&header.key, root, header.ended_at, header.run)? {
+            return Ok(Some(Base::Pass { run: pass.run, tree: pass.tree }));
+        }
+        let Some(of) = self.by_root.get(root.path()) else { return Ok(None) };
+        let commit = header.place.commit.clone();
+        let head = self.heads.entry((root.path().to_owned(), commit.clone())).or_insert_with(|| {
+            snapshot::head_tree(&of.places, commit.as_deref(), of.options.time_max).unwrap_or_default()
+        });
+        Ok(head.clone().map(|tree| Base::Head { tree }))
+    }
+
+    fn compare(&mut self, header: &Header, tree: &str, snapshot: &mut Snapshot) {
+        let (Some(base), Some(of)) = (&snapshot.base, self.by_root.get(header.place.root.path())) else { return };
+        // What a pass changed is asked for its files alone.
+        let with_text = !header.ended.passed();
+        let key = (base.tree().to_owned(), tree.to_owned(), with_text);
+        let until = self.until;
+        let compared = self.compared.entry(key).or_insert_with(|| {
+            let left = until.saturating_duration_since(Instant::now()).min(of.options.time_max);
+            let options = Options { time_max: left, ..of.options.clone() };
+            let limits =
+                if with_text { DiffLimits::default() } else { DiffLimits { bytes: 0, ..DiffLimits::default() } };
+            snapshot::diff(&of.places, base.tree(), tree, &options, limits)
+        });
+        match compared {
+            Ok(diff) => {
+                (snapshot.files, snapshot.files_cut) = (diff.files.clone(), diff.files_cut);
+                snapshot.diff.clone_from(&diff.text);
+                snapshot.diff_cut = if with_text { diff.text_cut } else { 0 };
+            }
+            Err(why) => snapshot.unavailable = Some(why.reason.clone()),
+        }
+    }
+}
+
+impl TreeOf {
+    /// Whether the tree is the run's: `Ok(true)` exactly, `Ok(false)` as far as one can tell.
+    fn fits(&self, taken: &Taken, header: &Header) -> Result<bool, Skipped> {
+        if taken.is_exact_for(header.started_at) {
+            return Ok(true);
+        }
+        let delay = taken.at.0.saturating_sub(header.ended_at.0);
+        let is_fresh = self.newest == header.run && delay <= LATE_SECONDS_MAX * 1_000_000;
+        if is_fresh || taken.changed_at <= header.ended_at {
+            return Ok(false);
+        }
+        Err(Skipped { reason: "files changed before the run was recorded".to_owned() })
+    }
+}
+
+/// Whether these are the places of a work tree at `root`, and not of what is there instead.
+pub(super) fn is_work_tree(places: &Places, root: &Path) -> bool {
+    places.root == root && places.repository.as_ref().is_some_and(|repository| repository.worktree.is_some())
+}
