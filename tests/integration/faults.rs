@@ -69,8 +69,9 @@ fn outcome(sandbox: &Sandbox) -> BTreeMap<String, String> {
 }
 
 /// Kills the recorder at its 1st, 2nd, 3rd … system call that changes a file, and lets the next one finish the job.
-fn killed_at_every(step: usize, of: usize) {
+fn killed_at_every(step: usize, of: usize, with_snapshots: bool) {
     let sandbox = project();
+    sandbox.write("verify-run.toml", format!("[snapshot]\nenabled = {with_snapshots}\n"));
     spool(&sandbox, &[("first", "1"), ("first", "0"), ("second", "2")]);
     let pristine = sandbox.home().join("pristine");
     copy(&sandbox.path(".git"), &pristine);
@@ -102,22 +103,28 @@ fn killed_at_every(step: usize, of: usize) {
 // In parts, so that they run side by side.
 #[test]
 fn a_recorder_killed_at_any_change_loses_and_doubles_nothing() {
-    killed_at_every(1, 4);
+    killed_at_every(1, 4, false);
 }
 
 #[test]
 fn a_recorder_killed_at_any_change_loses_and_doubles_nothing_second_part() {
-    killed_at_every(2, 4);
+    killed_at_every(2, 4, false);
 }
 
 #[test]
 fn a_recorder_killed_at_any_change_loses_and_doubles_nothing_third_part() {
-    killed_at_every(3, 4);
+    killed_at_every(3, 4, false);
 }
 
 #[test]
 fn a_recorder_killed_at_any_change_loses_and_doubles_nothing_fourth_part() {
-    killed_at_every(4, 4);
+    killed_at_every(4, 4, false);
+}
+
+/// Every change would take minutes: git is started for most of them.
+#[test]
+fn a_recorder_killed_at_any_change_around_a_snapshot_loses_and_doubles_nothing() {
+    killed_at_every(1, 13, true);
 }
 
 /// Runs the recorder under ptrace and kills it on entering its `kill_at`th file-changing call; whether it lived.
