@@ -8,6 +8,7 @@ mod bracket;
 mod explanation;
 mod mask;
 mod message;
+mod near;
 mod scan;
 mod subject;
 mod vocabulary;
@@ -18,6 +19,10 @@ use mask::Masked;
 use message::{first_line, split_exception};
 
 pub use explanation::{CodeFrom, Explanation, SlotSeen, explain};
+pub use near::{
+    BANDS, CANDIDATES_MAX, Compared, Leaders, NEAR_TEXT_BYTES_MAX, Near, SIMILARITY_MIN, Verdict, comparable, compare,
+    near,
+};
 
 /// Version of the algorithm, in front of every key: keys of different versions never meet, and a change of the masks
 /// re-keys the history.

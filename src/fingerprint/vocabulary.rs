@@ -321,3 +321,12 @@ pub(super) const CONNECTION: [&str; 14] = [
 /// A version behind one of these is part of what the message is about.
 pub(super) const VERSION_KEEPERS: [&str; 9] =
     ["requires", "require", "required", "needs", "engine", "node", "python", "rustc", "version"];
+
+/// Words that may be there or not without a difference.
+pub(super) const ARTICLES: [&str; 9] = ["a", "an", "the", "is", "are", "was", "were", "be", "been"];
+
+/// A word of these on one side only turns what is said.
+pub(super) const POLARITY: [&str; 16] = [
+    "not", "no", "never", "without", "cannot", "non", "un", "none", "neither", "nor", "except", "unless", "only",
+    "disabled", "off", "nothing",
+];

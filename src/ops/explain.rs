@@ -1,5 +1,6 @@
 //! `pattern explain`: how a message becomes its keys.
 
+use std::collections::HashMap;
 use std::io::{BufRead, Read as _, Write};
 
 use anyhow::Context as _;
@@ -9,7 +10,7 @@ use super::reading;
 use crate::base::limits::EXPLAIN_LINE_BYTES_MAX;
 use crate::config::Places;
 use crate::diagnose::{Item, Severity};
-use crate::fingerprint::{self, Explanation};
+use crate::fingerprint::{self, Explanation, Keys, Leaders, SIMILARITY_MIN};
 use crate::store::StoreError;
 
 /// A message to explain; also a line that `pattern explain --jsonl` reads.
@@ -83,8 +84,9 @@ pub fn pattern(places: &Places, id: &str) -> Result<Explained, StoreError> {
 ///
 /// # Errors
 /// When a line is no JSON object with a `text` (its number is named), or `output` can't be written.
-pub fn lines(mut input: impl BufRead, mut output: impl Write) -> anyhow::Result<()> {
+pub fn lines(mut input: impl BufRead, mut output: impl Write, merge: bool) -> anyhow::Result<()> {
     let mut line = Vec::new();
+    let mut merging = Merging::default();
     for number in 1.. {
         line.clear();
         let room = EXPLAIN_LINE_BYTES_MAX + 1;
@@ -102,7 +104,11 @@ pub fn lines(mut input: impl BufRead, mut output: impl Write) -> anyhow::Result<
         let asked: Asked = serde_json::from_slice(&line).with_context(|| {
             format!("line {number} is not like {{\"text\": \"…\", \"tool\": \"…\", \"code\": \"…\"}}")
         })?;
-        let keys = fingerprint::keys(&asked.item());
+        let item = asked.item();
+        let mut keys = fingerprint::keys(&item);
+        if merge {
+            keys = merging.leader(&item, keys);
+        }
         let answer = Answer {
             family: &keys.family,
             pattern: &keys.pattern,
@@ -113,6 +119,36 @@ pub fn lines(mut input: impl BufRead, mut output: impl Write) -> anyhow::Result<
         output.write_all(b"\n")?;
     }
     Ok(output.flush()?)
+}
+
+/// Patterns merged as the recorder merges them: each new one with the most similar one before it that may be the same.
+#[derive(Default)]
+struct Merging {
+    leaders: Leaders,
+    keys: Vec<Keys>,
+    known: HashMap<String, Keys>,
+}
+
+impl Merging {
+    /// The keys of the pattern that `keys` was merged into, else they themselves.
+    fn leader(&mut self, item: &Item, keys: Keys) -> Keys {
+        if let Some(known) = self.known.get(&keys.pattern) {
+            return known.clone();
+        }
+        let leader = match fingerprint::near(item) {
+            Some(near) => match self.leaders.nearest(&near, SIMILARITY_MIN) {
+                Some((leader, _)) => self.keys[leader].clone(),
+                None => {
+                    self.leaders.push(near);
+                    self.keys.push(keys.clone());
+                    keys.clone()
+                }
+            },
+            None => keys.clone(),
+        };
+        self.known.insert(keys.pattern, leader.clone());
+        leader
+    }
 }
 
 impl Asked {
@@ -137,7 +173,7 @@ mod tests {
 
     fn answers(input: &str) -> anyhow::Result<Vec<serde_json::Value>> {
         let mut out = Vec::new();
-        lines(input.as_bytes(), &mut out)?;
+        lines(input.as_bytes(), &mut out, false)?;
         Ok(out.split(|&b| b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
     }
 

@@ -29,6 +29,9 @@ pub struct Args {
     /// "masked_family"} for each, in order
     #[arg(long, group = "what")]
     jsonl: bool,
+    /// With --jsonl: merge near-duplicates, as recording them in this order would
+    #[arg(long, requires = "jsonl")]
+    merge: bool,
     /// Print one JSON document
     #[arg(long, conflicts_with = "jsonl")]
     json: bool,
@@ -41,7 +44,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<()> {
             let asked = Asked { text: text.clone(), tool: args.tool.clone(), code: args.code.clone() };
             explain::message(&context.places, asked)?
         }
-        (None, None) => return explain::lines(stdin().lock(), BufWriter::new(context.output.stream())),
+        (None, None) => return explain::lines(stdin().lock(), BufWriter::new(context.output.stream()), args.merge),
     };
     explained.notes.iter().for_each(|note| context.output.note(note));
     if args.json { context.output.json(&explained) } else { print(&explained, &mut context.output) }
