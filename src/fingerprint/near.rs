@@ -190,11 +190,10 @@ fn pairs_up(here: &[&str], mut there: Vec<&str>) -> bool {
 /// Plural, or a typo. Words that begin differently are other words: valid and invalid, import and export.
 fn is_variant(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    let endings: &[&str] = if short.ends_with('y') { &["s", "ies"] } else { &["s", "es"] };
     let stem = short.strip_suffix('y').unwrap_or(short);
-    if let Some(ending) = long.strip_prefix(stem)
-        && short.chars().count() > 2
-        && (ending == "s" && stem == short || ending == "es" && stem == short || ending == "ies" && stem != short)
-    {
+    let plural = |ending: &&str| long == format!("{}{ending}", if *ending == "ies" { stem } else { short });
+    if short.chars().count() > 2 && endings.iter().any(plural) {
         return true;
     }
     let chars = short.chars().count();
@@ -343,11 +342,14 @@ mod tests {
             ("no overload matches the argument type here", "no overload matches the argument types here"),
             ("the separator of the columns is unusual", "the seperator of the columns is unusual"),
             (
-                "far too many arguments were given for this one call of a function",
-                "far too many arguments were given for this one call of a function; see help",
+                "far too many arguments were given for this one call of the function in question",
+                "far too many arguments were given for this one call of the function in question; see help",
             ),
             ("value of the wrong kind at 5 in this place", "value of the wrong kind at head in this place"),
-            ("option: a malformed name came in from there", "a malformed name came in from there"),
+            (
+                "option: a malformed name of some plugin came in from over there",
+                "a malformed name of some plugin came in from over there",
+            ),
         ] {
             assert!(merged(a, b) && merged(b, a), "{a} / {b}");
         }
