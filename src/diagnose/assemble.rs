@@ -1,14 +1,14 @@
 //! From what was found to a diagnosis: paths resolved, duplicates merged, lines chosen.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::hash::{BuildHasher, RandomState};
+use std::rc::Rc;
 
 use crate::base::limits::{FRAMES_MAX, ITEMS_MAX, LINE_KEEP_BYTES_MAX, TAIL_LINES};
 use crate::base::text::ellipsis;
 
 use super::block::{Block, View};
 use super::catalog::Catalog;
-use super::choice::{self, Details, Kept, Worth};
 use super::engine::{Found, Frame, Outcome, Role};
 use super::generic::{self, Strength, looks_like_a_file};
 use super::paths::{Resolver, Trust};
@@ -17,13 +17,14 @@ use super::{Baseline, Input, Item, Severity, Shortfall, shortfall};
 
 mod documents;
 mod located;
+mod said;
 
 /// The items with the lines that belong to them.
 pub struct Assembled<'a> {
     catalog: &'a Catalog,
     lines: &'a [&'a str],
-    streams: &'a [Vec<(usize, usize)>],
-    outcome: Outcome,
+    streams: Vec<Vec<(usize, usize)>>,
+    outcome: Outcome<'a>,
     /// Whether an item is one of those that made the run fail, and not a repetition.
     failing: Vec<bool>,
     /// Items of the generic layer.
@@ -37,11 +38,11 @@ pub struct Assembled<'a> {
     files: BTreeSet<String>,
     /// Files that failing lines name and the tree doesn't have; affected only if no file that exists is.
     missing: BTreeSet<String>,
-    places: Vec<Option<String>>,
-    /// For each item the earlier one that it repeats, else itself.
-    first_of: Vec<usize>,
-    /// For each item its first line, the one that says most where it was printed several times.
-    head_of: Vec<usize>,
+    places: Vec<Option<Rc<str>>>,
+    /// Items that repeat an earlier one, with that one.
+    first_of: HashMap<usize, usize>,
+    /// Items that were printed several times and begin where more is said than at first, with the line.
+    head_of: HashMap<usize, usize>,
     shortfalls: Vec<Shortfall>,
     /// Lines that nothing knew where a tool counts more than was read.
     unread: Vec<usize>,
@@ -53,14 +54,14 @@ impl<'a> Assembled<'a> {
         input: &Input<'_>,
         catalog: &'a Catalog,
         lines: &'a [&'a str],
-        streams: &'a [Vec<(usize, usize)>],
-        outcome: Outcome,
+        streams: Vec<Vec<(usize, usize)>>,
+        outcome: Outcome<'a>,
         documents: Vec<Document>,
     ) -> Self {
         let resolver = Resolver::new(input.tree, input.root, input.dir);
         let baseline = input.baseline.filter(|baseline| baseline.is_usable());
         let mut failing = failing(catalog, &outcome.items);
-        let is_news = |found: &Found| baseline.is_none_or(|known| !known.contains(lines[found.span.0]));
+        let is_news = |found: &Found<'_>| baseline.is_none_or(|known| !known.contains(lines[found.span.0]));
         let mut both = outcome.items.iter().zip(&failing);
         if both.any(|(found, failing)| *failing && is_news(found)) {
             // What the last passing run said, too, is not why this one fails.
@@ -79,8 +80,8 @@ impl<'a> Assembled<'a> {
             files: BTreeSet::new(),
             missing: BTreeSet::new(),
             places: Vec::new(),
-            first_of: Vec::new(),
-            head_of: Vec::new(),
+            first_of: HashMap::new(),
+            head_of: HashMap::new(),
             shortfalls: Vec::new(),
             unread: Vec::new(),
         };
@@ -99,8 +100,8 @@ impl<'a> Assembled<'a> {
     }
 
     /// The items that made the run fail.
-    pub fn failing(&self) -> Vec<&Found> {
-        self.outcome.items.iter().zip(&self.failing).filter(|(_, failing)| **failing).map(|(found, _)| found).collect()
+    pub fn failing(&self) -> impl Iterator<Item = &Found<'a>> + Clone {
+        self.outcome.items.iter().zip(&self.failing).filter(|(_, failing)| **failing).map(|(found, _)| found)
     }
 
     /// Tools whose output was seen.
@@ -114,22 +115,32 @@ impl<'a> Assembled<'a> {
                 self.search_block(index, resolver);
             }
         }
+        // Items are many and files are few: each is resolved once, as seen from the same folders.
+        let mut known: HashMap<(&str, &[&str]), Printed> = HashMap::new();
         for (found, failing) in self.outcome.items.iter().zip(&self.failing) {
-            // What only its position says to be a file (`%f:%l: %m` on `step:3: done`) has to exist.
-            let trust = |file: &str| if looks_like_a_file(file) { Trust::Format } else { Trust::Looks };
-            let resolved = |place: &Frame| resolver.resolve(&place.file, &found.dirs, trust(&place.file));
-            let file = found.place.as_ref().and_then(resolved);
             if *failing {
-                self.files.extend(file.clone());
-                let frames = found.frames.iter();
-                self.files.extend(frames.filter_map(|frame| resolver.resolve(&frame.file, &found.dirs, Trust::Looks)));
+                let frames = found.frames().iter();
+                self.files.extend(frames.filter_map(|frame| resolver.resolve(frame.file, found.dirs(), Trust::Looks)));
+            }
+            let Some(Frame { file, line, .. }) = found.place else {
+                self.places.push(None);
+                continue;
+            };
+            let printed = known.entry((file, found.dirs())).or_insert_with(|| {
+                // What only its position says to be a file (`%f:%l: %m` on `step:3: done`) has to exist.
+                let trust = if looks_like_a_file(file) { Trust::Format } else { Trust::Looks };
+                let inside = resolver.resolve(file, found.dirs(), trust).map(Rc::from);
+                Printed { inside, shown: None, affected: false }
+            });
+            if *failing && !std::mem::replace(&mut printed.affected, true) {
+                self.files.extend(printed.inside.as_deref().map(str::to_owned));
             }
             // What an item says of somebody else's file stays its place, though the file is not an affected one.
-            let shown = || {
-                let place = found.place.as_ref().filter(|place| place.line.is_some() && !place.file.contains('<'))?;
-                Some(resolver.shown(&place.file, &found.dirs))
-            };
-            self.places.push(file.or_else(shown));
+            if printed.inside.is_none() && printed.shown.is_none() && line.is_some() && !file.contains('<') {
+                printed.shown = Some(resolver.shown(file, found.dirs()).into());
+            }
+            let shown = printed.shown.clone().filter(|_| line.is_some());
+            self.places.push(printed.inside.clone().or(shown));
         }
     }
 
@@ -139,44 +150,51 @@ impl<'a> Assembled<'a> {
         let mine =
             |role: &Role| matches!(role, Role::Head(item) | Role::Told(item) | Role::Detail(item) if *item == index);
         let lines = (from..until).filter(|&line| mine(&self.outcome.roles[line]));
-        let places: Vec<Frame> = lines.flat_map(|line| generic::places(self.lines[line])).collect();
+        let places: Vec<Frame<'_>> = lines.flat_map(|line| generic::places(self.lines[line])).collect();
         let found = &mut self.outcome.items[index];
         for place in places {
-            if resolver.resolve(&place.file, &found.dirs, Trust::Looks).is_none() {
-                self.missing.extend(resolver.missing(&place.file));
+            if resolver.resolve(place.file, found.dirs(), Trust::Looks).is_none() {
+                self.missing.extend(resolver.missing(place.file));
             } else if found.place.is_none() {
                 found.place = Some(place);
-            } else if found.frames.len() < FRAMES_MAX {
-                found.frames.push(place);
+            } else if found.frames().len() < FRAMES_MAX {
+                found.rest().frames.push(place);
             }
         }
     }
 
     /// A failure that is printed live and again in a summary is one item.
     fn merge(&mut self) {
-        let mut seen: HashMap<u64, Vec<usize>> = HashMap::new();
         let hasher = RandomState::new();
-        self.first_of = (0..self.outcome.items.len()).collect();
-        self.head_of = self.outcome.items.iter().map(|found| found.span.0).collect();
-        for index in 0..self.outcome.items.len() {
-            if !self.failing[index] {
+        let items = 0..self.outcome.items.len();
+        let keys: Vec<u64> = items.clone().map(|index| self.key(index, &hasher)).collect();
+        // Lists are kept only of what there is several times.
+        let mut sorted: Vec<u64> =
+            items.clone().filter(|&index| self.failing[index]).map(|index| keys[index]).collect();
+        sorted.sort_unstable();
+        let several = sorted.chunk_by(|a, b| a == b).filter(|alike| alike.len() > 1);
+        let mut seen: HashMap<u64, Vec<usize>> = several.map(|alike| (alike[0], Vec::new())).collect();
+        drop(sorted);
+        for index in items {
+            if !self.failing[index] || self.outcome.items[index].repeats && self.was_found(index) {
                 continue;
             }
-            let found = &self.outcome.items[index];
-            let key = match &found.test {
-                Some(test) => hasher.hash_one((found.tool, plain_test_name(test))),
-                None => {
-                    let position = found.place.as_ref().map(|place| (place.line, place.col));
-                    hasher.hash_one((found.tool, &self.places[index], position, &found.message))
-                }
-            };
-            if found.repeats && self.was_found(index) {
-                continue;
-            }
-            let known = seen.entry(key).or_default();
+            let Some(known) = seen.get_mut(&keys[index]) else { continue };
             match known.iter().copied().take(NAMESAKES_MAX).find(|&earlier| self.is_same(earlier, index)) {
                 Some(earlier) => self.merge_into(earlier, index),
                 None => known.push(index),
+            }
+        }
+    }
+
+    /// The same for items that may be the same failure.
+    fn key(&self, index: usize, hasher: &RandomState) -> u64 {
+        let found = &self.outcome.items[index];
+        match found.test {
+            Some(test) => hasher.hash_one((found.tool, plain_test_name(test))),
+            None => {
+                let position = found.place.as_ref().map(|place| (place.line, place.col));
+                hasher.hash_one((found.tool, &self.places[index], position, found.message))
             }
         }
     }
@@ -192,7 +210,7 @@ impl<'a> Assembled<'a> {
         let Some(first) = first else { return false };
         let (from, until) = found.span;
         self.failing[index] = false;
-        self.first_of[index] = first;
+        self.first_of.insert(index, first);
         for role in &mut self.outcome.roles[from..until] {
             if matches!(role, Role::Head(item) | Role::Told(item) | Role::Detail(item) | Role::Note(item) if *item == index)
             {
@@ -206,53 +224,53 @@ impl<'a> Assembled<'a> {
         let (first, second) = (&self.outcome.items[a], &self.outcome.items[b]);
         let fits = |a: Option<&str>, b: Option<&str>| a.is_none() || b.is_none() || a == b;
         let files = fits(self.places[a].as_deref(), self.places[b].as_deref());
-        let ids = first
-            .test
-            .as_deref()
-            .zip(second.test.as_deref())
-            .is_some_and(|(a, b)| a.contains("::") || b.contains("::"));
+        let ids = first.test.zip(second.test).is_some_and(|(a, b)| a.contains("::") || b.contains("::"));
         (files || ids) && (first.message.is_empty() || second.message.is_empty() || first.test.is_some())
             || first.message == second.message && files
     }
 
     fn merge_into(&mut self, first: usize, second: usize) {
         self.failing[second] = false;
-        self.first_of[second] = first;
-        let other = self.outcome.items[second].clone();
-        let (from, until) = other.span;
+        self.first_of.insert(second, first);
+        let Found { place: other_place, code, message, test, span, .. } = self.outcome.items[second];
+        let more = self.outcome.items[second].more().to_vec();
+        let (from, until) = span;
         let place = self.places[second].clone();
         let found = &mut self.outcome.items[first];
-        let repeated = found.span.1 - found.span.0 > 1 && other.message == found.message && other.test == found.test;
-        let other_message = other.message.clone();
-        let says_why = found.message.is_empty() && !other.message.is_empty();
+        let repeated = found.span.1 - found.span.0 > 1 && message == found.message && test == found.test;
+        let says_why = found.message.is_empty() && !message.is_empty();
         if says_why {
-            found.message = other.message;
+            found.message = message;
         }
-        let same_test = other.test == found.test;
-        let says_more = other.test.as_ref().map(String::len) > found.test.as_ref().map(String::len);
+        let same_test = test == found.test;
+        let says_more = test.map(str::len) > found.test.map(str::len);
         if says_more {
-            found.test = other.test;
+            found.test = test;
         }
-        found.code = found.code.take().or(other.code);
-        match (&found.place, other.place) {
+        found.code = found.code.or(code);
+        match (found.place, other_place) {
             (None, place_there) => {
                 found.place = place_there;
                 self.places[first] = place;
             }
             (Some(here), Some(there)) if here.line != there.line && there.line.is_some() => {
-                found.more.push((there, other_message));
+                found.rest().more.push((there, message));
             }
             _ => {}
         }
-        found.more.extend(other.more);
-        found.more.truncate(FRAMES_MAX);
+        if !more.is_empty() {
+            found.rest().more.extend(more);
+        }
+        if let Some(rest) = &mut found.rest {
+            rest.more.truncate(FRAMES_MAX);
+        }
         // One head is enough: the one that says more, or that has its block below it. The other one only announces.
         let lines = |span: (usize, usize)| span.1 - span.0;
-        let better = says_more || lines(other.span) > 1 && lines(found.span) == 1 && same_test;
-        let old_head = self.head_of[first];
+        let better = says_more || lines(span) > 1 && lines(found.span) == 1 && same_test;
+        let old_head = self.head_of.get(&first).copied().unwrap_or(found.span.0);
         if better && self.outcome.roles[old_head] == Role::Head(first) {
             self.outcome.roles[old_head] = Role::Note(first);
-            self.head_of[first] = from;
+            self.head_of.insert(first, from);
         }
         // A block that says the same again is noise; anything else is further lines of the item.
         for role in &mut self.outcome.roles[from..until] {
@@ -291,7 +309,8 @@ impl<'a> Assembled<'a> {
 
     /// What no definition knows: lines that say that something failed, or the news, or the tail.
     fn look_generically(&mut self, known: bool, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
-        let view = View { lines: self.lines, streams: self.streams, roles: &self.outcome.roles, baseline };
+        let streams = std::mem::take(&mut self.streams);
+        let view = View { lines: self.lines, streams: &streams, roles: &self.outcome.roles, baseline };
         let mut blocks = view.blocks(std::mem::take(&mut self.blocks));
         let strong = blocks.iter().any(|block| block.strength == Strength::Strong);
         if !known && strong {
@@ -318,13 +337,13 @@ impl<'a> Assembled<'a> {
 
     /// Whether definitions or documents explain the failure.
     fn is_known(&self, baseline: Option<&Baseline>) -> bool {
-        let is_news = |found: &Found| baseline.is_none_or(|known| !known.contains(self.lines[found.span.0]));
+        let is_news = |found: &Found<'_>| baseline.is_none_or(|known| !known.contains(self.lines[found.span.0]));
         let mut failing = self.outcome.items.iter().zip(&self.failing);
         failing.any(|(found, failing)| *failing && is_news(found) && self.counts(found)) || !self.generic.is_empty()
     }
 
     /// Whether an item explains the failure: a warning does only where the tool says that its warnings fail.
-    fn counts(&self, found: &Found) -> bool {
+    fn counts(&self, found: &Found<'_>) -> bool {
         let wrapper = generic::is_wrapper(self.lines[found.span.0]);
         let fails = found.severity == Severity::Error || self.catalog.tools[found.tool].warnings_fail || found.decides;
         fails && !wrapper
@@ -336,15 +355,15 @@ impl<'a> Assembled<'a> {
         let mut place = None;
         let leading = generic::leading_place(head);
         for &index in &block.lines {
-            let first = leading.clone().filter(|_| index == block.head);
+            let first = leading.filter(|_| index == block.head);
             let places = first.map_or_else(|| generic::places(self.lines[index]), |leading| vec![leading]);
             for frame in places {
-                match resolver.resolve(&frame.file, &[], Trust::Looks) {
+                match resolver.resolve(frame.file, &[], Trust::Looks) {
                     Some(file) => {
                         self.files.insert(file.clone());
                         place = place.or(Some((file, frame.line, frame.col)));
                     }
-                    None => self.missing.extend(resolver.missing(&frame.file)),
+                    None => self.missing.extend(resolver.missing(frame.file)),
                 }
             }
         }
@@ -382,91 +401,8 @@ impl<'a> Assembled<'a> {
             taken += 1;
             self.blocks.push(Block { head: index, lines: vec![index], strength: Strength::Weak, score: 0.0 });
             let files = generic::places(line).into_iter();
-            self.files.extend(files.filter_map(|frame| resolver.resolve(&frame.file, &[], Trust::Looks)));
+            self.files.extend(files.filter_map(|frame| resolver.resolve(frame.file, &[], Trust::Looks)));
         }
-    }
-
-    /// The lines worth keeping.
-    pub fn kept(&self) -> Kept {
-        choice::choose(&self.said())
-    }
-
-    /// All lines that have to do with the failure, as one text.
-    pub fn relevant(&self) -> String {
-        let said = self.said().into_iter().filter(|(_, worth)| *worth != Worth::None);
-        said.map(|(line, _)| format!("{}\n", ellipsis(line.trim_end(), LINE_KEEP_BYTES_MAX))).collect()
-    }
-
-    /// All lines, and those written for documents before the line that the document begins in.
-    fn said(&self) -> Vec<(&str, Worth)> {
-        let mut said = Vec::with_capacity(self.lines.len());
-        for (index, worth) in self.worth().into_iter().enumerate() {
-            let written = self.written.get(&index).into_iter().flatten();
-            said.extend(written.map(|line| (line.as_str(), Worth::Core(0))));
-            said.push((self.lines[index], worth));
-        }
-        said
-    }
-
-    /// What each line is worth. Errors come before warnings, definitions before what is known generally.
-    fn worth(&self) -> Vec<Worth> {
-        let items = &self.outcome.items;
-        let mut order: Vec<usize> = (0..items.len()).filter(|&index| self.failing[index]).collect();
-        order.sort_by_key(|&index| (std::cmp::Reverse(items[index].severity), index));
-        let mut rank = vec![0; items.len()];
-        for (place, &index) in order.iter().enumerate() {
-            rank[index] = place;
-        }
-        let mut details: Vec<Details> = items
-            .iter()
-            .zip(&rank)
-            .map(|(found, &rank)| {
-                Details::new(rank, &found.message, found.place.as_ref().map(|place| (place.file.as_str(), place.line)))
-            })
-            .collect();
-        // What was announced while it ran and told afterwards is told once, where the rest of it is.
-        let mut last_head = vec![0; items.len()];
-        for (index, role) in self.outcome.roles.iter().enumerate() {
-            if let Role::Head(item) = *role {
-                last_head[item] = index;
-            }
-        }
-        let mut told = HashSet::new();
-        for &index in &order {
-            if !told.insert(items[index].message.as_str()) {
-                details[index].repeat();
-            }
-        }
-        let mut worth = vec![Worth::None; self.lines.len()];
-        for (index, role) in self.outcome.roles.iter().enumerate() {
-            let line = self.lines[index];
-            worth[index] = match *role {
-                Role::Head(item) if self.failing[item] && index < items[item].span.0 => Worth::Core(rank[item]),
-                Role::Head(item) if self.failing[item] && index < last_head[item] => Worth::Context(rank[item]),
-                Role::Head(item) if self.failing[item] => {
-                    details[item].see_head(line);
-                    Worth::Core(rank[item])
-                }
-                Role::Told(item) | Role::Detail(item) if self.failing[item] => {
-                    details[item].rate(line, matches!(role, Role::Told(_)))
-                }
-                Role::Note(item) if self.failing[item] => Worth::Context(rank[item]),
-                Role::Summary => Worth::Context(0),
-                _ => Worth::None,
-            };
-        }
-        let first = order.len();
-        for &line in &self.unread {
-            worth[line] = worth[line].min(Worth::Core(first));
-        }
-        for (place, block) in self.blocks.iter().enumerate() {
-            let mut details = Details::new(first + place, "", None);
-            for &index in &block.lines {
-                let core = Worth::Core(first + place);
-                worth[index] = if index == block.head { core } else { details.rate(self.lines[index], false) };
-            }
-        }
-        worth
     }
 
     /// All affected files.
@@ -477,19 +413,29 @@ impl<'a> Assembled<'a> {
     /// The items, and how many there are beyond the limit.
     pub fn items(&self) -> (Vec<Item>, usize) {
         let known = (0..self.outcome.items.len()).filter(|&index| self.failing[index]);
-        let known = known.map(|index| (self.outcome.items[index].span, Ok(index)));
-        let generic = self.generic.iter().map(|item| (item.span, Err(item)));
-        let mut all: Vec<_> = known.chain(generic).collect();
-        all.sort_by_key(|(span, _)| *span);
-        let cut = all.len().saturating_sub(ITEMS_MAX);
-        all.truncate(ITEMS_MAX);
-        let item = |(_, item): (_, Result<usize, &Item>)| item.map_or_else(Item::clone, |index| self.item(index));
-        (all.into_iter().map(item).collect(), cut)
+        let known = known.map(|index| (self.outcome.items[index].span, index));
+        let behind = self.outcome.items.len();
+        let generic = self.generic.iter().enumerate().map(|(index, item)| (item.span, behind + index));
+        let mut first: BinaryHeap<((usize, usize), usize)> = BinaryHeap::with_capacity(ITEMS_MAX + 1);
+        let mut cut = 0;
+        for item in known.chain(generic) {
+            if first.len() == ITEMS_MAX {
+                cut += 1;
+                if first.peek().is_some_and(|last| *last < item) {
+                    continue;
+                }
+                first.pop();
+            }
+            first.push(item);
+        }
+        let item =
+            |index: usize| index.checked_sub(behind).map_or_else(|| self.item(index), |at| self.generic[at].clone());
+        (first.into_sorted_vec().into_iter().map(|(_, index)| item(index)).collect(), cut)
     }
 
     /// Diagnostics that did not make the run fail.
     pub fn others(&self) -> Vec<Item> {
-        let beside = |found: &Found| !found.tentative && found.severity < Severity::Error && found.place.is_some();
+        let beside = |found: &Found<'_>| !found.tentative && found.severity < Severity::Error && found.place.is_some();
         let all = self.outcome.items.iter().enumerate();
         let others = all.filter(|(index, found)| !self.failing[*index] && beside(found));
         let more = (0..self.outcome.items.len()).filter(|&index| self.failing[index]);
@@ -505,15 +451,13 @@ impl<'a> Assembled<'a> {
     /// What an item says about further places, as notes.
     fn further(&self, index: usize) -> impl Iterator<Item = Item> {
         let found = &self.outcome.items[index];
-        let same = |place: &Frame| found.place.as_ref().is_some_and(|own| own.file == place.file);
-        found.more.iter().map(move |(place, message)| Item {
+        let same = |place: &Frame<'_>| found.place.is_some_and(|own| own.file == place.file);
+        found.more().iter().map(move |(place, message)| Item {
             severity: Severity::Info,
-            file: Some(
-                if same(place) { self.places[index].clone() } else { None }.unwrap_or_else(|| place.file.clone()),
-            ),
+            file: Some(self.places[index].as_deref().filter(|_| same(place)).unwrap_or(place.file).to_owned()),
             line: place.line,
             col: place.col,
-            message: message.clone(),
+            message: (*message).to_owned(),
             ..self.item(index)
         })
     }
@@ -522,16 +466,26 @@ impl<'a> Assembled<'a> {
         let found = &self.outcome.items[index];
         Item {
             tool: self.catalog.tools[found.tool].name.clone(),
-            code: found.code.clone(),
+            code: found.code.map(str::to_owned),
             severity: found.severity,
-            file: self.places[index].clone(),
-            line: found.place.as_ref().and_then(|place| place.line),
-            col: found.place.as_ref().and_then(|place| place.col),
-            message: found.message.clone(),
-            test: found.test.clone(),
+            file: self.places[index].as_deref().map(str::to_owned),
+            line: found.place.and_then(|place| place.line),
+            col: found.place.and_then(|place| place.col),
+            message: found.message.to_owned(),
+            test: found.test.map(str::to_owned),
             span: found.span,
         }
     }
+}
+
+/// A path that items were printed with.
+struct Printed {
+    /// The project's file that it is.
+    inside: Option<Rc<str>>,
+    /// Else how people know it, once an item needs that.
+    shown: Option<Rc<str>>,
+    /// Whether it is among the affected files.
+    affected: bool,
 }
 
 /// Earlier failures of one test's name that a further one is compared with.
@@ -546,12 +500,12 @@ const TAIL_LINES_MIN: usize = 6;
 const NEWS_LINES_MAX: usize = 100;
 
 /// Warnings make a run fail only where the tool says so, or where there is nothing worse.
-fn failing(catalog: &Catalog, items: &[Found]) -> Vec<bool> {
-    let counts = |found: &Found| !found.tentative;
-    let fails = |found: &Found| found.severity == Severity::Error || catalog.tools[found.tool].warnings_fail;
+fn failing(catalog: &Catalog, items: &[Found<'_>]) -> Vec<bool> {
+    let counts = |found: &Found<'_>| !found.tentative;
+    let fails = |found: &Found<'_>| found.severity == Severity::Error || catalog.tools[found.tool].warnings_fail;
     let worst = items.iter().filter(|found| counts(found)).map(|found| found.severity).max();
     let any = items.iter().any(|found| counts(found) && fails(found));
-    let verdict = |found: &Found| if any { fails(found) } else { Some(found.severity) == worst };
+    let verdict = |found: &Found<'_>| if any { fails(found) } else { Some(found.severity) == worst };
     items.iter().map(|found| counts(found) && verdict(found)).collect()
 }
 

@@ -139,13 +139,19 @@ impl Catalog {
         Catalog { tools, rules, imported, literals, meaning }
     }
 
-    /// Calls `found` with what each literal in `line` means; the same rule may come up several times.
-    pub fn scan(&self, line: &[u8], mut found: impl FnMut(Meaning)) {
-        for hit in self.literals.find_overlapping_iter(line) {
-            for &what in &self.meaning[hit.pattern().as_usize()] {
-                found(what);
-            }
-        }
+    /// Calls `found` with the number of each literal in `line`; the same one may come up several times.
+    pub fn scan(&self, line: &[u8], mut found: impl FnMut(usize)) {
+        self.literals.find_overlapping_iter(line).for_each(|hit| found(hit.pattern().as_usize()));
+    }
+
+    /// How many literals there are.
+    pub fn literal_count(&self) -> usize {
+        self.meaning.len()
+    }
+
+    /// What it means that this literal was seen.
+    pub fn meaning(&self, literal: usize) -> &[Meaning] {
+        &self.meaning[literal]
     }
 }
 

@@ -63,14 +63,14 @@ fn of_kind(kind: CheckKind) -> Category {
 }
 
 /// Decides. `failing` are the items that made the run fail, `named` the tools that the command names, `live` those whose
-/// output was seen, `kept` the kept text.
-pub fn decide(
+/// output was seen, `kept` gives the kept text where it is needed.
+pub fn decide<'f>(
     input: &Input<'_>,
     catalog: &Catalog,
-    failing: &[&Found],
+    failing: impl Iterator<Item = &'f Found<'f>> + Clone,
     named: &[bool],
     live: &[bool],
-    kept: &str,
+    kept: impl FnOnce() -> String,
 ) -> Category {
     match input.ended {
         Ended::Signal(4 | 6 | 7 | 8 | 11) => return Category::RuntimeError,
@@ -79,7 +79,7 @@ pub fn decide(
         Ended::Exit(126) => return Category::ConfigError,
         Ended::Exit(_) => {}
     }
-    if let Some(category) = failing.iter().find(|found| found.decides).and_then(|found| found.category) {
+    if let Some(category) = failing.clone().find(|found| found.decides).and_then(|found| found.category) {
         return category;
     }
     if let Ended::Exit(code) = input.ended {
@@ -88,19 +88,20 @@ pub fn decide(
             return Category::ConfigError;
         }
     }
-    if let Some(category) = majority(input, catalog, failing) {
+    if let Some(category) = majority(input, catalog, failing.clone()) {
         return match (category, input.kind) {
             (Category::RuntimeError, Some(CheckKind::Test)) => Category::TestFailure,
             // A linter whose stack has no line of the project's broke by itself: it did not do its job.
             (Category::RuntimeError, Some(CheckKind::Lint | CheckKind::Format | CheckKind::Type))
-                if failing.iter().all(|found| found.frames.is_empty()) =>
+                if failing.clone().all(|found| found.frames().is_empty()) =>
             {
                 Category::ConfigError
             }
             (category, _) => category,
         };
     }
-    let content = CONTENT.iter().find(|(_, regex)| regex.is_match(kept)).map(|&(category, _)| category);
+    let kept = kept();
+    let content = CONTENT.iter().find(|(_, regex)| regex.is_match(&kept)).map(|&(category, _)| category);
     match (content, input.kind) {
         (Some(Category::RuntimeError | Category::BuildError), Some(kind)) => of_kind(kind),
         (Some(category), _) => category,
@@ -116,12 +117,20 @@ fn empty(catalog: &Catalog, named: &[bool], live: &[bool]) -> Option<Category> {
 }
 
 /// The category that most failing items have.
-fn majority(input: &Input<'_>, catalog: &Catalog, failing: &[&Found]) -> Option<Category> {
+fn majority<'f>(
+    input: &Input<'_>,
+    catalog: &Catalog,
+    failing: impl Iterator<Item = &'f Found<'f>>,
+) -> Option<Category> {
     let mut votes: HashMap<Category, usize> = HashMap::new();
+    let mut known: HashMap<usize, Option<Category>> = HashMap::new();
     for found in failing {
-        let tool = &catalog.tools[found.tool];
-        let by_name = input.tool.and_then(|name| tool.category_of.get(name)).copied();
-        let category = found.category.or(by_name).or_else(|| by_command(input.command, tool)).or(tool.category);
+        let of_tool = || {
+            let tool = &catalog.tools[found.tool];
+            let by_name = input.tool.and_then(|name| tool.category_of.get(name)).copied();
+            by_name.or_else(|| by_command(input.command, tool)).or(tool.category)
+        };
+        let category = found.category.or_else(|| *known.entry(found.tool).or_insert_with(of_tool));
         if let Some(category) = category {
             let weight = if found.severity == Severity::Error { 2 } else { 1 };
             *votes.entry(category).or_default() += weight;

@@ -14,10 +14,10 @@ use crate::base::limits::{ERASED_LINES_MAX, SCREEN_COLUMNS_MAX, STRING_SEQUENCE_
 
 use super::generic::{self, Strength};
 
-/// The text of `output`, lines ended by `\n`; invalid UTF-8 becomes U+FFFD.
-pub fn clean(output: &[u8]) -> String {
+/// The text of `output`, lines ended by `\n`; invalid UTF-8 becomes U+FFFD. What is plain text already is not copied.
+pub fn clean(output: &[u8]) -> Cow<'_, str> {
     match decode_utf16(output) {
-        Some(text) => clean_utf8(text.as_bytes()),
+        Some(text) => Cow::Owned(clean_utf8(text.as_bytes()).into_owned()),
         None => clean_utf8(output.strip_prefix(b"\xef\xbb\xbf").unwrap_or(output)),
     }
 }
@@ -37,17 +37,17 @@ fn decode_utf16(output: &[u8]) -> Option<String> {
     Some(String::from_utf16_lossy(&units))
 }
 
-fn clean_utf8(output: &[u8]) -> String {
-    let mut text = without_remnants(plain(output).unwrap_or_else(|| on_screen(output)));
+fn clean_utf8(output: &[u8]) -> Cow<'_, str> {
+    let mut text = without_remnants(plain(output).unwrap_or_else(|| Cow::Owned(on_screen(output))));
     // A byte order mark behind what wasn't text.
     if text.starts_with(BYTE_ORDER_MARK) {
-        text.drain(..text.len() - text.trim_start_matches(BYTE_ORDER_MARK).len());
+        text = Cow::Owned(text.trim_start_matches(BYTE_ORDER_MARK).to_owned());
     }
     text
 }
 
 /// The text of an output without terminal control.
-fn plain(output: &[u8]) -> Option<String> {
+fn plain(output: &[u8]) -> Option<Cow<'_, str>> {
     // Without a branch for each byte, so that many are looked at in one step.
     let is_special = |&byte: &u8| is_control(byte) & (byte != b'\n') & (byte != b'\r');
     if output.chunks(1024).any(|chunk| chunk.iter().fold(false, |any, byte| any | is_special(byte))) {
@@ -60,9 +60,9 @@ fn plain(output: &[u8]) -> Option<String> {
     }
     // Nearly every output is valid, which is seen several bytes at a time.
     let text = str::from_utf8(output).map_or_else(|_| String::from_utf8_lossy(output), Cow::Borrowed);
-    let mut text = if windows { text.replace("\r\n", "\n") } else { text.into_owned() };
+    let mut text = if windows { Cow::Owned(text.replace("\r\n", "\n")) } else { text };
     if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
+        text.to_mut().push('\n');
     }
     Some(text)
 }
@@ -166,10 +166,10 @@ fn seven_bit(line: &[u8]) -> Cow<'_, [u8]> {
 
 /// `text` without the colours that something took only the escape characters of (`[31merror[0m`): in lines where one
 /// of them ends.
-fn without_remnants(text: String) -> String {
+fn without_remnants(text: Cow<'_, str>) -> Cow<'_, str> {
     static ENDS: LazyLock<AhoCorasick> =
         LazyLock::new(|| AhoCorasick::new(["[0m", "[39m", "[22m", "[24m"]).expect("constant literals"));
-    if !ENDS.is_match(&text) {
+    if !ENDS.is_match(&*text) {
         return text;
     }
     let mut kept = String::with_capacity(text.len());
@@ -192,7 +192,7 @@ fn without_remnants(text: String) -> String {
             }
         }
     }
-    kept
+    Cow::Owned(kept)
 }
 
 /// Rows of text and a cursor. The row under the cursor is held as characters, all others as strings.
@@ -383,7 +383,7 @@ mod tests {
     use super::*;
 
     fn cleaned(output: &str) -> String {
-        clean(output.as_bytes())
+        clean(output.as_bytes()).into_owned()
     }
 
     #[test]

@@ -4,33 +4,47 @@
 //! stacks and wrappers) speaks; a free line goes to the first rule that claims it, and the tool that the command names
 //! is asked first.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+
+use regex::bytes::CaptureLocations;
 
 use crate::base::limits::{LINE_MATCH_BYTES_MAX, MESSAGE_BYTES_MAX};
 use crate::base::text::prefix;
 
 use super::Severity;
-use super::catalog::{Catalog, Meaning, Rule};
+use super::catalog::{Catalog, Rule};
 use super::definition::{Body, Kind};
+use super::texts::Texts;
 
 mod block;
+mod candidates;
 mod claim;
 mod found;
 mod tally;
 
 use block::Open;
+use candidates::{Candidate, Candidates};
 use found::Groups;
-pub use found::{Found, Frame, Outcome, Role, severity};
+pub use found::{Found, Frame, Outcome, Rest, Role, severity};
 pub use tally::{Said, Tally};
 
 /// Matches `catalog` against `lines`. `named` says which tools the command names; `streams` lists the indices of the
-/// lines of each interleaved stream, with the byte where its text starts.
-pub fn run(catalog: &Catalog, lines: &[&str], streams: &[Vec<(usize, usize)>], named: &[bool]) -> Outcome {
-    let (live, candidates) = look(catalog, lines, named);
+/// lines of each interleaved stream, with the byte where its text starts; `texts` keeps what is no piece of a line.
+pub fn run<'a>(
+    catalog: &'a Catalog,
+    lines: &'a [&'a str],
+    streams: &[Vec<(usize, usize)>],
+    named: &'a [bool],
+    texts: &'a Texts,
+) -> Outcome<'a> {
+    let (live, candidates) = Candidates::look(catalog, lines, named);
     let mut engine = Engine {
         catalog,
         lines,
         named,
+        texts,
+        slots: RefCell::new(vec![None; catalog.rules.len()]),
         outcome: Outcome { items: Vec::new(), roles: vec![Role::Free; lines.len()], live, tallies: Vec::new() },
         candidates,
         states: Vec::new(),
@@ -48,34 +62,6 @@ pub fn run(catalog: &Catalog, lines: &[&str], streams: &[Vec<(usize, usize)>], n
     engine.outcome
 }
 
-/// For each line the rules that may match it, each once. All layers' rules together are far fewer than 65,536.
-struct Candidates {
-    rules: Vec<u16>,
-    /// Where each line's begin, and the end.
-    starts: Vec<usize>,
-}
-
-/// One look at the literals of all lines: which tools' output is here, and which rules may match where.
-fn look(catalog: &Catalog, lines: &[&str], named: &[bool]) -> (Vec<bool>, Candidates) {
-    let mut live: Vec<bool> =
-        catalog.tools.iter().zip(named).map(|(tool, &named)| named || tool.markers.is_empty()).collect();
-    let mut candidates = Candidates { rules: Vec::new(), starts: Vec::with_capacity(lines.len() + 1) };
-    let mut seen_in = vec![usize::MAX; catalog.rules.len()];
-    for (index, line) in lines.iter().enumerate() {
-        candidates.starts.push(candidates.rules.len());
-        catalog.scan(head(line).as_bytes(), |what| match what {
-            Meaning::Marker(tool) => live[tool] = true,
-            Meaning::Rule(rule) => {
-                if std::mem::replace(&mut seen_in[rule], index) != index {
-                    candidates.rules.extend(u16::try_from(rule));
-                }
-            }
-        });
-    }
-    candidates.starts.push(candidates.rules.len());
-    (live, candidates)
-}
-
 fn head(line: &str) -> &str {
     prefix(line, LINE_MATCH_BYTES_MAX)
 }
@@ -86,17 +72,17 @@ fn indent(text: &str) -> usize {
 
 /// What a tool remembers between lines.
 #[derive(Debug, Default)]
-struct State {
-    file: Option<Header>,
-    test: Option<String>,
-    section: Option<String>,
-    base: Option<String>,
+struct State<'a> {
+    file: Option<Header<'a>>,
+    test: Option<&'a str>,
+    section: Option<&'a str>,
+    base: Option<&'a str>,
 }
 
 /// The file that a header names, with its line where it says one.
-#[derive(Debug)]
-struct Header {
-    file: String,
+#[derive(Debug, Clone, Copy)]
+struct Header<'a> {
+    file: &'a str,
     line: Option<u32>,
     /// The line of the output that says so.
     index: usize,
@@ -106,23 +92,26 @@ struct Engine<'a> {
     catalog: &'a Catalog,
     lines: &'a [&'a str],
     named: &'a [bool],
-    outcome: Outcome,
-    candidates: Candidates,
+    texts: &'a Texts,
+    /// By rule: where its groups are, to be used again for the next line.
+    slots: RefCell<Vec<Option<CaptureLocations>>>,
+    outcome: Outcome<'a>,
+    candidates: Candidates<'a>,
     /// By tool.
-    states: Vec<State>,
-    dirs: Vec<String>,
+    states: Vec<State<'a>>,
+    dirs: Vec<&'a str>,
     open: Option<Open>,
-    hits: Vec<usize>,
+    hits: Vec<Candidate>,
     /// For each tool (or all, for a shared one) the first item that the next `dir_after` speaks of.
     since: HashMap<usize, usize>,
     /// Blocks whose test may still pass.
-    tentative: HashMap<(usize, String), Vec<usize>>,
+    tentative: HashMap<(usize, &'a str), Vec<usize>>,
     began: tally::Began,
     /// Blank lines just before the current one.
     blanks: usize,
 }
 
-impl Engine<'_> {
+impl<'a> Engine<'a> {
     fn stream(&mut self, stream: &[(usize, usize)]) {
         self.states.clear();
         self.states.resize_with(self.catalog.tools.len(), State::default);
@@ -150,7 +139,7 @@ impl Engine<'_> {
 
     /// The blank lines before the next line: `text` is one of them, begins a section, or none.
     fn blanks_after(&self, text: &str) -> usize {
-        let begins = |&rule: &usize| self.catalog.rules[rule].text.kind == Kind::SectionStart;
+        let begins = |hit: &Candidate| hit.kind == Kind::SectionStart;
         match text.trim().is_empty() {
             true => self.blanks + 1,
             false if self.hits.iter().any(begins) => 2,
@@ -162,31 +151,38 @@ impl Engine<'_> {
     fn find_hits(&mut self, line: usize) {
         let mut hits = std::mem::take(&mut self.hits);
         hits.clear();
-        let range = self.candidates.starts[line]..self.candidates.starts[line + 1];
-        let candidates = self.candidates.rules[range].iter().map(|&rule| usize::from(rule));
-        hits.extend(candidates.filter(|&rule| self.holds(&self.catalog.rules[rule])));
-        hits.sort_unstable_by_key(|&rule| (!self.named[self.catalog.rules[rule].tool], rule));
+        let candidates = self.candidates.of(line, self.lines[line], &self.outcome.live);
+        hits.extend_from_slice(candidates);
+        hits.retain(|hit| !hit.conditional || self.holds(&self.catalog.rules[usize::from(hit.rule)]));
         self.hits = hits;
     }
 
     fn holds(&self, rule: &Rule) -> bool {
-        self.outcome.live[rule.tool]
-            && rule.text.blank_before <= self.blanks
+        rule.text.blank_before <= self.blanks
             && match &rule.text.when {
                 None => true,
-                Some(when) => self.states[rule.tool].section.as_ref() == Some(when),
+                Some(when) => self.states[rule.tool].section == Some(when.as_str()),
             }
     }
 
-    fn matching(&self, rule: usize, text: &str) -> Option<Groups> {
-        Groups::take(self.catalog.rules[rule].regex()?, text)
+    /// What a rule reads from a text.
+    fn matching(&self, rule: usize, text: &'a str) -> Option<Groups<'a>> {
+        let regex = self.catalog.rules[rule].regex()?;
+        let mut slots = self.slots.borrow_mut();
+        let slots = slots[rule].get_or_insert_with(|| regex.capture_locations());
+        Groups::take(regex, slots, text, self.texts)
+    }
+
+    /// Whether a rule can read a text, whatever it says.
+    fn matches(&self, rule: usize, text: &str) -> bool {
+        self.catalog.rules[rule].regex().is_some_and(|regex| regex.is_match(text.as_bytes()))
     }
 
     /// Looks at a line that belongs to no open block.
-    fn free(&mut self, index: usize, text: &str) {
+    fn free(&mut self, index: usize, text: &'a str) {
         for position in 0..self.hits.len() {
-            let rule = self.hits[position];
-            let kind = self.catalog.rules[rule].text.kind;
+            let Candidate { rule, kind, .. } = self.hits[position];
+            let rule = usize::from(rule);
             if matches!(kind, Kind::Continue | Kind::End | Kind::Frame) {
                 continue;
             }
@@ -199,7 +195,7 @@ impl Engine<'_> {
     }
 
     /// Applies a rule to a free line; whether it claims the line.
-    fn apply(&mut self, index: usize, text: &str, rule: usize, kind: Kind, groups: Groups) -> bool {
+    fn apply(&mut self, index: usize, text: &'a str, rule: usize, kind: Kind, groups: Groups<'a>) -> bool {
         let tool = self.catalog.rules[rule].tool;
         let state = &mut self.states[tool];
         match kind {
@@ -230,7 +226,7 @@ impl Engine<'_> {
             Kind::File => state.file = groups.file.map(|file| Header { file, line: groups.line, index }),
             Kind::TestName => state.test = groups.test,
             Kind::SectionStart => {
-                state.section.clone_from(&self.catalog.rules[rule].text.section);
+                state.section = self.catalog.rules[rule].text.section.as_deref();
                 state.test = None;
                 self.outcome.roles[index] = Role::Noise;
                 self.tally(tool, index, groups.said);
@@ -257,8 +253,8 @@ impl Engine<'_> {
     /// A verdict on a test is one on the blocks that were printed before it.
     fn settle(&mut self, item: usize) {
         let found = &self.outcome.items[item];
-        let Some(test) = &found.test else { return };
-        let key = (found.tool, test.clone());
+        let Some(test) = found.test else { return };
+        let key = (found.tool, test);
         if found.tentative {
             self.tentative.entry(key).or_default().push(item);
         } else if found.severity == Severity::Error {
@@ -269,50 +265,49 @@ impl Engine<'_> {
         }
     }
 
-    fn dir_after(&mut self, tool: usize, dir: Option<String>) {
+    fn dir_after(&mut self, tool: usize, dir: Option<&'a str>) {
         let from = self.since.insert(tool, self.outcome.items.len()).unwrap_or(0);
         let shared = self.catalog.tools[tool].shared;
         let Some(dir) = dir else { return };
         for found in self.outcome.items[from..].iter_mut().filter(|found| shared || found.tool == tool) {
-            found.dirs.insert(0, dir.clone());
+            found.rest().dirs.insert(0, dir);
         }
     }
 
-    fn item(&mut self, index: usize, text: &str, rule: usize, kind: Kind, groups: Groups) {
-        let Rule { tool, text: ref said, .. } = self.catalog.rules[rule];
+    fn item(&mut self, index: usize, text: &str, rule: usize, kind: Kind, groups: Groups<'a>) {
+        let catalog = self.catalog;
+        let Rule { tool, text: ref said, .. } = catalog.rules[rule];
         let state = &mut self.states[tool];
         let item = self.outcome.items.len();
         let mut place = groups.place();
         if place.is_none()
-            && let Some(Header { file, line, index: header }) = &state.file
+            && let Some(Header { file, line, index: header }) = state.file
         {
-            place = Some(Frame { file: file.clone(), line: groups.line.or(*line), col: groups.col });
+            place = Some(Frame { file, line: groups.line.or(line), col: groups.col });
             // The header stays with the first item that counts.
             let weak = |&item: &usize| self.outcome.items[item].severity < Severity::Error;
-            match self.outcome.roles[*header] {
-                Role::Free => self.outcome.roles[*header] = Role::Head(item),
-                Role::Head(other) if weak(&other) => self.outcome.roles[*header] = Role::Head(item),
+            match self.outcome.roles[header] {
+                Role::Free => self.outcome.roles[header] = Role::Head(item),
+                Role::Head(other) if weak(&other) => self.outcome.roles[header] = Role::Head(item),
                 _ => {}
             }
         }
-        let dirs = state.base.iter().chain(self.dirs.last()).cloned().collect();
-        let severity = groups.severity.as_deref().and_then(severity).or(said.severity).unwrap_or(Severity::Error);
+        let dirs: Vec<&str> = state.base.iter().chain(self.dirs.last()).copied().collect();
+        let severity = groups.severity.and_then(severity).or(said.severity).unwrap_or(Severity::Error);
         self.outcome.items.push(Found {
             tool,
             severity,
             category: said.category,
             decides: said.decides,
             place,
-            code: groups.code.or_else(|| said.code.clone()),
-            message: groups.message.map(|message| prefix(&message, MESSAGE_BYTES_MAX).to_owned()).unwrap_or_default(),
-            test: groups.test.or_else(|| state.test.clone()),
+            code: groups.code.or(said.code.as_deref()),
+            message: groups.message.map_or("", |message| prefix(message, MESSAGE_BYTES_MAX)),
+            test: groups.test.or(state.test),
             span: (index, index + 1),
-            frames: Vec::new(),
-            more: Vec::new(),
             tentative: said.tentative,
             repeats: said.repeats,
             guessed: false,
-            dirs,
+            rest: (!dirs.is_empty()).then(|| Box::new(Rest { dirs, ..Default::default() })),
         });
         self.outcome.roles[index] = Role::Head(item);
         self.settle(item);

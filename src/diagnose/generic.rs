@@ -228,7 +228,7 @@ fn may_matter(line: &[u8]) -> bool {
 }
 
 /// The places that a line names, in order. URLs, times, `host:port` and numbers are none.
-pub fn places(line: &str) -> Vec<Frame> {
+pub fn places(line: &str) -> Vec<Frame<'_>> {
     static PLACES: LazyLock<[Regex; 4]> = LazyLock::new(|| {
         let path = r#"(?P<file>(?:[A-Za-z]:[\\/])?[^ \t:()\[\]"'`<>|=,;*?]+)"#;
         [
@@ -254,7 +254,7 @@ pub fn places(line: &str) -> Vec<Frame> {
     found
 }
 
-fn place(line: &str, captures: &Captures<'_>) -> Option<Frame> {
+fn place<'a>(line: &'a str, captures: &Captures<'a>) -> Option<Frame<'a>> {
     let group = captures.name("file")?;
     let file = std::str::from_utf8(group.as_bytes()).ok()?;
     let number = |name: &str| std::str::from_utf8(captures.name(name)?.as_bytes()).ok()?.parse().ok();
@@ -263,14 +263,14 @@ fn place(line: &str, captures: &Captures<'_>) -> Option<Frame> {
     let file = if word == "file:" { file.strip_prefix("//")? } else { file };
     let address = word.ends_with(':') && (file.starts_with("//") || word.contains("://"));
     (!address && looks_like_a_file(file)).then(|| Frame {
-        file: file.to_owned(),
+        file,
         line: number("line").filter(|&line| line > 0),
         col: number("col"),
     })
 }
 
 /// The place that a line begins with, as compilers and linters print it (`a b.go:3:1: …`, `a.cs(3,1): …`).
-pub fn leading_place(line: &str) -> Option<Frame> {
+pub fn leading_place(line: &str) -> Option<Frame<'_>> {
     static LEADING: LazyLock<[Regex; 2]> = LazyLock::new(|| {
         let path = r"^[ \t]*(?:[A-Za-z]+: )?(?P<file>(?:[A-Za-z]:[\\/])?[^:*?<>|\t]*[^:*?<>|\t ])";
         [
@@ -378,8 +378,9 @@ mod tests {
 
     #[test]
     fn places_are_told_from_urls_times_and_addresses() {
-        let one =
-            |line: &str| places(line).into_iter().map(|place| (place.file, place.line, place.col)).collect::<Vec<_>>();
+        let one = |line: &str| {
+            places(line).into_iter().map(|place| (place.file.to_owned(), place.line, place.col)).collect::<Vec<_>>()
+        };
         assert_eq!(one("at src/a.ts:14:3 - x"), [("src/a.ts".to_owned(), Some(14), Some(3))]);
         assert_eq!(one(r"C:\src\a.c(12,3): error"), [(r"C:\src\a.c".to_owned(), Some(12), Some(3))]);
         assert_eq!(one("at t/01-calc.t line 5."), [("t/01-calc.t".to_owned(), Some(5), None)]);

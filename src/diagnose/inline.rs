@@ -14,7 +14,8 @@ pub const ROOT: &str = "/home/dev/project";
 /// # Errors
 /// What was expected and what was found, in words.
 pub fn check(definitions: &Definitions, test: &TestText) -> Result<(), String> {
-    let (diagnosis, kept) = examine(&Input {
+    let mut kept = String::new();
+    let input = Input {
         output: test.input.as_bytes(),
         command: "",
         tool: test.tool.as_deref(),
@@ -25,7 +26,8 @@ pub fn check(definitions: &Definitions, test: &TestText) -> Result<(), String> {
         tree: &NoTree,
         baseline: None,
         definitions,
-    });
+    };
+    let diagnosis = examine(&input, Some(&mut kept));
     let Diagnosis { items, category, files, .. } = &diagnosis;
     if items.len() != test.expect.len() || items.iter().zip(&test.expect).any(|(item, expect)| !fits(item, expect)) {
         let expected: Vec<String> = test.expect.iter().map(expected).collect();

@@ -1,11 +1,13 @@
 //! JSON lines that wrap text: `go test -json`, `cargo --message-format=json`. They are read as JSON and replaced by the
 //! text they carry, so that everything after sees what the tool would have printed.
 
+use std::borrow::Cow;
+
 use memchr::memmem;
 use serde_json::Value;
 
 /// `text` with wrapped lines replaced by their text; unchanged where there are none.
-pub fn unwrap(text: String) -> String {
+pub fn unwrap(text: Cow<'_, str>) -> Cow<'_, str> {
     let has = |name: &str| memmem::find(text.as_bytes(), name.as_bytes()).is_some();
     if !has("\"Action\":") && !has("\"reason\":") {
         return text;
@@ -20,7 +22,7 @@ pub fn unwrap(text: String) -> String {
             }
         }
     }
-    unwrapped
+    Cow::Owned(unwrapped)
 }
 
 /// The text that a line carries, with its line ends; empty for an event without text.
@@ -36,7 +38,7 @@ fn carried(line: &str) -> Option<String> {
     let reason = value.get("reason")?.as_str()?;
     let rendered = value.pointer("/message/rendered").and_then(Value::as_str);
     match (reason, rendered) {
-        ("compiler-message", Some(rendered)) => Some(super::clean::clean(rendered.as_bytes())),
+        ("compiler-message", Some(rendered)) => Some(super::clean::clean(rendered.as_bytes()).into_owned()),
         ("compiler-artifact" | "build-script-executed" | "build-finished", _) => Some(String::new()),
         _ => None,
     }
@@ -49,10 +51,10 @@ mod tests {
     #[test]
     fn carried_text_takes_the_place_of_json() {
         let go = "{\"Time\":\"x\",\"Action\":\"output\",\"Package\":\"p\",\"Output\":\"    a_test.go:3: bad\\n\"}\n{\"Action\":\"fail\",\"Package\":\"p\"}\nplain\n";
-        assert_eq!(unwrap(go.to_owned()), "    a_test.go:3: bad\nplain\n");
+        assert_eq!(unwrap(go.into()), "    a_test.go:3: bad\nplain\n");
         let cargo =
             "{\"reason\":\"compiler-message\",\"message\":{\"rendered\":\"error: x\\n --> src/a.rs:1:2\\n\\n\"}}\n";
-        assert_eq!(unwrap(cargo.to_owned()), "error: x\n --> src/a.rs:1:2\n\n");
-        assert_eq!(unwrap("{\"Action\": 1}\n".to_owned()), "{\"Action\": 1}\n");
+        assert_eq!(unwrap(cargo.into()), "error: x\n --> src/a.rs:1:2\n\n");
+        assert_eq!(unwrap("{\"Action\": 1}\n".into()), "{\"Action\": 1}\n");
     }
 }

@@ -79,7 +79,7 @@ fn may_locate(line: &[u8]) -> bool {
 }
 
 /// Whether a line is only a place, as some tools print it below or above the message (` --> a.rs:1:2`).
-pub fn bare_place(line: &str) -> Option<(Frame, bool)> {
+pub fn bare_place(line: &str) -> Option<(Frame<'_>, bool)> {
     static BARE: LazyLock<Regex> = LazyLock::new(|| {
         compile(
             r"^(?:-+>|at|in|@|from|├─|└─|╭─\[|┌─)?[ \t]*\[?(?P<file>(?:[A-Za-z]:[\\/])?[^ \t:()\[\]<>|,;*?]+)(?::(?P<line>[0-9]{1,7})(?::(?P<col>[0-9]{1,5}))?|\((?P<line2>[0-9]{1,7})(?:,(?P<col2>[0-9]{1,5}))?\))(?:-[0-9:]+)?\]?(?P<colon>:?)$",
@@ -94,7 +94,7 @@ pub fn bare_place(line: &str) -> Option<(Frame, bool)> {
     let line = number(&captures, "line").or_else(|| number(&captures, "line2")).filter(|&line| line > 0)?;
     let col = number(&captures, "col").or_else(|| number(&captures, "col2"));
     let colon = text(&captures, "colon").is_some();
-    Some((Frame { file: file.to_owned(), line: Some(line), col }, colon))
+    Some((Frame { file, line: Some(line), col }, colon))
 }
 
 /// A row below the file that it speaks of: a line and a column, or a line and how bad it is.

@@ -27,6 +27,7 @@ mod shortfall;
 mod skeleton;
 mod streams;
 mod structured;
+mod texts;
 
 pub use baseline::Baseline;
 pub use layers::{DefinitionFile, Definitions, Fault, attachments};
@@ -175,11 +176,11 @@ pub fn plain_text(output: &[u8]) -> String {
 
 /// Turns a run's output into items, affected files, kept lines and a category.
 pub fn diagnose(input: &Input<'_>) -> Diagnosis {
-    examine(input).0
+    examine(input, None)
 }
 
-/// The diagnosis, and all lines that have to do with the failure, before the budget chose among them.
-fn examine(input: &Input<'_>) -> (Diagnosis, String) {
+/// The diagnosis. `relevant` gets all lines that have to do with the failure, before the budget chose among them.
+fn examine(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis {
     if input.ended.passed() {
         return Default::default();
     }
@@ -187,17 +188,21 @@ fn examine(input: &Input<'_>) -> (Diagnosis, String) {
     let (text, redactions) = redact::redact(&text);
     let lines: Vec<&str> = text.lines().collect();
     let catalog = input.definitions.catalog();
+    let kept_texts = texts::Texts::new();
     let named = named_tools(input, catalog, &lines);
     let streams = streams::split(&lines);
-    let outcome = engine::run(catalog, &lines, &streams, &named);
+    let outcome = engine::run(catalog, &lines, &streams, &named, &kept_texts);
     let documents = structured::documents(&text);
-    let assembled = assemble::Assembled::new(input, catalog, &lines, &streams, outcome, documents);
+    let assembled = assemble::Assembled::new(input, catalog, &lines, streams, outcome, documents);
     let kept = assembled.kept();
-    let relevant = assembled.relevant();
-    let category = category::decide(input, catalog, &assembled.failing(), &named, assembled.live(), &relevant);
+    if let Some(relevant) = relevant {
+        *relevant = assembled.relevant();
+    }
+    let text_of = || assembled.relevant();
+    let category = category::decide(input, catalog, assembled.failing(), &named, assembled.live(), text_of);
     let (items, items_cut) = assembled.items();
     let (files, others, shortfalls) = (assembled.files(), assembled.others(), assembled.shortfalls());
-    let diagnosis = Diagnosis {
+    Diagnosis {
         category: Some(category),
         files,
         items,
@@ -207,8 +212,7 @@ fn examine(input: &Input<'_>) -> (Diagnosis, String) {
         lines: kept.lines,
         lines_cut: kept.cut,
         redactions,
-    };
-    (diagnosis, relevant)
+    }
 }
 
 /// Which definitions the command names, by the whitelist's name, by its words, or by the words of the commands that a

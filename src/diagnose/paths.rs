@@ -128,7 +128,7 @@ impl<'a> Resolver<'a> {
     ///
     /// `dirs` are folders that the path may be relative to, the likeliest first: absolute, relative to the working
     /// directory, or the name of a module of which a tail is a folder.
-    pub fn resolve(&self, printed: &str, dirs: &[String], trust: Trust) -> Option<String> {
+    pub fn resolve(&self, printed: &str, dirs: &[&str], trust: Trust) -> Option<String> {
         let path = tidy(printed);
         if path.is_empty() || path.contains("://") || is_foreign(&path) || path.contains(['\n', '\0']) {
             return None;
@@ -143,7 +143,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The path by which people know the file: in the repository where it is one of its files, else as printed.
-    pub fn shown(&self, printed: &str, dirs: &[String]) -> String {
+    pub fn shown(&self, printed: &str, dirs: &[&str]) -> String {
         self.resolve(printed, dirs, Trust::Format).unwrap_or_else(|| {
             let path = tidy(printed);
             let absolute = dirs.iter().find(|dir| dir.starts_with('/') && path.starts_with("../"));
@@ -183,7 +183,7 @@ impl<'a> Resolver<'a> {
         path.strip_prefix(self.root)?.strip_prefix('/').map(str::to_owned).filter(|path| self.tree.contains(path))
     }
 
-    fn relative(&self, path: &str, dirs: &[String]) -> Option<String> {
+    fn relative(&self, path: &str, dirs: &[&str]) -> Option<String> {
         for dir in dirs {
             if let Some(found) = self.below_dir(dir, path) {
                 return Some(found);
@@ -302,7 +302,7 @@ mod tests {
         let resolver = Resolver::new(&tree, "", "backend");
         assert_eq!(resolver.resolve("tests/a.py", &[], Trust::Looks).as_deref(), Some("backend/tests/a.py"));
         assert_eq!(resolver.resolve("../tests/a.py", &[], Trust::Looks).as_deref(), Some("tests/a.py"));
-        let module = ["example.com/shop/pkg/m2".to_owned()];
+        let module = ["example.com/shop/pkg/m2"];
         assert_eq!(resolver.resolve("m_test.go", &module, Trust::Looks).as_deref(), Some("pkg/m2/m_test.go"));
         assert_eq!(resolver.resolve("m_test.go", &[], Trust::Looks), None);
         assert_eq!(resolver.resolve("only.c", &[], Trust::Looks).as_deref(), Some("lib/deep/only.c"));

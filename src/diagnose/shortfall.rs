@@ -1,5 +1,7 @@
 //! The self-check: whether as much was read as the tool says it found.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::Severity;
@@ -16,21 +18,26 @@ pub struct Shortfall {
     pub found: usize,
 }
 
-/// What `tally` says and what was found of it, where that is less. `first_of` gives for each item the one that it
-/// repeats, itself if none; `generic` is the number of items that no definition but the generic layer found.
-pub(super) fn compare(tally: &Tally, items: &[Found], first_of: &[usize], generic: usize) -> Option<(usize, usize)> {
+/// What `tally` says and what was found of it, where that is less. `first_of` gives the items that repeat an
+/// earlier one, with that one; `generic` is the number of items that no definition but the generic layer found.
+pub(super) fn compare(
+    tally: &Tally,
+    items: &[Found<'_>],
+    first_of: &HashMap<usize, usize>,
+    generic: usize,
+) -> Option<(usize, usize)> {
     let (before, behind) = &tally.items;
     let sides = [before.clone(), behind.clone()];
-    let count = |range: &std::ops::Range<usize>, any_tool: bool, wanted: fn(&Found) -> bool| {
+    let count = |range: &std::ops::Range<usize>, any_tool: bool, wanted: fn(&Found<'_>) -> bool| {
         let counts = |&index: &usize| {
             let found = &items[index];
             // Only tests are listed live and again at the end. Two equal diagnostics of a linter are two.
-            let repeats = found.test.is_some() && range.contains(&first_of[index]) && first_of[index] != index;
+            let repeats = found.test.is_some() && first_of.get(&index).is_some_and(|first| range.contains(first));
             !repeats && !found.tentative && (any_tool || found.tool == tally.tool) && wanted(found)
         };
         range.clone().filter(counts).count()
     };
-    let best = |wanted: fn(&Found) -> bool| {
+    let best = |wanted: fn(&Found<'_>) -> bool| {
         let most = |any_tool| sides.iter().map(|range| count(range, any_tool, wanted)).max().unwrap_or(0);
         // "Found 2 errors" is the same sentence in several tools.
         match most(false) {

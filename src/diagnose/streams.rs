@@ -51,7 +51,9 @@ impl Prefixes {
         }
         let filled = lines.iter().filter(|line| !line.trim().is_empty()).count();
         let most = |length: fn(&str) -> usize| {
-            filled >= 3 && lines.iter().filter(|line| length(line) > 0).count() * 5 >= filled * 4
+            // Whether more than a fifth are without is mostly known long before the end.
+            let without = lines.iter().filter(|line| !line.trim().is_empty() && length(line) == 0);
+            filled >= 3 && without.take(filled / 5 + 1).count() <= filled / 5
         };
         if most(time) {
             Prefixes::Time

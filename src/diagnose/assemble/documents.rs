@@ -14,13 +14,15 @@ use super::Assembled;
 impl Assembled<'_> {
     /// Rules are made for text; what they found inside a document is not what it says.
     pub(super) fn give_way_to(&mut self, documents: &[Document]) {
-        for document in documents {
-            for (index, found) in self.outcome.items.iter_mut().enumerate() {
-                if document.lines.contains(&found.span.0) {
-                    found.tentative = true;
-                    self.failing[index] = false;
-                }
+        for (found, failing) in self.outcome.items.iter_mut().zip(&mut self.failing) {
+            let line = found.span.0;
+            let at = documents.partition_point(|document| document.lines.end <= line);
+            if documents.get(at).is_some_and(|document| document.lines.contains(&line)) {
+                found.tentative = true;
+                *failing = false;
             }
+        }
+        for document in documents {
             if let Some(roles) = self.outcome.roles.get_mut(document.lines.clone()) {
                 roles.fill(Role::Noise);
             }

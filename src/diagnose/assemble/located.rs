@@ -78,8 +78,8 @@ impl Assembled<'_> {
             let mut free = below.into_iter().chain(above).filter(|&line| self.outcome.roles[line] == Role::Free);
             let place = free.find_map(|line| Some((line, located::bare_place(self.lines[line])?.0)));
             let Some((line, place)) = place else { continue };
-            self.files.extend(resolver.resolve(&place.file, &[], Trust::Looks));
-            self.places[index] = Some(resolver.shown(&place.file, &[]));
+            self.files.extend(resolver.resolve(place.file, &[], Trust::Looks));
+            self.places[index] = Some(resolver.shown(place.file, &[]).into());
             self.outcome.items[index].place = Some(place);
             let end = self.end_of(line);
             self.outcome.roles[line..end].fill(Role::Detail(index));
@@ -157,7 +157,7 @@ impl Assembled<'_> {
     fn below_message(&self, index: usize) -> Option<(usize, Located)> {
         let (place, colon) = located::bare_place(self.lines[index])?;
         let said = |message: &str, severity| Located {
-            file: Some(place.file.clone()),
+            file: Some(place.file.to_owned()),
             line: place.line.unwrap_or(1),
             col: place.col,
             severity,

@@ -3,11 +3,11 @@
 use crate::base::limits::{BLOCK_LINES_MAX, FRAMES_MAX, MESSAGE_BYTES_MAX};
 use crate::base::text::prefix;
 use crate::base::tree::ends_with_path;
-use crate::diagnose::catalog::Rule;
 use crate::diagnose::definition::{Body, Frames, Kind};
 use crate::diagnose::paths;
 
-use super::found::{Found, Groups, Role};
+use super::candidates::Candidate;
+use super::found::{Found, Frame, Groups, Role};
 use super::{Engine, head, indent};
 
 /// The open block.
@@ -27,38 +27,35 @@ pub(super) struct Open {
     pub stack: bool,
 }
 
-impl Engine<'_> {
+impl<'a> Engine<'a> {
     /// Looks at a line while a block is open; `false` when the block ended before it.
-    pub(super) fn in_block(&mut self, stream: &[(usize, usize)], at: usize, text: &str) -> bool {
+    pub(super) fn in_block(&mut self, stream: &[(usize, usize)], at: usize, text: &'a str) -> bool {
         let Some(open) = &self.open else { return false };
         let (tool, item) = (open.tool, open.item);
         let body = self.catalog.rules[open.rule].text.body;
         let belongs = open.lines < BLOCK_LINES_MAX && self.belongs(open, body, stream, at, text);
         if belongs && open.lines == 1 && self.catalog.rules[open.rule].text.test_next {
-            self.outcome.items[item].test = Some(prefix(text.trim(), MESSAGE_BYTES_MAX).to_owned());
+            self.outcome.items[item].test = Some(prefix(text.trim(), MESSAGE_BYTES_MAX));
             self.keep_as(stream[at].0, Role::Detail(item));
             return true;
         }
         for position in 0..self.hits.len() {
-            let rule = self.hits[position];
-            let (owner, kind) = (self.catalog.rules[rule].tool, self.catalog.rules[rule].text.kind);
+            let Candidate { rule, tool: owner, kind, .. } = self.hits[position];
+            let (rule, owner) = (usize::from(rule), usize::from(owner));
             let own = owner == tool;
             if !own && !self.catalog.tools[owner].shared {
                 continue;
             }
-            match kind {
-                Kind::Item
-                | Kind::Start
-                | Kind::File
-                | Kind::TestName
-                | Kind::Summary
-                | Kind::SectionStart
-                | Kind::SectionEnd
-                | Kind::End
-                    if own => {}
-                Kind::Continue | Kind::Note if own => {}
-                Kind::Frame | Kind::Drop => {}
-                _ => continue,
+            // What begins something else ends the block, and is read when it is looked at as a free line.
+            if own && begins_another(kind) {
+                if self.matches(rule, text) {
+                    self.close();
+                    return false;
+                }
+                continue;
+            }
+            if !(matches!(kind, Kind::Frame | Kind::Drop) || own && is_of_block(kind)) {
+                continue;
             }
             let Some(groups) = self.matching(rule, text) else { continue };
             match kind {
@@ -102,14 +99,16 @@ impl Engine<'_> {
     }
 
     /// A line of the open block that no rule knows.
-    fn unmatched(&mut self, index: usize, text: &str, body: Body, belongs: bool) -> bool {
+    fn unmatched(&mut self, index: usize, text: &'a str, body: Body, belongs: bool) -> bool {
         let Some(open) = &mut self.open else { return false };
         let (item, rule) = (open.item, open.rule);
         if !belongs {
             let closing = (body == Body::Traceback && indent(text) == open.indent && !text.trim().is_empty())
                 .then(|| self.catalog.rules[rule].closing())
                 .flatten()
-                .and_then(|regex| Groups::take(regex, &text[indent(text)..]));
+                .and_then(|regex| {
+                    Groups::take(regex, &mut regex.capture_locations(), &text[indent(text)..], self.texts)
+                });
             if let Some(groups) = closing {
                 self.fill(item, &groups, rule);
                 self.keep_as(index, Role::Told(item));
@@ -128,14 +127,14 @@ impl Engine<'_> {
         let below_frame = open.frame.is_some();
         let found = &mut self.outcome.items[item];
         if !blank && !below_frame && role != Role::Noise && found.message.is_empty() && is_telling(text) {
-            found.message = prefix(text.trim(), MESSAGE_BYTES_MAX).to_owned();
+            found.message = prefix(text.trim(), MESSAGE_BYTES_MAX);
             found.guessed = true;
         }
         self.keep_as(index, role);
         true
     }
 
-    fn belongs(&self, open: &Open, body: Body, stream: &[(usize, usize)], at: usize, text: &str) -> bool {
+    fn belongs(&self, open: &Open, body: Body, stream: &[(usize, usize)], at: usize, text: &'a str) -> bool {
         let blank = text.trim().is_empty();
         let deeper = indent(text) > open.indent;
         match body {
@@ -153,11 +152,12 @@ impl Engine<'_> {
     }
 
     /// Whether a line is a diagnostic with its place of another tool than the block's, which the command doesn't name.
-    fn is_of_another(&self, tool: usize, text: &str) -> bool {
-        let begins = |rule: &usize| {
-            let Rule { tool: owner, text: ref said, .. } = self.catalog.rules[*rule];
-            let item = owner != tool && matches!(said.kind, Kind::Item | Kind::Start);
-            item && self.matching(*rule, text).is_some_and(|groups| groups.file.is_some() && groups.line.is_some())
+    fn is_of_another(&self, tool: usize, text: &'a str) -> bool {
+        let begins = |hit: &Candidate| {
+            let item = usize::from(hit.tool) != tool && matches!(hit.kind, Kind::Item | Kind::Start);
+            item && self
+                .matching(usize::from(hit.rule), text)
+                .is_some_and(|groups| groups.file.is_some() && groups.line.is_some())
         };
         !self.named[tool] && self.hits.iter().any(begins)
     }
@@ -181,53 +181,54 @@ impl Engine<'_> {
     }
 
     /// A further part of a test's name; `false` behind the block's first blank line.
-    fn join(&mut self, item: usize, groups: &Groups, rule: usize) -> bool {
+    fn join(&mut self, item: usize, groups: &Groups<'a>, rule: usize) -> bool {
         let header = self.open.as_ref().is_some_and(|open| !open.blank && !open.stack);
         let found = &mut self.outcome.items[item];
-        let (Some(part), true) = (&groups.test, header && found.message.is_empty()) else { return false };
+        let (Some(part), true) = (groups.test, header && found.message.is_empty()) else { return false };
         let test = found.test.get_or_insert_default();
         if test.len() + part.len() < MESSAGE_BYTES_MAX {
-            test.push_str(self.catalog.rules[rule].text.join.as_deref().unwrap_or(" "));
-            test.push_str(part);
+            let between = self.catalog.rules[rule].text.join.as_deref().unwrap_or(" ");
+            *test = self.texts.keep(format!("{test}{between}{part}"));
         }
         true
     }
 
-    fn frame(&mut self, index: usize, depth: usize, groups: Groups) {
+    fn frame(&mut self, index: usize, depth: usize, groups: Groups<'a>) {
         let Some(open) = &mut self.open else { return };
         let item = open.item;
-        let inside = groups.file.as_deref().is_some_and(|file| !paths::is_foreign(file));
+        let inside = groups.file.is_some_and(|file| !paths::is_foreign(file));
         let role = if inside { Role::Detail(item) } else { Role::Noise };
         open.frame = Some((depth, role));
-        if inside && self.outcome.items[item].frames.len() < FRAMES_MAX {
-            self.outcome.items[item].frames.extend(groups.place());
+        if inside && self.outcome.items[item].frames().len() < FRAMES_MAX {
+            self.outcome.items[item].rest().frames.extend(groups.place());
         }
         self.keep_as(index, role);
     }
 
     /// Fills what the open block has not said yet.
-    fn fill(&mut self, item: usize, groups: &Groups, rule: usize) {
-        let text = &self.catalog.rules[rule].text;
+    fn fill(&mut self, item: usize, groups: &Groups<'a>, rule: usize) {
+        let catalog = self.catalog;
+        let text = &catalog.rules[rule].text;
         let found = &mut self.outcome.items[item];
         if text.message_next && found.guessed && found.place.is_none() {
-            found.message.clear();
+            found.message = "";
         }
-        if let Some(place) = groups.place().filter(|place| !paths::is_foreign(&place.file)) {
+        if let Some(place) = groups.place().filter(|place| !paths::is_foreign(place.file)) {
             if found.place.is_none() {
                 found.place = Some(place);
-            } else if found.frames.len() < FRAMES_MAX {
-                if let Some(message) = &groups.message {
-                    found.more.push((place.clone(), prefix(message, MESSAGE_BYTES_MAX).to_owned()));
+            } else if found.frames().len() < FRAMES_MAX {
+                if let Some(message) = groups.message {
+                    found.rest().more.push((place, prefix(message, MESSAGE_BYTES_MAX)));
                 }
-                found.frames.push(place);
+                found.rest().frames.push(place);
             }
         }
-        if let (Some(message), true) = (&groups.message, found.message.is_empty() || found.guessed) {
-            found.message = prefix(message, MESSAGE_BYTES_MAX).to_owned();
+        if let (Some(message), true) = (groups.message, found.message.is_empty() || found.guessed) {
+            found.message = prefix(message, MESSAGE_BYTES_MAX);
             found.guessed = false;
         }
-        found.code = found.code.take().or_else(|| groups.code.clone()).or_else(|| text.code.clone());
-        found.test = found.test.take().or_else(|| groups.test.clone());
+        found.code = found.code.or(groups.code).or(text.code.as_deref());
+        found.test = found.test.or(groups.test);
         found.category = text.category.or(found.category);
         found.severity = text.severity.unwrap_or(found.severity);
         found.decides |= text.decides;
@@ -245,23 +246,23 @@ impl Engine<'_> {
                 let body = (found.span.0 + 1..found.span.1)
                     .filter(|&index| matches!(self.outcome.roles[index], Role::Detail(item) | Role::Told(item) if item == open.item));
                 let said = body.map(|index| head(self.lines[index]).trim()).find(|line| !line.is_empty());
-                found.message = said.map(|line| prefix(line, MESSAGE_BYTES_MAX).to_owned()).unwrap_or_default();
+                found.message = said.map_or("", |line| prefix(line, MESSAGE_BYTES_MAX));
                 found.guessed = true;
             }
             if found.guessed && found.code.is_none() {
                 split_exception(found);
             }
-            let mut frames = found.frames.iter();
-            match &mut found.place {
+            let mut frames = found.frames().iter().copied();
+            match found.place {
                 None => {
                     found.place = match self.catalog.tools[open.tool].frames {
-                        Frames::First => frames.next().cloned(),
-                        Frames::Last => frames.next_back().cloned(),
+                        Frames::First => frames.next(),
+                        Frames::Last => frames.next_back(),
                     };
                 }
                 Some(place) if place.line.is_none() => {
-                    if let Some(frame) = frames.find(|frame| same_file(&frame.file, &place.file)) {
-                        (place.line, place.col) = (frame.line, frame.col);
+                    if let Some(Frame { line, col, .. }) = frames.find(|frame| same_file(frame.file, place.file)) {
+                        found.place = Some(Frame { line, col, ..place });
                     }
                 }
                 Some(_) => {}
@@ -270,14 +271,25 @@ impl Engine<'_> {
     }
 }
 
+/// Whether a rule of this kind is about something else than the block before it.
+fn begins_another(kind: Kind) -> bool {
+    use Kind::{File, Item, SectionEnd, SectionStart, Start, Summary, TestName};
+    matches!(kind, Item | Start | File | TestName | Summary | SectionStart | SectionEnd)
+}
+
+/// Whether a rule of this kind is about the lines of its own tool's blocks.
+fn is_of_block(kind: Kind) -> bool {
+    matches!(kind, Kind::Continue | Kind::Note | Kind::End)
+}
+
 /// `TypeError: x is undefined` and `RangeError [ERR_OUT_OF_RANGE]: …` are a class and a message.
-fn split_exception(found: &mut Found) {
+fn split_exception(found: &mut Found<'_>) {
     let Some((class, message)) = found.message.split_once(": ") else { return };
     let class = class.split_once(" [").map_or(class, |(class, _)| class);
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
     let is_class = class.ends_with("Error") || class.ends_with("Exception");
     if is_class && class.chars().all(is_name) && !message.trim().is_empty() {
-        (found.code, found.message) = (Some(class.to_owned()), message.trim().to_owned());
+        (found.code, found.message) = (Some(class), message.trim());
     }
 }
 
@@ -290,7 +302,7 @@ fn is_telling(text: &str) -> bool {
 }
 
 fn is_caret_line(text: &str) -> bool {
-    text.contains(['^', '~'])
+    memchr::memchr2(b'^', b'~', text.as_bytes()).is_some()
         && text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'^' | b'~' | b'|' | b'-' | b'.' | b'0'..=b'9'))
 }
 

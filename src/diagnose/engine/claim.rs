@@ -8,7 +8,7 @@ use crate::base::text::prefix;
 use crate::diagnose::Severity;
 use crate::diagnose::imported::Seen;
 
-use super::found::{Found, Frame, Role};
+use super::found::{Found, Frame, Rest, Role};
 use super::{Engine, head};
 
 /// What imported matchers see in a stream, by the position of the first line.
@@ -76,23 +76,22 @@ impl Engine<'_> {
         for line in lines {
             self.outcome.roles[line] = if line == start { Role::Head(item) } else { Role::Detail(item) };
         }
+        let texts = self.texts;
         let Seen { file, line, col, severity, code, message, dir, .. } = seen;
         self.outcome.items.push(Found {
             tool,
             severity: severity.unwrap_or(Severity::Error),
             category: None,
             decides: false,
-            place: file.map(|file| Frame { file, line, col }),
-            code,
-            message: prefix(&message, MESSAGE_BYTES_MAX).to_owned(),
+            place: file.map(|file| Frame { file: texts.keep(file), line, col }),
+            code: code.map(|code| texts.keep(code)),
+            message: texts.keep(prefix(&message, MESSAGE_BYTES_MAX).to_owned()),
             test: None,
             span: (start, last + 1),
-            frames: Vec::new(),
-            more: Vec::new(),
             tentative: false,
             repeats: false,
             guessed: false,
-            dirs: dir.into_iter().collect(),
+            rest: dir.map(|dir| Box::new(Rest { dirs: vec![texts.keep(dir)], ..Default::default() })),
         });
     }
 }

@@ -1,7 +1,8 @@
 //! What the engine finds, and how it is read from a match.
 
-use regex::bytes::Regex;
+use regex::bytes::{CaptureLocations, Regex};
 
+use crate::diagnose::texts::Texts;
 use crate::diagnose::{Category, Severity};
 
 use super::tally::{Said, Tally};
@@ -27,19 +28,20 @@ pub enum Role {
 }
 
 /// A place as printed.
-#[derive(Debug, Clone)]
-pub struct Frame {
+#[derive(Debug, Clone, Copy)]
+pub struct Frame<'a> {
     /// As printed.
-    pub file: String,
+    pub file: &'a str,
     /// 1-based.
     pub line: Option<u32>,
     /// 1-based.
     pub col: Option<u32>,
 }
 
-/// An item before its paths are resolved.
-#[derive(Debug, Clone)]
-pub struct Found {
+/// An item before its paths are resolved. There may be as many as the output has lines, so that it owns no text, and
+/// what few items have is apart.
+#[derive(Debug)]
+pub struct Found<'a> {
     /// Index of the tool.
     pub tool: usize,
     /// How bad.
@@ -49,34 +51,63 @@ pub struct Found {
     /// Whether that decides alone.
     pub decides: bool,
     /// Where, as printed.
-    pub place: Option<Frame>,
+    pub place: Option<Frame<'a>>,
     /// Rule or error code.
-    pub code: Option<String>,
+    pub code: Option<&'a str>,
     /// The message.
-    pub message: String,
+    pub message: &'a str,
     /// The failing test.
-    pub test: Option<String>,
+    pub test: Option<&'a str>,
     /// Lines, end exclusive.
     pub span: (usize, usize),
-    /// Places inside the project that its block names, in order.
-    pub frames: Vec<Frame>,
-    /// Further places that it speaks of, with what it says there (a Go test that reports two mistakes).
-    pub more: Vec<(Frame, String)>,
     /// Whether it counts only once a later line says that its test failed.
     pub tentative: bool,
     /// Whether it only repeats what its tool found in its file.
     pub repeats: bool,
     /// Whether the message is only the block's first line, until a rule says better.
     pub guessed: bool,
+    /// What few items have.
+    pub rest: Option<Box<Rest<'a>>>,
+}
+
+/// What few items have.
+#[derive(Debug, Default)]
+pub struct Rest<'a> {
+    /// Places inside the project that its block names, in order.
+    pub frames: Vec<Frame<'a>>,
+    /// Further places that it speaks of, with what it says there (a Go test that reports two mistakes).
+    pub more: Vec<(Frame<'a>, &'a str)>,
     /// Folders that its paths may be relative to, the likeliest first.
-    pub dirs: Vec<String>,
+    pub dirs: Vec<&'a str>,
+}
+
+impl<'a> Found<'a> {
+    /// Places inside the project that its block names, in order.
+    pub fn frames(&self) -> &[Frame<'a>] {
+        self.rest.as_ref().map_or(&[], |rest| &rest.frames)
+    }
+
+    /// Further places that it speaks of, with what it says there.
+    pub fn more(&self) -> &[(Frame<'a>, &'a str)] {
+        self.rest.as_ref().map_or(&[], |rest| &rest.more)
+    }
+
+    /// Folders that its paths may be relative to, the likeliest first.
+    pub fn dirs(&self) -> &[&'a str] {
+        self.rest.as_ref().map_or(&[], |rest| &rest.dirs)
+    }
+
+    /// What few items have, to add to.
+    pub fn rest(&mut self) -> &mut Rest<'a> {
+        self.rest.get_or_insert_default()
+    }
 }
 
 /// What the definitions made of the output.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct Outcome<'a> {
     /// The items in output order.
-    pub items: Vec<Found>,
+    pub items: Vec<Found<'a>>,
     /// A role for every line.
     pub roles: Vec<Role>,
     /// Tools whose output was seen.
@@ -87,47 +118,47 @@ pub struct Outcome {
 
 /// The named groups of a match.
 #[derive(Debug, Default)]
-pub(super) struct Groups {
-    pub file: Option<String>,
+pub(super) struct Groups<'a> {
+    pub file: Option<&'a str>,
     pub line: Option<u32>,
     pub col: Option<u32>,
-    pub severity: Option<String>,
-    pub code: Option<String>,
-    pub message: Option<String>,
-    pub test: Option<String>,
-    pub dir: Option<String>,
+    pub severity: Option<&'a str>,
+    pub code: Option<&'a str>,
+    pub message: Option<&'a str>,
+    pub test: Option<&'a str>,
+    pub dir: Option<&'a str>,
     /// What the line counts.
     pub said: Said,
 }
 
-impl Groups {
-    pub fn take(regex: &Regex, text: &str) -> Option<Self> {
-        // Most candidates don't match, and to say that costs less without their groups.
-        if !regex.is_match(text.as_bytes()) {
-            return None;
-        }
-        let captures = regex.captures(text.as_bytes())?;
+impl<'a> Groups<'a> {
+    /// What `regex` reads from `text`; `slots` are of this very regex.
+    pub fn take(regex: &Regex, slots: &mut CaptureLocations, text: &'a str, texts: &'a Texts) -> Option<Self> {
+        regex.captures_read(slots, text.as_bytes())?;
         let mut groups = Groups::default();
         let mut package = None;
-        for (name, group) in regex.capture_names().zip(captures.iter()) {
-            let (Some(name), Some(group)) = (name, group) else { continue };
-            let value = String::from_utf8_lossy(group.as_bytes());
-            let value = value.trim();
+        for (index, name) in regex.capture_names().enumerate() {
+            let (Some(name), Some((from, until))) = (name, slots.get(index)) else { continue };
+            let value = match text.get(from..until) {
+                Some(value) => value.trim(),
+                // A regex of bytes may have cut a character.
+                None => texts.keep(String::from_utf8_lossy(&text.as_bytes()[from..until]).into_owned()).trim(),
+            };
             if value.is_empty() {
                 continue;
             }
             let counted = || value.replace(',', "").parse::<usize>().ok();
             match name {
-                "file" => groups.file = Some(value.to_owned()),
+                "file" => groups.file = Some(value),
                 "package" => package = Some(value.replace('.', "/")),
                 // cpplint says 0 of what concerns the whole file.
                 "line" => groups.line = value.parse().ok().filter(|&line| line > 0),
                 "col" => groups.col = value.parse().ok(),
-                "severity" => groups.severity = Some(value.to_owned()),
-                "code" => groups.code = Some(value.to_owned()),
-                "message" => groups.message = Some(value.to_owned()),
-                "test" => groups.test = Some(value.to_owned()),
-                "dir" => groups.dir = Some(value.to_owned()),
+                "severity" => groups.severity = Some(value),
+                "code" => groups.code = Some(value),
+                "message" => groups.message = Some(value),
+                "test" => groups.test = Some(value),
+                "dir" => groups.dir = Some(value),
                 "problems" => groups.said.problems = counted(),
                 "errors" | "more_errors" => {
                     let sum = |more: usize| groups.said.errors.unwrap_or(0).saturating_add(more);
@@ -138,20 +169,27 @@ impl Groups {
             }
         }
         if let (Some(package), Some(file)) = (package, &mut groups.file) {
-            *file = format!("{package}/{file}");
+            *file = texts.keep(format!("{package}/{file}"));
         }
         Some(groups)
     }
 
-    pub fn place(&self) -> Option<Frame> {
-        Some(Frame { file: self.file.clone()?, line: self.line, col: self.col })
+    pub fn place(&self) -> Option<Frame<'a>> {
+        Some(Frame { file: self.file?, line: self.line, col: self.col })
     }
 }
 
+/// The longest word for a severity, bytes.
+const SEVERITY_BYTES_MAX: usize = 23;
+
 /// The severity that a tool's word or letter means.
 pub fn severity(word: &str) -> Option<Severity> {
-    let word = word.to_ascii_lowercase();
-    Some(match word.trim_end_matches(':') {
+    let word = word.trim_end_matches(':');
+    let mut lower = [0; SEVERITY_BYTES_MAX];
+    let lower = lower.get_mut(..word.len())?;
+    lower.copy_from_slice(word.as_bytes());
+    lower.make_ascii_lowercase();
+    Some(match str::from_utf8(lower).ok()? {
         "error"
         | "fatal"
         | "fatal error"

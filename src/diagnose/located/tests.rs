@@ -80,8 +80,8 @@ fn addresses_times_and_prose_are_no_places() {
 #[test]
 fn a_line_may_be_only_a_place() {
     let place = |line| bare_place(line).map(|(frame, colon)| (frame.file, frame.line, frame.col, colon));
-    assert_eq!(place(" --> src/a.x:3:1"), Some(("src/a.x".to_owned(), Some(3), Some(1), false)));
-    assert_eq!(place("   at /p/a.nix:18:23:"), Some(("/p/a.nix".to_owned(), Some(18), Some(23), true)));
+    assert_eq!(place(" --> src/a.x:3:1"), Some(("src/a.x", Some(3), Some(1), false)));
+    assert_eq!(place("   at /p/a.nix:18:23:"), Some(("/p/a.nix", Some(18), Some(23), true)));
     assert_eq!(place("at 12:30:00"), None);
     assert_eq!(place("    at f (a.js:1:2)"), None);
 }

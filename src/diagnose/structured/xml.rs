@@ -225,7 +225,7 @@ fn failed_test(element: Element, open: &[Element]) -> Entry {
     let (line, col) = said.as_ref().map_or((None, None), |place| (place.line, place.col));
     let outer = || open.iter().rev().find_map(|outer| outer.file.clone());
     Entry {
-        file: said.map(|place| place.file).or(element.file).or_else(outer),
+        file: said.map(|place| place.file.to_owned()).or(element.file).or_else(outer),
         line,
         col,
         severity: Some(Severity::Error),

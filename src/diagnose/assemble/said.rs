@@ -1,0 +1,135 @@
+//! What the lines are worth, by what was made of them.
+
+use std::collections::HashMap;
+
+use crate::base::limits::LINE_KEEP_BYTES_MAX;
+use crate::base::text::ellipsis;
+use crate::diagnose::Severity;
+use crate::diagnose::choice::{self, Details, Kept, Worth};
+use crate::diagnose::engine::Role;
+
+use super::Assembled;
+
+impl<'a> Assembled<'a> {
+    /// The lines worth keeping.
+    pub fn kept(&self) -> Kept {
+        choice::choose(&self.said())
+    }
+
+    /// All lines that have to do with the failure, as one text.
+    pub fn relevant(&self) -> String {
+        let said = self.said().into_iter().filter(|(_, worth)| *worth != Worth::None);
+        said.map(|(line, _)| format!("{}\n", ellipsis(line.trim_end(), LINE_KEEP_BYTES_MAX))).collect()
+    }
+
+    /// What each line is worth, with those written for documents before the line that the document begins in. Errors
+    /// come before warnings, definitions before what is known generally.
+    fn said(&self) -> Vec<(&str, Worth)> {
+        let mut said = Vec::with_capacity(self.lines.len() + self.written.values().map(Vec::len).sum::<usize>());
+        // How many lines are written up to the one that a document begins in.
+        let mut shifts = Vec::with_capacity(self.written.len());
+        let mut from = 0;
+        for (&line, written) in &self.written {
+            said.extend(self.lines[from..line].iter().map(|line| (*line, Worth::None)));
+            said.extend(written.iter().map(|line| (line.as_str(), Worth::Core(0))));
+            shifts.push((line, said.len() - line));
+            from = line;
+        }
+        said.extend(self.lines[from..].iter().map(|line| (*line, Worth::None)));
+        let shift = |line: usize| match shifts.partition_point(|(from, _)| *from <= line) {
+            0 => 0,
+            behind => shifts[behind - 1].1,
+        };
+        let first = self.rate(|line, worth| said[line + shift(line)].1 = worth);
+        for &line in &self.unread {
+            let (_, worth) = &mut said[line + shift(line)];
+            *worth = (*worth).min(Worth::Core(first));
+        }
+        for (place, block) in self.blocks.iter().enumerate() {
+            let mut details = Details::new(first + place, "", None);
+            for &index in &block.lines {
+                let core = Worth::Core(first + place);
+                let worth = if index == block.head { core } else { details.rate(self.lines[index], false) };
+                said[index + shift(index)].1 = worth;
+            }
+        }
+        said
+    }
+
+    /// Of each message of an item with details, the rank of the item that tells it first.
+    fn tellers(&self, rank: &[usize], last_detail: &[usize]) -> HashMap<&'a str, usize> {
+        let items = &self.outcome.items;
+        let detailed = (0..items.len()).filter(|&item| self.failing[item] && last_detail[item] > 0);
+        let mut tellers: HashMap<&str, usize> = detailed.map(|item| (items[item].message, usize::MAX)).collect();
+        if !tellers.is_empty() {
+            for item in (0..items.len()).filter(|&item| self.failing[item]) {
+                if let Some(first) = tellers.get_mut(items[item].message) {
+                    *first = rank[item].min(*first);
+                }
+            }
+        }
+        tellers
+    }
+
+    /// Says what the lines of items and the tools' counts are worth; the rank of what comes behind all items.
+    fn rate(&self, mut say: impl FnMut(usize, Worth)) -> usize {
+        let items = &self.outcome.items;
+        let mut rank = vec![0; items.len()];
+        let mut first = 0;
+        for severity in [Severity::Error, Severity::Warning, Severity::Info] {
+            for index in (0..items.len()).filter(|&index| self.failing[index] && items[index].severity == severity) {
+                rank[index] = first;
+                first += 1;
+            }
+        }
+        // What was announced while it ran and told afterwards is told once, where the rest of it is.
+        let mut last_head = vec![0; items.len()];
+        // Nearly every item of a long list has one line, and no details then.
+        let mut last_detail = vec![0; items.len()];
+        for (index, role) in self.outcome.roles.iter().enumerate() {
+            match *role {
+                Role::Head(item) => last_head[item] = index,
+                Role::Told(item) | Role::Detail(item) => last_detail[item] = index,
+                _ => {}
+            }
+        }
+        let tellers = self.tellers(&rank, &last_detail);
+        let details_of = |item: usize| {
+            let place = items[item].place.map(|place| (place.file, place.line));
+            let mut details = Details::new(rank[item], items[item].message, place);
+            if tellers.get(items[item].message).is_some_and(|&first| first < rank[item]) {
+                details.repeat();
+            }
+            details
+        };
+        let mut details: HashMap<usize, Details> = HashMap::new();
+        for (index, role) in self.outcome.roles.iter().enumerate() {
+            let line = self.lines[index];
+            match *role {
+                Role::Head(item) if self.failing[item] && index < items[item].span.0 => {
+                    say(index, Worth::Core(rank[item]));
+                }
+                Role::Head(item) if self.failing[item] && index < last_head[item] => {
+                    say(index, Worth::Context(rank[item]));
+                }
+                Role::Head(item) if self.failing[item] => {
+                    if last_detail[item] > index {
+                        details.entry(item).or_insert_with(|| details_of(item)).see_head(line);
+                    }
+                    say(index, Worth::Core(rank[item]));
+                }
+                Role::Told(item) | Role::Detail(item) if self.failing[item] => {
+                    let own = details.entry(item).or_insert_with(|| details_of(item));
+                    say(index, own.rate(line, matches!(role, Role::Told(_))));
+                    if last_detail[item] == index {
+                        details.remove(&item);
+                    }
+                }
+                Role::Note(item) if self.failing[item] => say(index, Worth::Context(rank[item])),
+                Role::Summary => say(index, Worth::Context(0)),
+                _ => {}
+            }
+        }
+        first
+    }
+}

@@ -1,0 +1,127 @@
+//! Which rules may match which line: those of which a literal is in it.
+//!
+//! Lines of one output are much alike. Which literals a line has decides which rules are asked, and in which order, so
+//! that is worked out once for all lines that have the same ones.
+
+use std::collections::HashMap;
+
+use crate::diagnose::catalog::{Catalog, Meaning};
+use crate::diagnose::definition::Kind;
+
+use super::head;
+
+/// A rule that may match a line, with what is asked about it before its regex.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate {
+    pub rule: u16,
+    pub tool: u16,
+    pub kind: Kind,
+    /// Whether it holds only in its section, or behind blank lines.
+    pub conditional: bool,
+}
+
+/// For each line the rules that may match it, each once, those of the tools that the command names first. All layers'
+/// rules together are far fewer than 65,536.
+pub(super) struct Candidates<'a> {
+    literals: Literals<'a>,
+    named: &'a [bool],
+    sets: Vec<Vec<Candidate>>,
+    /// By line: index of its set; [`NO_SET`] where there were too many.
+    set_of: Vec<u32>,
+    /// The set of a line that has none of its own.
+    spare: Vec<Candidate>,
+}
+
+/// Sets that are remembered; a line with yet another one is looked at again when its turn comes.
+const SETS_MAX: usize = 4_096;
+const NO_SET: u32 = u32::MAX;
+
+/// Finds literals.
+struct Literals<'a> {
+    catalog: &'a Catalog,
+    /// By literal: the last look that saw it.
+    seen_in: Vec<usize>,
+    looks: usize,
+    found: Vec<u32>,
+}
+
+impl Literals<'_> {
+    /// The literals in a line, each once, in the order of their numbers.
+    fn of(&mut self, line: &str) -> &[u32] {
+        self.looks += 1;
+        self.found.clear();
+        self.catalog.scan(head(line).as_bytes(), |literal| {
+            if std::mem::replace(&mut self.seen_in[literal], self.looks) != self.looks {
+                self.found.extend(u32::try_from(literal));
+            }
+        });
+        self.found.sort_unstable();
+        &self.found
+    }
+}
+
+impl<'a> Candidates<'a> {
+    /// One look at the literals of all lines: which tools' output is here, and which rules may match where.
+    pub fn look(catalog: &'a Catalog, lines: &[&str], named: &'a [bool]) -> (Vec<bool>, Self) {
+        let mut literals = Literals { catalog, seen_in: vec![0; catalog.literal_count()], looks: 0, found: Vec::new() };
+        let mut live: Vec<bool> =
+            catalog.tools.iter().zip(named).map(|(tool, &named)| named || tool.markers.is_empty()).collect();
+        let mut known: HashMap<Box<[u32]>, u32> = HashMap::new();
+        let mut set_of = Vec::with_capacity(lines.len());
+        for line in lines {
+            let found = literals.of(line);
+            if let Some(&set) = known.get(found) {
+                set_of.push(set);
+                continue;
+            }
+            for &literal in found {
+                for what in catalog.meaning(literal as usize) {
+                    if let Meaning::Marker(tool) = *what {
+                        live[tool] = true;
+                    }
+                }
+            }
+            let set = u32::try_from(known.len()).ok().filter(|_| known.len() < SETS_MAX);
+            if let Some(set) = set {
+                known.insert(found.into(), set);
+            }
+            set_of.push(set.unwrap_or(NO_SET));
+        }
+        // Which rules count is known only now: what says whose output it is may stand at its end.
+        let mut sets = vec![Vec::new(); known.len()];
+        for (literals, set) in known {
+            fill(&mut sets[set as usize], catalog, &literals, &live, named);
+        }
+        (live, Candidates { literals, named, sets, set_of, spare: Vec::new() })
+    }
+
+    /// The rules that may match the line with this index.
+    pub fn of(&mut self, index: usize, line: &str, live: &[bool]) -> &[Candidate] {
+        match self.sets.get(self.set_of[index] as usize) {
+            Some(set) => set,
+            None => {
+                let catalog = self.literals.catalog;
+                self.spare.clear();
+                fill(&mut self.spare, catalog, self.literals.of(line), live, self.named);
+                &self.spare
+            }
+        }
+    }
+}
+
+fn fill(set: &mut Vec<Candidate>, catalog: &Catalog, literals: &[u32], live: &[bool], named: &[bool]) {
+    for &literal in literals {
+        for what in catalog.meaning(literal as usize) {
+            let Meaning::Rule(index) = *what else { continue };
+            let rule = &catalog.rules[index];
+            if let (Ok(index), Ok(tool)) = (u16::try_from(index), u16::try_from(rule.tool))
+                && live[rule.tool]
+            {
+                let conditional = rule.text.blank_before > 0 || rule.text.when.is_some();
+                set.push(Candidate { rule: index, tool, kind: rule.text.kind, conditional });
+            }
+        }
+    }
+    set.sort_unstable_by_key(|candidate| (!named[usize::from(candidate.tool)], candidate.rule));
+    set.dedup_by_key(|candidate| candidate.rule);
+}
