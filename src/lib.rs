@@ -13,7 +13,7 @@
 //! - [`lesson`]: the Markdown file with its front matter
 //! - [`store`]: the event segments (the truth) and the index over them
 //! - [`pattern`]: failures that share a key
-//! - [`fix`]: what made a failure go away: snapshots, sets of atoms, attempts, recipes, flakes
+//! - [`fix`]: what made a failure go away: snapshots, sets of atoms, attempts, recipes, flakes, weakened passes
 //! - [`ops`]: the verbs, one function each
 //! - [`surface`]: the command line
 //!
@@ -23,8 +23,8 @@
 //!
 //! - `run` knows nothing of lessons or stores; breaking everything else never changes the child's bytes or status.
 //! - `diagnose` and `fingerprint` do no I/O and cannot fail.
-//! - Only `store` knows SQL and the event files, only `lesson` knows YAML, only `config`, `whitelist` and the
-//!   definitions of `diagnose` know TOML, only `surface` prints.
+//! - Only `store` knows SQL and the event files, only `lesson` knows YAML, only `config`, `whitelist`, the
+//!   definitions of `diagnose` and the rules of `fix::weakened` know TOML, only `surface` prints.
 //! - Nothing from tool output reaches a terminal or a Markdown file without control characters removed, a bounded
 //!   length, and quoting for that place.
 //! - Deleting `store.db` loses nothing. Deleting the whole state folder loses no lesson.

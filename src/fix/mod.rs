@@ -1,13 +1,16 @@
 //! What made a failure go away: atoms and their sets, what a run's selectors cover, attempts and their fold to a
-//! workflow, recipes, flakes. [`snapshot`] keeps the work tree at a run, outside the user's objects, and compares two.
+//! workflow, recipes, flakes. [`snapshot`] keeps the work tree at a run, outside the user's objects, and compares two;
+//! [`patch`] reads what it compared, and [`weakened`] says whether a pass came from checking less.
 
 mod atom;
 mod coverage;
+pub mod patch;
 mod reach;
 mod sets;
 pub mod snapshot;
 #[cfg(test)]
 mod tests;
+pub mod weakened;
 
 pub use atom::{Atoms, of_run as atoms_of_run};
 pub use coverage::{Reach, covering_scopes, reach};

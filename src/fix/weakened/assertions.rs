@@ -1,0 +1,284 @@
+//! What tests that are still there no longer say: assertions that are gone, bodies without anything in them, an
+//! expectation that was made to fit.
+
+use std::collections::{HashMap, HashSet};
+
+use super::census::{Census, Test, squeezed};
+use super::language::{Language, Part};
+use super::rule::Severity;
+use super::view::{Seen, Side};
+use super::{Sheet, gone, numbers, source_changed};
+use crate::base::text;
+use crate::fix::patch::{Hunk, Kind};
+
+/// What a body may consist of and still do nothing.
+const NOTHING: [&str; 16] = [
+    "pass",
+    "return",
+    "return;",
+    "...",
+    "{",
+    "}",
+    "});",
+    "})",
+    "end",
+    "Ok(())",
+    ");",
+    ")",
+    "};",
+    "return nil",
+    "true",
+    ":",
+];
+/// An assertion that goes over lines began at most so many above.
+const ASSERTION_LINES_MAX: usize = 12;
+
+/// Marks what became of the tests that both sides have.
+pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
+    let views = sheet.views;
+    let subjects = gone::subjects(views, census);
+    let added: HashSet<String> =
+        views.iter().flat_map(|view| view.changed(Side::New)).map(|line| squeezed(&line.masked.text)).collect();
+    for old in &census.old {
+        let Some(new) = old.twin.map(|twin| &census.new[twin]) else { continue };
+        let Some(language) = views[new.file].language else { continue };
+        let before = &views[old.file].hunks[old.hunk].old;
+        let after = &views[new.file].hunks[new.hunk].new;
+        let left = Left::of(&before[old.at..old.end], &after[new.at..new.end]);
+        if left.is_unchanged() || gone::mentions(&subjects, &before[old.at..old.end]) {
+            continue;
+        }
+        if emptied(new, after, &left) {
+            sheet.add_named("test-emptied", (new.file, Side::New, &after[new.at]), Severity::Certain, &new.name);
+            continue;
+        }
+        if let Some(line) = returns_early(new, after) {
+            sheet.add_named("test-returns-early", (new.file, Side::New, line), Severity::Certain, &new.name);
+        }
+        let lost: Vec<&Seen<'_>> = left.lost_assertions(language, &added);
+        if let Some(first) = lost.first() {
+            let count = text::count(lost.len(), "assertion");
+            sheet.add_named("assertion-removed", (old.file, Side::Old, first), Severity::Certain, &count);
+        }
+    }
+    if !source_changed(views) {
+        for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == Part::Test) {
+            for (index, hunk) in view.file.hunks.iter().enumerate() {
+                fitted(census, sheet, (file, index), hunk);
+            }
+        }
+    }
+}
+
+/// What only one of two versions of a test has.
+struct Left<'s, 'p> {
+    removed: Vec<&'s Seen<'p>>,
+    added: Vec<&'s Seen<'p>>,
+}
+
+impl<'s, 'p> Left<'s, 'p> {
+    fn of(before: &'s [Seen<'p>], after: &'s [Seen<'p>]) -> Self {
+        Left { removed: only_in(before, after), added: only_in(after, before) }
+    }
+
+    fn is_unchanged(&self) -> bool {
+        self.removed.is_empty() && self.added.is_empty()
+    }
+
+    /// The assertions that went without anything in their place.
+    fn lost_assertions(&self, language: &Language, added: &HashSet<String>) -> Vec<&'s Seen<'p>> {
+        let asserts = |line: &&&Seen<'_>| language.asserts.is_match(&line.masked.code);
+        if self.added.iter().any(|line| asserts(&line)) {
+            return Vec::new();
+        }
+        let removed: Vec<String> = self.removed.iter().map(|line| squeezed(&line.masked.text)).collect();
+        // What is left of an assertion (the call without the comparison) is nothing new.
+        let remains = |line: &Seen<'_>| {
+            let own = squeezed(&line.masked.text);
+            let own = own.trim_end_matches([';', ',', ')']);
+            own.trim_start_matches("let_=").trim_start_matches("_=").len() < 3
+                || removed.iter().any(|old| old.contains(own))
+        };
+        if !self.added.iter().all(|line| remains(line)) {
+            return Vec::new();
+        }
+        let lost = self.removed.iter().filter(|line| asserts(line));
+        lost.filter(|line| !added.contains(&squeezed(&line.masked.text))).copied().collect()
+    }
+}
+
+/// The lines with code of `lines` that `other` has not, or not as often; blanks don't matter.
+fn only_in<'s, 'p>(lines: &'s [Seen<'p>], other: &[Seen<'_>]) -> Vec<&'s Seen<'p>> {
+    let mut there: HashMap<String, usize> = HashMap::new();
+    for line in other {
+        *there.entry(squeezed(&line.masked.text)).or_default() += 1;
+    }
+    let lines = lines.iter().filter(|line| line.has_code());
+    lines
+        .filter(|line| match there.get_mut(&squeezed(&line.masked.text)) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                false
+            }
+            _ => true,
+        })
+        .collect()
+}
+
+/// Whether a test that did something does nothing any more.
+fn emptied(new: &Test, after: &[Seen<'_>], left: &Left<'_, '_>) -> bool {
+    let idle = |line: &Seen<'_>| {
+        let code = line.masked.text.trim();
+        code.is_empty() || NOTHING.contains(&code)
+    };
+    // A definition with its whole body on one line is not looked into.
+    let open = ["{", ":", "do", "(", "=>"].iter().any(|end| after[new.at].masked.code.trim_end().ends_with(end));
+    new.complete && open && left.removed.len() > 1 && new.body(after).iter().all(idle)
+}
+
+/// An unconditional return that is new, with more behind it.
+fn returns_early<'s, 'p>(new: &Test, after: &'s [Seen<'p>]) -> Option<&'s Seen<'p>> {
+    let body = new.body(after);
+    let indent = body.iter().find(|line| line.has_code())?.indent;
+    let at = body.iter().position(|line| {
+        line.changed && line.indent == indent && matches!(line.masked.code.trim(), "return" | "return;")
+    })?;
+    let more = body[at + 1..].iter().any(|line| line.has_code() && !line.changed && line.indent >= indent);
+    more.then(|| &body[at])
+}
+
+/// Marks new assertions that compare a thing with itself.
+pub(super) fn same_operands(sheet: &mut Sheet<'_, '_>) {
+    let views = sheet.views;
+    for (file, view) in views.iter().enumerate() {
+        let Some(language) = view.language.filter(|_| !matches!(view.part, Part::Foreign | Part::Document)) else {
+            continue;
+        };
+        for line in view.changed(Side::New).filter(|line| language.asserts.is_match(&line.masked.code)) {
+            if let Some(operand) = repeated_operand(&line.masked.text) {
+                let literal = operand.starts_with(|c: char| c.is_ascii_digit() || c == '"' || c == '\'');
+                let literal =
+                    literal || matches!(operand, "true" | "false" | "True" | "False" | "nil" | "null" | "None");
+                let severity = if literal { Severity::Certain } else { Severity::Likely };
+                sheet.add_named("assertion-of-itself", (file, Side::New, line), severity, operand);
+            }
+        }
+    }
+}
+
+/// `x` in `assertEqual(x, x)`, `expect(x).toBe(x)`, `assert x == x`. A call may well give two different answers, and a
+/// floating-point number differ from itself on purpose; only plain names and literals are compared.
+fn repeated_operand(line: &str) -> Option<&str> {
+    let plain = |text: &str| {
+        let text = text.trim();
+        !text.is_empty() && !text.contains(['(', '[', '{', '!', '+', ','])
+    };
+    let line = line.trim().trim_end_matches(';');
+    if let Some((before, after)) = line.split_once("==").or_else(|| line.split_once("===")) {
+        let left = before.trim_start_matches("assert").trim_start_matches(['!', '(', ' ']).trim();
+        let right = after.trim_start_matches('=').split(',').next()?.trim().trim_end_matches(')').trim();
+        return (plain(left) && left == right).then_some(left);
+    }
+    let open = line.find('(')?;
+    let inside = line[open + 1..].strip_suffix(')')?;
+    if let Some((subject, rest)) = inside.split_once(')') {
+        let matcher = rest.trim_start_matches(".to").trim_start_matches('.');
+        let (name, argument) = matcher.split_once('(')?;
+        let equality = ["Be", "Equal", "StrictEqual", "eq", "to eq", "Equal", "equal", "be"].contains(&name.trim());
+        return (equality && plain(subject) && subject.trim() == argument.trim()).then_some(subject.trim());
+    }
+    let equality = line[..open].to_ascii_lowercase();
+    let negated = equality.contains("not") || equality.contains("_ne") || equality.contains("differ");
+    let (left, right) = inside.split_once(',')?;
+    let right = right.split(',').next()?.trim();
+    (equality.contains("eq") && !negated && plain(left) && left.trim() == right).then_some(left.trim())
+}
+
+/// Marks expectations that changed, where a hunk has no other change.
+fn fitted(census: &Census, sheet: &mut Sheet<'_, '_>, (file, index): (usize, usize), hunk: &Hunk) {
+    let view = &sheet.views[file];
+    let Some(language) = view.language else { return };
+    let sides = &view.hunks[index];
+    let Some(pairs) = replaced(hunk) else { return };
+    let find = |lines: &[Seen<'_>], number: u32| lines.iter().position(|line| line.changed && line.number == number);
+    let mut fitted: Vec<(usize, &str)> = Vec::new();
+    for (old, new) in pairs {
+        let (Some(old), Some(new)) = (find(&sides.old, old), find(&sides.new, new)) else { return };
+        let (before, after) = (&sides.old[old], &sides.new[new]);
+        if skeleton(&before.masked.code) != skeleton(&after.masked.code) {
+            return;
+        }
+        let same = squeezed(&before.masked.text) == squeezed(&after.masked.text);
+        if same || numbers::is_threshold(sheet.rules, view, after) || !in_assertion(&sides.new, new, language) {
+            continue;
+        }
+        if let Some(test) = census.around(Side::New, file, index, new) {
+            fitted.push((new, test.name.as_str()));
+        }
+    }
+    fitted.dedup_by_key(|(_, name)| *name);
+    for (at, name) in fitted {
+        sheet.add_named("expectation-changed", (file, Side::New, &sides.new[at]), Severity::Likely, name);
+    }
+}
+
+/// The line numbers of the changed lines of a hunk, in pairs; `None` where lines were only added or removed.
+fn replaced(hunk: &Hunk) -> Option<Vec<(u32, u32)>> {
+    let mut pairs = Vec::new();
+    let (mut old, mut new) = (Vec::new(), Vec::new());
+    let end = [Kind::Context];
+    for kind in hunk.lines.iter().map(Some).chain([None]) {
+        match kind.map(|line| (line.kind, line)) {
+            Some((Kind::Removed, line)) if new.is_empty() => old.push(line.old),
+            Some((Kind::Added, line)) => new.push(line.new),
+            other => {
+                if old.len() != new.len() {
+                    return None;
+                }
+                pairs.extend(old.drain(..).zip(new.drain(..)));
+                if let Some((kind, line)) = other
+                    && !end.contains(&kind)
+                {
+                    old.push(line.old);
+                }
+            }
+        }
+    }
+    Some(pairs)
+}
+
+/// Code without blanks and literals.
+fn skeleton(code: &str) -> String {
+    let mut out = String::new();
+    for c in squeezed(code).chars() {
+        match c {
+            '0'..='9' if out.ends_with('0') => {}
+            '0'..='9' => out.push('0'),
+            '.' | '_' if out.ends_with('0') => {}
+            c => out.push(c),
+        }
+    }
+    ["true", "false", "True", "False", "None", "null", "nil"].iter().fold(out, |out, word| out.replace(word, "0"))
+}
+
+/// Whether a line is an assertion or inside one that began above.
+fn in_assertion(lines: &[Seen<'_>], at: usize, language: &Language) -> bool {
+    let mut open = 0_i32;
+    for line in lines[..=at].iter().rev().take(ASSERTION_LINES_MAX) {
+        let code = &line.masked.code;
+        let asserts = language.asserts.is_match(code);
+        let count = |signs: [char; 3]| i32::try_from(code.matches(signs).count()).unwrap_or(i32::MAX);
+        let balance = count(['(', '[', '{']) - count([')', ']', '}']);
+        if std::ptr::eq(line, &raw const lines[at]) {
+            if asserts {
+                return true;
+            }
+            continue;
+        }
+        open += balance;
+        if open > 0 {
+            return asserts;
+        }
+    }
+    false
+}

@@ -1,0 +1,438 @@
+//! The tests of both sides: which are gone, which have only moved or have another name, and which no runner takes any
+//! more.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::language::{Language, Part};
+use super::rule::Severity;
+use super::view::{Seen, Side, View};
+use super::{Sheet, gone, lines};
+use crate::fix::patch::Change;
+
+/// Two tests whose words agree in this share are the same test under two names.
+const SAME_SHARE: f64 = 0.5;
+/// A test of which so many lines stand elsewhere now has moved.
+const MOVED_SHARE: f64 = 0.6;
+/// Lines shorter than this say nothing about where they come from, bytes.
+const TELLING_BYTES_MIN: usize = 8;
+/// Tests looked at on one side; a diff of more is no edit of somebody's.
+const TESTS_MAX: usize = 5_000;
+
+/// A test, as far as the hunk shows it.
+#[derive(Debug, Clone)]
+pub(super) struct Test {
+    /// Index of its file.
+    pub(super) file: usize,
+    /// Index of the hunk.
+    pub(super) hunk: usize,
+    /// The line of its definition, an index into the hunk's side.
+    pub(super) at: usize,
+    /// The first of the marker lines right above, or `at`.
+    pub(super) start: usize,
+    /// Behind its last line.
+    pub(super) end: usize,
+    /// Whether that last line is in the hunk.
+    pub(super) complete: bool,
+    pub(super) name: String,
+    /// The test on the other side, an index into its list.
+    pub(super) twin: Option<usize>,
+}
+
+impl Test {
+    /// The lines between the definition and the end.
+    pub(super) fn body<'s, 'p>(&self, lines: &'s [Seen<'p>]) -> &'s [Seen<'p>] {
+        lines.get(self.at + 1..self.end).unwrap_or_default()
+    }
+}
+
+/// The tests of both sides.
+pub(super) struct Census {
+    pub(super) old: Vec<Test>,
+    pub(super) new: Vec<Test>,
+}
+
+/// Finds the tests of a diff and which are the same on both sides.
+pub(super) fn take(views: &[View<'_>]) -> Census {
+    let mut census = Census { old: tests(views, Side::Old), new: tests(views, Side::New) };
+    census.pair_by_name(views);
+    census.pair_by_words(views);
+    census
+}
+
+fn tests(views: &[View<'_>], side: Side) -> Vec<Test> {
+    let mut found = Vec::new();
+    for (file, view) in views.iter().enumerate() {
+        let Some(language) = view.language.filter(|language| !language.cases.is_empty()) else { continue };
+        if matches!(view.part, Part::Foreign | Part::Document | Part::Snapshot) {
+            continue;
+        }
+        for (hunk, sides) in view.hunks.iter().enumerate() {
+            in_hunk(sides.side(side), language, |test| found.push(Test { file, hunk, ..test }));
+        }
+    }
+    found.truncate(TESTS_MAX);
+    found
+}
+
+fn in_hunk(lines: &[Seen<'_>], language: &Language, mut found: impl FnMut(Test)) {
+    // The lines right above that can only be attributes, annotations and comments.
+    let mut above: Option<usize> = None;
+    for (at, line) in lines.iter().enumerate() {
+        let marked = |case: &super::language::Case| match &case.marker {
+            None => true,
+            Some(marker) => lines[above.unwrap_or(at)..=at]
+                .iter()
+                .any(|line| marker.is_match(&line.masked.text) || marker.is_match(&line.masked.comment)),
+        };
+        let name = language.cases.iter().filter(|case| marked(case)).find_map(|case| {
+            let groups = case.regex.captures(&line.masked.text)?;
+            let name = ["name", "name2", "name3"].iter().find_map(|group| groups.name(group))?;
+            Some(name.as_str().trim().to_owned())
+        });
+        if let Some(name) = name {
+            let (end, complete) = end_of_block(lines, at);
+            found(Test { file: 0, hunk: 0, at, start: above.unwrap_or(at), end, complete, name, twin: None });
+            above = None;
+        } else if is_attribute(line) || above.is_some() && (line.raw.trim().is_empty() || is_continued(lines, at)) {
+            above = above.or(Some(at));
+        } else {
+            above = None;
+        }
+    }
+}
+
+/// Whether a line stands in front of a definition: an attribute, an annotation, a comment.
+fn is_attribute(line: &Seen<'_>) -> bool {
+    let code = line.masked.code.trim_start();
+    code.starts_with(['#', '@', '[']) || code.is_empty() && !line.masked.comment.trim().is_empty()
+}
+
+/// Whether a line goes on with what was opened above: the arguments of an attribute on lines of their own.
+fn is_continued(lines: &[Seen<'_>], at: usize) -> bool {
+    let line = &lines[at];
+    let before = lines[..at].iter().rev().find(|line| !line.raw.trim().is_empty());
+    let closes = line.masked.code.trim_start().starts_with([')', ']']);
+    closes
+        || before.is_some_and(|before| {
+            line.indent > before.indent && !before.masked.code.trim_end().ends_with(['{', ';', ':'])
+        })
+}
+
+/// Where the block that begins at `at` ends, by indentation: behind the first line that is not deeper. Its closing
+/// bracket or `end` belongs to it.
+pub(super) fn end_of_block(lines: &[Seen<'_>], at: usize) -> (usize, bool) {
+    let indent = lines[at].indent;
+    let mut opened = false;
+    for (index, line) in lines.iter().enumerate().skip(at + 1) {
+        let code = line.masked.code.trim();
+        if line.raw.trim().is_empty() || line.indent > indent {
+            opened = true;
+            continue;
+        }
+        // The rest of a definition that goes over lines, and a bracket on a line of its own.
+        let goes_on = code.starts_with([')', ']']) && code.ends_with([':', '{', '>']) || !opened && code == "{";
+        if goes_on {
+            continue;
+        }
+        let closes = code.starts_with(['}', ')', ']']) || code == "end" || code.starts_with("end)");
+        return (if closes { index + 1 } else { index }, true);
+    }
+    (lines.len(), false)
+}
+
+impl Census {
+    /// The tests of a side.
+    pub(super) fn side(&self, side: Side) -> &[Test] {
+        match side {
+            Side::Old => &self.old,
+            Side::New => &self.new,
+        }
+    }
+
+    /// The test that line `at` of a hunk belongs to or stands right above of.
+    pub(super) fn around(&self, side: Side, file: usize, hunk: usize, at: usize) -> Option<&Test> {
+        let mut here = self.side(side).iter().filter(|test| test.file == file && test.hunk == hunk);
+        here.rfind(|test| test.start <= at && at < test.end)
+    }
+
+    fn join(&mut self, old: usize, new: usize) {
+        self.old[old].twin = Some(new);
+        self.new[new].twin = Some(old);
+    }
+
+    /// Tests of the same name, in the same file first.
+    fn pair_by_name(&mut self, views: &[View<'_>]) {
+        for same_file in [true, false] {
+            let mut free: HashMap<(&str, String), Vec<usize>> = HashMap::new();
+            for (index, test) in self.new.iter().enumerate().rev().filter(|(_, test)| test.twin.is_none()) {
+                free.entry((language(views, test), test.name.clone())).or_default().push(index);
+            }
+            for index in 0..self.old.len() {
+                let test = &self.old[index];
+                let Some(places) = free.get_mut(&(language(views, test), test.name.clone())) else { continue };
+                let fits = |&new: &usize| {
+                    let other = &self.new[new];
+                    if same_file { other.file == test.file } else { stays_collected(views, test.file, other.file) }
+                };
+                if test.twin.is_none()
+                    && let Some(place) = places.iter().rposition(fits)
+                {
+                    let new = places.remove(place);
+                    self.join(index, new);
+                }
+            }
+        }
+    }
+
+    /// Tests that say the same under other names.
+    fn pair_by_words(&mut self, views: &[View<'_>]) {
+        let fresh: Vec<usize> = (0..self.new.len()).filter(|&index| self.new[index].twin.is_none()).collect();
+        let words: HashMap<usize, BTreeMap<&str, usize>> =
+            fresh.iter().map(|&index| (index, words(&self.new[index], views, Side::New))).collect();
+        for index in 0..self.old.len() {
+            if self.old[index].twin.is_some() {
+                continue;
+            }
+            let test = &self.old[index];
+            let own = self::words(test, views, Side::Old);
+            let free = fresh.iter().filter(|&&new| {
+                let other = &self.new[new];
+                other.twin.is_none()
+                    && language(views, other) == language(views, test)
+                    && stays_collected(views, test.file, other.file)
+            });
+            let scored = free.map(|&new| (shared(&own, &words[&new]), new));
+            let best = scored.filter(|(share, _)| *share >= SAME_SHARE).max_by(|a, b| a.0.total_cmp(&b.0));
+            if let Some((_, new)) = best {
+                self.join(index, new);
+            }
+        }
+    }
+
+    /// Marks the tests that are gone.
+    pub(super) fn mark(&self, sheet: &mut Sheet<'_, '_>) {
+        let views = sheet.views;
+        let added = Added::of(views);
+        let subjects = gone::subjects(views, self);
+        let mut lost: BTreeMap<usize, Vec<&Test>> = BTreeMap::new();
+        for test in self.old.iter().filter(|test| test.twin.is_none()) {
+            let lines = &views[test.file].hunks[test.hunk].old;
+            // It didn't run before either.
+            if lines[test.start..=test.at].iter().any(|line| lines::skips(sheet.rules, &views[test.file], line)) {
+                continue;
+            }
+            match self.fate(test, views, &added) {
+                Fate::Moved => {}
+                Fate::Uncollected => sheet.add_named(
+                    "test-uncollected",
+                    (test.file, Side::Old, &lines[test.at]),
+                    Severity::Certain,
+                    &test.name,
+                ),
+                Fate::Commented => sheet.add_named(
+                    "test-commented-out",
+                    (test.file, Side::Old, &lines[test.at]),
+                    Severity::Certain,
+                    &test.name,
+                ),
+                Fate::Gone if gone::mentions(&subjects, &lines[test.at..test.end]) => {}
+                Fate::Gone => lost.entry(test.file).or_default().push(test),
+            }
+        }
+        let fresh = |file| self.new.iter().filter(|test| test.twin.is_none() && test.file == file).count();
+        let fresh_anywhere = self.new.iter().filter(|test| test.twin.is_none()).count();
+        for (file, tests) in lost {
+            let view = &views[file];
+            let deleted = view.file.change == Change::Deleted;
+            // As many new ones as were lost: rewritten, by the look of it.
+            let rewritten = if deleted { fresh_anywhere } else { fresh(file) } >= tests.len();
+            let severity = if rewritten { Severity::Likely } else { Severity::Certain };
+            if deleted && gone::subject_of_file(views, &view.file.old) {
+                continue;
+            }
+            if let (true, Some(first)) = (deleted && tests.len() > 1, tests.first()) {
+                let count = crate::base::text::count(tests.len(), "test");
+                let line = &view.hunks[first.hunk].old[first.at];
+                sheet.add_named("test-file-deleted", (file, Side::Old, line), severity, &count);
+                continue;
+            }
+            for test in tests {
+                let line = &view.hunks[test.hunk].old[test.at];
+                sheet.add_named("test-deleted", (file, Side::Old, line), severity, &test.name);
+            }
+        }
+        self.mark_files(sheet, &added);
+    }
+
+    /// What became of a test that no test on the new side is.
+    fn fate(&self, test: &Test, views: &[View<'_>], added: &Added<'_>) -> Fate {
+        let view = &views[test.file];
+        let (old, new) = (&view.hunks[test.hunk].old, &view.hunks[test.hunk].new);
+        let body = test.body(old);
+        let telling: Vec<&Seen<'_>> = body.iter().filter(|line| is_telling(line)).collect();
+        let kept = telling.iter().filter(|line| !line.changed).count();
+        if !old[test.at].changed {
+            // The definition is still there: what made it a test is not.
+            return Fate::Uncollected;
+        }
+        let definition = squeezed(&old[test.at].masked.text);
+        if !definition.is_empty() && added.comments.iter().any(|comment| comment.contains(&definition)) {
+            return Fate::Commented;
+        }
+        let Some(language) = view.language else { return Fate::Gone };
+        let renamed = new.iter().enumerate().filter(|(_, line)| line.changed).find_map(|(at, line)| {
+            let name =
+                language.functions.iter().find_map(|regex| regex.captures(&line.masked.text)?.name("name"))?.as_str();
+            let (end, _) = end_of_block(new, at);
+            let same = new[at + 1..end.max(at + 1)]
+                .iter()
+                .filter(|line| is_telling(line))
+                .filter(|line| telling.iter().any(|old| squeezed(&old.masked.text) == squeezed(&line.masked.text)));
+            (!telling.is_empty() && same.count() as f64 >= MOVED_SHARE * telling.len() as f64).then_some(name)
+        });
+        if let Some(name) = renamed {
+            return if added.calls(name) { Fate::Moved } else { Fate::Uncollected };
+        }
+        // Without its first line the rest runs on as part of the test above.
+        if !telling.is_empty() && kept as f64 >= MOVED_SHARE * telling.len() as f64 {
+            return Fate::Moved;
+        }
+        if self.is_merged(test, views) {
+            return Fate::Moved;
+        }
+        let moved = telling.iter().filter(|line| added.code.contains(&squeezed(&line.masked.text))).count();
+        if moved > 0 && moved as f64 >= MOVED_SHARE * telling.len() as f64 { Fate::Moved } else { Fate::Gone }
+    }
+
+    /// Whether a test on the new side that has another name says what this one said: several became one.
+    fn is_merged(&self, test: &Test, views: &[View<'_>]) -> bool {
+        let own = words(test, views, Side::Old);
+        let all: usize = own.values().sum();
+        let others = self.new.iter().filter(|other| other.twin.is_none_or(|twin| self.old[twin].name != other.name));
+        others.filter(|other| language(views, other) == language(views, test)).any(|other| {
+            let theirs = words(other, views, Side::New);
+            let there: usize = own.iter().map(|(word, count)| count.min(theirs.get(word).unwrap_or(&0))).sum();
+            all > 0 && there as f64 >= MOVED_SHARE * all as f64
+        })
+    }
+
+    /// Marks test files that have another name, or none any more.
+    fn mark_files(&self, sheet: &mut Sheet<'_, '_>, added: &Added<'_>) {
+        let views = sheet.views;
+        let collected = |path: &str| Language::of(path).is_some_and(|language| language.is_collected(path));
+        for (index, view) in views.iter().enumerate().filter(|(_, view)| view.part != Part::Foreign) {
+            let (old, new) = (&view.file.old, &view.file.new);
+            let (rule, side, path) = match view.file.change {
+                Change::Renamed if collected(old) && !collected(new) => ("test-file-uncollected", Side::New, new),
+                // With tests that can be told apart it has been judged by them.
+                Change::Deleted
+                    if collected(old)
+                        && !self.old.iter().any(|test| test.file == index)
+                        && !gone::subject_of_file(views, old)
+                        && !added.has_most_of(view.lines(Side::Old)) =>
+                {
+                    ("test-file-deleted", Side::Old, old)
+                }
+                _ => continue,
+            };
+            if let Some(rule) = sheet.rules.named(rule) {
+                sheet.push(rule, index, side, 1, path, Severity::Certain, "tests");
+            }
+        }
+    }
+}
+
+/// What became of a test.
+enum Fate {
+    /// Its lines stand elsewhere.
+    Moved,
+    /// It is there, but no runner takes it.
+    Uncollected,
+    /// It is a comment now.
+    Commented,
+    Gone,
+}
+
+/// What the new side has that the old one hadn't, without blanks.
+struct Added<'v> {
+    code: HashSet<String>,
+    comments: Vec<String>,
+    words: HashMap<&'v str, usize>,
+}
+
+impl<'v> Added<'v> {
+    fn of(views: &'v [View<'_>]) -> Self {
+        let mut added = Added { code: HashSet::new(), comments: Vec::new(), words: HashMap::new() };
+        for line in views.iter().filter(|view| view.part != Part::Document).flat_map(|view| view.changed(Side::New)) {
+            if line.has_code() {
+                added.code.insert(squeezed(&line.masked.text));
+                for word in identifiers(&line.masked.code) {
+                    *added.words.entry(word).or_default() += 1;
+                }
+            }
+            let comment = squeezed(&line.masked.comment);
+            if !comment.is_empty() {
+                added.comments.push(comment);
+            }
+        }
+        added
+    }
+
+    /// Whether most of what these lines say stands among them; also when they say nothing.
+    fn has_most_of<'l>(&self, lines: impl Iterator<Item = &'l Seen<'l>>) -> bool {
+        let (mut all, mut there) = (0_u32, 0_u32);
+        for line in lines.filter(|line| is_telling(line)) {
+            all += 1;
+            there += u32::from(self.code.contains(&squeezed(&line.masked.text)));
+        }
+        f64::from(there) >= MOVED_SHARE * f64::from(all)
+    }
+
+    /// Whether a function of this name is used besides being defined.
+    fn calls(&self, name: &str) -> bool {
+        self.words.get(name).is_some_and(|count| *count > 1)
+    }
+}
+
+fn is_telling(line: &Seen<'_>) -> bool {
+    line.has_code() && line.masked.text.trim().len() >= TELLING_BYTES_MIN
+}
+
+/// `text` without blanks.
+pub(super) fn squeezed(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+/// The words that may be names.
+pub(super) fn identifiers(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .filter(|word| word.len() > 1 && !word.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn language(views: &[View<'_>], test: &Test) -> &'static str {
+    views[test.file].language.map_or("", |language| language.name.as_str())
+}
+
+/// Whether a test that goes from one file to another is still run, as far as names decide that.
+fn stays_collected(views: &[View<'_>], from: usize, to: usize) -> bool {
+    let Some(language) = views[from].language else { return true };
+    !language.is_collected(views[from].path(Side::Old)) || language.is_collected(views[to].path(Side::New))
+}
+
+fn words<'v>(test: &Test, views: &'v [View<'_>], side: Side) -> BTreeMap<&'v str, usize> {
+    let lines = views[test.file].hunks[test.hunk].side(side);
+    let mut words = BTreeMap::new();
+    for line in &lines[test.at..test.end] {
+        for word in identifiers(&line.masked.text) {
+            *words.entry(word).or_default() += 1;
+        }
+    }
+    words
+}
+
+/// The share of words in common: twice those in both to all in either (Sørensen and Dice).
+fn shared(a: &BTreeMap<&str, usize>, b: &BTreeMap<&str, usize>) -> f64 {
+    let both: usize = a.iter().map(|(word, count)| count.min(b.get(word).unwrap_or(&0))).sum();
+    let all: usize = a.values().chain(b.values()).sum();
+    if all == 0 { 0.0 } else { 2.0 * both as f64 / all as f64 }
+}

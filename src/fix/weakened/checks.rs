@@ -1,0 +1,198 @@
+//! Commands of scripts and pipelines: a check whose exit status no longer counts, and one that is no longer there.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Sheet;
+use super::census::squeezed;
+use super::language::Part;
+use super::rule::Severity;
+use super::view::{Seen, Side, View};
+use crate::fix::patch::Change;
+use crate::whitelist::{CheckKind, Whitelist};
+
+/// Commands looked at on one side.
+const COMMANDS_MAX: usize = 2_000;
+/// A command, bytes.
+const COMMAND_BYTES_MAX: usize = 2_000;
+
+/// Whatever came before, the line succeeds.
+static SWALLOWED: LazyLock<Regex> = LazyLock::new(|| {
+    let always = r"(?:(?:/bin/)?true|:|exit\s+0|echo\b[^&;]*|printf\b[^&;]*)";
+    Regex::new(&format!(r"^(?P<command>.+?)\s*(?:\|\||;)\s*(?P<always>{always})\s*$")).expect("a regex")
+});
+/// A program or script whose name says that it checks, though the whitelist doesn't know it.
+static CHECK_BY_NAME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^(?:\S*/)?\w*[\w.-]*(?:tests?|lint|checks?|verify|typecheck|coverage|specs?)(?:[._-]\w+)*$")
+        .expect("a regex")
+});
+/// Keys of pipelines and task files under which commands stand.
+static COMMAND_KEY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:^|\.)(?:run|script|scripts|before_script|after_script|cmd|cmds|command|commands|entry|tasks|test|bash|pwsh)(?:\.[\w:.-]+)?$")
+        .expect("a regex")
+});
+
+/// A command on a changed line.
+struct Command<'v, 'p> {
+    file: usize,
+    line: &'v Seen<'p>,
+    /// Without what swallows its status.
+    text: String,
+    /// Whether its status counts for nothing.
+    swallowed: bool,
+    check: Option<CheckKind>,
+    /// Whether it is a check by its name alone.
+    by_name: bool,
+}
+
+/// Marks swallowed and removed checks.
+pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
+    let views = sheet.views;
+    if !views.iter().any(holds_commands) {
+        return;
+    }
+    let whitelist = Whitelist::shipped();
+    let (old, new) = (commands(views, Side::Old, &whitelist), commands(views, Side::New, &whitelist));
+    for command in new.iter().filter(|command| command.swallowed) {
+        let same = |other: &&Command<'_, '_>| squeezed(&other.text) == squeezed(&command.text);
+        let before = old.iter().filter(same).filter(|other| other.swallowed).count();
+        let after = new.iter().filter(same).filter(|other| other.swallowed).count();
+        if after <= before {
+            continue;
+        }
+        let counted = old.iter().any(|other| !other.swallowed && (same(&other) || other.check == command.check));
+        match (command.check, command.by_name) {
+            (None, false) => {}
+            (Some(_), _) if counted => {
+                sheet.add_named("status-swallowed", place(command, Side::New), Severity::Certain, &command.text)
+            }
+            _ => sheet.add_named("status-swallowed", place(command, Side::New), Severity::Likely, &command.text),
+        }
+    }
+    let kept: Vec<String> = views
+        .iter()
+        .filter(|view| holds_commands(view))
+        .flat_map(|view| view.lines(Side::New))
+        .map(|line| squeezed(line.raw))
+        .collect();
+    let mut told = Vec::new();
+    for command in old.iter().filter(|command| !command.swallowed) {
+        let Some(kind) = command.check.filter(|kind| !matches!(kind, CheckKind::Build)) else { continue };
+        let view = &views[command.file];
+        let own = squeezed(&command.text);
+        let there = new.iter().any(|other| other.check == Some(kind))
+            || kept.iter().any(|line| line.contains(&own))
+            || command.program().is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
+        let deleted = view.file.change == Change::Deleted;
+        if there || deleted && (told.contains(&command.file) || !is_pipeline(view)) {
+            continue;
+        }
+        told.push(command.file);
+        let severity = if deleted || !is_pipeline(view) { Severity::Likely } else { Severity::Certain };
+        sheet.add_named("check-removed", place(command, Side::Old), severity, &command.text);
+    }
+}
+
+impl Command<'_, '_> {
+    /// The program of the last command and its first argument, without blanks: `cargotest`.
+    fn program(&self) -> Option<String> {
+        let last = self.text.rsplit(['|', ';', '&']).find(|part| !part.trim().is_empty())?;
+        let words = last.split_whitespace().filter(|word| !matches!(*word, "xargs" | "env" | "sudo" | "time" | "exec"));
+        let words = words.skip_while(|word| word.contains('=') || word.starts_with('-'));
+        let words: Vec<&str> =
+            words.take_while(|word| !word.starts_with('-') && !word.contains(['.', '/'])).take(2).collect();
+        (!words.is_empty()).then(|| words.concat())
+    }
+}
+
+fn place<'v, 'p>(command: &Command<'v, 'p>, side: Side) -> (usize, Side, &'v Seen<'p>) {
+    (command.file, side, command.line)
+}
+
+fn holds_commands(view: &View<'_>) -> bool {
+    let known = ["json", "yaml", "shell", "make", "toml", "ini", "docker"];
+    view.part != Part::Foreign
+        && view.part != Part::Test
+        && view.language.is_some_and(|own| known.contains(&own.name.as_str()))
+}
+
+/// Whether a file decides by itself what is checked: pipelines, hooks, manifests with scripts.
+fn is_pipeline(view: &View<'_>) -> bool {
+    let path = view.path(Side::Old);
+    let name = path.rsplit('/').next().unwrap_or(path);
+    view.is("yaml")
+        || matches!(name, "package.json" | "composer.json" | "tox.ini" | "deno.json")
+        || path.contains(".husky/")
+}
+
+fn commands<'v, 'p>(views: &'v [View<'p>], side: Side, whitelist: &Whitelist) -> Vec<Command<'v, 'p>> {
+    let mut found = Vec::new();
+    for (file, view) in views.iter().enumerate().filter(|(_, view)| holds_commands(view)) {
+        for line in view.changed(side) {
+            let Some((text, ignored)) = command_on(view, line) else { continue };
+            if found.len() >= COMMANDS_MAX || text.len() > COMMAND_BYTES_MAX {
+                continue;
+            }
+            let groups = SWALLOWED.captures(&text);
+            // `|| echo …` alone tells; with an exit behind it the status counts again.
+            let groups = groups.filter(|groups| !groups["always"].contains("exit 1"));
+            let swallowed = ignored || groups.is_some();
+            let text = groups.map_or(text.clone(), |groups| groups["command"].to_owned());
+            let check = checks(&text, whitelist);
+            let by_name = check.is_none() && last_word_checks(&text);
+            found.push(Command { file, line, text, swallowed, check, by_name });
+        }
+    }
+    found
+}
+
+/// The command of a line, and whether the file's own syntax ignores its status.
+fn command_on(view: &View<'_>, line: &Seen<'_>) -> Option<(String, bool)> {
+    let language = view.language?.name.as_str();
+    let text = line.masked.text.trim();
+    match language {
+        "shell" => Some((text.to_owned(), false)),
+        "docker" => Some((text.strip_prefix("RUN ")?.to_owned(), false)),
+        "make" => {
+            let recipe = line.masked.text.strip_prefix('\t').or_else(|| line.masked.text.strip_prefix("    "))?.trim();
+            let command = recipe.trim_start_matches(['@', '+', '-']);
+            Some((command.to_owned(), recipe.trim_start_matches(['@', '+']).starts_with('-')))
+        }
+        _ if !COMMAND_KEY.is_match(&line.path) => None,
+        "json" => {
+            let (_, value) = text.split_once("\":")?;
+            let value: String = serde_json::from_str(value.trim().trim_end_matches(',')).ok()?;
+            Some((value, false))
+        }
+        "toml" | "ini" => {
+            let value = text.split_once('=').map_or(text, |(_, value)| value).trim();
+            let quoted = value.trim_matches([',', '[', ']', ' ']);
+            Some((quoted.trim_matches(['"', '\'']).to_owned(), false))
+        }
+        _ => {
+            let text = text.trim_start_matches("- ").trim();
+            let key = ["run:", "script:", "cmd:", "command:", "entry:", "bash:", "pwsh:", "test:"];
+            let value = key.iter().find_map(|key| text.strip_prefix(key)).unwrap_or(text).trim();
+            Some((value.trim_matches(['"', '\'']).to_owned(), false))
+        }
+    }
+}
+
+/// What a command line checks, if anything: any of the commands in it.
+fn checks(text: &str, whitelist: &Whitelist) -> Option<CheckKind> {
+    let whole = || whitelist.decide_line(text).check();
+    let parts = || text.split(['|', ';', '&']).map(str::trim).filter(|part| !part.is_empty());
+    whole().or_else(|| parts().find_map(|part| whitelist.decide_line(part).check())).map(|check| check.kind)
+}
+
+/// Whether the last command's program has a name that says so. `test` is the shell's own.
+fn last_word_checks(text: &str) -> bool {
+    let last = text.rsplit(['|', ';', '&']).map(str::trim).find(|part| !part.is_empty()).unwrap_or_default();
+    let mut words = last
+        .split_whitespace()
+        .skip_while(|word| word.contains('=') || matches!(*word, "bash" | "sh" | "sudo" | "time" | "env"));
+    words.next().is_some_and(|word| {
+        word != "test" && !word.starts_with('[') && !word.contains(['$', '"', '\'']) && CHECK_BY_NAME.is_match(word)
+    })
+}

@@ -1,0 +1,79 @@
+//! What a diff takes out of the program: a test of something that no longer exists isn't missed.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::census::{Census, identifiers};
+use super::language::Part;
+use super::view::{Seen, Side, View};
+use crate::fix::patch::Change;
+
+/// Names as they are defined in the languages of the table: after a keyword, as a function, a field, a variant, an
+/// option of a command line.
+static DEFINED: LazyLock<[Regex; 4]> = LazyLock::new(|| {
+    [
+        r"\b(?:fn|def|defp|class|struct|enum|trait|interface|type|func|function|fun|const|let|var|val|static|mod|module|macro_rules!|sub|record|object|protocol|union|namespace|template|typedef|#define)\s+(?:mut\s+|self\.|async\s+|\([^)]*\)\s*)?(\w+)",
+        r"^\s*(?:[\w<>\[\],:&*~]+\s+)+[*&]*(\w+)\s*\([^;]*\)?\s*(?:\{|throws\b.*|const|noexcept)?\s*$",
+        r"^\s*(?:pub(?:\([^)]*\))?\s+)?(\w+)\s*[:=]",
+        r"^\s*([A-Z]\w*)\s*(?:[,({=]|$)",
+    ]
+    .map(|source| Regex::new(source).expect("a regex"))
+});
+
+/// Shorter names are everywhere, bytes.
+const NAME_BYTES_MIN: usize = 4;
+
+/// Names that the diff takes out of the program and doesn't write elsewhere.
+pub(super) fn subjects<'v>(views: &'v [View<'_>], census: &Census) -> HashSet<&'v str> {
+    let sources = || views.iter().filter(|view| view.part == Part::Source);
+    let mut names = HashSet::new();
+    // Tests that stand among the code they test are no part of it.
+    let lines = views.iter().enumerate().filter(|(_, view)| view.part == Part::Source).flat_map(|(file, view)| {
+        view.hunks.iter().enumerate().flat_map(move |(hunk, sides)| {
+            let lines = sides.old.iter().enumerate().filter(|(_, line)| line.changed);
+            lines.filter(move |(at, _)| census.around(Side::Old, file, hunk, *at).is_none())
+        })
+    });
+    for (_, line) in lines {
+        for regex in DEFINED.iter() {
+            let found = regex.captures_iter(&line.masked.code).filter_map(|groups| groups.get(1));
+            names.extend(found.map(|name| name.as_str()).filter(|name| name.len() >= NAME_BYTES_MIN));
+        }
+    }
+    if !names.is_empty() {
+        for line in sources().flat_map(|view| view.lines(Side::New)) {
+            for word in identifiers(&line.masked.code) {
+                names.remove(word);
+            }
+        }
+    }
+    names
+}
+
+/// Whether any of `lines` speaks of one of `subjects`.
+pub(super) fn mentions(subjects: &HashSet<&str>, lines: &[Seen<'_>]) -> bool {
+    !subjects.is_empty()
+        && lines.iter().any(|line| {
+            let words = identifiers(&line.masked.text);
+            // A test's own name says what it is about in one word: `test_parse_date`.
+            words.flat_map(|word| [word, word.trim_start_matches("test_")]).any(|word| subjects.contains(word))
+        })
+}
+
+/// Whether the file that the test file `path` is named after is deleted as well.
+pub(super) fn subject_of_file(views: &[View<'_>], path: &str) -> bool {
+    let stem = stem(path);
+    let deleted = views.iter().filter(|view| view.file.change == Change::Deleted && view.part == Part::Source);
+    !stem.is_empty() && deleted.into_iter().any(|view| self::stem(&view.file.old) == stem)
+}
+
+/// The name of a file without folders, ending, and what makes it a test's.
+fn stem(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = name.split('.').next().unwrap_or(name).to_ascii_lowercase();
+    let name = name.strip_prefix("test_").unwrap_or(&name);
+    let ends = ["_test", "_tests", "_spec", "tests", "test", "spec"];
+    ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name).to_owned()
+}

@@ -1,0 +1,265 @@
+//! What a path says about a file: its language, and whether it is a test, a snapshot, a document or something that
+//! was never meant to be right. The table is `languages.toml`.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::{Regex, RegexSet};
+use serde::Deserialize;
+
+use super::lexis::Lexis;
+
+/// How the key that a line belongs to is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Keys {
+    /// Nested by indentation: YAML, formatted JSON and JavaScript.
+    Indent,
+    /// `[section]`, `key = value`.
+    Toml,
+    /// `[section]`, `key = value` with further values indented.
+    Ini,
+}
+
+/// A language or format.
+#[derive(Debug)]
+pub(super) struct Language {
+    pub(super) name: String,
+    pub(super) lexis: Lexis,
+    pub(super) keys: Option<Keys>,
+    pub(super) cases: Vec<Case>,
+    pub(super) functions: Vec<Regex>,
+    pub(super) asserts: RegexSet,
+    pub(super) guards: RegexSet,
+    tests: RegexSet,
+    collected: RegexSet,
+}
+
+/// How a test is defined.
+#[derive(Debug)]
+pub(super) struct Case {
+    /// On one of the lines right above.
+    pub(super) marker: Option<Regex>,
+    /// The definition, with the groups `name`, `name2`, `name3`.
+    pub(super) regex: Regex,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LanguageText {
+    name: String,
+    #[serde(default)]
+    extensions: Vec<String>,
+    #[serde(default)]
+    names: Vec<String>,
+    #[serde(default)]
+    comments: Vec<String>,
+    #[serde(default)]
+    spaced: bool,
+    #[serde(default)]
+    blocks: Vec<(String, String)>,
+    #[serde(default)]
+    strings: Vec<String>,
+    #[serde(default)]
+    long: Vec<Vec<String>>,
+    #[serde(default)]
+    heredoc: bool,
+    #[serde(default)]
+    tests: Vec<String>,
+    #[serde(default)]
+    collected: Vec<String>,
+    #[serde(default, rename = "case")]
+    cases: Vec<CaseText>,
+    #[serde(default)]
+    functions: Vec<String>,
+    #[serde(default)]
+    asserts: Vec<String>,
+    #[serde(default)]
+    guards: Vec<String>,
+    keys: Option<Keys>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseText {
+    marker: Option<String>,
+    regex: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    #[serde(rename = "language")]
+    languages: Vec<LanguageText>,
+}
+
+struct Languages {
+    languages: Vec<Language>,
+    names: Vec<(Regex, usize)>,
+    extensions: HashMap<String, usize>,
+}
+
+static LANGUAGES: LazyLock<Languages> = LazyLock::new(|| {
+    let table = toml::from_str::<Table>(include_str!("languages.toml")).map(|table| table.languages);
+    let mut all = Languages { languages: Vec::new(), names: Vec::new(), extensions: HashMap::new() };
+    // A broken table would mean that nothing is ever found: a test holds that it is not.
+    for text in table.unwrap_or_default() {
+        let at = all.languages.len();
+        all.names.extend(text.names.iter().filter_map(|name| Some((Regex::new(name).ok()?, at))));
+        all.extensions.extend(text.extensions.iter().map(|extension| (extension.clone(), at)));
+        all.languages.push(Language::from(text));
+    }
+    all
+});
+
+impl From<LanguageText> for Language {
+    fn from(text: LanguageText) -> Self {
+        let set = |sources: &[String]| RegexSet::new(sources).unwrap_or_default();
+        let case = |case: &CaseText| {
+            let marker = case.marker.as_deref().and_then(|source| Regex::new(source).ok());
+            Regex::new(&case.regex).ok().map(|regex| Case { marker, regex })
+        };
+        Language {
+            lexis: Lexis::new(text.comments, text.spaced, text.blocks, &text.strings, &text.long, text.heredoc),
+            keys: text.keys,
+            cases: text.cases.iter().filter_map(case).collect(),
+            functions: text.functions.iter().filter_map(|source| Regex::new(source).ok()).collect(),
+            asserts: set(&text.asserts),
+            guards: set(&text.guards),
+            tests: set(&text.tests),
+            collected: set(&text.collected),
+            name: text.name,
+        }
+    }
+}
+
+impl Language {
+    /// The language of the file at `path`; `None` for one that the table doesn't have.
+    pub(super) fn of(path: &str) -> Option<&'static Language> {
+        let named = LANGUAGES.names.iter().find(|(regex, _)| regex.is_match(path)).map(|(_, at)| *at);
+        let by_extension = || {
+            let (_, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
+            LANGUAGES.extensions.get(extension.to_ascii_lowercase().as_str()).copied()
+        };
+        named.or_else(by_extension).map(|at| &LANGUAGES.languages[at])
+    }
+
+    /// Whether `path` is a file of tests by the language's customs.
+    pub(super) fn is_test(&self, path: &str) -> bool {
+        self.tests.is_match(path)
+    }
+
+    /// Whether a runner takes `path` because of its name.
+    pub(super) fn is_collected(&self, path: &str) -> bool {
+        self.collected.is_match(path)
+    }
+}
+
+/// The part that a file plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The program, its configuration, anything else.
+    Source,
+    /// Tests.
+    Test,
+    /// Recorded output that a test compares with.
+    Snapshot,
+    /// Text for people.
+    Document,
+    /// Input of tests, other people's code, generated code: never held to the project's rules.
+    Foreign,
+}
+
+/// Recorded output.
+static SNAPSHOTS: LazyLock<RegexSet> = LazyLock::new(|| {
+    RegexSet::new([
+        r"\.snap(?:shot)?$",
+        r"(?:^|/)__snapshots__/",
+        r"(?:^|/)__image_snapshots__/",
+        r"\.(?:approved|verified|received)\.[\w.]+$",
+        r"\.golden(?:\.\w+)?$",
+        r"(?:^|[/._-])goldens?/",
+        r"(?:^|/)(?:testdata|tests?|specs?|fixtures)/(?:.*/)?(?:expected|snapshots|golden[^/]*|baselines?)(?:/|\.)",
+        r"\.ambr$",
+    ])
+    .unwrap_or_default()
+});
+
+static FOREIGN: LazyLock<RegexSet> = LazyLock::new(|| {
+    RegexSet::new([
+        r"(?:^|/)(?:fixtures?|__fixtures__|test-?data|corpus|corpora|samples?|test-?cases|resources)/",
+        r"(?:^|/)(?:node_modules|vendor|vendored|third[_-]?party|external|dist|generated|__generated__|\.yarn)/",
+        r"\.min\.\w+$",
+        r"(?:^|[._-])(?:generated|gen|pb)\.\w+$",
+        r"_pb2(?:_grpc)?\.pyi?$",
+        // Written by this program.
+        r"(?:^|/)\.?lessons/",
+    ])
+    .unwrap_or_default()
+});
+
+static DOCUMENTS: LazyLock<RegexSet> = LazyLock::new(|| {
+    RegexSet::new([
+        r"(?i)\.(?:md|markdown|mdx|rst|txt|adoc|asciidoc|org|tex|pod|\d)$",
+        r"(?i)(?:^|/)(?:readme|changelog|changes|license|copying|authors|notice|contributing)[^/]*$",
+    ])
+    .unwrap_or_default()
+});
+
+/// What `path` is.
+pub(super) fn part(path: &str) -> Part {
+    if SNAPSHOTS.is_match(path) {
+        Part::Snapshot
+    } else if FOREIGN.is_match(path) {
+        Part::Foreign
+    } else if Language::of(path).is_some_and(|language| language.is_test(path)) {
+        Part::Test
+    } else if DOCUMENTS.is_match(path) && !path.ends_with("CMakeLists.txt") {
+        Part::Document
+    } else {
+        Part::Source
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sound() {
+        let table: Table = toml::from_str(include_str!("languages.toml")).expect("TOML of the documented shape");
+        for text in &table.languages {
+            let cases = text.cases.iter().flat_map(|case| case.marker.iter().chain([&case.regex]));
+            let all = [&text.names, &text.tests, &text.collected, &text.functions, &text.asserts, &text.guards];
+            for source in all.into_iter().flatten().chain(cases) {
+                Regex::new(source).unwrap_or_else(|error| panic!("{}: {error}", text.name));
+            }
+        }
+        assert_eq!(table.languages.len(), LANGUAGES.languages.len());
+        assert!(SNAPSHOTS.len() > 1 && FOREIGN.len() > 1 && DOCUMENTS.len() > 1);
+    }
+
+    #[test]
+    fn a_path_says_what_its_file_is() {
+        let name = |path| Language::of(path).map(|language| language.name.as_str());
+        assert_eq!(name("web/src/App.tsx"), Some("javascript"));
+        assert_eq!(name("Makefile"), Some("make"));
+        assert_eq!(name("scripts/test"), Some("shell"));
+        assert_eq!(name("CMakeLists.txt"), Some("cmake"));
+        assert_eq!(name("logo.png"), None);
+        let parts = [
+            ("src/cart.ts", Part::Source),
+            ("src/cart.test.ts", Part::Test),
+            ("src/__snapshots__/cart.test.ts.snap", Part::Snapshot),
+            ("tests/snapshots/cli__help.snap", Part::Snapshot),
+            ("pkg/testdata/bad.go", Part::Foreign),
+            ("docs/rules.md", Part::Document),
+            ("src/store/tests.rs", Part::Test),
+            ("CMakeLists.txt", Part::Source),
+            ("t/basic.t", Part::Test),
+        ];
+        for (path, wanted) in parts {
+            assert_eq!(part(path), wanted, "{path}");
+        }
+    }
+}

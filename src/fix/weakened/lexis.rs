@@ -1,0 +1,321 @@
+//! Which bytes of a line are code, which are text in quotes, which are a comment. No parser: the words of a language
+//! that begin and end these, followed over the lines of a hunk. A hunk may begin in the middle of one; then what
+//! closes first tells.
+
+/// Where a line begins or ends.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) enum State {
+    /// In code.
+    #[default]
+    Code,
+    /// In the block comment of this index.
+    Block(usize),
+    /// In the long string of this index.
+    Long(usize),
+    /// In a here-document, up to the line that is this word.
+    Heredoc(String),
+}
+
+/// The words of a language.
+#[derive(Debug)]
+pub(super) struct Lexis {
+    comments: Vec<String>,
+    spaced: bool,
+    blocks: Vec<(String, String)>,
+    strings: Vec<u8>,
+    /// `'` stands around one character only: elsewhere it is a lifetime or an apostrophe.
+    chars: bool,
+    long: Vec<Long>,
+    heredoc: bool,
+}
+
+#[derive(Debug)]
+struct Long {
+    start: String,
+    end: String,
+    escapes: bool,
+    /// Ends with its line after all.
+    one_line: bool,
+}
+
+/// A line in three readings of the same length: what is not of the kind is blank.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Masked {
+    /// Code alone; quotes stay, what is between them doesn't.
+    pub(super) code: String,
+    /// Code and strings.
+    pub(super) text: String,
+    /// Comments.
+    pub(super) comment: String,
+}
+
+impl Lexis {
+    pub(super) fn new(
+        comments: Vec<String>,
+        spaced: bool,
+        blocks: Vec<(String, String)>,
+        strings: &[String],
+        long: &[Vec<String>],
+        heredoc: bool,
+    ) -> Self {
+        let chars = strings.iter().any(|quote| quote == "char");
+        let strings = strings.iter().filter(|quote| quote.len() == 1).map(|quote| quote.as_bytes()[0]).collect();
+        let long = long.iter().filter_map(|parts| {
+            let kind = parts.get(2).map_or("", String::as_str);
+            let (start, end) = (parts.first()?.clone(), parts.get(1)?.clone());
+            Some(Long { start, end, escapes: kind.is_empty(), one_line: kind == "line" })
+        });
+        Lexis { comments, spaced, blocks, strings, chars, long: long.collect(), heredoc }
+    }
+
+    /// Where the first of `lines` begins: inside a comment or a string, if that is closed before one is opened.
+    pub(super) fn state_before<'l>(&self, lines: impl Iterator<Item = &'l str> + Clone) -> State {
+        for (index, (start, end)) in self.blocks.iter().enumerate() {
+            for line in lines.clone() {
+                match (line.find(start.as_str()), line.find(end.as_str())) {
+                    (Some(start), Some(end)) if end < start => return State::Block(index),
+                    (None, Some(_)) => return State::Block(index),
+                    (Some(_), _) => break,
+                    (None, None) => {}
+                }
+            }
+        }
+        // The middle of a `/** … */`, both ends out of sight.
+        let c_block = self.blocks.iter().position(|(start, _)| start == "/*");
+        if let Some(index) = c_block
+            && let Some(first) = lines.clone().find(|line| !line.trim().is_empty())
+            && (first.trim_start().starts_with("* ") || first.trim() == "*")
+        {
+            return State::Block(index);
+        }
+        for (index, long) in self.long.iter().enumerate() {
+            if long.start.len() < 3 || long.start != long.end {
+                continue;
+            }
+            let count: usize = lines.clone().map(|line| line.matches(long.start.as_str()).count()).sum();
+            let mut before = "";
+            for line in lines.clone() {
+                let trimmed = line.trim();
+                if let Some(at) = trimmed.find(long.start.as_str()) {
+                    let opens = ["=", "(", "[", ",", ":", "{"].iter().any(|end| before.ends_with(end));
+                    let closes =
+                        trimmed.len() == long.start.len() && !opens || at > 0 && trimmed.ends_with(long.end.as_str());
+                    if count % 2 == 1 && closes && !before.is_empty() {
+                        return State::Long(index);
+                    }
+                    break;
+                }
+                before = if trimmed.is_empty() { before } else { trimmed };
+            }
+        }
+        State::Code
+    }
+
+    /// Reads one line; `state` is where it begins and, after, where the next one does.
+    pub(super) fn mask(&self, state: &mut State, line: &str) -> Masked {
+        let mut masks = Masks::new(line);
+        let bytes = line.as_bytes();
+        let mut at = 0;
+        if let State::Heredoc(word) = state {
+            if line.trim().trim_end_matches([';', ')', ',']) == word.as_str() {
+                *state = State::Code;
+            }
+            masks.string(0, line.len());
+            return masks.end();
+        }
+        let mut heredoc = None;
+        while at < bytes.len() {
+            let rest = &line[at..];
+            match state {
+                State::Block(index) => {
+                    let end = &self.blocks[*index].1;
+                    let stop = rest.find(end.as_str()).map(|n| n + end.len());
+                    masks.comment(at, at + stop.unwrap_or(rest.len()));
+                    at += stop.unwrap_or(rest.len());
+                    if stop.is_some() {
+                        *state = State::Code;
+                    }
+                }
+                State::Long(index) => {
+                    let long = &self.long[*index];
+                    let stop = string_end(rest, &long.end, long.escapes);
+                    masks.string(at, at + stop.unwrap_or(rest.len()));
+                    at += stop.map_or(rest.len(), |n| n + long.end.len());
+                    if stop.is_some() || long.one_line {
+                        *state = State::Code;
+                    }
+                }
+                State::Heredoc(_) | State::Code => at = self.code(state, line, at, &mut masks, &mut heredoc),
+            }
+        }
+        if let State::Long(index) = state
+            && self.long[*index].one_line
+        {
+            *state = State::Code;
+        }
+        if let Some(word) = heredoc.filter(|_| *state == State::Code) {
+            *state = State::Heredoc(word);
+        }
+        masks.end()
+    }
+
+    /// Takes one word of code at `at`; where the next one is.
+    fn code(&self, state: &mut State, line: &str, at: usize, masks: &mut Masks, heredoc: &mut Option<String>) -> usize {
+        let rest = &line[at..];
+        let after_blank = at == 0 || line.as_bytes()[at - 1].is_ascii_whitespace();
+        if let Some(index) = self.blocks.iter().position(|(start, _)| rest.starts_with(start.as_str())) {
+            *state = State::Block(index);
+            let start = self.blocks[index].0.len();
+            masks.comment(at, at + start);
+            return at + start;
+        }
+        let comment = self.comments.iter().any(|start| rest.starts_with(start.as_str()));
+        // `http://` is no comment where nothing says that it is in quotes; `#[` is an attribute of PHP.
+        let no_comment = rest.starts_with("//") && at > 0 && line.as_bytes()[at - 1] == b':' || rest.starts_with("#[");
+        if comment && !no_comment && (!self.spaced || after_blank) {
+            masks.comment(at, line.len());
+            return line.len();
+        }
+        if let Some(index) = self.long.iter().position(|long| rest.starts_with(long.start.as_str())) {
+            *state = State::Long(index);
+            return at + self.long[index].start.len();
+        }
+        let first = rest.as_bytes()[0];
+        if first == b'\'' && self.chars {
+            return at + char_literal(rest).unwrap_or(1);
+        }
+        if self.strings.contains(&first) {
+            let inside = &rest[1..];
+            let end = string_end(inside, &rest[..1], true).unwrap_or(inside.len());
+            masks.string(at + 1, at + 1 + end);
+            return (at + 2 + end).min(line.len());
+        }
+        if self.heredoc && first == b'<' && heredoc.is_none() {
+            *heredoc = heredoc_word(rest);
+        }
+        at + rest.chars().next().map_or(1, char::len_utf8)
+    }
+}
+
+/// Where a string ends in `text`.
+fn string_end(text: &str, end: &str, escapes: bool) -> Option<usize> {
+    if !escapes {
+        return text.find(end);
+    }
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at] == b'\\' {
+            at += 2;
+        } else if text.is_char_boundary(at) && text[at..].starts_with(end) {
+            return Some(at);
+        } else {
+            at += 1;
+        }
+    }
+    None
+}
+
+/// The length of `'x'` or `'\n'`; `None` when the quote is something else.
+fn char_literal(text: &str) -> Option<usize> {
+    let inside = &text[1..];
+    if let Some(escaped) = inside.strip_prefix('\\') {
+        let end = escaped.char_indices().skip(1).find(|&(_, c)| c == '\'')?.0;
+        return (end <= 10).then_some(end + 3);
+    }
+    let c = inside.chars().next()?;
+    (c != '\'' && inside[c.len_utf8()..].starts_with('\'')).then(|| c.len_utf8() + 2)
+}
+
+/// The word that ends the here-document which `<<` at the start of `text` opens.
+fn heredoc_word(text: &str) -> Option<String> {
+    let rest = text.strip_prefix("<<")?;
+    let rest =
+        rest.strip_prefix('<').unwrap_or(rest).trim_start_matches(['-', '~', ' ']).trim_start_matches(['"', '\'']);
+    let word: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+    // `1 << n` shifts; the words of here-documents are written in capitals.
+    (word.len() > 1 && word.starts_with(|c: char| c.is_ascii_uppercase())).then_some(word)
+}
+
+struct Masks {
+    code: Vec<u8>,
+    text: Vec<u8>,
+    comment: Vec<u8>,
+    line: Vec<u8>,
+}
+
+impl Masks {
+    fn new(line: &str) -> Self {
+        let bytes = line.as_bytes().to_vec();
+        Masks { code: bytes.clone(), text: bytes.clone(), comment: vec![b' '; bytes.len()], line: bytes }
+    }
+
+    fn string(&mut self, start: usize, end: usize) {
+        self.code[start..end].fill(b' ');
+    }
+
+    fn comment(&mut self, start: usize, end: usize) {
+        self.code[start..end].fill(b' ');
+        self.text[start..end].fill(b' ');
+        self.comment[start..end].copy_from_slice(&self.line[start..end]);
+    }
+
+    fn end(self) -> Masked {
+        // What was blanked is whole strings and comments, so characters stay whole.
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Masked { code: text(self.code), text: text(self.text), comment: text(self.comment) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fix::weakened::language::Language;
+
+    use super::*;
+
+    fn read(path: &str, lines: &str) -> Vec<Masked> {
+        let lexis = &Language::of(path).expect("a language").lexis;
+        let mut state = lexis.state_before(lines.lines());
+        lines.lines().map(|line| lexis.mask(&mut state, line)).collect()
+    }
+
+    #[test]
+    fn strings_and_comments_are_no_code() {
+        let line = |path, line| read(path, line).remove(0);
+        let js = line("a.ts", "f('a // b', \"c\") // eslint-disable-line");
+        assert_eq!(js.code.trim_end(), "f('      ', \" \")");
+        assert_eq!(js.comment.trim(), "// eslint-disable-line");
+        assert_eq!(js.text.trim_end(), "f('a // b', \"c\")");
+        assert_eq!(line("a.rs", "fn f<'a>(c: &'a str) { g('\"', '\\n'); } // x").comment.trim(), "// x");
+        assert_eq!(line("a.sh", "echo ${#a} \"# b\" # c").comment.trim(), "# c");
+        assert_eq!(line("a.py", "x = '''# a''' # b").comment.trim(), "# b");
+        assert_eq!(line("é.py", "é = 'é # é' # é").comment.trim(), "# é");
+    }
+
+    #[test]
+    fn what_goes_over_lines_is_followed() {
+        let rust = read("a.rs", "let a = r#\"\n#[must_use]\n\"#; // b\n#[must_use]");
+        assert_eq!(rust[1].code.trim(), "");
+        assert_eq!(rust[2].comment.trim(), "// b");
+        assert_eq!(rust[3].code, "#[must_use]");
+        assert_eq!(
+            read("a.sh", "cat <<EOF\nset +e\nEOF\nset +e").iter().map(|m| m.code.trim()).collect::<Vec<_>>(),
+            ["cat <<EOF", "", "", "set +e"]
+        );
+        assert_eq!(
+            read("a.py", "def f():\n    \"\"\"Says\n    # noqa\n    \"\"\"\n    pass  # noqa")[2].comment.trim(),
+            ""
+        );
+        assert_eq!(
+            read("a.md", "```js\n// eslint-disable\n```\n<!-- markdownlint-disable -->")[3].comment.trim(),
+            "<!-- markdownlint-disable -->"
+        );
+    }
+
+    #[test]
+    fn a_hunk_may_begin_inside() {
+        assert_eq!(read("a.c", " * about NOLINT\n */\nint a; // b")[0].code.trim(), "");
+        assert_eq!(read("a.py", "    Says more\n    # noqa\n    \"\"\"\n    x  # y")[1].comment.trim(), "");
+        assert_eq!(read("a.py", "def f():\n    \"\"\"\n    # noqa")[2].comment.trim(), "");
+    }
+}

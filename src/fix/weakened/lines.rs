@@ -1,0 +1,242 @@
+//! The rules that look at lines.
+
+use std::collections::HashMap;
+
+use regex::Captures;
+
+use super::Sheet;
+use super::census::{Census, squeezed};
+use super::language::Part;
+use super::rule::{Kind, Rule, Rules, Severity, Where};
+use super::view::{Seen, Side, View};
+use crate::fix::patch::Change;
+
+/// The unit of a suppression that names no rule: all of them.
+const EVERYTHING: &str = "*";
+
+/// A rule's match on one side.
+pub(super) struct Hit<'v, 'p> {
+    pub(super) rule: &'static Rule,
+    pub(super) file: usize,
+    pub(super) hunk: usize,
+    pub(super) at: usize,
+    pub(super) line: &'v Seen<'p>,
+    pub(super) units: Vec<String>,
+}
+
+/// Marks what rules of these kinds find, unless the other side lost the same.
+pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
+    let (rules, views) = (sheet.rules, sheet.views);
+    let of = |side| hits(rules, views, side, &[Kind::Added, Kind::Removed, Kind::Replaced, Kind::Grown]);
+    let (old, new) = (of(Side::Old), of(Side::New));
+    for (side, found, other) in [(Side::New, &new, &old), (Side::Old, &old, &new)] {
+        let wanted: Vec<&Hit<'_, '_>> = found.iter().filter(|hit| counts(hit, views, side)).collect();
+        let others = other.iter().filter(|hit| !matches!(hit.rule.text.kind, Kind::Replaced));
+        let left = uncompensated(&wanted, others);
+        let mut grown: Vec<(usize, &str)> = Vec::new();
+        for hit in left {
+            if hit.rule.text.kind == Kind::Grown {
+                // One mark says that a list of exceptions got longer.
+                let key = (hit.file, hit.rule.text.id.as_str());
+                if grown.contains(&key) {
+                    continue;
+                }
+                grown.push(key);
+            }
+            let units = if hit.units.iter().any(|unit| unit == EVERYTHING) {
+                "every rule".to_owned()
+            } else {
+                hit.units.join(", ")
+            };
+            sheet.add(hit.rule, (hit.file, side, hit.line), severity(hit, census, views, side), &units);
+        }
+    }
+}
+
+/// Whether a rule says something about this side, and nothing speaks against it.
+fn counts(hit: &Hit<'_, '_>, views: &[View<'_>], side: Side) -> bool {
+    let wanted = match hit.rule.text.kind {
+        Kind::Removed => Side::Old,
+        _ => Side::New,
+    };
+    let view = &views[hit.file];
+    let text = &hit.rule.text;
+    side == wanted
+        && hit.line.changed
+        && !hit.rule.excused(hit.line.raw)
+        && (text.new_files || view.file.change != Change::Added)
+        && !(text.kind == Kind::Removed && view.file.change == Change::Deleted && !text.new_files)
+        && (text.conditional || !is_conditional(hit, view, side))
+        && (text.kind != Kind::Replaced || was_stricter(hit, view))
+}
+
+fn severity(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) -> Severity {
+    if !hit.rule.text.alone {
+        return Severity::Certain;
+    }
+    if let Some(test) = census.around(side, hit.file, hit.hunk, hit.at) {
+        let known = test.twin.is_some();
+        return if known { Severity::Certain } else { Severity::Likely };
+    }
+    let lines = views[hit.file].hunks[hit.hunk].side(side);
+    let told = |line: &&Seen<'_>| !line.raw.trim().is_empty();
+    let before = lines[..hit.at].iter().rfind(told);
+    let after = lines[hit.at + 1..].iter().find(told);
+    let new = |line: Option<&Seen<'_>>| line.is_none_or(|line| line.changed);
+    if new(before) && new(after) { Severity::Likely } else { Severity::Certain }
+}
+
+/// The matches of all rules of `kinds` on the changed lines of a side.
+pub(super) fn hits<'v, 'p>(
+    rules: &'static Rules,
+    views: &'v [View<'p>],
+    side: Side,
+    kinds: &[Kind],
+) -> Vec<Hit<'v, 'p>> {
+    let mut found = Vec::new();
+    for (file, view) in views.iter().enumerate() {
+        if matches!(view.part, Part::Foreign | Part::Snapshot) {
+            continue;
+        }
+        for (hunk, sides) in view.hunks.iter().enumerate() {
+            for (at, line) in sides.side(side).iter().enumerate().filter(|(_, line)| line.changed) {
+                for index in rules.candidates(line.raw) {
+                    let rule = &rules.rules[index];
+                    if !kinds.contains(&rule.text.kind) || !applies(rule, view, side) {
+                        continue;
+                    }
+                    if let Some(groups) = matched(rule, line) {
+                        let units = units(rule, &groups);
+                        found.push(Hit { rule, file, hunk, at, line, units });
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Whether a line skips the test that it belongs to.
+pub(super) fn skips(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
+    let mut candidates = rules.candidates(line.raw).into_iter().map(|index| &rules.rules[index]);
+    candidates.any(|rule| {
+        rule.text.family == "skipped-test" && applies(rule, view, Side::Old) && matched(rule, line).is_some()
+    })
+}
+
+/// Whether a rule looks at such files at all.
+pub(super) fn applies(rule: &Rule, view: &View<'_>, side: Side) -> bool {
+    let text = &rule.text;
+    let language = text.languages.is_empty() || text.languages.iter().any(|name| view.is(name));
+    let file = text.files.is_empty() || rule.files.is_match(view.path(side));
+    let part = match text.tests {
+        None => view.part != Part::Document || view.is("markdown") || !text.files.is_empty(),
+        Some(true) => view.part == Part::Test,
+        Some(false) => view.part == Part::Source,
+    };
+    language && file && part
+}
+
+/// The match of `rule` on what it looks at of `line`.
+pub(super) fn matched<'s>(rule: &Rule, line: &'s Seen<'_>) -> Option<Captures<'s>> {
+    let text = match rule.text.place {
+        Where::Code => line.masked.code.as_str(),
+        Where::Text => line.masked.text.as_str(),
+        Where::Comment => line.masked.comment.as_str(),
+        Where::Line => line.raw,
+    };
+    let groups = rule.regex()?.captures(text)?;
+    rule.is_under(&line.path).then_some(groups)
+}
+
+/// What a match turns off: the names in its group `units`, everything where that is there and empty, else the match.
+fn units(rule: &Rule, groups: &Captures<'_>) -> Vec<String> {
+    if let Some(unit) = &rule.text.unit {
+        return vec![unit.clone()];
+    }
+    let all = groups.get(0).map_or("", |all| all.as_str());
+    let has_group = rule.regex().is_some_and(|regex| regex.capture_names().any(|name| name == Some("units")));
+    let Some(named) = groups.name("units") else {
+        return vec![if has_group { EVERYTHING.to_owned() } else { squeezed(all) }];
+    };
+    let words = named.as_str().split([',', ' ', '\t', '|', '"', '\'']).filter(|word| !word.is_empty());
+    let units: Vec<String> =
+        words.take_while(|word| !word.starts_with("reason") && !word.starts_with("--")).map(str::to_owned).collect();
+    if units.is_empty() { vec![EVERYTHING.to_owned()] } else { units }
+}
+
+/// Those of `wanted` for whose units nothing was taken away on the other side.
+fn uncompensated<'h, 'v: 'h, 'p: 'h>(
+    wanted: &[&'h Hit<'v, 'p>],
+    other: impl Iterator<Item = &'h Hit<'v, 'p>>,
+) -> Vec<&'h Hit<'v, 'p>> {
+    let mut pool: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
+    for hit in other {
+        for unit in &hit.units {
+            pool.entry((hit.rule.group(), unit)).or_default().push(hit.file);
+        }
+    }
+    let mut take = |group: &'h str, unit: &'h str, file: Option<usize>| {
+        let places = pool.get_mut(&(group, unit))?;
+        let at = match file {
+            Some(file) => places.iter().position(|other| *other == file)?,
+            None => places.len().checked_sub(1)?,
+        };
+        Some(places.swap_remove(at))
+    };
+    let mut open: Vec<(&Hit<'_, '_>, Vec<&'h str>)> =
+        wanted.iter().map(|hit| (*hit, hit.units.iter().map(String::as_str).collect())).collect();
+    for same_file in [true, false] {
+        for (hit, units) in &mut open {
+            let file = same_file.then_some(hit.file);
+            units.retain(|unit| take(hit.rule.group(), unit, file).is_none());
+            if !units.is_empty() && take(hit.rule.group(), EVERYTHING, file).is_some() {
+                units.clear();
+            }
+        }
+    }
+    open.into_iter().filter(|(_, units)| !units.is_empty()).map(|(hit, _)| hit).collect()
+}
+
+/// Whether a line counts only under a condition: on the line itself, or on one above that it is deeper than.
+fn is_conditional(hit: &Hit<'_, '_>, view: &View<'_>, side: Side) -> bool {
+    let code = hit.line.masked.code.as_str();
+    let words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
+    if words.into_iter().any(|word| matches!(word, "if" | "unless" | "when"))
+        || ["||", "&&", " ? "].iter().any(|sign| code.contains(sign))
+    {
+        return true;
+    }
+    let Some(language) = view.language else { return false };
+    let lines = view.hunks[hit.hunk].side(side);
+    let mut indent = hit.line.indent;
+    for line in lines[..hit.at].iter().rev().filter(|line| line.has_code()) {
+        if line.indent < indent {
+            if language.guards.is_match(&line.masked.code) {
+                return true;
+            }
+            indent = line.indent;
+        }
+        let is_test = language.cases.iter().any(|case| case.marker.is_none() && case.regex.is_match(&line.masked.text));
+        if is_test || language.functions.iter().any(|regex| regex.is_match(&line.masked.text)) && line.indent <= indent
+        {
+            return false;
+        }
+    }
+    false
+}
+
+/// Whether the hunk takes away a line that says the same more strictly.
+fn was_stricter(hit: &Hit<'_, '_>, view: &View<'_>) -> bool {
+    let (Some(before), Some(regex)) = (hit.rule.before(), hit.rule.regex()) else { return false };
+    let text = |line: &Seen<'_>| match hit.rule.text.place {
+        Where::Code => line.masked.code.clone(),
+        Where::Comment => line.masked.comment.clone(),
+        Where::Text => line.masked.text.clone(),
+        Where::Line => line.raw.to_owned(),
+    };
+    let subject = |groups: &Captures<'_>| groups.name("subject").map(|subject| squeezed(subject.as_str()));
+    let own = regex.captures(&text(hit.line)).and_then(|groups| subject(&groups));
+    let mut removed = view.hunks[hit.hunk].old.iter().filter(|line| line.changed);
+    removed.any(|line| before.captures(&text(line)).is_some_and(|groups| subject(&groups) == own))
+}

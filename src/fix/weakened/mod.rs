@@ -1,0 +1,215 @@
+//! Did a check pass because its ground was weakened? From the diff between the failing and the passing tree (or any
+//! other) to marks: a test that was deleted or skipped, a rule that was turned off, an exit status that was swallowed,
+//! a threshold that was lowered, recorded output that was recorded again. Pure; cannot fail.
+//!
+//! ```text
+//! let patch = Patch::parse(diff);                     // best with CONTEXT_LINES of context and renames found
+//! let findings = weakened::detect(&patch, Some(Counts { before: 41, after: 40 }));
+//! if findings.is_weakened() { … }                     // `findings.marks` says by what, each with its line
+//! ```
+//!
+//! Rather nothing than something wrong. Only what one side has and the other hasn't counts, and what was moved,
+//! renamed, reindented or narrowed is not new. A line is judged by the language of its file: what is text there
+//! (a document that shows `eslint-disable`, a string that holds `#[allow]`) turns nothing off. Inputs of tests, other
+//! people's and generated code are left alone.
+
+mod assertions;
+mod census;
+mod checks;
+mod gone;
+mod keys;
+mod language;
+mod lexis;
+mod lines;
+mod numbers;
+mod rule;
+mod snapshots;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use self::language::Part;
+use self::rule::{Rule, Rules};
+use self::view::{Seen, Side, View};
+use crate::base::text;
+use crate::diagnose::redact::redact;
+use crate::fix::patch::Patch;
+
+pub use self::rule::Severity;
+
+/// Marks kept of one diff; further ones are counted.
+const MARKS_MAX: usize = 200;
+/// The text of a mark, bytes.
+const TEXT_BYTES_MAX: usize = 200;
+/// A path, bytes.
+const PATH_BYTES_MAX: usize = 1_000;
+
+/// One place where a check was weakened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// The rule's id (`python-noqa`, `test-deleted`).
+    pub rule: String,
+    /// What kind of weakening it is (`disabled-rule`, `deleted-test`).
+    pub family: String,
+    /// The language or format of the file; empty where it is none of the table's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub language: String,
+    /// The file, relative to the repository; empty where no file says it (fewer tests ran).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub path: String,
+    /// The line, 1-based: its number now, of a deleted one its number before. 0 where there is none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub line: u32,
+    /// Whether `line` is gone, and its number one of the old file.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub deleted: bool,
+    /// The line's text, without its secrets, at most 200 bytes.
+    pub text: String,
+    /// What it means, for people: completes "this …".
+    pub message: String,
+    /// How sure it is.
+    pub severity: Severity,
+}
+
+fn is_zero(line: &u32) -> bool {
+    *line == 0
+}
+
+fn is_false(deleted: &bool) -> bool {
+    !deleted
+}
+
+impl Mark {
+    /// `path:line`, as far as there is one.
+    pub fn place(&self) -> String {
+        match (self.path.is_empty(), self.line) {
+            (true, _) => "-".to_owned(),
+            (false, 0) => self.path.clone(),
+            (false, line) => format!("{}:{line}", self.path),
+        }
+    }
+}
+
+/// What was found in a diff.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Findings {
+    /// The marks, in the order of the diff.
+    pub marks: Vec<Mark>,
+    /// Marks beyond the limit of 200, and files and lines of the diff that were not read.
+    pub cut: usize,
+}
+
+impl Findings {
+    /// Whether a pass that came with this diff proves nothing: some mark is certain.
+    pub fn is_weakened(&self) -> bool {
+        self.marks.iter().any(|mark| mark.severity == Severity::Certain)
+    }
+}
+
+/// How many tests two runs of one check collected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// In the run before.
+    pub before: u64,
+    /// In the run after.
+    pub after: u64,
+}
+
+/// Where `patch`, or the number of collected tests, weakens a check.
+pub fn detect(patch: &Patch, tests: Option<Counts>) -> Findings {
+    let views = view::views(patch);
+    let mut sheet = Sheet::new(rule::shipped(), &views);
+    let census = census::take(&views);
+    census.mark(&mut sheet);
+    assertions::mark(&census, &mut sheet);
+    lines::mark(&census, &mut sheet);
+    assertions::same_operands(&mut sheet);
+    numbers::mark(&mut sheet);
+    snapshots::mark(&mut sheet);
+    checks::mark(&mut sheet);
+    if let Some(counts) = tests {
+        sheet.fewer(counts);
+    }
+    sheet.end(patch.cut)
+}
+
+/// Marks being collected.
+struct Sheet<'v, 'p> {
+    rules: &'static Rules,
+    views: &'v [View<'p>],
+    /// With their place in the diff, for sorting: file, line, whether it is deleted.
+    marks: Vec<((usize, u32, bool), Mark)>,
+    /// Places and families that have a mark: one says it.
+    known: HashSet<(usize, u32, bool, String)>,
+}
+
+impl<'v, 'p> Sheet<'v, 'p> {
+    fn new(rules: &'static Rules, views: &'v [View<'p>]) -> Self {
+        Sheet { rules, views, marks: Vec::new(), known: HashSet::new() }
+    }
+
+    /// Marks `line` of file `index`. `name` stands for `{name}` in the rule's message.
+    fn add(&mut self, rule: &Rule, (index, side, line): (usize, Side, &Seen<'_>), severity: Severity, name: &str) {
+        self.push(rule, index, side, line.number, line.raw, severity, name);
+    }
+
+    /// The same under a rule's name.
+    fn add_named(&mut self, id: &str, place: (usize, Side, &Seen<'_>), severity: Severity, name: &str) {
+        if let Some(rule) = self.rules.named(id) {
+            self.add(rule, place, severity, name);
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the one place where a mark is put together")]
+    fn push(&mut self, rule: &Rule, index: usize, side: Side, line: u32, raw: &str, severity: Severity, name: &str) {
+        let view = &self.views[index];
+        let clean = |raw: &str, max| text::ellipsis(&text::one_line(&redact(raw.trim()).0), max);
+        let mark = Mark {
+            rule: rule.text.id.clone(),
+            family: rule.text.family.clone(),
+            language: view.language.map(|language| language.name.clone()).unwrap_or_default(),
+            path: text::ellipsis(view.path(side), PATH_BYTES_MAX),
+            line,
+            deleted: side == Side::Old,
+            text: clean(raw, TEXT_BYTES_MAX),
+            message: rule.text.message.replace("{name}", &clean(name, TEXT_BYTES_MAX / 2)),
+            severity: severity.min(rule.text.severity),
+        };
+        let place = (index, line, side == Side::New);
+        if self.known.insert((place.0, place.1, place.2, mark.family.clone())) {
+            self.marks.push((place, mark));
+        }
+    }
+
+    fn fewer(&mut self, counts: Counts) {
+        let Some(rule) = self.rules.named("fewer-tests").filter(|_| counts.after < counts.before) else { return };
+        let mark = Mark {
+            rule: rule.text.id.clone(),
+            family: rule.text.family.clone(),
+            language: String::new(),
+            path: String::new(),
+            line: 0,
+            deleted: false,
+            text: format!("{} before, {} after", counts.before, counts.after),
+            message: rule.text.message.clone(),
+            severity: rule.text.severity,
+        };
+        self.marks.push(((usize::MAX, 0, false), mark));
+    }
+
+    fn end(mut self, unread: usize) -> Findings {
+        self.marks.sort_by_key(|(place, _)| *place);
+        let cut = self.marks.len().saturating_sub(MARKS_MAX) + unread;
+        self.marks.truncate(MARKS_MAX);
+        Findings { marks: self.marks.into_iter().map(|(_, mark)| mark).collect(), cut }
+    }
+}
+
+/// Whether anything in the diff but tests, their recorded output and documents changed.
+fn source_changed(views: &[View<'_>]) -> bool {
+    views.iter().any(|view| view.part == Part::Source)
+}

@@ -1,0 +1,86 @@
+//! Thresholds: numbers that a check compares with, and that were moved towards letting more through.
+
+use super::Sheet;
+use super::census::squeezed;
+use super::language::Part;
+use super::lines::{applies, matched};
+use super::rule::{Kind, Rule, Rules, Severity};
+use super::view::{Seen, Side, View};
+use crate::fix::patch::Change;
+
+/// A number that a rule found.
+struct Found<'v, 'p> {
+    rule: &'static Rule,
+    /// What it is the number of: the group `key`, else the keys above it, else the line without it.
+    key: String,
+    number: f64,
+    line: &'v Seen<'p>,
+}
+
+/// Marks numbers that went the wrong way, and those that are gone.
+pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
+    let views = sheet.views;
+    let all: Vec<Vec<Found<'_, '_>>> = views.iter().map(|view| numbers(sheet, view, Side::New)).collect();
+    for (file, view) in views.iter().enumerate() {
+        let mut new: Vec<&Found<'_, '_>> = all[file].iter().collect();
+        for old in numbers(sheet, view, Side::Old) {
+            let twin = new.iter().position(|new| new.rule.text.id == old.rule.text.id && new.key == old.key);
+            match twin.map(|at| new.remove(at)) {
+                Some(new) => {
+                    let weaker = match old.rule.text.kind {
+                        Kind::Lowered => new.number < old.number,
+                        _ => new.number > old.number,
+                    };
+                    if weaker {
+                        let change = format!("{} to {}", old.number, new.number);
+                        sheet.add(new.rule, (file, Side::New, new.line), Severity::Certain, &change);
+                    }
+                }
+                None => {
+                    let elsewhere = all.iter().flatten().any(|new| new.rule.text.id == old.rule.text.id);
+                    if old.rule.text.gone && !elsewhere && view.file.change != Change::Deleted {
+                        let change = format!("{} to none", old.number);
+                        sheet.add(old.rule, (file, Side::Old, old.line), Severity::Certain, &change);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether a line has a number that a rule judges.
+pub(super) fn is_threshold(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
+    let mut judged = rules.candidates(line.raw).into_iter().map(|index| &rules.rules[index]);
+    judged.any(|rule| {
+        matches!(rule.text.kind, Kind::Lowered | Kind::Raised)
+            && applies(rule, view, Side::New)
+            && matched(rule, line).is_some()
+    })
+}
+
+/// The numbers on the changed lines of a side.
+fn numbers<'v, 'p>(sheet: &Sheet<'_, '_>, view: &'v View<'p>, side: Side) -> Vec<Found<'v, 'p>> {
+    let mut found = Vec::new();
+    if matches!(view.part, Part::Foreign | Part::Snapshot) {
+        return found;
+    }
+    let rules = sheet.rules;
+    for line in view.changed(side) {
+        for index in rules.candidates(line.raw) {
+            let rule = &rules.rules[index];
+            if !matches!(rule.text.kind, Kind::Lowered | Kind::Raised) || !applies(rule, view, side) {
+                continue;
+            }
+            let Some(groups) = matched(rule, line) else { continue };
+            let Some(text) = groups.name("number").or_else(|| groups.name("number2")) else { continue };
+            let Ok(number) = text.as_str().replace('_', "").parse::<f64>() else { continue };
+            let key = match (groups.name("key").or_else(|| groups.name("key2")), line.path.is_empty()) {
+                (Some(key), _) => key.as_str().to_owned(),
+                (None, false) => line.path.clone(),
+                (None, true) => squeezed(&[&line.raw[..text.start()], &line.raw[text.end()..]].concat()),
+            };
+            found.push(Found { rule, key, number, line });
+        }
+    }
+    found
+}

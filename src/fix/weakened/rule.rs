@@ -1,0 +1,317 @@
+//! A rule as it is written: TOML, one file a family, in `rules/`.
+//!
+//! ```toml
+//! [[rule]]
+//! id = "python-noqa"                  # unique; what marks and people call it
+//! family = "disabled-rule"
+//! languages = ["python"]              # names of languages.toml; or `files`, regexes of paths
+//! where = "comment"                   # code (default), text (code with strings), comment, line
+//! needs = "noqa"                      # one of these literals is in every line that the regex matches
+//! regex = '#\s*noqa\b(?::\s*(?P<units>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?'
+//! message = "turns off {units}"
+//! add = ["import os  # noqa: F401"]   # added lines that it has to find
+//! keep = ["x = 1  # about noqa"]      # added lines that no rule may find
+//! marked = ["…"]                      # the same with whole hunks, each line with its sign
+//! clean = ["…"]
+//! path = "src/a.py"                   # of the file in the examples
+//! ```
+//!
+//! A match on a line that only the new side has is weaker ground than before, unless the old side lost the same: each
+//! *unit* (the codes of the group `units`, else all that matched) that is taken away elsewhere in the diff makes up
+//! for one that is added, so what was moved, reindented or narrowed is not new.
+
+use std::collections::BTreeSet;
+use std::sync::{LazyLock, OnceLock};
+
+use aho_corasick::AhoCorasick;
+use regex::{Regex, RegexBuilder, RegexSet};
+use serde::{Deserialize, Serialize};
+
+/// A compiled regex of a rule, bytes.
+const REGEX_BYTES_MAX: usize = 1 << 20;
+
+/// How sure it is that a mark weakens a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// It usually is, but good reasons look the same.
+    Likely,
+    /// It is, whatever the reason for it.
+    #[default]
+    Certain,
+}
+
+impl Severity {
+    /// The word that people and programs read.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Likely => "likely",
+            Severity::Certain => "certain",
+        }
+    }
+}
+
+/// How a rule finds something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kind {
+    /// A line that the new side has and the old one hadn't.
+    #[default]
+    Added,
+    /// A line that the old side had.
+    Removed,
+    /// A line whose counterpart on the old side matches `before` with the same group `subject`.
+    Replaced,
+    /// A group `number` that got smaller, or went away.
+    Lowered,
+    /// One that got larger.
+    Raised,
+    /// A file that got longer.
+    Grown,
+    /// Code of this stage looks; the rule gives it its words.
+    Structure,
+}
+
+/// What of a line is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Where {
+    /// Neither strings nor comments.
+    #[default]
+    Code,
+    /// No comments.
+    Text,
+    /// Comments alone.
+    Comment,
+    /// All of it.
+    Line,
+}
+
+/// One or several.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub(super) enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    pub(super) fn as_slice(&self) -> &[String] {
+        match self {
+            OneOrMany::One(one) => std::slice::from_ref(one),
+            OneOrMany::Many(many) => many,
+        }
+    }
+}
+
+/// A rule.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RuleText {
+    pub(super) id: String,
+    pub(super) family: String,
+    #[serde(default)]
+    pub(super) kind: Kind,
+    #[serde(default)]
+    pub(super) languages: Vec<String>,
+    #[serde(default)]
+    pub(super) files: Vec<String>,
+    #[serde(default, rename = "where")]
+    pub(super) place: Where,
+    pub(super) needs: Option<OneOrMany>,
+    pub(super) regex: Option<String>,
+    /// For `replaced`: matched on the old line.
+    pub(super) before: Option<String>,
+    pub(super) message: String,
+    #[serde(default)]
+    pub(super) severity: Severity,
+    /// Only in test files, or only outside them.
+    pub(super) tests: Option<bool>,
+    /// A regex that says that the line is no finding after all.
+    pub(super) unless: Option<String>,
+    /// A regex on the keys that the line is under, `tool.ruff.lint.ignore`.
+    pub(super) under: Option<String>,
+    /// Whether it counts below an `if` too.
+    #[serde(default = "yes")]
+    pub(super) conditional: bool,
+    /// Whether it counts in a file that is new: what was never stricter can't be weakened.
+    #[serde(default = "yes")]
+    pub(super) new_files: bool,
+    /// Whether it is only likely where the lines around it are new, too.
+    #[serde(default)]
+    pub(super) alone: bool,
+    /// The unit of every match, where it isn't what matched.
+    pub(super) unit: Option<String>,
+    /// Whether units taken away under one rule of the group make up for others of it; by default only its own.
+    pub(super) group: Option<String>,
+    /// For `lowered`: whether it counts when the number is gone.
+    #[serde(default = "yes")]
+    pub(super) gone: bool,
+    /// The path in the examples.
+    #[cfg_attr(not(test), expect(dead_code, reason = "read by the test suite"))]
+    pub(super) path: Option<String>,
+    /// Added lines that it finds.
+    #[serde(default)]
+    #[cfg_attr(not(test), expect(dead_code, reason = "read by the test suite"))]
+    pub(super) add: Vec<String>,
+    /// Added lines that no rule finds.
+    #[serde(default)]
+    #[cfg_attr(not(test), expect(dead_code, reason = "read by the test suite"))]
+    pub(super) keep: Vec<String>,
+    /// Hunks, or whole diffs, in which it finds something and no other rule does.
+    #[serde(default)]
+    #[cfg_attr(not(test), expect(dead_code, reason = "read by the test suite"))]
+    pub(super) marked: Vec<String>,
+    /// Those in which no rule finds anything.
+    #[serde(default)]
+    #[cfg_attr(not(test), expect(dead_code, reason = "read by the test suite"))]
+    pub(super) clean: Vec<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileText {
+    #[serde(rename = "rule")]
+    pub(super) rules: Vec<RuleText>,
+}
+
+macro_rules! shipped {
+    ($($name:literal)*) => { &[$(($name, include_str!(concat!("rules/", $name, ".toml")))),*] };
+}
+
+/// The rules' files.
+pub(super) const SHIPPED: &[(&str, &str)] = shipped! {
+    "tests" "assertions" "skipped" "disabled" "configuration" "excluded" "pipelines" "thresholds" "snapshots"
+};
+
+/// A rule, its regexes not compiled before they are needed.
+#[derive(Debug)]
+pub(super) struct Rule {
+    pub(super) text: RuleText,
+    pub(super) files: RegexSet,
+    regex: Lazy,
+    before: Lazy,
+    unless: Lazy,
+    under: Lazy,
+}
+
+#[derive(Debug)]
+struct Lazy {
+    source: Option<String>,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Lazy {
+    fn new(source: Option<&String>) -> Self {
+        Lazy { source: source.cloned(), compiled: OnceLock::new() }
+    }
+
+    fn get(&self) -> Option<&Regex> {
+        let source = self.source.as_ref()?;
+        // A shipped one always compiles: a test holds that.
+        self.compiled.get_or_init(|| compile(source).ok()).as_ref()
+    }
+
+    /// Whether there is one and it matches.
+    fn matches(&self, text: &str) -> bool {
+        self.get().is_some_and(|regex| regex.is_match(text))
+    }
+}
+
+/// Compiles a regex of a rule.
+///
+/// # Errors
+/// Bad syntax, or larger than [`REGEX_BYTES_MAX`].
+pub(super) fn compile(source: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(source).size_limit(REGEX_BYTES_MAX).dfa_size_limit(REGEX_BYTES_MAX).build()
+}
+
+impl Rule {
+    fn new(text: RuleText) -> Self {
+        Rule {
+            files: RegexSet::new(&text.files).unwrap_or_default(),
+            regex: Lazy::new(text.regex.as_ref()),
+            before: Lazy::new(text.before.as_ref()),
+            unless: Lazy::new(text.unless.as_ref()),
+            under: Lazy::new(text.under.as_ref()),
+            text,
+        }
+    }
+
+    pub(super) fn regex(&self) -> Option<&Regex> {
+        self.regex.get()
+    }
+
+    pub(super) fn before(&self) -> Option<&Regex> {
+        self.before.get()
+    }
+
+    /// Whether `unless` speaks against `line`.
+    pub(super) fn excused(&self, line: &str) -> bool {
+        self.unless.matches(line)
+    }
+
+    /// Whether a line with these keys is where the rule looks.
+    pub(super) fn is_under(&self, path: &str) -> bool {
+        self.text.under.is_none() || self.under.matches(path)
+    }
+
+    /// What its units are made up for by.
+    pub(super) fn group(&self) -> &str {
+        self.text.group.as_deref().unwrap_or(&self.text.id)
+    }
+}
+
+/// All rules, ready to match.
+#[derive(Debug)]
+pub(super) struct Rules {
+    pub(super) rules: Vec<Rule>,
+    literals: AhoCorasick,
+    /// The rules of each literal.
+    meaning: Vec<Vec<usize>>,
+}
+
+impl Rules {
+    fn new(texts: Vec<RuleText>) -> Self {
+        let (mut literals, mut meaning): (Vec<String>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
+        for (index, text) in texts.iter().enumerate() {
+            for literal in text.needs.iter().flat_map(OneOrMany::as_slice) {
+                match literals.iter().position(|known| known == literal) {
+                    Some(at) => meaning[at].push(index),
+                    None => {
+                        literals.push(literal.clone());
+                        meaning.push(vec![index]);
+                    }
+                }
+            }
+        }
+        let literals =
+            AhoCorasick::builder().ascii_case_insensitive(true).build(&literals).expect("a small table of literals");
+        Rules { rules: texts.into_iter().map(Rule::new).collect(), literals, meaning }
+    }
+
+    /// The rules that may match `line`.
+    pub(super) fn candidates(&self, line: &str) -> BTreeSet<usize> {
+        let hits = self.literals.find_overlapping_iter(line);
+        hits.flat_map(|hit| self.meaning[hit.pattern().as_usize()].iter().copied()).collect()
+    }
+
+    /// The rule of this name.
+    pub(super) fn named(&self, id: &str) -> Option<&Rule> {
+        self.rules.iter().find(|rule| rule.text.id == id)
+    }
+}
+
+/// The shipped rules.
+pub(super) fn shipped() -> &'static Rules {
+    static RULES: LazyLock<Rules> = LazyLock::new(|| {
+        // A broken file would lose its rules: a test holds that none is.
+        let files = SHIPPED.iter().filter_map(|(_, text)| toml::from_str::<FileText>(text).ok());
+        Rules::new(files.flat_map(|file| file.rules).collect())
+    });
+    &RULES
+}

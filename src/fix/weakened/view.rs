@@ -1,0 +1,126 @@
+//! A diff as the rules see it: each hunk as its two sides, each line with what of it is code and which key it is under.
+
+use super::keys::Keyring;
+use super::language::{Language, Part, part};
+use super::lexis::Masked;
+use crate::fix::patch::{Change, FilePatch, Hunk, Kind, Patch};
+
+/// Which side of a diff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Old,
+    New,
+}
+
+/// A line of one side.
+#[derive(Debug)]
+pub(super) struct Seen<'p> {
+    /// Its number on this side.
+    pub(super) number: u32,
+    /// Whether the other side doesn't have it.
+    pub(super) changed: bool,
+    pub(super) raw: &'p str,
+    pub(super) masked: Masked,
+    /// The keys that it is under and its own, joined by dots; empty in what is no data.
+    pub(super) path: String,
+    /// Blanks in front.
+    pub(super) indent: usize,
+}
+
+impl Seen<'_> {
+    /// Whether there is anything on it but blanks, comments and brackets.
+    pub(super) fn has_code(&self) -> bool {
+        self.masked.code.bytes().any(|b| b.is_ascii_alphanumeric() || b == b'_' || !b.is_ascii())
+    }
+}
+
+/// A hunk's sides.
+#[derive(Debug)]
+pub(super) struct Sides<'p> {
+    pub(super) old: Vec<Seen<'p>>,
+    pub(super) new: Vec<Seen<'p>>,
+}
+
+impl<'p> Sides<'p> {
+    pub(super) fn side(&self, side: Side) -> &[Seen<'p>] {
+        match side {
+            Side::Old => &self.old,
+            Side::New => &self.new,
+        }
+    }
+}
+
+/// A file of the diff.
+#[derive(Debug)]
+pub(super) struct View<'p> {
+    pub(super) file: &'p FilePatch,
+    pub(super) language: Option<&'static Language>,
+    pub(super) part: Part,
+    pub(super) hunks: Vec<Sides<'p>>,
+}
+
+impl<'p> View<'p> {
+    fn new(file: &'p FilePatch) -> Self {
+        let path = if file.change == Change::Deleted { &file.old } else { &file.new };
+        let language = Language::of(path);
+        let hunks = file.hunks.iter().map(|hunk| sides(hunk, language)).collect();
+        View { file, language, part: part(path), hunks }
+    }
+
+    /// All lines of a side.
+    pub(super) fn lines(&self, side: Side) -> impl Iterator<Item = &Seen<'p>> {
+        self.hunks.iter().flat_map(move |hunk| hunk.side(side))
+    }
+
+    /// The lines that only `side` has.
+    pub(super) fn changed(&self, side: Side) -> impl Iterator<Item = &Seen<'p>> {
+        self.lines(side).filter(|line| line.changed)
+    }
+
+    /// Its path on a side.
+    pub(super) fn path(&self, side: Side) -> &'p str {
+        match side {
+            Side::Old => &self.file.old,
+            Side::New => &self.file.new,
+        }
+    }
+
+    /// Whether it has a language of this name.
+    pub(super) fn is(&self, language: &str) -> bool {
+        self.language.is_some_and(|own| own.name == language)
+    }
+}
+
+/// The files of a diff.
+pub(super) fn views(patch: &Patch) -> Vec<View<'_>> {
+    patch.files.iter().map(View::new).collect()
+}
+
+fn sides<'p>(hunk: &'p Hunk, language: Option<&'static Language>) -> Sides<'p> {
+    Sides { old: side(hunk, language, Kind::Added), new: side(hunk, language, Kind::Removed) }
+}
+
+/// The side of `hunk` that doesn't have lines of the kind `other`.
+fn side<'p>(hunk: &'p Hunk, language: Option<&'static Language>, other: Kind) -> Vec<Seen<'p>> {
+    let lines = || hunk.lines.iter().filter(move |line| line.kind != other);
+    let mut state =
+        language.map(|own| own.lexis.state_before(lines().map(|line| line.text.as_str()))).unwrap_or_default();
+    let mut keyring = Keyring::new(language.and_then(|own| own.keys), &hunk.heading);
+    lines()
+        .map(|line| {
+            let raw = line.text.as_str();
+            let masked = match language {
+                Some(own) => own.lexis.mask(&mut state, raw),
+                None => Masked { code: raw.to_owned(), text: raw.to_owned(), comment: String::new() },
+            };
+            Seen {
+                number: if other == Kind::Added { line.old } else { line.new },
+                changed: line.kind != Kind::Context,
+                raw,
+                path: keyring.enter(&masked.text),
+                masked,
+                indent: raw.len() - raw.trim_start().len(),
+            }
+        })
+        .collect()
+}
