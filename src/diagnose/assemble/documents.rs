@@ -127,4 +127,12 @@ mod tests {
         assert_eq!(said.items.len(), 1);
         assert_eq!(said.lines, ["a.py:2: warning: m"]);
     }
+
+    #[test]
+    fn several_documents_are_told_where_they_stand() {
+        let document = |file: &str| format!("{{\"file\":\"{file}\",\"line\":2,\"message\":\"m\"}}\n");
+        let said = of(&format!("{}src/x.c:1:2: error: e\n{}{}", document("a.py"), document("b.py"), document("c.py")));
+        assert_eq!(said.lines, ["a.py:2: error: m", "src/x.c:1:2: error: e", "b.py:2: error: m", "c.py:2: error: m"]);
+        assert_eq!(said.files, ["a.py", "b.py", "c.py", "src/x.c"]);
+    }
 }

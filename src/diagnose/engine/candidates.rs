@@ -125,3 +125,31 @@ fn fill(set: &mut Vec<Candidate>, catalog: &Catalog, literals: &[u32], live: &[b
     set.sort_unstable_by_key(|candidate| (!named[usize::from(candidate.tool)], candidate.rule));
     set.dedup_by_key(|candidate| candidate.rule);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::catalog;
+
+    #[test]
+    fn a_line_has_the_same_candidates_however_many_sets_there_were_before_it() {
+        let catalog = catalog::shipped();
+        let literals: Vec<&str> =
+            catalog.rules.iter().step_by(50).map(|rule| &*rule.text.needs.as_slice()[0]).collect();
+        let subset = |number: usize| -> String {
+            literals.iter().enumerate().filter(|(at, _)| number >> at & 1 == 1).map(|(_, text)| *text).collect()
+        };
+        let lines: Vec<String> = (0..2 * SETS_MAX).map(subset).collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let named = vec![false; catalog.tools.len()];
+        let rules = |set: &[Candidate]| set.iter().map(|candidate| candidate.rule).collect::<Vec<_>>();
+        let (live, mut many) = Candidates::look(catalog, &lines, &named);
+        assert_eq!(many.sets.len(), SETS_MAX);
+        assert!(many.set_of.contains(&NO_SET));
+        for index in (SETS_MAX - 10..SETS_MAX).chain(2 * SETS_MAX - 10..2 * SETS_MAX) {
+            let mut alone = Candidates::look(catalog, &lines[index..=index], &named).1;
+            alone.set_of[0] = NO_SET;
+            assert_eq!(rules(many.of(index, lines[index], &live)), rules(alone.of(0, lines[index], &live)), "{index}");
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::base::limits::ITEMS_MAX;
 use crate::base::tree::{Tree, ends_with_path};
 use crate::diagnose::{Category, DefinitionFile, Definitions, Input, Severity, diagnose};
 use crate::run::Ended;
@@ -323,4 +324,17 @@ fn the_window_does_not_change_the_verdict() {
         // (A longer output has room for more of the context.)
         assert!(want.lines.iter().all(|line| said.lines.contains(line)), "{:?}", said.lines);
     }
+}
+
+#[test]
+fn of_more_diagnostics_than_are_listed_all_are_counted_and_every_file_is_affected() {
+    let all = ITEMS_MAX + 500;
+    let line = |number: usize| format!("src/f{number:05}.c:{}:5: error: thing {number} is bad\n", number + 1);
+    let printed: String = (0..all).map(line).collect();
+    // What is printed again at the end is the same.
+    let said = diagnosed("make", format!("{printed}{}", line(7)));
+    assert_eq!((said.items.len(), said.items_cut, said.files.len()), (ITEMS_MAX, 500, all));
+    let numbers: Vec<_> = said.items.iter().map(|item| item.line).collect();
+    assert!(numbers.iter().zip(1..).all(|(line, number)| *line == Some(number)), "the first ones are listed");
+    assert_eq!(said.lines.len() + said.lines_cut, all + 1, "every line is kept or counted");
 }
