@@ -1,9 +1,11 @@
 //! Where things are, and what the user set.
 
+mod learning;
 mod places;
 mod problem;
 mod settings;
 
+pub use learning::{ConfidenceSettings, PatternSettings};
 pub use places::{Environment, Places, Repository};
 pub use problem::Problem;
-pub use settings::{LessonSettings, PatternSettings, RawSettings, SETTINGS_FILE, Settings, WriteWhen};
+pub use settings::{LessonSettings, RawSettings, SETTINGS_FILE, Settings, WriteWhen};

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::learning::{ConfidenceSettings, Figure, PatternSettings};
 use super::{Environment, Places, Problem};
 use crate::base::limits::{
     CONFIG_FILE_BYTES_MAX, LESSON_BYTES_MAX, LESSON_LINES_BYTES_MAX, RAW_BYTES_MAX, RAW_DAYS_MAX, SNAPSHOT_BYTES_MAX,
@@ -63,15 +64,8 @@ pub struct SnapshotSettings {
     pub bytes: u64,
 }
 
-/// `[patterns]`: the pattern library.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PatternSettings {
-    /// `dir`: relative to the root and inside it.
-    pub dir: PathBuf,
-}
-
 /// The settings in force.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// `[lesson]`
     pub lesson: LessonSettings,
@@ -81,6 +75,8 @@ pub struct Settings {
     pub snapshot: SnapshotSettings,
     /// `[patterns]`
     pub patterns: PatternSettings,
+    /// `[confidence]`
+    pub confidence: ConfidenceSettings,
 }
 
 impl Default for Settings {
@@ -100,7 +96,8 @@ impl Default for Settings {
                 days: SNAPSHOT_DAYS_MAX,
                 bytes: SNAPSHOT_BYTES_MAX,
             },
-            patterns: PatternSettings { dir: PathBuf::from(".agent/patterns") },
+            patterns: PatternSettings::default(),
+            confidence: ConfidenceSettings::default(),
         }
     }
 }
@@ -177,6 +174,8 @@ impl Settings {
                             self.patterns.dir = dir;
                         }
                     }
+                    ("patterns", name) => layer.set_figure(self.patterns.figure(name), section, key, value),
+                    ("confidence", name) => layer.set_figure(self.confidence.figure(name), section, key, value),
                     _ => layer.unknown(section, key),
                 }
             }
@@ -196,16 +195,45 @@ impl Layer<'_> {
         match value.clone().try_into() {
             Ok(value) => *target = value,
             Err(error) => {
-                let line = self.line(section, key);
                 let reason = error.to_string();
-                let reason = reason.trim().lines().next().unwrap_or_default();
-                self.problem(
-                    line,
-                    format!("{section}.{key}: {reason}"),
-                    "correct it: until then the default is in force",
-                );
+                self.refuse(section, key, reason.trim().lines().next().unwrap_or_default());
             }
         }
+    }
+
+    fn set_figure(&mut self, figure: Option<Figure<'_>>, section: &str, key: &str, value: &toml::Value) {
+        match figure {
+            None => self.unknown(section, key),
+            Some(Figure::Share(target, range)) => {
+                let number = value.as_float().or_else(|| value.as_integer().map(|number| number as f64));
+                match number.filter(|number| range.contains(number)) {
+                    Some(number) => *target = number,
+                    None => self.refuse(
+                        section,
+                        key,
+                        &format!("not a number from {} to {}: {value}", range.start(), range.end()),
+                    ),
+                }
+            }
+            Some(Figure::Count(target, range)) => {
+                let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
+                match number.filter(|number| range.contains(number)) {
+                    Some(number) => *target = number,
+                    None => self.refuse(
+                        section,
+                        key,
+                        &format!("not a whole number from {} to {}: {value}", range.start(), range.end()),
+                    ),
+                }
+            }
+        }
+    }
+
+    /// A value that can't be: what was in force stays.
+    fn refuse(&mut self, section: &str, key: &str, reason: &str) {
+        let line = self.line(section, key);
+        let hint = "correct it: until then the default is in force";
+        self.problem(line, format!("{section}.{key}: {reason}"), hint);
     }
 
     /// A folder that has to be inside the repository: a cloned file must not decide where else we write.
@@ -346,6 +374,16 @@ mod tests {
         for expected in [(Some(1), true), (Some(4), true), (Some(6), true)] {
             assert!(found.contains(&expected), "{problems:?}");
         }
+    }
+
+    #[test]
+    fn figures_are_set_within_their_range() {
+        let text = "[patterns]\nrecurring_tasks = 4\nfiles_coverage = 1.2\n[confidence]\nfurther_task = 0.1\nstart = 1\nmax = \"x\"\n";
+        let (settings, problems) = load(None, Some(text));
+        assert_eq!((settings.patterns.recurring_tasks, settings.patterns.files_coverage), (4, 0.8));
+        assert_eq!((settings.confidence.further_task, settings.confidence.start, settings.confidence.max), (0.1, 1.0, 0.95));
+        let lines: Vec<_> = problems.iter().map(|problem| (problem.line, problem.warning)).collect();
+        assert_eq!(lines, [(Some(3), false), (Some(7), false)], "{problems:?}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
-//! Failures that share a key: what recurs, where, since when. Takes rows, returns values.
+//! Failures that share a key: what recurs, where, since when, and how far to believe it. Takes rows, returns values.
 
+pub mod confidence;
+pub mod statistics;
 mod summary;
 
 pub use summary::{FileCount, Occurrence, Page, RECURRING_TASKS_MIN, Summary};

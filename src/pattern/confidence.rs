@@ -1,0 +1,236 @@
+//! How far something is believed: a ledger of fixed increments, and beside it what the same observations say as
+//! evidence. Both are folds over events; nothing of them is stored.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+use super::statistics::beta_quantile;
+use crate::base::clock::Timestamp;
+use crate::config::ConfidenceSettings;
+
+/// The weight of one observation would be without bound where an increment reaches the end of the scale.
+const ROOM_MIN: f64 = 0.05;
+
+/// Something that happened and what it adds or takes away.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Increment {
+    /// The event's id; a run's is the run's.
+    pub event: String,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What happened, a few words for people.
+    pub what: String,
+    /// It counts once for each: the same kind in the same task or session again adds nothing.
+    pub once: (Kind, String),
+    /// What it adds, negative when it takes away.
+    pub delta: f64,
+}
+
+/// What an increment is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Seen in a further task.
+    Task,
+    /// Where it comes from.
+    Source,
+    /// Used again, and it helped.
+    Reuse,
+    /// Another agent found it to help.
+    OtherAgent,
+    /// Used again, and it did not help.
+    DidNotHelp,
+    /// Not used for a long time.
+    Unused,
+}
+
+/// A line of the ledger.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Step {
+    /// The event that it comes from.
+    pub event: String,
+    /// When.
+    pub at: Timestamp,
+    /// What it is for.
+    pub kind: Kind,
+    /// What happened, for people.
+    pub what: String,
+    /// What it adds; 0 where it is only told.
+    pub delta: f64,
+    /// The confidence after it.
+    pub after: f64,
+}
+
+/// What the observations say when each moves less the more there are.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Evidence {
+    /// First parameter of the Beta posterior.
+    pub alpha: f64,
+    /// Second parameter.
+    pub beta: f64,
+    /// Its mean.
+    pub mean: f64,
+    /// Its lower bound: breaks ties, and says how little may be behind a mean.
+    pub lower_bound: f64,
+}
+
+/// How far something is believed, and why.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Confidence {
+    /// The ledger's last value.
+    pub value: f64,
+    /// Beside it.
+    pub evidence: Evidence,
+    /// What it started with.
+    pub start: f64,
+    /// Every increment in the order of the events.
+    pub steps: Vec<Step>,
+}
+
+impl Confidence {
+    /// Folds increments in the order of their events, each held within the bounds at its step, each once.
+    ///
+    /// The order in which they are given doesn't matter.
+    pub fn fold(mut increments: Vec<Increment>, settings: &ConfidenceSettings) -> Self {
+        increments.sort_by(|a, b| (a.at, &a.event, a.once.0 as u8).cmp(&(b.at, &b.event, b.once.0 as u8)));
+        let within = |value: f64| value.max(settings.min).min(settings.max);
+        let start = within(settings.start);
+        let mut confidence =
+            Confidence { value: start, evidence: evidence(&[], settings), start, steps: Vec::with_capacity(increments.len()) };
+        let mut seen = HashSet::new();
+        let mut counted = Vec::new();
+        for Increment { event, at, what, once, delta } in increments {
+            let kind = once.0;
+            if !seen.insert(once) {
+                continue;
+            }
+            confidence.value = within(confidence.value + delta);
+            counted.push(delta);
+            confidence.steps.push(Step { event, at, kind, what, delta, after: confidence.value });
+        }
+        confidence.evidence = evidence(&counted, settings);
+        confidence
+    }
+}
+
+/// The posterior: a boost of size b is a success of weight n0·b/(1−c0−b), a penalty of size d a failure of weight
+/// n0·d/(c0−d), so that the first of either moves the mean exactly as far as the ledger. Order-free by its nature.
+fn evidence(deltas: &[f64], settings: &ConfidenceSettings) -> Evidence {
+    let (start, prior) = (settings.start.clamp(ROOM_MIN, 1.0 - ROOM_MIN), settings.prior);
+    let (mut alpha, mut beta) = (start * prior, (1.0 - start) * prior);
+    for &delta in deltas {
+        if delta >= 0.0 {
+            alpha += prior * delta / (1.0 - start - delta).max(ROOM_MIN);
+        } else {
+            beta += prior * -delta / (start + delta).max(ROOM_MIN);
+        }
+    }
+    Evidence { alpha, beta, mean: alpha / (alpha + beta), lower_bound: beta_quantile(settings.bound, alpha, beta) }
+}
+
+/// Where a pattern was seen, as far as its confidence goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sighting {
+    /// The run.
+    pub run: String,
+    /// When it was started.
+    pub at: Timestamp,
+    /// Its task.
+    pub task: String,
+}
+
+/// A pattern's confidence: it starts with its first task, and every further one adds to it. Runs of a task it was seen
+/// in already add nothing.
+pub fn of_pattern(sightings: &[Sighting], settings: &ConfidenceSettings) -> Confidence {
+    let first = sightings.iter().min_by(|a, b| (a.at, &a.run).cmp(&(b.at, &b.run)));
+    let increments = sightings.iter().map(|seen| {
+        let is_first = first.is_some_and(|first| first.task == seen.task);
+        Increment {
+            event: seen.run.clone(),
+            at: seen.at,
+            what: format!("{} in task {}", if is_first { "first seen" } else { "seen again" }, seen.task),
+            once: (Kind::Task, seen.task.clone()),
+            delta: if is_first { 0.0 } else { settings.further_task },
+        }
+    });
+    Confidence::fold(increments.collect(), settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn increment(n: i64, kind: Kind, scope: &str, delta: f64) -> Increment {
+        Increment { event: format!("{n:04}"), at: Timestamp(n), what: String::new(), once: (kind, scope.into()), delta }
+    }
+
+    fn sighting(n: i64, task: &str) -> Sighting {
+        Sighting { run: format!("{n:04}"), at: Timestamp(n), task: task.into() }
+    }
+
+    #[test]
+    fn every_further_task_counts_once_and_names_its_run() {
+        let settings = ConfidenceSettings::default();
+        let seen = [sighting(5, "b"), sighting(1, "a"), sighting(2, "a"), sighting(9, "c"), sighting(7, "b")];
+        let confidence = of_pattern(&seen, &settings);
+        let steps: Vec<_> = confidence.steps.iter().map(|step| (step.event.as_str(), step.delta, step.after)).collect();
+        assert_eq!(steps, [("0001", 0.0, 0.5), ("0005", 0.05, 0.55), ("0009", 0.05, 0.6000000000000001)]);
+        assert_eq!(confidence.value, 0.6000000000000001);
+    }
+
+    #[test]
+    fn each_step_is_held_within_the_bounds() {
+        let settings = ConfidenceSettings::default();
+        let up = (0..20).map(|n| increment(n, Kind::Reuse, &n.to_string(), 0.10));
+        let down = increment(50, Kind::DidNotHelp, "x", -0.10);
+        let confidence = Confidence::fold(up.chain([down]).collect(), &settings);
+        // Clamped at .95 first, then taken away from: not 2.5 - .1 clamped at the end.
+        assert!((confidence.value - 0.85).abs() < 1e-12, "{}", confidence.value);
+        let down = (0..20).map(|n| increment(n, Kind::DidNotHelp, &n.to_string(), -0.10)).collect();
+        assert_eq!(Confidence::fold(down, &settings).value, 0.10);
+    }
+
+    #[test]
+    fn the_first_observation_moves_the_evidence_as_far_as_the_ledger() {
+        let settings = ConfidenceSettings::default();
+        for delta in [0.10, 0.05, 0.15, -0.10, -0.05, -0.15] {
+            let one = Confidence::fold(vec![increment(1, Kind::Reuse, "x", delta)], &settings);
+            assert!((one.evidence.mean - (0.5 + delta)).abs() < 1e-12, "{delta}: {:?}", one.evidence);
+        }
+        // The weights of the design: n0 = 4, c0 = .5; +.10 is 1.0 success, -.15 is 1.714 failures.
+        let both = Confidence::fold(vec![increment(1, Kind::Reuse, "x", 0.10), increment(2, Kind::DidNotHelp, "x", -0.15)], &settings);
+        assert!((both.evidence.alpha - 3.0).abs() < 1e-12 && (both.evidence.beta - (2.0 + 0.6 / 0.35)).abs() < 1e-12);
+        assert!(both.evidence.lower_bound < both.evidence.mean);
+    }
+
+    proptest! {
+        /// Whatever the order in which events come to be known, the fold is the same.
+        #[test]
+        fn the_order_of_arrival_changes_nothing(
+            parts in prop::collection::vec((0..50i64, 0..4u8, 0..3u8, -20..20i32), 0..30),
+            seed in any::<prop::sample::Index>(),
+        ) {
+            let settings = ConfidenceSettings::default();
+            let kinds = [Kind::Task, Kind::Reuse, Kind::DidNotHelp, Kind::OtherAgent];
+            let mut increments: Vec<Increment> = parts
+                .iter()
+                .enumerate()
+                .map(|(index, &(at, kind, scope, delta))| {
+                    let one = increment(at, kinds[usize::from(kind)], &scope.to_string(), f64::from(delta) / 100.0);
+                    Increment { event: format!("{index:03}"), ..one }
+                })
+                .collect();
+            let before = Confidence::fold(increments.clone(), &settings);
+            prop_assert!((settings.min..=settings.max).contains(&before.value));
+            if !increments.is_empty() {
+                let at = seed.index(increments.len());
+                increments.rotate_left(at);
+                increments.reverse();
+            }
+            prop_assert_eq!(Confidence::fold(increments, &settings), before);
+        }
+    }
+}
