@@ -23,8 +23,8 @@
 //!
 //! - `run` knows nothing of lessons or stores; breaking everything else never changes the child's bytes or status.
 //! - `diagnose` and `fingerprint` do no I/O and cannot fail.
-//! - Only `store` knows SQL and the event files, only `lesson` knows YAML, only `config`, `whitelist`, the
-//!   definitions of `diagnose` and the rules of `fix::weakened` know TOML, only `surface` prints.
+//! - Only `store` knows SQL and the event files, only `lesson` knows YAML, only `config`, `whitelist`, the definitions of
+//!   `diagnose`, the detectors of `pattern` and the rules of `fix::weakened` know TOML, only `surface` prints.
 //! - Nothing from tool output reaches a terminal or a Markdown file without control characters removed, a bounded
 //!   length, and quoting for that place.
 //! - Deleting `store.db` loses nothing. Deleting the whole state folder loses no lesson.
@@ -35,7 +35,7 @@
 //!
 //! Three layers, of which a later one adds, replaces by name, or removes (`remove = ["name"]`): the shipped files in
 //! `diagnose/definitions/`, the user's `$XDG_CONFIG_HOME/verify-run/tools/*.toml`, and the project's
-//! `.verify-run/tools/*.toml` at its root. They are files of their own, not tables of `whitelist.toml`, because that
+//! `.verify-run/tools/*.toml` at its root. The same files hold detectors (`[[detector]]`). They are files of their own, not tables of `whitelist.toml`, because that
 //! one is read on the way to the command and these only after it. A definition can only name texts, regexes and
 //! files beside it, never a program: a cloned repository may bring some.
 //!

@@ -22,6 +22,8 @@ pub const CONFIG_FILE_BYTES_MAX: u64 = 1 << 20;
 pub const DEFINITION_FILES_MAX: usize = 200;
 /// Rules in one layer of tool definitions.
 pub const DEFINITION_RULES_MAX: usize = 500;
+/// Detectors in one layer.
+pub const DETECTORS_MAX: usize = 100;
 /// A compiled regex of a definition, and its cache, bytes each.
 pub const DEFINITION_REGEX_BYTES_MAX: usize = 1 << 20;
 /// A report that a command wrote and named, bytes; a larger one is not read.

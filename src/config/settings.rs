@@ -381,7 +381,10 @@ mod tests {
         let text = "[patterns]\nrecurring_tasks = 4\nfiles_coverage = 1.2\n[confidence]\nfurther_task = 0.1\nstart = 1\nmax = \"x\"\n";
         let (settings, problems) = load(None, Some(text));
         assert_eq!((settings.patterns.recurring_tasks, settings.patterns.files_coverage), (4, 0.8));
-        assert_eq!((settings.confidence.further_task, settings.confidence.start, settings.confidence.max), (0.1, 1.0, 0.95));
+        assert_eq!(
+            (settings.confidence.further_task, settings.confidence.start, settings.confidence.max),
+            (0.1, 1.0, 0.95)
+        );
         let lines: Vec<_> = problems.iter().map(|problem| (problem.line, problem.warning)).collect();
         assert_eq!(lines, [(Some(3), false), (Some(7), false)], "{problems:?}");
     }

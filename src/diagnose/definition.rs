@@ -314,6 +314,10 @@ pub struct FileText {
     /// The tools.
     #[serde(default, rename = "tool")]
     pub tools: Vec<ToolText>,
+    /// Detectors of patterns: understood where patterns are.
+    #[serde(default, rename = "detector")]
+    #[expect(dead_code, reason = "only their place in the file is known here")]
+    pub detectors: Vec<serde::de::IgnoredAny>,
 }
 
 /// Reads a file of definitions.

@@ -96,8 +96,12 @@ impl Confidence {
         increments.sort_by(|a, b| (a.at, &a.event, a.once.0 as u8).cmp(&(b.at, &b.event, b.once.0 as u8)));
         let within = |value: f64| value.max(settings.min).min(settings.max);
         let start = within(settings.start);
-        let mut confidence =
-            Confidence { value: start, evidence: evidence(&[], settings), start, steps: Vec::with_capacity(increments.len()) };
+        let mut confidence = Confidence {
+            value: start,
+            evidence: evidence(&[], settings),
+            start,
+            steps: Vec::with_capacity(increments.len()),
+        };
         let mut seen = HashSet::new();
         let mut counted = Vec::new();
         for Increment { event, at, what, once, delta } in increments {
@@ -201,7 +205,10 @@ mod tests {
             assert!((one.evidence.mean - (0.5 + delta)).abs() < 1e-12, "{delta}: {:?}", one.evidence);
         }
         // The weights of the design: n0 = 4, c0 = .5; +.10 is 1.0 success, -.15 is 1.714 failures.
-        let both = Confidence::fold(vec![increment(1, Kind::Reuse, "x", 0.10), increment(2, Kind::DidNotHelp, "x", -0.15)], &settings);
+        let both = Confidence::fold(
+            vec![increment(1, Kind::Reuse, "x", 0.10), increment(2, Kind::DidNotHelp, "x", -0.15)],
+            &settings,
+        );
         assert!((both.evidence.alpha - 3.0).abs() < 1e-12 && (both.evidence.beta - (2.0 + 0.6 / 0.35)).abs() < 1e-12);
         assert!(both.evidence.lower_bound < both.evidence.mean);
     }

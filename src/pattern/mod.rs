@@ -1,6 +1,9 @@
 //! Failures that share a key: what recurs, where, since when, and how far to believe it. Takes rows, returns values.
 
 pub mod confidence;
+pub mod detector;
+mod glob;
+pub mod history;
 pub mod statistics;
 mod summary;
 

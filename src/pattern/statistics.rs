@@ -19,7 +19,11 @@ pub fn beta_probability(x: f64, a: f64, b: f64) -> f64 {
     }
     let front = (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp();
     // The fraction converges fast on this side of the mean only.
-    if x < (a + 1.0) / (a + b + 2.0) { front * fraction(x, a, b) / a } else { 1.0 - front * fraction(1.0 - x, b, a) / b }
+    if x < (a + 1.0) / (a + b + 2.0) {
+        front * fraction(x, a, b) / a
+    } else {
+        1.0 - front * fraction(1.0 - x, b, a) / b
+    }
 }
 
 fn fraction(x: f64, a: f64, b: f64) -> f64 {

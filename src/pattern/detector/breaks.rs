@@ -1,0 +1,135 @@
+//! Files whose change breaks something nearly every time: "70 % of tasks that modify database/* fail".
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Detector, Finding, Subject, percent};
+use crate::config::Settings;
+use crate::pattern::glob;
+use crate::pattern::history::{History, Task};
+use crate::pattern::statistics::share_bound;
+
+/// From this share on it is worth saying that a change often breaks something, when others do so less.
+const OFTEN_MIN: f64 = 0.6;
+/// Changed files of one task that candidates are made of.
+const FILES_MAX: usize = 200;
+
+/// The denominator is every task that changed such a file, passed or failed: without the passes there is no share.
+#[derive(Debug)]
+pub(super) struct Breaks;
+
+impl Detector for Breaks {
+    fn name(&self) -> &str {
+        "always-breaks"
+    }
+
+    fn about(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Option<Finding> {
+        let failed = |task: &Task| task.failures_of(subject.patterns).next().is_some();
+        let best = find(history, settings, &failed).into_iter().next()?;
+        let Tally { files, hits, of, .. } = &best;
+        let summary = format!("{} of the tasks that modify {files} had it ({hits} of {of}).", percent(*hits, *of));
+        Some(Finding { patterns: vec![subject.id.to_owned()], ..best.finding(self.name(), summary) })
+    }
+
+    fn overall(&self, history: &History, settings: &Settings) -> Vec<Finding> {
+        let failed = |task: &Task| !task.failures.is_empty();
+        let found = find(history, settings, &failed).into_iter().map(|tally| {
+            let Tally { files, hits, of, rest_hits, rest_of, .. } = &tally;
+            let others = if *rest_of == 0 {
+                String::new()
+            } else {
+                format!("; of the others {} do ({rest_hits} of {rest_of})", percent(*rest_hits, *rest_of))
+            };
+            let summary =
+                format!("{} of tasks that modify {files} fail ({hits} of {of}){others}.", percent(*hits, *of));
+            tally.finding(self.name(), summary)
+        });
+        found.collect()
+    }
+}
+
+/// How often tasks that changed these files failed, and how often the others did.
+struct Tally {
+    files: String,
+    hits: u64,
+    of: u64,
+    rest_hits: u64,
+    rest_of: u64,
+    bound: f64,
+    always: bool,
+}
+
+impl Tally {
+    fn finding(self, detector: &str, summary: String) -> Finding {
+        Finding {
+            detector: detector.to_owned(),
+            title: format!("changing {} {} breaks", self.files, if self.always { "nearly always" } else { "often" }),
+            summary,
+            files: Some(self.files),
+            hits: self.hits,
+            of: self.of,
+            lower_bound: Some(self.bound),
+            ..Finding::default()
+        }
+    }
+}
+
+fn find(history: &History, settings: &Settings, failed: &dyn Fn(&Task) -> bool) -> Vec<Tally> {
+    // Tasks whose changes are not known say nothing about a change, and neither does one in which nothing was checked.
+    let tasks: Vec<(&Task, bool)> = history
+        .tasks
+        .iter()
+        .filter(|task| !task.changed.is_empty() && task.runs > 0)
+        .map(|task| (task, failed(task)))
+        .collect();
+    let all_failed = tasks.iter().filter(|(_, failed)| *failed).count() as u64;
+    // Bits of the tasks that changed an example of each candidate: equal ones are one finding.
+    let mut by_candidate: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+    for (index, (task, _)) in tasks.iter().enumerate() {
+        for candidate in task.changed.keys().take(FILES_MAX).flat_map(|file| glob::candidates(file)) {
+            by_candidate.entry(candidate).or_default().insert(index);
+        }
+    }
+    let mut by_tasks: BTreeMap<BTreeSet<usize>, String> = BTreeMap::new();
+    for (candidate, of) in by_candidate.into_iter().filter(|(_, of)| of.len() as u64 >= settings.patterns.breaks_tasks)
+    {
+        let known = by_tasks.entry(of).or_insert_with(|| candidate.clone());
+        if glob::rank(&candidate) > glob::rank(known) {
+            *known = candidate;
+        }
+    }
+    let mut found: Vec<Tally> = by_tasks
+        .into_iter()
+        .filter_map(|(of, files)| {
+            let hits = of.iter().filter(|&&index| tasks[index].1).count() as u64;
+            let (of, rest_of) = (of.len() as u64, (tasks.len() - of.len()) as u64);
+            let rest_hits = all_failed - hits;
+            let share = hits as f64 / of as f64;
+            let rest = if rest_of == 0 { 0.0 } else { rest_hits as f64 / rest_of as f64 };
+            let bound = share_bound(hits, of, settings.confidence.bound);
+            let always = bound >= settings.patterns.breaks_bound;
+            // Where every task fails, it isn't these files.
+            let tells = share > rest && (always || share >= OFTEN_MIN && bound > rest);
+            tells.then_some(Tally { files, hits, of, rest_hits, rest_of, bound, always })
+        })
+        .collect();
+    found.sort_by(|a, b| {
+        b.bound
+            .total_cmp(&a.bound)
+            .then(b.of.cmp(&a.of))
+            .then_with(|| (a.files.len(), &a.files).cmp(&(b.files.len(), &b.files)))
+    });
+    disjoint(found)
+}
+
+/// Without those that only say again of fewer or more files what a better one says.
+fn disjoint(found: Vec<Tally>) -> Vec<Tally> {
+    let mut kept: Vec<Tally> = Vec::new();
+    for tally in found {
+        let inner = |a: &str, b: &str| a.strip_suffix("**").is_some_and(|folder| b.starts_with(folder));
+        let said = kept.iter().any(|other| inner(&other.files, &tally.files) || inner(&tally.files, &other.files));
+        if !said {
+            kept.push(tally);
+        }
+    }
+    kept
+}

@@ -1,0 +1,59 @@
+//! A category that most failures are of.
+
+use std::collections::BTreeMap;
+
+use super::{Detector, Finding, Subject, percent, tasks_of};
+use crate::config::Settings;
+use crate::pattern::history::{Failure, History};
+use crate::pattern::statistics::wilson_bound;
+
+/// Wilson's interval at 90 %, two-sided.
+const Z: f64 = 1.645;
+
+/// Share and Wilson's lower bound over an even spread.
+#[derive(Debug)]
+pub(super) struct Category;
+
+impl Detector for Category {
+    fn name(&self) -> &str {
+        "dominating-category"
+    }
+
+    fn about(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Option<Finding> {
+        let failures = tasks_of(history, subject.patterns).into_iter().flat_map(|(_, failures)| failures);
+        let found = dominating(failures, history, settings)?;
+        Some(Finding { patterns: vec![subject.id.to_owned()], ..found })
+    }
+
+    fn overall(&self, history: &History, settings: &Settings) -> Vec<Finding> {
+        let failures = history.tasks.iter().flat_map(|task| &task.failures);
+        dominating(failures, history, settings).into_iter().collect()
+    }
+}
+
+fn dominating<'a>(
+    failures: impl Iterator<Item = &'a Failure>,
+    history: &History,
+    settings: &Settings,
+) -> Option<Finding> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for failure in failures {
+        *counts.entry(&failure.category).or_default() += 1;
+    }
+    let of: u64 = counts.values().sum();
+    let (category, &hits) = counts.iter().max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0)))?;
+    let bound = wilson_bound(hits, of, Z);
+    let dominates = of >= settings.patterns.category_failures
+        && hits as f64 >= settings.patterns.category_share * of as f64
+        && bound > 1.0 / history.categories.max(1) as f64;
+    dominates.then(|| Finding {
+        detector: "dominating-category".into(),
+        title: format!("mostly {category}"),
+        summary: format!("{} of the failures are {category} ({hits} of {of}).", percent(hits, of)),
+        category: Some((*category).to_owned()),
+        hits,
+        of,
+        lower_bound: Some(bound),
+        ..Finding::default()
+    })
+}

@@ -1,0 +1,325 @@
+//! Detectors without code: `[[detector]]` tables, beside the `[[tool]]` tables of the definition files.
+//!
+//! ```toml
+//! [[detector]]
+//! name = "imports-after-a-move"        # a later layer replaces one by its name, or takes it out with `off = true`
+//! title = "Imports that name moved files"
+//! summary = "{hits} of the {of} tasks that had it had moved files."
+//! rule = "Search for the old name after moving a file."
+//! category = ["type_error"]            # what fails: one of each list that is given has to hold
+//! tool = ["tsc"]
+//! code = ["TS2307"]
+//! message = ['(?i)cannot find module']  # regexes (ASCII classes), matched on the masked message
+//! file = ["src/**"]                    # … in such a file
+//! changed = ["**/*.ts"]                # what the task had done: changed such a file …
+//! moved = true                         # … by moving or removing it
+//! min_tasks = 3                        # default: the setting patterns.recurring_tasks
+//! min_share = 0.6                      # of the tasks in which it failed, those that had done it
+//! ```
+//!
+//! A pattern for which it holds gets the title as its name. In the texts `{hits}`, `{of}`, `{percent}`, `{tool}`,
+//! `{code}` and `{file}` (the most frequent one) are replaced.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use regex::bytes::Regex;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{Detector, Finding, Subject, percent};
+use crate::base::limits::{DEFINITION_REGEX_BYTES_MAX, DETECTORS_MAX};
+use crate::base::text::{ellipsis, one_line};
+use crate::config::Settings;
+use crate::diagnose::{DefinitionFile, Fault};
+use crate::pattern::glob;
+use crate::pattern::history::{Change, Failure, History, Known, Seen, Task};
+
+/// A title, bytes.
+const TITLE_BYTES_MAX: usize = 100;
+/// A sentence, bytes.
+const SUMMARY_BYTES_MAX: usize = 400;
+/// Patterns named in a finding.
+const PATTERNS_MAX: usize = 20;
+/// What may stand in braces in a text.
+const PLACEHOLDERS: [&str; 6] = ["hits", "of", "percent", "tool", "code", "file"];
+/// The shipped ones.
+const SHIPPED: &str = include_str!("shipped.toml");
+
+/// A file: its other tables are the definitions' business.
+#[derive(Deserialize)]
+struct FileText {
+    #[serde(default, rename = "detector")]
+    detectors: Vec<Spanned<DetectorText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DetectorText {
+    name: String,
+    #[serde(default)]
+    off: bool,
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    summary: String,
+    rule: Option<String>,
+    #[serde(default)]
+    category: Vec<String>,
+    #[serde(default)]
+    tool: Vec<String>,
+    #[serde(default)]
+    code: Vec<String>,
+    #[serde(default)]
+    message: Vec<String>,
+    #[serde(default)]
+    file: Vec<String>,
+    #[serde(default)]
+    changed: Vec<String>,
+    #[serde(default)]
+    moved: bool,
+    min_tasks: Option<u64>,
+    min_share: Option<f64>,
+}
+
+/// A detector that somebody wrote down.
+#[derive(Debug)]
+pub(super) struct Declared {
+    name: String,
+    title: String,
+    summary: String,
+    rule: Option<String>,
+    category: Vec<String>,
+    tool: Vec<String>,
+    code: Vec<String>,
+    message: Vec<Regex>,
+    file: Vec<String>,
+    changed: Vec<String>,
+    moved: bool,
+    min_tasks: Option<u64>,
+    min_share: f64,
+}
+
+/// The shipped detectors under those of `files`, which come strongest layer first.
+pub(super) fn layered(files: &[DefinitionFile]) -> (Vec<Declared>, Vec<Fault>) {
+    let (mut found, mut faults) = (Vec::new(), Vec::new());
+    let mut taken: HashSet<String> = HashSet::new();
+    for layer in files.chunk_by(|a, b| a.layer == b.layer) {
+        let mut names = HashSet::new();
+        for file in layer {
+            let fault =
+                |line, reason: String| Fault { file: file.file.clone(), line, reason, without: Some("the detector") };
+            // What is no TOML, or has other tables than it may have, is told with the definitions.
+            let texts = match toml::from_str::<FileText>(&file.text) {
+                Ok(texts) => texts.detectors,
+                Err(error) if file.text.contains("[[detector]]") => {
+                    let line = error.span().map(|span| line_of(&file.text, span.start));
+                    faults
+                        .push(Fault { without: Some("the file"), ..fault(line, error.message().replace('\n', ", ")) });
+                    continue;
+                }
+                Err(_) => continue,
+            };
+            for text in texts {
+                let line = Some(line_of(&file.text, text.span().start));
+                let text = text.into_inner();
+                let name = text.name.clone();
+                if names.len() >= DETECTORS_MAX {
+                    faults.push(fault(line, format!("more than {DETECTORS_MAX} detectors in this folder")));
+                } else if !names.insert(name.clone()) {
+                    faults.push(fault(line, format!("`{name}` is defined twice in this folder")));
+                } else if !taken.contains(&name) && !text.off {
+                    match Declared::new(text) {
+                        Ok(detector) => found.push(detector),
+                        Err(reason) => faults.push(fault(line, format!("`{name}`: {reason}"))),
+                    }
+                }
+            }
+        }
+        taken.extend(names);
+    }
+    let shipped = toml::from_str::<FileText>(SHIPPED).map(|file| file.detectors).unwrap_or_default();
+    let shipped = shipped.into_iter().map(Spanned::into_inner).filter(|text| !taken.contains(&text.name));
+    found.extend(shipped.filter_map(|text| Declared::new(text).ok()));
+    (found, faults)
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
+}
+
+impl Declared {
+    fn new(text: DetectorText) -> Result<Self, String> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if text.name.is_empty() || !text.name.chars().all(plain) {
+            return Err("its name has other signs than letters, digits, `.`, `_` and `-`".into());
+        }
+        for (what, said) in [("title", &text.title), ("summary", &text.summary)] {
+            if said.trim().is_empty() {
+                return Err(format!("it has no {what}"));
+            }
+            if let Some(unknown) = placeholders(said).find(|name| !PLACEHOLDERS.contains(name)) {
+                return Err(format!("its {what} has {{{unknown}}}; it may have {}", PLACEHOLDERS.join(", ")));
+            }
+        }
+        let lists = [&text.category, &text.tool, &text.code, &text.message, &text.file, &text.changed];
+        if lists.iter().all(|list| list.is_empty()) && !text.moved {
+            return Err("it holds for everything: say which failures it is about".into());
+        }
+        if text.min_share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
+            return Err("min_share is not from 0 to 1".into());
+        }
+        let compile = |regex: &String| {
+            regex::bytes::RegexBuilder::new(regex)
+                .unicode(false)
+                .size_limit(DEFINITION_REGEX_BYTES_MAX)
+                .build()
+                .map_err(|error| {
+                    let said = error.to_string();
+                    format!("message {regex:?}: {}", said.lines().last().unwrap_or_default().trim())
+                })
+        };
+        Ok(Declared {
+            message: text.message.iter().map(compile).collect::<Result<_, _>>()?,
+            title: ellipsis(&one_line(text.title.trim()), TITLE_BYTES_MAX),
+            summary: one_line(text.summary.trim()),
+            rule: text.rule.map(|rule| ellipsis(&one_line(rule.trim()), SUMMARY_BYTES_MAX)),
+            min_share: text.min_share.unwrap_or(0.6),
+            name: text.name,
+            category: text.category,
+            tool: text.tool,
+            code: text.code,
+            file: text.file,
+            changed: text.changed,
+            moved: text.moved,
+            min_tasks: text.min_tasks,
+        })
+    }
+
+    fn is_about(&self, known: &Known) -> bool {
+        let code = known.code.as_ref();
+        (self.tool.is_empty() || self.tool.contains(&known.tool))
+            && (self.code.is_empty() || code.is_some_and(|code| self.code.contains(code)))
+            && (self.message.is_empty() || self.message.iter().any(|regex| regex.is_match(known.masked.as_bytes())))
+    }
+
+    fn holds(&self, failure: &Failure, seen: &Seen) -> bool {
+        let file = || seen.file.as_deref().is_some_and(|file| self.file.iter().any(|glob| glob::matches(glob, file)));
+        (self.category.is_empty() || self.category.contains(&failure.category)) && (self.file.is_empty() || file())
+    }
+
+    /// Whether the task had done what it asks for; `true` when it asks for nothing.
+    fn was_done(&self, task: &Task) -> bool {
+        if self.changed.is_empty() && !self.moved {
+            return true;
+        }
+        task.changed.iter().any(|(file, change)| {
+            (!self.moved || *change == Change::Place)
+                && (self.changed.is_empty() || self.changed.iter().any(|glob| glob::matches(glob, file)))
+        })
+    }
+
+    /// Looks at the failures of those patterns for which `wanted` holds.
+    fn find(&self, history: &History, settings: &Settings, wanted: &dyn Fn(i64) -> bool) -> Option<Finding> {
+        let about: BTreeMap<i64, &Known> = history
+            .patterns
+            .iter()
+            .filter(|(pattern, known)| wanted(**pattern) && self.is_about(known))
+            .map(|(pattern, known)| (*pattern, known))
+            .collect();
+        let (mut hits, mut of) = (0, 0);
+        let mut patterns: BTreeSet<i64> = BTreeSet::new();
+        let mut files: BTreeMap<&str, u64> = BTreeMap::new();
+        for task in &history.tasks {
+            let items = task.failures.iter().flat_map(|failure| failure.items.iter().map(move |seen| (failure, seen)));
+            let matching: Vec<&Seen> = items
+                .filter(|(failure, seen)| about.contains_key(&seen.pattern) && self.holds(failure, seen))
+                .map(|(_, seen)| seen)
+                .collect();
+            of += u64::from(!matching.is_empty());
+            if matching.is_empty() || !self.was_done(task) {
+                continue;
+            }
+            hits += 1;
+            patterns.extend(matching.iter().map(|seen| seen.pattern));
+            for file in matching.iter().filter_map(|seen| seen.file.as_deref()) {
+                *files.entry(file).or_default() += 1;
+            }
+        }
+        if hits < self.min_tasks.unwrap_or(settings.patterns.recurring_tasks)
+            || (hits as f64) < self.min_share * of as f64
+        {
+            return None;
+        }
+        let first = patterns.first().and_then(|pattern| about.get(pattern));
+        let file = files.iter().max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0))).map(|(file, _)| *file);
+        let fill = |text: &str, max: usize| {
+            let values = [
+                hits.to_string(),
+                of.to_string(),
+                percent(hits, of),
+                first.map_or_else(|| "the tool".to_owned(), |known| known.tool.clone()),
+                first.and_then(|known| known.code.clone()).unwrap_or_else(|| "no code".to_owned()),
+                file.unwrap_or("no file").to_owned(),
+            ];
+            // In one pass: what a value brings along is text and no placeholder.
+            ellipsis(&one_line(&filled(text, &values)), max)
+        };
+        Some(Finding {
+            detector: self.name.clone(),
+            title: fill(&self.title, TITLE_BYTES_MAX),
+            summary: fill(&self.summary, SUMMARY_BYTES_MAX),
+            patterns: patterns
+                .iter()
+                .take(PATTERNS_MAX)
+                .filter_map(|pattern| Some(about.get(pattern)?.id.clone()))
+                .collect(),
+            hits,
+            of,
+            rule: self.rule.clone(),
+            names_pattern: true,
+            ..Finding::default()
+        })
+    }
+}
+
+impl Detector for Declared {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn about(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Option<Finding> {
+        let found = self.find(history, settings, &|pattern| subject.patterns.contains(&pattern))?;
+        Some(Finding { patterns: vec![subject.id.to_owned()], ..found })
+    }
+
+    fn overall(&self, history: &History, settings: &Settings) -> Vec<Finding> {
+        self.find(history, settings, &|_| true).into_iter().collect()
+    }
+}
+
+/// The names in braces.
+fn placeholders(text: &str) -> impl Iterator<Item = &str> {
+    text.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0))
+}
+
+fn filled(text: &str, values: &[String; PLACEHOLDERS.len()]) -> String {
+    let mut parts = text.split('{');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let value = part.split_once('}').and_then(|(name, rest)| {
+            let at = PLACEHOLDERS.iter().position(|placeholder| *placeholder == name)?;
+            Some((&values[at], rest))
+        });
+        match value {
+            Some((value, rest)) => {
+                out.push_str(value);
+                out.push_str(rest);
+            }
+            None => {
+                out.push('{');
+                out.push_str(part);
+            }
+        }
+    }
+    out
+}

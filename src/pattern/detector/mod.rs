@@ -1,0 +1,139 @@
+//! Detectors: what each looks for in the history, and the registry of those in force.
+//!
+//! One is added by a type that implements [`Detector`], or without code by a `[[detector]]` table (`declared.rs`).
+
+mod breaks;
+mod category;
+mod declared;
+mod files;
+mod recurrence;
+mod together;
+
+use std::fmt::Debug;
+
+use serde::Serialize;
+
+use super::history::{Failure, History, Task};
+use crate::config::Settings;
+use crate::diagnose::{DefinitionFile, Fault};
+
+/// What a detector looks at when it looks at one pattern.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// `p-…`
+    pub id: &'a str,
+    /// The row numbers that are this pattern: more than one when others were merged into it.
+    pub patterns: &'a [i64],
+    /// The row numbers of its family, its own included.
+    pub family: &'a [i64],
+}
+
+/// What a detector found. The figures are about the window of the history, which is the newest part.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Finding {
+    /// The detector's name.
+    pub detector: String,
+    /// A few words.
+    pub title: String,
+    /// One sentence with its figures.
+    pub summary: String,
+    /// The file pattern that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<String>,
+    /// The category that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    /// The patterns that it is about, `p-…`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<String>,
+    /// In how many cases it held …
+    pub hits: u64,
+    /// … of how many.
+    pub of: u64,
+    /// The lower bound of the share behind that, where it decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lower_bound: Option<f64>,
+    /// How many times as frequent as elsewhere, where it decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lift: Option<f64>,
+    /// What to do about it, where the detector knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Whether its title names the pattern better than the pattern's own message.
+    #[serde(skip)]
+    pub names_pattern: bool,
+}
+
+/// Looks for one thing.
+pub trait Detector: Debug {
+    /// Its name in findings: letters, digits and dashes.
+    fn name(&self) -> &str;
+
+    /// What it finds about one pattern.
+    fn about(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Option<Finding> {
+        let _ = (subject, history, settings);
+        None
+    }
+
+    /// What it finds about the whole history, the most telling first.
+    fn overall(&self, history: &History, settings: &Settings) -> Vec<Finding> {
+        let _ = (history, settings);
+        Vec::new()
+    }
+}
+
+/// The detectors in force.
+#[derive(Debug)]
+pub struct Registry {
+    detectors: Vec<Box<dyn Detector>>,
+}
+
+/// Findings that one detector may have about the whole history.
+const OVERALL_MAX: usize = 20;
+
+impl Registry {
+    /// The shipped ones and those of `files`, which come strongest layer first. What can't be used is a fault, and all
+    /// others hold.
+    pub fn new(files: &[DefinitionFile]) -> (Self, Vec<Fault>) {
+        let (declared, faults) = declared::layered(files);
+        let mut detectors: Vec<Box<dyn Detector>> = vec![
+            Box::new(recurrence::Recurrence),
+            Box::new(files::Files),
+            Box::new(breaks::Breaks),
+            Box::new(category::Category),
+            Box::new(together::Together),
+        ];
+        detectors.extend(declared.into_iter().map(|detector| Box::new(detector) as Box<dyn Detector>));
+        (Registry { detectors }, faults)
+    }
+
+    /// The names of the detectors in force.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.detectors.iter().map(|detector| detector.name())
+    }
+
+    /// What they find about one pattern.
+    pub fn about(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Vec<Finding> {
+        self.detectors.iter().filter_map(|detector| detector.about(subject, history, settings)).collect()
+    }
+
+    /// What they find about the whole history.
+    pub fn overall(&self, history: &History, settings: &Settings) -> Vec<Finding> {
+        let found = self.detectors.iter().map(|detector| detector.overall(history, settings));
+        found.flat_map(|findings| findings.into_iter().take(OVERALL_MAX)).collect()
+    }
+}
+
+/// The tasks in which one of the patterns failed, each with those failures.
+fn tasks_of<'a>(history: &'a History, patterns: &[i64]) -> Vec<(&'a Task, Vec<&'a Failure>)> {
+    let with = history.tasks.iter().map(|task| (task, task.failures_of(patterns).collect::<Vec<_>>()));
+    with.filter(|(_, failures)| !failures.is_empty()).collect()
+}
+
+/// `70 %`
+fn percent(hits: u64, of: u64) -> String {
+    format!("{} %", (100 * hits + of / 2).checked_div(of).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests;

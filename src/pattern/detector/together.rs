@@ -1,0 +1,162 @@
+//! Patterns that fail together: they have the runs in common, so they may have the cause in common.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::{Detector, Finding, Subject};
+use crate::base::text::{count, one_line};
+use crate::config::Settings;
+use crate::pattern::history::{Failure, History};
+
+/// Different sets of runs in one run that are compared with each other; a run in which more failed says little.
+const SETS_MAX: usize = 64;
+/// Patterns named in a sentence.
+const NAMED_MAX: usize = 3;
+/// A pattern's name in a sentence, bytes.
+const NAME_BYTES_MAX: usize = 60;
+
+/// Jaccard's similarity of the sets of runs (Parry et al. 2025: three quarters of flaky tests fail in such groups).
+#[derive(Debug)]
+pub(super) struct Together;
+
+impl Detector for Together {
+    fn name(&self) -> &str {
+        "fails-together"
+    }
+
+    fn about(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Option<Finding> {
+        let groups = groups(history, settings);
+        let mine = groups.into_iter().find(|group| group.patterns.iter().any(|one| subject.patterns.contains(one)))?;
+        let others: Vec<i64> =
+            mine.patterns.iter().copied().filter(|pattern| !subject.patterns.contains(pattern)).collect();
+        if others.is_empty() {
+            return None;
+        }
+        let summary = format!(
+            "It fails together with {}: {} of {} that had one of them had them all.",
+            named(&others, history),
+            mine.all,
+            count(mine.any, "run")
+        );
+        Some(mine.finding(self.name(), history, summary))
+    }
+
+    fn overall(&self, history: &History, settings: &Settings) -> Vec<Finding> {
+        let mut groups = groups(history, settings);
+        groups.sort_by(|a, b| b.any.cmp(&a.any).then(a.patterns.cmp(&b.patterns)));
+        let findings = groups.into_iter().map(|group| {
+            let summary = format!(
+                "{} fail together ({} of {}): {}.",
+                count(group.patterns.len(), "pattern"),
+                group.all,
+                count(group.any, "run"),
+                named(&group.patterns, history)
+            );
+            group.finding(self.name(), history, summary)
+        });
+        findings.collect()
+    }
+}
+
+/// Patterns that fail together.
+struct Group {
+    /// At least two.
+    patterns: BTreeSet<i64>,
+    /// Runs with all of them.
+    all: u64,
+    /// Runs with any of them.
+    any: u64,
+}
+
+impl Group {
+    fn finding(&self, detector: &str, history: &History, summary: String) -> Finding {
+        let known = self.patterns.iter().filter_map(|pattern| history.patterns.get(pattern));
+        Finding {
+            detector: detector.to_owned(),
+            title: format!("{} fail together", count(self.patterns.len(), "pattern")),
+            summary,
+            patterns: known.map(|known| known.id.clone()).collect(),
+            hits: self.all,
+            of: self.any,
+            ..Finding::default()
+        }
+    }
+}
+
+fn groups(history: &History, settings: &Settings) -> Vec<Group> {
+    let failures: Vec<&Failure> = history.tasks.iter().flat_map(|task| &task.failures).collect();
+    let mut runs_of: BTreeMap<i64, BTreeSet<usize>> = BTreeMap::new();
+    for (run, failure) in failures.iter().enumerate() {
+        for seen in &failure.items {
+            runs_of.entry(seen.pattern).or_default().insert(run);
+        }
+    }
+    // A hundred tests that break at once have one set of runs: compared as one.
+    let mut by_runs: BTreeMap<BTreeSet<usize>, BTreeSet<i64>> = BTreeMap::new();
+    for (pattern, runs) in runs_of.into_iter().filter(|(_, runs)| runs.len() as u64 >= settings.patterns.together_runs)
+    {
+        by_runs.entry(runs).or_default().insert(pattern);
+    }
+    let sets: Vec<(BTreeSet<usize>, BTreeSet<i64>)> = by_runs.into_iter().collect();
+    let mut in_run: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (index, (runs, _)) in sets.iter().enumerate() {
+        for &run in runs {
+            let sets = in_run.entry(run).or_default();
+            if sets.len() < SETS_MAX {
+                sets.push(index);
+            }
+        }
+    }
+    // Leaders first: the set with the most runs, so that the result doesn't depend on what was looked at first.
+    let mut order: Vec<usize> = (0..sets.len()).collect();
+    order.sort_by_key(|&index| (std::cmp::Reverse(sets[index].0.len()), index));
+    let mut taken = vec![false; sets.len()];
+    let mut groups = Vec::new();
+    for leader in order {
+        if std::mem::replace(&mut taken[leader], true) {
+            continue;
+        }
+        let near: BTreeSet<usize> =
+            sets[leader].0.iter().flat_map(|run| &in_run[run]).copied().filter(|&other| !taken[other]).collect();
+        let mut members = vec![leader];
+        for other in near {
+            let (all, any) = overlap(&sets[leader].0, &sets[other].0);
+            let similar = all as f64 >= settings.patterns.together_similarity * any as f64;
+            if similar && all >= settings.patterns.together_runs {
+                taken[other] = true;
+                members.push(other);
+            }
+        }
+        let patterns: BTreeSet<i64> = members.iter().flat_map(|&member| &sets[member].1).copied().collect();
+        if patterns.len() > 1 {
+            let mut all = sets[leader].0.clone();
+            let mut any = all.clone();
+            for &member in &members {
+                all.retain(|run| sets[member].0.contains(run));
+                any.extend(&sets[member].0);
+            }
+            groups.push(Group { patterns, all: all.len() as u64, any: any.len() as u64 });
+        }
+    }
+    groups
+}
+
+/// Runs in both, and in either.
+fn overlap(a: &BTreeSet<usize>, b: &BTreeSet<usize>) -> (u64, u64) {
+    let both = a.intersection(b).count() as u64;
+    (both, a.len() as u64 + b.len() as u64 - both)
+}
+
+fn named<'a>(patterns: impl IntoIterator<Item = &'a i64>, history: &History) -> String {
+    let known: Vec<_> = patterns.into_iter().filter_map(|pattern| history.patterns.get(pattern)).collect();
+    let mut names: Vec<String> = known
+        .iter()
+        .take(NAMED_MAX)
+        .map(|known| {
+            format!("{} ({})", crate::base::text::ellipsis(&one_line(&known.masked), NAME_BYTES_MAX), known.id)
+        })
+        .collect();
+    if known.len() > NAMED_MAX {
+        names.push(format!("{} more", known.len() - NAMED_MAX));
+    }
+    names.join(", ")
+}

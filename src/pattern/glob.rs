@@ -1,0 +1,171 @@
+//! File patterns: which ones describe a set of files, and whether a file is of one.
+
+use std::collections::BTreeSet;
+
+/// A name's start stands for a group of files from so many characters on.
+const NAME_CHARS_MIN: usize = 3;
+/// Folders above a file that are looked at.
+const FOLDERS_MAX: usize = 12;
+
+/// Whether `path` (relative, with `/`) is of the pattern: `*` and `?` within a name, `**` for any number of folders.
+///
+/// There are no braces and no classes: a second pattern says the same.
+pub fn matches(pattern: &str, path: &str) -> bool {
+    let pattern: Vec<&str> = pattern.split('/').collect();
+    let path: Vec<&str> = path.split('/').collect();
+    folders(&pattern, &path)
+}
+
+fn folders(pattern: &[&str], path: &[&str]) -> bool {
+    // Where the last `**` stood and how much of the path it has taken: only that one is ever tried again.
+    let (mut p, mut t, mut again) = (0, 0, None);
+    while t < path.len() {
+        if pattern.get(p) == Some(&"**") {
+            // At the end it stands for something, not for nothing: `src/**` is what is in `src`.
+            if p + 1 == pattern.len() {
+                return true;
+            }
+            again = Some((p, t));
+            p += 1;
+        } else if pattern.get(p).is_some_and(|part| name(part.as_bytes(), path[t].as_bytes())) {
+            p += 1;
+            t += 1;
+        } else if let Some((star, taken)) = again {
+            again = Some((star, taken + 1));
+            p = star + 1;
+            t = taken + 1;
+        } else {
+            return false;
+        }
+    }
+    p == pattern.len()
+}
+
+fn name(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut p, mut t, mut again) = (0, 0, None);
+    while t < text.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                again = Some((p, t));
+                p += 1;
+            }
+            Some(&byte) if byte == b'?' || byte == text[t] => {
+                p += 1;
+                t += 1;
+            }
+            _ => match again {
+                Some((star, taken)) => {
+                    again = Some((star, taken + 1));
+                    p = star + 1;
+                    t = taken + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|&byte| byte == b'*')
+}
+
+/// The patterns that a file is an example of, itself first: `dir/name.ext`, `dir/*.ext`, `dir/**` of every folder above
+/// it, `**/*.ext`, `**/name*`.
+pub fn candidates(path: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    // A file called so would be taken for a pattern.
+    if path.is_empty() || path.contains(['*', '?']) {
+        return found;
+    }
+    found.insert(path.to_owned());
+    let (dir, file) = path.rsplit_once('/').map_or((None, path), |(dir, file)| (Some(dir), file));
+    let extension = file.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);
+    if let Some(extension) = extension {
+        found.insert(format!("**/*.{extension}"));
+        found.insert(dir.map_or_else(|| format!("*.{extension}"), |dir| format!("{dir}/*.{extension}")));
+    }
+    let mut above = dir;
+    for _ in 0..FOLDERS_MAX {
+        let Some(folder) = above else { break };
+        found.insert(format!("{folder}/**"));
+        above = folder.rsplit_once('/').map(|(parent, _)| parent);
+    }
+    let word = file.split(['.', '_', '-']).next().unwrap_or_default();
+    if word.chars().count() >= NAME_CHARS_MIN {
+        found.insert(format!("**/{word}*"));
+    }
+    found
+}
+
+/// What people would rather say of patterns that match the same files: the file, its folder, the nearest one first,
+/// and only then what files are called. The greatest is the best.
+pub fn rank(pattern: &str) -> (u8, usize, &str) {
+    let kind = match pattern {
+        _ if !pattern.contains('*') => 4,
+        _ if pattern.starts_with("**/*.") => 0,
+        _ if pattern.starts_with("**/") => 1,
+        _ if pattern.ends_with("/**") => 3,
+        _ => 2,
+    };
+    (kind, pattern.len(), pattern)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn patterns_are_matched_by_folders_and_names() {
+        let cases = [
+            ("src/**", "src/a.rs", true),
+            ("src/**", "src/a/b/c.rs", true),
+            ("src/**", "src", false),
+            ("src/**", "lib/src/a.rs", false),
+            ("src/*.rs", "src/a.rs", true),
+            ("src/*.rs", "src/a/b.rs", false),
+            ("**/*.rs", "a.rs", true),
+            ("**/*.rs", "x/y/a.rs", true),
+            ("**/*.rs", "x/y/a.rst", false),
+            ("**/user*", "db/models/user_name.py", true),
+            ("**/user*", "db/user/name.py", false),
+            ("a/**/b/**/c", "a/x/b/b/y/c", true),
+            ("a/**/b/**/c", "a/x/y/c", false),
+            ("a/**/c", "a/c", true),
+            ("*.toml", "Cargo.toml", true),
+            ("*.toml", "x/Cargo.toml", false),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("a*b*c", "aXbYbZc", true),
+            ("", "a", false),
+            ("**", "a/b", true),
+        ];
+        for (pattern, path, wanted) in cases {
+            assert_eq!(matches(pattern, path), wanted, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_an_example_of_its_folders_its_kind_and_its_name() {
+        let found: Vec<String> = candidates("db/models/user_name.test.py").into_iter().collect();
+        let wanted = ["**/*.py", "**/user*", "db/**", "db/models/**", "db/models/*.py", "db/models/user_name.test.py"];
+        assert_eq!(found, wanted);
+        assert_eq!(candidates(".gitignore").into_iter().collect::<Vec<_>>(), [".gitignore"]);
+        assert!(candidates("a*b").is_empty());
+    }
+
+    #[test]
+    fn a_person_names_the_file_then_its_folder() {
+        let mut found: Vec<String> = candidates("db/models/user.py").into_iter().collect();
+        found.sort_by(|a, b| rank(b).cmp(&rank(a)));
+        let wanted = ["db/models/user.py", "db/models/**", "db/**", "db/models/*.py", "**/user*", "**/*.py"];
+        assert_eq!(found, wanted);
+    }
+
+    proptest! {
+        #[test]
+        fn every_candidate_matches_its_file(path in "[a-z._-]{1,8}(/[a-z._-]{1,8}){0,4}") {
+            for candidate in candidates(&path) {
+                prop_assert!(matches(&candidate, &path), "{candidate} {path}");
+            }
+        }
+    }
+}

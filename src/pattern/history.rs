@@ -1,0 +1,92 @@
+//! What detectors look at: tasks with what they touched and what failed in them. A window of the newest, not all.
+
+use std::collections::BTreeMap;
+
+use crate::base::clock::Timestamp;
+
+/// The newest tasks of a store.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct History {
+    /// The tasks, the oldest first.
+    pub tasks: Vec<Task>,
+    /// The patterns that failed in them.
+    pub patterns: BTreeMap<i64, Known>,
+    /// How many categories there are.
+    pub categories: u64,
+    /// Tasks that are older than the window.
+    pub older_tasks: u64,
+}
+
+/// What was worked on.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Task {
+    /// Its name.
+    pub name: String,
+    /// Files that it changed, as far as snapshots tell, and how.
+    pub changed: BTreeMap<String, Change>,
+    /// Its failures, the oldest first.
+    pub failures: Vec<Failure>,
+    /// Checks that ran in it, passed or failed.
+    pub runs: u64,
+}
+
+/// What happened to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// Its content was changed, or it is new.
+    Content,
+    /// It was moved, or removed: what named it may still do so.
+    Place,
+}
+
+/// A failed run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// The run.
+    pub run: String,
+    /// When it was started.
+    pub at: Timestamp,
+    /// Its category.
+    pub category: String,
+    /// What failed in it, one entry a pattern.
+    pub items: Vec<Seen>,
+}
+
+/// A pattern in a failure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// The pattern's row number.
+    pub pattern: i64,
+    /// Where the first item of it was.
+    pub file: Option<String>,
+}
+
+impl Task {
+    /// Every file that it changed or that something failed in, once.
+    pub fn touched(&self) -> impl Iterator<Item = &str> {
+        let failing = self.failures.iter().flat_map(|failure| &failure.items).filter_map(|seen| seen.file.as_deref());
+        let mut files: Vec<&str> = failing.chain(self.changed.keys().map(String::as_str)).collect();
+        files.sort_unstable();
+        files.dedup();
+        files.into_iter()
+    }
+
+    /// Its failures that have one of the patterns.
+    pub fn failures_of(&self, patterns: &[i64]) -> impl Iterator<Item = &Failure> {
+        let has = |failure: &&Failure| failure.items.iter().any(|seen| patterns.contains(&seen.pattern));
+        self.failures.iter().filter(has)
+    }
+}
+
+/// What is known of a pattern by its row number.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Known {
+    /// `p-…`
+    pub id: String,
+    /// The tool that reported it.
+    pub tool: String,
+    /// Rule, error code or exception class.
+    pub code: Option<String>,
+    /// The masked message, subject kept.
+    pub masked: String,
+}
