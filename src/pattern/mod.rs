@@ -6,5 +6,6 @@ mod glob;
 pub mod history;
 pub mod statistics;
 mod summary;
+pub mod wording;
 
 pub use summary::{FileCount, Occurrence, Page, RECURRING_TASKS_MIN, Summary};

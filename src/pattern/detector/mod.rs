@@ -13,7 +13,7 @@ use std::fmt::Debug;
 
 use serde::Serialize;
 
-use super::history::{Failure, History, Task};
+use crate::pattern::history::{Failure, History, Task};
 use crate::config::Settings;
 use crate::diagnose::{DefinitionFile, Fault};
 
