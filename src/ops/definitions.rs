@@ -9,6 +9,7 @@ use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::{CONFIG_FILE_BYTES_MAX, DEFINITION_FILES_MAX};
 use crate::config::{Environment, Places, Problem};
 use crate::diagnose::{self, Category, DefinitionFile, Definitions, Fault};
+use crate::pattern::detector::Registry;
 use crate::whitelist::{CheckKind, Whitelist};
 
 /// The strongest layer.
@@ -55,7 +56,8 @@ pub fn load(places: &Places, environment: &Environment) -> Loaded {
 pub fn check(places: &Places, environment: &Environment) -> Loaded {
     let mut loaded = load(places, environment);
     let faults = loaded.definitions.check(&loaded.files);
-    loaded.problems.extend(faults.into_iter().map(problem));
+    let (_, detectors) = Registry::new(&loaded.files);
+    loaded.problems.extend(faults.into_iter().chain(detectors).map(problem));
     loaded.problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     loaded
 }

@@ -1,14 +1,26 @@
 //! `pattern list` and `pattern show`.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 
-use super::reading;
-use crate::config::Places;
-use crate::pattern::{Page, Summary};
-use crate::store::StoreError;
+use super::definitions;
+use super::reading::{self, Reading};
+use crate::base::clock::Timestamp;
+use crate::config::{Environment, Places, Settings};
+use crate::pattern::confidence::Sighting;
+use crate::pattern::detector::{Finding, Registry, Subject};
+use crate::pattern::history::History;
+use crate::pattern::wording;
+use crate::pattern::{Page, Parts, Summary};
+use crate::store::{Body, Change, Index, OccurrenceRow, PatternRow, Segments, StoreError};
 
 /// Failures, files shown of one pattern.
 const SHOWN_MAX: usize = 20;
+/// Patterns looked at for a list: a family of many that stands as one row could be all there is.
+const LOOKED_AT_MAX: usize = 2_000;
+/// What "lately" means, microseconds.
+const LATELY_US: i64 = 30 * 24 * 3600 * 1_000_000;
 
 /// What `pattern list --json` prints.
 #[derive(Debug, Serialize)]
@@ -17,35 +29,147 @@ pub struct List {
     pub schema: u32,
     /// The last seen first.
     pub patterns: Vec<Summary>,
+    /// What detectors find about the newest tasks as a whole.
+    pub findings: Vec<Finding>,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
 
-/// At most `limit` patterns, the last seen first; with `recurring` only those of three tasks or more.
+/// Everything that words and figures are made of.
+struct Desk {
+    index: Index,
+    segments: Segments,
+    settings: Settings,
+    registry: Registry,
+    history: History,
+    now: Timestamp,
+}
+
+/// At most `limit` patterns, the last seen first; with `recurring` only those of enough tasks. A family of many
+/// patterns that were each seen in one task stands as one row.
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn list(places: &Places, limit: usize, recurring: bool) -> Result<List, StoreError> {
-    let reading = reading::open(places)?;
-    let rows = match &reading.index {
-        Some(index) => index.patterns(if recurring { usize::MAX } else { limit })?,
-        None => Vec::new(),
-    };
-    let patterns = rows.into_iter().map(Summary::of).filter(|pattern| pattern.recurring || !recurring);
-    Ok(List { schema: 1, patterns: patterns.take(limit).collect(), notes: reading.notes })
+pub fn list(places: &Places, environment: &Environment, limit: usize, recurring: bool) -> Result<List, StoreError> {
+    let (desk, notes) = desk(places, environment)?;
+    let Some(desk) = desk else { return Ok(List { schema: 1, patterns: Vec::new(), findings: Vec::new(), notes }) };
+    let failures_min = recurring.then_some(desk.settings.patterns.recurring_tasks);
+    let (mut patterns, mut collapsed) = (Vec::new(), HashSet::new());
+    let mut offset = 0;
+    while patterns.len() < limit && offset < LOOKED_AT_MAX {
+        let rows = desk.index.patterns(offset, limit - patterns.len(), failures_min)?;
+        offset += rows.len();
+        if rows.is_empty() {
+            break;
+        }
+        for row in rows {
+            let is_recurring = row.tasks.max(row.family_tasks) >= desk.settings.patterns.recurring_tasks;
+            if recurring && !is_recurring || collapsed.contains(&row.family) && desk.is_single(&row) {
+                continue;
+            }
+            let family = row.family.clone();
+            let summary = desk.row(row)?;
+            if summary.stands_for.is_some() {
+                collapsed.insert(family);
+            }
+            patterns.push(summary);
+        }
+    }
+    Ok(List { schema: 1, patterns, findings: desk.registry.overall(&desk.history, &desk.settings), notes })
 }
 
 /// Everything about the pattern whose id starts with `id`, with notes for standard error.
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub fn show(places: &Places, id: &str) -> Result<(Page, Vec<String>), StoreError> {
-    let reading = reading::open(places)?;
-    let Some(index) = reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
-    let row = index.pattern(id)?;
-    let files = index.pattern_files(row.number, SHOWN_MAX)?;
-    let lessons = index.pattern_lessons(row.number)?;
-    let occurrences = index.occurrences(row.number, SHOWN_MAX)?;
-    Ok((Page::of(row, files, lessons, occurrences), reading.notes))
+pub fn show(places: &Places, environment: &Environment, id: &str) -> Result<(Page, Vec<String>), StoreError> {
+    let (desk, notes) = desk(places, environment)?;
+    let Some(desk) = desk else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
+    let row = desk.index.pattern(id)?;
+    let files = desk.index.pattern_files(row.number, SHOWN_MAX)?;
+    let lessons = desk.index.pattern_lessons(row.number)?;
+    let occurrences = desk.index.occurrences(row.number, SHOWN_MAX)?;
+    let parts = desk.parts(&row, &occurrences, true)?;
+    let family = row.masked_family.clone();
+    let summary = Summary::of(row, &parts, &desk.settings, desk.now);
+    Ok((Page::of(summary, &family, parts.findings, files, lessons, occurrences), notes))
+}
+
+/// Opens what is needed; `None` when nothing was ever recorded here.
+fn desk(places: &Places, environment: &Environment) -> Result<(Option<Desk>, Vec<String>), StoreError> {
+    let Reading { index, segments, mut notes } = reading::open(places)?;
+    let Some(index) = index else { return Ok((None, notes)) };
+    let (settings, _) = Settings::load(places, environment);
+    let files = definitions::load(places, environment).files;
+    let (registry, faults) = Registry::new(&files);
+    notes.extend(faults.into_iter().map(|fault| {
+        let line = fault.line.map(|line| format!(":{line}")).unwrap_or_default();
+        format!("{}{line}: {}; look again with: verify-run whitelist check", fault.file.display(), fault.reason)
+    }));
+    let history = History::of(index.history()?);
+    Ok((Some(Desk { index, segments, settings, registry, history, now: Timestamp::now() }), notes))
+}
+
+impl Desk {
+    /// Whether a row of a family that stands as one is one of those: it does not recur by itself.
+    fn is_single(&self, row: &PatternRow) -> bool {
+        row.tasks < self.settings.patterns.recurring_tasks
+    }
+
+    /// A row of the list.
+    fn row(&self, row: PatternRow) -> Result<Summary, StoreError> {
+        let occurrences = self.index.occurrences(row.number, 3)?;
+        let parts = self.parts(&row, &occurrences, false)?;
+        let (patterns, single) = match self.is_single(&row) && row.family_tasks > row.tasks {
+            true => self.index.family_shape(&row.family)?,
+            false => (0, 0),
+        };
+        let family = row.masked_family.clone();
+        let (mut summary, _) = Summary::of(row, &parts, &self.settings, self.now);
+        if patterns > 1 && single >= self.settings.patterns.collapse_patterns {
+            wording::collapse(&mut summary, &family, single);
+        }
+        Ok(summary)
+    }
+
+    fn parts(&self, row: &PatternRow, occurrences: &[OccurrenceRow], all: bool) -> Result<Parts, StoreError> {
+        let index = &self.index;
+        let patterns = [row.number];
+        let family = if all { index.family(&row.family)? } else { Vec::new() };
+        let subject = Subject { id: &row.id, patterns: &patterns, family: &family };
+        let findings = match all {
+            true => self.registry.about(&subject, &self.history, &self.settings),
+            false => self.registry.naming(&subject, &self.history, &self.settings),
+        };
+        let sightings = index.sightings(row.number)?.into_iter();
+        let note = index.pattern_note(&row.key)?;
+        let (cause, rule) = self.annotated(row.number)?;
+        let first_test = occurrences.first().and_then(|seen| seen.test.clone());
+        let since = Timestamp(self.now.0.saturating_sub(LATELY_US));
+        Ok(Parts {
+            findings,
+            sightings: sightings.map(|row| Sighting { run: row.run, at: row.at, task: row.task }).collect(),
+            lately: index.seen_since(row.number, since)?,
+            example: occurrences.first().map(|seen| seen.message.clone()),
+            test: first_test.filter(|test| occurrences.iter().all(|seen| seen.test.as_ref() == Some(test))),
+            cause: cause.or(note.cause),
+            rule: rule.or(note.rule),
+        })
+    }
+
+    /// The newest cause and rule that somebody wrote into a lesson about a pattern.
+    fn annotated(&self, pattern: i64) -> Result<(Option<String>, Option<String>), StoreError> {
+        let (mut cause, mut rule) = (None, None);
+        for id in self.index.annotations(pattern)? {
+            let Some(event) = self.index.event(&self.segments, &id)? else { continue };
+            if let Body::Lesson(change) = event.body
+                && let Change::Annotated { cause: said, corrective_rule, .. } = change.change
+            {
+                cause = cause.or(said);
+                rule = rule.or(corrective_rule);
+            }
+        }
+        Ok((cause, rule))
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::base::clock::Timestamp;
+use crate::store::{HistoryRows, NamedPatternRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow};
 
 /// The newest tasks of a store.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -89,4 +90,41 @@ pub struct Known {
     pub code: Option<String>,
     /// The masked message, subject kept.
     pub masked: String,
+}
+
+impl History {
+    /// From the store's rows.
+    pub fn of(rows: HistoryRows) -> Self {
+        let mut tasks: BTreeMap<i64, Task> = BTreeMap::new();
+        let order: Vec<i64> = rows.tasks.iter().map(|row| row.number).collect();
+        for TaskRow { number, name, runs } in rows.tasks {
+            tasks.insert(number, Task { name, runs, ..Task::default() });
+        }
+        for TaskChangeRow { task, path, moved } in rows.changes {
+            let change = if moved { Change::Place } else { Change::Content };
+            if let Some(task) = tasks.get_mut(&task) {
+                task.changed.insert(path, change);
+            }
+        }
+        let mut items: BTreeMap<i64, Vec<Seen>> = BTreeMap::new();
+        for TaskItemRow { failure, pattern, file } in rows.items {
+            items.entry(failure).or_default().push(Seen { pattern, file });
+        }
+        for TaskFailureRow { number, task, run, at, category } in rows.failures {
+            // One of which nothing is left was a flake.
+            let Some(items) = items.remove(&number) else { continue };
+            if let Some(task) = tasks.get_mut(&task) {
+                task.failures.push(Failure { run, at, category, items });
+            }
+        }
+        let known = |row: NamedPatternRow| {
+            (row.number, Known { id: row.id, tool: row.tool, code: row.code, masked: row.masked })
+        };
+        History {
+            tasks: order.iter().filter_map(|number| tasks.remove(number)).collect(),
+            patterns: rows.patterns.into_iter().map(known).collect(),
+            categories: rows.categories,
+            older_tasks: rows.older_tasks,
+        }
+    }
 }

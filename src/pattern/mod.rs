@@ -8,4 +8,4 @@ pub mod statistics;
 mod summary;
 pub mod wording;
 
-pub use summary::{FileCount, Occurrence, Page, RECURRING_TASKS_MIN, Summary};
+pub use summary::{FileCount, Frequency, Occurrence, Page, Parts, Summary};

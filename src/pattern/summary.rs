@@ -2,17 +2,19 @@
 
 use serde::Serialize;
 
+use super::confidence::{self, Confidence, Sighting};
+use super::detector::Finding;
+use super::wording::{self, Known};
 use crate::base::clock::Timestamp;
 use crate::base::text;
+use crate::config::Settings;
 use crate::store::{LessonRow, OccurrenceRow, PatternRow};
 
-/// A pattern recurs from so many distinct tasks on: three runs of one task are one mistake.
-pub const RECURRING_TASKS_MIN: u64 = 3;
 /// A title, bytes.
 const TITLE_BYTES_MAX: usize = 160;
 
 /// A pattern in a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// `p-…`; any unique start of it works as an argument.
     pub id: String,
@@ -24,6 +26,10 @@ pub struct Summary {
     pub tool: String,
     /// Rule, error code or exception class.
     pub code: Option<String>,
+    /// What a person would call it.
+    pub name: String,
+    /// A sentence or two: what, where, how often, why and what to do, as far as that is known.
+    pub summary: String,
     /// The masked message, one line.
     pub title: String,
     /// The most frequent category of its failures.
@@ -34,12 +40,35 @@ pub struct Summary {
     pub tasks: u64,
     /// Distinct tasks in which its family was seen.
     pub family_tasks: u64,
-    /// Seen in [`RECURRING_TASKS_MIN`] tasks or more, itself or its family.
+    /// Seen in so many tasks as the setting `patterns.recurring_tasks` says, itself or its family.
     pub recurring: bool,
+    /// How far it is believed to be one: the ledger's last value.
+    pub confidence: f64,
+    /// The lower bound of the evidence behind that.
+    pub lower_bound: f64,
+    /// How often it was seen lately.
+    pub frequency: Frequency,
+    /// The file pattern that it belongs to, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files_pattern: Option<String>,
+    /// When this row stands for a family: how many of its patterns were seen in one task only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stands_for: Option<u64>,
     /// First failure.
     pub first_seen: Timestamp,
     /// Last failure.
     pub last_seen: Timestamp,
+}
+
+/// How often, and how lately.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Frequency {
+    /// Failures of the last 30 days.
+    pub failures_30_days: u64,
+    /// Distinct tasks of the last 30 days.
+    pub tasks_30_days: u64,
+    /// From 0 to 1: t / (t + 3), where t counts distinct tasks, each half as much after every 90 days.
+    pub weight: f64,
 }
 
 /// A file with the number of failures in it.
@@ -77,7 +106,7 @@ pub struct Occurrence {
 }
 
 /// Everything about one pattern.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Page {
     /// Version of this shape.
     pub schema: u32,
@@ -86,6 +115,10 @@ pub struct Page {
     pub summary: Summary,
     /// The family's masked message.
     pub family_title: String,
+    /// What detectors found about it.
+    pub findings: Vec<Finding>,
+    /// Why it is believed as far as it is: every increment with its event.
+    pub ledger: Confidence,
     /// Files, the most frequent first.
     pub files: Vec<FileCount>,
     /// Names of the lesson files about it; forgotten ones are left out.
@@ -94,11 +127,54 @@ pub struct Page {
     pub occurrences: Vec<Occurrence>,
 }
 
+/// What is put together to a summary.
+#[derive(Debug, Default)]
+pub struct Parts {
+    /// What detectors found.
+    pub findings: Vec<Finding>,
+    /// The first sighting in each task.
+    pub sightings: Vec<Sighting>,
+    /// Failures and distinct tasks of the last 30 days.
+    pub lately: (u64, u64),
+    /// A message as it was printed.
+    pub example: Option<String>,
+    /// The test, when it was always the same.
+    pub test: Option<String>,
+    /// Why it happens, as somebody said.
+    pub cause: Option<String>,
+    /// What to do about it, as somebody said.
+    pub rule: Option<String>,
+}
+
 impl Summary {
-    /// From the store's row.
-    pub fn of(row: PatternRow) -> Self {
-        Summary {
-            recurring: row.tasks.max(row.family_tasks) >= RECURRING_TASKS_MIN,
+    /// From the store's row and what was found about it. `now` weighs how old its tasks are.
+    pub fn of(row: PatternRow, parts: &Parts, settings: &Settings, now: Timestamp) -> (Self, Confidence) {
+        let confidence = confidence::of_pattern(&parts.sightings, &settings.confidence);
+        let files =
+            parts.findings.iter().filter(|finding| finding.detector == "files").find_map(|found| found.files.clone());
+        let known = Known {
+            tool: &row.tool,
+            code: row.code.as_deref(),
+            category: &row.category,
+            masked: &row.masked,
+            masked_family: &row.masked_family,
+            example: parts.example.as_deref(),
+            test: parts.test.as_deref(),
+            files: files.as_deref(),
+            cause: parts.cause.as_deref(),
+            rule: parts.rule.as_deref(),
+            failures: row.failures,
+            tasks: row.tasks,
+        };
+        let summary = Summary {
+            name: wording::name(&known, &parts.findings),
+            summary: wording::sentence(&known, &parts.findings),
+            recurring: row.tasks.max(row.family_tasks) >= settings.patterns.recurring_tasks,
+            confidence: confidence.value,
+            lower_bound: confidence.evidence.lower_bound,
+            frequency: Frequency::of(&parts.sightings, parts.lately, now),
+            files_pattern: files,
+            stands_for: None,
             id: row.id,
             key: row.key,
             family: row.family,
@@ -111,22 +187,35 @@ impl Summary {
             family_tasks: row.family_tasks,
             first_seen: row.first_seen,
             last_seen: row.last_seen,
-        }
+        };
+        (summary, confidence)
+    }
+}
+
+impl Frequency {
+    fn of(sightings: &[Sighting], lately: (u64, u64), now: Timestamp) -> Self {
+        let half_life = 90.0 * 24.0 * 3600.0 * 1e6;
+        let tasks: f64 = sightings.iter().map(|seen| (-(now.micros_since(seen.at) as f64) / half_life).exp2()).sum();
+        Frequency { failures_30_days: lately.0, tasks_30_days: lately.1, weight: tasks / (tasks + 3.0) }
     }
 }
 
 impl Page {
     /// From the store's rows.
     pub fn of(
-        row: PatternRow,
+        (summary, ledger): (Summary, Confidence),
+        family: &str,
+        findings: Vec<Finding>,
         files: Vec<(String, u64)>,
         lessons: Vec<LessonRow>,
         occurrences: Vec<OccurrenceRow>,
     ) -> Self {
         Page {
             schema: 1,
-            family_title: title(&row.masked_family),
-            summary: Summary::of(row),
+            family_title: title(family),
+            summary,
+            findings,
+            ledger,
             files: files.into_iter().map(|(path, failures)| FileCount { path, failures }).collect(),
             lessons: lessons.into_iter().filter(|lesson| !lesson.forgotten).map(|lesson| lesson.file).collect(),
             occurrences: occurrences.into_iter().map(Occurrence::of).collect(),
@@ -184,10 +273,21 @@ mod tests {
 
     #[test]
     fn three_tasks_make_it_recurring_at_either_level() {
-        assert!(!Summary::of(row(2, 2)).recurring);
-        assert!(Summary::of(row(3, 3)).recurring);
-        assert!(Summary::of(row(1, 3)).recurring);
-        assert_eq!(Summary::of(row(1, 1)).title, "Cannot find module 'x'");
-        assert_eq!(Summary::of(PatternRow { masked: String::new(), ..row(1, 1) }).title, "(no message)");
+        let of = |row| Summary::of(row, &Parts::default(), &Settings::default(), Timestamp(9)).0;
+        assert!(!of(row(2, 2)).recurring);
+        assert!(of(row(3, 3)).recurring);
+        assert!(of(row(1, 3)).recurring);
+        assert_eq!(of(row(1, 1)).title, "Cannot find module 'x'");
+        assert_eq!(of(PatternRow { masked: String::new(), ..row(1, 1) }).title, "(no message)");
+    }
+
+    #[test]
+    fn old_tasks_weigh_less() {
+        let day = 24 * 3600 * 1_000_000;
+        let seen = |at| Sighting { run: "r".into(), at: Timestamp(at), task: "t".into() };
+        let weight = |seen: &[Sighting]| Frequency::of(seen, (0, 0), Timestamp(200 * day)).weight;
+        assert!((weight(&[seen(200 * day)]) - 0.25).abs() < 1e-9);
+        assert!((weight(&[seen(110 * day)]) - 0.5 / 3.5).abs() < 1e-9);
+        assert_eq!(weight(&[]), 0.0);
     }
 }

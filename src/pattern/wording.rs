@@ -2,6 +2,7 @@
 //! them, from a detector that knows the mistake, else from the masked message and the files.
 
 use super::detector::Finding;
+use super::summary::Summary;
 use crate::base::text::{count, ellipsis, one_line};
 
 /// A name, bytes.
@@ -50,24 +51,28 @@ pub fn name(known: &Known<'_>, findings: &[Finding]) -> String {
     if let Some(finding) = findings.iter().find(|finding| finding.names_pattern) {
         return finding.title.clone();
     }
-    let text = text(known);
-    let code = known.code.map(one_line).filter(|code| !code.trim().is_empty());
-    let label = label(known);
-    let name = match (text, code) {
-        (Some(text), Some(code)) if text.contains(&code) => with_label(&text, known.tool),
-        (Some(text), Some(code)) if is_exception(&code) => format!("{code}: {text}"),
-        (Some(text), _) => with_label(&text, &label),
-        (None, Some(code)) if is_exception(&code) => code,
-        (None, _) if label.is_empty() => "a failure without a message".to_owned(),
-        (None, _) => format!("{label} without a message"),
+    let Clean { text, code, tool, test } = Clean::of(known);
+    let label = [tool.as_str(), code.as_deref().unwrap_or_default()].join(" ");
+    let label = label.trim();
+    let what = match (text, &code) {
+        // It says itself who says so.
+        (Some(text), None) if begins_with(&text, &tool) => Some(shortened(&text, NAME_BYTES_MAX)),
+        (Some(text), Some(code)) if begins_with(&text, code) => Some(with_label(&text, &tool)),
+        (Some(text), Some(code)) if is_exception(code) => Some(format!("{code}: {text}")),
+        (Some(text), _) if is_path(&text) && !tool.is_empty() => Some(format!("{tool} finds something in {text}")),
+        (Some(text), _) => Some(with_label(&text, label)),
+        (None, Some(code)) if is_exception(code) => Some(code.clone()),
+        (None, _) if test.is_some() => None,
+        (None, _) if label.is_empty() => Some("a failure without a message".to_owned()),
+        (None, _) => Some(format!("{label} without a message")),
     };
-    match known.test.map(one_line).filter(|test| !test.trim().is_empty()) {
+    let name = match (test, what) {
         // The test says where, the message what: there is room for both as long as neither is a novel.
-        Some(test) => {
-            ellipsis(&format!("{} fails: {name}", shortened(test.trim(), NAME_BYTES_MAX / 2)), NAME_BYTES_MAX)
-        }
-        None => ellipsis(&name, NAME_BYTES_MAX),
-    }
+        (Some(test), Some(what)) => format!("{} fails: {what}", shortened(&test, NAME_BYTES_MAX / 2)),
+        (Some(test), None) => with_label(&format!("{test} fails"), label),
+        (None, what) => what.unwrap_or_default(),
+    };
+    ellipsis(&name, NAME_BYTES_MAX)
 }
 
 /// One or two sentences with what it is, where, how often, why and what to do.
@@ -75,7 +80,7 @@ pub fn sentence(known: &Known<'_>, findings: &[Finding]) -> String {
     let seen = format!("{} in {}", count(known.failures, "failure"), count(known.tasks, "task"));
     let place = known.files.map(|files| format!(" in {}", one_line(files))).unwrap_or_default();
     let named = findings.iter().find(|finding| finding.names_pattern);
-    let rule = said(known.rule).or_else(|| named.and_then(|finding| finding.rule.clone()));
+    let rule = said(known.rule).or_else(|| findings.iter().find_map(|finding| finding.rule.clone()));
     let what = match (said(known.cause), named) {
         (Some(cause), _) => format!("{} ({seen}{place})", stop(&cause)),
         (None, Some(finding)) => format!("{} ({seen}{place})", stop(&finding.summary)),
@@ -85,61 +90,128 @@ pub fn sentence(known: &Known<'_>, findings: &[Finding]) -> String {
     format!("{what}.{rule}")
 }
 
-/// What happens, without a full stop.
-fn happens(known: &Known<'_>) -> String {
-    let quote = text(known).map(|text| format!("“{}”", shortened(&text, QUOTE_BYTES_MAX)));
-    let code = known.code.map(one_line).filter(|code| !code.trim().is_empty());
-    let tool =
-        if known.tool == GENERIC || known.tool.is_empty() { "the check".to_owned() } else { one_line(known.tool) };
-    let test = known.test.map(one_line).filter(|test| !test.trim().is_empty());
-    let with = |quote: &Option<String>| quote.as_ref().map(|quote| format!(" with {quote}")).unwrap_or_default();
-    let text = match known.category {
-        "test_failure" => match test {
-            Some(test) => format!("the test {} fails{}", shortened(test.trim(), QUOTE_BYTES_MAX), with(&quote)),
-            None => format!("tests of {tool} fail{}", with(&quote)),
-        },
-        "lint_error" => match code {
-            Some(code) => format!("{tool}'s {code} finds {}", quote.unwrap_or_else(|| "something".into())),
-            None => format!("{tool} finds {}", quote.unwrap_or_else(|| "something".into())),
-        },
-        "type_error" => {
-            let code = code.map(|code| format!(" {code}")).unwrap_or_default();
-            format!(
-                "{tool} reports the type error{code}{}",
-                quote.map(|quote| format!(": {quote}")).unwrap_or_default()
-            )
-        }
-        "build_error" => {
-            let code = code.map(|code| format!(" ({code})")).unwrap_or_default();
-            format!("the build stops at {tool}{code}{}", with(&quote))
-        }
-        "runtime_error" => {
-            let code = code.map(|code| format!(" with {code}")).unwrap_or_default();
-            format!("the program crashes{code}{}", quote.map(|quote| format!(": {quote}")).unwrap_or_default())
-        }
-        "missing_dependency" => {
-            format!(
-                "something that should be installed is missing{}",
-                quote.map(|quote| format!(": {quote}")).unwrap_or_default()
-            )
-        }
-        "config_error" => {
-            format!("{tool} could not do its job{}", quote.map(|quote| format!(": {quote}")).unwrap_or_default())
-        }
-        _ => format!("{tool} fails{}", with(&quote)),
-    };
-    capital(&text)
+/// Lets a row stand for the `single` patterns of its family that were each seen in one task only.
+pub fn collapse(summary: &mut Summary, family: &str, single: u64) {
+    let known = Known { tool: &summary.tool, code: summary.code.as_deref(), masked: family, ..Known::default() };
+    summary.name = name(&known, &[]);
+    summary.title = one_line(family);
+    let tasks = count(summary.family_tasks, "task");
+    summary.summary = format!("{single} failures alike, each in one task only, in {tasks}: {}.", stop(&summary.name));
+    summary.stands_for = Some(single);
 }
 
-/// The message as a person would quote it; `None` when there are no words in it.
-fn text(known: &Known<'_>) -> Option<String> {
-    let candidates = [Some(known.masked), Some(known.masked_family), known.example];
-    candidates.into_iter().flatten().map(readable).find(|text| has_words(text))
+/// What happens, without a full stop.
+fn happens(known: &Known<'_>) -> String {
+    let Clean { text, code, tool, test } = Clean::of(known);
+    if let Some(text) = text.as_ref().filter(|text| code.is_none() && test.is_none() && begins_with(text, &tool)) {
+        return shortened(text, QUOTE_BYTES_MAX);
+    }
+    let exception = code.as_ref().filter(|code| is_exception(code) || code.as_str() == "panic");
+    let raised =
+        exception.filter(|_| matches!(known.category, "test_failure" | "runtime_error" | "missing_dependency"));
+    let quote = match (raised, &text) {
+        (Some(code), Some(text)) if !begins_with(text, code) => {
+            Some(format!("“{code}: {}”", shortened(text, QUOTE_BYTES_MAX)))
+        }
+        (Some(code), _) => Some(code.clone()),
+        (None, text) => text.as_ref().map(|text| format!("“{}”", shortened(text, QUOTE_BYTES_MAX))),
+    };
+    let tool = if tool.is_empty() { "the check".to_owned() } else { tool };
+    let after = |lead: &str| quote.as_ref().map(|quote| format!("{lead}{quote}")).unwrap_or_default();
+    let found = || match &text {
+        Some(path) if is_path(path) => format!("something in {path}"),
+        _ => quote.clone().unwrap_or_else(|| "something".into()),
+    };
+    let in_brackets = || code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default();
+    let said = match known.category {
+        "test_failure" => match test {
+            Some(test) => format!("the test {} fails{}", shortened(&test, QUOTE_BYTES_MAX), after(" with ")),
+            None => format!("tests of {tool} fail{}", after(" with ")),
+        },
+        "lint_error" => match &code {
+            Some(code) => format!("{tool}'s {code} finds {}", found()),
+            None => format!("{tool} finds {}", found()),
+        },
+        "type_error" => {
+            let code = code.as_ref().map(|code| format!(" {code}")).unwrap_or_default();
+            format!("{tool} reports the type error{code}{}", after(": "))
+        }
+        "build_error" => format!("the build stops at {tool}{}{}", in_brackets(), after(" with ")),
+        "runtime_error" => format!("the program crashes{}", after(" with ")),
+        "missing_dependency" => format!("something that should be installed is missing{}", after(": ")),
+        "config_error" => format!("{tool} could not do its job{}", after(": ")),
+        _ => format!("{tool} fails{}", after(" with ")),
+    };
+    capital(&said)
+}
+
+/// A pattern's parts as they may be quoted.
+struct Clean {
+    /// The message; `None` when it says nothing, or only what the test's name says.
+    text: Option<String>,
+    /// Rule, error code or class; `None` when it only says that it is an error.
+    code: Option<String>,
+    /// Empty when nobody has a name for it.
+    tool: String,
+    test: Option<String>,
+}
+
+impl Clean {
+    fn of(known: &Known<'_>) -> Self {
+        let word = |text: &str| Some(one_line(text).trim().to_owned()).filter(|text| !text.is_empty());
+        let code = known.code.and_then(word).filter(|code| !matches!(code.as_str(), "Error" | "Exception" | "error"));
+        let tool = known.tool.trim();
+        let tool = if tool == GENERIC { String::new() } else { one_line(tool) };
+        let test = known.test.and_then(word);
+        let text = text(known, if test.is_some() || code.is_some() { 2 } else { 1 });
+        let text = text.filter(|text| test.as_ref().is_none_or(|test| !same_words(text, test)));
+        Clean { text, code, tool, test }
+    }
+}
+
+/// Whether a text begins with a word.
+fn begins_with(text: &str, word: &str) -> bool {
+    !word.is_empty() && text.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', ':']))
+}
+
+/// Whether all that a text says is in the test's name.
+fn same_words(text: &str, test: &str) -> bool {
+    let lower = test.to_lowercase();
+    text.split_whitespace().filter(|word| *word != "…").all(|word| lower.contains(&word.to_lowercase()))
+}
+
+/// Whether it is a file and nothing else.
+fn is_path(text: &str) -> bool {
+    let path = text.trim_start_matches(['-', '+', ' ']);
+    !path.contains(['“', '(', '\'', '"', '…']) && (path.contains('/') || !path.contains(' ')) && {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        name.rsplit_once('.').is_some_and(|(_, extension)| {
+            (1..=10).contains(&extension.len()) && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
+    }
+}
+
+/// The message as a person would quote it: the first that has at least `words` words and no half of a bracket, else the
+/// first with a word at all, unless more is known than that.
+fn text(known: &Known<'_>, words: usize) -> Option<String> {
+    // What the store says where there is nothing to say is nothing to quote.
+    let example = known.example.filter(|example| *example != "a failure without a message");
+    let candidates = [Some(known.masked), Some(known.masked_family), example];
+    let candidates: Vec<String> = candidates.into_iter().flatten().map(readable).collect();
+    let whole = candidates.iter().find(|text| (is_path(text) || word_count(text) >= words) && is_balanced(text));
+    whole.or_else(|| candidates.iter().find(|text| word_count(text) >= words)).cloned()
+}
+
+fn is_balanced(text: &str) -> bool {
+    [('(', ')'), ('[', ']'), ('{', '}')]
+        .iter()
+        .all(|(open, close)| text.matches(*open).count() == text.matches(*close).count())
 }
 
 /// The first line that says something, with `…` for what was masked, without marks at its ends.
 fn readable(masked: &str) -> String {
-    let line = masked.lines().map(str::trim).find(|line| has_words(&unmasked(line))).unwrap_or_default();
+    let line =
+        masked.lines().map(str::trim).find(|line| word_count(&unmasked(line)) > 0 || is_path(line)).unwrap_or_default();
     let text = unmasked(&one_line(line));
     let mut text = text.trim_start_matches(|c: char| !c.is_alphanumeric() && !"…'\"`([{<@$#/.-".contains(c)).trim();
     // What every tool says before its message is not part of it.
@@ -147,6 +219,11 @@ fn readable(masked: &str) -> String {
         text = text.strip_prefix(lead).map_or(text, str::trim_start);
     }
     text.trim_end_matches([':', ',', ';', ' ', '.']).to_owned()
+}
+
+/// A masked message on one line, as it may stand in a sentence.
+pub fn plain(masked: &str) -> String {
+    unmasked(&one_line(masked))
 }
 
 /// `<*>` and its typed forms become `…`; several in a row one.
@@ -186,9 +263,10 @@ fn is_mask(inner: &str) -> bool {
     MASKS.contains(&inner)
 }
 
-/// At least one word of two letters that is not only what was masked.
-fn has_words(text: &str) -> bool {
-    text.split(|c: char| !c.is_alphabetic()).any(|word| word.chars().count() >= 2)
+/// Words of at least two letters; what was masked, and the parts of a path, are none.
+fn word_count(text: &str) -> usize {
+    let words = text.split_whitespace().filter(|word| !word.contains('/'));
+    words.flat_map(|word| word.split(|c: char| !c.is_alphabetic())).filter(|word| word.chars().count() >= 2).count()
 }
 
 /// A class of exceptions says what it is by itself.
@@ -197,14 +275,8 @@ fn is_exception(code: &str) -> bool {
         && code.len() > 7
 }
 
-fn label(known: &Known<'_>) -> String {
-    let code = known.code.map(one_line).unwrap_or_default();
-    let tool = if known.tool == GENERIC { "" } else { known.tool };
-    [one_line(tool).trim(), code.trim()].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" ")
-}
-
 fn with_label(text: &str, label: &str) -> String {
-    if label.is_empty() || label == GENERIC {
+    if label.is_empty() {
         return shortened(text, NAME_BYTES_MAX);
     }
     let room = NAME_BYTES_MAX.saturating_sub(label.len() + 3).max(NAME_BYTES_MAX / 2);
@@ -300,7 +372,10 @@ mod tests {
         let cases = [
             ("<*> <*>: <*>", "<*>", "tsc TS2307 without a message"),
             ("expected <*> <*> to equal <*>.", "", "expected … to equal … (tsc TS2307)"),
-            ("\u{1b}[31m× <num> tests <path>", "", "[31m× … tests … (tsc TS2307)"),
+            ("\u{1b}× <num> broken tests <path>", "", "… broken tests … (tsc TS2307)"),
+            ("half a bracket (<num>% sure", "half of it", "half of it (tsc TS2307)"),
+            ("src/a b.rs", "", "tsc finds something in src/a b.rs"),
+            ("src/ab.rs", "", "tsc finds something in src/ab.rs"),
             ("a < b and Vec<T> is wrong", "", "a < b and Vec<T> is wrong (tsc TS2307)"),
             ("", "", "tsc TS2307 without a message"),
             ("error: TS2307 is said", "", "TS2307 is said (tsc)"),

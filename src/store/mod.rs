@@ -23,6 +23,9 @@ pub use event::{
     RecipeKind, Run, Scope, Snapshot, Trees, derived_id,
 };
 pub use index::Index;
+pub use query::history::{
+    HistoryRows, NamedPatternRow, NoteRow, SightingRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow,
+};
 pub use query::{Counts, LastRun, LessonRow, OccurrenceRow, PassingTree, PatternRow, SnapshotRow, TreeUse};
 pub use segment::{Segments, free_name};
 pub use writer::{Store, lock};

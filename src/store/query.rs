@@ -1,5 +1,6 @@
 //! What the recorder and the reading commands ask the index.
 
+pub mod history;
 mod snapshot;
 
 use std::collections::HashSet;
@@ -280,15 +281,26 @@ impl Index {
             .collect()
     }
 
-    /// Patterns, the last seen first.
+    /// Patterns, the last seen first, without the first `offset`. With `failures_min` only those that have so many
+    /// failures, themselves or their family: fewer failures can't be of more tasks.
     ///
     /// # Errors
     /// SQLite's.
-    pub fn patterns(&self, limit: usize) -> Result<Vec<PatternRow>, StoreError> {
+    pub fn patterns(
+        &self,
+        offset: usize,
+        limit: usize,
+        failures_min: Option<u64>,
+    ) -> Result<Vec<PatternRow>, StoreError> {
+        const AT_LEAST: &str = "WHERE failure_count >= ?3 OR family_key IN
+            (SELECT family_key FROM qa_failure_patterns GROUP BY family_key HAVING sum(failure_count) >= ?3)";
         let read = || {
-            let sql = format!("{PATTERN_COLUMNS} ORDER BY last_seen DESC, pattern_key LIMIT ?1");
+            let condition = if failures_min.is_some() { AT_LEAST } else { "WHERE ?3 = 0" };
+            let sql = format!("{PATTERN_COLUMNS} {condition} ORDER BY last_seen DESC, pattern_key LIMIT ?1 OFFSET ?2");
             let mut statement = self.connection.prepare_cached(&sql)?;
-            let rows = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], pattern_row)?;
+            let number = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+            let failures_min = i64::try_from(failures_min.unwrap_or(0)).unwrap_or(i64::MAX);
+            let rows = statement.query_map([number(limit), number(offset), failures_min], pattern_row)?;
             rows.collect()
         };
         self.sql("read", read())

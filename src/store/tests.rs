@@ -261,7 +261,7 @@ fn purged_text_is_nowhere() {
     store.append(&events).expect("appends");
     let pattern = store
         .index()
-        .patterns(10)
+        .patterns(0, 10, None)
         .expect("reads")
         .into_iter()
         .find(|p| p.masked.contains("hunter2"))

@@ -10,6 +10,7 @@ mod definitions;
 mod faults;
 mod frame;
 mod lessons;
+mod patterns;
 mod quickstart;
 mod readme;
 mod recording;

@@ -17,7 +17,7 @@
 //! min_share = 0.6                      # of the tasks in which it failed, those that had done it
 //! ```
 //!
-//! A pattern for which it holds gets the title as its name. In the texts `{hits}`, `{of}`, `{percent}`, `{tool}`,
+//! A pattern for which it holds gets the rule, and when it names a deed the title as its name. In the texts `{hits}`, `{of}`, `{percent}`, `{tool}`,
 //! `{code}` and `{file}` (the most frequent one) are replaced.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -276,7 +276,8 @@ impl Declared {
             hits,
             of,
             rule: self.rule.clone(),
-            names_pattern: true,
+            // Without a deed it says no more than the message does.
+            names_pattern: self.moved || !self.changed.is_empty(),
             ..Finding::default()
         })
     }
@@ -285,6 +286,10 @@ impl Declared {
 impl Detector for Declared {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn is_naming(&self) -> bool {
+        true
     }
 
     fn about(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Option<Finding> {

@@ -19,6 +19,10 @@ impl Detector for Files {
         "files"
     }
 
+    fn is_naming(&self) -> bool {
+        true
+    }
+
     fn about(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Option<Finding> {
         let settings = &settings.patterns;
         let tasks = tasks_of(history, subject.patterns);

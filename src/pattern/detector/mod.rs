@@ -13,9 +13,9 @@ use std::fmt::Debug;
 
 use serde::Serialize;
 
-use crate::pattern::history::{Failure, History, Task};
 use crate::config::Settings;
 use crate::diagnose::{DefinitionFile, Fault};
+use crate::pattern::history::{Failure, History, Task};
 
 /// What a detector looks at when it looks at one pattern.
 #[derive(Debug, Clone, Copy)]
@@ -75,6 +75,11 @@ pub trait Detector: Debug {
         None
     }
 
+    /// Whether what it finds about a pattern is part of the pattern's name or sentence.
+    fn is_naming(&self) -> bool {
+        false
+    }
+
     /// What it finds about the whole history, the most telling first.
     fn overall(&self, history: &History, settings: &Settings) -> Vec<Finding> {
         let _ = (history, settings);
@@ -115,6 +120,12 @@ impl Registry {
     /// What they find about one pattern.
     pub fn about(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Vec<Finding> {
         self.detectors.iter().filter_map(|detector| detector.about(subject, history, settings)).collect()
+    }
+
+    /// Of that, what a list says: names and files.
+    pub fn naming(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Vec<Finding> {
+        let naming = self.detectors.iter().filter(|detector| detector.is_naming());
+        naming.filter_map(|detector| detector.about(subject, history, settings)).collect()
     }
 
     /// What they find about the whole history.

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{Detector, Finding, Subject};
-use crate::base::text::{count, one_line};
+use crate::base::text::{count, ellipsis};
 use crate::config::Settings;
 use crate::pattern::history::{Failure, History};
+use crate::pattern::wording;
 
 /// Different sets of runs in one run that are compared with each other; a run in which more failed says little.
 const SETS_MAX: usize = 64;
@@ -151,9 +152,7 @@ fn named<'a>(patterns: impl IntoIterator<Item = &'a i64>, history: &History) -> 
     let mut names: Vec<String> = known
         .iter()
         .take(NAMED_MAX)
-        .map(|known| {
-            format!("{} ({})", crate::base::text::ellipsis(&one_line(&known.masked), NAME_BYTES_MAX), known.id)
-        })
+        .map(|known| format!("{} ({})", ellipsis(&wording::plain(&known.masked), NAME_BYTES_MAX), known.id))
         .collect();
     if known.len() > NAMED_MAX {
         names.push(format!("{} more", known.len() - NAMED_MAX));

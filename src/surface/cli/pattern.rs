@@ -1,11 +1,10 @@
 //! `verify-run pattern`.
 
 mod explain;
+mod page;
 
 use super::{Context, Exit, Output};
-use crate::base::text;
 use crate::ops::pattern;
-use crate::pattern::Page;
 
 /// Show which failures share a cause and how often they came
 #[derive(Debug, clap::Args)]
@@ -17,10 +16,19 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// List the patterns, the last seen first
+    ///
+    /// A family of many patterns that were each seen in one task only stands as one row. With --json one document:
+    /// `{"schema": 1, "patterns": [...], "findings": [...]}`; a pattern has id, key, family, name, summary, title, tool,
+    /// code, category, failures, tasks, family_tasks, recurring, confidence, lower_bound, frequency, files_pattern,
+    /// stands_for, first_seen, last_seen; a finding has detector, title, summary, files, category, patterns, hits, of,
+    /// lower_bound, lift, rule.
     List {
-        /// Only those seen in three tasks or more
+        /// Only those seen in three tasks or more (setting patterns.recurring_tasks)
         #[arg(long)]
         recurring: bool,
+        /// Instead of the patterns: what holds for the newest tasks as a whole
+        #[arg(long, conflicts_with = "recurring")]
+        findings: bool,
         /// At most so many
         #[arg(long, default_value_t = 50, value_name = "N")]
         limit: usize,
@@ -29,7 +37,10 @@ enum Action {
         json: bool,
     },
     Explain(explain::Args),
-    /// Show one pattern with its failures, files and lessons
+    /// Show one pattern: how often, where, with what, why it is believed, its failures and lessons
+    ///
+    /// With --json one document: `"schema": 1`, what `pattern list` has of a pattern, and family_title, findings, ledger
+    /// (value, start, evidence, steps with event, at, kind, what, delta, after), files, lessons, occurrences.
     Show {
         /// Its id, or a unique start of it
         id: String,
@@ -41,16 +52,20 @@ enum Action {
 
 pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     match &args.action {
-        Action::List { recurring, limit, json } => {
-            let list = pattern::list(&context.places, *limit, *recurring)?;
+        Action::List { recurring, findings, limit, json } => {
+            let list = pattern::list(&context.places, &context.environment, *limit, *recurring)?;
             list.notes.iter().for_each(|note| context.output.note(note));
-            if *json { context.output.json(&list)? } else { print_list(&list, *recurring, &mut context.output)? }
+            match (json, findings) {
+                (true, _) => context.output.json(&list)?,
+                (false, true) => page::findings(&list.findings, &mut context.output)?,
+                (false, false) => print_list(&list, *recurring, &mut context.output)?,
+            }
         }
         Action::Explain(args) => explain::run(args, context)?,
         Action::Show { id, json } => {
-            let (page, notes) = pattern::show(&context.places, id)?;
+            let (page, notes) = pattern::show(&context.places, &context.environment, id)?;
             notes.iter().for_each(|note| context.output.note(note));
-            if *json { context.output.json(&page)? } else { print_page(&page, &mut context.output)? }
+            if *json { context.output.json(&page)? } else { page::print(&page, &mut context.output)? }
         }
     }
     Ok(Exit::Ok)
@@ -74,56 +89,13 @@ fn print_list(list: &pattern::List, recurring: bool, output: &mut Output) -> any
                 pattern.failures.to_string(),
                 pattern.tasks.to_string(),
                 pattern.last_seen.local(),
-                text::one_line(&label(&pattern.tool, pattern.code.as_deref())),
-                pattern.title.clone(),
+                format!("{:.2}", pattern.confidence),
+                match pattern.stands_for {
+                    Some(others) => format!("{} and {} like it", pattern.name, others.saturating_sub(1)),
+                    None => pattern.name.clone(),
+                },
             ]
         })
         .collect();
-    output.table(&["id", "failures", "tasks", "last seen", "tool", "what"], &rows)
-}
-
-fn print_page(page: &Page, output: &mut Output) -> anyhow::Result<()> {
-    let pattern = &page.summary;
-    let label = text::one_line(&label(&pattern.tool, pattern.code.as_deref()));
-    let recurring = if pattern.recurring { ", recurring" } else { "" };
-    output.line(&format!("{}  {label}: {}", pattern.id, pattern.title))?;
-    output.line(&format!("family: {}", page.family_title))?;
-    output.line(&format!(
-        "{}: {} in {}{recurring}; first {}, last {}",
-        pattern.category,
-        text::count(pattern.failures, "failure"),
-        text::count(pattern.tasks, "task"),
-        pattern.first_seen.local(),
-        pattern.last_seen.local()
-    ))?;
-    for file in &page.files {
-        output.line(&format!("file: {} ({})", text::one_line(&file.path), file.failures))?;
-    }
-    for lesson in &page.lessons {
-        output.line(&format!("lesson: {lesson}"))?;
-    }
-    let rows: Vec<Vec<String>> = page
-        .occurrences
-        .iter()
-        .map(|seen| {
-            let place = match (&seen.file, seen.line) {
-                (Some(file), Some(line)) => format!("{file}:{line}"),
-                (Some(file), None) => file.clone(),
-                _ => String::new(),
-            };
-            vec![
-                seen.failure.clone(),
-                seen.at.local(),
-                text::one_line(&seen.task),
-                text::one_line(&place),
-                text::ellipsis(&text::one_line(&seen.message), 100),
-            ]
-        })
-        .collect();
-    output.line("")?;
-    output.table(&["failure", "when", "task", "where", "message"], &rows)
-}
-
-fn label(tool: &str, code: Option<&str>) -> String {
-    code.map_or_else(|| tool.to_owned(), |code| format!("{tool} {code}"))
+    output.table(&["id", "failures", "tasks", "last seen", "confidence", "what"], &rows)
 }

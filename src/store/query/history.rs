@@ -1,0 +1,313 @@
+//! What detectors look at, the newest part of it: tasks, what they changed, what failed in them.
+
+use rusqlite::{Row, params};
+
+use super::{time, unsigned};
+use crate::base::clock::Timestamp;
+use crate::store::error::StoreError;
+use crate::store::index::Index;
+
+/// Tasks of a window.
+const TASKS_MAX: i64 = 500;
+/// Failures of a window, the newest.
+const FAILURES_MAX: i64 = 5_000;
+/// Patterns in its failures, and files changed in its tasks.
+const ROWS_MAX: i64 = 100_000;
+/// Tasks that a pattern's confidence is folded from, the oldest; far beyond the ledger's upper end.
+const SIGHTINGS_MAX: i64 = 10_000;
+
+/// Patterns of a family that are counted.
+const FAMILY_MAX: i64 = 10_000;
+/// What was said of lessons about one pattern, the newest.
+const ANNOTATIONS_MAX: i64 = 20;
+
+/// The rows of a window.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HistoryRows {
+    /// Tasks, the oldest first.
+    pub tasks: Vec<TaskRow>,
+    /// Their failures, the oldest first; cancelled ones say nothing about the code and are left out.
+    pub failures: Vec<TaskFailureRow>,
+    /// What failed in them, without what was a flake.
+    pub items: Vec<TaskItemRow>,
+    /// What was changed in the tasks.
+    pub changes: Vec<TaskChangeRow>,
+    /// The patterns of `items`.
+    pub patterns: Vec<NamedPatternRow>,
+    /// Tasks that are older.
+    pub older_tasks: u64,
+    /// Categories there are.
+    pub categories: u64,
+}
+
+/// A task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskRow {
+    /// Row number.
+    pub number: i64,
+    /// Its name.
+    pub name: String,
+    /// Runs in it, passed or failed.
+    pub runs: u64,
+}
+
+/// A failure of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskFailureRow {
+    /// Row number.
+    pub number: i64,
+    /// Its task's row number.
+    pub task: i64,
+    /// Its run.
+    pub run: String,
+    /// When that was started.
+    pub at: Timestamp,
+    /// Its category.
+    pub category: String,
+}
+
+/// A pattern in a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskItemRow {
+    /// The failure's row number.
+    pub failure: i64,
+    /// The pattern's row number.
+    pub pattern: i64,
+    /// The first item's file.
+    pub file: Option<String>,
+}
+
+/// A file that was changed in a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskChangeRow {
+    /// The task's row number.
+    pub task: i64,
+    /// The file.
+    pub path: String,
+    /// It was moved or removed.
+    pub moved: bool,
+}
+
+/// A pattern by its row number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedPatternRow {
+    /// Row number.
+    pub number: i64,
+    /// `p-…`
+    pub id: String,
+    /// Tool definition.
+    pub tool: String,
+    /// Rule or error code.
+    pub code: Option<String>,
+    /// Masked text.
+    pub masked: String,
+}
+
+/// The first time that a pattern was seen in a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SightingRow {
+    /// The run.
+    pub run: String,
+    /// When it was started.
+    pub at: Timestamp,
+    /// The task.
+    pub task: String,
+}
+
+/// The tasks of the window, and their failures.
+const WINDOW: &str = "
+    WITH recent AS MATERIALIZED (SELECT task_no, name, last_at FROM tasks ORDER BY last_at DESC, name DESC LIMIT ?1),
+    failed AS MATERIALIZED (
+        SELECT failure_no, task_no, run_id, started_at, category FROM recent JOIN runs USING (task_no)
+        JOIN qa_failures USING (run_id) WHERE no_lesson IS NOT 'cancelled'
+        ORDER BY started_at DESC, run_id DESC LIMIT ?2)";
+
+/// A pattern in a failure that was a flake.
+const IS_FLAKE: &str = "EXISTS (
+    SELECT 1 FROM flakes k JOIN flake_patterns fp USING (event_id)
+    WHERE k.fail_run = f.run_id AND fp.pattern_key = p.pattern_key)";
+
+impl Index {
+    /// The newest tasks with what failed and what was changed in them.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn history(&self) -> Result<HistoryRows, StoreError> {
+        let (older_tasks, categories) = self.sql(
+            "read",
+            self.connection.query_row(
+                "SELECT max(0, (SELECT count(*) FROM tasks) - ?1), (SELECT count(*) FROM failure_categories)",
+                [TASKS_MAX],
+                |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)),
+            ),
+        )?;
+        let tasks = format!(
+            "{WINDOW} SELECT task_no, name, (SELECT count(*) FROM runs r WHERE r.task_no = recent.task_no)
+             FROM recent WHERE ?2 > 0 ORDER BY last_at, name"
+        );
+        let failures = format!(
+            "{WINDOW} SELECT failure_no, task_no, run_id, started_at, category FROM failed ORDER BY started_at, run_id"
+        );
+        let items = format!(
+            "{WINDOW} SELECT failure_no, pattern_no, file FROM failed f JOIN qa_pattern_occurrences USING (failure_no)
+             JOIN qa_failure_patterns p USING (pattern_no) WHERE NOT {IS_FLAKE} LIMIT {ROWS_MAX}"
+        );
+        let patterns = format!(
+            "{WINDOW} SELECT pattern_no, pattern_id, tool, code, masked FROM qa_failure_patterns WHERE pattern_no IN
+             (SELECT pattern_no FROM failed JOIN qa_pattern_occurrences USING (failure_no) LIMIT {ROWS_MAX})"
+        );
+        Ok(HistoryRows {
+            tasks: self.window(&tasks, |row| {
+                Ok(TaskRow { number: row.get(0)?, name: row.get(1)?, runs: unsigned(row, 2)? })
+            })?,
+            failures: self.window(&failures, |row| {
+                let (number, task, run) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                Ok(TaskFailureRow { number, task, run, at: time(row, 3)?, category: row.get(4)? })
+            })?,
+            items: self.window(&items, |row| {
+                Ok(TaskItemRow { failure: row.get(0)?, pattern: row.get(1)?, file: row.get(2)? })
+            })?,
+            changes: self.window(
+                &format!(
+                    "{WINDOW} SELECT task_no, path, max(moved) FROM (
+                         SELECT task_no, path, 0 AS moved FROM recent JOIN fix_attempts a ON a.task = recent.name
+                         JOIN attempt_files USING (event_id)
+                         UNION ALL SELECT task_no, path, change IN ('removed', 'renamed') FROM recent
+                         JOIN runs USING (task_no) JOIN snapshot_files USING (run_id))
+                     WHERE ?2 > 0 GROUP BY task_no, path LIMIT {ROWS_MAX}"
+                ),
+                |row| Ok(TaskChangeRow { task: row.get(0)?, path: row.get(1)?, moved: row.get(2)? }),
+            )?,
+            patterns: self.window(&patterns, |row| {
+                let (number, id, tool) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                Ok(NamedPatternRow { number, id, tool, code: row.get(3)?, masked: row.get(4)? })
+            })?,
+            older_tasks,
+            categories,
+        })
+    }
+
+    fn window<T>(&self, sql: &str, row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>) -> Result<Vec<T>, StoreError> {
+        let read = || self.connection.prepare_cached(sql)?.query_map(params![TASKS_MAX, FAILURES_MAX], row)?.collect();
+        self.sql("read", read())
+    }
+
+    /// The first sighting of a pattern in each task, flakes left out, the oldest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn sightings(&self, pattern: i64) -> Result<Vec<SightingRow>, StoreError> {
+        let sql = format!(
+            "SELECT run_id, at, name FROM (
+                 SELECT f.run_id, o.at, o.task_no,
+                        row_number() OVER (PARTITION BY o.task_no ORDER BY o.at, f.run_id) AS nth
+                 FROM qa_pattern_occurrences o JOIN qa_failures f USING (failure_no)
+                 JOIN qa_failure_patterns p USING (pattern_no)
+                 WHERE o.pattern_no = ?1 AND NOT {IS_FLAKE})
+             JOIN tasks USING (task_no) WHERE nth = 1 ORDER BY at, run_id LIMIT ?2"
+        );
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let rows = statement.query_map(params![pattern, SIGHTINGS_MAX], |row| {
+                Ok(SightingRow { run: row.get(0)?, at: time(row, 1)?, task: row.get(2)? })
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// The row numbers of a family's patterns.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn family(&self, family_key: &str) -> Result<Vec<i64>, StoreError> {
+        let read = || {
+            let sql = "SELECT pattern_no FROM qa_failure_patterns WHERE family_key = ?1 ORDER BY pattern_no LIMIT ?2";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_map(params![family_key, ROWS_MAX], |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// How many patterns a family has, and how many of them were seen in one task only.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn family_shape(&self, family_key: &str) -> Result<(u64, u64), StoreError> {
+        let read = || {
+            let sql = "SELECT count(*), count(*) FILTER (WHERE tasks = 1) FROM (
+                SELECT (SELECT count(DISTINCT task_no) FROM qa_pattern_occurrences o WHERE o.pattern_no = p.pattern_no)
+                       AS tasks
+                FROM qa_failure_patterns p WHERE family_key = ?1 LIMIT ?2)";
+            self.connection
+                .prepare_cached(sql)?
+                .query_row(params![family_key, FAMILY_MAX], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))
+        };
+        self.sql("read", read())
+    }
+
+    /// The events that say something of lessons about a pattern, the newest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn annotations(&self, pattern: i64) -> Result<Vec<String>, StoreError> {
+        let read = || {
+            let sql = "SELECT event_id FROM lesson_changes WHERE change = 'annotated' AND lesson_id IN
+                (SELECT lesson_id FROM qa_failures JOIN qa_pattern_occurrences USING (failure_no) WHERE pattern_no = ?1)
+                ORDER BY at DESC, event_id DESC LIMIT ?2";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_map(params![pattern, ANNOTATIONS_MAX], |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// How often a pattern was seen since `since`: failures, distinct tasks.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn seen_since(&self, pattern: i64, since: Timestamp) -> Result<(u64, u64), StoreError> {
+        let read = || {
+            self.connection
+                .prepare_cached(
+                    "SELECT count(*), count(DISTINCT task_no) FROM qa_pattern_occurrences
+                     WHERE pattern_no = ?1 AND at >= ?2",
+                )?
+                .query_row(params![pattern, since.rfc3339()], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))
+        };
+        self.sql("read", read())
+    }
+
+    /// The newest notes on fixes of a pattern: cause, approach, rule.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn pattern_note(&self, pattern_key: &str) -> Result<NoteRow, StoreError> {
+        // Text by text: a later note replaces only what it says itself.
+        let newest = |column: &str| {
+            let sql = format!(
+                "SELECT {column} FROM fix_notes WHERE {column} IS NOT NULL AND fix_id IN
+                 (SELECT fix_id FROM attempt_patterns JOIN fix_attempts USING (event_id)
+                  WHERE pattern_key = ?1 AND role = 'fixed')
+                 ORDER BY at DESC, event_id DESC LIMIT 1"
+            );
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let mut rows = statement.query([pattern_key])?;
+            rows.next()?.map(|row| row.get::<_, String>(0)).transpose()
+        };
+        let read = || -> rusqlite::Result<NoteRow> {
+            Ok(NoteRow { cause: newest("cause")?, approach: newest("approach")?, rule: newest("rule")? })
+        };
+        self.sql("read", read())
+    }
+}
+
+/// What was said of a pattern's fixes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NoteRow {
+    /// Why it failed.
+    pub cause: Option<String>,
+    /// What was done about it.
+    pub approach: Option<String>,
+    /// What to do from now on.
+    pub rule: Option<String>,
+}

@@ -1,0 +1,97 @@
+//! One pattern, and what was found, as text.
+
+use crate::base::text;
+use crate::pattern::Page;
+use crate::pattern::confidence::Confidence;
+use crate::pattern::detector::Finding;
+use crate::surface::cli::Output;
+
+/// Increments printed; `--json` has them all.
+const STEPS_MAX: usize = 30;
+
+pub(super) fn print(page: &Page, output: &mut Output) -> anyhow::Result<()> {
+    let pattern = &page.summary;
+    let code = pattern.code.as_deref().map(|code| format!(" {code}")).unwrap_or_default();
+    let recurring = if pattern.recurring { ", recurring" } else { "" };
+    output.line(&format!("{}  {}", pattern.id, pattern.name))?;
+    output.line(&pattern.summary)?;
+    output.line(&format!("message: {} ({})", pattern.title, text::one_line(&format!("{}{code}", pattern.tool))))?;
+    output.line(&format!("family: {} ({})", page.family_title, text::count(pattern.family_tasks, "task")))?;
+    output.line(&format!(
+        "{}: {} in {}{recurring}; {} in {} of the last 30 days; first {}, last {}",
+        text::one_line(&pattern.category),
+        text::count(pattern.failures, "failure"),
+        text::count(pattern.tasks, "task"),
+        text::count(pattern.frequency.failures_30_days, "failure"),
+        text::count(pattern.frequency.tasks_30_days, "task"),
+        pattern.first_seen.local(),
+        pattern.last_seen.local()
+    ))?;
+    for finding in &page.findings {
+        output.line(&format!("{}: {}", finding.detector, text::one_line(&finding.summary)))?;
+    }
+    ledger("confidence", &page.ledger, output)?;
+    for file in &page.files {
+        output.line(&format!("file: {} ({})", text::one_line(&file.path), file.failures))?;
+    }
+    for lesson in &page.lessons {
+        output.line(&format!("lesson: {lesson}"))?;
+    }
+    output.line("")?;
+    occurrences(page, output)
+}
+
+/// The value with every increment and its event.
+fn ledger(name: &str, ledger: &Confidence, output: &mut Output) -> anyhow::Result<()> {
+    let evidence = &ledger.evidence;
+    output.line(&format!(
+        "{name}: {:.2}, at least {:.2} by the evidence (Beta {:.2}, {:.2}); started at {:.2}",
+        ledger.value, evidence.lower_bound, evidence.alpha, evidence.beta, ledger.start
+    ))?;
+    for step in ledger.steps.iter().take(STEPS_MAX) {
+        let what = text::one_line(&step.what);
+        output.line(&format!(
+            "  {:+.2} -> {:.2}  {} {what} ({})",
+            step.delta,
+            step.after,
+            step.at.local(),
+            step.event
+        ))?;
+    }
+    if ledger.steps.len() > STEPS_MAX {
+        output.line(&format!("  ... and {} more; all of them: --json", ledger.steps.len() - STEPS_MAX))?;
+    }
+    Ok(())
+}
+
+fn occurrences(page: &Page, output: &mut Output) -> anyhow::Result<()> {
+    let rows: Vec<Vec<String>> = page
+        .occurrences
+        .iter()
+        .map(|seen| {
+            let place = match (&seen.file, seen.line) {
+                (Some(file), Some(line)) => format!("{file}:{line}"),
+                (Some(file), None) => file.clone(),
+                _ => String::new(),
+            };
+            vec![
+                seen.failure.clone(),
+                seen.at.local(),
+                text::one_line(&seen.task),
+                text::one_line(&place),
+                text::ellipsis(&text::one_line(&seen.message), 100),
+            ]
+        })
+        .collect();
+    output.table(&["failure", "when", "task", "where", "message"], &rows)
+}
+
+/// What holds for the newest tasks as a whole.
+pub(super) fn findings(findings: &[Finding], output: &mut Output) -> anyhow::Result<()> {
+    if findings.is_empty() {
+        output.note("nothing yet that holds for more than single patterns; those are in: verify-run pattern list");
+        return Ok(());
+    }
+    let row = |finding: &Finding| vec![finding.detector.clone(), text::one_line(&finding.summary)];
+    output.table(&["detector", "what"], &findings.iter().map(row).collect::<Vec<_>>())
+}

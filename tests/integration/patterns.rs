@@ -1,0 +1,93 @@
+//! Patterns as people see them: what recurs, why it is believed, what detectors find, also those of a project.
+
+use crate::sandbox::Sandbox;
+
+/// A linter that finds one thing in `FILE`, in each of `tasks`.
+fn recurring(tasks: &[&str]) -> Sandbox {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("eslint", "printf '\\n%s\\n  1:1  error  '\\''x'\\'' is not defined  no-undef\\n\\n✖ 1 problem (1 error)\\n' \"$FILE\"; exit 1");
+    for (index, task) in tasks.iter().enumerate() {
+        let file = format!("web/forms/part{index}.js");
+        sandbox.write(&file, "x");
+        let path = sandbox.path(&file);
+        sandbox.verify_run(["--sync", "--task", task, "eslint", "."]).env("FILE", &path).outcome();
+        // Again in the same task: neither a further task nor any more belief.
+        sandbox.verify_run(["--sync", "--task", task, "eslint", "."]).env("FILE", &path).outcome();
+    }
+    sandbox
+}
+
+#[test]
+fn a_recurring_pattern_has_a_name_a_sentence_and_a_ledger_with_its_events() {
+    let sandbox = recurring(&["one", "two", "three", "four"]);
+    let list = sandbox.verify_run(["pattern", "list", "--recurring", "--json"]).prints_json();
+    let pattern = &list["patterns"][0];
+    assert_eq!(pattern["name"], "'x' is not defined (eslint no-undef)");
+    assert_eq!(pattern["summary"], "eslint's no-undef finds “'x' is not defined”: 8 failures in 4 tasks.");
+    assert_eq!((&pattern["failures"], &pattern["tasks"]), (&8.into(), &4.into()));
+    assert_eq!(pattern["frequency"]["tasks_30_days"], 4);
+    let id = pattern["id"].as_str().expect("an id");
+    let page = sandbox.verify_run(["pattern", "show", id, "--json"]).prints_json();
+    let steps = page["ledger"]["steps"].as_array().expect("a ledger");
+    let runs: Vec<_> = sandbox.events().into_iter().filter(|event| event["kind"] == "run").collect();
+    for (step, (task, after)) in steps.iter().zip([("one", 0.5), ("two", 0.55), ("three", 0.6), ("four", 0.65)]) {
+        let run = runs.iter().find(|run| run["task"] == task).expect("the first run of the task");
+        assert_eq!(step["event"], run["id"], "{step}");
+        assert!((step["after"].as_f64().expect("a number") - after).abs() < 1e-9, "{step}");
+    }
+    assert_eq!(steps.len(), 4);
+    assert!(page["findings"].as_array().expect("a list").iter().any(|finding| finding["detector"] == "recurring"));
+    let text = sandbox.verify_run(["pattern", "show", id]).prints();
+    assert!(text.contains("confidence: 0.65, at least "), "{text}");
+    assert!(text.contains("+0.05 -> 0.65"), "{text}");
+
+    // The increments are settings.
+    sandbox.write("verify-run.toml", "[confidence]\nfurther_task = 0.1\n[patterns]\nrecurring_tasks = 5\n");
+    let page = sandbox.verify_run(["pattern", "show", id, "--json"]).prints_json();
+    assert!((page["confidence"].as_f64().expect("a number") - 0.8).abs() < 1e-9, "{page}");
+    assert_eq!(page["recurring"], false);
+}
+
+#[test]
+fn what_somebody_said_is_the_name() {
+    let sandbox = recurring(&["one"]);
+    let lesson = sandbox.lesson();
+    let id = lesson.field("id").expect("an id");
+    sandbox
+        .verify_run([
+            "lesson",
+            "annotate",
+            id,
+            "--cause",
+            "The global was renamed. Nobody told.",
+            "--rule",
+            "Import it",
+        ])
+        .prints();
+    let list = sandbox.verify_run(["pattern", "list", "--json"]).prints_json();
+    assert_eq!(list["patterns"][0]["name"], "The global was renamed");
+    assert_eq!(
+        list["patterns"][0]["summary"],
+        "The global was renamed. Nobody told (2 failures in 1 task). Import it."
+    );
+}
+
+#[test]
+fn a_detector_is_added_by_a_file_alone() {
+    let sandbox = recurring(&["one", "two", "three"]);
+    let text = "[[detector]]\nname = \"globals\"\ntitle = \"Globals that are gone\"\n\
+                summary = \"{hits} tasks used a global that is gone, most often in {file}.\"\nrule = \"Import it.\"\n\
+                code = [\"no-undef\"]\nfile = [\"web/**\"]\n";
+    sandbox.write(".verify-run/tools/mine.toml", text);
+    let findings = sandbox.verify_run(["pattern", "list", "--findings"]).prints();
+    assert!(
+        findings.contains("globals\t3 tasks used a global that is gone, most often in web/forms/part0.js."),
+        "{findings}"
+    );
+    sandbox.verify_run(["whitelist", "check"]).prints();
+
+    sandbox.write(".verify-run/tools/mine.toml", text.replace("no-undef\"]", "no-undef\"]\nmin_share = 7.0"));
+    let answer = sandbox.verify_run(["whitelist", "check"]).outcome();
+    assert!(answer.stdout().contains("min_share is not from 0 to 1"), "{answer:?}");
+    assert!(answer.stdout().contains("mine.toml:1"), "{answer:?}");
+}
