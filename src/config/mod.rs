@@ -8,4 +8,4 @@ mod settings;
 pub use learning::{ConfidenceSettings, PatternSettings};
 pub use places::{Environment, Places, Repository};
 pub use problem::Problem;
-pub use settings::{LessonSettings, RawSettings, SETTINGS_FILE, Settings, WriteWhen};
+pub use settings::{FixSettings, LessonSettings, RawSettings, SETTINGS_FILE, Settings, WriteWhen};

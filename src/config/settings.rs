@@ -64,6 +64,17 @@ pub struct SnapshotSettings {
     pub bytes: u64,
 }
 
+/// `[fix]`: what counts as a fix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FixSettings {
+    /// `open_days`: a failure that nobody looked at again for so long is not open any more.
+    pub open_days: u64,
+    /// `quick_attempts`: a fix that took no more attempts is of high value.
+    pub quick_attempts: u64,
+    /// `silence_hours`: a task in which nothing was run for so long is over.
+    pub silence_hours: u64,
+}
+
 /// The settings in force.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -73,6 +84,8 @@ pub struct Settings {
     pub raw: RawSettings,
     /// `[snapshot]`
     pub snapshot: SnapshotSettings,
+    /// `[fix]`
+    pub fix: FixSettings,
     /// `[patterns]`
     pub patterns: PatternSettings,
     /// `[confidence]`
@@ -96,6 +109,7 @@ impl Default for Settings {
                 days: SNAPSHOT_DAYS_MAX,
                 bytes: SNAPSHOT_BYTES_MAX,
             },
+            fix: FixSettings { open_days: 14, quick_attempts: 2, silence_hours: 24 },
             patterns: PatternSettings::default(),
             confidence: ConfidenceSettings::default(),
         }
@@ -169,6 +183,9 @@ impl Settings {
                     ("snapshot", "file_bytes") => layer.set(&mut self.snapshot.file_bytes, section, key, value),
                     ("snapshot", "days") => layer.set(&mut self.snapshot.days, section, key, value),
                     ("snapshot", "bytes") => layer.set(&mut self.snapshot.bytes, section, key, value),
+                    ("fix", "open_days") => layer.set(&mut self.fix.open_days, section, key, value),
+                    ("fix", "quick_attempts") => layer.set(&mut self.fix.quick_attempts, section, key, value),
+                    ("fix", "silence_hours") => layer.set(&mut self.fix.silence_hours, section, key, value),
                     ("patterns", "dir") => {
                         if let Some(dir) = layer.inside(section, key, value) {
                             self.patterns.dir = dir;

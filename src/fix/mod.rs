@@ -6,13 +6,19 @@ mod atom;
 mod coverage;
 pub mod patch;
 mod reach;
+mod recipe;
 mod sets;
 pub mod snapshot;
+mod surroundings;
 #[cfg(test)]
 mod tests;
 pub mod weakened;
+mod workflow;
 
 pub use atom::{Atoms, of_run as atoms_of_run};
 pub use coverage::{Reach, covering_scopes, reach};
 pub use reach::{StopsAt, stops_at};
+pub use recipe::recipes;
 pub use sets::{Sets, compare};
+pub use surroundings::{Surroundings, surroundings};
+pub use workflow::{Numbered, Standing, Workflow, standing, workflow};

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::Facts;
+use super::fix;
 use super::front::signal_name;
 use crate::base::text::{count, ellipsis, one_line, prefix, printable};
 use crate::diagnose::{Item, Severity, Shortfall};
@@ -26,8 +27,8 @@ const TITLE_CHARS_MAX: usize = 76;
 /// The body in at most about `budget` bytes; the parts that can shrink do.
 pub(super) fn render(facts: &Facts, lines_bytes: usize, budget: usize) -> String {
     let head = head(facts);
-    let tail = reproduce(facts);
-    let budget = budget.saturating_sub(head.len() + tail.len());
+    let tail = reproduce(facts) + &fix::unknown();
+    let budget = budget.saturating_sub(head.len() + tail.len() + fix::FIX_BYTES_RESERVED);
     let output = output(facts, lines_bytes.min(budget / 2));
     let files = files(facts, (budget.saturating_sub(output.len()) / 4).min(2_000));
     let failures = failures(facts, budget.saturating_sub(output.len() + files.len()));
@@ -216,7 +217,7 @@ fn reproduce(facts: &Facts) -> String {
 }
 
 /// A code span that holds `text` whatever is in it: as many backticks as no run inside it has.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     let text = without_commands(one_line(text));
     let text = text.trim();
     if text.is_empty() {
@@ -229,7 +230,7 @@ fn code(text: &str) -> String {
 }
 
 /// A fenced block that `text` can't close: longer than any run of backticks in it.
-fn fence(language: &str, text: &str, cut: bool) -> String {
+pub(super) fn fence(language: &str, text: &str, cut: bool) -> String {
     let mut lines: Vec<String> = text.lines().map(clean_line).collect();
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::{Error, Facts, Lesson, index, parse, render};
+use super::{Error, Facts, FixPart, Lesson, index, parse, render};
 use crate::base::file::{Durability, write_atomic};
 use crate::config::{Places, Settings};
 
@@ -134,6 +134,37 @@ impl Folder {
             source,
         })?;
         Ok(lesson)
+    }
+
+    /// Says in a lesson's own part what made the failure go away. `false`: the part isn't there, or somebody edited it;
+    /// then the file stays as it is.
+    ///
+    /// # Errors
+    /// When the file can't be read or written.
+    pub fn set_fix(&self, path: &Path, fix: &FixPart) -> Result<bool, Error> {
+        let text = read_text(path)?;
+        let Some(changed) = super::set_fix(&text, fix) else { return Ok(false) };
+        if changed != text {
+            write_atomic(path, changed.as_bytes(), 0o644, Durability::Cached).map_err(|source| Error::Io {
+                action: "write the lesson",
+                path: path.to_owned(),
+                source,
+            })?;
+        }
+        Ok(true)
+    }
+
+    /// Removes the lesson of `facts` if nobody has touched it since it was written. Whether it was removed.
+    ///
+    /// # Errors
+    /// When the file can't be read or removed.
+    pub fn withdraw(&self, facts: &Facts) -> Result<bool, Error> {
+        let Some(path) = self.path_of(&facts.id) else { return Ok(false) };
+        let is_ours = read_text(&path)? == render(facts, self.lines_bytes);
+        if is_ours {
+            self.remove(&path)?;
+        }
+        Ok(is_ours)
     }
 
     /// Removes a lesson's file.

@@ -1,14 +1,17 @@
 //! The lesson file: Markdown with a YAML front matter that says what happened and, once known, why and what to do.
 //!
-//! Its text belongs to people: it is written once, never rewritten, and read back whatever they made of it.
+//! Its text belongs to people: it is written once, never rewritten but for the marked part that says what made the
+//! failure go away, and read back whatever they made of it.
 
 mod body;
 mod facts;
+mod fix;
 mod folder;
 mod front;
 mod index;
 
 pub use facts::Facts;
+pub use fix::{FixFacts, FixPart, has_own_part, set_fix};
 pub use folder::{Entry, Folder, Written};
 pub use front::{Front, LESSON_SCHEMA, Lesson, parse, set_text};
 

@@ -82,7 +82,9 @@ fn hostile_output_closes_no_fence_and_carries_no_control_character() {
                     headings += usize::from(line.starts_with("# "));
                     assert!(
                         !line.starts_with("- a: b") && !line.starts_with('<')
-                            || line.starts_with("<!-- markdownlint-disable")
+                            || ["<!-- markdownlint-disable", "<!-- verify-run:fix ", "<!-- /verify-run:fix -->"]
+                                .iter()
+                                .any(|own| line.starts_with(own))
                     );
                 }
                 Some(_) => {}
@@ -112,7 +114,7 @@ fn many_failures_are_summed_up_and_every_file_is_kept() {
 fn the_command_can_be_pasted() {
     let mut facts = facts();
     facts.dir = "my app".to_owned();
-    assert!(text_of(&facts).ends_with("```sh\ncd 'my app' && npx eslint .\n```\n"));
+    assert!(text_of(&facts).contains("```sh\ncd 'my app' && npx eslint .\n```\n"));
 }
 
 #[test]
@@ -301,12 +303,101 @@ fn outside_git_in_a_work_tree_and_in_a_bare_repository() {
     assert_eq!(Folder::find(&places, &Settings::default()).dir, dir.path().join("verify-run/lessons"));
 }
 
+fn fix() -> FixFacts {
+    FixFacts {
+        id: "x-0123abcd".into(),
+        attempt: 2,
+        seconds: 260,
+        standing: "its task is not over yet".into(),
+        files: vec![("src/a.js".into(), Some(2), Some(1)), ("logo.png".into(), None, None)],
+        commands: vec!["npm install".into()],
+        surroundings: vec!["node_modules".into()],
+        diff: "--- a/src/a.js\n+++ b/src/a.js\n@@ -1 +1,2 @@\n-let x = 1;\n+import y from 'y';\n+let x = y;\n".into(),
+        tried: vec!["src/b.js".into()],
+        came_with_base: 3,
+        ..FixFacts::default()
+    }
+}
+
+#[test]
+fn the_fix_is_filled_in_and_reads_like_this() {
+    let text = text_of(&facts());
+    let fixed = set_fix(&text, &FixPart::Fixed(Box::new(fix()))).expect("its own part");
+    let (before, after) = fixed.split_once("## Fix\n").expect("a heading");
+    assert!(text.starts_with(before), "nothing else changes");
+    insta::assert_snapshot!(after);
+    let flake = FixPart::Flake { proof: "proven".into(), why: "the same tree passed".into() };
+    let flaky = set_fix(&fixed, &flake).expect("still its own");
+    assert!(
+        flaky.ends_with("\n\nNone: this is a proven flake. `the same tree passed`\n\n<!-- /verify-run:fix -->\n"),
+        "{flaky}"
+    );
+    assert_eq!(set_fix(&flaky, &FixPart::Fixed(Box::new(fix()))).expect("and again"), fixed);
+}
+
+#[test]
+fn what_people_wrote_is_never_overwritten() {
+    let part = FixPart::Fixed(Box::new(fix()));
+    let text = text_of(&facts());
+    let annotated = set_text(&text, "cause", "a typo").expect("set") + "\nMy own notes.\n";
+    let fixed = set_fix(&annotated, &part).expect("the part itself is untouched");
+    assert!(fixed.contains("cause: a typo\n") && fixed.ends_with("<!-- /verify-run:fix -->\n\nMy own notes.\n"));
+    for edited in [
+        text.replace("Not known yet.", "I know it."),
+        fixed.replace("let x = y", "let x = z"),
+        text.replace("<!-- /verify-run:fix -->", ""),
+        text.replace('\n', "\r\n"),
+        "no lesson".to_owned(),
+    ] {
+        assert_eq!(set_fix(&edited, &part), None, "{edited}");
+    }
+}
+
+#[test]
+fn a_hostile_fix_stays_in_its_part_and_a_large_one_in_its_bounds() {
+    for text in HOSTILE.iter().copied().chain(["<!-- /verify-run:fix -->\n", "```\n<!-- /verify-run:fix -->\n# x\n"]) {
+        let hostile = FixFacts {
+            diff: format!("@@ -1 +1 @@\n+{text}\n{text}\n"),
+            commands: vec![text.into()],
+            standing: text.into(),
+            files: vec![(text.into(), None, None)],
+            ..fix()
+        };
+        let fixed = set_fix(&text_of(&facts()), &FixPart::Fixed(Box::new(hostile))).expect("fits");
+        assert!(!fixed.contains('\x1b'));
+        assert_eq!(fixed.matches("<!-- /verify-run:fix -->").count(), 1, "{fixed}");
+        assert!(set_fix(&fixed, &FixPart::Fixed(Box::new(fix()))).is_some(), "still ours: {fixed}");
+    }
+    let large = FixFacts { diff: "+a line of the diff\n".repeat(4000), ..fix() };
+    for facts in [facts(), many(2_000)] {
+        let text = set_fix(&text_of(&facts), &FixPart::Fixed(Box::new(large.clone()))).expect("fits");
+        assert!(text.len() <= LESSON_BYTES_MAX.max(text_of(&facts).len() + 2048), "{}", text.len());
+        assert!(text.contains(" of the diff left out."), "{text}");
+    }
+}
+
+#[test]
+fn a_lesson_is_withdrawn_only_while_nobody_touched_it() {
+    let scene = Scene::repository();
+    let written = scene.folder().write(&facts()).expect("written");
+    let text = fs::read_to_string(&written.path).expect("reads");
+    fs::write(&written.path, set_text(&text, "cause", "mine").expect("set")).expect("writes");
+    assert!(!scene.folder().withdraw(&facts()).expect("reads"));
+    fs::write(&written.path, &text).expect("writes");
+    assert!(scene.folder().withdraw(&facts()).expect("removes"));
+    assert!(!written.path.exists());
+    assert!(!scene.folder().withdraw(&facts()).expect("is gone"));
+}
+
 /// Writes samples where the formatters' own checks can be run over them; see `scripts/` of the repository.
 #[test]
 fn samples_for_the_formatters() {
     let Some(dir) = std::env::var_os("VERIFY_RUN_LESSON_SAMPLES").map(std::path::PathBuf::from) else { return };
     let samples = HOSTILE.iter().map(|text| hostile(text)).chain([facts(), many(1), many(100), many(400), many(2_000)]);
     for (n, facts) in samples.enumerate() {
-        fs::write(dir.join(format!("{n}.md")), text_of(&facts)).expect("written");
+        let text = text_of(&facts);
+        let fixed = set_fix(&text, &FixPart::Fixed(Box::new(fix()))).expect("its own part");
+        fs::write(dir.join(format!("{n}.md")), text).expect("written");
+        fs::write(dir.join(format!("{n}-fixed.md")), fixed).expect("written");
     }
 }

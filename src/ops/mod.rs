@@ -3,6 +3,7 @@
 pub mod definitions;
 pub mod doctor;
 pub mod explain;
+pub mod fix;
 pub mod last;
 pub mod lesson;
 pub mod pattern;

@@ -13,8 +13,7 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 
 pub use fix::{
-    Atom, AtomList, Attempt, ChangedFile, Command, FixNote, Flake, Mark, Means, Outcome, Proof, Recipe, RecipeKind,
-    Trees,
+    Atom, AtomList, Attempt, Command, FixNote, Flake, Mark, Means, Outcome, Proof, Recipe, RecipeKind, Trees,
 };
 pub use lesson::{Change, LessonChange};
 pub use run::{Failure, Item, LessonDecision, Run};

@@ -18,15 +18,18 @@ mod writer;
 
 pub use error::{StoreError, io_at};
 pub use event::{
-    Atom, AtomList, Attempt, Base, Body, Change, ChangedFile, Command, EVENT_VERSION, Event, Failure, FileChange,
-    FileChangeKind, FixNote, Flake, Item, LessonChange, LessonDecision, Mark, Means, Outcome, Proof, Purge, Recipe,
-    RecipeKind, Run, Scope, Snapshot, Trees, derived_id,
+    Atom, AtomList, Attempt, Base, Body, Change, Command, EVENT_VERSION, Event, Failure, FileChange, FileChangeKind,
+    FixNote, Flake, Item, LessonChange, LessonDecision, Mark, Means, Outcome, Proof, Purge, Recipe, RecipeKind, Run,
+    Scope, Snapshot, Trees, derived_id,
 };
 pub use index::Index;
 pub use query::history::{
     HistoryRows, NamedPatternRow, NoteRow, SightingRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow,
 };
-pub use query::{Counts, LastRun, LessonRow, OccurrenceRow, PassingTree, PatternRow, SnapshotRow, TreeUse};
+pub use query::{
+    Closing, Counts, FixFilter, FixRow, FlakeFilter, FlakeRow, Gap, LastRun, LessonRow, OccurrenceRow, OpenRun,
+    PassingTree, PatternRow, RateRow, RecipeRow, SaidRow, SnapshotRow, TreeUse,
+};
 pub use segment::{Segments, free_name};
 pub use writer::{Store, lock};
 

@@ -1,6 +1,8 @@
 //! What the recorder and the reading commands ask the index.
 
+mod fix;
 pub mod history;
+mod open;
 mod snapshot;
 
 use std::collections::HashSet;
@@ -18,6 +20,8 @@ use crate::base::lossless::Lossless;
 use crate::run::Ended;
 use crate::store::event::{Body, Event, Run};
 
+pub use fix::{Closing, FixFilter, FixRow, FlakeFilter, FlakeRow, RateRow, RecipeRow, SaidRow};
+pub use open::{Gap, OpenRun};
 pub use snapshot::{PassingTree, SnapshotRow, TreeUse};
 
 /// How many rows of each kind the index has.
@@ -156,7 +160,7 @@ impl Index {
         self.sql("read", find())
     }
 
-    /// The recorded run itself, from its segment.
+    /// An event, from its segment.
     ///
     /// # Errors
     /// SQLite's and I/O.

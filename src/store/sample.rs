@@ -8,8 +8,8 @@ use crate::base::lossless::Lossless;
 use crate::diagnose::Severity;
 use crate::run::Ended;
 use crate::store::event::{
-    Atom, AtomList, Attempt, Base, Body, ChangedFile, Event, Failure, FileChange, FileChangeKind, Flake, Item,
-    LessonDecision, Means, Outcome, Proof, Recipe, RecipeKind, Run, Snapshot, Trees,
+    Atom, AtomList, Attempt, Base, Body, Event, Failure, FileChange, FileChangeKind, Flake, Item, LessonDecision,
+    Means, Outcome, Proof, Recipe, RecipeKind, Run, Snapshot, Trees,
 };
 use crate::whitelist::CheckKind;
 
@@ -141,7 +141,14 @@ pub fn attempt(before: u64, run: u64, outcome: Outcome) -> Event {
         not_reached: list(&[]),
         remaining: None,
         trees: Some(Trees { before: "t1".into(), after: "t2".into(), exact: true }),
-        files: vec![ChangedFile { path: "src/a.js".into(), added: Some(2), removed: Some(1) }],
+        files: vec![FileChange {
+            path: Lossless::from("src/a.js"),
+            kind: FileChangeKind::Modified,
+            from: None,
+            added: 2,
+            removed: 1,
+            opaque: false,
+        }],
         files_cut: 0,
         diff: "--- a\n+++ b\n".into(),
         diff_cut: 0,

@@ -8,6 +8,7 @@
 
 mod definitions;
 mod faults;
+mod fixes;
 mod frame;
 mod lessons;
 mod patterns;

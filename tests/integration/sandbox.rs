@@ -25,6 +25,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(4);
 /// Where system programs are looked for, after the sandbox's own `bin`.
 const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
+/// Events that follow from runs.
+const FOLLOWING: [&str; 3] = ["snapshot", "attempt", "flake"];
+
 /// One test's folders. Dropping it waits for every process started in it, and fails the test if one stays.
 pub struct Sandbox {
     folder: TempDir,
@@ -182,14 +185,17 @@ impl Sandbox {
     }
 
     /// The events recorded so far, in the order of the segment files, once the recorder is done. What is written beside
-    /// each run is left out: [`Sandbox::snapshots`].
+    /// each run is left out ([`Sandbox::snapshots`]), and so is what follows from several runs.
     pub fn events(&self) -> Vec<serde_json::Value> {
         self.events_in(&self.state())
     }
 
     /// As [`Sandbox::events`], from the state folder of another repository.
     pub fn events_in(&self, state: &Path) -> Vec<serde_json::Value> {
-        self.all_events_in(state).into_iter().filter(|event| event["kind"] != "snapshot").collect()
+        self.all_events_in(state)
+            .into_iter()
+            .filter(|event| !FOLLOWING.contains(&event["kind"].as_str().unwrap_or_default()))
+            .collect()
     }
 
     fn all_events_in(&self, state: &Path) -> Vec<serde_json::Value> {

@@ -15,6 +15,7 @@
 
 mod diff;
 mod git;
+mod history;
 mod place;
 mod prune;
 mod take;
@@ -24,6 +25,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use diff::{Diff, DiffLimits, diff};
+pub use history::{Moved, came_with_base, is_ancestor};
 pub use place::{Standing, standings};
 pub use prune::{Pruned, is_due, prune, size};
 pub use take::{Taken, head_tree, take};

@@ -5,6 +5,8 @@
 //! off is done by the next recorder, which finds the spool file still there.
 
 mod assemble;
+mod changes;
+mod fixes;
 mod log;
 mod queue;
 mod reports;
@@ -160,7 +162,7 @@ fn drain_locked(
                 Err(panic) => queue::set_aside(&first.path, &panicked(&*panic), drained),
             }
         } else {
-            steps::record_passes(places, &mut trees, store, entries, drained)?;
+            steps::record_passes(&mut projects, &mut trees, store, entries, drained)?;
         }
     }
     queue.release(drained);

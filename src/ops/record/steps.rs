@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::fixes::{self, Recorded};
 use super::queue::{self, Entry};
 use super::trees::{self, Trees};
 use super::{Drained, assemble, reports};
@@ -13,12 +14,12 @@ use crate::base::ids::RunId;
 use crate::base::tree::FsTree;
 use crate::capture::{Header, SpoolError, Spooled};
 use crate::command::KeyParts;
-use crate::config::{Environment, Places, Settings, WriteWhen};
+use crate::config::{Environment, FixSettings, Places, Settings, WriteWhen};
 use crate::diagnose::{self, Baseline, Definitions, Diagnosis, Input};
-use crate::fix::snapshot::Options;
+use crate::fix::snapshot::{self, Options};
 use crate::lesson::Folder;
 use crate::ops::definitions;
-use crate::store::{Event, Item, LessonDecision, Run, Store, StoreError};
+use crate::store::{Body, Event, Item, LessonDecision, Run, Store, StoreError};
 
 /// zstd's own default: fast, and small enough for text.
 const ZSTD_LEVEL: i32 = 3;
@@ -28,6 +29,8 @@ pub(super) struct Projects<'a> {
     places: &'a Places,
     environment: Environment,
     known: HashMap<PathBuf, Project>,
+    /// Whether the second commit has the first one in its history, as far as it was asked.
+    comes_from: HashMap<(PathBuf, String, String), bool>,
 }
 
 /// What recording needs to know of a work tree.
@@ -40,7 +43,7 @@ struct Project {
 
 impl<'a> Projects<'a> {
     pub fn new(places: &'a Places) -> Self {
-        Projects { places, environment: Environment::from_process(), known: HashMap::new() }
+        Projects { places, environment: Environment::from_process(), known: HashMap::new(), comes_from: HashMap::new() }
     }
 
     /// The project at `root`; the recorder's own when that work tree is gone.
@@ -67,17 +70,48 @@ impl Projects<'_> {
     }
 }
 
+impl Projects<'_> {
+    /// The recorder's own places.
+    pub fn places(&self) -> &Places {
+        self.places
+    }
+
+    /// What counts as a fix in the work tree at `root`.
+    pub fn fix_settings(&mut self, root: &Path) -> FixSettings {
+        self.at(root).settings.fix.clone()
+    }
+
+    /// The lessons of the work tree at `root`.
+    pub fn lessons(&mut self, root: &Path) -> &Folder {
+        &self.at(root).lessons
+    }
+
+    /// Whether the commit `new` has `old` in its history. `false` where git can't tell.
+    pub fn comes_from(&mut self, root: &Path, old: &str, new: &str) -> bool {
+        let key = (root.to_owned(), old.to_owned(), new.to_owned());
+        if let Some(known) = self.comes_from.get(&key) {
+            return *known;
+        }
+        let options = self.snapshot_options(root);
+        let asked = options.map(|(places, options)| snapshot::is_ancestor(&places, old, new, &options));
+        let answer = matches!(asked, Some(Ok(true)));
+        self.comes_from.insert(key, answer);
+        answer
+    }
+}
+
 /// Records the passes of a log in one append.
 ///
 /// # Errors
 /// When the store can't be written.
 pub(super) fn record_passes(
-    places: &Places,
+    projects: &mut Projects<'_>,
     trees: &mut Trees,
     store: &mut Store,
     entries: &[Entry],
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
+    let places = projects.places;
     let mut events = Vec::new();
     for entry in entries {
         let id = entry.header.run;
@@ -90,8 +124,8 @@ pub(super) fn record_passes(
     }
     store.append(&events)?;
     for event in &events {
-        if let crate::store::Body::Run(run) = &event.body {
-            mark_open(places, store, &run.key)?;
+        if let Body::Run(run) = &event.body {
+            fixes::after_run(projects, store, Recorded { id: RunId(event.id), run }, drained)?;
         }
     }
     Ok(())
@@ -134,7 +168,12 @@ pub(super) fn record_spool(
     } else {
         record_failure(projects, trees, store, &spooled, drained)?;
     }
-    mark_open(places, store, &spooled.header.key)?;
+    let id = spooled.header.run;
+    match store.index().run(store.segments(), &id.to_string())? {
+        Some(run) => fixes::after_run(projects, store, Recorded { id, run: &run }, drained)?,
+        // Purged meanwhile.
+        None => mark_open(places, store, &spooled.header.key)?,
+    }
     if let Err(error) = fs::remove_file(&entry.path) {
         drained.left.push((entry.path.clone(), format!("recorded, but cannot be removed: {error}")));
     }
@@ -329,7 +368,7 @@ fn unwritten(places: &Places) -> PathBuf {
 }
 
 /// `open/<command key>` exists while the last run of the key failed: the wrapper keeps the output of the next pass.
-fn mark_open(places: &Places, store: &Store, key: &str) -> Result<(), StoreError> {
+pub(super) fn mark_open(places: &Places, store: &Store, key: &str) -> Result<(), StoreError> {
     let marker = places.state.join("open").join(file_name(key));
     match store.index().last_passed(key, Timestamp::now())? {
         Some(false) => {
@@ -358,14 +397,14 @@ fn write_packed(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file::write_atomic(path, &zstd::encode_all(bytes, ZSTD_LEVEL)?, 0o600, Durability::Cached)
 }
 
-fn note_error(drained: &mut Drained, what: &str, result: std::io::Result<()>) {
+pub(super) fn note_error(drained: &mut Drained, what: &str, result: std::io::Result<()>) {
     if let Err(error) = result {
         drained.notes.push(format!("cannot keep {what}: {error}"));
     }
 }
 
 /// A command key as a file name. It comes from a file, so it is not trusted to be hexadecimal.
-fn file_name(key: &str) -> String {
+pub(super) fn file_name(key: &str) -> String {
     let is_plain = !key.is_empty() && key.len() <= 64 && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if is_plain { key.to_owned() } else { blake3::hash(key.as_bytes()).to_hex()[..32].to_owned() }
 }

@@ -115,7 +115,7 @@ fn runs_are_recorded_once_and_the_spool_is_gone() {
     fs::write(world.places.state.join(format!("spool/{}.spool", failed.run)), bytes).expect("writes");
     assert_eq!(drain(&world.places).expect("drains").runs, 0);
     let counts = world.counts();
-    assert_eq!((counts.events, counts.failures, counts.tasks), (3, 1, 1));
+    assert_eq!((counts.runs, counts.failures, counts.tasks), (3, 1, 1));
 }
 
 #[test]

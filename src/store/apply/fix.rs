@@ -38,10 +38,8 @@ pub(super) fn insert_attempt(
     if !may_quote(transaction, id, quoted)? {
         return Ok(());
     }
-    let (added, removed) = attempt
-        .files
-        .iter()
-        .fold((0, 0), |(added, removed), file| (added + file.added.unwrap_or(0), removed + file.removed.unwrap_or(0)));
+    let (added, removed) =
+        attempt.files.iter().fold((0, 0), |(added, removed), file| (added + file.added, removed + file.removed));
     transaction
         .prepare_cached(
             "INSERT INTO fix_attempts VALUES
@@ -85,7 +83,7 @@ pub(super) fn insert_attempt(
     }
     let mut insert = transaction.prepare_cached("INSERT INTO attempt_files VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
     for file in &attempt.files {
-        insert.execute([id, &file.path])?;
+        insert.execute([id, &file.path.display()])?;
     }
     let mut insert =
         transaction.prepare_cached("INSERT INTO attempt_recipes VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING")?;

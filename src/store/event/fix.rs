@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::snapshot::FileChange;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
@@ -52,7 +53,7 @@ pub struct Attempt {
     pub trees: Option<Trees>,
     /// What differs between the trees, without what came with a new base.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<ChangedFile>,
+    pub files: Vec<FileChange>,
     /// Files beyond the limit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub files_cut: usize,
@@ -151,17 +152,6 @@ pub struct Atom {
     pub test: Option<String>,
     /// What it says, one short line.
     pub text: String,
-}
-
-/// A changed file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChangedFile {
-    /// Relative to the root.
-    pub path: String,
-    /// Lines added; `None` of a binary file.
-    pub added: Option<u64>,
-    /// Lines removed; `None` of a binary file.
-    pub removed: Option<u64>,
 }
 
 /// A recorded run between two runs of a check.

@@ -3,6 +3,7 @@
 mod completions;
 mod doctor;
 mod exit;
+mod fix;
 mod last;
 mod lesson;
 mod man;
@@ -59,6 +60,7 @@ enum Command {
     Last(last::Args),
     Lesson(lesson::Args),
     Pattern(pattern::Args),
+    Fix(fix::Args),
     Store(store::Args),
     Doctor(doctor::Args),
     Uninstall(uninstall::Args),
@@ -140,6 +142,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
     let result = match cli.command {
         Command::Last(args) => last::run(&args, &mut context),
         Command::Pattern(args) => pattern::run(&args, &mut context),
+        Command::Fix(args) => fix::run(&args, &mut context),
         Command::Store(args) => store::run(&args, &mut context),
         Command::Uninstall(args) => uninstall::run(&args, &mut context),
         Command::Lesson(args) => lesson::run(&args, &mut context),

@@ -1,0 +1,123 @@
+//! Attempts folded to a workflow: numbered, with the steps that fixed something, and whether the fix held.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::base::clock::Timestamp;
+use crate::store::{Attempt, FixRow, Means, Outcome};
+
+/// Whether a fix is to be believed; said wherever a fix is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Standing {
+    /// It held in the rest of its task, or the same change made the same kind of failure go away elsewhere.
+    pub confirmed: bool,
+    /// Why, or why not yet.
+    pub why: String,
+}
+
+/// The standing of a fix; `None` of a workflow that has none: not solved, passed without a change, or passed because
+/// the check was made weaker. A task is over after so much `silence`.
+pub fn standing(row: &FixRow, now: Timestamp, silence: Duration) -> Option<Standing> {
+    if row.state != "success" {
+        return None;
+    }
+    let said = |confirmed: bool, why: String| Some(Standing { confirmed, why });
+    if row.suspect {
+        return said(false, "one of its failing runs is a flake's".to_owned());
+    }
+    if row.twins > 0 {
+        let times = row.twins + 1;
+        return said(true, format!("the same change worked {times} times"));
+    }
+    if row.recurred {
+        return said(false, "it failed again in the same task".to_owned());
+    }
+    let last = row.resolved_at.map_or(row.task_last_at, |resolved| resolved.max(row.task_last_at));
+    let is_over = Duration::from_micros(now.micros_since(last)) >= silence;
+    match is_over {
+        true => said(true, "it held in the rest of its task".to_owned()),
+        false => said(false, "its task is not over yet".to_owned()),
+    }
+}
+
+/// An attempt in its workflow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Numbered {
+    /// From 1; `None` of a run with nothing changed before it.
+    pub number: Option<u64>,
+    /// The attempt.
+    pub attempt: Attempt,
+}
+
+/// Attempts of one workflow in their order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Workflow {
+    /// All of them.
+    pub attempts: Vec<Numbered>,
+    /// Attempts that fixed something: more than one make a multi-step fix.
+    pub steps: u64,
+    /// Solved within the limit of attempts.
+    pub high_value: bool,
+}
+
+/// Folds attempts; `quickly` is the number of attempts within which a fix is of high value.
+pub fn workflow(mut attempts: Vec<Attempt>, quickly: u64) -> Workflow {
+    attempts.sort_by_key(|attempt| (attempt.ended_at, attempt.run));
+    let mut workflow = Workflow::default();
+    let mut number = 0;
+    for attempt in attempts {
+        let counts = attempt.means != Means::None;
+        number += u64::from(counts);
+        workflow.steps += u64::from(counts && !attempt.fixed.is_empty());
+        let solved = counts && attempt.outcome == Outcome::Success && attempt.weakened.is_empty();
+        workflow.high_value |= solved && number <= quickly;
+        workflow.attempts.push(Numbered { number: counts.then_some(number), attempt });
+    }
+    workflow
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row() -> FixRow {
+        FixRow {
+            id: "x-1".into(),
+            key: "k".into(),
+            root: crate::base::lossless::Lossless::from("/r"),
+            state: "success".into(),
+            attempts: 1,
+            reruns: 0,
+            first_at: Timestamp(0),
+            last_at: Timestamp(0),
+            resolved_at: Some(Timestamp(5_000_000)),
+            failure: None,
+            category: None,
+            summary: None,
+            argv: Vec::new(),
+            task: "t".into(),
+            task_last_at: Timestamp(9_000_000),
+            recurred: false,
+            twins: 0,
+            suspect: false,
+            steps: 1,
+        }
+    }
+
+    #[test]
+    fn a_fix_is_confirmed_when_it_held_or_was_seen_twice() {
+        let hour = Duration::from_secs(3600);
+        let at = |seconds: i64| Timestamp(seconds * 1_000_000);
+        let confirmed = |row: &FixRow, now| standing(row, now, hour).map(|standing| standing.confirmed);
+        assert_eq!(confirmed(&row(), at(3608)), Some(false), "the task goes on");
+        assert_eq!(confirmed(&row(), at(3609)), Some(true));
+        let recurred = FixRow { recurred: true, ..row() };
+        assert_eq!(confirmed(&recurred, at(9000)), Some(false));
+        assert_eq!(confirmed(&FixRow { twins: 1, ..recurred }, at(10)), Some(true));
+        assert_eq!(confirmed(&FixRow { twins: 1, suspect: true, ..row() }, at(9000)), Some(false));
+        for state in ["failure", "partial", "flaky", "weakened"] {
+            assert_eq!(confirmed(&FixRow { state: state.into(), ..row() }, at(9000)), None);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The one part of a lesson that is ours after it was written: what made the failure go away. It stands between two
+//! comments, of which the first has the text's hash: a part that somebody edited is theirs.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use super::body::{code, fence};
+use crate::base::limits::LESSON_BYTES_MAX;
+use crate::base::text::{count, ellipsis, one_line};
+
+/// Room that a new lesson leaves for the fix, bytes.
+pub(super) const FIX_BYTES_RESERVED: usize = 2 << 10;
+/// The diff in a lesson, bytes.
+const DIFF_BYTES_MAX: usize = 6 << 10;
+/// Files, commands listed.
+const LISTED_MAX: usize = 20;
+/// A command line, bytes.
+const COMMAND_BYTES_MAX: usize = 200;
+/// Hex digits of the hash.
+const HASH_DIGITS: usize = 16;
+
+const BEGIN: &str = "<!-- verify-run:fix ";
+const END: &str = "<!-- /verify-run:fix -->";
+const UNKNOWN: &str = "Not known yet.";
+
+/// What the part says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FixPart {
+    /// What made the failure go away.
+    Fixed(Box<FixFacts>),
+    /// Nothing did: the same tree passed when it was run again. How sure that is, and what is known of it.
+    Flake {
+        /// `proven` or `suspected`.
+        proof: String,
+        /// For people.
+        why: String,
+    },
+}
+
+/// What made a failure go away. Texts come from tools: redacted already, made safe for Markdown when rendered.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FixFacts {
+    /// `x-…`
+    pub id: String,
+    /// Which attempt it was, from 1.
+    pub attempt: u64,
+    /// Seconds from the first failing run to the pass.
+    pub seconds: u64,
+    /// It held, or worked elsewhere too.
+    pub confirmed: bool,
+    /// Why it is confirmed, or why not yet.
+    pub standing: String,
+    /// Changed files with lines added and removed, where they are text.
+    pub files: Vec<(String, Option<u64>, Option<u64>)>,
+    /// Files beyond those.
+    pub files_cut: usize,
+    /// Files left out because they came with another base.
+    pub came_with_base: usize,
+    /// Commands run in between.
+    pub commands: Vec<String>,
+    /// What changed outside of the repository's files.
+    pub surroundings: Vec<String>,
+    /// The unified diff.
+    pub diff: String,
+    /// Bytes of it beyond what is here.
+    pub diff_cut: usize,
+    /// Files of earlier attempts that fixed nothing.
+    pub tried: Vec<String>,
+}
+
+/// The part of a new lesson, with its heading.
+pub(super) fn unknown() -> String {
+    format!("\n## Fix\n\n{}", part(UNKNOWN))
+}
+
+/// `text` with another fix in its part; `None` when it has no part, or one that somebody edited.
+pub fn set_fix(text: &str, fix: &FixPart) -> Option<String> {
+    let range = untouched(text)?;
+    let room = LESSON_BYTES_MAX.saturating_sub(text.len() - range.len()).max(FIX_BYTES_RESERVED);
+    Some(format!("{}{}{}", &text[..range.start], part(&content(fix, room)), &text[range.end..]))
+}
+
+/// Whether the part is as we wrote it, with whatever in it.
+pub fn has_own_part(text: &str) -> bool {
+    untouched(text).is_some()
+}
+
+fn part(content: &str) -> String {
+    // A diff that has our own end in it must not end the part.
+    let content = content.trim_end().replace("<!-- /verify-run", "<! -- /verify-run");
+    format!("{BEGIN}{} -->\n\n{content}\n\n{END}\n", hash(&content))
+}
+
+fn hash(content: &str) -> String {
+    blake3::hash(content.as_bytes()).to_hex()[..HASH_DIGITS].to_owned()
+}
+
+/// Where the part is, if it is as we wrote it: from its first comment to the end of the line of its second one.
+fn untouched(text: &str) -> Option<Range<usize>> {
+    let start = text.match_indices(BEGIN).map(|(at, _)| at).find(|&at| at == 0 || text[..at].ends_with('\n'))?;
+    let rest = &text[start..];
+    let end = rest.find(&format!("\n{END}\n"))? + 1;
+    let line_end = rest.find('\n')?;
+    let said = rest[..line_end].strip_prefix(BEGIN)?.strip_suffix(" -->")?;
+    let content = rest.get(line_end + 1..end)?.strip_prefix('\n')?.strip_suffix("\n\n")?;
+    (said == hash(content)).then_some(start..start + end + END.len() + 1)
+}
+
+fn content(fix: &FixPart, room: usize) -> String {
+    match fix {
+        FixPart::Flake { proof, why } => {
+            format!("None: this is a {} flake. {}", one_line(proof), code(&ellipsis(why, COMMAND_BYTES_MAX)))
+        }
+        FixPart::Fixed(facts) => fixed(facts, room),
+    }
+}
+
+fn fixed(facts: &FixFacts, room: usize) -> String {
+    let mut out = format!(
+        "Gone at attempt {}, {} after the first failure. {} when this was written: {}. By now: {}.\n",
+        facts.attempt,
+        duration(facts.seconds),
+        if facts.confirmed { "Confirmed" } else { "Unconfirmed" },
+        one_line(&facts.standing),
+        code(&format!("verify-run fix show {}", facts.id)),
+    );
+    let mut list = |title: &str, lines: Vec<String>, cut: usize| {
+        if lines.is_empty() {
+            return;
+        }
+        let hidden = lines.len().saturating_sub(LISTED_MAX) + cut;
+        let _ = write!(out, "\n{title}\n\n");
+        lines.iter().take(LISTED_MAX).for_each(|line| {
+            let _ = writeln!(out, "- {line}");
+        });
+        if hidden > 0 {
+            let _ = writeln!(out, "- … and {hidden} more");
+        }
+    };
+    let lines = |added: &Option<u64>, removed: &Option<u64>| match (added, removed) {
+        (None, None) => String::new(),
+        (added, removed) => format!(" (+{} -{})", added.unwrap_or(0), removed.unwrap_or(0)),
+    };
+    let file = |(path, added, removed): &(String, Option<u64>, Option<u64>)| {
+        format!("{}{}", code(path), lines(added, removed))
+    };
+    list("Files that changed:", facts.files.iter().map(file).collect(), facts.files_cut);
+    list("Changed outside of the repository's files:", facts.surroundings.iter().map(|name| code(name)).collect(), 0);
+    let commands = facts.commands.iter().map(|line| code(&ellipsis(line, COMMAND_BYTES_MAX)));
+    list("Commands that were run in between:", commands.collect(), 0);
+    list("Changed before without effect:", facts.tried.iter().map(|path| code(path)).collect(), 0);
+    if facts.came_with_base > 0 {
+        let _ = write!(out, "\nLeft out: {} that came with a new base.\n", count(facts.came_with_base, "file"));
+    }
+    let room = room.saturating_sub(out.len() + 200).min(DIFF_BYTES_MAX);
+    let (diff, cut) = whole_lines(&facts.diff, room);
+    if !diff.is_empty() {
+        let _ = write!(out, "\n{}", fence("diff", diff, false));
+    }
+    if facts.diff_cut + cut > 0 {
+        let _ = write!(out, "\n{} of the diff left out.\n", count(facts.diff_cut + cut, "byte"));
+    }
+    out
+}
+
+/// The lines that fit, and how many bytes don't.
+fn whole_lines(text: &str, room: usize) -> (&str, usize) {
+    if text.len() <= room {
+        return (text, 0);
+    }
+    let end = text[..text.floor_char_boundary(room)].rfind('\n').map_or(0, |end| end + 1);
+    (&text[..end], text.len() - end)
+}
+
+fn duration(seconds: u64) -> String {
+    match seconds {
+        0..=119 => format!("{seconds} s"),
+        120..=7_199 => format!("{} min", seconds / 60),
+        7_200..=172_799 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}

@@ -1,0 +1,342 @@
+//! `fix list`, `fix show` and `fix record`.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use serde::Serialize;
+
+use super::reading;
+use crate::base::clock::Timestamp;
+use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::base::lossless::Lossless;
+use crate::base::text;
+use crate::config::{Places, Settings};
+use crate::diagnose::redact::redact;
+use crate::fix::{Numbered, standing, workflow};
+use crate::store::{
+    Attempt, Body, FixFilter, FixNote, FixRow, FlakeFilter, FlakeRow, Proof, RateRow, RecipeRow, SaidRow, Store,
+    StoreError, lock,
+};
+
+/// Recipes shown of one fix.
+const RECIPES_MAX: usize = 20;
+/// A recipe is one from so many tasks on.
+const RECIPE_TASKS_MIN: u64 = 2;
+/// A title, bytes.
+const TITLE_BYTES_MAX: usize = 160;
+/// A text of `fix record`, bytes.
+const NOTE_BYTES_MAX: usize = 4_000;
+
+/// A fix workflow in a list.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    /// `x-…`; any unique start of it works as an argument.
+    pub id: String,
+    /// `success`, `weakened`, `flaky`, `partial` or `failure`.
+    pub state: String,
+    /// Whether the fix held; `null` when there is none.
+    pub confirmed: Option<bool>,
+    /// Why it is confirmed, or why not.
+    pub standing: Option<String>,
+    /// Solved within the limit of attempts (setting `fix.quick_attempts`).
+    pub high_value: bool,
+    /// More than one attempt fixed something.
+    pub multi_step: bool,
+    /// Runs with something changed before them.
+    pub attempts: u64,
+    /// Runs with nothing changed before them.
+    pub reruns: u64,
+    /// The first attempt.
+    pub first_at: Timestamp,
+    /// The last one.
+    pub last_at: Timestamp,
+    /// When the failure was gone.
+    pub resolved_at: Option<Timestamp>,
+    /// `f-…` of the failure that began it.
+    pub failure: Option<String>,
+    /// Its category.
+    pub category: Option<String>,
+    /// Its first message.
+    pub summary: String,
+    /// What was run, secrets replaced.
+    pub command: String,
+    /// The work tree.
+    pub root: Lossless,
+    /// The task of the last attempt.
+    pub task: String,
+}
+
+/// How often failures of a category get fixed.
+#[derive(Debug, Serialize)]
+pub struct Rate {
+    /// The counts.
+    #[serde(flatten)]
+    pub row: RateRow,
+    /// Fixed ones of all.
+    pub success_rate: f64,
+}
+
+/// A recipe with its success rate.
+#[derive(Debug, Serialize)]
+pub struct Recipe {
+    /// The counts.
+    #[serde(flatten)]
+    pub row: RecipeRow,
+    /// Successes of attempts.
+    pub success_rate: f64,
+}
+
+/// What `fix list --json` prints.
+#[derive(Debug, Serialize)]
+pub struct List {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The last touched first.
+    pub fixes: Vec<Summary>,
+    /// By category of the failure; flakes count for nothing.
+    pub rates: Vec<Rate>,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// What `fix list --recipes --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Recipes {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The most widely tried first; each against one family of failures.
+    pub recipes: Vec<Recipe>,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// A pattern that comes and goes over the same tree.
+#[derive(Debug, Serialize)]
+pub struct Flaky {
+    /// `p-…`
+    pub pattern: Option<String>,
+    /// Its key.
+    pub key: String,
+    /// Its masked text.
+    pub title: String,
+    /// `proven` or `suspected`: the strongest proof.
+    pub proof: Proof,
+    /// Pairs of runs that show it.
+    pub pairs: u64,
+    /// Distinct failing runs among them.
+    pub failures: u64,
+    /// Runs of the same checks.
+    pub runs: u64,
+    /// `failures` of `runs`.
+    pub rate: f64,
+    /// The first pair.
+    pub first_at: Timestamp,
+    /// The last pair.
+    pub last_at: Timestamp,
+    /// What is known of the last pair.
+    pub why: String,
+    /// The last pair: the run without it, and the run with it.
+    pub last_runs: [String; 2],
+}
+
+/// What `fix list --flakes --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Flakes {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The last seen first.
+    pub flakes: Vec<Flaky>,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// One attempt of a page.
+#[derive(Debug, Serialize)]
+pub struct Step {
+    /// From 1; `null` of a run with nothing changed before it.
+    pub number: Option<u64>,
+    /// The attempt as it is recorded.
+    #[serde(flatten)]
+    pub attempt: Attempt,
+}
+
+/// What `fix show --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Page {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The fix.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// Attempts in their order.
+    pub steps: Vec<Step>,
+    /// Its recipes, with how often they worked in all.
+    pub recipes: Vec<Recipe>,
+    /// What people say about it, the newest last.
+    pub said: Vec<SaidRow>,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// What `fix record` says.
+#[derive(Debug, Clone, Default)]
+pub struct Said {
+    /// Why it failed.
+    pub cause: Option<String>,
+    /// What was done about it.
+    pub approach: Option<String>,
+    /// What to do from now on.
+    pub rule: Option<String>,
+    /// Who says so.
+    pub by: Option<String>,
+}
+
+/// Fix workflows that pass `filter`; with `confirmed` only those whose fix is, or only those whose isn't.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn list(
+    places: &Places,
+    settings: &Settings,
+    filter: &FixFilter,
+    confirmed: Option<bool>,
+) -> Result<List, StoreError> {
+    let reading = reading::open(places)?;
+    let Some(index) = &reading.index else {
+        return Ok(List { schema: 1, fixes: Vec::new(), rates: Vec::new(), notes: reading.notes });
+    };
+    let wanted = FixFilter { limit: if confirmed.is_some() { usize::MAX } else { filter.limit }, ..filter.clone() };
+    let now = Timestamp::now();
+    let fixes = index.fixes(&wanted)?.into_iter().map(|row| summary(row, settings, now));
+    let fixes = fixes.filter(|fix| confirmed.is_none() || fix.confirmed == confirmed).take(filter.limit).collect();
+    let rates = index.fix_rates(settings.fix.quick_attempts)?;
+    let rates = rates.into_iter().map(|row| Rate { success_rate: share(row.fixed, row.workflows), row }).collect();
+    Ok(List { schema: 1, fixes, rates, notes: reading.notes })
+}
+
+/// Recipes of two tasks or more.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn recipes(places: &Places, limit: usize) -> Result<Recipes, StoreError> {
+    let reading = reading::open(places)?;
+    let rows = match &reading.index {
+        Some(index) => index.recipes(None, RECIPE_TASKS_MIN, limit)?,
+        None => Vec::new(),
+    };
+    Ok(Recipes { schema: 1, recipes: rows.into_iter().map(recipe).collect(), notes: reading.notes })
+}
+
+/// Patterns that come and go over the same tree.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn flakes(places: &Places, limit: usize) -> Result<Flakes, StoreError> {
+    let reading = reading::open(places)?;
+    let rows = match &reading.index {
+        Some(index) => index.flakes(&FlakeFilter { pattern: None, limit })?,
+        None => Vec::new(),
+    };
+    Ok(Flakes { schema: 1, flakes: rows.into_iter().map(flaky).collect(), notes: reading.notes })
+}
+
+/// The fix whose id starts with `id`, with all attempts.
+///
+/// # Errors
+/// When there is none or more than one, or the store can't be read.
+pub fn show(places: &Places, settings: &Settings, id: &str) -> Result<Page, StoreError> {
+    let reading = reading::open(places)?;
+    let Some(index) = reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
+    let row = index.fix(id)?;
+    let attempts = index.attempts(&reading.segments, &row.id)?;
+    let recipes = index.recipes(Some(&row.id), 1, RECIPES_MAX)?;
+    let said = index.fix_notes(&row.id)?;
+    let steps = workflow(attempts, settings.fix.quick_attempts).attempts.into_iter();
+    Ok(Page {
+        schema: 1,
+        summary: summary(row, settings, Timestamp::now()),
+        steps: steps.map(|Numbered { number, attempt }| Step { number, attempt }).collect(),
+        recipes: recipes.into_iter().map(recipe).collect(),
+        said,
+        notes: reading.notes,
+    })
+}
+
+/// Records what somebody says about a fix; the fix.
+///
+/// # Errors
+/// When there is no such fix, nothing is said, or the store can't be written.
+pub fn record(places: &Places, settings: &Settings, id: &str, said: Said) -> anyhow::Result<Page> {
+    let row = show(places, settings, id)?.summary;
+    // Its event can't be purged, so no secret may get into it.
+    let clean = |text: Option<String>| {
+        let text = text.map(|text| text::printable(&redact(&text).0)).filter(|text| !text.trim().is_empty());
+        text.map(|text| text::ellipsis(text.trim(), NOTE_BYTES_MAX))
+    };
+    let [cause, approach, rule, by] = [said.cause, said.approach, said.rule, said.by].map(clean);
+    if cause.is_none() && approach.is_none() && rule.is_none() {
+        bail!("nothing to record; give --cause, --approach or --rule");
+    }
+    let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
+    let lock = lock(&places.state, wait).context("cannot record it now")?;
+    let mut store = Store::open(&places.state, lock)?;
+    store.record(Body::FixNote(FixNote { fix: row.id.clone(), cause, approach, rule, by }))?;
+    drop(store);
+    Ok(show(places, settings, &row.id)?)
+}
+
+fn summary(row: FixRow, settings: &Settings, now: Timestamp) -> Summary {
+    let silence = Duration::from_secs(settings.fix.silence_hours.saturating_mul(3_600));
+    let standing = standing(&row, now, silence);
+    let summary = row.summary.as_deref().unwrap_or("its failure is not in the store");
+    Summary {
+        confirmed: standing.as_ref().map(|standing| standing.confirmed),
+        standing: standing.map(|standing| standing.why),
+        high_value: row.state == "success" && row.attempts <= settings.fix.quick_attempts && !row.suspect,
+        multi_step: row.state == "success" && row.steps > 1,
+        summary: text::ellipsis(&text::one_line(summary), TITLE_BYTES_MAX),
+        command: shell_words::join(row.argv.iter().map(Lossless::display)),
+        id: row.id,
+        state: row.state,
+        attempts: row.attempts,
+        reruns: row.reruns,
+        first_at: row.first_at,
+        last_at: row.last_at,
+        resolved_at: row.resolved_at,
+        failure: row.failure,
+        category: row.category,
+        root: row.root,
+        task: row.task,
+    }
+}
+
+fn recipe(row: RecipeRow) -> Recipe {
+    Recipe { success_rate: share(row.successes, row.attempts), row }
+}
+
+fn flaky(row: FlakeRow) -> Flaky {
+    Flaky {
+        pattern: row.pattern_id,
+        key: row.pattern,
+        title: text::ellipsis(&text::one_line(row.title.as_deref().unwrap_or_default()), TITLE_BYTES_MAX),
+        proof: row.proof,
+        pairs: row.pairs,
+        failures: row.failures,
+        runs: row.runs,
+        rate: share(row.failures, row.runs),
+        first_at: row.first_at,
+        last_at: row.last_at,
+        why: row.why,
+        last_runs: row.last_runs,
+    }
+}
+
+/// A share with three digits, so that it reads the same everywhere.
+#[allow(clippy::cast_precision_loss, reason = "counts of events")]
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { (part as f64 / whole as f64 * 1000.0).round() / 1000.0 }
+}

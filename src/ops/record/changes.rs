@@ -1,0 +1,153 @@
+//! What was done between two runs: files by their snapshots, commands by what is recorded, packages by file times.
+
+use super::fixes::Recorded;
+use super::steps::Projects;
+use crate::base::ids::RunId;
+use crate::fix::snapshot::{self, DiffLimits, Moved};
+use crate::fix::{self, Surroundings};
+use crate::store::{Command, FileChange, Gap, Means, Run, Store, StoreError, Trees as TreePair};
+
+/// Commands kept of one gap.
+const COMMANDS_MAX: usize = 20;
+/// Files that git is told to leave out of a comparison.
+const LEFT_OUT_MAX: usize = 1_000;
+
+/// Files that say which packages there are: a command that installs something changes them with it.
+const MANIFESTS: [&str; 26] = [
+    "package.json",
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "bun.lock",
+    "bun.lockb",
+    "deno.lock",
+    "Cargo.toml",
+    "Cargo.lock",
+    "go.mod",
+    "go.sum",
+    "requirements.txt",
+    "pyproject.toml",
+    "poetry.lock",
+    "uv.lock",
+    "pdm.lock",
+    "Pipfile",
+    "Pipfile.lock",
+    "Gemfile",
+    "Gemfile.lock",
+    "composer.json",
+    "composer.lock",
+    "mix.lock",
+    "pubspec.lock",
+    "flake.lock",
+];
+
+/// What was done between two runs.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub means: Means,
+    pub trees: Option<TreePair>,
+    pub files: Vec<FileChange>,
+    pub files_cut: usize,
+    pub diff: String,
+    pub diff_cut: usize,
+    pub came_with_base: usize,
+    pub commands: Vec<Command>,
+    pub commands_cut: usize,
+    pub surroundings: Surroundings,
+}
+
+impl Change {
+    /// A command that is no check passed in between: it may have changed anything.
+    pub fn has_changing_command(&self) -> bool {
+        self.commands.iter().any(|command| command.passed && !command.check)
+    }
+}
+
+/// Whether a run goes on with the work that an earlier one was of: on the same branch, or with its commit in its
+/// history (a branch that was begun meanwhile).
+pub(super) fn continues(projects: &mut Projects<'_>, run: &Run, branch: Option<&str>, commit: Option<&str>) -> bool {
+    branch == run.branch.as_deref()
+        || match (commit, run.commit.as_deref()) {
+            (Some(old), Some(new)) => old == new || projects.comes_from(run.root.path(), old, new),
+            _ => false,
+        }
+}
+
+/// What was done between a failing run and a later one.
+///
+/// # Errors
+/// When the store can't be read. What git can't tell stays unknown.
+pub(super) fn between(
+    projects: &mut Projects<'_>,
+    store: &Store,
+    before: (RunId, &Run),
+    recorded: Recorded<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Change, StoreError> {
+    let Recorded { id, run } = recorded;
+    let (earlier_id, earlier) = before;
+    let mut change = around(store, earlier, run)?;
+    let rows = [store.index().snapshot(&earlier_id.to_string())?, store.index().snapshot(&id.to_string())?];
+    let [Some(old), Some(new)] = rows else { return Ok(change) };
+    let (Some(old_tree), Some(new_tree)) = (old.tree, new.tree) else { return Ok(change) };
+    change.trees = Some(TreePair { before: old_tree.clone(), after: new_tree.clone(), exact: old.exact && new.exact });
+    if old_tree == new_tree {
+        let is_changed = change.has_changing_command() || !change.surroundings.changed.is_empty();
+        change.means = if is_changed { Means::Command } else { Means::None };
+        return Ok(change);
+    }
+    change.means = Means::Edit;
+    let Some((places, mut options)) = projects.snapshot_options(run.root.path()) else { return Ok(change) };
+    if let (Some(old), Some(new)) = (&earlier.commit, &run.commit) {
+        let moved = Moved { branch: run.branch.as_deref(), commits: [old, new], trees: [&old_tree, &new_tree] };
+        match snapshot::came_with_base(&places, moved, &options) {
+            Ok(came) => {
+                change.came_with_base = came.len();
+                options.excluded.extend(came.into_iter().take(LEFT_OUT_MAX));
+            }
+            Err(skipped) => notes.push(format!("cannot tell what came with another base: {skipped}")),
+        }
+    }
+    match snapshot::diff(&places, &old_tree, &new_tree, &options, DiffLimits::default()) {
+        Ok(diff) => {
+            let cut = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+            (change.files_cut, change.diff_cut) = (cut(diff.files_cut), cut(diff.text_cut));
+            (change.files, change.diff) = (diff.files, diff.text);
+        }
+        Err(skipped) => notes.push(format!("no diff of what was tried in {id}: {skipped}")),
+    }
+    let only_packages = !change.files.is_empty() && change.files_cut == 0 && change.files.iter().all(is_manifest);
+    if only_packages && (change.has_changing_command() || !change.surroundings.changed.is_empty()) {
+        change.means = Means::Command;
+    }
+    Ok(change)
+}
+
+/// What was done around the files between two runs; the files themselves are unknown.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn around(store: &Store, earlier: &Run, run: &Run) -> Result<Change, StoreError> {
+    let gap = Gap { root: &run.root, from: earlier.ended_at, to: run.started_at };
+    let (commands, commands_cut) = store.index().commands_in(gap, &run.key, COMMANDS_MAX)?;
+    let dir = run.scope.as_ref().map_or_else(|| run.dir.path(), |scope| scope.dir.path());
+    let surroundings = fix::surroundings(run.root.path(), dir, earlier.ended_at, run.started_at);
+    Ok(Change {
+        means: Means::Unknown,
+        trees: None,
+        files: Vec::new(),
+        files_cut: 0,
+        diff: String::new(),
+        diff_cut: 0,
+        came_with_base: 0,
+        commands,
+        commands_cut,
+        surroundings,
+    })
+}
+
+fn is_manifest(file: &FileChange) -> bool {
+    let name = file.path.path().file_name().unwrap_or_default();
+    MANIFESTS.iter().any(|manifest| name == *manifest)
+}

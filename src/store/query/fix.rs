@@ -1,0 +1,448 @@
+//! Fix workflows, their recipes and rates, flakes, and what people say about fixes.
+
+use rusqlite::{Row, params};
+use serde::Serialize;
+
+use super::{ambiguous, time, unsigned};
+use crate::base::clock::Timestamp;
+use crate::base::lossless::Lossless;
+use crate::store::error::StoreError;
+use crate::store::event::{Attempt, Proof, RecipeKind};
+use crate::store::index::Index;
+use crate::store::segment::Segments;
+
+/// Which fixes to list. Empty fields don't filter.
+#[derive(Debug, Clone, Default)]
+pub struct FixFilter {
+    /// Start of the id, with its `x-`.
+    pub id: Option<String>,
+    /// The state's word: `success`, `weakened`, `flaky`, `partial`, `failure`.
+    pub state: Option<String>,
+    /// The category of the failure.
+    pub category: Option<String>,
+    /// The task of an attempt.
+    pub task: Option<String>,
+    /// A file that an attempt changed, or a folder around one.
+    pub file: Option<String>,
+    /// At most so many, the last touched first.
+    pub limit: usize,
+}
+
+/// A fix workflow with what tells whether it held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FixRow {
+    /// `x-…`
+    pub id: String,
+    /// The command key.
+    pub key: String,
+    /// The work tree.
+    pub root: Lossless,
+    /// `success`, `weakened` (passed because the check was made weaker), `flaky` (passed without a change), `partial`,
+    /// `failure`.
+    pub state: String,
+    /// Runs with something changed before them.
+    pub attempts: u64,
+    /// Runs with nothing changed before them.
+    pub reruns: u64,
+    /// The first attempt.
+    pub first_at: Timestamp,
+    /// The last one.
+    pub last_at: Timestamp,
+    /// When the failure was gone.
+    pub resolved_at: Option<Timestamp>,
+    /// `f-…` of the failure that began it; `None` when its run is not in the store.
+    pub failure: Option<String>,
+    /// Its category.
+    pub category: Option<String>,
+    /// Its first message.
+    pub summary: Option<String>,
+    /// What was run, of the first failing run.
+    pub argv: Vec<Lossless>,
+    /// The task of the last attempt.
+    pub task: String,
+    /// When a run of that task was last started.
+    pub task_last_at: Timestamp,
+    /// A pattern that was fixed failed again in that task afterwards.
+    pub recurred: bool,
+    /// Other workflows in which the same recipe made the same kind of failure go away.
+    pub twins: u64,
+    /// One of its failing runs is known as a flake's.
+    pub suspect: bool,
+    /// Attempts that fixed something.
+    pub steps: u64,
+}
+
+/// A recipe and how often it worked against one family of failures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RecipeRow {
+    /// What was compared.
+    pub kind: RecipeKind,
+    /// Its key.
+    pub key: String,
+    /// What a person recognises it by.
+    pub label: String,
+    /// The family's masked text.
+    pub against: String,
+    /// The family's key.
+    pub family: String,
+    /// Distinct tasks in which it was tried.
+    pub tasks: u64,
+    /// How often it was tried.
+    pub attempts: u64,
+    /// How often the family was gone afterwards.
+    pub successes: u64,
+}
+
+/// How often failures of a category get fixed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RateRow {
+    /// The category.
+    pub category: String,
+    /// Workflows, flaky ones not counted.
+    pub workflows: u64,
+    /// Fixed ones.
+    pub fixed: u64,
+    /// Fixed within the limit of attempts.
+    pub quickly: u64,
+    /// Attempts in all.
+    pub attempts: u64,
+}
+
+/// Which flakes to list. Empty fields don't filter.
+#[derive(Debug, Clone, Default)]
+pub struct FlakeFilter {
+    /// A pattern key.
+    pub pattern: Option<String>,
+    /// At most so many, the last seen first.
+    pub limit: usize,
+}
+
+/// A pattern that comes and goes over the same tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlakeRow {
+    /// The pattern key.
+    pub pattern: String,
+    /// `p-…`; `None` when its failure is not in the store.
+    pub pattern_id: Option<String>,
+    /// Its masked text.
+    pub title: Option<String>,
+    /// The strongest proof.
+    pub proof: Proof,
+    /// Pairs of runs that show it.
+    pub pairs: u64,
+    /// Distinct failing runs among them.
+    pub failures: u64,
+    /// Runs of the same checks.
+    pub runs: u64,
+    /// The first pair.
+    pub first_at: Timestamp,
+    /// The last pair.
+    pub last_at: Timestamp,
+    /// What is known of the last pair.
+    pub why: String,
+    /// The last pair: the run without it, and the run with it.
+    pub last_runs: [String; 2],
+}
+
+/// What somebody said about a fix.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SaidRow {
+    /// When.
+    pub at: Timestamp,
+    /// Why it failed.
+    pub cause: Option<String>,
+    /// What was done about it.
+    pub approach: Option<String>,
+    /// What to do from now on.
+    pub rule: Option<String>,
+    /// Who says so.
+    pub by: Option<String>,
+}
+
+/// A failure's own lesson that a fix belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closing {
+    /// `l-…`
+    pub lesson: String,
+    /// The run whose lesson it is.
+    pub run: String,
+}
+
+impl Index {
+    /// Fix workflows, the last touched first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn fixes(&self, filter: &FixFilter) -> Result<Vec<FixRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(FIXES)?;
+            let rows = statement.query_map(
+                params![
+                    filter.id,
+                    filter.state,
+                    filter.category,
+                    filter.task,
+                    filter.file,
+                    i64::try_from(filter.limit).unwrap_or(i64::MAX)
+                ],
+                fix_row,
+            )?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// The fix whose id starts with `id` (`x-` may be left out).
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
+    pub fn fix(&self, id: &str) -> Result<FixRow, StoreError> {
+        let full = if id.starts_with("x-") { id.to_owned() } else { format!("x-{id}") };
+        let mut found = self.fixes(&FixFilter { id: Some(full), limit: 20, ..FixFilter::default() })?;
+        match found.len() {
+            0 => Err(StoreError::NoSuchId { id: id.to_owned() }),
+            1 => Ok(found.remove(0)),
+            count => Err(ambiguous(id, count, found.iter().map(|row| row.id.as_str()))),
+        }
+    }
+
+    /// A fix's attempts in their order, from their events.
+    ///
+    /// # Errors
+    /// SQLite's and I/O.
+    pub fn attempts(&self, segments: &Segments, fix: &str) -> Result<Vec<Attempt>, StoreError> {
+        let read = || {
+            let mut statement = self
+                .connection
+                .prepare_cached("SELECT event_id FROM fix_attempts WHERE fix_id = ?1 ORDER BY at, event_id")?;
+            let ids = statement.query_map([fix], |row| row.get::<_, String>(0))?;
+            ids.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        let ids = self.sql("read", read())?;
+        let attempts = ids.iter().map(|id| self.attempt(segments, id));
+        attempts.filter_map(Result::transpose).collect()
+    }
+
+    /// Recipes that were tried in at least `tasks` tasks, or all of one fix; the most widely tried first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn recipes(&self, fix: Option<&str>, tasks: u64, limit: usize) -> Result<Vec<RecipeRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(RECIPES)?;
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let rows = statement.query_map(params![fix, i64::try_from(tasks).unwrap_or(i64::MAX), limit], |row| {
+                Ok(RecipeRow {
+                    kind: match row.get::<_, String>(0)?.as_str() {
+                        "shape" => RecipeKind::Shape,
+                        "files" => RecipeKind::Files,
+                        _ => RecipeKind::Command,
+                    },
+                    key: row.get(1)?,
+                    label: row.get(2)?,
+                    against: row.get(3)?,
+                    family: row.get(4)?,
+                    tasks: unsigned(row, 5)?,
+                    attempts: unsigned(row, 6)?,
+                    successes: unsigned(row, 7)?,
+                })
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// How often failures get fixed, by category; `quickly` is a number of attempts.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn fix_rates(&self, quickly: u64) -> Result<Vec<RateRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT category, count(*), sum(state = 'success'), sum(state = 'success' AND attempts <= ?1),
+                        sum(attempts)
+                 FROM qa_fix_workflows w WHERE category IS NOT NULL AND state <> 'flaky'
+                   AND NOT EXISTS (SELECT 1 FROM fix_attempts a JOIN flakes k ON k.fail_run IN (a.before_run, a.opened_by)
+                                   WHERE a.fix_id = w.fix_id)
+                 GROUP BY category ORDER BY count(*) DESC, category",
+            )?;
+            let rows = statement.query_map([i64::try_from(quickly).unwrap_or(i64::MAX)], |row| {
+                Ok(RateRow {
+                    category: row.get(0)?,
+                    workflows: unsigned(row, 1)?,
+                    fixed: unsigned(row, 2)?,
+                    quickly: unsigned(row, 3)?,
+                    attempts: unsigned(row, 4)?,
+                })
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// Patterns that come and go over the same tree.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn flakes(&self, filter: &FlakeFilter) -> Result<Vec<FlakeRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(FLAKES)?;
+            let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
+            let rows = statement.query_map(params![filter.pattern, limit], |row| {
+                Ok(FlakeRow {
+                    pattern: row.get(0)?,
+                    pattern_id: row.get(1)?,
+                    title: row.get(2)?,
+                    proof: if row.get::<_, String>(3)? == "proven" { Proof::Proven } else { Proof::Suspected },
+                    pairs: unsigned(row, 4)?,
+                    failures: unsigned(row, 5)?,
+                    runs: unsigned(row, 6)?,
+                    first_at: time(row, 7)?,
+                    last_at: time(row, 8)?,
+                    why: row.get(9)?,
+                    last_runs: [row.get(10)?, row.get(11)?],
+                })
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// What was said about a fix, the newest last.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn fix_notes(&self, fix: &str) -> Result<Vec<SaidRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT at, cause, approach, rule, by_whom FROM fix_notes WHERE fix_id = ?1 ORDER BY at, event_id",
+            )?;
+            let rows = statement.query_map([fix], |row| {
+                Ok(SaidRow {
+                    at: time(row, 0)?,
+                    cause: row.get(1)?,
+                    approach: row.get(2)?,
+                    rule: row.get(3)?,
+                    by: row.get(4)?,
+                })
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// The lessons of these pattern keys, the newest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn lessons_of_patterns(&self, keys: &[&str], limit: usize) -> Result<Vec<Closing>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT DISTINCT lesson_id, run_id FROM qa_failure_patterns
+                 JOIN qa_pattern_occurrences USING (pattern_no) JOIN qa_failures USING (failure_no)
+                 WHERE pattern_key = ?1 AND lesson_id IS NOT NULL ORDER BY run_id DESC LIMIT ?2",
+            )?;
+            let mut found: Vec<Closing> = Vec::new();
+            for key in keys {
+                let most = i64::try_from(limit).unwrap_or(i64::MAX);
+                let rows = statement
+                    .query_map(params![key, most], |row| Ok(Closing { lesson: row.get(0)?, run: row.get(1)? }))?;
+                for row in rows {
+                    let row = row?;
+                    if found.len() < limit && !found.contains(&row) {
+                        found.push(row);
+                    }
+                }
+            }
+            Ok(found)
+        };
+        self.sql("read", read())
+    }
+}
+
+/// Held in the rest of its task: none of the patterns that an attempt fixed is in a later failure of that task.
+const FIXES: &str = "
+    SELECT w.fix_id, w.command_key, w.root, w.state, w.attempts, w.reruns, w.first_at, w.last_at, w.resolved_at,
+           w.failure_id, w.category, w.summary, r.argv, l.task, t.last_at,
+           EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_patterns p USING (event_id)
+                   JOIN qa_failure_patterns q USING (pattern_key) JOIN qa_pattern_occurrences o USING (pattern_no)
+                   WHERE a.fix_id = w.fix_id AND p.role = 'fixed' AND o.task_no = t.task_no
+                     AND o.at > coalesce(w.resolved_at, w.last_at)),
+           (SELECT count(DISTINCT b.fix_id) FROM fix_attempts a JOIN attempt_recipes c USING (event_id)
+            JOIN attempt_recipes d USING (recipe_key) JOIN fix_attempts b ON b.event_id = d.event_id
+            WHERE a.fix_id = w.fix_id AND a.outcome = 'success' AND b.fix_id <> w.fix_id AND b.outcome = 'success'
+              AND b.weakened = 0 AND b.means <> 'none'
+              AND EXISTS (SELECT 1 FROM attempt_patterns p JOIN qa_failure_patterns q USING (pattern_key)
+                          JOIN qa_failure_patterns s USING (family_key)
+                          JOIN attempt_patterns u ON u.pattern_key = s.pattern_key
+                          WHERE p.event_id = a.event_id AND p.role = 'fixed' AND u.event_id = b.event_id
+                            AND u.role = 'fixed')),
+           EXISTS (SELECT 1 FROM fix_attempts a JOIN flakes k ON k.fail_run IN (a.before_run, a.opened_by)
+                   WHERE a.fix_id = w.fix_id),
+           (SELECT count(*) FROM fix_attempts a WHERE a.fix_id = w.fix_id AND a.means <> 'none' AND a.fixed > 0)
+    FROM qa_fix_workflows w
+    JOIN fix_attempts l ON l.event_id = (SELECT event_id FROM fix_attempts x WHERE x.fix_id = w.fix_id
+                                         ORDER BY at DESC, event_id DESC LIMIT 1)
+    LEFT JOIN runs r ON r.run_id = w.opened_by LEFT JOIN tasks t ON t.name = l.task
+    WHERE (?1 IS NULL OR substr(w.fix_id, 1, length(?1)) = ?1) AND (?2 IS NULL OR w.state = ?2)
+      AND (?3 IS NULL OR w.category = ?3)
+      AND (?4 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a WHERE a.fix_id = w.fix_id AND a.task = ?4))
+      AND (?5 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_files f USING (event_id)
+                                 WHERE a.fix_id = w.fix_id
+                                   AND (f.path = ?5 OR substr(f.path, 1, length(?5) + 1) = ?5 || '/')))
+    ORDER BY w.last_at DESC, w.fix_id LIMIT ?6";
+
+/// An attempt worked against a family when it fixed something of it and left nothing. Flakes count for nothing.
+const RECIPES: &str = "
+    SELECT c.kind, c.recipe_key, max(c.label), max(f.masked_family), f.family_key, count(DISTINCT a.task),
+           count(DISTINCT a.event_id), count(DISTINCT iif(f.works, a.event_id, NULL))
+    FROM attempt_recipes c JOIN fix_attempts a USING (event_id)
+    JOIN (SELECT p.event_id, q.family_key, max(q.masked_family) AS masked_family,
+                 max(p.role = 'fixed') AND NOT max(p.role = 'persisted') AS works
+          FROM attempt_patterns p JOIN qa_failure_patterns q USING (pattern_key)
+          WHERE p.role IN ('fixed', 'persisted') GROUP BY p.event_id, q.family_key) f USING (event_id)
+    WHERE a.means <> 'none' AND a.weakened = 0
+      AND NOT EXISTS (SELECT 1 FROM flakes k WHERE k.fail_run IN (a.before_run, a.opened_by))
+      AND (?1 IS NULL OR c.recipe_key IN (SELECT recipe_key FROM attempt_recipes JOIN fix_attempts USING (event_id)
+                                          WHERE fix_id = ?1))
+    GROUP BY c.kind, c.recipe_key, f.family_key HAVING count(DISTINCT a.task) >= ?2
+    ORDER BY 6 DESC, 8 DESC, 7, 1, 2, 5 LIMIT ?3";
+
+const FLAKES: &str = "
+    SELECT p.pattern_key, q.pattern_id, q.masked, min(k.proof), count(*), count(DISTINCT k.fail_run),
+           (SELECT count(*) FROM runs r WHERE r.command_key IN
+            (SELECT command_key FROM flakes JOIN flake_patterns u USING (event_id) WHERE u.pattern_key = p.pattern_key)),
+           min(k.at), max(k.at), l.why, l.pass_run, l.fail_run
+    FROM flake_patterns p JOIN flakes k USING (event_id) LEFT JOIN qa_failure_patterns q USING (pattern_key)
+    JOIN flakes l ON l.event_id = (SELECT event_id FROM flakes x JOIN flake_patterns y USING (event_id)
+                                   WHERE y.pattern_key = p.pattern_key ORDER BY x.at DESC, event_id DESC LIMIT 1)
+    WHERE ?1 IS NULL OR p.pattern_key = ?1
+    GROUP BY p.pattern_key ORDER BY 9 DESC, 1 LIMIT ?2";
+
+fn fix_row(row: &Row<'_>) -> rusqlite::Result<FixRow> {
+    let optional_time = |column| -> rusqlite::Result<Option<Timestamp>> {
+        Ok(row.get::<_, Option<String>>(column)?.and_then(|text| Timestamp::parse(&text)))
+    };
+    let argv: Option<String> = row.get(12)?;
+    Ok(FixRow {
+        id: row.get(0)?,
+        key: row.get(1)?,
+        root: serde_json::from_str(&row.get::<_, String>(2)?).unwrap_or_default(),
+        state: row.get(3)?,
+        attempts: unsigned(row, 4)?,
+        reruns: unsigned(row, 5)?,
+        first_at: time(row, 6)?,
+        last_at: time(row, 7)?,
+        resolved_at: optional_time(8)?,
+        failure: row.get(9)?,
+        category: row.get(10)?,
+        summary: row.get(11)?,
+        argv: argv.and_then(|argv| serde_json::from_str(&argv).ok()).unwrap_or_default(),
+        task: row.get(13)?,
+        task_last_at: optional_time(14)?.unwrap_or(Timestamp(0)),
+        recurred: row.get(15)?,
+        twins: unsigned(row, 16)?,
+        suspect: row.get(17)?,
+        steps: unsigned(row, 18)?,
+    })
+}

@@ -1,0 +1,213 @@
+//! What the recorder asks about failures that are still open.
+
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::time;
+use crate::base::clock::Timestamp;
+use crate::base::ids::RunId;
+use crate::base::lossless::Lossless;
+use crate::run::Ended;
+use crate::store::error::StoreError;
+use crate::store::event::{Attempt, Body, Command};
+use crate::store::index::Index;
+use crate::store::json;
+use crate::store::segment::Segments;
+
+/// A failing run that nothing closed yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenRun {
+    /// Its id.
+    pub run: RunId,
+    /// Its command key.
+    pub key: String,
+    /// When it was started.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Timestamp,
+    /// How it ended.
+    pub ended: Ended,
+    /// The branch.
+    pub branch: Option<String>,
+    /// The commit.
+    pub commit: Option<String>,
+}
+
+/// A stretch of time in one work tree.
+#[derive(Debug, Clone, Copy)]
+pub struct Gap<'a> {
+    /// The work tree.
+    pub root: &'a Lossless,
+    /// Its start, not in it.
+    pub from: Timestamp,
+    /// Its end, in it.
+    pub to: Timestamp,
+}
+
+impl Index {
+    /// Failing runs of a class ([`crate::store::Scope::class`]) that ended between `since` and `until` and that no pass
+    /// on the same branch and no successful attempt closed up to then; the oldest first. `run` itself counts for
+    /// nothing.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn open_runs(
+        &self,
+        class: &str,
+        since: Timestamp,
+        until: Timestamp,
+        run: RunId,
+    ) -> Result<Vec<OpenRun>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT run_id, command_key, started_at, ended_at, exit_code, signal, branch, commit_id FROM runs f
+                 WHERE class_key = ?1 AND passed = 0 AND ended_at >= ?2 AND ended_at <= ?3 AND run_id <> ?4
+                   AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.command_key = f.command_key AND p.passed
+                                   AND p.own_status AND p.branch IS f.branch AND p.ended_at >= f.ended_at
+                                   AND p.ended_at <= ?3 AND p.run_id <> ?4)
+                   AND NOT EXISTS (SELECT 1 FROM fix_attempts a WHERE a.command_key = f.command_key
+                                   AND a.outcome = 'success' AND a.at >= f.ended_at AND a.at <= ?3
+                                   AND a.run_id <> ?4)
+                 ORDER BY ended_at, run_id",
+            )?;
+            let until = until.rfc3339();
+            let rows = statement.query_map(params![class, since.rfc3339(), until, run.to_string()], open_run)?;
+            rows.filter_map(Result::transpose).collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// The newest attempt of a fix that ended at or after `since` and isn't `run`'s: what a later one goes on from.
+    ///
+    /// # Errors
+    /// SQLite's and I/O.
+    pub fn last_attempt(
+        &self,
+        segments: &Segments,
+        fix: &str,
+        since: Timestamp,
+        run: RunId,
+    ) -> Result<Option<Attempt>, StoreError> {
+        let find = || {
+            self.connection
+                .prepare_cached(
+                    "SELECT event_id FROM fix_attempts
+                     WHERE fix_id = ?1 AND at >= ?2 AND run_id <> ?3
+                       AND at <= (SELECT ended_at FROM runs WHERE run_id = ?3)
+                     ORDER BY at DESC, event_id DESC LIMIT 1",
+                )?
+                .query_row(params![fix, since.rfc3339(), run.to_string()], |row| row.get::<_, String>(0))
+                .optional()
+        };
+        match self.sql("read", find())? {
+            Some(id) => self.attempt(segments, &id),
+            None => Ok(None),
+        }
+    }
+
+    /// An attempt, from its event.
+    ///
+    /// # Errors
+    /// SQLite's and I/O.
+    pub fn attempt(&self, segments: &Segments, id: &str) -> Result<Option<Attempt>, StoreError> {
+        Ok(match self.event(segments, id)?.map(|event| event.body) {
+            Some(Body::Attempt(attempt)) => Some(*attempt),
+            _ => None,
+        })
+    }
+
+    /// Whether no run of a key ended between the end of `earlier` and `run`.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn is_next_run(&self, key: &str, earlier: RunId, run: RunId) -> Result<bool, StoreError> {
+        let find = || {
+            self.connection
+                .prepare_cached(
+                    "SELECT run_id FROM runs WHERE command_key = ?1 AND run_id <> ?2
+                       AND ended_at <= (SELECT ended_at FROM runs WHERE run_id = ?2)
+                     ORDER BY ended_at DESC, run_id DESC LIMIT 1",
+                )?
+                .query_row(params![key, run.to_string()], |row| row.get::<_, String>(0))
+                .optional()
+        };
+        Ok(self.sql("read", find())?.is_some_and(|found| found == earlier.to_string()))
+    }
+
+    /// The lesson that was written for a run.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn lesson_of(&self, run: RunId) -> Result<Option<String>, StoreError> {
+        let find = || {
+            self.connection
+                .prepare_cached("SELECT lesson_id FROM qa_failures WHERE run_id = ?1 AND lesson_id IS NOT NULL")?
+                .query_row([run.to_string()], |row| row.get(0))
+                .optional()
+        };
+        self.sql("read", find())
+    }
+
+    /// Keys of the patterns of a run's failure.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn patterns_of(&self, run: RunId) -> Result<Vec<String>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT pattern_key FROM qa_failures JOIN qa_pattern_occurrences USING (failure_no)
+                 JOIN qa_failure_patterns USING (pattern_no) WHERE run_id = ?1 ORDER BY pattern_key",
+            )?;
+            let rows = statement.query_map([run.to_string()], |row| row.get(0))?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// Runs of other keys than `key` that ended in a gap, the newest `limit` of them, the oldest first; and how many
+    /// there are beyond the limit.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn commands_in(&self, gap: Gap<'_>, key: &str, limit: usize) -> Result<(Vec<Command>, usize), StoreError> {
+        let read = || {
+            let (root, from, to) = (json(gap.root), gap.from.rfc3339(), gap.to.rfc3339());
+            let mut statement = self.connection.prepare_cached(
+                "SELECT run_id, argv, passed, tool IS NOT NULL FROM runs
+                 WHERE root = ?1 AND ended_at > ?2 AND ended_at <= ?3 AND command_key <> ?4
+                 ORDER BY ended_at DESC, run_id DESC",
+            )?;
+            let mut rows = statement.query(params![root, from, to, key])?;
+            let (mut commands, mut cut) = (Vec::new(), 0);
+            while let Some(row) = rows.next()? {
+                if commands.len() == limit {
+                    cut += 1;
+                    continue;
+                }
+                let argv: Vec<Lossless> = serde_json::from_str(&row.get::<_, String>(1)?).unwrap_or_default();
+                let Ok(run) = uuid::Uuid::parse_str(&row.get::<_, String>(0)?) else { continue };
+                let line = shell_words::join(argv.iter().map(Lossless::display));
+                commands.push(Command { run: RunId(run), line, passed: row.get(2)?, check: row.get(3)? });
+            }
+            commands.reverse();
+            Ok((commands, cut))
+        };
+        self.sql("read", read())
+    }
+}
+
+fn open_run(row: &Row<'_>) -> rusqlite::Result<Option<OpenRun>> {
+    let ended = match row.get::<_, Option<u8>>(4)? {
+        Some(code) => Ended::Exit(code),
+        None => Ended::Signal(row.get(5)?),
+    };
+    let Ok(run) = uuid::Uuid::parse_str(&row.get::<_, String>(0)?) else { return Ok(None) };
+    Ok(Some(OpenRun {
+        run: RunId(run),
+        key: row.get(1)?,
+        started_at: time(row, 2)?,
+        ended_at: time(row, 3)?,
+        ended,
+        branch: row.get(6)?,
+        commit: row.get(7)?,
+    }))
+}

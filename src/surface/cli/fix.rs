@@ -1,0 +1,312 @@
+//! `verify-run fix`.
+
+use super::{Context, Exit, Output};
+use crate::base::text;
+use crate::capture::{self, Identity};
+use crate::config::Settings;
+use crate::ops::fix::{self, Flakes, List, Page, Recipes, Said, Step};
+use crate::store::{AtomList, FixFilter};
+
+/// Show what made failures go away, what was tried before, and which passes prove nothing
+///
+/// A fix is a failure with everything that was tried until its check passed: files changed, commands run, and what
+/// each attempt fixed or broke. It is confirmed when it held in the rest of its task or worked twice, and it always
+/// says which. A check that passes when nothing was changed is a flake and no fix: `fix list --flakes`.
+///
+/// With --json each prints one document with `"schema": 1`: `list` has `fixes` and `rates` (by category), with
+/// --flakes `flakes`, with --recipes `recipes`; `show` and `record` print the fix with `steps` (the attempts in their
+/// order, each with `outcome`, `means`, `fixed`, `introduced`, `persisted`, `not_reached`, `files`, `diff`,
+/// `commands`), `recipes` and `said`.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    List(ListArgs),
+    /// Show one fix with its attempts and their diffs
+    Show {
+        /// Its id, or a unique start of it
+        id: String,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say why it failed, what was done about it, and what to do from now on
+    Record {
+        /// The fix's id, or a unique start of it
+        id: String,
+        /// Why it failed
+        #[arg(long, value_name = "TEXT")]
+        cause: Option<String>,
+        /// What was done about it
+        #[arg(long, value_name = "TEXT")]
+        approach: Option<String>,
+        /// What to do from now on
+        #[arg(long, value_name = "TEXT")]
+        rule: Option<String>,
+        /// Who says so (else the agent, or human)
+        #[arg(long, value_name = "NAME")]
+        by: Option<String>,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// List fixes, the last touched first; or flakes, or recipes
+#[derive(Debug, clap::Args)]
+struct ListArgs {
+    /// Only this state
+    #[arg(long, value_parser = ["success", "weakened", "flaky", "partial", "failure"])]
+    state: Option<String>,
+    /// Only passes that were reached by making the check weaker
+    #[arg(long, conflicts_with = "state")]
+    weakened: bool,
+    /// Only fixes that held or worked twice
+    #[arg(long, conflicts_with = "unconfirmed")]
+    confirmed: bool,
+    /// Only fixes that did neither yet
+    #[arg(long)]
+    unconfirmed: bool,
+    /// Only failures of this category
+    #[arg(long)]
+    category: Option<String>,
+    /// Only with an attempt in this task
+    #[arg(long)]
+    task: Option<String>,
+    /// Only with an attempt that changed this file, or one in this folder
+    #[arg(long, value_name = "PATH")]
+    file: Option<String>,
+    /// What comes and goes over the same tree instead
+    #[arg(long, conflicts_with_all = ["state", "weakened", "confirmed", "unconfirmed", "category", "task", "file"])]
+    flakes: bool,
+    /// Changes that were tried in two tasks or more instead, with their success rates
+    #[arg(long, conflicts_with_all = ["flakes", "state", "weakened", "confirmed", "unconfirmed", "category", "task", "file"])]
+    recipes: bool,
+    /// At most so many
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    limit: usize,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    let (settings, _) = Settings::load(&context.places, &context.environment);
+    match &args.action {
+        Action::List(args) => list(args, &settings, context)?,
+        Action::Show { id, json } => {
+            let page = fix::show(&context.places, &settings, id)?;
+            print_page(&page, *json, &mut context.output)?;
+        }
+        Action::Record { id, cause, approach, rule, by, json } => {
+            let variable = |name: &str| std::env::var(name).ok();
+            let agent = || capture::identify(Identity::default(), variable, crate::run::session()).agent;
+            let by = by.clone().or_else(agent);
+            let said = Said { cause: cause.clone(), approach: approach.clone(), rule: rule.clone(), by };
+            let page = fix::record(&context.places, &settings, id, said)?;
+            print_page(&page, *json, &mut context.output)?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+fn list(args: &ListArgs, settings: &Settings, context: &mut Context) -> anyhow::Result<()> {
+    let output = &mut context.output;
+    if args.flakes {
+        let flakes = fix::flakes(&context.places, args.limit)?;
+        flakes.notes.iter().for_each(|note| output.note(note));
+        return if args.json { output.json(&flakes) } else { print_flakes(&flakes, output) };
+    }
+    if args.recipes {
+        let recipes = fix::recipes(&context.places, args.limit)?;
+        recipes.notes.iter().for_each(|note| output.note(note));
+        return if args.json { output.json(&recipes) } else { print_recipes(&recipes, output) };
+    }
+    let filter = FixFilter {
+        id: None,
+        state: if args.weakened { Some("weakened".to_owned()) } else { args.state.clone() },
+        category: args.category.clone(),
+        task: args.task.clone(),
+        file: args.file.as_ref().map(|path| path.trim_start_matches("./").trim_end_matches('/').to_owned()),
+        limit: args.limit,
+    };
+    let confirmed = if args.confirmed { Some(true) } else { args.unconfirmed.then_some(false) };
+    let list = fix::list(&context.places, settings, &filter, confirmed)?;
+    list.notes.iter().for_each(|note| output.note(note));
+    if args.json { output.json(&list) } else { print_list(&list, output) }
+}
+
+fn print_list(list: &List, output: &mut Output) -> anyhow::Result<()> {
+    if list.fixes.is_empty() {
+        output.note("no such fix yet: one begins with the second run of a check that failed");
+        return Ok(());
+    }
+    let word = |confirmed: Option<bool>| match confirmed {
+        Some(true) => "confirmed",
+        Some(false) => "unconfirmed",
+        None => "",
+    };
+    let rows: Vec<Vec<String>> = list
+        .fixes
+        .iter()
+        .map(|fix| {
+            vec![
+                fix.id.clone(),
+                fix.state.clone(),
+                word(fix.confirmed).to_owned(),
+                format!("{}{}", fix.attempts, if fix.high_value { "*" } else { "" }),
+                fix.last_at.local(),
+                text::one_line(fix.category.as_deref().unwrap_or_default()),
+                text::one_line(&text::ellipsis(&fix.command, 60)),
+                text::ellipsis(&fix.summary, 100),
+            ]
+        })
+        .collect();
+    output.table(&["id", "state", "", "attempts", "last", "category", "command", "what"], &rows)
+}
+
+fn print_flakes(flakes: &Flakes, output: &mut Output) -> anyhow::Result<()> {
+    if flakes.flakes.is_empty() {
+        output.note("no flakes: no check had two results over the same tree");
+        return Ok(());
+    }
+    let rows: Vec<Vec<String>> = flakes
+        .flakes
+        .iter()
+        .map(|flake| {
+            vec![
+                flake.pattern.clone().unwrap_or_else(|| flake.key.clone()),
+                flake.proof.as_str().to_owned(),
+                format!("{} of {}", flake.failures, text::count(flake.runs, "run")),
+                flake.last_at.local(),
+                flake.title.clone(),
+                text::one_line(&flake.why),
+            ]
+        })
+        .collect();
+    output.table(&["pattern", "proof", "failed", "last", "what", "why"], &rows)
+}
+
+fn print_recipes(recipes: &Recipes, output: &mut Output) -> anyhow::Result<()> {
+    if recipes.recipes.is_empty() {
+        output.note("no change was tried in two tasks yet");
+        return Ok(());
+    }
+    let rows: Vec<Vec<String>> = recipes
+        .recipes
+        .iter()
+        .map(|recipe| {
+            vec![
+                recipe.row.kind.as_str().to_owned(),
+                format!("{} of {}", recipe.row.successes, recipe.row.attempts),
+                recipe.row.tasks.to_string(),
+                text::ellipsis(&text::one_line(&recipe.row.label), 80),
+                text::ellipsis(&text::one_line(&recipe.row.against), 100),
+            ]
+        })
+        .collect();
+    output.table(&["kind", "worked", "tasks", "change", "against"], &rows)
+}
+
+fn print_page(page: &Page, json: bool, output: &mut Output) -> anyhow::Result<()> {
+    page.notes.iter().for_each(|note| output.note(note));
+    if json {
+        return output.json(page);
+    }
+    let fix = &page.summary;
+    output.line(&format!("{}  {}: {}", fix.id, text::one_line(&fix.command), fix.summary))?;
+    let standing = match (fix.confirmed, &fix.standing) {
+        (Some(true), Some(why)) => format!(", confirmed: {why}"),
+        (Some(false), Some(why)) => format!(", unconfirmed: {why}"),
+        _ => String::new(),
+    };
+    let flags = [(fix.high_value, ", high value"), (fix.multi_step, ", in several steps")];
+    let flags: String = flags.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect();
+    output.line(&format!("{} after {}{flags}{standing}", fix.state, text::count(fix.attempts, "attempt")))?;
+    output.line(&format!("task: {}", text::one_line(&fix.task)))?;
+    for said in &page.said {
+        let by = said.by.as_deref().map_or_else(String::new, |by| format!(" ({})", text::one_line(by)));
+        for (word, text) in [("cause", &said.cause), ("approach", &said.approach), ("rule", &said.rule)] {
+            if let Some(text) = text {
+                output.line(&format!("{word}{by}: {text}"))?;
+            }
+        }
+    }
+    for recipe in &page.recipes {
+        let row = &recipe.row;
+        let label = text::one_line(&row.label);
+        output.line(&format!(
+            "recipe: {} {label}: worked {} of {} times",
+            row.kind.as_str(),
+            row.successes,
+            row.attempts
+        ))?;
+    }
+    page.steps.iter().try_for_each(|step| print_step(step, output))
+}
+
+fn print_step(step: &Step, output: &mut Output) -> anyhow::Result<()> {
+    let attempt = &step.attempt;
+    let number = step.number.map_or_else(|| "rerun".to_owned(), |number| format!("attempt {number}"));
+    let means = attempt.means.as_str();
+    output.line(&format!("\n{number} at {}: {} by {means}", attempt.ended_at.local(), attempt.outcome.as_str()))?;
+    let sets = [
+        ("fixed", &attempt.fixed),
+        ("introduced", &attempt.introduced),
+        ("persisted", &attempt.persisted),
+        ("not reached", &attempt.not_reached),
+    ];
+    for (word, atoms) in sets {
+        print_atoms(word, atoms, output)?;
+    }
+    for command in &attempt.commands {
+        let how = if command.passed { "" } else { " (failed)" };
+        output.line(&format!("  ran: {}{how}", text::one_line(&command.line)))?;
+    }
+    for name in &attempt.surroundings {
+        output.line(&format!("  changed: {}", text::one_line(name)))?;
+    }
+    for file in &attempt.files {
+        let lines = if file.opaque { String::new() } else { format!(" (+{} -{})", file.added, file.removed) };
+        output.line(&format!("  file: {}{lines}", text::one_line(&file.path.display())))?;
+    }
+    if attempt.came_with_base > 0 {
+        output
+            .line(&format!("  left out: {} that came with a new base", text::count(attempt.came_with_base, "file")))?;
+    }
+    for mark in &attempt.weakened {
+        let line = mark.line.map_or_else(String::new, |line| format!(":{line}"));
+        output.line(&format!(
+            "  weaker: {}{line} {}: {}",
+            text::one_line(&mark.path),
+            mark.rule,
+            text::one_line(&mark.text)
+        ))?;
+    }
+    if !attempt.diff.is_empty() {
+        output.line(attempt.diff.trim_end())?;
+    }
+    if attempt.diff_cut > 0 {
+        output.line(&format!("… {} of the diff are not kept", text::count(attempt.diff_cut, "byte")))?;
+    }
+    Ok(())
+}
+
+/// Items of a set that are printed.
+const ATOMS_SHOWN_MAX: usize = 10;
+
+fn print_atoms(word: &str, atoms: &AtomList, output: &mut Output) -> anyhow::Result<()> {
+    for atom in atoms.first.iter().take(ATOMS_SHOWN_MAX) {
+        let place: Vec<&str> = [&atom.file, &atom.test].into_iter().flatten().map(String::as_str).collect();
+        output.line(&format!("  {word}: {} {}", text::one_line(&place.join(" ")), text::one_line(&atom.text)))?;
+    }
+    match atoms.count.saturating_sub(ATOMS_SHOWN_MAX) {
+        0 => Ok(()),
+        more => output.line(&format!("  {word}: … and {more} more")),
+    }
+}

@@ -1,0 +1,375 @@
+//! From a failure to what made it go away, with real git and real tools.
+
+use serde_json::Value;
+use verify_run::run::Ended;
+
+use crate::sandbox::{Invocation, Outcome, Sandbox, need, tools};
+
+/// A repository with a Python module and its test, and pytest on PATH.
+fn python() -> Option<Sandbox> {
+    need("pytest")?;
+    let mut sandbox = Sandbox::repository();
+    sandbox.add_path(tools());
+    sandbox.write(".gitignore", "__pycache__\n.pytest_cache\n.ruff_cache\n");
+    sandbox.write("shop.py", "def total(prices):\n    return sum(prices) + 1\n");
+    sandbox.write("test_shop.py", "import shop\n\n\ndef test_total():\n    assert shop.total([1, 2]) == 3\n");
+    sandbox.write("notes.txt", "nothing\n");
+    sandbox.commit("A shop");
+    Some(sandbox)
+}
+
+/// Runs a check and waits until it is recorded, so that the next change is younger.
+fn check(sandbox: &Sandbox, command: &[&str]) -> Outcome {
+    let outcome = quiet(sandbox.verify_run(command)).outcome();
+    sandbox.settle();
+    // File times are as coarse as the kernel's clock.
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    outcome
+}
+
+/// Python takes a cached module for fresh when size and second of its source agree.
+fn quiet(invocation: Invocation<'_>) -> Invocation<'_> {
+    invocation.env("PYTHONDONTWRITEBYTECODE", "1").env("CI", "true").env("VERIFY_RUN_SESSION", "s")
+}
+
+#[track_caller]
+fn fails(sandbox: &Sandbox, command: &[&str]) {
+    let outcome = check(sandbox, command);
+    assert!(!outcome.ended.passed(), "{}{}", outcome.stdout(), outcome.stderr());
+}
+
+#[track_caller]
+fn passes(sandbox: &Sandbox, command: &[&str]) {
+    let outcome = check(sandbox, command);
+    assert_eq!(outcome.ended, Ended::Exit(0), "{}{}", outcome.stdout(), outcome.stderr());
+}
+
+fn fixes(sandbox: &Sandbox) -> Vec<Value> {
+    let list = sandbox.verify_run(["fix", "list", "--json"]).prints_json();
+    assert_eq!(list["schema"], 1);
+    list["fixes"].as_array().expect("a list").clone()
+}
+
+/// The one fix, with its attempts.
+#[track_caller]
+fn fix(sandbox: &Sandbox) -> Value {
+    let fixes = fixes(sandbox);
+    assert_eq!(fixes.len(), 1, "{fixes:?}");
+    let id = fixes[0]["id"].as_str().expect("an id");
+    sandbox.verify_run(["fix", "show", &id[..6], "--json"]).prints_json()
+}
+
+fn steps(fix: &Value) -> Vec<(Option<u64>, &str, &str)> {
+    let steps = fix["steps"].as_array().expect("attempts");
+    let word = |value: &'_ Value| -> &'static str {
+        let word = value.as_str().expect("a word").to_owned();
+        Box::leak(word.into_boxed_str())
+    };
+    steps.iter().map(|step| (step["number"].as_u64(), word(&step["outcome"]), word(&step["means"]))).collect()
+}
+
+fn paths(step: &Value) -> Vec<&str> {
+    let files = step["files"].as_array().map_or(&[][..], Vec::as_slice);
+    files.iter().map(|file| file["path"].as_str().expect("a path")).collect()
+}
+
+#[test]
+fn fail_edit_pass_gives_a_resolved_failure_the_exact_diff_and_a_lesson_with_its_fix() {
+    let Some(sandbox) = python() else { return };
+    fails(&sandbox, &["pytest", "-q"]);
+    assert!(sandbox.lesson().text.contains("Not known yet."));
+    sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
+    passes(&sandbox, &["pytest", "-q"]);
+    let fix = fix(&sandbox);
+    assert_eq!(
+        (fix["state"].as_str(), fix["high_value"].as_bool(), fix["confirmed"].as_bool()),
+        (Some("success"), Some(true), Some(false))
+    );
+    assert_eq!(fix["standing"], "its task is not over yet");
+    assert_eq!(steps(&fix), [(Some(1), "success", "edit")]);
+    let step = &fix["steps"][0];
+    assert_eq!(paths(step), ["shop.py"]);
+    let diff = step["diff"].as_str().expect("a diff");
+    let expected = "@@ -1,2 +1,2 @@\n def total(prices):\n-    return sum(prices) + 1\n+    return sum(prices)\n";
+    assert!(diff.ends_with(expected), "{diff}");
+    assert_eq!(step["trees"]["exact"], true);
+    assert_eq!(step["fixed"]["count"], 1);
+    assert_eq!(step["fixed"]["first"][0]["test"].as_str().map(|test| test.contains("test_total")), Some(true));
+    let lesson = sandbox.lesson();
+    assert!(lesson.text.contains("-    return sum(prices) + 1\n+    return sum(prices)\n"), "{}", lesson.text);
+    assert!(lesson.text.contains("Unconfirmed when this was written"), "{}", lesson.text);
+    let id = fix["id"].as_str().expect("an id");
+    assert!(lesson.text.contains(&format!("verify-run fix show {id}")), "{}", lesson.text);
+    assert_eq!(sandbox.git(["status", "--short"]), " M shop.py\n");
+    let shown = sandbox.verify_run(["fix", "show", id]).prints();
+    assert!(shown.contains("success after 1 attempt, high value, unconfirmed"), "{shown}");
+    assert!(std::fs::read_dir(sandbox.state().join("open")).map_or(0, Iterator::count) == 0, "no failure is open");
+}
+
+#[test]
+fn an_edit_without_effect_and_the_right_one_are_two_attempts_in_order() {
+    let Some(sandbox) = python() else { return };
+    fails(&sandbox, &["pytest", "-q"]);
+    sandbox.write("notes.txt", "something else\n");
+    fails(&sandbox, &["pytest", "-q"]);
+    fails(&sandbox, &["pytest", "-q"]);
+    sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
+    passes(&sandbox, &["pytest", "-q"]);
+    let fix = fix(&sandbox);
+    assert_eq!(steps(&fix), [(Some(1), "failure", "edit"), (None, "failure", "none"), (Some(2), "success", "edit")]);
+    assert_eq!(paths(&fix["steps"][0]), ["notes.txt"]);
+    assert_eq!(paths(&fix["steps"][2]), ["shop.py"]);
+    assert_eq!((fix["attempts"].as_u64(), fix["reruns"].as_u64()), (Some(2), Some(1)));
+    let lesson = sandbox.lesson();
+    assert!(lesson.text.contains("Changed before without effect:\n\n- `notes.txt`"), "{}", lesson.text);
+    assert!(
+        fixes(&sandbox).len() == 1 && sandbox.verify_run(["fix", "list", "--flakes"]).outcome().stdout().is_empty()
+    );
+}
+
+#[test]
+fn a_rerun_that_passes_without_a_change_is_a_flake_and_no_fix() {
+    let Some(sandbox) = python() else { return };
+    sandbox.write(
+        "test_shop.py",
+        "import os\n\n\ndef test_weather():\n    assert os.path.exists(os.environ['TMPDIR'] + '/sun')\n",
+    );
+    sandbox.commit("A flaky test");
+    fails(&sandbox, &["pytest", "-q"]);
+    assert_eq!(sandbox.lessons().len(), 1);
+    std::fs::write(sandbox.tmp().join("sun"), "").expect("the sun");
+    passes(&sandbox, &["pytest", "-q"]);
+    let flakes = sandbox.verify_run(["fix", "list", "--flakes", "--json"]).prints_json();
+    let flakes = flakes["flakes"].as_array().expect("a list");
+    assert_eq!(flakes.len(), 1, "{flakes:?}");
+    assert_eq!(
+        (&flakes[0]["proof"], &flakes[0]["failures"], &flakes[0]["runs"]),
+        (&"proven".into(), &1.into(), &2.into())
+    );
+    assert_eq!(flakes[0]["rate"], 0.5);
+    assert_eq!(sandbox.lessons().len(), 0, "what nobody touched is no lesson any more");
+    assert_eq!(fix(&sandbox)["state"], "flaky");
+    assert_eq!(fix(&sandbox)["confirmed"], Value::Null);
+    let rates = sandbox.verify_run(["fix", "list", "--json"]).prints_json()["rates"].clone();
+    assert_eq!(rates, serde_json::json!([]), "a flake is no attempt at anything");
+}
+
+#[test]
+fn of_a_hundred_failing_tests_sixty_that_are_fixed_are_a_partial_outcome() {
+    let Some(sandbox) = python() else { return };
+    let tests: String =
+        (0..100).map(|n| format!("def test_{n:03}():\n    assert shop.price({n}) == {n}\n\n\n")).collect();
+    sandbox.write("test_shop.py", format!("import shop\n\n\n{tests}"));
+    sandbox.write("shop.py", "def price(n):\n    return -1\n");
+    sandbox.commit("A hundred tests");
+    fails(&sandbox, &["pytest", "-q"]);
+    sandbox.write("shop.py", "def price(n):\n    return n if n < 60 else -1\n");
+    fails(&sandbox, &["pytest", "-q"]);
+    let partial = fix(&sandbox);
+    assert_eq!(steps(&partial), [(Some(1), "partial", "edit")]);
+    let count = |step: &Value, set: &str| step[set]["count"].as_u64().unwrap_or(0);
+    let counts = |step: &Value| ["fixed", "persisted", "introduced", "not_reached"].map(|set| count(step, set));
+    assert_eq!(counts(&partial["steps"][0]), [60, 40, 0, 0]);
+    let names = |step: &Value, set: &str| -> Vec<String> {
+        let atoms = step[set]["first"].as_array().expect("atoms").iter();
+        let tests =
+            atoms.map(|atom| atom["test"].as_str().expect("a test").rsplit("test_").next().expect("a name").to_owned());
+        let mut names: Vec<String> = tests.collect();
+        names.sort();
+        names
+    };
+    let numbers = |range: std::ops::Range<u32>| range.map(|n| format!("{n:03}")).collect::<Vec<_>>();
+    assert_eq!(names(&partial["steps"][0], "fixed"), numbers(0..60));
+    assert_eq!(names(&partial["steps"][0], "persisted"), numbers(60..100));
+    sandbox.write("shop.py", "def price(n):\n    return n if n != 7 else 8\n");
+    fails(&sandbox, &["pytest", "-q"]);
+    sandbox.write("shop.py", "def price(n):\n    return n\n");
+    passes(&sandbox, &["pytest", "-q"]);
+    let whole = fix(&sandbox);
+    assert_eq!(
+        steps(&whole),
+        [(Some(1), "partial", "edit"), (Some(2), "partial", "edit"), (Some(3), "success", "edit")]
+    );
+    assert_eq!(counts(&whole["steps"][1]), [40, 0, 1, 0]);
+    assert_eq!(names(&whole["steps"][1], "introduced"), ["007"]);
+    assert_eq!((whole["multi_step"].as_bool(), whole["high_value"].as_bool()), (Some(true), Some(false)));
+}
+
+#[test]
+fn a_larger_pass_closes_a_smaller_failure_and_a_smaller_pass_only_its_part() {
+    let Some(sandbox) = python() else { return };
+    sandbox.write("test_other.py", "import shop\n\n\ndef test_other():\n    assert shop.total([]) == 0\n");
+    sandbox.commit("Another test");
+    fails(&sandbox, &["pytest", "-q", "test_shop.py"]);
+    fails(&sandbox, &["pytest", "-q"]);
+    sandbox.write("shop.py", "def total(prices):\n    return sum(prices) if prices else 1\n");
+    passes(&sandbox, &["pytest", "-q", "test_shop.py"]);
+    let states = || -> Vec<(String, String)> {
+        let mut states: Vec<_> = fixes(&sandbox)
+            .iter()
+            .map(|fix| {
+                (fix["command"].as_str().expect("a line").to_owned(), fix["state"].as_str().expect("a word").to_owned())
+            })
+            .collect();
+        states.sort();
+        states
+    };
+    let state = |command: &str, state: &str| (command.to_owned(), state.to_owned());
+    assert_eq!(states(), [state("pytest -q", "partial"), state("pytest -q test_shop.py", "success")]);
+    fails(&sandbox, &["pytest", "-q", "test_shop.py", "test_other.py"]);
+    sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
+    passes(&sandbox, &["pytest", "-q", "."]);
+    let expected = [
+        state("pytest -q", "success"),
+        state("pytest -q test_shop.py", "success"),
+        state("pytest -q test_shop.py test_other.py", "success"),
+    ];
+    assert_eq!(states(), expected);
+    assert!(std::fs::read_dir(sandbox.state().join("open")).map_or(0, Iterator::count) == 0, "no failure is open");
+}
+
+#[test]
+fn a_pass_in_a_line_counts_only_when_everything_is_joined_by_and() {
+    let Some(sandbox) = python() else { return };
+    fails(&sandbox, &["pytest", "-q"]);
+    sandbox.write("shop.py", "def total(prices):\n    return sum(prices) + 2\n");
+    for line in ["pytest -q || true", "pytest -q; true", "pytest -q | cat"] {
+        passes(&sandbox, &["--shell", line]);
+        assert_eq!(fixes(&sandbox), [] as [Value; 0], "{line}");
+    }
+    sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
+    passes(&sandbox, &["--shell", "true && pytest -q"]);
+    assert_eq!(steps(&fix(&sandbox)), [(Some(1), "success", "edit")]);
+}
+
+#[test]
+fn a_command_between_a_failure_and_a_pass_over_the_same_tree_is_the_fix() {
+    for recorded in [true, false] {
+        if need("npm").is_none() || need("vitest").is_none() {
+            return;
+        }
+        let mut sandbox = Sandbox::repository();
+        sandbox.add_path(tools());
+        sandbox.write("left/package.json", r#"{"name": "left", "version": "1.0.0", "main": "index.js"}"#);
+        sandbox.write("left/index.js", "module.exports = (text) => text.trimStart();\n");
+        sandbox.write(
+            "app/package.json",
+            r#"{"name": "app", "version": "1.0.0", "dependencies": {"left": "file:../left"}}"#,
+        );
+        sandbox.write("app/check.test.js", "const left = require('left');\nif (left(' a') !== 'a') process.exit(1);\n");
+        sandbox.write(".gitignore", "node_modules\npackage-lock.json\n");
+        sandbox.commit("An app");
+        let run = |command: &[&str]| {
+            let outcome = quiet(sandbox.verify_run(command)).dir("app").outcome();
+            sandbox.settle();
+            std::thread::sleep(std::time::Duration::from_millis(30));
+            outcome
+        };
+        let test = ["node", "--test"];
+        assert_eq!(run(&test).ended, Ended::Exit(1), "{}", run(&test).stdout());
+        let install = ["npm", "install", "--no-audit", "--no-fund", "--offline"];
+        let installed = match recorded {
+            true => run(&[&["--record"], &install[..]].concat()),
+            false => quiet(sandbox.bare("npm")).args(&install[1..]).dir("app").outcome(),
+        };
+        assert_eq!(installed.ended, Ended::Exit(0), "{}{}", installed.stdout(), installed.stderr());
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        let passed = run(&test);
+        assert_eq!(passed.ended, Ended::Exit(0), "{}", passed.stdout());
+        let fix = fix(&sandbox);
+        let last = fix["steps"].as_array().expect("attempts").last().expect("one").clone();
+        assert_eq!((last["outcome"].as_str(), last["means"].as_str()), (Some("success"), Some("command")), "{fix}");
+        assert_eq!(last["surroundings"], serde_json::json!(["app/node_modules"]));
+        assert_eq!(paths(&last), [] as [&str; 0]);
+        let lesson = sandbox.lesson().text;
+        if recorded {
+            assert_eq!(last["commands"][0]["line"], "npm install --no-audit --no-fund --offline");
+            assert!(lesson.contains("- `npm install --no-audit --no-fund --offline`"), "{lesson}");
+        }
+        assert!(lesson.contains("Changed outside of the repository's files:\n\n- `app/node_modules`"), "{lesson}");
+        assert_eq!(sandbox.verify_run(["fix", "list", "--flakes"]).outcome().stdout(), "");
+    }
+}
+
+#[test]
+fn two_work_trees_do_not_mix() {
+    let Some(sandbox) = python() else { return };
+    sandbox.git(["worktree", "add", "--quiet", "-b", "other", "../other"]);
+    let there = |command: &[&str]| {
+        let outcome = quiet(sandbox.verify_run(command)).dir("../other").outcome();
+        sandbox.settle();
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        outcome.ended.passed()
+    };
+    fails(&sandbox, &["pytest", "-q"]);
+    assert!(!there(&["pytest", "-q"]));
+    std::fs::write(sandbox.path("../other/shop.py"), "def total(prices):\n    return sum(prices) + 0\n")
+        .expect("a file");
+    assert!(there(&["pytest", "-q"]));
+    let mut list = fixes(&sandbox);
+    assert_eq!(list.len(), 1, "the other work tree's failure is open: {list:?}");
+    assert_eq!(list.remove(0)["task"], "other");
+    sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
+    passes(&sandbox, &["pytest", "-q"]);
+    let list = fixes(&sandbox);
+    assert_eq!(
+        list.iter().map(|fix| fix["state"].as_str().expect("a word")).collect::<Vec<_>>(),
+        ["success", "success"]
+    );
+    for (fix, line) in list.iter().zip(["+    return sum(prices)\n", "+    return sum(prices) + 0\n"]) {
+        let id = fix["id"].as_str().expect("an id");
+        let page = sandbox.verify_run(["fix", "show", id, "--json"]).prints_json();
+        assert_eq!(steps(&page), [(Some(1), "success", "edit")]);
+        assert!(page["steps"][0]["diff"].as_str().expect("a diff").ends_with(line), "{page}");
+    }
+    let lessons = sandbox.lessons_in(&sandbox.path("../other"));
+    assert!(lessons.iter().all(|lesson| !lesson.text.contains("return sum(prices)\n")), "its own fix only");
+}
+
+#[test]
+fn a_rebase_between_failure_and_pass_is_survived() {
+    let Some(sandbox) = python() else { return };
+    sandbox.git(["switch", "--quiet", "--create", "topic"]);
+    sandbox.write("topic.txt", "mine\n");
+    sandbox.commit("My own");
+    fails(&sandbox, &["pytest", "-q"]);
+    sandbox.git(["switch", "--quiet", "main"]);
+    for n in 0..20 {
+        sandbox.write(format!("new/{n}.txt"), "from others\n");
+    }
+    sandbox.write("notes.txt", "changed by others\n");
+    sandbox.commit("Others");
+    sandbox.git(["switch", "--quiet", "topic"]);
+    sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
+    sandbox.commit("The fix");
+    sandbox.git(["rebase", "--quiet", "main"]);
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    passes(&sandbox, &["pytest", "-q"]);
+    let fix = fix(&sandbox);
+    assert_eq!(steps(&fix), [(Some(1), "success", "edit")]);
+    assert_eq!(paths(&fix["steps"][0]), ["shop.py"], "{fix}");
+    assert_eq!(fix["steps"][0]["came_with_base"], 21);
+    assert!(sandbox.lesson().text.contains("Left out: 21 files that came with a new base."));
+}
+
+#[test]
+fn another_branch_says_nothing_of_a_failure_and_one_that_was_begun_there_goes_on() {
+    let Some(sandbox) = python() else { return };
+    sandbox.git(["switch", "--quiet", "--create", "broken"]);
+    sandbox.write("test_shop.py", "import shop\n\n\ndef test_total():\n    assert shop.total([1, 2]) == 99\n");
+    sandbox.commit("Break it");
+    fails(&sandbox, &["pytest", "-q"]);
+    sandbox.git(["switch", "--quiet", "main"]);
+    sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    passes(&sandbox, &["pytest", "-q"]);
+    assert_eq!(fixes(&sandbox), [] as [Value; 0]);
+    sandbox.git(["checkout", "--quiet", "--", "."]);
+    sandbox.git(["switch", "--quiet", "--create", "mended", "broken"]);
+    sandbox.write("shop.py", "def total(prices):\n    return 99\n");
+    sandbox.commit("Mend it");
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    passes(&sandbox, &["pytest", "-q"]);
+    let fix = fix(&sandbox);
+    assert_eq!((steps(&fix), paths(&fix["steps"][0])), (vec![(Some(1), "success", "edit")], vec!["shop.py"]));
+}
