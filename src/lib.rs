@@ -50,6 +50,16 @@
 //!   recorded there, so that a test suite under verify-run can test recording.
 //! - `--only-checks` asks for more than recognition: the check and nothing beside it.
 //! - `etcetera` and `globset` are not used: two XDG folders are three lines, and no setting is a file pattern yet.
+//! - A test that fails with another message than before is still failing: it persists, and nothing was introduced. What
+//!   a run didn't get to (`-x`, a build error before the tests, the targets behind the first that `cargo test` finds
+//!   failing) is not reached, not fixed.
+//! - A run of another check is an attempt at a failure only when it shows that some of it is gone; what it finds besides
+//!   is its own failure.
+//! - `open/` also has the keys of checks whose pass would close an open failure, so that the wrapper hands such a pass
+//!   over at once.
+//! - A failure is closed on its own branch, or on one that has its commit.
+//! - A pass, then a failure over the same tree is a suspected flake only, and so is a pass after several failures over
+//!   one tree: more often than not something outside of the tree broke or was mended.
 //! - On Linux the distribution binary is linked with musl at a fixed address, not as a static-PIE one with glibc. What
 //!   glibc does before `main` costs as much as all of `env`, and relocating the program at every start (13,554 places
 //!   on 65 pages) as much again. Stack, heap and mappings are still at random addresses, and what parses hostile output

@@ -70,7 +70,7 @@ pub fn workflow(mut attempts: Vec<Attempt>, quickly: u64) -> Workflow {
         let counts = attempt.means != Means::None;
         number += u64::from(counts);
         workflow.steps += u64::from(counts && !attempt.fixed.is_empty());
-        let solved = counts && attempt.outcome == Outcome::Success && attempt.weakened.is_empty();
+        let solved = counts && attempt.outcome == Outcome::Success && !attempt.is_weakened();
         workflow.high_value |= solved && number <= quickly;
         workflow.attempts.push(Numbered { number: counts.then_some(number), attempt });
     }

@@ -373,3 +373,111 @@ fn another_branch_says_nothing_of_a_failure_and_one_that_was_begun_there_goes_on
     let fix = fix(&sandbox);
     assert_eq!((steps(&fix), paths(&fix["steps"][0])), (vec![(Some(1), "success", "edit")], vec!["shop.py"]));
 }
+
+#[test]
+fn a_pass_reached_by_deleting_the_failing_test_is_weakened_and_no_fix() {
+    let Some(sandbox) = python() else { return };
+    sandbox.write("test_other.py", "def test_other():\n    assert True\n");
+    sandbox.commit("Another test");
+    fails(&sandbox, &["pytest", "-q"]);
+    sandbox.write("test_shop.py", "import shop\n");
+    passes(&sandbox, &["pytest", "-q"]);
+    let fix = fix(&sandbox);
+    assert_eq!((fix["state"].as_str(), &fix["confirmed"]), (Some("weakened"), &Value::Null));
+    let mark = &fix["steps"][0]["weakened"][0];
+    assert_eq!(
+        (&mark["rule"], &mark["path"], &mark["line"]),
+        (&"test-deleted".into(), &"test_shop.py".into(), &4.into()),
+        "{fix}"
+    );
+    assert!(sandbox.lesson().text.contains("Not known yet."));
+    let listed = sandbox.verify_run(["fix", "list", "--weakened"]).prints();
+    assert!(listed.starts_with(fix["id"].as_str().expect("an id")), "{listed}");
+    assert_eq!(sandbox.verify_run(["fix", "list", "--state", "success"]).outcome().stdout(), "");
+}
+
+#[test]
+fn the_same_change_in_two_tasks_is_a_recipe_and_confirms_both() {
+    let (Some(sandbox), Some(_)) = (python(), need("ruff")) else { return };
+    for (n, name) in ["first", "second"].into_iter().enumerate() {
+        let file = format!("module_{n}.py");
+        sandbox.write(&file, format!("import os\n\n\ndef f():\n    return {n}\n"));
+        sandbox.commit("A module");
+        fails(&sandbox, &["--task", name, "ruff", "check", "."]);
+        sandbox.write(&file, format!("def f():\n    return {n}\n"));
+        passes(&sandbox, &["--task", name, "ruff", "check", "."]);
+    }
+    let list = sandbox.verify_run(["fix", "list", "--confirmed", "--json"]).prints_json();
+    let confirmed = list["fixes"].as_array().expect("a list");
+    assert_eq!(confirmed.len(), 2, "{list}");
+    assert!(confirmed.iter().all(|fix| fix["standing"] == "the same change worked 2 times"), "{list}");
+    let rate = serde_json::json!([{"category": "lint_error", "workflows": 2, "fixed": 2, "quickly": 2, "attempts": 2, "success_rate": 1.0}]);
+    assert_eq!(list["rates"], rate);
+    let recipes = sandbox.verify_run(["fix", "list", "--recipes", "--json"]).prints_json();
+    let shape =
+        recipes["recipes"].as_array().expect("a list").iter().find(|recipe| recipe["kind"] == "shape").expect("one");
+    let figures = (&shape["label"], &shape["tasks"], &shape["attempts"], &shape["successes"], &shape["success_rate"]);
+    assert_eq!(figures, (&"-import os".into(), &2.into(), &2.into(), &2.into(), &1.0.into()));
+    let lesson = sandbox.lesson().text;
+    assert!(lesson.contains("Confirmed when this was written: the same change worked 2 times."), "{lesson}");
+
+    let id = confirmed[0]["id"].as_str().expect("an id");
+    sandbox.verify_run(["fix", "record", id]).expect(
+        Ended::Exit(1),
+        "",
+        "verify-run: nothing to record; give --cause, --approach or --rule\n",
+    );
+    let recorded =
+        ["fix", "record", id, "--cause", "a rest", "--rule", "remove what is not used", "--by", "me", "--json"];
+    let page = sandbox.verify_run(recorded).prints_json();
+    let said = &page["said"][0];
+    assert_eq!(
+        (&said["cause"], &said["rule"], &said["by"]),
+        (&"a rest".into(), &"remove what is not used".into(), &"me".into())
+    );
+    assert!(sandbox.verify_run(["fix", "show", id]).prints().contains("rule (me): remove what is not used\n"));
+    let only = |arguments: &[&str]| {
+        let line = [&["fix", "list"], arguments].concat();
+        sandbox.verify_run(line).outcome().stdout().lines().count()
+    };
+    assert_eq!(
+        (only(&["--task", "first"]), only(&["--file", "module_1.py"]), only(&["--category", "test_failure"])),
+        (1, 1, 0)
+    );
+    assert_eq!((only(&["--state", "success"]), only(&["--unconfirmed"]), only(&["--limit", "1"])), (2, 0, 1));
+}
+
+#[test]
+fn what_fails_over_a_tree_that_passed_is_suspected_and_its_fix_is_not_believed() {
+    let Some(sandbox) = python() else { return };
+    sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
+    sandbox.write(
+        "test_shop.py",
+        "import os\n\n\ndef test_weather():\n    assert not os.path.exists(os.environ['TMPDIR'] + '/rain')\n",
+    );
+    sandbox.commit("A flaky test");
+    let flakes = || sandbox.verify_run(["fix", "list", "--flakes", "--json"]).prints_json()["flakes"].clone();
+    passes(&sandbox, &["pytest", "-q"]);
+    std::fs::write(sandbox.tmp().join("rain"), "").expect("rain");
+    fails(&sandbox, &["pytest", "-q"]);
+    assert_eq!(flakes()[0]["proof"], "suspected");
+    std::fs::remove_file(sandbox.tmp().join("rain")).expect("sun");
+    sandbox.write("shop.py", "def total(prices):\n    return 1\n");
+    passes(&sandbox, &["pytest", "-q"]);
+    let fix = fix(&sandbox);
+    assert_eq!(
+        (&fix["state"], &fix["confirmed"], &fix["high_value"]),
+        (&"success".into(), &false.into(), &false.into())
+    );
+    assert_eq!(fix["standing"], "one of its failing runs is a flake's");
+    let list = sandbox.verify_run(["fix", "list", "--json"]).prints_json();
+    assert_eq!(list["rates"], serde_json::json!([]));
+    // Twice in a row, then a pass: something outside of the tree may have changed.
+    std::fs::write(sandbox.tmp().join("rain"), "").expect("rain");
+    sandbox.write("notes.txt", "another tree\n");
+    fails(&sandbox, &["pytest", "-q"]);
+    fails(&sandbox, &["pytest", "-q"]);
+    std::fs::remove_file(sandbox.tmp().join("rain")).expect("sun");
+    passes(&sandbox, &["pytest", "-q"]);
+    assert_eq!((&flakes()[0]["proof"], &flakes()[0]["pairs"]), (&"suspected".into(), &2.into()));
+}

@@ -94,6 +94,25 @@ impl Case {
         assert_eq!(wrapped, bare, "{} in {streams:?}", self.tool);
         assert_eq!(bare.0, Ended::Exit(0), "{}", bare.1);
         assert_eq!(sandbox.lessons().len(), 1, "a pass writes no lesson");
+        self.is_learned(sandbox);
+    }
+
+    /// The pass is known as what made the failure go away, with the file that was mended and nothing else.
+    fn is_learned(&self, sandbox: &Sandbox) {
+        let list = sandbox.verify_run(["fix", "list", "--json"]).prints_json();
+        let fix = &list["fixes"][0];
+        assert_eq!((&fix["state"], &fix["attempts"]), (&"success".into(), &1.into()), "{list}");
+        let id = fix["id"].as_str().expect("an id");
+        let page = sandbox.verify_run(["fix", "show", id, "--json"]).prints_json();
+        let files: Vec<_> =
+            page["steps"][0]["files"].as_array().expect("files").iter().map(|file| &file["path"]).collect();
+        assert_eq!(files, [self.mended.0], "{page}");
+        assert_eq!(
+            page["steps"][0]["fixed"]["count"],
+            page["steps"][0]["fixed"]["first"].as_array().map_or(0, Vec::len)
+        );
+        let lesson = sandbox.lesson().text;
+        assert!(lesson.contains("```diff\n") && !lesson.contains("Not known yet."), "{lesson}");
     }
 
     /// How it ended, and what it printed with everything that differs between any two runs taken out.
@@ -259,7 +278,31 @@ fn cargo_test() {
             ("Cargo.lock", include_str!("../quickstart/Cargo.lock")),
             ("src/lib.rs", include_str!("../quickstart/src/lib.rs")),
         ],
-        mended: ("src/lib.rs", "#[test]\nfn mended() {}\n"),
+        mended: (
+            "src/lib.rs",
+            r#"//! Temperatures.
+
+/// Degrees Fahrenheit to degrees Celsius.
+pub fn celsius(fahrenheit: f64) -> f64 {
+    (fahrenheit - 32.0) * 5.0 / 9.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::celsius;
+
+    #[test]
+    fn water_boils_at_100() {
+        assert_eq!(celsius(212.0).round(), 100.0);
+    }
+
+    #[test]
+    fn absolute_zero_is_below_zero() {
+        assert!(celsius(-459.67) < 0.0);
+    }
+}
+"#,
+        ),
         category: "test_failure",
         files: &["src/lib.rs"],
         says: &["tests::water_boils_at_100", "assertion `left == right` failed", "right: 100.0"],

@@ -16,6 +16,7 @@ use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::config::Places;
 use crate::diagnose::redact::redact;
+use crate::fix::patch::{CONTEXT_LINES, Patch};
 use crate::store::{FileChange, FileChangeKind};
 
 /// So much of a file's diff is read for each byte that may be kept: what is redacted must be whole.
@@ -92,6 +93,26 @@ pub fn diff(places: &Places, from: &str, to: &str, options: &Options, limits: Di
     match printed {
         Ok(printed) => Ok(read(&printed, limits)),
         Err(Trouble::Failed(why)) if is_loss(&why) => Err(Skipped::because("objects of the base are gone")),
+        Err(trouble) => Err(Skipped::because(trouble.reason())),
+    }
+}
+
+/// The comparison of two trees as values, with [`CONTEXT_LINES`] of context: nothing of it is redacted or cut, so it is
+/// not for keeping.
+///
+/// # Errors
+/// As [`diff()`].
+pub fn patch(places: &Places, from: &str, to: &str, options: &Options) -> Result<Patch, Skipped> {
+    if !is_hash(from) || !is_hash(to) {
+        return Err(Skipped::because("that is no tree"));
+    }
+    let Some(repository) = &places.repository else { return Err(Skipped::because("not in a git repository")) };
+    let place = Place::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
+    let git = Git::new(folders(places, repository, &place), Instant::now() + options.time_max)?;
+    let context = format!("--unified={CONTEXT_LINES}");
+    let what = ["--find-renames", "--patch", "--histogram", &context].map(OsStr::new);
+    match ask(&git, &what, from, to, options) {
+        Ok(printed) => Ok(Patch::parse(&printed)),
         Err(trouble) => Err(Skipped::because(trouble.reason())),
     }
 }

@@ -24,7 +24,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use diff::{Diff, DiffLimits, diff};
+pub use diff::{Diff, DiffLimits, diff, patch};
 pub use history::{Moved, came_with_base, is_ancestor};
 pub use place::{Standing, standings};
 pub use prune::{Pruned, is_due, prune, size};

@@ -1,14 +1,20 @@
 //! What was done between two runs: files by their snapshots, commands by what is recorded, packages by file times.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use super::fixes::Recorded;
 use super::steps::Projects;
 use crate::base::ids::RunId;
 use crate::fix::snapshot::{self, DiffLimits, Moved};
+use crate::fix::weakened::{self, Severity};
 use crate::fix::{self, Surroundings};
-use crate::store::{Command, FileChange, Gap, Means, Run, Store, StoreError, Trees as TreePair};
+use crate::store::{Command, FileChange, Gap, Mark, Means, Run, Store, StoreError, Trees as TreePair};
 
 /// Commands kept of one gap.
 const COMMANDS_MAX: usize = 20;
+/// Marks kept of one change.
+const MARKS_MAX: usize = 20;
 /// Files that git is told to leave out of a comparison.
 const LEFT_OUT_MAX: usize = 1_000;
 
@@ -51,7 +57,9 @@ pub(super) struct Change {
     pub files_cut: usize,
     pub diff: String,
     pub diff_cut: usize,
-    pub came_with_base: usize,
+    /// Files that came with another base.
+    pub came_with_base: BTreeSet<PathBuf>,
+    pub weakened: Vec<Mark>,
     pub commands: Vec<Command>,
     pub commands_cut: usize,
     pub surroundings: Surroundings,
@@ -103,8 +111,8 @@ pub(super) fn between(
         let moved = Moved { branch: run.branch.as_deref(), commits: [old, new], trees: [&old_tree, &new_tree] };
         match snapshot::came_with_base(&places, moved, &options) {
             Ok(came) => {
-                change.came_with_base = came.len();
-                options.excluded.extend(came.into_iter().take(LEFT_OUT_MAX));
+                options.excluded.extend(came.iter().take(LEFT_OUT_MAX).cloned());
+                change.came_with_base = came;
             }
             Err(skipped) => notes.push(format!("cannot tell what came with another base: {skipped}")),
         }
@@ -124,6 +132,33 @@ pub(super) fn between(
     Ok(change)
 }
 
+/// Marks what makes a check weaker in a change that made something go away.
+pub(super) fn mark_weakened(projects: &mut Projects<'_>, run: &Run, change: &mut Change, notes: &mut Vec<String>) {
+    let Some(trees) = change.trees.as_ref().filter(|trees| trees.before != trees.after) else { return };
+    let Some((places, mut options)) = projects.snapshot_options(run.root.path()) else { return };
+    // What others did to their checks is not what this work made of it.
+    options.excluded.extend(change.came_with_base.iter().take(LEFT_OUT_MAX).cloned());
+    match snapshot::patch(&places, &trees.before, &trees.after, &options) {
+        Ok(patch) => {
+            let marks = weakened::detect(&patch, None).marks.into_iter().take(MARKS_MAX);
+            change.weakened = marks.map(mark).collect();
+        }
+        Err(skipped) => notes.push(format!("nobody knows whether the check was made weaker: {skipped}")),
+    }
+}
+
+fn mark(found: weakened::Mark) -> Mark {
+    Mark {
+        rule: found.rule,
+        path: found.path,
+        line: (found.line > 0).then_some(found.line),
+        deleted: found.deleted,
+        text: found.text,
+        message: found.message,
+        certain: found.severity == Severity::Certain,
+    }
+}
+
 /// What was done around the files between two runs; the files themselves are unknown.
 ///
 /// # Errors
@@ -140,7 +175,8 @@ pub(super) fn around(store: &Store, earlier: &Run, run: &Run) -> Result<Change, 
         files_cut: 0,
         diff: String::new(),
         diff_cut: 0,
-        came_with_base: 0,
+        came_with_base: BTreeSet::new(),
+        weakened: Vec::new(),
         commands,
         commands_cut,
         surroundings,

@@ -163,7 +163,10 @@ fn judge(
     if !same && sets.fixed.is_empty() {
         return Ok(None);
     }
-    let change = changes::between(projects, store, (stretch.since_run(), stretch.since()), recorded, notes)?;
+    let mut change = changes::between(projects, store, (stretch.since_run(), stretch.since()), recorded, notes)?;
+    if !sets.fixed.is_empty() {
+        changes::mark_weakened(projects, run, &mut change, notes);
+    }
     Ok(Some(Verdict { sets, outcome, change }))
 }
 
@@ -215,7 +218,7 @@ fn write(
         add(store, "flake", Body::Flake(Box::new(flake)))?;
     }
     store.append(&events)?;
-    if attempt.outcome == Outcome::Success && attempt.weakened.is_empty() {
+    if attempt.outcome == Outcome::Success && !attempt.is_weakened() {
         fill_lessons(projects, store, stretch, &attempt, flake.as_ref(), drained)?;
     }
     Ok(())
@@ -256,12 +259,12 @@ fn attempt(recorded: Recorded<'_>, stretch: &Stretch, verdict: Verdict) -> Attem
         files_cut: change.files_cut,
         diff: change.diff,
         diff_cut: change.diff_cut,
-        came_with_base: change.came_with_base,
+        came_with_base: change.came_with_base.len(),
         commands: change.commands,
         commands_cut: change.commands_cut,
         surroundings: change.surroundings.changed,
         recipes,
-        weakened: Vec::new(),
+        weakened: change.weakened,
     }
 }
 

@@ -66,7 +66,7 @@ pub(super) fn insert_attempt(
             to_sql((attempt.files.len() + attempt.files_cut) as u64),
             to_sql(added),
             to_sql(removed),
-            to_sql(attempt.weakened.len() as u64)
+            to_sql(attempt.weakened.iter().filter(|mark| mark.certain).count() as u64)
         ])?;
     let roles = [
         ("fixed", &attempt.fixed),

@@ -78,7 +78,7 @@ pub struct Attempt {
     /// Keys under which the same change is found again in another task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recipes: Vec<Recipe>,
-    /// Why the pass doesn't count as a fix: it was reached by weakening the check.
+    /// Where the check was made weaker in between. With a certain mark it is no fix, whatever the outcome.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weakened: Vec<Mark>,
 }
@@ -232,11 +232,26 @@ pub struct Mark {
     pub rule: String,
     /// The file, relative to the root.
     pub path: String,
-    /// The line, 1-based, where one is known.
+    /// The line, 1-based, where one is known: its number now, of a deleted one its number before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
+    /// Whether the line is gone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
     /// The line's text, redacted and bounded.
     pub text: String,
+    /// What it means, for people.
+    pub message: String,
+    /// It weakens the check for certain; else it probably does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub certain: bool,
+}
+
+impl Attempt {
+    /// Whether the check was made weaker in between, for certain.
+    pub fn is_weakened(&self) -> bool {
+        self.weakened.iter().any(|mark| mark.certain)
+    }
 }
 
 /// Two runs of one check over the same tree with different results.

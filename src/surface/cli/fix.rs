@@ -281,9 +281,11 @@ fn print_step(step: &Step, output: &mut Output) -> anyhow::Result<()> {
     }
     for mark in &attempt.weakened {
         let line = mark.line.map_or_else(String::new, |line| format!(":{line}"));
+        let word = if mark.certain { "weaker" } else { "weaker, probably" };
         output.line(&format!(
-            "  weaker: {}{line} {}: {}",
+            "  {word}: {}{line} {} [{}]: {}",
             text::one_line(&mark.path),
+            text::one_line(&mark.message),
             mark.rule,
             text::one_line(&mark.text)
         ))?;
