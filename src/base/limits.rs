@@ -56,8 +56,8 @@ pub const SNAPSHOT_LISTING_BYTES_MAX: usize = 64 << 20;
 pub const SNAPSHOT_MESSAGE_BYTES_MAX: usize = 4 << 10;
 /// `info/exclude`, `info/attributes`, and what is remembered of a work tree, bytes.
 pub const SNAPSHOT_INFO_BYTES_MAX: u64 = 1 << 20;
-/// A work tree that took too long is left alone for so long, seconds; twice as long each time …
-pub const SNAPSHOT_PAUSE_SECONDS_MIN: u64 = 600;
+/// A work tree of which there was no snapshot twice is left alone for so long, seconds; twice as long each time …
+pub const SNAPSHOT_PAUSE_SECONDS_MIN: u64 = 60;
 /// … up to this, seconds.
 pub const SNAPSHOT_PAUSE_SECONDS_MAX: u64 = 86_400;
 /// Files named in a comparison of two trees; the rest is counted.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::base::text::count;
 use crate::config::{Environment, Places, Problem, Settings};
+use crate::fix::snapshot;
 use crate::lesson::Folder;
 use crate::ops::{definitions, record};
 use crate::store::{EVENT_VERSION, Index, Segments};
@@ -78,6 +79,7 @@ pub fn doctor(places: &Places, environment: &Environment) -> Report {
     let mut findings = vec![state(places)];
     findings.extend(waiting(places));
     findings.extend(store(places));
+    findings.extend(snapshots(places, &settings));
     findings.push(lessons_folder(places, &settings));
     findings.extend(lesson_files(places, &settings));
     findings.extend(problems_of("settings", "no problems in verify-run.toml", problems));
@@ -203,6 +205,28 @@ fn store(places: &Places) -> Vec<Finding> {
             .push(hinted(finding("events", Status::Warning, message, Some(&torn)), format!("rm {}", quoted(&torn))));
     }
     findings
+}
+
+/// The work trees at the runs, of this work tree.
+fn snapshots(places: &Places, settings: &Settings) -> Option<Finding> {
+    let objects = places.state.join("objects");
+    if !settings.snapshot.enabled {
+        let message = "turned off: what changed between a failure and the pass after it is not known";
+        return Some(finding("snapshots", Status::Ok, message, None));
+    }
+    let standings = snapshot::standings(&places.state);
+    let standing = standings.iter().find(|standing| standing.root.path() == places.root)?;
+    if let Some(why) = &standing.skipped {
+        let again =
+            standing.not_before.map_or_else(String::new, |at| format!("; the next try is after {}", at.local()));
+        let message = format!("the last one was given up: {why}{again}");
+        let hint = "see snapshot.time_ms in verify-run.toml, or turn them off with snapshot.enabled = false";
+        return Some(hinted(finding("snapshots", Status::Warning, message, Some(&objects)), hint));
+    }
+    let trees = Index::open_read(&places.index()).ok().flatten().and_then(|index| index.trees().ok());
+    let trees = count(trees.map_or(0, |trees| trees.len()), "tree");
+    let kibibytes = snapshot::size(&places.state).div_ceil(1024);
+    Some(finding("snapshots", Status::Ok, format!("{trees}, {kibibytes} KiB"), Some(&objects)))
 }
 
 fn lessons_folder(places: &Places, settings: &Settings) -> Finding {

@@ -9,7 +9,7 @@ use crate::capture::Header;
 use crate::config::{Environment, Places, Settings};
 use crate::lesson::Folder;
 use crate::run::Ended;
-use crate::store::{LastRun, StoreError};
+use crate::store::{Index, LastRun, StoreError};
 
 /// What `last --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,12 +44,27 @@ pub struct Last {
     pub summary: Option<String>,
     /// Affected files.
     pub files: Vec<String>,
+    /// What was different in the work tree, of a recorded failure: since the check last passed, else since the commit.
+    pub changed: Option<Changed>,
     /// `l-…`, when a lesson was written for this run.
     pub lesson: Option<String>,
     /// Its file, relative to the root; `None` when it is gone.
     pub lesson_file: Option<String>,
     /// False while the recorder hasn't got to it: then a failure's details are missing.
     pub recorded: bool,
+}
+
+/// What was different in the work tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Changed {
+    /// `pass`: since this check last passed; `head`: since the commit, because it has not passed yet.
+    pub since: String,
+    /// The files, sorted, up to 200.
+    pub files: Vec<String>,
+    /// How many there are in all.
+    pub count: u64,
+    /// Nothing changed after the run had started.
+    pub exact: bool,
 }
 
 /// The last run of this work tree, with notes for standard error. `None` when there is none.
@@ -66,7 +81,11 @@ pub fn last(places: &Places, environment: &Environment) -> Result<(Option<Last>,
     // What can't be recorded now (another recorder, a full disk, a newer store) is still an answer.
     let (recorded, notes) = match reading {
         Ok(reading) => match &reading.index {
-            Some(index) => (index.last_run(&root, now)?.map(Last::of), reading.notes),
+            Some(index) => {
+                let last = index.last_run(&root, now)?.map(Last::of);
+                let last = last.map(|last| with_changes(index, last)).transpose()?;
+                (last, reading.notes)
+            }
             None => (None, reading.notes),
         },
         Err(error) if error.is_newer() => return Err(error),
@@ -84,6 +103,15 @@ pub fn last(places: &Places, environment: &Environment) -> Result<(Option<Last>,
         newest.lesson_file = path.map(|path| path.to_string_lossy().into_owned());
     }
     Ok((Some(newest), notes))
+}
+
+fn with_changes(index: &Index, last: Last) -> Result<Last, StoreError> {
+    let snapshot = if last.failure.is_some() { index.snapshot(&last.run)? } else { None };
+    let changed = snapshot.and_then(|snapshot| {
+        let since = snapshot.base.filter(|_| snapshot.unavailable.is_none())?;
+        Some(Changed { since, files: snapshot.files, count: snapshot.file_count, exact: snapshot.exact })
+    });
+    Ok(Last { changed, ..last })
 }
 
 impl Last {
@@ -104,6 +132,7 @@ impl Last {
             category: run.category,
             summary: run.summary,
             files: run.files,
+            changed: None,
             lesson: run.lesson,
             lesson_file: run.lesson_file,
             recorded: true,
@@ -128,6 +157,7 @@ impl Last {
             category: None,
             summary: None,
             files: Vec::new(),
+            changed: None,
             lesson: None,
             lesson_file: None,
             recorded: false,

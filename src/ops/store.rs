@@ -11,6 +11,7 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::Places;
+use crate::fix::snapshot::{self, Standing};
 use crate::store::{Counts, Index, Segments, Store, StoreError, backup, lock};
 
 /// What `store status --json` prints. Sizes are bytes.
@@ -38,11 +39,24 @@ pub struct Status {
     pub backups: Vec<PathBuf>,
     /// Raw output kept.
     pub raw_bytes: u64,
+    /// The work trees at the runs.
+    pub snapshots: SnapshotStatus,
     /// The end of the recorder's log.
     pub log: Vec<String>,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
+}
+
+/// What is kept of work trees.
+#[derive(Debug, Serialize)]
+pub struct SnapshotStatus {
+    /// Different trees that runs have; the objects of old ones may be gone.
+    pub trees: usize,
+    /// Size of their objects.
+    pub bytes: u64,
+    /// How the last snapshot of each work tree went, by path.
+    pub work_trees: Vec<Standing>,
 }
 
 /// One segment.
@@ -63,9 +77,9 @@ const LOG_LINES_MAX: usize = 10;
 /// When it can't be read.
 pub fn status(places: &Places) -> Result<Status, StoreError> {
     let reading = reading::open(places)?;
-    let (counts, index_damage) = match &reading.index {
-        Some(index) => (Some(index.counts()?), index.check()?),
-        None => (None, None),
+    let (counts, index_damage, trees) = match &reading.index {
+        Some(index) => (Some(index.counts()?), index.check()?, index.trees()?.len()),
+        None => (None, None, 0),
     };
     let segments = reading.segments.list()?;
     Ok(Status {
@@ -80,6 +94,11 @@ pub fn status(places: &Places) -> Result<Status, StoreError> {
         torn: reading.segments.torn(),
         backups: backup::list(&places.state),
         raw_bytes: folder_bytes(&places.state.join("raw")),
+        snapshots: SnapshotStatus {
+            trees,
+            bytes: snapshot::size(&places.state),
+            work_trees: snapshot::standings(&places.state),
+        },
         log: record::recent_log(&places.state, LOG_LINES_MAX),
         notes: reading.notes,
     })
@@ -147,6 +166,9 @@ pub fn purge(places: &Places, id: &str) -> Result<Done, StoreError> {
     }
     backup::remove_all(&places.state)?;
     let lines = store.purge(&runs)?;
+    if let Err(why) = snapshot::purge(places, &store.index().trees()?) {
+        done.push(format!("the trees of these runs are still in {}: {why}", places.state.join("objects").display()));
+    }
     backup::make(&places.state, store.segments(), &Timestamp::now().local_day())?;
     done.extend(store.take_notes());
     done.push(format!(

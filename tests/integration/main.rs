@@ -18,6 +18,7 @@ mod recording;
 mod report;
 mod running;
 mod sandbox;
+mod snapshots;
 mod terminal;
 mod tools;
 mod whitelist;

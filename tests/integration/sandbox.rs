@@ -212,7 +212,12 @@ impl Sandbox {
 
     /// As [`Sandbox::events`], the ones that say what the work tree was at each run.
     pub fn snapshots(&self) -> Vec<serde_json::Value> {
-        self.all_events_in(&self.state()).into_iter().filter(|event| event["kind"] == "snapshot").collect()
+        self.snapshots_in(&self.state())
+    }
+
+    /// As [`Sandbox::snapshots`], from the state folder of another repository.
+    pub fn snapshots_in(&self, state: &Path) -> Vec<serde_json::Value> {
+        self.all_events_in(state).into_iter().filter(|event| event["kind"] == "snapshot").collect()
     }
 
     /// The lesson files written so far, sorted by name, once the recorder is done.

@@ -5,9 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
 use super::git::{Git, Trouble, View};
+use super::look::FILTERED;
 use super::place::Place;
 use super::prune::is_hash;
-use super::take::{FILTERED, folders};
+use super::take::folders;
 use super::{Options, Skipped};
 use crate::base::limits::{
     LINE_KEEP_BYTES_MAX, SNAPSHOT_DIFF_BYTES_MAX, SNAPSHOT_DIFF_FILE_BYTES_MAX, SNAPSHOT_DIFF_FILES_MAX,

@@ -52,7 +52,8 @@ const CONFIGURATION: [&str; 23] = [
 
 /// The user's settings that decide what a content is and which files count.
 const CARRIED: &str = "^(core\\.(autocrlf|eol|filemode|ignorecase|symlinks|precomposeunicode|protecthfs|protectntfs|\
-                       excludesfile|attributesfile|trustctime|checkstat|bigfilethreshold)|extensions\\.objectformat)$";
+                       excludesfile|attributesfile|trustctime|checkstat|bigfilethreshold)|index\\.sparse|\
+                       extensions\\.objectformat)$";
 
 /// Why git did not give an answer.
 #[derive(Debug)]
@@ -102,6 +103,7 @@ pub(super) struct Git {
     scratch: PathBuf,
     /// `key=value` of the user's.
     carried: Vec<OsString>,
+    has_sparse_index: bool,
     until: Instant,
 }
 
@@ -143,6 +145,7 @@ impl Git {
             user_git_dir: folders.user_git_dir,
             scratch: folders.scratch,
             carried: Vec::new(),
+            has_sparse_index: false,
             until,
         })
     }
@@ -152,9 +155,19 @@ impl Git {
         &self.root
     }
 
+    /// Our objects.
+    pub fn objects(&self) -> &Path {
+        &self.objects
+    }
+
     /// A folder of ours for files that are needed for a moment.
     pub fn scratch(&self) -> &Path {
         &self.scratch
+    }
+
+    /// Whether the user's index may have folders in place of the files in them.
+    pub fn has_sparse_index(&self) -> bool {
+        self.has_sparse_index
     }
 
     /// The same with another time limit.
@@ -185,6 +198,8 @@ impl Git {
             };
             if key == b"extensions.objectformat" {
                 format = String::from_utf8_lossy(value).into_owned();
+            } else if key == b"index.sparse" {
+                self.has_sparse_index = value == b"true";
             } else {
                 self.carried.push(OsString::from_vec([key, b"=", value].concat()));
             }
@@ -193,28 +208,17 @@ impl Git {
     }
 
     /// Runs git with these arguments and `input` on its standard input; what it printed.
+    #[allow(clippy::disallowed_methods, reason = "the one door to git")]
     pub fn run<A: AsRef<OsStr>>(
         &self,
         view: View,
         arguments: impl IntoIterator<Item = A>,
         input: Option<&[u8]>,
     ) -> Result<Vec<u8>, Trouble> {
-        self.run_in(view, &self.root, arguments, input)
-    }
-
-    /// As [`Git::run`], in another folder than the work tree's top.
-    #[allow(clippy::disallowed_methods, reason = "the one door to git")]
-    pub fn run_in<A: AsRef<OsStr>>(
-        &self,
-        view: View,
-        folder: &Path,
-        arguments: impl IntoIterator<Item = A>,
-        input: Option<&[u8]>,
-    ) -> Result<Vec<u8>, Trouble> {
         self.check_time()?;
         let arguments: Vec<OsString> = arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
         let mut command = std::process::Command::new(&self.program);
-        command.current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.current_dir(&self.root).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.stdin(match input {
             Some(bytes) => Stdio::from(self.input(bytes)?),
             None => Stdio::null(),
@@ -365,8 +369,8 @@ fn alternates(objects: &Path) -> OsString {
     list
 }
 
-/// A path in git's list of alternates: quoted as in C, so that a colon is no separator.
-fn quoted(path: &Path) -> OsString {
+/// A path quoted as in C: a colon in git's list of alternates, a line end in a list of files, is no separator.
+pub(super) fn quoted(path: &Path) -> OsString {
     let mut text = vec![b'"'];
     for &byte in path.as_os_str().as_bytes() {
         match byte {

@@ -16,6 +16,7 @@
 mod diff;
 mod git;
 mod history;
+mod look;
 mod place;
 mod prune;
 mod take;
@@ -27,7 +28,7 @@ use std::time::Duration;
 pub use diff::{Diff, DiffLimits, diff, patch};
 pub use history::{Moved, came_with_base, is_ancestor};
 pub use place::{Standing, standings};
-pub use prune::{Pruned, is_due, prune, size};
+pub use prune::{Pruned, is_due, prune, purge, size};
 pub use take::{Taken, head_tree, take};
 
 /// What a snapshot leaves out and how long it may take.

@@ -39,6 +39,9 @@ pub struct Standing {
     /// The user's index that ours is made from; `None` when there was none.
     #[serde(default)]
     pub(super) seed: Option<Stamp>,
+    /// The commit's tree whose folders are all in our objects.
+    #[serde(default)]
+    pub(super) copied: Option<String>,
     /// Inode of the folder with our objects: in another one, the contents that our index knows are missing.
     #[serde(default)]
     pub(super) objects: u64,
@@ -95,6 +98,19 @@ pub(super) fn read_standing(dir: &Path) -> Option<Standing> {
     serde_json::from_slice(&read_start(&dir.join("standing.json"), SNAPSHOT_INFO_BYTES_MAX).ok()?).ok()
 }
 
+/// Forgets the indexes of work trees whose last tree is not one of those.
+pub(super) fn forget_unused(state: &Path, is_used: impl Fn(&str) -> bool) {
+    for entry in fs::read_dir(folder(state)).into_iter().flatten().flatten() {
+        let Some(standing) = read_standing(&entry.path()) else { continue };
+        if standing.tree.as_deref().is_some_and(|tree| !is_used(tree)) {
+            let mut place = Place { dir: entry.path(), standing };
+            place.start_anew();
+            place.standing.copied = None;
+            place.save();
+        }
+    }
+}
+
 impl Place {
     /// The folder of this work tree, made if needed.
     ///
@@ -114,7 +130,7 @@ impl Place {
         let inode = fs::metadata(objects)?.ino();
         if place.standing.objects != inode {
             place.start_anew();
-            place.standing.objects = inode;
+            (place.standing.objects, place.standing.copied) = (inode, None);
         }
         Ok(place)
     }
@@ -137,6 +153,11 @@ impl Place {
         let git_dir = self.git_dir();
         // Whoever held it is dead: there is one recorder.
         let _ = fs::remove_file(git_dir.join("index.lock"));
+        for entry in [&self.dir, &git_dir].into_iter().flat_map(fs::read_dir).flatten().flatten() {
+            if entry.file_name().as_bytes().starts_with(b".tmp-") {
+                let _ = fs::remove_file(entry.path()).or_else(|_| fs::remove_dir_all(entry.path()));
+            }
+        }
         let mut config = "[core]\n\trepositoryformatversion = 1\n\tbare = false\n".to_owned();
         if format != "sha1" {
             // It comes from the user's configuration and goes into ours.
@@ -219,15 +240,13 @@ impl Place {
         self.save();
     }
 
-    /// Remembers why there was none, and when to try again: what took too long is left alone longer and longer,
-    /// anything else gets a second try at once.
-    pub fn failed(&mut self, why: &Skipped, slow: bool, now: Timestamp) {
-        self.start_anew();
+    /// Remembers why there was none, and when to try again: the second time at once, then later and later.
+    pub fn failed(&mut self, why: &Skipped, now: Timestamp) {
         let standing = &mut self.standing;
+        standing.tree = None;
         standing.skipped = Some(why.reason.clone());
         standing.failed = standing.failed.saturating_add(1);
-        let doublings = if slow { Some(standing.failed - 1) } else { standing.failed.checked_sub(2) };
-        let seconds = doublings.map_or(0, |doublings| {
+        let seconds = standing.failed.checked_sub(2).map_or(0, |doublings| {
             SNAPSHOT_PAUSE_SECONDS_MIN.saturating_mul(1 << doublings.min(20)).min(SNAPSHOT_PAUSE_SECONDS_MAX)
         });
         let pause = i64::try_from(seconds).unwrap_or(0) * 1_000_000;

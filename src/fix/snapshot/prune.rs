@@ -17,7 +17,9 @@ use crate::store::TreeUse;
 /// How often the older half of what may go is given up to get below the size.
 const ROUNDS_MAX: usize = 16;
 /// Loose objects in one of 256 folders from which on packing is worth it before its time (git's own `gc.auto` is 27).
-const LOOSE_IN_FOLDER_MAX: usize = 40;
+const LOOSE_IN_FOLDER_MAX: usize = 80;
+/// A purge may take so long, milliseconds.
+const PURGE_MS_MAX: u64 = 60_000;
 /// Packing is done so often at least, seconds.
 const PERIOD_SECONDS: u64 = 86_400;
 
@@ -32,8 +34,8 @@ pub struct Pruned {
     pub bytes: u64,
 }
 
-/// Whether the last [`prune()`] is a day ago, or many objects came since. Cheap.
-pub fn is_due(state: &Path, now: Timestamp) -> bool {
+/// Whether the last [`prune()`] is a day ago, or, where nobody waits, many objects came since. Cheap.
+pub fn is_due(state: &Path, now: Timestamp, has_time: bool) -> bool {
     let objects = place::objects(state);
     if !objects.is_dir() {
         return false;
@@ -45,7 +47,7 @@ pub fn is_due(state: &Path, now: Timestamp) -> bool {
         let seconds = u64::try_from(now.0 / 1_000_000).unwrap_or(0);
         seconds.abs_diff(last.as_secs())
     });
-    loose > LOOSE_IN_FOLDER_MAX || age.is_none_or(|age| age > PERIOD_SECONDS)
+    has_time && loose > LOOSE_IN_FOLDER_MAX || age.is_none_or(|age| age > PERIOD_SECONDS)
 }
 
 /// Its time is that of the last [`prune()`], or of the first snapshot.
@@ -86,12 +88,25 @@ pub fn prune(places: &Places, uses: &[TreeUse], keep: Keep, time_max: Duration) 
     let young = uses.iter().filter(|tree| !tree.needed && is_young(tree)).map(|tree| tree.tree.clone());
     match pack(&git, &place::objects(&places.state), &needed, young.collect(), keep.bytes_max) {
         Ok(trees) => Ok(Pruned { trees, bytes_before, bytes: size(&places.state) }),
-        Err(trouble) if bytes_before > keep.bytes_max && !matches!(trouble, Trouble::Late) => {
+        Err(trouble) if bytes_before > keep.bytes_max => {
             let _ = fs::remove_dir_all(place::objects(&places.state));
             Err(Skipped::because(format!("{}; the trees are gone", trouble.reason())))
         }
         Err(trouble) => Err(Skipped::because(trouble.reason())),
     }
+}
+
+/// Removes what no run of `uses` has, the last trees of work trees included.
+///
+/// # Errors
+/// As [`prune()`].
+pub fn purge(places: &Places, uses: &[TreeUse]) -> Result<(), Skipped> {
+    if !place::objects(&places.state).is_dir() {
+        return Ok(());
+    }
+    place::forget_unused(&places.state, |tree| uses.iter().any(|it| it.tree == tree));
+    let keep = Keep { age_max: Duration::MAX, bytes_max: u64::MAX };
+    prune(places, uses, keep, Duration::from_millis(PURGE_MS_MAX)).map(|_| ())
 }
 
 /// One pack of everything that these trees have in our objects, and nothing else; how many trees it has.

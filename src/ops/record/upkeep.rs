@@ -11,11 +11,11 @@ use crate::fix::snapshot::{self, Keep, Pruned};
 use crate::store::{Store, backup};
 
 /// Packing the trees may take so long when nobody waits, milliseconds.
-const PRUNE_MS_MAX: u64 = 60_000;
+const PRUNE_MS_MAX: u64 = 20_000;
 
 /// Does what is due. Trouble is noted, never an error: recording is done by now.
 pub(super) fn run(places: &Places, store: &Store, has_new_raw: bool, has_time: bool, notes: &mut Vec<String>) {
-    let is_due = snapshot::is_due(&places.state, Timestamp::now());
+    let is_due = snapshot::is_due(&places.state, Timestamp::now(), has_time);
     if has_new_raw || is_due {
         let (settings, _) = Settings::load(places, &Environment::from_process());
         if is_due && let Err(why) = prune_trees(places, store, &settings, has_time) {

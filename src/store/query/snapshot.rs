@@ -29,6 +29,8 @@ pub struct SnapshotRow {
     pub files: Vec<String>,
     /// How many differ in all.
     pub file_count: u64,
+    /// Why it could not be compared.
+    pub unavailable: Option<String>,
 }
 
 /// The tree of a passing run.
@@ -63,7 +65,8 @@ impl Index {
             let row = self
                 .connection
                 .prepare_cached(
-                    "SELECT tree, exact, skipped, left_out, base, file_count FROM snapshots WHERE run_id = ?1",
+                    "SELECT tree, exact, skipped, left_out, base, file_count, unavailable
+                     FROM snapshots WHERE run_id = ?1",
                 )?
                 .query_row([run], |row| {
                     Ok(SnapshotRow {
@@ -74,6 +77,7 @@ impl Index {
                         base: row.get(4)?,
                         files: Vec::new(),
                         file_count: unsigned(row, 5)?,
+                        unavailable: row.get(6)?,
                     })
                 })
                 .optional()?;

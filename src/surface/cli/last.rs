@@ -5,6 +5,9 @@ use crate::base::text;
 use crate::ops::last::{self, Last};
 use crate::run::Ended;
 
+/// Changed files that are named.
+const CHANGED_FILES_MAX: usize = 10;
+
 /// Show what the last run in this project was
 ///
 /// With --exit-code nothing is printed and the exit code is that run's own: the true verdict after
@@ -51,6 +54,14 @@ fn print(last: &Last, output: &mut Output) -> anyhow::Result<()> {
     if !last.files.is_empty() {
         let files: Vec<String> = last.files.iter().map(|file| text::one_line(file)).collect();
         output.line(&format!("files: {}", files.join(", ")))?;
+    }
+    if let Some(changed) = last.changed.as_ref().filter(|changed| changed.count > 0) {
+        let shown = changed.files.iter().take(CHANGED_FILES_MAX).map(|file| text::one_line(file));
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        let more = changed.count.saturating_sub(CHANGED_FILES_MAX as u64);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let since = if changed.since == "pass" { "it last passed" } else { "the commit" };
+        output.line(&format!("changed since {since}: {shown}{more}"))?;
     }
     if let Some(file) = &last.lesson_file {
         output.line(&format!("lesson: {file}"))?;

@@ -105,6 +105,18 @@ fn print_status(status: &Status, output: &mut Output) -> anyhow::Result<()> {
         status.index_bytes.div_ceil(1024),
         status.raw_bytes.div_ceil(1024)
     ))?;
+    let snapshots = &status.snapshots;
+    output.line(&format!(
+        "snapshots: {}, {} KiB",
+        text::count(snapshots.trees, "tree"),
+        snapshots.bytes.div_ceil(1024)
+    ))?;
+    for standing in &snapshots.work_trees {
+        if let Some(why) = &standing.skipped {
+            let root = standing.root.display();
+            output.line(&text::one_line(&format!("no snapshot of {root}: {why}")))?;
+        }
+    }
     match status.backups.last() {
         Some(last) => output.line(&format!("backups: {}, the last {}", status.backups.len(), last.display()))?,
         None => output.line("backups: none yet")?,

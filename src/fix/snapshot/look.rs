@@ -1,0 +1,255 @@
+//! What is different in the work tree from our index, and putting it there.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::Options;
+use super::git::{Git, Trouble, View, quoted};
+use crate::base::clock::Timestamp;
+use crate::base::file::{Durability, write_atomic};
+use crate::base::limits::{SNAPSHOT_FILTERED_MAX, SNAPSHOT_NEW_BYTES_MAX};
+
+/// What is different from our index, and what to do about it.
+pub(super) struct Look<'a> {
+    root: PathBuf,
+    options: &'a Options,
+    /// In the tree, as far as is known.
+    kept: Vec<Vec<u8>>,
+    /// To be read again or for the first time.
+    changed: Vec<Vec<u8>>,
+    /// To be taken out of the index.
+    gone: Vec<Vec<u8>>,
+    /// Folders of files that were removed from the disk.
+    shrunk: HashSet<PathBuf>,
+    /// Contents to be read, bytes.
+    new_bytes: u64,
+    /// Something is out of git's sight.
+    pub blind: bool,
+    /// Some are marked as unchanged, whatever they are.
+    pub is_overlooked: bool,
+    /// Files that are not in the tree.
+    pub left_out: u64,
+    /// Folders above a path, and whether each is a real one.
+    real_folders: HashMap<PathBuf, bool>,
+}
+
+impl<'a> Look<'a> {
+    /// Compares the work tree with our index.
+    pub fn at(git: &Git, options: &'a Options) -> Result<Self, Trouble> {
+        let arguments =
+            ["ls-files", "-z", "-v", "--cached", "--deleted", "--modified", "--others", "--exclude-standard"];
+        let listing = git.run(View::Own, arguments, None)?;
+        let mut look = Look {
+            root: git.root().to_owned(),
+            options,
+            kept: Vec::new(),
+            changed: Vec::new(),
+            gone: Vec::new(),
+            shrunk: HashSet::new(),
+            new_bytes: 0,
+            blind: false,
+            is_overlooked: false,
+            left_out: 0,
+            real_folders: HashMap::new(),
+        };
+        let mut seen = HashSet::new();
+        for entry in listing.split(|&byte| byte == 0).filter(|entry| entry.len() > 2) {
+            let (tag, path) = (entry[0], &entry[2..]);
+            look.is_overlooked |= tag.is_ascii_lowercase();
+            match tag.to_ascii_uppercase() {
+                // Not checked out: as the index has it.
+                b'S' => {}
+                b'H' if look.is_excluded(path) => look.gone.push(path.to_owned()),
+                b'H' => look.kept.push(path.to_owned()),
+                // Changed, removed, in conflict, unknown; a path may be several of these.
+                b'C' | b'R' | b'M' | b'?' if !look.is_excluded(path) && seen.insert(path) => {
+                    look.consider(path, tag == b'?');
+                }
+                _ => {}
+            }
+        }
+        if look.new_bytes > SNAPSHOT_NEW_BYTES_MAX {
+            let mebibytes = look.new_bytes >> 20;
+            let count = look.changed.len();
+            return Err(Trouble::Unfit(format!(
+                "{count} files with {mebibytes} MiB are new to git; have it ignore what is made by tools"
+            )));
+        }
+        Ok(look)
+    }
+
+    fn is_excluded(&self, path: &[u8]) -> bool {
+        self.options.excluded.iter().any(|folder| Path::new(OsStr::from_bytes(path)).starts_with(folder))
+    }
+
+    /// Whether our index is the work tree.
+    pub fn is_unchanged(&self) -> bool {
+        self.changed.is_empty() && self.gone.is_empty()
+    }
+
+    fn consider(&mut self, path: &[u8], is_new: bool) {
+        // An unknown repository is listed as a folder.
+        if path.ends_with(b"/") {
+            self.leave_out();
+            return;
+        }
+        let relative = Path::new(OsStr::from_bytes(path));
+        let metadata = fs::symlink_metadata(self.root.join(relative));
+        let Some(metadata) = metadata.ok().filter(|_| self.is_below_folders(relative)) else {
+            if let Some(folder) = relative.parent() {
+                self.shrunk.insert(folder.to_owned());
+            }
+            self.gone.push(path.to_owned());
+            return;
+        };
+        let kind = metadata.file_type();
+        if kind.is_symlink() || kind.is_dir() && self.root.join(relative).join(".git").exists() {
+            // A link, or a submodule at another commit.
+            self.changed.push(path.to_owned());
+        } else if !kind.is_file() {
+            // A folder where a file was, or something that has no content.
+            self.gone.push(path.to_owned());
+        } else if metadata.len() > self.options.file_bytes_max {
+            // A known one stays as it was.
+            self.left_out += 1;
+            self.blind |= !is_new;
+        } else if !self.is_readable(relative) {
+            self.leave_out();
+        } else {
+            self.new_bytes += metadata.len();
+            self.changed.push(path.to_owned());
+        }
+    }
+
+    fn leave_out(&mut self) {
+        self.left_out += 1;
+        self.blind = true;
+    }
+
+    fn is_readable(&self, path: &Path) -> bool {
+        use std::os::unix::fs::OpenOptionsExt;
+        let flags = nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY;
+        fs::OpenOptions::new().read(true).custom_flags(flags).open(self.root.join(path)).is_ok()
+    }
+
+    /// Whether no folder above the path is a link: git takes nothing from behind one.
+    fn is_below_folders(&mut self, path: &Path) -> bool {
+        let folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+        let root = &self.root;
+        folders.into_iter().all(|folder| match self.real_folders.get(folder) {
+            Some(&is_real) => is_real,
+            None => {
+                let is_real = fs::symlink_metadata(root.join(folder)).is_ok_and(|it| it.is_dir());
+                self.real_folders.insert(folder.to_owned(), is_real);
+                is_real
+            }
+        })
+    }
+
+    /// Puts what is different into our index.
+    pub fn put_in(&mut self, git: &Git, format: &str) -> Result<(), Trouble> {
+        let filtered = self.filtered(git)?;
+        let mut lines = Vec::new();
+        let none = "0".repeat(if format == "sha256" { 64 } else { 40 });
+        for path in &self.gone {
+            lines.extend([format!("0 {none}\t").as_bytes(), path, b"\0"].concat());
+        }
+        self.stand_in(git, &filtered, &mut lines)?;
+        if !lines.is_empty() {
+            git.run(View::Own, ["update-index", "-z", "--add", "--replace", "--index-info"], Some(&lines))?;
+        }
+        let read: Vec<u8> = self
+            .changed
+            .iter()
+            .filter(|path| !filtered.contains(*path))
+            .flat_map(|path| [path.as_slice(), b"\0"].concat())
+            .collect();
+        if !read.is_empty() {
+            let arguments = ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"];
+            git.run(View::Own, arguments, Some(&read))?;
+        }
+        self.kept.append(&mut self.changed);
+        Ok(())
+    }
+
+    /// Those of the changed files whose content only a filter's program could tell (LFS, encryption).
+    fn filtered(&self, git: &Git) -> Result<HashSet<Vec<u8>>, Trouble> {
+        if self.changed.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let paths: Vec<u8> = self.changed.iter().flat_map(|path| [path.as_slice(), b"\0"].concat()).collect();
+        let printed = git.run(View::Own, ["check-attr", "-z", "--stdin", "filter"], Some(&paths))?;
+        let fields: Vec<&[u8]> = printed.split(|&byte| byte == 0).collect();
+        let named = fields.chunks_exact(3).filter(|field| !matches!(field[2], b"unspecified" | b"unset" | b"set"));
+        Ok(named.map(|field| field[0].to_owned()).collect())
+    }
+
+    /// For a filtered file a text with the hash of what is in the work tree: a change of it is a change of the tree, and
+    /// what somebody encrypts is stored nowhere.
+    fn stand_in(&mut self, git: &Git, filtered: &HashSet<Vec<u8>>, lines: &mut Vec<u8>) -> Result<(), Trouble> {
+        let folder = tempfile::Builder::new().prefix(".tmp-").tempdir_in(git.scratch())?;
+        let mut names = Vec::new();
+        let mut paths = Vec::new();
+        for path in filtered {
+            git.check_time()?;
+            if paths.len() == SNAPSHOT_FILTERED_MAX {
+                self.leave_out();
+                continue;
+            }
+            let Ok(content) = fs::read(self.root.join(OsStr::from_bytes(path))) else { continue };
+            let text = format!("{FILTERED}{}\n", blake3::hash(&content).to_hex());
+            let stand_in = folder.path().join(paths.len().to_string());
+            write_atomic(&stand_in, text.as_bytes(), 0o600, Durability::Cached)?;
+            names.extend([quoted(&stand_in).as_bytes(), b"\n"].concat());
+            paths.push(path);
+        }
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let arguments = ["hash-object", "-w", "--no-filters", "--stdin-paths"];
+        let printed = git.run(View::Own, arguments, Some(&names))?;
+        let ids = printed.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+        for (id, path) in ids.zip(paths) {
+            lines.extend([b"100644 ", id, b"\t", path, b"\0"].concat());
+        }
+        Ok(())
+    }
+
+    /// When anything in the tree changed last. Asked after everything was read: a file that changes later changes
+    /// after the run, too.
+    pub fn last_change(&mut self, git: &Git) -> Result<Timestamp, Trouble> {
+        let mut last = i64::MIN;
+        let gone: HashSet<&[u8]> = self.gone.iter().map(Vec::as_slice).collect();
+        for (number, name) in self.kept.iter().enumerate() {
+            if number % 1_024 == 0 {
+                git.check_time()?;
+            }
+            let path = self.root.join(OsStr::from_bytes(name));
+            match fs::symlink_metadata(&path) {
+                // A submodule: what is changed in it doesn't show in the tree.
+                Ok(metadata) if metadata.is_dir() => self.blind |= path.join(".git").exists(),
+                Ok(metadata) => last = last.max(changed(&metadata)),
+                Err(_) if gone.contains(name.as_slice()) => {}
+                Err(_) => last = i64::MAX,
+            }
+        }
+        let above = |folder: &Path| folder.ancestors().find_map(|it| fs::symlink_metadata(self.root.join(it)).ok());
+        for metadata in self.shrunk.iter().filter_map(|folder| above(folder)) {
+            last = last.max(changed(&metadata));
+        }
+        Ok(Timestamp(last))
+    }
+}
+
+/// How a stand-in for a filtered file begins.
+pub(super) const FILTERED: &str = "verify-run: the content of a filtered file, BLAKE3 ";
+
+/// When a file changed last in any way, microseconds since the epoch.
+fn changed(metadata: &Metadata) -> i64 {
+    let micros = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000).saturating_add(nanos / 1_000);
+    micros(metadata.mtime(), metadata.mtime_nsec()).max(micros(metadata.ctime(), metadata.ctime_nsec()))
+}
