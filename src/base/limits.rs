@@ -108,3 +108,6 @@ pub const STRING_SEQUENCE_BYTES_MAX: usize = 8 << 10;
 pub const ERASED_LINES_MAX: usize = 500;
 /// A line that `pattern explain --jsonl` reads, bytes.
 pub const EXPLAIN_LINE_BYTES_MAX: u64 = 1 << 20;
+/// Two messages that are as similar as this, or less, are never merged (setting `patterns.similarity`): 1 less edit
+/// distance by the longer one's length.
+pub const SIMILARITY_MIN: f64 = 0.85;

@@ -3,6 +3,8 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use crate::base::limits::SIMILARITY_MIN;
+
 /// A figure of the settings, with the values it may have.
 pub(super) enum Figure<'a> {
     /// A share or an increment.
@@ -16,6 +18,9 @@ pub(super) enum Figure<'a> {
 pub struct PatternSettings {
     /// `dir`: the pattern library, relative to the root and inside it.
     pub dir: PathBuf,
+    /// `similarity`: a new pattern is merged with one of the same tool, code and subjects whose text is more similar
+    /// than this; 1 merges none.
+    pub similarity: f64,
     /// `recurring_tasks`: a pattern recurs from so many distinct tasks on; three runs of one task are one mistake.
     pub recurring_tasks: u64,
     /// `files_coverage`: a file pattern has to hold in this share of a pattern's tasks.
@@ -44,6 +49,7 @@ impl Default for PatternSettings {
     fn default() -> Self {
         PatternSettings {
             dir: PathBuf::from(".agent/patterns"),
+            similarity: SIMILARITY_MIN,
             recurring_tasks: 3,
             files_coverage: 0.8,
             files_lift: 2.0,
@@ -63,6 +69,7 @@ impl PatternSettings {
     pub(super) fn figure(&mut self, key: &str) -> Option<Figure<'_>> {
         const COUNTS: RangeInclusive<u64> = 1..=1_000_000;
         Some(match key {
+            "similarity" => Figure::Share(&mut self.similarity, 0.5..=1.0),
             "recurring_tasks" => Figure::Count(&mut self.recurring_tasks, COUNTS),
             "files_coverage" => Figure::Share(&mut self.files_coverage, 0.0..=1.0),
             "files_lift" => Figure::Share(&mut self.files_lift, 1.0..=1_000_000.0),

@@ -20,8 +20,7 @@ use message::{first_line, split_exception};
 
 pub use explanation::{CodeFrom, Explanation, SlotSeen, explain};
 pub use near::{
-    BANDS, CANDIDATES_MAX, Compared, Leaders, NEAR_TEXT_BYTES_MAX, Near, SIMILARITY_MIN, Verdict, comparable, compare,
-    near,
+    BANDS, CANDIDATES_MAX, Compared, Leaders, NEAR_TEXT_BYTES_MAX, Near, Verdict, comparable, compare, near,
 };
 
 /// Version of the algorithm, in front of every key: keys of different versions never meet, and a change of the masks
@@ -43,6 +42,11 @@ pub struct Keys {
     pub masked: String,
     /// The family's text.
     pub masked_family: String,
+}
+
+/// The version that computed a key; `None` when it is no key.
+pub fn version_of(key: &str) -> Option<u32> {
+    key.split_once(':').and_then(|(version, _)| version.parse().ok())
 }
 
 /// The keys of `item`.

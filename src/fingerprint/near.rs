@@ -14,9 +14,6 @@ use super::vocabulary::{ARTICLES, POLARITY};
 use crate::base::text;
 use crate::diagnose::Item;
 
-/// Two texts that are as similar as this, or less, are never merged: `1 - edit distance / length of the longer one`,
-/// a placeholder counting as one character.
-pub const SIMILARITY_MIN: f64 = 0.85;
 /// Bands of a sketch.
 pub const BANDS: usize = 24;
 /// Candidates that are verified.
@@ -26,8 +23,8 @@ const ROWS: usize = 2;
 /// A family's text is compared by its first so many bytes: as many as the store keeps.
 pub const NEAR_TEXT_BYTES_MAX: usize = 300;
 /// Words of this length may have one typo, those of [`LONG_WORD_CHARS`] two.
-const TYPO_WORD_CHARS: usize = 5;
-const LONG_WORD_CHARS: usize = 8;
+const TYPO_WORD_CHARS: usize = 8;
+const LONG_WORD_CHARS: usize = 11;
 
 /// What is needed to find and compare a pattern's near-duplicates.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -196,13 +193,15 @@ fn is_variant(a: &str, b: &str) -> bool {
     if short.chars().count() > 2 && endings.iter().any(plural) {
         return true;
     }
+    // Names are numbered by their last letter (`part_a`, `part_b`); typos are inside.
+    let ends = |word: &str| (word.chars().next(), word.chars().next_back());
     let chars = short.chars().count();
     let allowed = match chars {
         LONG_WORD_CHARS.. => 2,
         TYPO_WORD_CHARS.. => 1,
         _ => return false,
     };
-    a.chars().next() == b.chars().next() && levenshtein::distance(a.chars(), b.chars()) <= allowed
+    ends(a) == ends(b) && levenshtein::distance(a.chars(), b.chars()) <= allowed
 }
 
 fn is_polar(word: &str) -> bool {
@@ -313,6 +312,7 @@ impl Leaders {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::limits::SIMILARITY_MIN;
     use crate::diagnose::Severity;
 
     fn item(message: &str) -> Item {
@@ -363,6 +363,7 @@ mod tests {
             ("the settings of this project are valid", "the settings of this project are not valid"),
             ("the settings of this project are valid", "the settings of this project are invalid"),
             ("a broken import of this project's parts", "a broken export of this project's parts"),
+            ("what parta of the project says is wrong", "what partb of the project says is wrong"),
             ("parameter implicitly has one any type", "variable implicitly has one any type"),
             ("cannot turn the document nodes into text", "cannot turn the document type nodes into text"),
             ("a long line that ends: expected ';'", "a long line that ends: expected ')'"),

@@ -7,11 +7,11 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use super::reading;
-use crate::base::limits::EXPLAIN_LINE_BYTES_MAX;
+use crate::base::limits::{EXPLAIN_LINE_BYTES_MAX, SIMILARITY_MIN};
 use crate::config::Places;
 use crate::diagnose::{Item, Severity};
-use crate::fingerprint::{self, Explanation, Keys, Leaders, SIMILARITY_MIN};
-use crate::store::StoreError;
+use crate::fingerprint::{self, Compared, Explanation, Keys, Leaders};
+use crate::store::{Index, Item as StoredItem, StoreError};
 
 /// A message to explain; also a line that `pattern explain --jsonl` reads.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -36,9 +36,25 @@ pub struct Explained {
     /// The steps.
     #[serde(flatten)]
     pub steps: Explanation,
+    /// Patterns in the store that may be near-duplicates, the most similar first; it itself is left out.
+    pub near: Vec<NearPattern>,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
+}
+
+/// A pattern that may be a near-duplicate.
+#[derive(Debug, Serialize)]
+pub struct NearPattern {
+    /// `p-…`.
+    pub id: String,
+    /// The family's text as it was compared: lower-case, bounded.
+    pub text: String,
+    /// Similarity and the guard's verdict.
+    #[serde(flatten)]
+    pub compared: Compared,
+    /// Bands of the sketch that are equal, of [`fingerprint::BANDS`].
+    pub bands: u64,
 }
 
 /// A line that `--jsonl` prints.
@@ -54,30 +70,47 @@ struct Answer<'a> {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn message(places: &Places, asked: Asked) -> Result<Explained, StoreError> {
+pub fn message(places: &Places, asked: Asked, similarity_min: f64) -> Result<Explained, StoreError> {
     let reading = reading::open(places)?;
-    let (keys, steps) = fingerprint::explain(&asked.item());
-    let id = match &reading.index {
-        Some(index) => index.pattern_of_key(&keys.pattern)?.map(|row| row.id),
-        None => None,
-    };
-    Ok(Explained { schema: 1, id, steps, notes: reading.notes })
+    explained(reading.index.as_ref(), &asked.item(), similarity_min, reading.notes)
 }
 
 /// How the message that describes the pattern whose id starts with `id` became its keys.
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub fn pattern(places: &Places, id: &str) -> Result<Explained, StoreError> {
+pub fn pattern(places: &Places, id: &str, similarity_min: f64) -> Result<Explained, StoreError> {
     let reading = reading::open(places)?;
     let missing = || StoreError::NoSuchId { id: id.to_owned() };
     let index = reading.index.ok_or_else(missing)?;
-    let row = index.pattern(id)?;
-    let run = index.run(&reading.segments, &row.described_by)?.ok_or_else(missing)?;
+    let member = index.member(id)?;
+    let run = index.run(&reading.segments, &index.described_by(member.number)?)?.ok_or_else(missing)?;
     let items = run.failure.map(|failure| failure.items).unwrap_or_default();
-    let explained = items.iter().map(|item| fingerprint::explain(&item.found()));
-    let (_, steps) = explained.into_iter().find(|(keys, _)| keys.pattern == row.key).ok_or_else(missing)?;
-    Ok(Explained { schema: 1, id: Some(row.id), steps, notes: reading.notes })
+    let mut items = items.iter().map(StoredItem::found);
+    let item = items.find(|item| fingerprint::keys(item).pattern == member.key).ok_or_else(missing)?;
+    explained(Some(&index), &item, similarity_min, reading.notes)
+}
+
+fn explained(
+    index: Option<&Index>,
+    item: &Item,
+    similarity_min: f64,
+    notes: Vec<String>,
+) -> Result<Explained, StoreError> {
+    let (keys, steps) = fingerprint::explain(item);
+    let mut explained = Explained { schema: 1, id: None, steps, near: Vec::new(), notes };
+    let Some(index) = index else { return Ok(explained) };
+    explained.id = index.pattern_of_key(&keys.pattern)?.map(|row| row.id);
+    let Some(near) = fingerprint::near(item) else { return Ok(explained) };
+    let rows = index.near_patterns(&near)?.into_iter().filter(|row| row.key != keys.pattern);
+    explained.near = rows
+        .map(|row| {
+            let compared = fingerprint::compare(&near.text, &row.text, similarity_min);
+            NearPattern { id: row.id, text: row.text, compared, bands: row.bands }
+        })
+        .collect();
+    explained.near.sort_by(|a, b| b.compared.similarity.total_cmp(&a.compared.similarity));
+    Ok(explained)
 }
 
 /// The keys of each line of `input`, a line each in the same order.

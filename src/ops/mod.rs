@@ -1,5 +1,6 @@
 //! The verbs, one function each, shared by every surface.
 
+pub mod curate;
 pub mod definitions;
 pub mod doctor;
 pub mod explain;

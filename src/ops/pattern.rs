@@ -12,7 +12,7 @@ use crate::pattern::confidence::Sighting;
 use crate::pattern::detector::{Finding, Registry, Subject};
 use crate::pattern::history::History;
 use crate::pattern::wording;
-use crate::pattern::{Page, Parts, Summary};
+use crate::pattern::{Page, Parts, Summary, Together};
 use crate::store::{Body, Change, Index, OccurrenceRow, PatternRow, Segments, StoreError};
 
 /// Failures, files shown of one pattern.
@@ -36,6 +36,17 @@ pub struct List {
     pub notes: Vec<String>,
 }
 
+/// Which patterns `pattern list` lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Filter {
+    /// At most so many.
+    pub limit: usize,
+    /// Only those of enough tasks (setting `patterns.recurring_tasks`).
+    pub recurring: bool,
+    /// Muted and deprecated ones too.
+    pub all: bool,
+}
+
 /// Everything that words and figures are made of.
 struct Desk {
     index: Index,
@@ -46,14 +57,14 @@ struct Desk {
     now: Timestamp,
 }
 
-/// At most `limit` patterns, the last seen first; with `recurring` only those of enough tasks. A family of many
-/// patterns that were each seen in one task stands as one row.
+/// The patterns, the last seen first. A family of many patterns that were each seen in one task stands as one row.
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn list(places: &Places, environment: &Environment, limit: usize, recurring: bool) -> Result<List, StoreError> {
+pub fn list(places: &Places, environment: &Environment, filter: Filter) -> Result<List, StoreError> {
     let (desk, notes) = desk(places, environment)?;
     let Some(desk) = desk else { return Ok(List { schema: 1, patterns: Vec::new(), findings: Vec::new(), notes }) };
+    let Filter { limit, recurring, all } = filter;
     let failures_min = recurring.then_some(desk.settings.patterns.recurring_tasks);
     let (mut patterns, mut collapsed) = (Vec::new(), HashSet::new());
     let mut offset = 0;
@@ -65,7 +76,8 @@ pub fn list(places: &Places, environment: &Environment, limit: usize, recurring:
         }
         for row in rows {
             let is_recurring = row.tasks.max(row.family_tasks) >= desk.settings.patterns.recurring_tasks;
-            if recurring && !is_recurring || collapsed.contains(&row.family) && desk.is_single(&row) {
+            let is_hidden = (row.muted || row.deprecated) && !all;
+            if is_hidden || recurring && !is_recurring || collapsed.contains(&row.family) && desk.is_single(&row) {
                 continue;
             }
             let family = row.family.clone();
@@ -84,16 +96,20 @@ pub fn list(places: &Places, environment: &Environment, limit: usize, recurring:
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
 pub fn show(places: &Places, environment: &Environment, id: &str) -> Result<(Page, Vec<String>), StoreError> {
-    let (desk, notes) = desk(places, environment)?;
+    let (desk, mut notes) = desk(places, environment)?;
     let Some(desk) = desk else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
     let row = desk.index.pattern(id)?;
+    let asked = desk.index.member(id).ok().filter(|member| member.id != row.id);
+    notes.extend(asked.map(|member| format!("{} is counted with {}", member.id, row.id)));
+    let together =
+        Together::of(desk.index.group(row.number)?, desk.index.merges(row.number)?, desk.index.reviews(row.number)?);
     let files = desk.index.pattern_files(row.number, SHOWN_MAX)?;
     let lessons = desk.index.pattern_lessons(row.number)?;
     let occurrences = desk.index.occurrences(row.number, SHOWN_MAX)?;
     let parts = desk.parts(&row, &occurrences, true)?;
     let family = row.masked_family.clone();
     let summary = Summary::of(row, &parts, &desk.settings, desk.now);
-    Ok((Page::of(summary, &family, parts.findings, files, lessons, occurrences), notes))
+    Ok((Page::of(summary, &family, together, parts.findings, files, lessons, occurrences), notes))
 }
 
 /// Opens what is needed; `None` when nothing was ever recorded here.
@@ -143,7 +159,7 @@ impl Desk {
             false => self.registry.naming(&subject, &self.history, &self.settings),
         };
         let sightings = index.sightings(row.number)?.into_iter();
-        let note = index.pattern_note(&row.key)?;
+        let note = index.pattern_note(row.number)?;
         let (cause, rule) = self.annotated(row.number)?;
         let first_test = occurrences.first().and_then(|seen| seen.test.clone());
         let since = Timestamp(self.now.0.saturating_sub(LATELY_US));

@@ -3,9 +3,11 @@
 pub mod confidence;
 pub mod detector;
 mod glob;
+mod group;
 pub mod history;
 pub mod statistics;
 mod summary;
 pub mod wording;
 
+pub use group::{Member, Merged, Reviewed, Together};
 pub use summary::{FileCount, Frequency, Occurrence, Page, Parts, Summary};

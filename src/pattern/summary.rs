@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::confidence::{self, Confidence, Sighting};
 use super::detector::Finding;
+use super::group::Together;
 use super::wording::{self, Known};
 use crate::base::clock::Timestamp;
 use crate::base::text;
@@ -40,6 +41,12 @@ pub struct Summary {
     pub tasks: u64,
     /// Distinct tasks in which its family was seen.
     pub family_tasks: u64,
+    /// Patterns in its group: others are counted with it when there is more than one.
+    pub members: u64,
+    /// Somebody wants no advice about it.
+    pub muted: bool,
+    /// Somebody said that it can't happen any more, or is no mistake.
+    pub deprecated: bool,
     /// Seen in so many tasks as the setting `patterns.recurring_tasks` says, itself or its family.
     pub recurring: bool,
     /// How far it is believed to be one: the ledger's last value.
@@ -115,6 +122,9 @@ pub struct Page {
     pub summary: Summary,
     /// The family's masked message.
     pub family_title: String,
+    /// What is counted together.
+    #[serde(flatten)]
+    pub together: Together,
     /// What detectors found about it.
     pub findings: Vec<Finding>,
     /// Why it is believed as far as it is: every increment with its event.
@@ -185,6 +195,9 @@ impl Summary {
             failures: row.failures,
             tasks: row.tasks,
             family_tasks: row.family_tasks,
+            members: row.members,
+            muted: row.muted,
+            deprecated: row.deprecated,
             first_seen: row.first_seen,
             last_seen: row.last_seen,
         };
@@ -205,6 +218,7 @@ impl Page {
     pub fn of(
         (summary, ledger): (Summary, Confidence),
         family: &str,
+        together: Together,
         findings: Vec<Finding>,
         files: Vec<(String, u64)>,
         lessons: Vec<LessonRow>,
@@ -214,6 +228,7 @@ impl Page {
             schema: 1,
             family_title: title(family),
             summary,
+            together,
             findings,
             ledger,
             files: files.into_iter().map(|(path, failures)| FileCount { path, failures }).collect(),
@@ -240,7 +255,7 @@ impl Occurrence {
     }
 }
 
-fn title(masked: &str) -> String {
+pub(super) fn title(masked: &str) -> String {
     if masked.trim().is_empty() {
         return "(no message)".to_owned();
     }
@@ -267,7 +282,9 @@ mod tests {
             tasks,
             family_tasks,
             category: "type_error".into(),
-            described_by: "r".into(),
+            members: 1,
+            muted: false,
+            deprecated: false,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod fix;
 mod lesson;
+mod pattern;
 mod run;
 mod snapshot;
 
@@ -50,6 +51,9 @@ pub(super) fn apply(
         Body::Snapshot(snapshot) => {
             snapshot::insert_snapshot(transaction, &id, &event.at.rfc3339(), snapshot, &event.body.quotes())?;
         }
+        Body::Merge(merge) => pattern::insert_merge(transaction, &id, &event.at.rfc3339(), merge)?,
+        Body::Split(split) => pattern::insert_split(transaction, &id, &event.at.rfc3339(), split)?,
+        Body::Review(review) => pattern::insert_review(transaction, &id, &event.at.rfc3339(), review)?,
         Body::Purge(purge) => return purge_runs(transaction, purge),
     }
     Ok(Applied::Done)

@@ -2,6 +2,7 @@
 
 mod fix;
 mod lesson;
+mod pattern;
 mod run;
 mod scope;
 mod snapshot;
@@ -16,6 +17,7 @@ pub use fix::{
     Atom, AtomList, Attempt, Command, FixNote, Flake, Mark, Means, Outcome, Proof, Recipe, RecipeKind, Trees,
 };
 pub use lesson::{Change, LessonChange};
+pub use pattern::{Merge, NEAR_DUPLICATE, Review, ReviewState, Split};
 pub use run::{Failure, Item, LessonDecision, Run};
 pub use scope::Scope;
 pub use snapshot::{Base, FileChange, FileChangeKind, Snapshot};
@@ -55,6 +57,12 @@ pub enum Body {
     Flake(Box<Flake>),
     /// What somebody says about a fix.
     FixNote(FixNote),
+    /// Two patterns are one.
+    Merge(Merge),
+    /// A pattern stands by itself again.
+    Split(Split),
+    /// What a person thinks of a pattern.
+    Review(Review),
     /// Runs whose text was removed. They stay removed, also when another writer's segment still has them.
     Purge(Purge),
     /// The work tree at a run.
@@ -62,7 +70,8 @@ pub enum Body {
 }
 
 /// The kinds this binary knows; a line with another one was written by a newer binary.
-const KINDS: [&str; 7] = ["run", "lesson", "purge", "attempt", "flake", "fix_note", "snapshot"];
+const KINDS: [&str; 10] =
+    ["run", "lesson", "purge", "attempt", "flake", "fix_note", "snapshot", "merge", "split", "review"];
 
 /// Runs whose text was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,6 +139,9 @@ impl Body {
             Body::Flake(_) => KINDS[4],
             Body::FixNote(_) => KINDS[5],
             Body::Snapshot(_) => KINDS[6],
+            Body::Merge(_) => KINDS[7],
+            Body::Split(_) => KINDS[8],
+            Body::Review(_) => KINDS[9],
         }
     }
 
@@ -145,7 +157,13 @@ impl Body {
                 Some(Base::Pass { run, .. }) => vec![snapshot.run, run],
                 _ => vec![snapshot.run],
             },
-            Body::Run(_) | Body::Lesson(_) | Body::FixNote(_) | Body::Purge(_) => Vec::new(),
+            Body::Run(_)
+            | Body::Lesson(_)
+            | Body::FixNote(_)
+            | Body::Merge(_)
+            | Body::Split(_)
+            | Body::Review(_)
+            | Body::Purge(_) => Vec::new(),
         }
     }
 }
@@ -201,6 +219,10 @@ mod tests {
             ),
             sample::attempt(1, 2, Outcome::Partial),
             sample::flake(1, 2),
+            sample::merge(1, "a", "b", None),
+            sample::merge(1, "a", "b", Some(900)),
+            sample::split(1, "a"),
+            sample::review(1, "a", ReviewState::Muted),
             sample::snapshot(3, Some("00")),
             sample::snapshot(4, None),
             Event::new(Timestamp(7), "w", Body::Purge(Purge { runs: vec![RunId::fresh()] })),

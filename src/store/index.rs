@@ -14,6 +14,7 @@ use super::error::{StoreError, io_at, sql_at};
 use super::event::{self, Body, EVENT_VERSION, Event, Line};
 use super::migrations::{self, APPLICATION_ID, INDEX_VERSION};
 use super::segment::{Segments, Span};
+use crate::fingerprint::FINGERPRINT_VERSION;
 
 /// How long SQLite waits for a lock. Writers hold the recorder's lock, so only a checkpoint is ever waited for.
 const BUSY_MS_MAX: u64 = 5_000;
@@ -131,6 +132,18 @@ impl Index {
         let path = self.path.clone();
         let listed = segments.list()?;
         let known = self.known_segments()?;
+        if let Some(version) = self.computed_with()? {
+            if version > FINGERPRINT_VERSION {
+                let (path, found) = (path.clone(), format!("fingerprint version {version}"));
+                return Err(StoreError::Newer { path, found, known: FINGERPRINT_VERSION });
+            }
+            if version < FINGERPRINT_VERSION {
+                let why = format!("had the keys of fingerprint version {version}, not {FINGERPRINT_VERSION}");
+                return Ok(Progress::Outdated { why });
+            }
+        } else if !known.is_empty() {
+            return Ok(Progress::Outdated { why: "had the keys of an older fingerprint".into() });
+        }
         for (name, bytes, mark) in &known {
             if let Some(why) = outdated(segments, name, *bytes, mark)? {
                 return Ok(Progress::Outdated { why });
@@ -147,6 +160,7 @@ impl Index {
         let begin = Transaction::new(&mut self.connection, TransactionBehavior::Immediate);
         let transaction = begin.map_err(sql_at("write", &path))?;
         if known.is_empty() {
+            remember_version(&transaction).map_err(sql_at("write", &path))?;
             // Everything is read: what was purged must be known before the runs come by.
             purged_first(&transaction, segments, &path)?;
         }
@@ -196,6 +210,8 @@ impl Index {
         let connection = &mut self.connection;
         let mut add = || -> rusqlite::Result<Applied> {
             let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
+            // Written here too: the first events of a store come this way.
+            remember_version(&transaction)?;
             let number = segment_number(&transaction, segment)?;
             let indexed: i64 = transaction
                 .prepare_cached("SELECT indexed_bytes FROM segments WHERE segment_no = ?1")?
@@ -214,6 +230,13 @@ impl Index {
             Ok(Applied::Done)
         };
         add().map_err(sql_at("write", &self.path))
+    }
+
+    /// The fingerprint's version that computed the keys; `None` in an empty index, and in one from before they were
+    /// remembered.
+    fn computed_with(&self) -> Result<Option<u32>, StoreError> {
+        let find = self.connection.query_row("SELECT max(fingerprint) FROM computed_with", [], |row| row.get(0));
+        self.sql("read", find)
     }
 
     fn known_segments(&self) -> Result<Vec<(String, u64, String)>, StoreError> {
@@ -274,6 +297,13 @@ pub(super) fn purged(segments: &Segments) -> Result<HashSet<String>, StoreError>
         })?;
     }
     Ok(ids)
+}
+
+fn remember_version(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("INSERT INTO computed_with SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM computed_with)")?
+        .execute([FINGERPRINT_VERSION])?;
+    Ok(())
 }
 
 fn segment_number(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<i64> {

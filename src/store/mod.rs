@@ -19,16 +19,16 @@ mod writer;
 pub use error::{StoreError, io_at};
 pub use event::{
     Atom, AtomList, Attempt, Base, Body, Change, Command, EVENT_VERSION, Event, Failure, FileChange, FileChangeKind,
-    FixNote, Flake, Item, LessonChange, LessonDecision, Mark, Means, Outcome, Proof, Purge, Recipe, RecipeKind, Run,
-    Scope, Snapshot, Trees, derived_id,
+    FixNote, Flake, Item, LessonChange, LessonDecision, Mark, Means, Merge, NEAR_DUPLICATE, Outcome, Proof, Purge,
+    Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split, Trees, derived_id,
 };
 pub use index::Index;
 pub use query::history::{
     HistoryRows, NamedPatternRow, NoteRow, SightingRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow,
 };
 pub use query::{
-    Closing, Counts, FixFilter, FixRow, FlakeFilter, FlakeRow, Gap, LastRun, LessonRow, OccurrenceRow, OpenRun,
-    PassingTree, PatternRow, RateRow, RecipeRow, SaidRow, SnapshotRow, TreeUse,
+    Closing, Counts, FixFilter, FixRow, FlakeFilter, FlakeRow, Gap, LastRun, LessonRow, MemberRow, MergeRow, NearRow,
+    OccurrenceRow, OpenRun, PassingTree, PatternRow, RateRow, RecipeRow, ReviewRow, SaidRow, SnapshotRow, TreeUse,
 };
 pub use segment::{Segments, free_name};
 pub use writer::{Store, lock};

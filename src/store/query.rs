@@ -2,10 +2,10 @@
 
 mod fix;
 pub mod history;
+mod near;
 mod open;
+mod pattern;
 mod snapshot;
-
-use std::collections::HashSet;
 
 use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;
@@ -15,13 +15,15 @@ use super::index::Index;
 use super::json;
 use super::segment::{Segments, Span};
 use crate::base::clock::Timestamp;
-use crate::base::ids::{self, Kind, RunId};
+use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::run::Ended;
 use crate::store::event::{Body, Event, Run};
 
 pub use fix::{Closing, FixFilter, FixRow, FlakeFilter, FlakeRow, RateRow, RecipeRow, SaidRow};
+pub use near::NearRow;
 pub use open::{Gap, OpenRun};
+pub use pattern::{MemberRow, MergeRow, OccurrenceRow, PatternRow, ReviewRow};
 pub use snapshot::{PassingTree, SnapshotRow, TreeUse};
 
 /// How many rows of each kind the index has.
@@ -39,66 +41,6 @@ pub struct Counts {
     pub tasks: u64,
     /// Lessons decided on, forgotten ones not counted.
     pub lessons: u64,
-}
-
-/// A pattern with its figures.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PatternRow {
-    /// Row number, for [`Index::occurrences`].
-    pub number: i64,
-    /// `p-…`.
-    pub id: String,
-    /// The pattern key.
-    pub key: String,
-    /// The family key.
-    pub family: String,
-    /// The tool definition that found it.
-    pub tool: String,
-    /// Rule or error code.
-    pub code: Option<String>,
-    /// Masked text, subject kept.
-    pub masked: String,
-    /// Masked text of the family.
-    pub masked_family: String,
-    /// First failure.
-    pub first_seen: Timestamp,
-    /// Last failure.
-    pub last_seen: Timestamp,
-    /// Failures that have it.
-    pub failures: u64,
-    /// Distinct tasks.
-    pub tasks: u64,
-    /// Distinct tasks in which a pattern of its family was seen.
-    pub family_tasks: u64,
-    /// The most frequent category of its failures.
-    pub category: String,
-    /// The run whose item gave the texts.
-    pub described_by: String,
-}
-
-/// A pattern in one failure.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OccurrenceRow {
-    /// `f-…`.
-    pub failure: String,
-    /// The run.
-    pub run: String,
-    /// When the run was started.
-    pub at: Timestamp,
-    /// Its task.
-    pub task: String,
-    /// Items of this pattern in the run.
-    pub items: u64,
-    /// The first item's file.
-    pub file: Option<String>,
-    /// The first item's line.
-    pub line: Option<u32>,
-    /// The first item's test.
-    pub test: Option<String>,
-    /// The first item's message, one line.
-    pub message: String,
-    /// The failure's category.
-    pub category: String,
 }
 
 /// The last run somewhere.
@@ -190,50 +132,6 @@ impl Index {
         segments.event(&segment, span)
     }
 
-    /// Those of `keys` (pattern keys) for which a lesson was written.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub fn patterns_with_lesson(&self, keys: &[&str]) -> Result<HashSet<String>, StoreError> {
-        self.filter_keys(
-            keys,
-            "SELECT 1 FROM qa_failure_patterns
-             JOIN qa_pattern_occurrences USING (pattern_no) JOIN qa_failures USING (failure_no)
-             WHERE pattern_key = ?1 AND lesson_id IS NOT NULL LIMIT 1",
-        )
-    }
-
-    /// Those of `keys` (pattern keys) whose lesson somebody forgot.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub fn forgotten_patterns(&self, keys: &[&str]) -> Result<HashSet<String>, StoreError> {
-        const SQL: &str = "SELECT 1 FROM forgotten_patterns WHERE pattern_key = ?1 LIMIT 1";
-        let mut forgotten = self.filter_keys(keys, SQL)?;
-        // A lesson whose run isn't in this store was forgotten by its patterns' ids.
-        for key in keys {
-            let id = ids::short(Kind::Pattern, key.as_bytes());
-            if !forgotten.contains(*key) && !self.filter_keys(&[&id], SQL)?.is_empty() {
-                forgotten.insert((*key).to_owned());
-            }
-        }
-        Ok(forgotten)
-    }
-
-    fn filter_keys(&self, keys: &[&str], sql: &str) -> Result<HashSet<String>, StoreError> {
-        let filter = || {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let mut found = HashSet::new();
-            for key in keys {
-                if statement.exists([key])? {
-                    found.insert((*key).to_owned());
-                }
-            }
-            Ok(found)
-        };
-        self.sql("read", filter())
-    }
-
     /// Whether the last run of a command key passed; `None` when there is none. Runs from the future as in
     /// [`Index::last_run`].
     ///
@@ -285,120 +183,6 @@ impl Index {
             .collect()
     }
 
-    /// Patterns, the last seen first, without the first `offset`. With `failures_min` only those that have so many
-    /// failures, themselves or their family: fewer failures can't be of more tasks.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub fn patterns(
-        &self,
-        offset: usize,
-        limit: usize,
-        failures_min: Option<u64>,
-    ) -> Result<Vec<PatternRow>, StoreError> {
-        const AT_LEAST: &str = "WHERE failure_count >= ?3 OR family_key IN
-            (SELECT family_key FROM qa_failure_patterns GROUP BY family_key HAVING sum(failure_count) >= ?3)";
-        let read = || {
-            let condition = if failures_min.is_some() { AT_LEAST } else { "WHERE ?3 = 0" };
-            let sql = format!("{PATTERN_COLUMNS} {condition} ORDER BY last_seen DESC, pattern_key LIMIT ?1 OFFSET ?2");
-            let mut statement = self.connection.prepare_cached(&sql)?;
-            let number = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-            let failures_min = i64::try_from(failures_min.unwrap_or(0)).unwrap_or(i64::MAX);
-            let rows = statement.query_map([number(limit), number(offset), failures_min], pattern_row)?;
-            rows.collect()
-        };
-        self.sql("read", read())
-    }
-
-    /// The pattern whose id starts with `id` (`p-` may be left out).
-    ///
-    /// # Errors
-    /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
-    pub fn pattern(&self, id: &str) -> Result<PatternRow, StoreError> {
-        let full = if id.starts_with("p-") { id.to_owned() } else { format!("p-{id}") };
-        let read = || {
-            let sql = format!("{PATTERN_COLUMNS} WHERE substr(pattern_id, 1, length(?1)) = ?1 LIMIT 20");
-            let mut statement = self.connection.prepare_cached(&sql)?;
-            let rows = statement.query_map([&full], pattern_row)?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        let mut found = self.sql("read", read())?;
-        match found.len() {
-            0 => Err(StoreError::NoSuchId { id: id.to_owned() }),
-            1 => Ok(found.remove(0)),
-            count => Err(ambiguous(id, count, found.iter().map(|row| row.id.as_str()))),
-        }
-    }
-
-    /// The pattern with this key.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub fn pattern_of_key(&self, key: &str) -> Result<Option<PatternRow>, StoreError> {
-        let sql = format!("{PATTERN_COLUMNS} WHERE pattern_key = ?1");
-        let find = || self.connection.prepare_cached(&sql)?.query_row([key], pattern_row).optional();
-        self.sql("read", find())
-    }
-
-    /// A pattern's failures, the newest first.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub fn occurrences(&self, pattern: i64, limit: usize) -> Result<Vec<OccurrenceRow>, StoreError> {
-        let read = || {
-            let mut statement = self.connection.prepare_cached(
-                "SELECT failure_id, run_id, at, name, o.item_count, file, line, test, message, category
-                 FROM qa_pattern_occurrences o JOIN qa_failures USING (failure_no) JOIN tasks USING (task_no)
-                 WHERE pattern_no = ?1 ORDER BY at DESC, run_id DESC LIMIT ?2",
-            )?;
-            let rows = statement.query_map(params![pattern, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
-                Ok(OccurrenceRow {
-                    failure: row.get(0)?,
-                    run: row.get(1)?,
-                    at: time(row, 2)?,
-                    task: row.get(3)?,
-                    items: unsigned(row, 4)?,
-                    file: row.get(5)?,
-                    line: row.get(6)?,
-                    test: row.get(7)?,
-                    message: row.get(8)?,
-                    category: row.get(9)?,
-                })
-            })?;
-            rows.collect()
-        };
-        self.sql("read", read())
-    }
-
-    /// Files in which a pattern's items were, with the number of failures; the most frequent first.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub fn pattern_files(&self, pattern: i64, limit: usize) -> Result<Vec<(String, u64)>, StoreError> {
-        let read = || {
-            let mut statement = self.connection.prepare_cached(
-                "SELECT file, count(*) FROM qa_pattern_occurrences WHERE pattern_no = ?1 AND file IS NOT NULL
-                 GROUP BY file ORDER BY count(*) DESC, file LIMIT ?2",
-            )?;
-            let rows = statement.query_map(params![pattern, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
-                Ok((row.get(0)?, unsigned(row, 1)?))
-            })?;
-            rows.collect()
-        };
-        self.sql("read", read())
-    }
-
-    /// Lessons that were decided on for failures with this pattern.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub fn pattern_lessons(&self, pattern: i64) -> Result<Vec<LessonRow>, StoreError> {
-        self.lessons_where(
-            "failure_no IN (SELECT failure_no FROM qa_pattern_occurrences WHERE pattern_no = ?1)",
-            pattern,
-        )
-    }
-
     /// Every lesson that was decided on.
     ///
     /// # Errors
@@ -437,13 +221,12 @@ impl Index {
         if matches!(id, "" | "f-" | "l-" | "p-") {
             return Err(StoreError::NoSuchId { id: id.to_owned() });
         }
+        if id.starts_with("p-") {
+            return self.runs_of_pattern(id);
+        }
         let named = match id.get(..2) {
             Some("f-") => "SELECT failure_id, run_id FROM qa_failures WHERE substr(failure_id, 1, length(?1)) = ?1",
             Some("l-") => "SELECT lesson_id, run_id FROM qa_failures WHERE substr(lesson_id, 1, length(?1)) = ?1",
-            Some("p-") => {
-                "SELECT pattern_id, run_id FROM qa_failure_patterns JOIN qa_pattern_occurrences USING (pattern_no)
-                 JOIN qa_failures USING (failure_no) WHERE substr(pattern_id, 1, length(?1)) = ?1"
-            }
             _ => "SELECT run_id, run_id FROM runs WHERE substr(run_id, 1, length(?1)) = ?1",
         };
         let read = || {
@@ -489,37 +272,6 @@ impl Index {
         };
         self.sql("read", read())
     }
-}
-
-const PATTERN_COLUMNS: &str = "
-    SELECT pattern_no, pattern_id, pattern_key, family_key, tool, code, masked, masked_family, first_seen, last_seen,
-           failure_count,
-           (SELECT count(DISTINCT task_no) FROM qa_pattern_occurrences o WHERE o.pattern_no = p.pattern_no),
-           (SELECT category FROM qa_pattern_occurrences o JOIN qa_failures USING (failure_no)
-            WHERE o.pattern_no = p.pattern_no GROUP BY category ORDER BY count(*) DESC, category LIMIT 1),
-           (SELECT count(DISTINCT task_no) FROM qa_pattern_occurrences o
-            JOIN qa_failure_patterns q USING (pattern_no) WHERE q.family_key = p.family_key),
-           described_by
-    FROM qa_failure_patterns p";
-
-fn pattern_row(row: &Row<'_>) -> rusqlite::Result<PatternRow> {
-    Ok(PatternRow {
-        number: row.get(0)?,
-        id: row.get(1)?,
-        key: row.get(2)?,
-        family: row.get(3)?,
-        tool: row.get(4)?,
-        code: row.get(5)?,
-        masked: row.get(6)?,
-        masked_family: row.get(7)?,
-        first_seen: time(row, 8)?,
-        last_seen: time(row, 9)?,
-        failures: unsigned(row, 10)?,
-        tasks: unsigned(row, 11)?,
-        category: row.get::<_, Option<String>>(12)?.unwrap_or_default(),
-        family_tasks: unsigned(row, 13)?,
-        described_by: row.get(14)?,
-    })
 }
 
 fn last_run(row: &Row<'_>, files: Vec<String>) -> rusqlite::Result<LastRun> {

@@ -6,10 +6,11 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::{self, RunId};
 use crate::base::lossless::Lossless;
 use crate::diagnose::Severity;
+use crate::fingerprint;
 use crate::run::Ended;
 use crate::store::event::{
     Atom, AtomList, Attempt, Base, Body, Event, Failure, FileChange, FileChangeKind, Flake, Item, LessonDecision,
-    Means, Outcome, Proof, Recipe, RecipeKind, Run, Snapshot, Trees,
+    Means, Merge, NEAR_DUPLICATE, Outcome, Proof, Recipe, RecipeKind, Review, ReviewState, Run, Snapshot, Split, Trees,
 };
 use crate::whitelist::CheckKind;
 
@@ -94,8 +95,32 @@ pub fn snapshot(n: u64, tree: Option<&str>) -> Event {
     Event::of_snapshot(Timestamp(i64::try_from(n).expect("small") * 1_000_000), "w-test", snapshot)
 }
 
+/// As [`failed_run`], but with the keys of an algorithm that is older, and told fewer messages apart: those of names
+/// that begin with the same letter had one key.
+pub fn old_failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
+    let mut event = failed_run(n, task, patterns);
+    if let Body::Run(run) = &mut event.body {
+        for item in run.failure.iter_mut().flat_map(|failure| &mut failure.items) {
+            item.pattern = old_key(&item.message);
+            item.family = "1:family".into();
+            item.masked = "something failed".into();
+        }
+    }
+    event
+}
+
+/// The key of [`old_failed_run`].
+pub fn old_key(name: &str) -> String {
+    format!("1:{}", &name[..1])
+}
+
+/// The pattern key of a name.
+pub fn key(name: &str) -> String {
+    item(name).pattern
+}
+
 fn item(name: &str) -> Item {
-    Item {
+    let mut item = Item {
         tool: "jest".into(),
         code: Some("E1".into()),
         severity: Severity::Error,
@@ -103,14 +128,43 @@ fn item(name: &str) -> Item {
         line: Some(3),
         col: None,
         test: None,
-        message: format!("{name} failed"),
+        message: format!("{name} could not be parsed"),
         count: 1,
-        exact: format!("exact-{name}"),
-        pattern: format!("pattern-{name}"),
-        family: "family".into(),
-        masked: format!("{name} failed"),
-        masked_family: "<*> failed".into(),
-    }
+        exact: String::new(),
+        pattern: String::new(),
+        family: String::new(),
+        masked: String::new(),
+        masked_family: String::new(),
+    };
+    let keys = fingerprint::keys(&item.found());
+    item.exact = keys.exact;
+    item.pattern = keys.pattern;
+    item.family = keys.family;
+    item.masked = keys.masked;
+    item.masked_family = keys.masked_family;
+    item
+}
+
+fn event(n: u64, base: u64, body: Body) -> Event {
+    let at = Timestamp(i64::try_from(n).expect("small") * 1_000_000);
+    Event { id: run_id(base + n).0, ..Event::new(at, "w-test", body) }
+}
+
+/// Two keys are one, said in second `n`; found by the recorder when there is a similarity.
+pub fn merge(n: u64, from: &str, into: &str, similarity_permille: Option<u16>) -> Event {
+    let by = similarity_permille.map(|_| NEAR_DUPLICATE.to_owned());
+    let merge = Merge { from: from.into(), into: into.into(), by, similarity_permille, why: None };
+    event(n, if similarity_permille.is_some() { 4000 } else { 5000 }, Body::Merge(merge))
+}
+
+/// A key stands by itself, said in second `n`.
+pub fn split(n: u64, pattern: &str) -> Event {
+    event(n, 6000, Body::Split(Split { pattern: pattern.into(), by: Some("ann".into()), why: None }))
+}
+
+/// What somebody thinks in second `n`.
+pub fn review(n: u64, pattern: &str, state: ReviewState) -> Event {
+    event(n, 7000, Body::Review(Review { pattern: pattern.into(), state, by: None, why: Some("so".into()) }))
 }
 
 /// An attempt at what failed in run `before`, by run `run`.

@@ -8,6 +8,7 @@ mod assemble;
 mod changes;
 mod fixes;
 mod log;
+mod merges;
 mod queue;
 mod reports;
 mod steps;

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::fixes::{self, Recorded};
+use super::merges::Merges;
 use super::queue::{self, Entry};
 use super::trees::{self, Trees};
 use super::{Drained, assemble, reports};
@@ -190,7 +191,7 @@ fn record_pass(
     let header = &spooled.header;
     if !store.index().has_event(header.run)? {
         let run = assemble::run(header, default_branch(places).as_deref());
-        append(trees, store, header, run)?;
+        append(trees, store, header, run, Vec::new())?;
         drained.runs += 1;
     }
     let baseline = Baseline::of(&spooled.output);
@@ -199,9 +200,15 @@ fn record_pass(
     Ok(())
 }
 
-/// Appends the run, and its work tree with it.
-fn append(trees: &mut Trees, store: &mut Store, header: &Header, run: Run) -> Result<(), StoreError> {
-    let mut events = vec![Event::of_run(header.run, Timestamp::now(), store.writer(), run)];
+/// Appends the run, and its work tree with it. What follows from the run comes first: where the run is, they are.
+fn append(
+    trees: &mut Trees,
+    store: &mut Store,
+    header: &Header,
+    run: Run,
+    mut events: Vec<Event>,
+) -> Result<(), StoreError> {
+    events.push(Event::of_run(header.run, Timestamp::now(), store.writer(), run));
     events.extend(trees.event(store, header)?);
     store.append(&events)
 }
@@ -222,14 +229,15 @@ fn record_failure(
     } else {
         let items = assemble::items(header, &diagnosis);
         let settings = &projects.at(header.place.root.path()).settings;
-        let no_lesson = no_lesson(store, header, &items, settings)?;
+        let merges = Merges::of(store, header.run, &items, settings.patterns.similarity)?;
+        let no_lesson = no_lesson(store, header, &items, &merges, settings)?;
         let mut run = assemble::run(header, default_branch(places).as_deref());
         // Known only with the rest: the lesson's name is made of what failed.
         let placeholder =
             no_lesson.unwrap_or_else(|| LessonDecision::Written { id: String::new(), file: String::new() });
         run.failure = Some(assemble::failure(header.run, &diagnosis, items, placeholder));
         assemble::name_lesson(header.run, &mut run);
-        append(trees, store, header, run.clone())?;
+        append(trees, store, header, run.clone(), merges.events)?;
         drained.runs += 1;
         drained.failures += 1;
         Some(run)
@@ -285,12 +293,13 @@ fn no_lesson(
     store: &Store,
     header: &Header,
     items: &[Item],
+    merges: &Merges,
     settings: &Settings,
 ) -> Result<Option<LessonDecision>, StoreError> {
     if assemble::is_cancelled(header.ended) && !settings.lesson.cancelled {
         return Ok(Some(LessonDecision::Cancelled));
     }
-    let keys: Vec<&str> = items.iter().map(|item| item.pattern.as_str()).collect();
+    let keys: Vec<&str> = items.iter().map(|item| merges.known_as(&item.pattern)).collect();
     let forgotten = store.index().forgotten_patterns(&keys)?;
     if keys.iter().all(|key| forgotten.contains(*key)) {
         return Ok(Some(LessonDecision::Forgotten));

@@ -1,10 +1,13 @@
 //! Runs, failures and occurrences into their tables.
 
+use std::collections::{BTreeSet, HashMap};
+
 use rusqlite::{Transaction, params};
 
-use super::to_sql;
+use super::{pattern, to_sql};
 use crate::base::ids::{self, Kind};
 use crate::base::text;
+use crate::fingerprint::{self, Keys};
 use crate::run::Ended;
 use crate::store::event::{Failure, Item, LessonDecision, Run};
 use crate::store::json;
@@ -107,14 +110,50 @@ fn insert_failure(
     for file in &failure.files {
         insert_file.execute(params![failure_no, file])?;
     }
-    for (index, item) in failure.items.iter().enumerate() {
-        if failure.items[..index].iter().all(|earlier| earlier.pattern != item.pattern) {
-            let same = failure.items[index..].iter().filter(|other| other.pattern == item.pattern);
-            let count = same.map(|item| u64::from(item.count)).sum();
-            insert_occurrence(transaction, run_id, failure_no, task, at, item, count)?;
-        }
+    for seen in sightings(failure) {
+        insert_occurrence(transaction, run_id, failure_no, task, at, &seen)?;
     }
     Ok(())
+}
+
+/// A pattern in one failure.
+struct Sighting<'a> {
+    /// Its first item.
+    item: &'a Item,
+    /// The item's keys and texts, where the event has those of another version.
+    rekeyed: Option<Keys>,
+    /// The keys that the event has for the pattern, if they aren't this version's.
+    recorded: BTreeSet<&'a str>,
+    /// How many items it has.
+    count: u64,
+}
+
+impl Sighting<'_> {
+    /// Pattern key, family key, masked, masked family.
+    fn texts(&self) -> [&str; 4] {
+        match &self.rekeyed {
+            Some(keys) => [&keys.pattern, &keys.family, &keys.masked, &keys.masked_family],
+            None => [&self.item.pattern, &self.item.family, &self.item.masked, &self.item.masked_family],
+        }
+    }
+}
+
+/// The failure's patterns in the order of their first items.
+fn sightings(failure: &Failure) -> Vec<Sighting<'_>> {
+    let mut found: Vec<Sighting<'_>> = Vec::new();
+    let mut by_key: HashMap<String, usize> = HashMap::new();
+    for item in &failure.items {
+        let rekeyed = item.rekeyed();
+        let recorded = rekeyed.is_some().then_some(item.pattern.as_str());
+        let key = rekeyed.as_ref().map_or(&item.pattern, |keys| &keys.pattern).clone();
+        let index = *by_key.entry(key).or_insert(found.len());
+        if index == found.len() {
+            found.push(Sighting { item, rekeyed, recorded: BTreeSet::new(), count: 0 });
+        }
+        found[index].count += u64::from(item.count);
+        found[index].recorded.extend(recorded);
+    }
+    found
 }
 
 fn insert_occurrence(
@@ -123,11 +162,43 @@ fn insert_occurrence(
     failure_no: i64,
     task: i64,
     at: &str,
-    item: &Item,
-    count: u64,
+    seen: &Sighting<'_>,
 ) -> rusqlite::Result<()> {
+    let item = seen.item;
+    let (number, is_new) = upsert_pattern(transaction, run_id, at, seen)?;
+    transaction
+        .prepare_cached("INSERT INTO qa_pattern_occurrences VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
+        .execute(params![
+            number,
+            failure_no,
+            task,
+            at,
+            to_sql(seen.count),
+            item.file,
+            item.line.filter(|&line| line > 0),
+            item.test,
+            bounded(said(item))
+        ])?;
+    let mut is_new_key = is_new;
+    for key in &seen.recorded {
+        let new = transaction
+            .prepare_cached("INSERT INTO recorded_keys VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?
+            .execute(params![key, number, ids::short(Kind::Pattern, key.as_bytes())])?;
+        is_new_key |= new > 0;
+    }
+    pattern::touch(transaction, number, is_new_key)
+}
+
+/// The pattern's number, and whether it is new.
+fn upsert_pattern(
+    transaction: &Transaction<'_>,
+    run_id: &str,
+    at: &str,
+    seen: &Sighting<'_>,
+) -> rusqlite::Result<(i64, bool)> {
+    let [key, family, masked, masked_family] = seen.texts();
     // The texts come from the run with the smallest id, so that they don't depend on the order of events.
-    let pattern: i64 = transaction
+    let (pattern, is_new): (i64, bool) = transaction
         .prepare_cached(
             "INSERT INTO qa_failure_patterns (pattern_id, pattern_key, family_key, tool, code, masked, masked_family,
                                               described_by, first_seen, last_seen, failure_count)
@@ -142,36 +213,33 @@ fn insert_occurrence(
                  masked = iif(?8 < described_by, ?6, masked),
                  masked_family = iif(?8 < described_by, ?7, masked_family),
                  described_by = min(described_by, ?8)
-             RETURNING pattern_no",
+             RETURNING pattern_no, failure_count = 1",
         )?
         .query_row(
             params![
-                ids::short(Kind::Pattern, item.pattern.as_bytes()),
-                item.pattern,
-                item.family,
-                item.tool,
-                item.code,
-                bounded(&item.masked),
-                bounded(&item.masked_family),
+                ids::short(Kind::Pattern, key.as_bytes()),
+                key,
+                family,
+                seen.item.tool,
+                seen.item.code,
+                bounded(masked),
+                bounded(masked_family),
                 run_id,
                 at
             ],
-            |row| row.get(0),
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
-    transaction
-        .prepare_cached("INSERT INTO qa_pattern_occurrences VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
-        .execute(params![
-            pattern,
-            failure_no,
-            task,
-            at,
-            to_sql(count),
-            item.file,
-            item.line.filter(|&line| line > 0),
-            item.test,
-            bounded(said(item))
-        ])?;
-    Ok(())
+    // The same for every item with this key: scope and sketch are made of what the key is made of.
+    if is_new && let Some(near) = fingerprint::near(&seen.item.found()) {
+        transaction
+            .prepare_cached("UPDATE qa_failure_patterns SET near_scope = ?2 WHERE pattern_no = ?1")?
+            .execute(params![pattern, near.scope])?;
+        let mut insert = transaction.prepare_cached("INSERT INTO near_bands VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
+        for band in near.bands {
+            insert.execute(params![band, pattern])?;
+        }
+    }
+    Ok((pattern, is_new))
 }
 
 /// What an item says: its message, else the test's name, else the code.

@@ -6,6 +6,7 @@ use super::scope::Scope;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::diagnose::{Item as Found, Severity, Shortfall};
+use crate::fingerprint::{self, FINGERPRINT_VERSION, Keys};
 use crate::run::Ended;
 use crate::whitelist::CheckKind;
 
@@ -153,6 +154,11 @@ pub struct Item {
 }
 
 impl Item {
+    /// The keys as this version computes them, where the event has another version's.
+    pub fn rekeyed(&self) -> Option<Keys> {
+        (fingerprint::version_of(&self.pattern) != Some(FINGERPRINT_VERSION)).then(|| fingerprint::keys(&self.found()))
+    }
+
     /// The item as it was found, without its place in the output.
     pub fn found(&self) -> Found {
         Found {

@@ -2,6 +2,7 @@
 
 use rusqlite::{Row, params};
 
+use super::pattern::GROUP;
 use super::{time, unsigned};
 use crate::base::clock::Timestamp;
 use crate::store::error::StoreError;
@@ -125,7 +126,8 @@ const WINDOW: &str = "
 /// A pattern in a failure that was a flake.
 const IS_FLAKE: &str = "EXISTS (
     SELECT 1 FROM flakes k JOIN flake_patterns fp USING (event_id)
-    WHERE k.fail_run = f.run_id AND fp.pattern_key = p.pattern_key)";
+    WHERE k.fail_run = f.run_id AND (fp.pattern_key = p.pattern_key OR fp.pattern_key IN
+        (SELECT recorded_key FROM recorded_keys r WHERE r.pattern_no = p.pattern_no)))";
 
 impl Index {
     /// The newest tasks with what failed and what was changed in them.
@@ -149,12 +151,15 @@ impl Index {
             "{WINDOW} SELECT failure_no, task_no, run_id, started_at, category FROM failed ORDER BY started_at, run_id"
         );
         let items = format!(
-            "{WINDOW} SELECT failure_no, pattern_no, file FROM failed f JOIN qa_pattern_occurrences USING (failure_no)
-             JOIN qa_failure_patterns p USING (pattern_no) WHERE NOT {IS_FLAKE} LIMIT {ROWS_MAX}"
+            "{WINDOW} SELECT failure_no, coalesce(leader_no, pattern_no) AS leader, min(file)
+             FROM failed f JOIN qa_pattern_occurrences USING (failure_no)
+             JOIN qa_failure_patterns p USING (pattern_no) LEFT JOIN pattern_groups USING (pattern_no)
+             WHERE NOT {IS_FLAKE} GROUP BY failure_no, leader LIMIT {ROWS_MAX}"
         );
         let patterns = format!(
             "{WINDOW} SELECT pattern_no, pattern_id, tool, code, masked FROM qa_failure_patterns WHERE pattern_no IN
-             (SELECT pattern_no FROM failed JOIN qa_pattern_occurrences USING (failure_no) LIMIT {ROWS_MAX})"
+             (SELECT coalesce(leader_no, pattern_no) FROM failed JOIN qa_pattern_occurrences USING (failure_no)
+              LEFT JOIN pattern_groups USING (pattern_no) LIMIT {ROWS_MAX})"
         );
         Ok(HistoryRows {
             tasks: self.window(&tasks, |row| {
@@ -192,18 +197,17 @@ impl Index {
         self.sql("read", read())
     }
 
-    /// The first sighting of a pattern in each task, flakes left out, the oldest first.
+    /// The first sighting of a pattern or one of its group in each task, flakes left out, the oldest first.
     ///
     /// # Errors
     /// SQLite's.
     pub fn sightings(&self, pattern: i64) -> Result<Vec<SightingRow>, StoreError> {
         let sql = format!(
-            "SELECT run_id, at, name FROM (
+            "{GROUP} SELECT run_id, at, name FROM (
                  SELECT f.run_id, o.at, o.task_no,
                         row_number() OVER (PARTITION BY o.task_no ORDER BY o.at, f.run_id) AS nth
-                 FROM qa_pattern_occurrences o JOIN qa_failures f USING (failure_no)
-                 JOIN qa_failure_patterns p USING (pattern_no)
-                 WHERE o.pattern_no = ?1 AND NOT {IS_FLAKE})
+                 FROM members JOIN qa_pattern_occurrences o USING (pattern_no) JOIN qa_failures f USING (failure_no)
+                 JOIN qa_failure_patterns p USING (pattern_no) WHERE NOT {IS_FLAKE})
              JOIN tasks USING (task_no) WHERE nth = 1 ORDER BY at, run_id LIMIT ?2"
         );
         let read = || {
@@ -216,13 +220,14 @@ impl Index {
         self.sql("read", read())
     }
 
-    /// The row numbers of a family's patterns.
+    /// The row numbers of a family's patterns; of a group that of the one that stands for it.
     ///
     /// # Errors
     /// SQLite's.
     pub fn family(&self, family_key: &str) -> Result<Vec<i64>, StoreError> {
         let read = || {
-            let sql = "SELECT pattern_no FROM qa_failure_patterns WHERE family_key = ?1 ORDER BY pattern_no LIMIT ?2";
+            let sql = "SELECT DISTINCT coalesce(leader_no, pattern_no) AS leader FROM qa_failure_patterns
+                LEFT JOIN pattern_groups USING (pattern_no) WHERE family_key = ?1 ORDER BY leader LIMIT ?2";
             let mut statement = self.connection.prepare_cached(sql)?;
             statement.query_map(params![family_key, ROWS_MAX], |row| row.get(0))?.collect()
         };
@@ -236,9 +241,10 @@ impl Index {
     pub fn family_shape(&self, family_key: &str) -> Result<(u64, u64), StoreError> {
         let read = || {
             let sql = "SELECT count(*), count(*) FILTER (WHERE tasks = 1) FROM (
-                SELECT (SELECT count(DISTINCT task_no) FROM qa_pattern_occurrences o WHERE o.pattern_no = p.pattern_no)
-                       AS tasks
-                FROM qa_failure_patterns p WHERE family_key = ?1 LIMIT ?2)";
+                SELECT count(DISTINCT task_no) AS tasks FROM (
+                    SELECT coalesce(leader_no, pattern_no) AS leader, pattern_no FROM qa_failure_patterns
+                    LEFT JOIN pattern_groups USING (pattern_no) WHERE family_key = ?1 LIMIT ?2)
+                JOIN qa_pattern_occurrences USING (pattern_no) GROUP BY leader)";
             self.connection
                 .prepare_cached(sql)?
                 .query_row(params![family_key, FAMILY_MAX], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))
@@ -252,10 +258,12 @@ impl Index {
     /// SQLite's.
     pub fn annotations(&self, pattern: i64) -> Result<Vec<String>, StoreError> {
         let read = || {
-            let sql = "SELECT event_id FROM lesson_changes WHERE change = 'annotated' AND lesson_id IN
-                (SELECT lesson_id FROM qa_failures JOIN qa_pattern_occurrences USING (failure_no) WHERE pattern_no = ?1)
-                ORDER BY at DESC, event_id DESC LIMIT ?2";
-            let mut statement = self.connection.prepare_cached(sql)?;
+            let sql = format!(
+                "{GROUP} SELECT event_id FROM lesson_changes WHERE change = 'annotated' AND lesson_id IN
+                 (SELECT lesson_id FROM members JOIN qa_pattern_occurrences USING (pattern_no)
+                  JOIN qa_failures USING (failure_no)) ORDER BY at DESC, event_id DESC LIMIT ?2"
+            );
+            let mut statement = self.connection.prepare_cached(&sql)?;
             statement.query_map(params![pattern, ANNOTATIONS_MAX], |row| row.get(0))?.collect()
         };
         self.sql("read", read())
@@ -268,10 +276,10 @@ impl Index {
     pub fn seen_since(&self, pattern: i64, since: Timestamp) -> Result<(u64, u64), StoreError> {
         let read = || {
             self.connection
-                .prepare_cached(
-                    "SELECT count(*), count(DISTINCT task_no) FROM qa_pattern_occurrences
-                     WHERE pattern_no = ?1 AND at >= ?2",
-                )?
+                .prepare_cached(&format!(
+                    "{GROUP} SELECT count(DISTINCT failure_no), count(DISTINCT task_no)
+                     FROM members JOIN qa_pattern_occurrences USING (pattern_no) WHERE at >= ?2"
+                ))?
                 .query_row(params![pattern, since.rfc3339()], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))
         };
         self.sql("read", read())
@@ -281,17 +289,17 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn pattern_note(&self, pattern_key: &str) -> Result<NoteRow, StoreError> {
+    pub fn pattern_note(&self, pattern: i64) -> Result<NoteRow, StoreError> {
         // Text by text: a later note replaces only what it says itself.
         let newest = |column: &str| {
             let sql = format!(
-                "SELECT {column} FROM fix_notes WHERE {column} IS NOT NULL AND fix_id IN
+                "{GROUP} SELECT {column} FROM fix_notes WHERE {column} IS NOT NULL AND fix_id IN
                  (SELECT fix_id FROM attempt_patterns JOIN fix_attempts USING (event_id)
-                  WHERE pattern_key = ?1 AND role = 'fixed')
+                  JOIN keys USING (pattern_key) WHERE role = 'fixed')
                  ORDER BY at DESC, event_id DESC LIMIT 1"
             );
             let mut statement = self.connection.prepare_cached(&sql)?;
-            let mut rows = statement.query([pattern_key])?;
+            let mut rows = statement.query([pattern])?;
             rows.next()?.map(|row| row.get::<_, String>(0)).transpose()
         };
         let read = || -> rusqlite::Result<NoteRow> {

@@ -4,7 +4,10 @@ mod explain;
 mod page;
 
 use super::{Context, Exit, Output};
-use crate::ops::pattern;
+use crate::base::text::one_line;
+use crate::ops::curate::{self, Changed, Saying};
+use crate::ops::pattern::{self, Filter};
+use crate::store::ReviewState;
 
 /// Show which failures share a cause and how often they came
 #[derive(Debug, clap::Args)]
@@ -19,13 +22,16 @@ enum Action {
     ///
     /// A family of many patterns that were each seen in one task only stands as one row. With --json one document:
     /// `{"schema": 1, "patterns": [...], "findings": [...]}`; a pattern has id, key, family, name, summary, title, tool,
-    /// code, category, failures, tasks, family_tasks, recurring, confidence, lower_bound, frequency, files_pattern,
-    /// stands_for, first_seen, last_seen; a finding has detector, title, summary, files, category, patterns, hits, of,
-    /// lower_bound, lift, rule.
+    /// code, category, failures, tasks, family_tasks, members, muted, deprecated, recurring, confidence, lower_bound,
+    /// frequency, files_pattern, stands_for, first_seen, last_seen; a finding has detector, title, summary, files,
+    /// category, patterns, hits, of, lower_bound, lift, rule.
     List {
         /// Only those seen in three tasks or more (setting patterns.recurring_tasks)
         #[arg(long)]
         recurring: bool,
+        /// Muted and deprecated ones too
+        #[arg(long)]
+        all: bool,
         /// Instead of the patterns: what holds for the newest tasks as a whole
         #[arg(long, conflicts_with = "recurring")]
         findings: bool,
@@ -39,8 +45,10 @@ enum Action {
     Explain(explain::Args),
     /// Show one pattern: how often, where, with what, why it is believed, its failures and lessons
     ///
-    /// With --json one document: `"schema": 1`, what `pattern list` has of a pattern, and family_title, findings, ledger
-    /// (value, start, evidence, steps with event, at, kind, what, delta, after), files, lessons, occurrences.
+    /// With --json one document: `"schema": 1`, what `pattern list` has of a pattern, and family_title, group (id, title,
+    /// failures, earlier_ids), merges (at, from, into, by, similarity_permille, why), reviews (at, state, by, why),
+    /// findings, ledger (value, start, evidence, steps with event, at, kind, what, delta, after), files, lessons,
+    /// occurrences.
     Show {
         /// Its id, or a unique start of it
         id: String,
@@ -48,12 +56,70 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
+    /// Count two patterns together from now on, with all that was recorded of them
+    Merge {
+        /// The id of the one, or a unique start of it
+        id: String,
+        /// The id of the other
+        into: String,
+        #[command(flatten)]
+        saying: SayingArgs,
+    },
+    /// Let a pattern stand by itself again
+    Split {
+        /// Its id, or a unique start of it
+        id: String,
+        #[command(flatten)]
+        saying: SayingArgs,
+    },
+    /// Want no advice about a pattern
+    Mute {
+        /// Its id, or a unique start of it
+        id: String,
+        /// Want it again
+        #[arg(long)]
+        undo: bool,
+        #[command(flatten)]
+        saying: SayingArgs,
+    },
+    /// Say that a pattern can't happen any more, or is no mistake
+    Deprecate {
+        /// Its id, or a unique start of it
+        id: String,
+        /// Say that it can, or is
+        #[arg(long)]
+        undo: bool,
+        #[command(flatten)]
+        saying: SayingArgs,
+    },
+}
+
+/// What is remembered with a change. `--json` prints {"schema": 1, "done", "pattern", "group", "merges",
+/// "reviews"}.
+#[derive(Debug, clap::Args)]
+struct SayingArgs {
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    why: Option<String>,
+    /// Who says so
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl SayingArgs {
+    fn saying(&self) -> Saying {
+        Saying { by: self.by.clone(), why: self.why.clone() }
+    }
 }
 
 pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     match &args.action {
-        Action::List { recurring, findings, limit, json } => {
-            let list = pattern::list(&context.places, &context.environment, *limit, *recurring)?;
+        Action::List { recurring, all, findings, limit, json } => {
+            let filter = Filter { limit: *limit, recurring: *recurring, all: *all };
+            let list = pattern::list(&context.places, &context.environment, filter)?;
             list.notes.iter().for_each(|note| context.output.note(note));
             match (json, findings) {
                 (true, _) => context.output.json(&list)?,
@@ -67,8 +133,27 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             notes.iter().for_each(|note| context.output.note(note));
             if *json { context.output.json(&page)? } else { page::print(&page, &mut context.output)? }
         }
+        Action::Merge { id, into, saying } => {
+            changed(curate::merge(&context.places, id, into, saying.saying())?, saying.json, &mut context.output)?;
+        }
+        Action::Split { id, saying } => {
+            changed(curate::split(&context.places, id, saying.saying())?, saying.json, &mut context.output)?;
+        }
+        Action::Mute { id, undo, saying } => {
+            let state = if *undo { ReviewState::Unmuted } else { ReviewState::Muted };
+            changed(curate::review(&context.places, id, state, saying.saying())?, saying.json, &mut context.output)?;
+        }
+        Action::Deprecate { id, undo, saying } => {
+            let state = if *undo { ReviewState::Restored } else { ReviewState::Deprecated };
+            changed(curate::review(&context.places, id, state, saying.saying())?, saying.json, &mut context.output)?;
+        }
     }
     Ok(Exit::Ok)
+}
+
+fn changed(changed: Changed, json: bool, output: &mut Output) -> anyhow::Result<()> {
+    changed.notes.iter().for_each(|note| output.note(note));
+    if json { output.json(&changed) } else { output.line(&one_line(&changed.done)) }
 }
 
 fn print_list(list: &pattern::List, recurring: bool, output: &mut Output) -> anyhow::Result<()> {

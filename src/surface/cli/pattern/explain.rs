@@ -3,13 +3,15 @@
 use std::io::{BufWriter, stdin};
 
 use crate::base::text::one_line;
+use crate::config::Settings;
 use crate::ops::explain::{self, Asked, Explained};
 use crate::surface::cli::{Context, Output};
 
 /// Show how a message becomes its keys, step by step
 ///
 /// `--json` prints {"schema": 1, "id", "version", "tool_class", "code", "code_from", "text", "context", "slots":
-/// [{"class", "text", "subjects"}], "subjects", "level", "site", "family_text", "pattern_text", "family", "pattern"}.
+/// [{"class", "text", "subjects"}], "subjects", "level", "site", "family_text", "pattern_text", "family", "pattern",
+/// "near": [{"id", "text", "similarity", "verdict": {"verdict", …}, "bands"}]}.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub struct Args {
@@ -38,11 +40,13 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<()> {
+    let (settings, _) = Settings::load(&context.places, &context.environment);
+    let similarity_min = settings.patterns.similarity;
     let explained = match (&args.id, &args.text) {
-        (Some(id), _) => explain::pattern(&context.places, id)?,
+        (Some(id), _) => explain::pattern(&context.places, id, similarity_min)?,
         (None, Some(text)) => {
             let asked = Asked { text: text.clone(), tool: args.tool.clone(), code: args.code.clone() };
-            explain::message(&context.places, asked)?
+            explain::message(&context.places, asked, similarity_min)?
         }
         (None, None) => return explain::lines(stdin().lock(), BufWriter::new(context.output.stream()), args.merge),
     };
@@ -81,5 +85,10 @@ fn print(explained: &Explained, output: &mut Output) -> anyhow::Result<()> {
         line("site", &format!("{site} (the message says too little)"))?;
     }
     line("family", &format!("{} {}", steps.family, steps.family_text))?;
-    line("pattern", &format!("{} {}", steps.pattern, steps.pattern_text))
+    line("pattern", &format!("{} {}", steps.pattern, steps.pattern_text))?;
+    for near in &explained.near {
+        let (similar, verdict) = (near.compared.similarity * 100.0, near.compared.verdict.describe());
+        line("near", &format!("{} {similar:.0} % similar, {verdict}: {}", near.id, near.text))?;
+    }
+    Ok(())
 }

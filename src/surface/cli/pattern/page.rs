@@ -27,6 +27,7 @@ pub(super) fn print(page: &Page, output: &mut Output) -> anyhow::Result<()> {
         pattern.first_seen.local(),
         pattern.last_seen.local()
     ))?;
+    together(page, output)?;
     for finding in &page.findings {
         output.line(&format!("{}: {}", finding.detector, text::one_line(&finding.summary)))?;
     }
@@ -94,4 +95,35 @@ pub(super) fn findings(findings: &[Finding], output: &mut Output) -> anyhow::Res
     }
     let row = |finding: &Finding| vec![finding.detector.clone(), text::one_line(&finding.summary)];
     output.table(&["detector", "what"], &findings.iter().map(row).collect::<Vec<_>>())
+}
+
+/// What is counted together, and why.
+fn together(page: &Page, output: &mut Output) -> anyhow::Result<()> {
+    for member in &page.together.group {
+        if page.together.group.len() > 1 {
+            output.line(&text::one_line(&format!("counts: {} ({}) {}", member.id, member.failures, member.title)))?;
+        }
+        if !member.earlier_ids.is_empty() {
+            output.line(&format!("{} was: {}", member.id, member.earlier_ids.join(", ")))?;
+        }
+    }
+    for merge in &page.together.merges {
+        let similar =
+            merge.similarity_permille.map(|similarity| format!(", {} % similar", f64::from(similarity) / 10.0));
+        let said = said(merge.by.as_deref(), merge.why.as_deref());
+        let when = merge.at.local();
+        let similar = similar.unwrap_or_default();
+        output.line(&text::one_line(&format!("merged: {} and {}, {when}{said}{similar}", merge.from, merge.into)))?;
+    }
+    for review in &page.together.reviews {
+        let said = said(review.by.as_deref(), review.why.as_deref());
+        output.line(&text::one_line(&format!("{}: {}{said}", review.state, review.at.local())))?;
+    }
+    Ok(())
+}
+
+fn said(by: Option<&str>, why: Option<&str>) -> String {
+    let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    format!("{by}{why}")
 }

@@ -1,0 +1,102 @@
+//! `pattern merge|split|mute|deprecate`: what people say about patterns.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::record;
+use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::config::Places;
+use crate::pattern::Together;
+use crate::store::{Body, Merge, Review, ReviewState, Split, Store, StoreError, lock};
+
+/// What a person says with a change: who they are and why.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Saying {
+    /// Who.
+    pub by: Option<String>,
+    /// Why.
+    pub why: Option<String>,
+}
+
+/// What changing a pattern led to.
+#[derive(Debug, Serialize)]
+pub struct Changed {
+    /// Version of this shape.
+    pub schema: u32,
+    /// One line: what was done.
+    pub done: String,
+    /// The pattern that stands for the group now.
+    pub pattern: String,
+    /// What is counted together now.
+    #[serde(flatten)]
+    pub together: Together,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// Counts two patterns together from now on, with everything that was recorded of them.
+///
+/// # Errors
+/// When one of the ids names none or more than one, both name the same, or the store can't be written.
+pub fn merge(places: &Places, from: &str, into: &str, saying: Saying) -> anyhow::Result<Changed> {
+    let mut open = Open::new(places)?;
+    let (from, into) = (open.store.index().member(from)?, open.store.index().member(into)?);
+    let group = open.store.index().group(from.number)?;
+    anyhow::ensure!(
+        group.iter().all(|member| member.id != into.id),
+        "{} and {} are counted together already",
+        from.id,
+        into.id
+    );
+    let merge = Merge { from: from.key, into: into.key, by: saying.by, similarity_permille: None, why: saying.why };
+    open.store.record(Body::Merge(merge))?;
+    Ok(open.changed(format!("counts {} and {} together", from.id, into.id), &into.id)?)
+}
+
+/// Lets a pattern stand by itself again.
+///
+/// # Errors
+/// When the id names none or more than one, it isn't merged with any, or the store can't be written.
+pub fn split(places: &Places, id: &str, saying: Saying) -> anyhow::Result<Changed> {
+    let mut open = Open::new(places)?;
+    let member = open.store.index().member(id)?;
+    let others = open.store.index().group(member.number)?.len() - 1;
+    anyhow::ensure!(others > 0, "{} is merged with no other pattern", member.id);
+    open.store.record(Body::Split(Split { pattern: member.key, by: saying.by, why: saying.why }))?;
+    Ok(open.changed(format!("{} stands by itself", member.id), &member.id)?)
+}
+
+/// Says what a person thinks of a pattern and of those that it was merged with.
+///
+/// # Errors
+/// When the id names none or more than one, or the store can't be written.
+pub fn review(places: &Places, id: &str, state: ReviewState, saying: Saying) -> anyhow::Result<Changed> {
+    let mut open = Open::new(places)?;
+    let row = open.store.index().pattern(id)?;
+    open.store.record(Body::Review(Review { pattern: row.key, state, by: saying.by, why: saying.why }))?;
+    Ok(open.changed(format!("{} is {} now", row.id, state.as_str()), &row.id)?)
+}
+
+/// The store, open for writing after what waited was recorded.
+struct Open {
+    store: Store,
+    notes: Vec<String>,
+}
+
+impl Open {
+    fn new(places: &Places) -> Result<Self, StoreError> {
+        let notes = record::drain_for_reading(places)?.notes;
+        let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
+        Ok(Open { store: Store::open(&places.state, lock)?, notes })
+    }
+
+    fn changed(mut self, done: String, id: &str) -> Result<Changed, StoreError> {
+        let index = self.store.index();
+        let row = index.pattern(id)?;
+        let together = Together::of(index.group(row.number)?, index.merges(row.number)?, index.reviews(row.number)?);
+        self.notes.extend(self.store.take_notes());
+        Ok(Changed { schema: 1, done, pattern: row.id, together, notes: self.notes })
+    }
+}

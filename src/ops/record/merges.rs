@@ -1,0 +1,94 @@
+//! Near-duplicates among the patterns that a run shows for the first time.
+
+use std::collections::HashMap;
+
+use crate::base::clock::Timestamp;
+use crate::base::ids::RunId;
+use crate::fingerprint::{self, Compared, Leaders, Near, Verdict};
+use crate::store::{Body, Event, Item, Merge, NEAR_DUPLICATE, Store, StoreError};
+
+/// New patterns of one run for which near-duplicates are looked up; further ones stay by themselves.
+const LOOKUPS_MAX: usize = 200;
+
+/// What the recorder merges.
+#[derive(Debug, Default)]
+pub(super) struct Merges {
+    /// The events.
+    pub events: Vec<Event>,
+    /// The key of each new pattern that was merged, and the key of the pattern that it was merged with.
+    into: HashMap<String, String>,
+}
+
+impl Merges {
+    /// Looks for patterns that say the same as the new ones of a run: in the store, else among the run's own.
+    ///
+    /// Their events are derived from the run, so that finding them twice is finding them once.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub fn of(store: &Store, run: RunId, items: &[Item], similarity_min: f64) -> Result<Self, StoreError> {
+        let mut merges = Merges::default();
+        let keys: Vec<&str> = items.iter().map(|item| item.pattern.as_str()).collect();
+        let mut known = store.index().known_patterns(&keys)?;
+        let mut own = Leaders::default();
+        let mut own_keys: Vec<&str> = Vec::new();
+        for item in items {
+            if known.len() >= keys.len() || own_keys.len() + merges.events.len() >= LOOKUPS_MAX {
+                break;
+            }
+            if !known.insert(item.pattern.clone()) {
+                continue;
+            }
+            let Some(near) = fingerprint::near(&item.found()) else { continue };
+            let found = match in_store(store, &near, similarity_min)? {
+                Some(found) => Some(found),
+                None => own.nearest(&near, similarity_min).map(|(own, found)| (own_keys[own].to_owned(), found)),
+            };
+            match found {
+                Some((into, compared)) => merges.push(store.writer(), run, item, into, &compared),
+                None => {
+                    own.push(near);
+                    own_keys.push(&item.pattern);
+                }
+            }
+        }
+        Ok(merges)
+    }
+
+    /// The key by which a pattern is known after the merges.
+    pub fn known_as<'a>(&'a self, key: &'a str) -> &'a str {
+        self.into.get(key).map_or(key, String::as_str)
+    }
+
+    fn push(&mut self, writer: &str, run: RunId, item: &Item, into: String, compared: &Compared) {
+        let from = item.pattern.clone();
+        let parts = [&*run.to_string(), &from, &into];
+        let body = Body::Merge(Merge {
+            from: from.clone(),
+            into: into.clone(),
+            by: Some(NEAR_DUPLICATE.to_owned()),
+            similarity_permille: Some(permille(compared.similarity)),
+            why: None,
+        });
+        self.events.push(Event::derived("merge", &parts, Timestamp::now(), writer, body));
+        self.into.insert(from, into);
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1,000")]
+fn permille(similarity: f64) -> u16 {
+    (similarity.clamp(0.0, 1.0) * 1_000.0).round() as u16
+}
+
+/// The most similar pattern of the store that may be the same.
+fn in_store(store: &Store, near: &Near, similarity_min: f64) -> Result<Option<(String, Compared)>, StoreError> {
+    let mut best: Option<(String, Compared)> = None;
+    for row in store.index().near_patterns(near)? {
+        let compared = fingerprint::compare(&near.text, &row.text, similarity_min);
+        let is_better = best.as_ref().is_none_or(|(_, best)| compared.similarity > best.similarity);
+        if compared.verdict == Verdict::Same && is_better {
+            best = Some((row.key, compared));
+        }
+    }
+    Ok(best)
+}

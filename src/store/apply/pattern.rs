@@ -1,0 +1,240 @@
+//! Merges, splits and reviews into their tables, and the groups of patterns that follow from them.
+//!
+//! A merge joins all patterns that have one of its two keys now, but those that were split off later: a split takes
+//! back what was merged before it, and for good what the recorder merges by itself. Groups are the connected
+//! components. Only the groups around a change are computed anew, from what is there then: in whichever order the
+//! events come, the last one finds the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use crate::store::event::{Merge, Review, Split};
+
+/// When something was said, and its event: what is later wins.
+type Moment = (String, String);
+
+pub(super) fn insert_merge(
+    transaction: &Transaction<'_>,
+    event_id: &str,
+    at: &str,
+    merge: &Merge,
+) -> rusqlite::Result<()> {
+    let similarity = merge.similarity_permille.map(|similarity| similarity.min(1_000));
+    transaction.prepare_cached("INSERT INTO pattern_merges VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?.execute(
+        params![event_id, at, merge.from, merge.into, merge.by, similarity, merge.why, merge.is_automatic()],
+    )?;
+    let mut around = patterns_of(transaction, &merge.from)?;
+    around.extend(patterns_of(transaction, &merge.into)?);
+    regroup(transaction, around)
+}
+
+pub(super) fn insert_split(
+    transaction: &Transaction<'_>,
+    event_id: &str,
+    at: &str,
+    split: &Split,
+) -> rusqlite::Result<()> {
+    transaction.prepare_cached("INSERT INTO pattern_splits VALUES (?1, ?2, ?3, ?4, ?5)")?.execute(params![
+        event_id,
+        at,
+        split.pattern,
+        split.by,
+        split.why
+    ])?;
+    regroup(transaction, patterns_of(transaction, &split.pattern)?)
+}
+
+pub(super) fn insert_review(
+    transaction: &Transaction<'_>,
+    event_id: &str,
+    at: &str,
+    review: &Review,
+) -> rusqlite::Result<()> {
+    transaction.prepare_cached("INSERT INTO pattern_reviews VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute(params![
+        event_id,
+        at,
+        review.pattern,
+        review.state.as_str(),
+        review.by,
+        review.why
+    ])?;
+    Ok(())
+}
+
+/// Takes a pattern that got a new failure, or (with `is_new`) a new key, into account.
+pub(super) fn touch(transaction: &Transaction<'_>, pattern: i64, is_new: bool) -> rusqlite::Result<()> {
+    if is_new {
+        let mut merged = transaction.prepare_cached(
+            "SELECT 1 FROM pattern_merges WHERE from_key = ?1 UNION SELECT 1 FROM pattern_merges WHERE into_key = ?1",
+        )?;
+        let is_merged =
+            keys_of(transaction, pattern)?.iter().map(|key| merged.exists([key])).collect::<Result<Vec<_>, _>>()?;
+        if is_merged.contains(&true) {
+            return regroup(transaction, BTreeSet::from([pattern]));
+        }
+    }
+    let leader: Option<i64> = transaction
+        .prepare_cached("SELECT leader_no FROM pattern_groups WHERE pattern_no = ?1")?
+        .query_row([pattern], |row| row.get(0))
+        .optional()?;
+    match leader {
+        Some(leader) => {
+            let members = members_of(transaction, leader)?;
+            write_group(transaction, &members)
+        }
+        None => Ok(()),
+    }
+}
+
+/// Computes the groups of these patterns anew, and of those they were or are grouped with.
+fn regroup(transaction: &Transaction<'_>, around: BTreeSet<i64>) -> rusqlite::Result<()> {
+    let mut open = around;
+    for pattern in open.clone() {
+        let leader: Option<i64> = transaction
+            .prepare_cached("SELECT leader_no FROM pattern_groups WHERE pattern_no = ?1")?
+            .query_row([pattern], |row| row.get(0))
+            .optional()?;
+        if let Some(leader) = leader {
+            open.extend(members_of(transaction, leader)?);
+        }
+    }
+    while let Some(pattern) = open.pop_first() {
+        let group = component(transaction, pattern)?;
+        open.retain(|other| !group.contains(other));
+        write_group(transaction, &group)?;
+    }
+    Ok(())
+}
+
+fn write_group(transaction: &Transaction<'_>, group: &BTreeSet<i64>) -> rusqlite::Result<()> {
+    let mut delete = transaction.prepare_cached("DELETE FROM pattern_groups WHERE pattern_no = ?1")?;
+    for pattern in group {
+        delete.execute([pattern])?;
+    }
+    if group.len() < 2 {
+        return Ok(());
+    }
+    let mut rank = transaction.prepare_cached(
+        "SELECT failure_count, described_by, pattern_key FROM qa_failure_patterns WHERE pattern_no = ?1",
+    )?;
+    let mut best: Option<((i64, String, String), i64)> = None;
+    for &pattern in group {
+        let key = rank.query_row([pattern], |row| Ok((-row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?)))?;
+        if best.as_ref().is_none_or(|(other, _)| key < *other) {
+            best = Some((key, pattern));
+        }
+    }
+    let Some((_, leader)) = best else { return Ok(()) };
+    let mut insert = transaction.prepare_cached("INSERT INTO pattern_groups VALUES (?1, ?2)")?;
+    for pattern in group {
+        insert.execute([*pattern, leader])?;
+    }
+    Ok(())
+}
+
+fn members_of(transaction: &Transaction<'_>, leader: i64) -> rusqlite::Result<BTreeSet<i64>> {
+    transaction
+        .prepare_cached("SELECT pattern_no FROM pattern_groups WHERE leader_no = ?1")?
+        .query_map([leader], |row| row.get(0))?
+        .collect()
+}
+
+/// All patterns that merges connect with this one.
+fn component(transaction: &Transaction<'_>, start: i64) -> rusqlite::Result<BTreeSet<i64>> {
+    let mut splits: BTreeMap<i64, Option<Moment>> = BTreeMap::new();
+    let mut found = BTreeSet::from([start]);
+    let mut open = vec![start];
+    while let Some(pattern) = open.pop() {
+        for merge in merges_of(transaction, pattern)? {
+            if !holds(transaction, &mut splits, &merge, pattern)? {
+                continue;
+            }
+            let mut others = patterns_of(transaction, &merge.from)?;
+            others.extend(patterns_of(transaction, &merge.into)?);
+            for other in others {
+                if !found.contains(&other) && holds(transaction, &mut splits, &merge, other)? {
+                    found.insert(other);
+                    open.push(other);
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+struct MergeRow {
+    moment: Moment,
+    from: String,
+    into: String,
+    automatic: bool,
+}
+
+/// Whether `pattern` still has part in `merge`.
+fn holds(
+    transaction: &Transaction<'_>,
+    splits: &mut BTreeMap<i64, Option<Moment>>,
+    merge: &MergeRow,
+    pattern: i64,
+) -> rusqlite::Result<bool> {
+    let split = match splits.get(&pattern) {
+        Some(split) => split.clone(),
+        None => {
+            let split = last_split(transaction, pattern)?;
+            splits.insert(pattern, split.clone());
+            split
+        }
+    };
+    Ok(split.is_none_or(|split| !merge.automatic && merge.moment > split))
+}
+
+fn last_split(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<Option<Moment>> {
+    let mut find = transaction.prepare_cached("SELECT at, event_id FROM pattern_splits WHERE pattern_key = ?1")?;
+    let mut last = None;
+    for key in keys_of(transaction, pattern)? {
+        for moment in find.query_map([key], |row| Ok((row.get(0)?, row.get(1)?)))? {
+            last = last.max(Some(moment?));
+        }
+    }
+    Ok(last)
+}
+
+fn merges_of(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<Vec<MergeRow>> {
+    let mut find = transaction.prepare_cached(
+        "SELECT at, event_id, from_key, into_key, automatic FROM pattern_merges WHERE from_key = ?1
+         UNION SELECT at, event_id, from_key, into_key, automatic FROM pattern_merges WHERE into_key = ?1",
+    )?;
+    let mut merges = Vec::new();
+    for key in keys_of(transaction, pattern)? {
+        let rows = find.query_map([key], |row| {
+            let moment = (row.get(0)?, row.get(1)?);
+            Ok(MergeRow { moment, from: row.get(2)?, into: row.get(3)?, automatic: row.get(4)? })
+        })?;
+        for row in rows {
+            merges.push(row?);
+        }
+    }
+    Ok(merges)
+}
+
+/// The key of a pattern and those that its failures were recorded with by other versions.
+fn keys_of(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<Vec<String>> {
+    transaction
+        .prepare_cached(
+            "SELECT pattern_key FROM qa_failure_patterns WHERE pattern_no = ?1
+             UNION SELECT recorded_key FROM recorded_keys WHERE pattern_no = ?1",
+        )?
+        .query_map([pattern], |row| row.get(0))?
+        .collect()
+}
+
+/// The patterns that have a key now.
+fn patterns_of(transaction: &Transaction<'_>, key: &str) -> rusqlite::Result<BTreeSet<i64>> {
+    transaction
+        .prepare_cached(
+            "SELECT pattern_no FROM qa_failure_patterns WHERE pattern_key = ?1
+             UNION SELECT pattern_no FROM recorded_keys WHERE recorded_key = ?1",
+        )?
+        .query_map([key], |row| row.get(0))?
+        .collect()
+}

@@ -1,0 +1,88 @@
+//! What is said about patterns: that two are one, that they aren't, and what a person thinks of them.
+//!
+//! Patterns are named by their keys, of whichever fingerprint version: the index knows which pattern has a key now.
+
+use serde::{Deserialize, Serialize};
+
+/// `by` of a merge that the recorder found.
+pub const NEAR_DUPLICATE: &str = "near-duplicate";
+
+/// Two patterns are one from now on. Nothing is rewritten: both keys stay, and the figures are counted together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Merge {
+    /// Key of the one.
+    pub from: String,
+    /// Key of the other. Which of the two names the group is decided by their failures.
+    pub into: String,
+    /// Who: [`NEAR_DUPLICATE`], or a person's name where one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// How similar their families' texts are, from 0 to 1,000; only where the recorder found it. A whole number: it is
+    /// read back as it was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub similarity_permille: Option<u16>,
+    /// Why, in a person's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl Merge {
+    /// Found by the recorder: it yields to every split, whichever came first.
+    pub fn is_automatic(&self) -> bool {
+        self.by.as_deref() == Some(NEAR_DUPLICATE)
+    }
+}
+
+/// A pattern stands by itself again: takes back every earlier merge that it has part in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Split {
+    /// Its key.
+    pub pattern: String,
+    /// Who.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// What a person thinks of a pattern. The latest of each pair holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewState {
+    /// No advice about it.
+    Muted,
+    /// Advice about it again.
+    Unmuted,
+    /// It can't happen any more, or is no mistake.
+    Deprecated,
+    /// It can, or is.
+    Restored,
+}
+
+impl ReviewState {
+    /// The word in events and in the index.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ReviewState::Muted => "muted",
+            ReviewState::Unmuted => "unmuted",
+            ReviewState::Deprecated => "deprecated",
+            ReviewState::Restored => "restored",
+        }
+    }
+}
+
+/// Somebody said what they think of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Review {
+    /// Its key.
+    pub pattern: String,
+    /// What they said.
+    pub state: ReviewState,
+    /// Who.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}

@@ -1,0 +1,546 @@
+//! Patterns, with the figures of all that were merged with them.
+
+use std::collections::{BTreeSet, HashSet};
+
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::{LessonRow, ambiguous, time, unsigned};
+use crate::base::clock::Timestamp;
+use crate::base::ids::{self, Kind, RunId};
+use crate::store::error::StoreError;
+use crate::store::index::Index;
+
+/// Patterns that a name may fit before it is called ambiguous.
+const NAMED_MAX: u32 = 20;
+
+/// A pattern with its figures: those of its group, when others were merged with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatternRow {
+    /// Row number of the pattern that stands for the group, for [`Index::occurrences`].
+    pub number: i64,
+    /// `p-…`.
+    pub id: String,
+    /// The pattern key.
+    pub key: String,
+    /// The family key.
+    pub family: String,
+    /// The tool definition that found it.
+    pub tool: String,
+    /// Rule or error code.
+    pub code: Option<String>,
+    /// Masked text, subject kept.
+    pub masked: String,
+    /// Masked text of the family.
+    pub masked_family: String,
+    /// First failure.
+    pub first_seen: Timestamp,
+    /// Last failure.
+    pub last_seen: Timestamp,
+    /// Failures that have it.
+    pub failures: u64,
+    /// Distinct tasks.
+    pub tasks: u64,
+    /// Distinct tasks in which a pattern of its family was seen.
+    pub family_tasks: u64,
+    /// The most frequent category of its failures.
+    pub category: String,
+    /// Patterns in the group, at least 1.
+    pub members: u64,
+    /// Nobody wants advice about it.
+    pub muted: bool,
+    /// It can't happen any more, or is no mistake.
+    pub deprecated: bool,
+}
+
+/// A pattern in one failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OccurrenceRow {
+    /// `f-…`.
+    pub failure: String,
+    /// The run.
+    pub run: String,
+    /// When the run was started.
+    pub at: Timestamp,
+    /// Its task.
+    pub task: String,
+    /// Items of this pattern in the run.
+    pub items: u64,
+    /// The first item's file.
+    pub file: Option<String>,
+    /// The first item's line.
+    pub line: Option<u32>,
+    /// The first item's test.
+    pub test: Option<String>,
+    /// The first item's message, one line.
+    pub message: String,
+    /// The failure's category.
+    pub category: String,
+}
+
+/// One of the patterns of a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberRow {
+    /// Row number.
+    pub number: i64,
+    /// `p-…`.
+    pub id: String,
+    /// The pattern key.
+    pub key: String,
+    /// Masked text, subject kept.
+    pub masked: String,
+    /// Failures that have just this one.
+    pub failures: u64,
+    /// Ids that it had with other versions of the fingerprint.
+    pub earlier_ids: Vec<String>,
+}
+
+/// A merge of two patterns of a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergeRow {
+    /// When.
+    pub at: Timestamp,
+    /// Id of the one, as it was then.
+    pub from: String,
+    /// Id of the other.
+    pub into: String,
+    /// `near-duplicate`, or who.
+    pub by: Option<String>,
+    /// From 0 to 1,000, where the recorder found it.
+    pub similarity_permille: Option<u16>,
+    /// Why.
+    pub why: Option<String>,
+}
+
+/// What somebody said about a pattern of a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewRow {
+    /// When.
+    pub at: Timestamp,
+    /// `muted`, `unmuted`, `deprecated`, `restored`.
+    pub state: String,
+    /// Who.
+    pub by: Option<String>,
+    /// Why.
+    pub why: Option<String>,
+}
+
+/// The members of the group of the pattern whose number is `?1`, and the keys that events have for them.
+pub(super) const GROUP: &str = "
+    WITH members (pattern_no) AS (
+        SELECT ?1 UNION SELECT other.pattern_no FROM pattern_groups own
+        JOIN pattern_groups other ON other.leader_no = own.leader_no WHERE own.pattern_no = ?1
+    ), keys (pattern_key) AS (
+        SELECT pattern_key FROM members JOIN qa_failure_patterns USING (pattern_no)
+        UNION SELECT recorded_key FROM members JOIN recorded_keys USING (pattern_no)
+    )";
+
+impl Index {
+    /// Those of `keys` (pattern keys) for which a lesson was written, also under another pattern of their group.
+    ///
+    /// # Errors
+    /// SQLite's, as for all methods here.
+    pub fn patterns_with_lesson(&self, keys: &[&str]) -> Result<HashSet<String>, StoreError> {
+        self.filter_keys(
+            keys,
+            "SELECT 1 FROM members JOIN qa_pattern_occurrences USING (pattern_no) JOIN qa_failures USING (failure_no)
+             WHERE lesson_id IS NOT NULL LIMIT 1",
+        )
+    }
+
+    /// Those of `keys` (pattern keys) whose lesson somebody forgot, also under another pattern of their group or
+    /// under a key of another version.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn forgotten_patterns(&self, keys: &[&str]) -> Result<HashSet<String>, StoreError> {
+        let find = || {
+            let mut forgotten = HashSet::new();
+            let mut statement = self
+                .connection
+                .prepare_cached("SELECT 1 FROM forgotten_patterns WHERE pattern_key IN (?1, ?2) LIMIT 1")?;
+            for key in keys {
+                let mut names = vec![(*key).to_owned()];
+                if let Some(number) = self.number_of_key(key)? {
+                    names.extend(self.keys_of_group(number)?);
+                }
+                for name in names {
+                    // A lesson whose run isn't in this store was forgotten by its patterns' ids.
+                    if statement.exists([&ids::short(Kind::Pattern, name.as_bytes()), &name])? {
+                        forgotten.insert((*key).to_owned());
+                        break;
+                    }
+                }
+            }
+            Ok(forgotten)
+        };
+        self.sql("read", find())
+    }
+
+    fn filter_keys(&self, keys: &[&str], sql: &str) -> Result<HashSet<String>, StoreError> {
+        let filter = || {
+            let mut statement = self.connection.prepare_cached(&format!("{GROUP} {sql}"))?;
+            let mut found = HashSet::new();
+            for key in keys {
+                if let Some(number) = self.number_of_key(key)?
+                    && statement.exists([number])?
+                {
+                    found.insert((*key).to_owned());
+                }
+            }
+            Ok(found)
+        };
+        self.sql("read", filter())
+    }
+
+    fn number_of_key(&self, key: &str) -> rusqlite::Result<Option<i64>> {
+        self.connection
+            .prepare_cached("SELECT pattern_no FROM qa_failure_patterns WHERE pattern_key = ?1")?
+            .query_row([key], |row| row.get(0))
+            .optional()
+    }
+
+    fn keys_of_group(&self, number: i64) -> rusqlite::Result<Vec<String>> {
+        let mut statement = self.connection.prepare_cached(&format!("{GROUP} SELECT pattern_key FROM keys"))?;
+        let rows = statement.query_map([number], |row| row.get(0))?;
+        rows.collect()
+    }
+
+    /// Patterns, the last seen first, without the first `offset`; of a group the one that stands for it. With
+    /// `failures_min` only those that may have so many failures, themselves, their group or their family: fewer
+    /// failures can't be of more tasks.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn patterns(
+        &self,
+        offset: usize,
+        limit: usize,
+        failures_min: Option<u64>,
+    ) -> Result<Vec<PatternRow>, StoreError> {
+        const AT_LEAST: &str = "WHERE failure_count >= ?1 OR leader_no IS NOT NULL OR family_key IN
+            (SELECT family_key FROM qa_failure_patterns GROUP BY family_key HAVING sum(failure_count) >= ?1)";
+        let read = || {
+            let condition = if failures_min.is_some() { AT_LEAST } else { "WHERE ?1 = 0" };
+            let mut statement = self.connection.prepare_cached(&format!(
+                "SELECT coalesce(leader_no, pattern_no) FROM qa_failure_patterns
+                 LEFT JOIN pattern_groups USING (pattern_no) {condition} ORDER BY last_seen DESC, pattern_key"
+            ))?;
+            let mut rows = statement.query([i64::try_from(failures_min.unwrap_or(0)).unwrap_or(i64::MAX)])?;
+            let (mut seen, mut found) = (HashSet::new(), Vec::new());
+            while found.len() < limit
+                && let Some(row) = rows.next()?
+            {
+                let leader: i64 = row.get(0)?;
+                if seen.insert(leader) && seen.len() > offset {
+                    found.push(self.pattern_row(leader)?);
+                }
+            }
+            Ok(found)
+        };
+        self.sql("read", read())
+    }
+
+    /// The pattern whose id, or the id that it had with another version of the fingerprint, starts with `id` (`p-` may
+    /// be left out): the one that stands for its group.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
+    pub fn pattern(&self, id: &str) -> Result<PatternRow, StoreError> {
+        let named = self.named(id)?;
+        let leaders =
+            || named.iter().map(|member| self.leader_of(member.number)).collect::<rusqlite::Result<BTreeSet<_>>>();
+        let leaders = self.sql("read", leaders())?;
+        match (leaders.first(), leaders.len()) {
+            (Some(&leader), 1) => self.sql("read", self.pattern_row(leader)),
+            (_, 0) => Err(StoreError::NoSuchId { id: id.to_owned() }),
+            (_, count) => Err(ambiguous(id, count, named.iter().map(|member| member.id.as_str()))),
+        }
+    }
+
+    /// Just the pattern whose id starts with `id`, whichever group it is in.
+    ///
+    /// # Errors
+    /// As [`Index::pattern`].
+    pub fn member(&self, id: &str) -> Result<MemberRow, StoreError> {
+        let mut named = self.named(id)?;
+        match named.len() {
+            0 => Err(StoreError::NoSuchId { id: id.to_owned() }),
+            1 => Ok(named.remove(0)),
+            count => Err(ambiguous(id, count, named.iter().map(|member| member.id.as_str()))),
+        }
+    }
+
+    fn named(&self, id: &str) -> Result<Vec<MemberRow>, StoreError> {
+        let full = if id.starts_with("p-") { id.to_owned() } else { format!("p-{id}") };
+        let read = || {
+            // A range, so that the index is used; `~` comes after every letter of an id.
+            let mut statement = self.connection.prepare_cached(
+                "SELECT pattern_no FROM qa_failure_patterns WHERE pattern_id BETWEEN ?1 AND ?1 || '~'
+                 UNION SELECT pattern_no FROM recorded_keys WHERE recorded_id BETWEEN ?1 AND ?1 || '~' LIMIT ?2",
+            )?;
+            let numbers = statement.query_map(params![full, NAMED_MAX], |row| row.get(0))?;
+            numbers.map(|number| self.member_row(number?)).collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// The run whose item gave a pattern its texts.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn described_by(&self, number: i64) -> Result<String, StoreError> {
+        let sql = "SELECT described_by FROM qa_failure_patterns WHERE pattern_no = ?1";
+        let find = || self.connection.prepare_cached(sql)?.query_row([number], |row| row.get(0));
+        self.sql("read", find())
+    }
+
+    /// The pattern with this key, or that stands for it.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn pattern_of_key(&self, key: &str) -> Result<Option<PatternRow>, StoreError> {
+        let find = || match self.number_of_key(key)? {
+            Some(number) => Ok(Some(self.pattern_row(self.leader_of(number)?)?)),
+            None => Ok(None),
+        };
+        self.sql("read", find())
+    }
+
+    /// Those of `keys` that are patterns' keys in this store.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn known_patterns(&self, keys: &[&str]) -> Result<HashSet<String>, StoreError> {
+        let find = || {
+            let mut known = HashSet::new();
+            for key in keys {
+                if self.number_of_key(key)?.is_some() {
+                    known.insert((*key).to_owned());
+                }
+            }
+            Ok(known)
+        };
+        self.sql("read", find())
+    }
+
+    fn leader_of(&self, number: i64) -> rusqlite::Result<i64> {
+        let leader = self
+            .connection
+            .prepare_cached("SELECT leader_no FROM pattern_groups WHERE pattern_no = ?1")?
+            .query_row([number], |row| row.get(0))
+            .optional()?;
+        Ok(leader.unwrap_or(number))
+    }
+
+    fn pattern_row(&self, leader: i64) -> rusqlite::Result<PatternRow> {
+        let sql = format!("{GROUP} {PATTERN_COLUMNS}");
+        self.connection.prepare_cached(&sql)?.query_row([leader], pattern_row)
+    }
+
+    fn member_row(&self, number: i64) -> rusqlite::Result<MemberRow> {
+        let earlier_ids = self
+            .connection
+            .prepare_cached("SELECT recorded_id FROM recorded_keys WHERE pattern_no = ?1 ORDER BY recorded_id")?
+            .query_map([number], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        self.connection
+            .prepare_cached(
+                "SELECT pattern_id, pattern_key, masked, failure_count FROM qa_failure_patterns WHERE pattern_no = ?1",
+            )?
+            .query_row([number], |row| {
+                Ok(MemberRow {
+                    number,
+                    id: row.get(0)?,
+                    key: row.get(1)?,
+                    masked: row.get(2)?,
+                    failures: unsigned(row, 3)?,
+                    earlier_ids,
+                })
+            })
+    }
+
+    /// The patterns of a pattern's group, the one that stands for it first, then those with the most failures.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn group(&self, pattern: i64) -> Result<Vec<MemberRow>, StoreError> {
+        let read = || {
+            let leader = self.leader_of(pattern)?;
+            let mut statement = self.connection.prepare_cached(&format!(
+                "{GROUP} SELECT pattern_no FROM members JOIN qa_failure_patterns USING (pattern_no)
+                 ORDER BY pattern_no <> ?2, failure_count DESC, pattern_key"
+            ))?;
+            let numbers = statement.query_map([pattern, leader], |row| row.get(0))?;
+            numbers.map(|number| self.member_row(number?)).collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// The merges between patterns of a pattern's group, oldest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn merges(&self, pattern: i64) -> Result<Vec<MergeRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&format!(
+                "{GROUP} SELECT at, from_key, into_key, by, similarity_permille, why FROM pattern_merges
+                 WHERE from_key IN (SELECT pattern_key FROM keys) AND into_key IN (SELECT pattern_key FROM keys)
+                 ORDER BY at, event_id"
+            ))?;
+            let rows = statement.query_map([pattern], |row| {
+                let id = |column| {
+                    Ok::<_, rusqlite::Error>(ids::short(Kind::Pattern, row.get::<_, String>(column)?.as_bytes()))
+                };
+                Ok(MergeRow {
+                    at: time(row, 0)?,
+                    from: id(1)?,
+                    into: id(2)?,
+                    by: row.get(3)?,
+                    similarity_permille: row.get(4)?,
+                    why: row.get(5)?,
+                })
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// What people said about the patterns of a pattern's group, oldest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn reviews(&self, pattern: i64) -> Result<Vec<ReviewRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&format!(
+                "{GROUP} SELECT at, state, by, why FROM keys JOIN pattern_reviews USING (pattern_key)
+                 ORDER BY at, event_id"
+            ))?;
+            let rows = statement.query_map([pattern], |row| {
+                Ok(ReviewRow { at: time(row, 0)?, state: row.get(1)?, by: row.get(2)?, why: row.get(3)? })
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// A pattern's failures, the newest first; with those of its group.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn occurrences(&self, pattern: i64, limit: usize) -> Result<Vec<OccurrenceRow>, StoreError> {
+        let read = || {
+            // Of a failure with two patterns of the group the first one's place and message: `min` picks the row.
+            let mut statement = self.connection.prepare_cached(&format!(
+                "{GROUP} SELECT failure_id, run_id, at, name, sum(o.item_count), file, line, test, message, category,
+                                min(pattern_key)
+                 FROM members JOIN qa_pattern_occurrences o USING (pattern_no) JOIN qa_failure_patterns USING (pattern_no)
+                 JOIN qa_failures USING (failure_no) JOIN tasks USING (task_no)
+                 GROUP BY failure_no ORDER BY at DESC, run_id DESC LIMIT ?2"
+            ))?;
+            let rows = statement.query_map(params![pattern, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
+                Ok(OccurrenceRow {
+                    failure: row.get(0)?,
+                    run: row.get(1)?,
+                    at: time(row, 2)?,
+                    task: row.get(3)?,
+                    items: unsigned(row, 4)?,
+                    file: row.get(5)?,
+                    line: row.get(6)?,
+                    test: row.get(7)?,
+                    message: row.get(8)?,
+                    category: row.get(9)?,
+                })
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// Files in which the items of a pattern's group were, with the number of failures; the most frequent first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn pattern_files(&self, pattern: i64, limit: usize) -> Result<Vec<(String, u64)>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&format!(
+                "{GROUP} SELECT file, count(DISTINCT failure_no) AS failures
+                 FROM members JOIN qa_pattern_occurrences USING (pattern_no) WHERE file IS NOT NULL
+                 GROUP BY file ORDER BY failures DESC, file LIMIT ?2"
+            ))?;
+            let rows = statement.query_map(params![pattern, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
+                Ok((row.get(0)?, unsigned(row, 1)?))
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// Lessons that were decided on for failures with a pattern of this one's group.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn pattern_lessons(&self, pattern: i64) -> Result<Vec<LessonRow>, StoreError> {
+        self.lessons_where(
+            "failure_no IN (
+                 SELECT failure_no FROM qa_pattern_occurrences WHERE pattern_no = ?1 OR pattern_no IN (
+                     SELECT other.pattern_no FROM pattern_groups own
+                     JOIN pattern_groups other ON other.leader_no = own.leader_no WHERE own.pattern_no = ?1))",
+            pattern,
+        )
+    }
+
+    /// The runs of the failures with a pattern of the group that `id` names.
+    pub(super) fn runs_of_pattern(&self, id: &str) -> Result<Vec<RunId>, StoreError> {
+        let pattern = self.pattern(id)?.number;
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&format!(
+                "{GROUP} SELECT DISTINCT run_id FROM members JOIN qa_pattern_occurrences USING (pattern_no)
+                 JOIN qa_failures USING (failure_no) ORDER BY run_id"
+            ))?;
+            let rows = statement.query_map([pattern], |row| row.get::<_, String>(0))?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        let runs = self.sql("read", read())?;
+        Ok(runs.iter().filter_map(|run| uuid::Uuid::parse_str(run).ok()).map(RunId).collect())
+    }
+}
+
+const PATTERN_COLUMNS: &str = "
+    SELECT pattern_no, pattern_id, pattern_key, family_key, tool, code, masked, masked_family,
+           (SELECT min(first_seen) FROM members JOIN qa_failure_patterns USING (pattern_no)),
+           (SELECT max(last_seen) FROM members JOIN qa_failure_patterns USING (pattern_no)),
+           (SELECT count(DISTINCT failure_no) FROM members JOIN qa_pattern_occurrences USING (pattern_no)),
+           (SELECT count(DISTINCT task_no) FROM members JOIN qa_pattern_occurrences USING (pattern_no)),
+           (SELECT category FROM members JOIN qa_pattern_occurrences USING (pattern_no) JOIN qa_failures USING (failure_no)
+            GROUP BY category ORDER BY count(DISTINCT failure_no) DESC, category LIMIT 1),
+           (SELECT count(DISTINCT task_no) FROM qa_pattern_occurrences WHERE pattern_no IN (
+                SELECT f.pattern_no FROM members JOIN qa_failure_patterns m USING (pattern_no)
+                JOIN qa_failure_patterns f ON f.family_key = m.family_key)),
+           (SELECT count(*) FROM members),
+           coalesce((SELECT state = 'muted' FROM keys JOIN pattern_reviews USING (pattern_key)
+                     WHERE state IN ('muted', 'unmuted') ORDER BY at DESC, event_id DESC LIMIT 1), 0),
+           coalesce((SELECT state = 'deprecated' FROM keys JOIN pattern_reviews USING (pattern_key)
+                     WHERE state IN ('deprecated', 'restored') ORDER BY at DESC, event_id DESC LIMIT 1), 0)
+    FROM qa_failure_patterns WHERE pattern_no = ?1";
+
+fn pattern_row(row: &Row<'_>) -> rusqlite::Result<PatternRow> {
+    Ok(PatternRow {
+        number: row.get(0)?,
+        id: row.get(1)?,
+        key: row.get(2)?,
+        family: row.get(3)?,
+        tool: row.get(4)?,
+        code: row.get(5)?,
+        masked: row.get(6)?,
+        masked_family: row.get(7)?,
+        first_seen: time(row, 8)?,
+        last_seen: time(row, 9)?,
+        failures: unsigned(row, 10)?,
+        tasks: unsigned(row, 11)?,
+        category: row.get::<_, Option<String>>(12)?.unwrap_or_default(),
+        family_tasks: unsigned(row, 13)?,
+        members: unsigned(row, 14)?,
+        muted: row.get(15)?,
+        deprecated: row.get(16)?,
+    })
+}

@@ -1,0 +1,140 @@
+//! Patterns that are counted together, and patterns whose keys changed with the fingerprint.
+
+use super::{failed_run, key, merge, old_failed_run, old_key, open, review, split};
+use crate::base::ids::{self, Kind};
+use crate::store::event::{Body, Change, Event, LessonChange, ReviewState};
+use crate::store::{PatternRow, Store, StoreError};
+
+fn store(events: &[Event]) -> (tempfile::TempDir, Store) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut store = open(dir.path());
+    store.append(events).expect("appends");
+    (dir, store)
+}
+
+fn shown(store: &Store, name: &str) -> PatternRow {
+    store.index().pattern(&id(name)).expect("is there")
+}
+
+fn id(name: &str) -> String {
+    ids::short(Kind::Pattern, key(name).as_bytes())
+}
+
+#[test]
+fn a_group_is_counted_as_one_and_named_by_its_most_frequent_member() {
+    let events = [
+        failed_run(1, "one", &["alpha"]),
+        failed_run(2, "one", &["alpha", "bravo"]),
+        failed_run(3, "two", &["bravo"]),
+        failed_run(4, "three", &["bravo"]),
+        merge(5, &key("bravo"), &key("alpha"), None),
+    ];
+    let (_dir, mut store) = store(&events);
+    let row = shown(&store, "alpha");
+    assert_eq!(row.id, id("bravo"), "three failures to two");
+    assert_eq!((row.failures, row.tasks, row.family_tasks, row.members), (4, 3, 3, 2), "a failure with both is one");
+    assert_eq!((row.first_seen.0, row.last_seen.0), (1_000_000, 4_000_000));
+    assert_eq!(shown(&store, "bravo"), row);
+    assert_eq!(store.index().patterns(0, 10, None).expect("reads").len(), 1);
+    assert_eq!(store.index().occurrences(row.number, 10).expect("reads").len(), 4);
+    assert_eq!(store.index().pattern_files(row.number, 10).expect("reads"), [("src/a.js".to_owned(), 4)]);
+    assert_eq!(store.index().runs_of(&id("alpha")).expect("reads").len(), 4);
+    let merges = store.index().merges(row.number).expect("reads");
+    assert_eq!((merges[0].from.as_str(), merges[0].into.as_str()), (&*id("bravo"), &*id("alpha")));
+    // The other one is more frequent from now on.
+    store.append(&[failed_run(6, "x", &["alpha"]), failed_run(7, "x", &["alpha"])]).expect("appends");
+    assert_eq!(shown(&store, "bravo").id, id("alpha"));
+}
+
+#[test]
+fn a_split_takes_back_what_was_merged_before_it() {
+    let names = ["alpha", "bravo", "cargo"];
+    let mut events = vec![failed_run(1, "one", &names)];
+    events.push(merge(5, &key("alpha"), &key("bravo"), None));
+    events.push(merge(6, &key("cargo"), &key("bravo"), None));
+    events.push(split(7, &key("alpha")));
+    let (_dir, mut store) = store(&events);
+    assert_eq!((shown(&store, "alpha").members, shown(&store, "bravo").members), (1, 2));
+    store.append(&[merge(8, &key("alpha"), &key("cargo"), None)]).expect("appends");
+    assert_eq!(shown(&store, "alpha").members, 3, "merged again");
+    store.append(&[split(9, &key("bravo"))]).expect("appends");
+    assert_eq!((shown(&store, "alpha").members, shown(&store, "bravo").members), (2, 1), "the hub is out");
+}
+
+#[test]
+fn the_recorder_does_not_undo_what_a_person_split() {
+    let events = [
+        failed_run(1, "one", &["alpha", "bravo"]),
+        merge(2, &key("alpha"), &key("bravo"), Some(900)),
+        split(3, &key("alpha")),
+        merge(4, &key("alpha"), &key("bravo"), Some(900)),
+    ];
+    let (_dir, mut store) = store(&events);
+    assert_eq!(shown(&store, "alpha").members, 1);
+    store.append(&[merge(5, &key("alpha"), &key("bravo"), None)]).expect("appends");
+    assert_eq!(shown(&store, "alpha").members, 2, "a person may");
+}
+
+#[test]
+fn a_merge_may_come_before_its_patterns() {
+    let (_dir, mut store) = store(&[merge(5, &key("alpha"), &key("bravo"), None)]);
+    store.append(&[failed_run(6, "one", &["alpha"])]).expect("appends");
+    assert_eq!(shown(&store, "alpha").members, 1);
+    store.append(&[failed_run(7, "one", &["bravo"])]).expect("appends");
+    assert_eq!(shown(&store, "bravo").members, 2);
+}
+
+#[test]
+fn a_lesson_of_one_member_is_known_for_the_other() {
+    let forgotten = Change::Forgotten { patterns: vec![key("bravo")] };
+    let lesson = Body::Lesson(LessonChange { lesson: "l-x".into(), change: forgotten, by: None });
+    let mut events = vec![failed_run(1, "one", &["alpha", "bravo", "cargo"])];
+    events.push(merge(5, &key("alpha"), &key("bravo"), None));
+    let (_dir, mut store) = store(&events);
+    store.record(lesson).expect("records");
+    let (alpha, cargo) = (key("alpha"), key("cargo"));
+    let known = store.index().forgotten_patterns(&[&alpha, &cargo]).expect("reads");
+    assert!(known.contains(&alpha) && !known.contains(&cargo));
+}
+
+#[test]
+fn the_latest_review_of_any_member_holds_for_the_group() {
+    let mut events = vec![failed_run(1, "one", &["alpha", "bravo"]), merge(2, &key("alpha"), &key("bravo"), None)];
+    events.push(review(3, &key("alpha"), ReviewState::Muted));
+    events.push(review(4, &key("bravo"), ReviewState::Deprecated));
+    let (_dir, mut store) = store(&events);
+    let row = shown(&store, "bravo");
+    assert!(row.muted && row.deprecated);
+    store.append(&[review(5, &key("bravo"), ReviewState::Unmuted)]).expect("appends");
+    let row = shown(&store, "alpha");
+    assert!(!row.muted && row.deprecated);
+    assert_eq!(store.index().reviews(row.number).expect("reads").len(), 3);
+}
+
+#[test]
+fn history_with_older_keys_is_counted_with_the_new_ones() {
+    let events = [
+        old_failed_run(1, "one", &["bravo"]),
+        old_failed_run(2, "two", &["bravo"]),
+        review(3, &old_key("bravo"), ReviewState::Muted),
+        merge(4, &old_key("bravo"), &key("delta"), None),
+        failed_run(5, "three", &["bravo", "delta"]),
+    ];
+    let (_dir, store) = store(&events);
+    let row = shown(&store, "bravo");
+    assert_eq!((row.id.as_str(), row.failures, row.tasks, row.members), (&*id("bravo"), 3, 3, 2));
+    assert_eq!(row.masked, "bravo could not be parsed", "the text of this version");
+    assert!(row.muted, "said of the older key");
+    let old_id = ids::short(Kind::Pattern, old_key("bravo").as_bytes());
+    assert_eq!(store.index().pattern(&old_id).expect("still an id"), row);
+    assert_eq!(store.index().group(row.number).expect("reads")[0].earlier_ids, [old_id]);
+}
+
+#[test]
+fn an_older_key_of_several_patterns_names_them_all() {
+    let (_dir, store) = store(&[old_failed_run(1, "one", &["alpha", "apple"])]);
+    let old_id = ids::short(Kind::Pattern, old_key("alpha").as_bytes());
+    let error = store.index().pattern(&old_id).expect_err("two now");
+    assert!(matches!(&error, StoreError::Ambiguous { count: 2, .. }), "{error}");
+    assert!(error.to_string().contains(&id("apple")), "{error}");
+}
