@@ -111,3 +111,9 @@ pub const EXPLAIN_LINE_BYTES_MAX: u64 = 1 << 20;
 /// Two messages that are as similar as this, or less, are never merged (setting `patterns.similarity`): 1 less edit
 /// distance by the longer one's length.
 pub const SIMILARITY_MIN: f64 = 0.85;
+/// How long git may take to compare what is about to be committed, milliseconds.
+pub const CHANGES_MS_MAX: u64 = 60_000;
+/// Untracked files that are read as part of the work tree; further ones are counted.
+pub const UNTRACKED_FILES_MAX: usize = 2_000;
+/// One of them, bytes; a larger one is counted.
+pub const UNTRACKED_BYTES_MAX: u64 = 1 << 20;

@@ -7,6 +7,7 @@ mod coverage;
 pub mod patch;
 mod reach;
 mod recipe;
+pub mod regression;
 mod sets;
 pub mod snapshot;
 mod surroundings;

@@ -14,7 +14,7 @@ use crate::config::{Places, Settings};
 use crate::diagnose::redact::redact;
 use crate::fix::{Numbered, standing, workflow};
 use crate::store::{
-    Attempt, Body, FixFilter, FixNote, FixRow, FlakeFilter, FlakeRow, Proof, RateRow, RecipeRow, SaidRow, Store,
+    Attempt, Body, FixFilter, FixNote, FixRow, FlakeFilter, FlakeRow, Mark, Proof, RateRow, RecipeRow, SaidRow, Store,
     StoreError, lock,
 };
 
@@ -64,6 +64,9 @@ pub struct Summary {
     pub root: Lossless,
     /// The task of the last attempt.
     pub task: String,
+    /// Of a pass that was reached by making the check weaker: by what.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub weakened: Vec<Mark>,
 }
 
 /// How often failures of a category get fixed.
@@ -212,7 +215,12 @@ pub fn list(
     let wanted = FixFilter { limit: if confirmed.is_some() { usize::MAX } else { filter.limit }, ..filter.clone() };
     let now = Timestamp::now();
     let fixes = index.fixes(&wanted)?.into_iter().map(|row| summary(row, settings, now));
-    let fixes = fixes.filter(|fix| confirmed.is_none() || fix.confirmed == confirmed).take(filter.limit).collect();
+    let fixes = fixes.filter(|fix| confirmed.is_none() || fix.confirmed == confirmed).take(filter.limit);
+    let mut fixes: Vec<Summary> = fixes.collect();
+    for fix in fixes.iter_mut().filter(|fix| fix.state == "weakened") {
+        let attempts = index.attempts(&reading.segments, &fix.id)?.into_iter();
+        fix.weakened = attempts.flat_map(|attempt| attempt.weakened).filter(|mark| mark.certain).collect();
+    }
     let rates = index.fix_rates(settings.fix.quick_attempts)?;
     let rates = rates.into_iter().map(|row| Rate { success_rate: share(row.fixed, row.workflows), row }).collect();
     Ok(List { schema: 1, fixes, rates, notes: reading.notes })
@@ -311,6 +319,7 @@ fn summary(row: FixRow, settings: &Settings, now: Timestamp) -> Summary {
         category: row.category,
         root: row.root,
         task: row.task,
+        weakened: Vec::new(),
     }
 }
 

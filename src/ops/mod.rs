@@ -1,5 +1,6 @@
 //! The verbs, one function each, shared by every surface.
 
+pub mod check_diff;
 pub mod curate;
 pub mod definitions;
 pub mod doctor;

@@ -21,4 +21,5 @@ mod sandbox;
 mod snapshots;
 mod terminal;
 mod tools;
+mod weakened;
 mod whitelist;

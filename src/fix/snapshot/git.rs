@@ -50,6 +50,18 @@ const CONFIGURATION: [&str; 23] = [
     "submodule.recurse=false",
 ];
 
+/// The same for a git in the user's own repository, whose settings hold but for these.
+const CALLER_CONFIGURATION: [&str; 6] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.quotePath=false",
+    "diff.renameLimit=1000",
+    "protocol.allow=never",
+];
+/// Variables of the caller that would make git start a program or print something else.
+const MISLEADING: [&str; 5] = ["GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS", "GIT_PAGER", "GIT_LITERAL_PATHSPECS", "GIT_TRACE"];
+
 /// The user's settings that decide what a content is and which files count.
 const CARRIED: &str = "^(core\\.(autocrlf|eol|filemode|ignorecase|symlinks|precomposeunicode|protecthfs|protectntfs|\
                        excludesfile|attributesfile|trustctime|checkstat|bigfilethreshold)|index\\.sparse|\
@@ -116,6 +128,9 @@ pub(super) enum View {
     Both,
     /// The user's: only what reads one file or two, and starts nothing.
     User,
+    /// The user's, from our own working directory and as it is for the program that called us: git tells its hooks by
+    /// variables which index is meant.
+    Caller,
 }
 
 /// Where everything is; see [`Git`].
@@ -218,13 +233,20 @@ impl Git {
         self.check_time()?;
         let arguments: Vec<OsString> = arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
         let mut command = std::process::Command::new(&self.program);
-        command.current_dir(&self.root).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        if view != View::Caller {
+            command.current_dir(&self.root);
+        }
         command.stdin(match input {
             Some(bytes) => Stdio::from(self.input(bytes)?),
             None => Stdio::null(),
         });
         self.set_environment(&mut command, view);
-        if view != View::User {
+        if view == View::Caller {
+            for setting in CALLER_CONFIGURATION {
+                command.arg("-c").arg(setting);
+            }
+        } else if view != View::User {
             for setting in CONFIGURATION.iter().map(OsStr::new).chain(self.carried.iter().map(OsString::as_os_str)) {
                 command.arg("-c").arg(setting);
             }
@@ -288,6 +310,14 @@ impl Git {
     }
 
     fn set_environment(&self, command: &mut std::process::Command, view: View) {
+        if view == View::Caller {
+            MISLEADING.iter().for_each(|name| {
+                command.env_remove(name);
+            });
+            command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0");
+            command.env("GIT_NO_LAZY_FETCH", "1");
+            return;
+        }
         for (name, _) in std::env::vars_os() {
             let name_bytes = name.as_bytes();
             // The user's own settings may come by variables, too; anything else is about another git at work.

@@ -10,9 +10,12 @@
 //! - the few settings that decide what content means (line ends, file modes, ignored files), and `info/exclude` and
 //!   `info/attributes`.
 //!
+//! [`changes()`] alone reads the user's repository as it is: what is about to be committed only its index knows.
+//!
 //! New objects go to `objects/` in the state folder, trees without exception: a user's `git gc` can only take contents
 //! that were committed or staged, which makes a comparison unavailable and breaks nothing.
 
+mod changes;
 mod diff;
 mod git;
 mod history;
@@ -25,6 +28,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use changes::{Compared, changes};
 pub use diff::{Diff, DiffLimits, diff, patch};
 pub use history::{Moved, came_with_base, is_ancestor};
 pub use place::{Standing, standings};

@@ -30,6 +30,27 @@ const NOTHING: [&str; 16] = [
     "true",
     ":",
 ];
+/// Functions that compare their first two arguments, under the names that frameworks give them.
+const EQUALITIES: [&str; 18] = [
+    "assert_eq!",
+    "assertEqual",
+    "assertEquals",
+    "assertSame",
+    "assertIs",
+    "assertStrictEqual",
+    "assert_equal",
+    "assert_same",
+    "equal",
+    "strictEqual",
+    "deepEqual",
+    "deepStrictEqual",
+    "Equal",
+    "AreEqual",
+    "AreSame",
+    "EXPECT_EQ",
+    "ASSERT_EQ",
+    "XCTAssertEqual",
+];
 /// An assertion that goes over lines began at most so many above.
 const ASSERTION_LINES_MAX: usize = 12;
 
@@ -187,11 +208,10 @@ fn repeated_operand(line: &str) -> Option<&str> {
         let equality = ["Be", "Equal", "StrictEqual", "eq", "to eq", "Equal", "equal", "be"].contains(&name.trim());
         return (equality && plain(subject) && subject.trim() == argument.trim()).then_some(subject.trim());
     }
-    let equality = line[..open].to_ascii_lowercase();
-    let negated = equality.contains("not") || equality.contains("_ne") || equality.contains("differ");
+    let name = line[..open].rsplit(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '!')).next()?;
     let (left, right) = inside.split_once(',')?;
     let right = right.split(',').next()?.trim();
-    (equality.contains("eq") && !negated && plain(left) && left.trim() == right).then_some(left.trim())
+    (EQUALITIES.contains(&name) && plain(left) && left.trim() == right).then_some(left.trim())
 }
 
 /// Marks expectations that changed, where a hunk has no other change.

@@ -86,6 +86,12 @@ fn in_hunk(lines: &[Seen<'_>], language: &Language, mut found: impl FnMut(Test))
         };
         let name = language.cases.iter().filter(|case| marked(case)).find_map(|case| {
             let groups = case.regex.captures(&line.masked.text)?;
+            // What a test writes to a file of its own is text.
+            let all = groups.get(0)?;
+            let first = all.start() + all.as_str().find(|c: char| !c.is_whitespace())?;
+            if line.masked.code.as_bytes().get(first).is_none_or(u8::is_ascii_whitespace) {
+                return None;
+            }
             let name = ["name", "name2", "name3"].iter().find_map(|group| groups.name(group))?;
             Some(name.as_str().trim().to_owned())
         });
@@ -281,17 +287,19 @@ impl Census {
         }
         let Some(language) = view.language else { return Fate::Gone };
         let renamed = new.iter().enumerate().filter(|(_, line)| line.changed).find_map(|(at, line)| {
-            let name =
-                language.functions.iter().find_map(|regex| regex.captures(&line.masked.text)?.name("name"))?.as_str();
+            let functions = language.functions.iter();
+            let name = functions.filter_map(|regex| regex.captures(&line.masked.text)?.name("name")).next()?.as_str();
             let (end, _) = end_of_block(new, at);
             let same = new[at + 1..end.max(at + 1)]
                 .iter()
                 .filter(|line| is_telling(line))
                 .filter(|line| telling.iter().any(|old| squeezed(&old.masked.text) == squeezed(&line.masked.text)));
-            (!telling.is_empty() && same.count() as f64 >= MOVED_SHARE * telling.len() as f64).then_some(name)
+            let is_test = self.around(Side::New, test.file, test.hunk, at).is_some_and(|test| test.at == at);
+            (!telling.is_empty() && same.count() as f64 >= MOVED_SHARE * telling.len() as f64)
+                .then_some((name, is_test))
         });
-        if let Some(name) = renamed {
-            return if added.calls(name) { Fate::Moved } else { Fate::Uncollected };
+        if let Some((name, is_test)) = renamed {
+            return if is_test || added.calls(name) { Fate::Moved } else { Fate::Uncollected };
         }
         // Without its first line the rest runs on as part of the test above.
         if !telling.is_empty() && kept as f64 >= MOVED_SHARE * telling.len() as f64 {

@@ -83,7 +83,7 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         let own = squeezed(&command.text);
         let there = new.iter().any(|other| other.check == Some(kind))
             || kept.iter().any(|line| line.contains(&own))
-            || command.program().is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
+            || command.program(kind).is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
         let deleted = view.file.change == Change::Deleted;
         if there || deleted && (told.contains(&command.file) || !is_pipeline(view)) {
             continue;
@@ -95,13 +95,15 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
 }
 
 impl Command<'_, '_> {
-    /// The program of the last command and its first argument, without blanks: `cargotest`.
-    fn program(&self) -> Option<String> {
+    /// The program of the last command and its first argument, without blanks: `cargotest`. What only compiles is
+    /// done by whatever else the same program does.
+    fn program(&self, kind: CheckKind) -> Option<String> {
+        let words_max = if kind == CheckKind::Type { 1 } else { 2 };
         let last = self.text.rsplit(['|', ';', '&']).find(|part| !part.trim().is_empty())?;
         let words = last.split_whitespace().filter(|word| !matches!(*word, "xargs" | "env" | "sudo" | "time" | "exec"));
         let words = words.skip_while(|word| word.contains('=') || word.starts_with('-'));
         let words: Vec<&str> =
-            words.take_while(|word| !word.starts_with('-') && !word.contains(['.', '/'])).take(2).collect();
+            words.take_while(|word| !word.starts_with('-') && !word.contains(['.', '/'])).take(words_max).collect();
         (!words.is_empty()).then(|| words.concat())
     }
 }

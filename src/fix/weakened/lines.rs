@@ -11,6 +11,8 @@ use super::rule::{Kind, Rule, Rules, Severity, Where};
 use super::view::{Seen, Side, View};
 use crate::fix::patch::Change;
 
+/// Files in which several tools have their tables.
+const SHARED_FILES: [&str; 5] = ["pyproject.toml", "setup.cfg", "tox.ini", "Cargo.toml", "package.json"];
 /// The unit of a suppression that names no rule: all of them.
 const EVERYTHING: &str = "*";
 
@@ -33,24 +35,40 @@ pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
         let wanted: Vec<&Hit<'_, '_>> = found.iter().filter(|hit| counts(hit, views, side)).collect();
         let others = other.iter().filter(|hit| !matches!(hit.rule.text.kind, Kind::Replaced));
         let left = uncompensated(&wanted, others);
-        let mut grown: Vec<(usize, &str)> = Vec::new();
-        for hit in left {
+        let mut rest = left.as_slice();
+        while let Some(hit) = rest.first() {
+            let count = if hit.rule.text.new_files { 1 } else { in_a_row(rest) };
+            let (together, after) = rest.split_at(count);
+            rest = after;
+            // One mark says that a list of exceptions got longer.
             if hit.rule.text.kind == Kind::Grown {
-                // One mark says that a list of exceptions got longer.
-                let key = (hit.file, hit.rule.text.id.as_str());
-                if grown.contains(&key) {
-                    continue;
-                }
-                grown.push(key);
+                rest = &rest[rest.iter().take_while(|next| next.file == hit.file && same_rule(hit, next)).count()..];
             }
-            let units = if hit.units.iter().any(|unit| unit == EVERYTHING) {
-                "every rule".to_owned()
-            } else {
-                hit.units.join(", ")
-            };
-            sheet.add(hit.rule, (hit.file, side, hit.line), severity(hit, census, views, side), &units);
+            let replaced =
+                hit.rule.text.replaceable && other.iter().any(|other| other.file == hit.file && same_rule(hit, other));
+            let severity = if replaced { Severity::Likely } else { severity(hit, census, views, side) };
+            sheet.add(hit.rule, (hit.file, side, hit.line), severity, &named(together));
         }
     }
+}
+
+fn same_rule(a: &Hit<'_, '_>, b: &Hit<'_, '_>) -> bool {
+    a.rule.text.id == b.rule.text.id
+}
+
+/// How many of `hits`, which are sorted by place, stand on neighbouring lines and are of one rule.
+fn in_a_row(hits: &[&Hit<'_, '_>]) -> usize {
+    let follows = |pair: &[&Hit<'_, '_>]| {
+        let (a, b) = (pair[0], pair[1]);
+        same_rule(a, b) && (a.file, a.hunk) == (b.file, b.hunk) && a.at + 1 == b.at
+    };
+    1 + hits.windows(2).take_while(|pair| follows(pair)).count()
+}
+
+/// What the units of these are called together.
+fn named(hits: &[&Hit<'_, '_>]) -> String {
+    let units: Vec<&str> = hits.iter().flat_map(|hit| &hit.units).map(String::as_str).collect();
+    if units.contains(&EVERYTHING) { "every rule".to_owned() } else { units.join(", ") }
 }
 
 /// Whether a rule says something about this side, and nothing speaks against it.
@@ -64,10 +82,28 @@ fn counts(hit: &Hit<'_, '_>, views: &[View<'_>], side: Side) -> bool {
     side == wanted
         && hit.line.changed
         && !hit.rule.excused(hit.line.raw)
-        && (text.new_files || view.file.change != Change::Added)
+        && (text.new_files || view.file.change != Change::Added && (side == Side::Old || !is_new_table(hit, view)))
         && !(text.kind == Kind::Removed && view.file.change == Change::Deleted && !text.new_files)
         && (text.conditional || !is_conditional(hit, view, side))
         && (text.kind != Kind::Replaced || was_stricter(hit, view))
+}
+
+/// Whether a file that many tools share has a table for this tool only now: nothing was stricter before.
+fn is_new_table(hit: &Hit<'_, '_>, view: &View<'_>) -> bool {
+    let name = view.file.new.rsplit('/').next().unwrap_or(&view.file.new);
+    if !SHARED_FILES.contains(&name) {
+        return false;
+    }
+    // `tool.ruff` of `tool.ruff.lint.ignore`, `flake8` of `flake8.ignore`.
+    let depth = if hit.line.path.starts_with("tool.") { 2 } else { 1 };
+    let table: Vec<&str> = hit.line.path.split('.').take(depth).collect();
+    let table = table.join(".");
+    let within =
+        |line: &&Seen<'_>| line.path.strip_prefix(&table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    let lines = view.hunks[hit.hunk].new.get(..=hit.at).unwrap_or_default();
+    let opens = |line: &Seen<'_>| line.raw.trim_start().starts_with('[') || line.path == table;
+    let header = lines.iter().rev().filter(within).find(|line| opens(line));
+    header.is_some_and(|line| line.changed) && !view.lines(Side::Old).any(|line| within(&line))
 }
 
 fn severity(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) -> Severity {
@@ -78,10 +114,18 @@ fn severity(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) 
         let known = test.twin.is_some();
         return if known { Severity::Certain } else { Severity::Likely };
     }
-    let lines = views[hit.file].hunks[hit.hunk].side(side);
+    let sides = &views[hit.file].hunks[hit.hunk];
+    let lines = sides.side(side);
     let told = |line: &&Seen<'_>| !line.raw.trim().is_empty();
     let before = lines[..hit.at].iter().rfind(told);
     let after = lines[hit.at + 1..].iter().find(told);
+    // What it stands on, or above, was there before in other words or at another place of the hunk.
+    let code = |line: &Seen<'_>| squeezed(&line.masked.code);
+    let guarded = if hit.line.has_code() { Some(hit.line) } else { after };
+    let is_old = |line: &Seen<'_>| sides.old.iter().any(|old| old.changed && code(old) == code(line));
+    if side == Side::New && guarded.is_some_and(|line| line.has_code() && is_old(line)) {
+        return Severity::Certain;
+    }
     let new = |line: Option<&Seen<'_>>| line.is_none_or(|line| line.changed);
     if new(before) && new(after) { Severity::Likely } else { Severity::Certain }
 }

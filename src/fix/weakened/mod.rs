@@ -5,7 +5,7 @@
 //! ```text
 //! let patch = Patch::parse(diff);                     // best with CONTEXT_LINES of context and renames found
 //! let findings = weakened::detect(&patch, Some(Counts { before: 41, after: 40 }));
-//! if findings.is_weakened() { … }                     // `findings.marks` says by what, each with its line
+//! let no_fix = findings.marks.iter().any(|mark| mark.concerns(Some(CheckKind::Test)) && mark.decides());
 //! ```
 //!
 //! Rather nothing than something wrong. Only what one side has and the other hasn't counts, and what was moved,
@@ -38,6 +38,7 @@ use self::view::{Seen, Side, View};
 use crate::base::text;
 use crate::diagnose::redact::redact;
 use crate::fix::patch::Patch;
+use crate::whitelist::CheckKind;
 
 pub use self::rule::Severity;
 
@@ -84,6 +85,17 @@ fn is_false(deleted: &bool) -> bool {
 }
 
 impl Mark {
+    /// Whether it can be why a check of this kind passes: a linter's rule that is turned off doesn't make a test pass.
+    pub fn concerns(&self, kind: Option<CheckKind>) -> bool {
+        kind != Some(CheckKind::Test) || self.family != "disabled-rule"
+    }
+
+    /// Whether a pass that came with it proves nothing: it is certain, or says that nothing else changed.
+    pub fn decides(&self) -> bool {
+        let explains = || rule::shipped().named(&self.rule).is_some_and(|rule| rule.text.explains);
+        self.severity == Severity::Certain || explains()
+    }
+
     /// `path:line`, as far as there is one.
     pub fn place(&self) -> String {
         match (self.path.is_empty(), self.line) {
@@ -101,13 +113,6 @@ pub struct Findings {
     pub marks: Vec<Mark>,
     /// Marks beyond the limit of 200, and files and lines of the diff that were not read.
     pub cut: usize,
-}
-
-impl Findings {
-    /// Whether a pass that came with this diff proves nothing: some mark is certain.
-    pub fn is_weakened(&self) -> bool {
-        self.marks.iter().any(|mark| mark.severity == Severity::Certain)
-    }
 }
 
 /// How many tests two runs of one check collected.

@@ -144,6 +144,12 @@ pub(super) struct RuleText {
     pub(super) unit: Option<String>,
     /// Whether units taken away under one rule of the group make up for others of it; by default only its own.
     pub(super) group: Option<String>,
+    /// Whether it says that nothing else changed: then it alone explains why a check passes now.
+    #[serde(default)]
+    pub(super) explains: bool,
+    /// Whether it is only likely where the diff adds others of its kind: a tool in place of another.
+    #[serde(default)]
+    pub(super) replaceable: bool,
     /// For `lowered`: whether it counts when the number is gone.
     #[serde(default = "yes")]
     pub(super) gone: bool,

@@ -193,6 +193,18 @@ fn fewer_collected_tests_are_a_mark_of_their_own() {
 }
 
 #[test]
+fn a_pass_is_weakened_by_what_is_certain_or_explains_it_for_that_kind_of_check() {
+    let weakens = |path: &str, body: &str, kind| {
+        marks(&diff(path, body)).iter().any(|mark| mark.concerns(Some(kind)) && mark.decides())
+    };
+    let noqa = "-import os\n+import os  # noqa\n x\n";
+    assert!(weakens("a.py", noqa, CheckKind::Lint) && !weakens("a.py", noqa, CheckKind::Test));
+    assert!(!weakens("a.py", "+import os  # noqa\n", CheckKind::Lint), "new code was never stricter");
+    let fitted = " def test_a():\n-    assert f() == 1\n+    assert f() == 2\n";
+    assert!(weakens("tests/test_a.py", fitted, CheckKind::Test), "likely, and nothing else changed");
+}
+
+#[test]
 fn many_marks_are_cut_and_counted() {
     let body: String = (0..300).map(|n| format!("+import m{n}  # noqa: F401\n")).collect();
     let findings = detect(&Patch::parse(diff("a.py", &format!(" \n{body}")).as_bytes()), None);
@@ -215,6 +227,21 @@ mod properties {
         ) {
             let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
             marks(&diff(&path, &body));
+        }
+
+        #[test]
+        fn no_mixture_of_what_rules_look_for_makes_it_fail(
+            picks in prop::collection::vec((0_usize..10_000, 0_usize..3), 1..60),
+            file in 0_usize..10_000,
+        ) {
+            let rules = all_rules();
+            let examples = rules.iter().flat_map(|(_, rule)| [&rule.add, &rule.keep, &rule.marked, &rule.clean]).flatten();
+            let lines: Vec<&str> = examples.flat_map(|example| example.lines()).filter(|line| !line.starts_with("@@")).collect();
+            let paths: Vec<&str> = rules.iter().filter_map(|(_, rule)| rule.path.as_deref()).collect();
+            let sign = |n: usize| [' ', '+', '-'][n];
+            let line = |&(n, kind): &(usize, usize)| format!("{}{}\n", sign(kind), lines[n % lines.len()].trim_start_matches(['+', '-']));
+            let body: String = picks.iter().map(line).collect();
+            marks(&diff(paths[file % paths.len()], &body));
         }
 
         #[test]

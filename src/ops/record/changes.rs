@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use super::fixes::Recorded;
 use super::steps::Projects;
 use crate::base::ids::RunId;
-use crate::fix::snapshot::{self, DiffLimits, Moved};
-use crate::fix::weakened::{self, Severity};
+use crate::config::Places;
+use crate::fix::snapshot::{self, DiffLimits, Moved, Options};
+use crate::fix::weakened;
 use crate::fix::{self, Surroundings};
 use crate::store::{Command, FileChange, Gap, Mark, Means, Run, Store, StoreError, Trees as TreePair};
 
@@ -59,7 +60,6 @@ pub(super) struct Change {
     pub diff_cut: usize,
     /// Files that came with another base.
     pub came_with_base: BTreeSet<PathBuf>,
-    pub weakened: Vec<Mark>,
     pub commands: Vec<Command>,
     pub commands_cut: usize,
     pub surroundings: Surroundings,
@@ -109,13 +109,7 @@ pub(super) fn between(
     let Some((places, mut options)) = projects.snapshot_options(run.root.path()) else { return Ok(change) };
     if let (Some(old), Some(new)) = (&earlier.commit, &run.commit) {
         let moved = Moved { branch: run.branch.as_deref(), commits: [old, new], trees: [&old_tree, &new_tree] };
-        match snapshot::came_with_base(&places, moved, &options) {
-            Ok(came) => {
-                options.excluded.extend(came.iter().take(LEFT_OUT_MAX).cloned());
-                change.came_with_base = came;
-            }
-            Err(skipped) => notes.push(format!("cannot tell what came with another base: {skipped}")),
-        }
+        change.came_with_base = leave_out_base(&places, &mut options, moved, notes);
     }
     match snapshot::diff(&places, &old_tree, &new_tree, &options, DiffLimits::default()) {
         Ok(diff) => {
@@ -132,30 +126,70 @@ pub(super) fn between(
     Ok(change)
 }
 
-/// Marks what makes a check weaker in a change that made something go away.
-pub(super) fn mark_weakened(projects: &mut Projects<'_>, run: &Run, change: &mut Change, notes: &mut Vec<String>) {
-    let Some(trees) = change.trees.as_ref().filter(|trees| trees.before != trees.after) else { return };
-    let Some((places, mut options)) = projects.snapshot_options(run.root.path()) else { return };
-    // What others did to their checks is not what this work made of it.
-    options.excluded.extend(change.came_with_base.iter().take(LEFT_OUT_MAX).cloned());
-    match snapshot::patch(&places, &trees.before, &trees.after, &options) {
-        Ok(patch) => {
-            let marks = weakened::detect(&patch, None).marks.into_iter().take(MARKS_MAX);
-            change.weakened = marks.map(mark).collect();
+/// Leaves out of a comparison what a rebase, merge or pull changed; which files that were.
+fn leave_out_base(
+    places: &Places,
+    options: &mut Options,
+    moved: Moved<'_>,
+    notes: &mut Vec<String>,
+) -> BTreeSet<PathBuf> {
+    match snapshot::came_with_base(places, moved, options) {
+        Ok(came) => {
+            options.excluded.extend(came.iter().take(LEFT_OUT_MAX).cloned());
+            came
         }
-        Err(skipped) => notes.push(format!("nobody knows whether the check was made weaker: {skipped}")),
+        Err(skipped) => {
+            notes.push(format!("cannot tell what came with another base: {skipped}"));
+            BTreeSet::new()
+        }
+    }
+}
+
+/// What made a check weaker between an earlier run, given with its commit, and one in which something is gone.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn weakened(
+    projects: &mut Projects<'_>,
+    store: &Store,
+    earlier: (RunId, Option<&str>),
+    recorded: Recorded<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Mark>, StoreError> {
+    let Recorded { id, run } = recorded;
+    let (earlier, commit) = earlier;
+    let rows = [store.index().snapshot(&earlier.to_string())?, store.index().snapshot(&id.to_string())?];
+    let [Some(old), Some(new)] = rows.map(|row| row.and_then(|row| row.tree)) else { return Ok(Vec::new()) };
+    let Some((places, mut options)) = projects.snapshot_options(run.root.path()) else { return Ok(Vec::new()) };
+    if old == new {
+        return Ok(Vec::new());
+    }
+    // What others did to their checks is not what this work made of it.
+    if let (Some(before), Some(after)) = (commit, run.commit.as_deref()) {
+        let moved = Moved { branch: run.branch.as_deref(), commits: [before, after], trees: [&old, &new] };
+        leave_out_base(&places, &mut options, moved, notes);
+    }
+    match snapshot::patch(&places, &old, &new, &options) {
+        Ok(patch) => {
+            let marks = weakened::detect(&patch, None).marks.into_iter().filter(|mark| mark.concerns(run.check));
+            Ok(marks.take(MARKS_MAX).map(mark).collect())
+        }
+        Err(skipped) => {
+            notes.push(format!("nobody knows whether the check was made weaker: {skipped}"));
+            Ok(Vec::new())
+        }
     }
 }
 
 fn mark(found: weakened::Mark) -> Mark {
     Mark {
+        certain: found.decides(),
         rule: found.rule,
         path: found.path,
         line: (found.line > 0).then_some(found.line),
         deleted: found.deleted,
         text: found.text,
         message: found.message,
-        certain: found.severity == Severity::Certain,
     }
 }
 
@@ -176,7 +210,6 @@ pub(super) fn around(store: &Store, earlier: &Run, run: &Run) -> Result<Change, 
         diff: String::new(),
         diff_cut: 0,
         came_with_base: BTreeSet::new(),
-        weakened: Vec::new(),
         commands,
         commands_cut,
         surroundings,

@@ -18,7 +18,7 @@ use crate::config::Places;
 use crate::fix::{self, Atoms, Reach, Sets};
 use crate::lesson::{FixFacts, FixPart};
 use crate::store::{
-    AtomList, Attempt, Body, Event, FileChange, FixRow, Flake, Means, OpenRun, Outcome, Proof, Run, Scope, Store,
+    AtomList, Attempt, Body, Event, FileChange, FixRow, Flake, Mark, Means, OpenRun, Outcome, Proof, Run, Scope, Store,
     StoreError,
 };
 
@@ -60,6 +60,7 @@ struct Verdict {
     sets: Sets,
     outcome: Outcome,
     change: Change,
+    weakened: Vec<Mark>,
 }
 
 /// Records what a run says about open failures, and keeps the markers up to date.
@@ -163,11 +164,18 @@ fn judge(
     if !same && sets.fixed.is_empty() {
         return Ok(None);
     }
-    let mut change = changes::between(projects, store, (stretch.since_run(), stretch.since()), recorded, notes)?;
-    if !sets.fixed.is_empty() {
-        changes::mark_weakened(projects, run, &mut change, notes);
-    }
-    Ok(Some(Verdict { sets, outcome, change }))
+    let change = changes::between(projects, store, (stretch.since_run(), stretch.since()), recorded, notes)?;
+    let first = stretch.first();
+    let weakened = match outcome {
+        _ if sets.fixed.is_empty() => Vec::new(),
+        // Over all attempts: an earlier one may have weakened what passes only now.
+        Outcome::Success => changes::weakened(projects, store, (first.run, first.commit.as_deref()), recorded, notes)?,
+        _ => {
+            let since = (stretch.since_run(), stretch.since().commit.as_deref());
+            changes::weakened(projects, store, since, recorded, notes)?
+        }
+    };
+    Ok(Some(Verdict { sets, outcome, change, weakened }))
 }
 
 impl Stretch {
@@ -226,7 +234,7 @@ fn write(
 
 fn attempt(recorded: Recorded<'_>, stretch: &Stretch, verdict: Verdict) -> Attempt {
     let Recorded { id, run } = recorded;
-    let Verdict { sets, outcome, change } = verdict;
+    let Verdict { sets, outcome, change, weakened } = verdict;
     let stays_open = stretch.key != run.key && outcome != Outcome::Success;
     let remaining = stays_open.then(|| {
         let open = sets.persisted.0.iter().chain(&sets.not_reached.0);
@@ -264,7 +272,7 @@ fn attempt(recorded: Recorded<'_>, stretch: &Stretch, verdict: Verdict) -> Attem
         commands_cut: change.commands_cut,
         surroundings: change.surroundings.changed,
         recipes,
-        weakened: change.weakened,
+        weakened,
     }
 }
 

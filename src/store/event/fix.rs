@@ -242,7 +242,7 @@ pub struct Mark {
     pub text: String,
     /// What it means, for people.
     pub message: String,
-    /// It weakens the check for certain; else it probably does.
+    /// A pass that came with it proves nothing: it weakens the check for certain, or is all that changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub certain: bool,
 }

@@ -5,7 +5,7 @@ use crate::base::text;
 use crate::capture::{self, Identity};
 use crate::config::Settings;
 use crate::ops::fix::{self, Flakes, List, Page, Recipes, Said, Step};
-use crate::store::{AtomList, FixFilter};
+use crate::store::{AtomList, FixFilter, Mark};
 
 /// Show what made failures go away, what was tried before, and which passes prove nothing
 ///
@@ -138,7 +138,20 @@ fn list(args: &ListArgs, settings: &Settings, context: &mut Context) -> anyhow::
     let confirmed = if args.confirmed { Some(true) } else { args.unconfirmed.then_some(false) };
     let list = fix::list(&context.places, settings, &filter, confirmed)?;
     list.notes.iter().for_each(|note| output.note(note));
-    if args.json { output.json(&list) } else { print_list(&list, output) }
+    if args.json {
+        return output.json(&list);
+    }
+    print_list(&list, output)?;
+    let marks = list.fixes.iter().filter(|_| args.weakened);
+    let mut marks = marks.flat_map(|fix| fix.weakened.iter().map(move |mark| format!("{}\t{}", fix.id, weaker(mark))));
+    marks.try_for_each(|line| output.line(&line))
+}
+
+/// `path:line: what it does [rule]: text`, as `check-diff` says it.
+fn weaker(mark: &Mark) -> String {
+    let line = mark.line.map_or_else(String::new, |line| format!(":{line}"));
+    let (path, text) = (text::one_line(&mark.path), text::one_line(&mark.text));
+    format!("{path}{line}: {} [{}]: {text}", text::one_line(&mark.message), mark.rule)
 }
 
 fn print_list(list: &List, output: &mut Output) -> anyhow::Result<()> {
@@ -280,15 +293,7 @@ fn print_step(step: &Step, output: &mut Output) -> anyhow::Result<()> {
             .line(&format!("  left out: {} that came with a new base", text::count(attempt.came_with_base, "file")))?;
     }
     for mark in &attempt.weakened {
-        let line = mark.line.map_or_else(String::new, |line| format!(":{line}"));
-        let word = if mark.certain { "weaker" } else { "weaker, probably" };
-        output.line(&format!(
-            "  {word}: {}{line} {} [{}]: {}",
-            text::one_line(&mark.path),
-            text::one_line(&mark.message),
-            mark.rule,
-            text::one_line(&mark.text)
-        ))?;
+        output.line(&format!("  {}: {}", if mark.certain { "weaker" } else { "weaker, probably" }, weaker(mark)))?;
     }
     if !attempt.diff.is_empty() {
         output.line(attempt.diff.trim_end())?;

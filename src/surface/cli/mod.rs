@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, each with `Args` (its doc comment is the help), `run`, and printing.
 
+mod check_diff;
 mod completions;
 mod doctor;
 mod exit;
@@ -61,6 +62,7 @@ enum Command {
     Lesson(lesson::Args),
     Pattern(pattern::Args),
     Fix(fix::Args),
+    CheckDiff(check_diff::Args),
     Store(store::Args),
     Doctor(doctor::Args),
     Uninstall(uninstall::Args),
@@ -141,6 +143,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
     let mut context = Context { places, environment, output };
     let result = match cli.command {
         Command::Last(args) => last::run(&args, &mut context),
+        Command::CheckDiff(args) => check_diff::run(&args, &mut context),
         Command::Pattern(args) => pattern::run(&args, &mut context),
         Command::Fix(args) => fix::run(&args, &mut context),
         Command::Store(args) => store::run(&args, &mut context),

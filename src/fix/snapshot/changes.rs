@@ -1,0 +1,129 @@
+//! What somebody is about to commit, or a range of commits, as unified text: the user's own repository, read only.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::Skipped;
+use super::git::{Folders, Git, Trouble, View};
+use crate::base::limits::{CHANGES_MS_MAX, UNTRACKED_BYTES_MAX, UNTRACKED_FILES_MAX};
+use crate::fix::patch::{CONTEXT_LINES, Patch};
+
+/// What is compared with what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Compared {
+    /// The work tree, untracked files included, with `HEAD`.
+    WorkTree,
+    /// The index with `HEAD`: what a commit would have.
+    Index,
+    /// As `git diff` understands it: `a..b`, `a...b`, `a^!`; one commit means the work tree with that commit.
+    Range(String),
+}
+
+impl Compared {
+    /// Whether the newer side is the work tree.
+    fn is_work_tree(&self) -> bool {
+        match self {
+            Compared::WorkTree => true,
+            Compared::Index => false,
+            Compared::Range(range) => !range.contains("..") && !range.ends_with("^!"),
+        }
+    }
+}
+
+/// The comparison as a patch with [`CONTEXT_LINES`] of context, in the repository of the process's working directory;
+/// the variables that git gives its hooks (`GIT_DIR`, `GIT_INDEX_FILE`) decide as they do for git. Nothing in `root`,
+/// the top of the work tree, is taken for git itself.
+///
+/// # Errors
+/// Not a repository, no such commit, git not installed or not done in time: what git says, for people.
+pub fn changes(root: &Path, compared: &Compared) -> Result<Patch, Skipped> {
+    let none = PathBuf::new();
+    let folders = Folders {
+        root: root.to_owned(),
+        git_dir: none.clone(),
+        objects: none.clone(),
+        user_git_dir: none.clone(),
+        user_objects: none.clone(),
+        scratch: none,
+    };
+    let git = Git::new(folders, Instant::now() + Duration::from_millis(CHANGES_MS_MAX))?;
+    Asked(git).patch(compared).map_err(|trouble| Skipped::because(trouble.reason()))
+}
+
+/// git in the user's own repository.
+struct Asked(Git);
+
+impl Asked {
+    fn run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Result<Vec<u8>, Trouble> {
+        self.0.run(View::Caller, arguments, None)
+    }
+
+    fn patch(&self, compared: &Compared) -> Result<Patch, Trouble> {
+        let fixed = [
+            "diff",
+            "--patch",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-relative",
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+            "--find-renames",
+            "--histogram",
+            "--inter-hunk-context=0",
+            "--ignore-submodules=all",
+        ];
+        // Outside of a repository `diff` compares files and says nothing of it.
+        self.run(["rev-parse", "--git-dir"])?;
+        let mut arguments: Vec<String> = fixed.iter().map(ToString::to_string).collect();
+        arguments.push(format!("--unified={CONTEXT_LINES}"));
+        match compared {
+            Compared::WorkTree => arguments.push(self.head()?),
+            Compared::Index => arguments.extend(["--cached".into(), self.head()?]),
+            Compared::Range(range) if range.starts_with('-') => {
+                return Err(Trouble::Failed(format!("not a commit or range: {range}")));
+            }
+            Compared::Range(range) => arguments.push(range.clone()),
+        }
+        arguments.push("--".into());
+        let mut patch = Patch::parse(&self.run(&arguments)?);
+        if compared.is_work_tree() {
+            self.add_untracked(&mut patch)?;
+        }
+        Ok(patch)
+    }
+
+    /// `HEAD`, before the first commit the tree without files.
+    fn head(&self) -> Result<String, Trouble> {
+        if self.run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).is_ok() {
+            return Ok("HEAD".to_owned());
+        }
+        let tree = self.run(["hash-object", "-t", "tree", "--stdin"])?;
+        Ok(String::from_utf8_lossy(&tree).trim().to_owned())
+    }
+
+    /// Files that git would add are part of the work tree: a test that moved to one of them is not gone.
+    fn add_untracked(&self, patch: &mut Patch) -> Result<(), Trouble> {
+        let top = self.run(["rev-parse", "--show-toplevel"])?;
+        let top = PathBuf::from(OsString::from_vec(top.strip_suffix(b"\n").unwrap_or(&top).to_vec()));
+        let names = self.run(["ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", ":/"])?;
+        let mut names = names.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+        for name in names.by_ref().take(UNTRACKED_FILES_MAX) {
+            let path = top.join(OsStr::from_bytes(name));
+            let is_file = path.symlink_metadata().is_ok_and(|it| it.is_file() && it.len() <= UNTRACKED_BYTES_MAX);
+            let mut content = Vec::new();
+            let read = |content: &mut Vec<u8>| File::open(&path)?.take(UNTRACKED_BYTES_MAX).read_to_end(content);
+            if is_file && read(&mut content).is_ok() {
+                patch.add_new_file(&String::from_utf8_lossy(name), &content);
+            } else {
+                patch.cut += 1;
+            }
+        }
+        patch.cut += names.count();
+        Ok(())
+    }
+}
