@@ -119,11 +119,17 @@ mod tests {
         fs::create_dir_all(packages.join("old-1.dist-info")).expect("a folder");
         fs::create_dir_all(root.join("web/node_modules")).expect("a folder");
         fs::write(root.join("web/node_modules/.package-lock.json"), "{}").expect("a file");
-        let settle = || std::thread::sleep(std::time::Duration::from_millis(20));
+        // File times come from a clock that ticks, and on a busy machine not often.
+        let later_than = |time: Timestamp| {
+            let probe = root.join("probe");
+            while fs::write(&probe, "").is_ok() && changed_at(&probe).expect("a file") <= time.0 {
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            }
+        };
         let now = || {
-            settle();
+            later_than(Timestamp::now());
             let now = Timestamp::now();
-            settle();
+            later_than(now);
             now
         };
         let first = now();

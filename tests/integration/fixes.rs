@@ -3,7 +3,7 @@
 use serde_json::Value;
 use verify_run::run::Ended;
 
-use crate::sandbox::{Invocation, Outcome, Sandbox, need, tools};
+use crate::sandbox::{Invocation, Outcome, Sandbox, need, tools, wait_until};
 
 /// A repository with a Python module and its test, and pytest on PATH.
 fn python() -> Option<Sandbox> {
@@ -22,9 +22,19 @@ fn python() -> Option<Sandbox> {
 fn check(sandbox: &Sandbox, command: &[&str]) -> Outcome {
     let outcome = quiet(sandbox.verify_run(command)).outcome();
     sandbox.settle();
-    // File times are as coarse as the kernel's clock.
-    std::thread::sleep(std::time::Duration::from_millis(30));
+    tick(sandbox);
     outcome
+}
+
+/// Waits until a file that is written now has a later time than everything before: file times come from a clock that
+/// ticks, and on a busy machine not often.
+fn tick(sandbox: &Sandbox) {
+    let now = std::time::SystemTime::now();
+    let probe = sandbox.tmp().join("probe");
+    wait_until("file times go on", || {
+        std::fs::write(&probe, "").expect("a file");
+        std::fs::metadata(&probe).and_then(|metadata| metadata.modified()).expect("its time") > now
+    });
 }
 
 /// Python takes a cached module for fresh when size and second of its source agree.
@@ -262,7 +272,7 @@ fn a_command_between_a_failure_and_a_pass_over_the_same_tree_is_the_fix() {
         let run = |command: &[&str]| {
             let outcome = quiet(sandbox.verify_run(command)).dir("app").outcome();
             sandbox.settle();
-            std::thread::sleep(std::time::Duration::from_millis(30));
+            tick(&sandbox);
             outcome
         };
         let test = ["node", "--test"];
@@ -273,7 +283,7 @@ fn a_command_between_a_failure_and_a_pass_over_the_same_tree_is_the_fix() {
             false => quiet(sandbox.bare("npm")).args(&install[1..]).dir("app").outcome(),
         };
         assert_eq!(installed.ended, Ended::Exit(0), "{}{}", installed.stdout(), installed.stderr());
-        std::thread::sleep(std::time::Duration::from_millis(30));
+        tick(&sandbox);
         let passed = run(&test);
         assert_eq!(passed.ended, Ended::Exit(0), "{}", passed.stdout());
         let fix = fix(&sandbox);
@@ -298,7 +308,7 @@ fn two_work_trees_do_not_mix() {
     let there = |command: &[&str]| {
         let outcome = quiet(sandbox.verify_run(command)).dir("../other").outcome();
         sandbox.settle();
-        std::thread::sleep(std::time::Duration::from_millis(30));
+        tick(&sandbox);
         outcome.ended.passed()
     };
     fails(&sandbox, &["pytest", "-q"]);
@@ -332,6 +342,7 @@ fn a_rebase_between_failure_and_pass_is_survived() {
     sandbox.git(["switch", "--quiet", "--create", "topic"]);
     sandbox.write("topic.txt", "mine\n");
     sandbox.commit("My own");
+    sandbox.git(["pack-refs", "--all"]);
     fails(&sandbox, &["pytest", "-q"]);
     sandbox.git(["switch", "--quiet", "main"]);
     for n in 0..20 {
@@ -343,7 +354,7 @@ fn a_rebase_between_failure_and_pass_is_survived() {
     sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
     sandbox.commit("The fix");
     sandbox.git(["rebase", "--quiet", "main"]);
-    std::thread::sleep(std::time::Duration::from_millis(30));
+    tick(&sandbox);
     passes(&sandbox, &["pytest", "-q"]);
     let fix = fix(&sandbox);
     assert_eq!(steps(&fix), [(Some(1), "success", "edit")]);
@@ -361,14 +372,14 @@ fn another_branch_says_nothing_of_a_failure_and_one_that_was_begun_there_goes_on
     fails(&sandbox, &["pytest", "-q"]);
     sandbox.git(["switch", "--quiet", "main"]);
     sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
-    std::thread::sleep(std::time::Duration::from_millis(30));
+    tick(&sandbox);
     passes(&sandbox, &["pytest", "-q"]);
     assert_eq!(fixes(&sandbox), [] as [Value; 0]);
     sandbox.git(["checkout", "--quiet", "--", "."]);
     sandbox.git(["switch", "--quiet", "--create", "mended", "broken"]);
     sandbox.write("shop.py", "def total(prices):\n    return 99\n");
     sandbox.commit("Mend it");
-    std::thread::sleep(std::time::Duration::from_millis(30));
+    tick(&sandbox);
     passes(&sandbox, &["pytest", "-q"]);
     let fix = fix(&sandbox);
     assert_eq!((steps(&fix), paths(&fix["steps"][0])), (vec![(Some(1), "success", "edit")], vec!["shop.py"]));

@@ -7,6 +7,7 @@
 mod assemble;
 mod changes;
 mod fixes;
+mod head;
 mod log;
 mod merges;
 mod queue;

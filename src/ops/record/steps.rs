@@ -8,7 +8,7 @@ use super::fixes::{self, Recorded};
 use super::merges::Merges;
 use super::queue::{self, Entry};
 use super::trees::{self, Trees};
-use super::{Drained, assemble, reports};
+use super::{Drained, assemble, head, reports};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
@@ -117,7 +117,7 @@ pub(super) fn record_passes(
     for entry in entries {
         let id = entry.header.run;
         if !store.index().has_event(id)? && events.iter().all(|event: &Event| event.id != id.0) {
-            let run = assemble::run(&entry.header, default_branch(places).as_deref());
+            let run = new_run(places, &entry.header);
             events.push(Event::of_run(id, Timestamp::now(), store.writer(), run));
             drained.runs += 1;
             events.extend(trees.event(store, &entry.header)?);
@@ -190,7 +190,7 @@ fn record_pass(
 ) -> Result<(), StoreError> {
     let header = &spooled.header;
     if !store.index().has_event(header.run)? {
-        let run = assemble::run(header, default_branch(places).as_deref());
+        let run = new_run(places, header);
         append(trees, store, header, run, Vec::new())?;
         drained.runs += 1;
     }
@@ -198,6 +198,12 @@ fn record_pass(
     let json = serde_json::to_vec(&baseline).unwrap_or_default();
     note_error(drained, "the baseline", write_packed(&baseline_path(places, header), &json));
     Ok(())
+}
+
+/// The run of a header, without its failure.
+fn new_run(places: &Places, header: &Header) -> Run {
+    let run = assemble::run(header, default_branch(places).as_deref());
+    Run { commit: head::commit(header, places.repository.as_ref()), ..run }
 }
 
 /// Appends the run, and its work tree with it. What follows from the run comes first: where the run is, they are.
@@ -231,7 +237,7 @@ fn record_failure(
         let settings = &projects.at(header.place.root.path()).settings;
         let merges = Merges::of(store, header.run, &items, settings.patterns.similarity)?;
         let no_lesson = no_lesson(store, header, &items, &merges, settings)?;
-        let mut run = assemble::run(header, default_branch(places).as_deref());
+        let mut run = new_run(places, header);
         // Known only with the rest: the lesson's name is made of what failed.
         let placeholder =
             no_lesson.unwrap_or_else(|| LessonDecision::Written { id: String::new(), file: String::new() });
