@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("schema_v1.sql"),
     // Version 2: the look-ups that commands and the recorder make.
     "CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -23,6 +23,12 @@ const MIGRATIONS: [&str; 5] = [
     include_str!("schema_v3.sql"),
     include_str!("schema_v4.sql"),
     include_str!("schema_v5.sql"),
+    // Version 6: the newest failures of a class, however many there are; the pattern that a key of any version names.
+    "DROP INDEX runs_by_class;
+     CREATE INDEX runs_by_class_and_time ON runs (class_key, passed, ended_at);
+     CREATE VIEW known_patterns AS
+     SELECT pattern_key AS recorded_key, pattern_no FROM qa_failure_patterns
+     UNION ALL SELECT recorded_key, pattern_no FROM recorded_keys;",
 ];
 
 /// The version this binary writes.

@@ -64,7 +64,7 @@ pub struct FixRow {
     pub task_last_at: Timestamp,
     /// A pattern that was fixed failed again in that task afterwards.
     pub recurred: bool,
-    /// Other workflows in which the same recipe made the same kind of failure go away.
+    /// Other workflows in which the same recipe made the same kind of failure go away; counted up to 20.
     pub twins: u64,
     /// One of its failing runs is known as a flake's.
     pub suspect: bool,
@@ -175,7 +175,9 @@ impl Index {
     /// SQLite's.
     pub fn fixes(&self, filter: &FixFilter) -> Result<Vec<FixRow>, StoreError> {
         let read = || {
-            let mut statement = self.connection.prepare_cached(FIXES)?;
+            // As a range the id is looked up; anything else has to look at all.
+            let by_id = if filter.id.is_some() { "w.fix_id >= ?1 AND w.fix_id < ?1 || '~'" } else { "?1 IS NULL" };
+            let mut statement = self.connection.prepare_cached(&FIXES.replace("{by_id}", by_id))?;
             let rows = statement.query_map(
                 params![
                     filter.id,
@@ -338,9 +340,9 @@ impl Index {
     pub fn lessons_of_patterns(&self, keys: &[&str], limit: usize) -> Result<Vec<Closing>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT DISTINCT lesson_id, run_id FROM qa_failure_patterns
+                "SELECT DISTINCT lesson_id, run_id FROM known_patterns
                  JOIN qa_pattern_occurrences USING (pattern_no) JOIN qa_failures USING (failure_no)
-                 WHERE pattern_key = ?1 AND lesson_id IS NOT NULL ORDER BY run_id DESC LIMIT ?2",
+                 WHERE recorded_key = ?1 AND lesson_id IS NOT NULL ORDER BY run_id DESC LIMIT ?2",
             )?;
             let mut found: Vec<Closing> = Vec::new();
             for key in keys {
@@ -365,18 +367,21 @@ const FIXES: &str = "
     SELECT w.fix_id, w.command_key, w.root, w.state, w.attempts, w.reruns, w.first_at, w.last_at, w.resolved_at,
            w.failure_id, w.category, w.summary, r.argv, l.task, t.last_at,
            EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_patterns p USING (event_id)
-                   JOIN qa_failure_patterns q USING (pattern_key) JOIN qa_pattern_occurrences o USING (pattern_no)
+                   JOIN known_patterns n ON n.recorded_key = p.pattern_key
+                   JOIN qa_pattern_occurrences o USING (pattern_no)
                    WHERE a.fix_id = w.fix_id AND p.role = 'fixed' AND o.task_no = t.task_no
                      AND o.at > coalesce(w.resolved_at, w.last_at)),
-           (SELECT count(DISTINCT b.fix_id) FROM fix_attempts a JOIN attempt_recipes c USING (event_id)
+           (SELECT count(*) FROM (SELECT DISTINCT b.fix_id FROM fix_attempts a JOIN attempt_recipes c USING (event_id)
             JOIN attempt_recipes d USING (recipe_key) JOIN fix_attempts b ON b.event_id = d.event_id
             WHERE a.fix_id = w.fix_id AND a.outcome = 'success' AND b.fix_id <> w.fix_id AND b.outcome = 'success'
               AND b.weakened = 0 AND b.means <> 'none'
-              AND EXISTS (SELECT 1 FROM attempt_patterns p JOIN qa_failure_patterns q USING (pattern_key)
-                          JOIN qa_failure_patterns s USING (family_key)
-                          JOIN attempt_patterns u ON u.pattern_key = s.pattern_key
-                          WHERE p.event_id = a.event_id AND p.role = 'fixed' AND u.event_id = b.event_id
-                            AND u.role = 'fixed')),
+              AND EXISTS (SELECT 1 FROM attempt_patterns p
+                          JOIN known_patterns n ON n.recorded_key = p.pattern_key
+                          JOIN qa_failure_patterns q ON q.pattern_no = n.pattern_no
+                          JOIN attempt_patterns u ON u.event_id = b.event_id
+                          JOIN known_patterns m ON m.recorded_key = u.pattern_key
+                          JOIN qa_failure_patterns s ON s.pattern_no = m.pattern_no AND s.family_key = q.family_key
+                          WHERE p.event_id = a.event_id AND p.role = 'fixed' AND u.role = 'fixed') LIMIT 20)),
            EXISTS (SELECT 1 FROM fix_attempts a JOIN flakes k ON k.fail_run IN (a.before_run, a.opened_by)
                    WHERE a.fix_id = w.fix_id),
            (SELECT count(*) FROM fix_attempts a WHERE a.fix_id = w.fix_id AND a.means <> 'none' AND a.fixed > 0)
@@ -384,7 +389,7 @@ const FIXES: &str = "
     JOIN fix_attempts l ON l.event_id = (SELECT event_id FROM fix_attempts x WHERE x.fix_id = w.fix_id
                                          ORDER BY at DESC, event_id DESC LIMIT 1)
     LEFT JOIN runs r ON r.run_id = w.opened_by LEFT JOIN tasks t ON t.name = l.task
-    WHERE (?1 IS NULL OR substr(w.fix_id, 1, length(?1)) = ?1) AND (?2 IS NULL OR w.state = ?2)
+    WHERE {by_id} AND (?2 IS NULL OR w.state = ?2)
       AND (?3 IS NULL OR w.category = ?3)
       AND (?4 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a WHERE a.fix_id = w.fix_id AND a.task = ?4))
       AND (?5 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_files f USING (event_id)
@@ -399,7 +404,8 @@ const RECIPES: &str = "
     FROM attempt_recipes c JOIN fix_attempts a USING (event_id)
     JOIN (SELECT p.event_id, q.family_key, max(q.masked_family) AS masked_family,
                  max(p.role = 'fixed') AND NOT max(p.role = 'persisted') AS works
-          FROM attempt_patterns p JOIN qa_failure_patterns q USING (pattern_key)
+          FROM attempt_patterns p JOIN known_patterns n ON n.recorded_key = p.pattern_key
+          JOIN qa_failure_patterns q USING (pattern_no)
           WHERE p.role IN ('fixed', 'persisted') GROUP BY p.event_id, q.family_key) f USING (event_id)
     WHERE a.means <> 'none' AND a.weakened = 0
       AND NOT EXISTS (SELECT 1 FROM flakes k WHERE k.fail_run IN (a.before_run, a.opened_by))
@@ -413,7 +419,8 @@ const FLAKES: &str = "
            (SELECT count(*) FROM runs r WHERE r.command_key IN
             (SELECT command_key FROM flakes JOIN flake_patterns u USING (event_id) WHERE u.pattern_key = p.pattern_key)),
            min(k.at), max(k.at), l.why, l.pass_run, l.fail_run
-    FROM flake_patterns p JOIN flakes k USING (event_id) LEFT JOIN qa_failure_patterns q USING (pattern_key)
+    FROM flake_patterns p JOIN flakes k USING (event_id)
+    LEFT JOIN known_patterns n ON n.recorded_key = p.pattern_key LEFT JOIN qa_failure_patterns q USING (pattern_no)
     JOIN flakes l ON l.event_id = (SELECT event_id FROM flakes x JOIN flake_patterns y USING (event_id)
                                    WHERE y.pattern_key = p.pattern_key ORDER BY x.at DESC, event_id DESC LIMIT 1)
     WHERE ?1 IS NULL OR p.pattern_key = ?1

@@ -1,5 +1,8 @@
 //! What the recorder asks about failures that are still open.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::time;
@@ -12,6 +15,9 @@ use crate::store::event::{Attempt, Body, Command};
 use crate::store::index::Index;
 use crate::store::json;
 use crate::store::segment::Segments;
+
+/// Failing runs of one class that are looked at, the newest.
+const OPEN_RUNS_MAX: u32 = 500;
 
 /// A failing run that nothing closed yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,8 +51,8 @@ pub struct Gap<'a> {
 
 impl Index {
     /// Failing runs of a class ([`crate::store::Scope::class`]) that ended between `since` and `until` and that no pass
-    /// on the same branch and no successful attempt closed up to then; the oldest first. `run` itself counts for
-    /// nothing.
+    /// on the same branch and no successful attempt closed up to then; the oldest first, of the newest 500. `run` itself
+    /// counts for nothing.
     ///
     /// # Errors
     /// SQLite's.
@@ -59,21 +65,54 @@ impl Index {
     ) -> Result<Vec<OpenRun>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT run_id, command_key, started_at, ended_at, exit_code, signal, branch, commit_id FROM runs f
+                "SELECT run_id, command_key, started_at, ended_at, exit_code, signal, branch, commit_id
+                 FROM runs INDEXED BY runs_by_class_and_time
                  WHERE class_key = ?1 AND passed = 0 AND ended_at >= ?2 AND ended_at <= ?3 AND run_id <> ?4
-                   AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.command_key = f.command_key AND p.passed
-                                   AND p.own_status AND p.branch IS f.branch AND p.ended_at >= f.ended_at
-                                   AND p.ended_at <= ?3 AND p.run_id <> ?4)
-                   AND NOT EXISTS (SELECT 1 FROM fix_attempts a WHERE a.command_key = f.command_key
-                                   AND a.outcome = 'success' AND a.at >= f.ended_at AND a.at <= ?3
-                                   AND a.run_id <> ?4)
-                 ORDER BY ended_at, run_id",
+                 ORDER BY ended_at DESC LIMIT ?5",
             )?;
-            let until = until.rfc3339();
-            let rows = statement.query_map(params![class, since.rfc3339(), until, run.to_string()], open_run)?;
-            rows.filter_map(Result::transpose).collect()
+            let parameters = params![class, since.rfc3339(), until.rfc3339(), run.to_string(), OPEN_RUNS_MAX];
+            let rows = statement.query_map(parameters, open_run)?;
+            let mut found: Vec<OpenRun> = rows.filter_map(Result::transpose).collect::<rusqlite::Result<_>>()?;
+            found.sort_by_key(|open| (open.ended_at, open.run));
+            // The oldest of each comes first, so that its time bounds what has to be looked at.
+            let mut closed: HashMap<(String, Option<String>), Option<Timestamp>> = HashMap::new();
+            for open in &found {
+                if let Entry::Vacant(place) = closed.entry((open.key.clone(), open.branch.clone())) {
+                    place.insert(self.closed_at(open, until, run)?);
+                }
+            }
+            found.retain(|open| {
+                let closed = closed.get(&(open.key.clone(), open.branch.clone())).copied().flatten();
+                closed.is_none_or(|closed| open.ended_at > closed)
+            });
+            Ok(found)
         };
         self.sql("read", read())
+    }
+
+    /// When a check was closed last, from `open` on: by its own pass on the branch, or by an attempt.
+    fn closed_at(&self, open: &OpenRun, until: Timestamp, run: RunId) -> rusqlite::Result<Option<Timestamp>> {
+        let (from, until, run) = (open.ended_at.rfc3339(), until.rfc3339(), run.to_string());
+        let passed: Option<String> = self
+            .connection
+            .prepare_cached(
+                "SELECT ended_at FROM runs INDEXED BY runs_by_key
+                 WHERE command_key = ?1 AND ended_at >= ?2 AND ended_at <= ?3 AND run_id <> ?4 AND passed
+                   AND own_status AND branch IS ?5
+                 ORDER BY ended_at DESC LIMIT 1",
+            )?
+            .query_row(params![open.key, from, until, run, open.branch], |row| row.get(0))
+            .optional()?;
+        let solved: Option<String> = self
+            .connection
+            .prepare_cached(
+                "SELECT at FROM fix_attempts WHERE command_key = ?1 AND at >= ?2 AND at <= ?3 AND run_id <> ?4
+                   AND outcome = 'success'
+                 ORDER BY at DESC LIMIT 1",
+            )?
+            .query_row(params![open.key, from, until, run], |row| row.get(0))
+            .optional()?;
+        Ok(passed.max(solved).and_then(|at| Timestamp::parse(&at)))
     }
 
     /// The newest attempt of a fix that ended at or after `since` and isn't `run`'s: what a later one goes on from.
