@@ -4,6 +4,7 @@ pub mod check_diff;
 pub mod curate;
 pub mod definitions;
 pub mod doctor;
+pub mod exchange;
 pub mod explain;
 pub mod fix;
 pub mod last;

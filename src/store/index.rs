@@ -250,6 +250,18 @@ impl Index {
         self.sql("read", read())
     }
 
+    /// Ids of all purged runs.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(super) fn purged_runs(&self) -> Result<HashSet<String>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached("SELECT run_id FROM purged_runs")?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
     /// SQLite's own check of the whole file; `None` when it is sound.
     ///
     /// # Errors

@@ -6,7 +6,9 @@ mod apply;
 pub mod backup;
 mod error;
 mod event;
+mod exchange;
 mod index;
+mod masked;
 mod migrations;
 mod query;
 #[cfg(test)]
@@ -22,7 +24,10 @@ pub use event::{
     FixNote, Flake, Item, LessonChange, LessonDecision, Mark, Means, Merge, NEAR_DUPLICATE, Outcome, Proof, Purge,
     Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split, Trees, derived_id,
 };
+pub use event::{Line as EventLine, parse as parse_event};
+pub use exchange::{ImportFault, Imported};
 pub use index::Index;
+pub use masked::masked;
 pub use query::history::{
     HistoryRows, NamedPatternRow, NoteRow, SightingRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow,
 };

@@ -113,6 +113,15 @@ impl Segments {
     /// # Errors
     /// The operating system's (a full disk, a read-only file system).
     pub fn append(&self, segment: &str, events: &[Event]) -> Result<Vec<Span>, StoreError> {
+        let lines: Vec<Vec<u8>> = events.iter().map(Event::line).collect();
+        self.append_lines(segment, &lines)
+    }
+
+    /// As [`Segments::append`], lines as they are, each with its newline.
+    ///
+    /// # Errors
+    /// As [`Segments::append`].
+    pub fn append_lines(&self, segment: &str, lines: &[Vec<u8>]) -> Result<Vec<Span>, StoreError> {
         file::create_private_dir(&self.dir).map_err(io_at("create", &self.dir))?;
         let path = self.path(segment);
         let is_new = !path.exists();
@@ -120,11 +129,10 @@ impl Segments {
             OpenOptions::new().create(true).append(true).mode(0o600).open(&path).map_err(io_at("open", &path))?;
         let before = file.metadata().map_err(io_at("stat", &path))?.len();
         let mut bytes = Vec::new();
-        let mut spans = Vec::with_capacity(events.len());
-        for event in events {
-            let line = event.line();
+        let mut spans = Vec::with_capacity(lines.len());
+        for line in lines {
             spans.push(Span { start: before + bytes.len() as u64, len: line.len() as u64 });
-            bytes.extend_from_slice(&line);
+            bytes.extend_from_slice(line);
         }
         if let Err(error) = file.write_all(&bytes).and_then(|()| file.sync_data()) {
             // Half a line would only be set aside by the next recorder; if even this fails, it will be.

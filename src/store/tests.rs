@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use rusqlite::types::Value;
 
 use super::event::{Body, Change, Event, FixNote, LessonChange, Outcome, Purge, ReviewState};
 use super::index::{Index, Progress};
@@ -21,7 +22,7 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::{self, Kind};
 use crate::base::lossless::Lossless;
 
-fn open(state: &Path) -> Store {
+pub(super) fn open(state: &Path) -> Store {
     try_open(state).expect("opens")
 }
 
@@ -30,7 +31,7 @@ fn try_open(state: &Path) -> Result<Store, StoreError> {
 }
 
 /// Every row that people can see, without row numbers.
-fn dump(index: &Index) -> Vec<String> {
+pub(super) fn dump(index: &Index) -> Vec<String> {
     let tables = [
         "SELECT event_id, kind, at FROM events",
         "SELECT name, first_at, last_at FROM tasks WHERE task_no IN (SELECT task_no FROM runs)",
@@ -72,7 +73,7 @@ fn dump(index: &Index) -> Vec<String> {
         let mut found: Vec<String> = statement
             .query_map([], |row| {
                 let values: Result<Vec<_>, _> =
-                    (0..columns).map(|column| row.get_ref(column).map(|value| format!("{value:?}"))).collect();
+                    (0..columns).map(|column| row.get::<_, Value>(column).map(|value| format!("{value:?}"))).collect();
                 Ok(values?.join("|"))
             })
             .expect("queries")
@@ -349,7 +350,7 @@ fn the_last_passing_tree_is_the_key_s_and_before_the_run() {
 /// Two begin with the same letter: an older fingerprint took them for one.
 const NAMES: [&str; 5] = ["alpha", "apple", "bravo", "cargo", "delta"];
 
-fn any_event() -> impl Strategy<Value = Event> {
+pub(super) fn any_event() -> impl Strategy<Value = Event> {
     let pattern = prop::sample::select(NAMES.to_vec());
     let key = prop_oneof![
         4 => pattern.clone().prop_map(key),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::error::{StoreError, io_at};
 use super::event::{Body, Event};
+use super::exchange::is_purged;
 use super::index::{self, Index, Progress};
 use super::segment::{Mended, Segments};
 use crate::base::clock::Timestamp;
@@ -117,8 +118,22 @@ impl Store {
     pub fn append(&mut self, events: &[Event]) -> Result<(), StoreError> {
         let Some(first) = events.first() else { return Ok(()) };
         let segment = format!("{}-{}.jsonl", self.writer, first.at.month());
-        let spans = self.segments.append(&segment, events)?;
-        match self.index.add(&self.segments, &segment, events, &spans) {
+        let lines: Vec<Vec<u8>> = events.iter().map(Event::line).collect();
+        self.append_lines(&segment, &lines, events)
+    }
+
+    /// Appends events as the lines that they are (each with its newline) to a segment, synced, then indexes them.
+    ///
+    /// # Errors
+    /// As [`Store::append`].
+    pub(super) fn append_lines(
+        &mut self,
+        segment: &str,
+        lines: &[Vec<u8>],
+        events: &[Event],
+    ) -> Result<(), StoreError> {
+        let spans = self.segments.append_lines(segment, lines)?;
+        match self.index.add(&self.segments, segment, events, &spans) {
             Ok(Applied::Done) => Ok(()),
             Ok(Applied::Outdated) => self.rebuild("was behind or had runs that were purged"),
             Err(error) if error.is_damage() => self.rebuild(&format!("was damaged ({error})")),
@@ -144,16 +159,21 @@ impl Store {
     /// I/O and SQLite errors.
     pub fn purge(&mut self, runs: &[RunId]) -> Result<usize, StoreError> {
         self.record(Body::Purge(super::Purge { runs: runs.to_vec() }))?;
+        self.drop_purged()
+    }
+
+    /// Removes every line of a purged run from every segment, and whatever may hold its text beside them.
+    ///
+    /// # Errors
+    /// I/O and SQLite errors.
+    pub(super) fn drop_purged(&mut self) -> Result<usize, StoreError> {
         let purged = index::purged(&self.segments)?;
         let mut dropped = 0;
         for segment in self.segments.list()? {
             dropped += self.segments.rewrite(&segment.name, |line| {
                 // The id is the line's own only if it parses; a line that merely mentions it stays.
                 match super::event::parse(line) {
-                    super::event::Line::Event(event) => match &event.body {
-                        Body::Run(_) => !purged.contains(&event.id.to_string()),
-                        body => !body.quotes().iter().any(|run| purged.contains(&run.to_string())),
-                    },
+                    super::event::Line::Event(event) => !is_purged(&event, &purged),
                     _ => true,
                 }
             })?;

@@ -107,8 +107,9 @@ fn find(history: &History, settings: &Settings, failed: &dyn Fn(&Task) -> bool) 
             let rest = if rest_of == 0 { 0.0 } else { rest_hits as f64 / rest_of as f64 };
             let bound = share_bound(hits, of, settings.confidence.bound);
             let always = bound >= settings.patterns.breaks_bound;
-            // Where every task fails, it isn't these files.
-            let tells = share > rest && (always || share >= OFTEN_MIN && bound > rest);
+            // Where every task fails, or every task changes them, nothing says that it is these files.
+            let others = rest_of >= settings.patterns.breaks_tasks;
+            let tells = share > rest && rest_of > 0 && (always || others && share >= OFTEN_MIN && bound > rest);
             tells.then_some(Tally { files, hits, of, rest_hits, rest_of, bound, always })
         })
         .collect();

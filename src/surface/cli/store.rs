@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use super::{Context, Exit, Output};
+use crate::base::clock::Timestamp;
 use crate::base::text;
+use crate::ops::exchange::{self, Exported, Merged, Wanted};
 use crate::ops::store::{self, Done, Status};
 
 /// Look after what was recorded
@@ -32,6 +34,37 @@ enum Action {
     },
     /// Make today's backup again (the recorder makes one a day and keeps seven)
     Backup {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Copy the records as segments (JSON lines), for another clone to import
+    ///
+    /// One file for each writer and month; names say what is in them. With --json `{"schema": 1, "files": [...],
+    /// "events": N, "bad": N}`.
+    Export {
+        /// Without messages, output, diffs, command lines, branches: what is left is recognised and counted all the same
+        #[arg(long)]
+        masked: bool,
+        /// The folder for them
+        #[arg(long, value_name = "FOLDER", default_value = "verify-run-events")]
+        out: PathBuf,
+        /// Only what was recorded since then: 2026-11-21, an RFC 3339 time, or 30d
+        #[arg(long, value_name = "TIME", value_parser = since)]
+        since: Option<Timestamp>,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Merge segments of another clone, a CI job or a backup into the records
+    ///
+    /// In any order, once or again: an event that is here already changes nothing, and what was purged stays purged. A
+    /// line that is no event is named and left out. With --json `{"schema": 1, "files": N, "events": N, "known": N,
+    /// "purged": N, "removed": N, "newer": N, "bad": N, "faults": [{"file", "line", "reason"}]}`.
+    Import {
+        /// Segments (*.jsonl, *.jsonl.zst), or folders of them
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
@@ -68,6 +101,17 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         Action::Backup { json } => {
             let done = store::back_up(places)?;
             print_done(&done, *json, &mut context.output)?;
+        }
+        Action::Export { masked, out, since, json } => {
+            let wanted = Wanted { out, masked: *masked, since: *since };
+            let exported = exchange::export(places, &wanted)?;
+            exported.notes.iter().for_each(|note| context.output.note(note));
+            if *json { context.output.json(&exported)? } else { print_exported(&exported, &mut context.output)? }
+        }
+        Action::Import { paths, json } => {
+            let merged = exchange::import(places, paths)?;
+            merged.notes.iter().for_each(|note| context.output.note(note));
+            if *json { context.output.json(&merged)? } else { print_merged(&merged, &mut context.output)? }
         }
         Action::Purge { id, json } => {
             let done = store::purge(places, id)?;
@@ -128,6 +172,45 @@ fn print_status(status: &Status, output: &mut Output) -> anyhow::Result<()> {
     }
     for line in &status.log {
         output.line(&format!("log: {}", text::one_line(line)))?;
+    }
+    Ok(())
+}
+
+/// A day, a time, or so many days ago.
+fn since(text: &str) -> Result<Timestamp, String> {
+    let days = text.strip_suffix('d').and_then(|days| days.parse::<i64>().ok());
+    let ago = days.map(|days| Timestamp(Timestamp::now().0.saturating_sub(days.saturating_mul(24 * 3600 * 1_000_000))));
+    let time = ago.or_else(|| Timestamp::parse(text)).or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z")));
+    time.ok_or_else(|| "not a day (2026-11-21), a time (RFC 3339) or a number of days (30d)".to_owned())
+}
+
+fn print_exported(exported: &Exported, output: &mut Output) -> anyhow::Result<()> {
+    exported.files.iter().try_for_each(|file| output.line(&file.display().to_string()))?;
+    if exported.bad > 0 {
+        output.note(&format!("left out {} of no event", text::count(exported.bad, "line")));
+    }
+    let files = text::count(exported.files.len(), "segment");
+    output.note(&format!(
+        "{} in {files}; to merge them: verify-run store import FOLDER",
+        text::count(exported.events, "event")
+    ));
+    Ok(())
+}
+
+fn print_merged(merged: &Merged, output: &mut Output) -> anyhow::Result<()> {
+    let new = text::count(merged.events, "new event");
+    let files = text::count(merged.files, "segment");
+    output.line(&format!("{new} from {files}; {} known, {} of purged runs", merged.known, merged.purged))?;
+    for fault in &merged.faults {
+        output.note(&format!("{}:{}: {}", fault.file.display(), fault.line, fault.reason));
+    }
+    let more = merged.newer + merged.bad - merged.faults.len().min(merged.newer + merged.bad);
+    if more > 0 {
+        output.note(&format!("... and {} more", text::count(more, "line")));
+    }
+    if merged.newer > 0 {
+        output
+            .note("lines of a newer verify-run are left out; upgrade with `cargo install verify-run` and import again");
     }
     Ok(())
 }

@@ -1,0 +1,182 @@
+//! `store export` and `store import`: what was recorded goes from one clone to another as plain files.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use serde::Serialize;
+
+use super::reading;
+use crate::base::clock::Timestamp;
+use crate::base::file::{Durability, write_atomic};
+use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::base::text::count;
+use crate::config::Places;
+use crate::store::{EventLine, ImportFault, Imported, Store, backup, lock, masked, parse_event};
+
+/// What is to be exported.
+#[derive(Debug)]
+pub struct Wanted<'a> {
+    /// The folder; made if needed.
+    pub out: &'a Path,
+    /// Without what tools printed, what was typed and what was changed.
+    pub masked: bool,
+    /// Only events from then on.
+    pub since: Option<Timestamp>,
+}
+
+/// What `store export --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Exported {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The files written.
+    pub files: Vec<PathBuf>,
+    /// Events in them.
+    pub events: usize,
+    /// Lines that are no events, left out.
+    pub bad: usize,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// What `store import --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Merged {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The files read.
+    pub files: usize,
+    /// Events that were new here.
+    pub events: usize,
+    /// Events that were here already.
+    pub known: usize,
+    /// Events left out because their run was purged.
+    pub purged: usize,
+    /// Lines removed here because they were purged there.
+    pub removed: usize,
+    /// Lines of a newer verify-run, left out.
+    pub newer: usize,
+    /// Lines that are no events.
+    pub bad: usize,
+    /// The first lines of these two kinds: file, line, reason.
+    pub faults: Vec<Fault>,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// A line that was left out.
+#[derive(Debug, Serialize)]
+pub struct Fault {
+    /// The file.
+    pub file: PathBuf,
+    /// The line, from 1.
+    pub line: usize,
+    /// Why.
+    pub reason: String,
+}
+
+/// Copies the segments into a folder, each under its own name, whole lines only.
+///
+/// # Errors
+/// When the store can't be read or the folder can't be written.
+pub fn export(places: &Places, wanted: &Wanted<'_>) -> anyhow::Result<Exported> {
+    let reading = reading::open(places)?;
+    let out = wanted.out;
+    fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
+    let mut exported = Exported { schema: 1, files: Vec::new(), events: 0, bad: 0, notes: reading.notes };
+    let day = wanted.since.map(|since| format!(".since-{}", since.rfc3339().split('T').next().unwrap_or_default()));
+    let mask = if wanted.masked { ".masked" } else { "" };
+    for segment in reading.segments.list()? {
+        let (mut bytes, mut events) = (Vec::new(), 0);
+        reading.segments.read(&segment.name, 0, |_, line| {
+            match parse_event(line) {
+                EventLine::Event(event) if wanted.since.is_none_or(|since| event.at >= since) => {
+                    events += 1;
+                    if wanted.masked {
+                        bytes.extend(masked(*event).line());
+                    } else {
+                        bytes.extend_from_slice(line);
+                        bytes.push(b'\n');
+                    }
+                }
+                EventLine::Event(_) => {}
+                EventLine::Newer { .. } | EventLine::Bad => exported.bad += 1,
+            }
+            Ok(())
+        })?;
+        if events == 0 {
+            continue;
+        }
+        let stem = segment.name.trim_end_matches(".jsonl");
+        let file = out.join(format!("{stem}{}{mask}.jsonl", day.as_deref().unwrap_or_default()));
+        write_atomic(&file, &bytes, 0o600, Durability::Synced)
+            .with_context(|| format!("cannot write {}", file.display()))?;
+        exported.events += events;
+        exported.files.push(file);
+    }
+    Ok(exported)
+}
+
+/// Merges segments into this store: files, or all of a folder.
+///
+/// # Errors
+/// When a path can't be read, or the store can't be written.
+pub fn import(places: &Places, paths: &[PathBuf]) -> anyhow::Result<Merged> {
+    let mut files = Vec::new();
+    for path in paths {
+        let found = segments_at(path).with_context(|| format!("cannot read {}", path.display()))?;
+        if found.is_empty() {
+            anyhow::bail!("{} has no segments (*.jsonl); make some with: verify-run store export", path.display());
+        }
+        files.extend(found);
+    }
+    let notes = super::record::drain_for_reading(places)?.notes;
+    let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
+    let mut store = Store::open(&places.state, lock)?;
+    let Imported { events, known, purged, removed, newer, bad, faults } = store.import(&files)?;
+    let mut merged = Merged {
+        schema: 1,
+        files: files.len(),
+        events,
+        known,
+        purged,
+        removed,
+        newer,
+        bad,
+        faults: faults.into_iter().map(|ImportFault { file, line, reason }| Fault { file, line, reason }).collect(),
+        notes,
+    };
+    if removed > 0 {
+        // What was purged elsewhere would go on living in the backups.
+        backup::remove_all(&places.state)?;
+        backup::make(&places.state, store.segments(), &Timestamp::now().local_day())?;
+        merged
+            .notes
+            .push(format!("removed {} that were purged elsewhere; backups were replaced", count(removed, "event")));
+    }
+    merged.notes.extend(store.take_notes());
+    Ok(merged)
+}
+
+/// A segment, or those of a folder, by name. Folders in it are not looked into.
+fn segments_at(path: &Path) -> std::io::Result<Vec<PathBuf>> {
+    if !fs::metadata(path)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let is_segment = |path: &PathBuf| {
+        let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+        !name.starts_with('.') && (name.ends_with(".jsonl") || name.ends_with(".jsonl.zst"))
+    };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        found.extend(Some(entry.path()).filter(|path| is_segment(path) && path.is_file()));
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,244 @@
+//! Events from elsewhere: segments that another clone, a CI job or a backup holds, merged into this store.
+//!
+//! Insert-or-ignore by event id, so that any files in any order, once or again, give the same store. What arrives is
+//! kept byte for byte in a segment of its writer's name.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use super::error::{StoreError, io_at};
+use super::event::{self, Body, Event, Line};
+use super::writer::Store;
+
+/// A line of a segment, bytes: the largest event is a tenth of it.
+const LINE_BYTES_MAX: u64 = 64 << 20;
+/// Events written and indexed at a time …
+const BATCH_EVENTS_MAX: usize = 5_000;
+/// … and bytes of them.
+const BATCH_BYTES_MAX: usize = 16 << 20;
+/// Lines that are named one by one; further ones are counted.
+const FAULTS_MAX: usize = 20;
+/// A writer's name, bytes; ours are 9.
+const WRITER_BYTES_MAX: usize = 32;
+/// The writer of events whose writer is no name for a file.
+const STRANGER: &str = "imported";
+
+/// What an import did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Events that were new here.
+    pub events: usize,
+    /// Events that were here already.
+    pub known: usize,
+    /// Events of runs that were purged, here or there: left out.
+    pub purged: usize,
+    /// Lines that were removed here because they were purged there.
+    pub removed: usize,
+    /// Lines of a newer verify-run: left out until this one is newer, too.
+    pub newer: usize,
+    /// Lines that are no events.
+    pub bad: usize,
+    /// The first lines of those two kinds.
+    pub faults: Vec<ImportFault>,
+}
+
+/// A line that could not be imported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportFault {
+    /// The file.
+    pub file: PathBuf,
+    /// The line in it, from 1.
+    pub line: usize,
+    /// Why not.
+    pub reason: String,
+}
+
+impl Store {
+    /// Merges the segments `files` (`*.jsonl`, also zstd-compressed as `*.jsonl.zst`) into this store.
+    ///
+    /// # Errors
+    /// When a file can't be read or this store can't be written. What was merged by then stays; importing again does
+    /// the rest.
+    pub fn import(&mut self, files: &[PathBuf]) -> Result<Imported, StoreError> {
+        let mut imported = Imported::default();
+        // Known before any run comes by: the text of a purged run is not written anywhere, not even for a moment.
+        let mut purged = self.index().purged_runs()?;
+        let mut news = false;
+        for file in files {
+            for id in purged_in(file)? {
+                news |= purged.insert(id);
+            }
+        }
+        let mut batch = Batch::default();
+        for file in files {
+            each_line(file, |number, line, whole| {
+                match whole.then(|| event::parse(line)) {
+                    Some(Line::Event(event)) => {
+                        if is_purged(&event, &purged) {
+                            imported.purged += 1;
+                        } else if batch.ids.contains(&event.id) || self.has(&event)? {
+                            imported.known += 1;
+                        } else {
+                            imported.events += 1;
+                            batch.push(line, *event);
+                        }
+                    }
+                    Some(Line::Newer { v, kind }) => {
+                        imported.newer += 1;
+                        let kind = crate::base::text::ellipsis(&kind, 40);
+                        imported.fault(file, number, format!("of a newer verify-run (version {v}, kind {kind:?})"));
+                    }
+                    Some(Line::Bad) => {
+                        imported.bad += 1;
+                        imported.fault(file, number, "no event".to_owned());
+                    }
+                    None => {
+                        imported.bad += 1;
+                        imported.fault(file, number, "cut off: it has no end".to_owned());
+                    }
+                }
+                if batch.is_full() { self.write(&mut batch) } else { Ok(()) }
+            })?;
+        }
+        self.write(&mut batch)?;
+        if news {
+            imported.removed = self.drop_purged()?;
+        }
+        Ok(imported)
+    }
+
+    fn has(&self, event: &Event) -> Result<bool, StoreError> {
+        self.index().has_event(crate::base::ids::RunId(event.id))
+    }
+
+    fn write(&mut self, batch: &mut Batch) -> Result<(), StoreError> {
+        for (segment, (lines, events)) in std::mem::take(&mut batch.segments) {
+            self.append_lines(&segment, &lines, &events)?;
+        }
+        *batch = Batch::default();
+        Ok(())
+    }
+}
+
+impl Imported {
+    fn fault(&mut self, file: &Path, line: usize, reason: String) {
+        if self.faults.len() < FAULTS_MAX {
+            self.faults.push(ImportFault { file: file.to_owned(), line, reason });
+        }
+    }
+}
+
+/// Events that are written together, by segment.
+#[derive(Debug, Default)]
+struct Batch {
+    segments: BTreeMap<String, (Vec<Vec<u8>>, Vec<Event>)>,
+    ids: HashSet<uuid::Uuid>,
+    bytes: usize,
+}
+
+impl Batch {
+    fn push(&mut self, line: &[u8], event: Event) {
+        let mut line = line.to_vec();
+        line.push(b'\n');
+        self.bytes += line.len();
+        self.ids.insert(event.id);
+        let (lines, events) = self.segments.entry(segment_of(&event)).or_default();
+        lines.push(line);
+        events.push(event);
+    }
+
+    fn is_full(&self) -> bool {
+        self.ids.len() >= BATCH_EVENTS_MAX || self.bytes >= BATCH_BYTES_MAX
+    }
+}
+
+/// The segment that an event belongs to. Its writer's name comes from a file: it is not trusted to be one.
+fn segment_of(event: &Event) -> String {
+    let writer = event.writer.as_str();
+    let is_name = (1..=WRITER_BYTES_MAX).contains(&writer.len()) && writer.bytes().all(|b| b.is_ascii_alphanumeric());
+    format!("{}-{}.jsonl", if is_name { writer } else { STRANGER }, event.at.month())
+}
+
+/// Whether an event is a purged run's, or quotes one.
+pub(super) fn is_purged(event: &Event, purged: &HashSet<String>) -> bool {
+    match &event.body {
+        Body::Run(_) => purged.contains(&event.id.to_string()),
+        body => body.quotes().iter().any(|run| purged.contains(&run.to_string())),
+    }
+}
+
+fn purged_in(file: &Path) -> Result<HashSet<String>, StoreError> {
+    let finder = memchr::memmem::Finder::new(b"\"purge\"");
+    let mut ids = HashSet::new();
+    each_line(file, |_, line, _| {
+        if finder.find(line).is_some()
+            && let Line::Event(event) = event::parse(line)
+            && let Body::Purge(purge) = event.body
+        {
+            ids.extend(purge.runs.iter().map(ToString::to_string));
+        }
+        Ok(())
+    })?;
+    Ok(ids)
+}
+
+/// Calls `each` with the number of every line, the line without its end, and whether it is whole: a last line without
+/// an end is, if it is an event all the same; one that is too long is not. Empty lines are left out.
+fn each_line(
+    file: &Path,
+    mut each: impl FnMut(usize, &[u8], bool) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let mut reader = open(file).map_err(io_at("read", file))?;
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let mut part = Read::take(&mut reader, LINE_BYTES_MAX);
+        if part.read_until(b'\n', &mut line).map_err(io_at("read", file))? == 0 {
+            break;
+        }
+        let ended = line.last() == Some(&b'\n');
+        if ended {
+            line.pop();
+        } else if line.len() as u64 == LINE_BYTES_MAX {
+            skip_line(&mut reader).map_err(io_at("read", file))?;
+            each(number, b"", false)?;
+            continue;
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let whole = ended || !matches!(event::parse(&line), Line::Bad);
+        each(number, &line, whole)?;
+    }
+    Ok(())
+}
+
+fn skip_line(reader: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let buffer = reader.fill_buf()?;
+        let (used, end) = match memchr::memchr(b'\n', buffer) {
+            Some(at) => (at + 1, true),
+            None => (buffer.len(), buffer.is_empty()),
+        };
+        reader.consume(used);
+        if end {
+            return Ok(());
+        }
+    }
+}
+
+fn open(file: &Path) -> io::Result<Box<dyn BufRead>> {
+    let opened = File::open(file)?;
+    if !opened.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    Ok(match file.extension().is_some_and(|extension| extension == "zst") {
+        true => Box::new(BufReader::new(zstd::Decoder::new(opened)?)),
+        false => Box::new(BufReader::with_capacity(64 << 10, opened)),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+use std::fs;
+use std::io::Write;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::base::clock::Timestamp;
+use crate::store::event::Purge;
+use crate::store::masked;
+use crate::store::sample::{failed_run, passed_run, run_id, snapshot};
+use crate::store::tests::{any_event, dump, open};
+
+fn file(dir: &Path, name: &str, parts: &[&[u8]]) -> PathBuf {
+    let path = dir.join(name);
+    fs::write(&path, parts.concat()).expect("writes");
+    path
+}
+
+fn purge(n: u64) -> Event {
+    Event { id: run_id(1000 + n).0, ..Event::new(Timestamp(0), "w", Body::Purge(Purge { runs: vec![run_id(n)] })) }
+}
+
+/// Every file of the state folder as text.
+fn everything(state: &Path) -> String {
+    let mut folders = vec![state.to_owned()];
+    let mut text = String::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("reads").flatten() {
+            match entry.path().is_dir() {
+                true => folders.push(entry.path()),
+                false => text.push_str(&String::from_utf8_lossy(&fs::read(entry.path()).expect("reads"))),
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn what_is_torn_garbage_or_newer_is_named_and_the_rest_is_there() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (one, two) = (failed_run(1, "t", &["a"]).line(), passed_run(2, "t").line());
+    let parts: &[&[u8]] = &[&one, b"not an event\n\n", b"{\"v\":99,\"kind\":\"dream\"}\n", &two, &one[..40]];
+    let path = file(dir.path(), "ci.jsonl", parts);
+    let mut store = open(&dir.path().join("state"));
+    let done = store.import(std::slice::from_ref(&path)).expect("imports");
+    assert_eq!((done.events, done.known, done.newer, done.bad), (2, 0, 1, 2));
+    let faults: Vec<_> = done.faults.iter().map(|fault| (fault.line, fault.reason.as_str())).collect();
+    let newer = "of a newer verify-run (version 99, kind \"dream\")";
+    assert_eq!(faults, [(2, "no event"), (4, newer), (6, "cut off: it has no end")]);
+    // Nothing of it makes this store unreadable.
+    drop(store);
+    let mut store = open(&dir.path().join("state"));
+    assert_eq!(store.index().counts().expect("counts").runs, 2);
+    let again = store.import(&[path]).expect("imports");
+    assert_eq!((again.events, again.known), (0, 2));
+}
+
+#[test]
+fn a_last_line_without_its_newline_is_an_event_all_the_same() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let line = passed_run(2, "t").line();
+    let path = file(dir.path(), "a.jsonl", &[line.strip_suffix(b"\n").expect("a newline")]);
+    let mut store = open(&dir.path().join("state"));
+    assert_eq!(store.import(&[path]).expect("imports").events, 1);
+    assert!(store.index().has_event(run_id(2)).expect("reads"));
+}
+
+#[test]
+fn compressed_segments_are_read_as_they_are() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let packed = zstd::encode_all(passed_run(2, "t").line().as_slice(), 3).expect("packs");
+    let path = file(dir.path(), "a.jsonl.zst", &[&packed]);
+    let cut = file(dir.path(), "b.jsonl.zst", &[&packed[..packed.len() / 2]]);
+    let mut store = open(&dir.path().join("state"));
+    assert_eq!(store.import(&[path]).expect("imports").events, 1);
+    assert!(matches!(store.import(&[cut]), Err(StoreError::Io { .. })));
+}
+
+#[test]
+fn a_writer_s_name_is_no_path() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let state = dir.path().join("state");
+    let mut store = open(&state);
+    let names = ["../../evil", "/etc/cron", "", "a/b", "a\0b", &"x".repeat(300), "w.jsonl", "wabc"];
+    let hostile = |n: u64, name: &str| Event { writer: name.to_owned(), ..passed_run(n, "../../../t") };
+    let lines: Vec<Vec<u8>> = names.iter().zip(1..).map(|(name, n)| hostile(n, name).line()).collect();
+    let path = file(dir.path(), "x.jsonl", &[&lines.concat()]);
+    assert_eq!(store.import(&[path]).expect("imports").events, names.len());
+    let mut found: Vec<String> =
+        store.segments().list().expect("lists").into_iter().map(|segment| segment.name).collect();
+    found.sort();
+    assert_eq!(found, ["imported-1970-01.jsonl", "wabc-1970-01.jsonl"]);
+    let beside: Vec<_> = fs::read_dir(dir.path()).expect("reads").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(beside.len(), 2, "{beside:?}");
+}
+
+#[test]
+fn what_was_purged_here_or_there_is_nowhere_afterwards() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (secret, other) = (failed_run(1, "t", &["hunter2secret"]), failed_run(2, "t", &["fine"]));
+    let with = file(dir.path(), "with.jsonl", &[&secret.line(), &other.line(), &snapshot(1, None).line()]);
+    let order = file(dir.path(), "order.jsonl", &[&purge(1).line()]);
+    // Purged there: before it comes here, with it, and after.
+    for order in [[&order, &with], [&with, &order]] {
+        for at_once in [true, false] {
+            let state = tempfile::tempdir().expect("a folder");
+            let mut store = open(state.path());
+            let files: Vec<PathBuf> = order.into_iter().cloned().collect();
+            if at_once {
+                store.import(&files).expect("imports");
+            } else {
+                files.iter().for_each(|file| drop(store.import(std::slice::from_ref(file)).expect("imports")));
+            }
+            assert_eq!(store.index().counts().expect("counts").runs, 1);
+            drop(store);
+            let text = everything(state.path());
+            assert!(!text.contains("hunter2") && text.contains("fine failed"), "at once: {at_once}");
+            // Coming by once more changes nothing.
+            let mut store = open(state.path());
+            assert_eq!(store.import(std::slice::from_ref(&with)).expect("imports").purged, 2);
+            assert!(!everything(state.path()).contains("hunter2"));
+        }
+    }
+}
+
+#[test]
+fn masked_events_are_recognised_and_say_nothing() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut event = failed_run(1, "t", &["hunter2"]);
+    if let Body::Run(run) = &mut event.body {
+        run.argv.push("--password=hunter2".into());
+        run.root = "/home/hunter2/project".into();
+        let failure = run.failure.as_mut().expect("failed");
+        failure.items[0].masked = "<str> failed".into();
+        failure.files.push("/home/hunter2/x".into());
+    }
+    let line = masked(event).line();
+    assert!(
+        !String::from_utf8_lossy(&line).replace("pattern-hunter2", "").replace("exact-hunter2", "").contains("hunter2")
+    );
+    let path = file(dir.path(), "x.jsonl", &[&line]);
+    let mut store = open(&dir.path().join("state"));
+    store.import(&[path]).expect("imports");
+    let patterns = store.index().patterns(0, 9, None).expect("reads");
+    assert_eq!(patterns[0].key, "pattern-hunter2");
+    assert_eq!((patterns[0].failures, patterns[0].masked.as_str()), (1, "<str> failed"));
+}
+
+#[test]
+fn a_line_without_end_is_no_event() {
+    let mut long = vec![b'x'; 3 << 20];
+    long.extend_from_slice(b"\n");
+    let mut reader = BufReader::new(long.as_slice());
+    skip_line(&mut reader).expect("reads");
+    let mut rest = Vec::new();
+    reader.read_to_end(&mut rest).expect("reads");
+    assert!(rest.is_empty());
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(&passed_run(1, "t").line()).expect("writes");
+    let mut lines = 0;
+    each_line(file.path(), |_, _, whole| {
+        lines += usize::from(whole);
+        Ok(())
+    })
+    .expect("reads");
+    assert_eq!(lines, 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
+
+    /// A hundred orders in which the same segments may arrive, split anywhere, some twice, give the same rows; and those
+    /// of the store in which it all happened, but for what was purged there.
+    #[test]
+    fn a_hundred_orders_of_import_are_one(
+        events in prop::collection::vec(any_event(), 5..20),
+        seeds in prop::collection::vec(any::<u64>(), 25),
+    ) {
+        let mut unique: Vec<Event> = Vec::new();
+        for event in events {
+            if unique.iter().all(|other| other.id != event.id) {
+                unique.push(event);
+            }
+        }
+        let here = tempfile::tempdir().expect("a folder");
+        let mut store = open(here.path());
+        store.append(&unique).expect("appends");
+        // The events of what was purged are still events where they happened.
+        let tables = |rows: &[String]| {
+            let events = rows.iter().skip(1).position(|row| row.starts_with("SELECT ")).expect("a second table");
+            rows[events..].to_vec()
+        };
+        let wanted = tables(&dump(store.index()));
+        let mut first: Option<Vec<String>> = None;
+        for seed in seeds {
+            // Fisher and Yates, with a multiplicative generator.
+            let mut state = seed | 1;
+            let mut next = |below: usize| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                usize::try_from(state >> 33).expect("31 bits") % below
+            };
+            let mut shuffled = unique.clone();
+            for at in (1..shuffled.len()).rev() {
+                shuffled.swap(at, next(at + 1));
+            }
+            let dir = tempfile::tempdir().expect("a folder");
+            let cut = next(shuffled.len());
+            let (a, b) = shuffled.split_at(cut);
+            let lines = |events: &[Event]| events.iter().flat_map(Event::line).collect::<Vec<u8>>();
+            let files = [("a", lines(a)), ("b", lines(b)), ("c", lines(&shuffled[..cut / 2]))];
+            let mut store = open(&dir.path().join("state"));
+            for (name, bytes) in files {
+                let path = file(dir.path(), &format!("{name}.jsonl"), &[&bytes]);
+                store.import(&[path]).expect("imports");
+            }
+            let rows = dump(store.index());
+            for (name, one) in [("here", tables(&rows)), ("first", rows.clone())] {
+                let other = if name == "here" { &wanted } else { &*first.get_or_insert_with(|| rows.clone()) };
+                let (more, less): (Vec<_>, Vec<_>) = (
+                    one.iter().filter(|row| !other.contains(row)).collect(),
+                    other.iter().filter(|row| !one.contains(row)).collect(),
+                );
+                prop_assert!(more.is_empty() && less.is_empty(), "{name}: {more:#?} instead of {less:#?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! An event as it may leave the house: what tools printed, what was typed and what was changed taken out, what is
+//! counted and recognised left in.
+
+use super::event::{AtomList, Body, Event};
+use crate::base::lossless::Lossless;
+
+/// What stands where something was taken out.
+const MASKED: &str = "(masked)";
+
+/// The same event, same id, without messages, output, diffs, command lines beyond the program, folders outside the
+/// project, branch, commit, and who worked where. What people wrote (annotations, notes on fixes) stays: it was written to
+/// be read.
+pub fn masked(mut event: Event) -> Event {
+    match &mut event.body {
+        Body::Run(run) => {
+            run.argv.truncate(1);
+            if let Some(program) = run.argv.first_mut() {
+                *program = Lossless::from(program.path().file_name().unwrap_or_default());
+            }
+            run.root = outside(&run.root);
+            if run.dir.path().is_absolute() {
+                run.dir = Lossless::from(MASKED);
+            }
+            if let Some(scope) = &mut run.scope {
+                scope.selectors.clear();
+                if scope.dir.path().is_absolute() {
+                    scope.dir = Lossless::from(MASKED);
+                }
+            }
+            (run.session, run.branch, run.commit) = (None, None, None);
+            if let Some(failure) = &mut run.failure {
+                failure.lines_cut += failure.lines.len();
+                failure.lines.clear();
+                failure.files.retain(|file| !file.starts_with('/'));
+                for item in &mut failure.items {
+                    item.message.clone_from(&item.masked);
+                    item.file = item.file.take().filter(|file| !file.starts_with('/'));
+                }
+            }
+        }
+        Body::Snapshot(snapshot) => {
+            snapshot.diff_cut += snapshot.diff.len() as u64;
+            snapshot.diff.clear();
+        }
+        Body::Attempt(attempt) => {
+            attempt.root = outside(&attempt.root);
+            attempt.diff_cut += attempt.diff.len();
+            attempt.diff.clear();
+            attempt.commands.iter_mut().for_each(|command| command.line = program(&command.line));
+            attempt.recipes.iter_mut().for_each(|recipe| recipe.label = MASKED.to_owned());
+            attempt.weakened.iter_mut().for_each(|mark| mark.text = MASKED.to_owned());
+            let lists = [&mut attempt.fixed, &mut attempt.introduced, &mut attempt.persisted, &mut attempt.not_reached];
+            lists.into_iter().for_each(atoms);
+        }
+        Body::Flake(flake) => {
+            flake.root = outside(&flake.root);
+            atoms(&mut flake.atoms);
+        }
+        Body::Lesson(_) | Body::FixNote(_) | Body::Purge(_) => {}
+    }
+    event
+}
+
+fn atoms(list: &mut AtomList) {
+    list.first.iter_mut().for_each(|atom| atom.text = MASKED.to_owned());
+}
+
+/// A project stays itself, but where it is on this machine is nobody's business.
+fn outside(root: &Lossless) -> Lossless {
+    let name = root.path().file_name().unwrap_or_default();
+    Lossless::from(&std::path::Path::new("/").join(name))
+}
+
+fn program(line: &str) -> String {
+    line.split_whitespace().next().and_then(|word| word.rsplit('/').next()).unwrap_or(MASKED).to_owned()
+}
