@@ -28,7 +28,8 @@
 //! - Nothing from tool output reaches a terminal or a Markdown file without control characters removed, a bounded
 //!   length, and quoting for that place.
 //! - Deleting `store.db` loses nothing. Deleting the whole state folder loses no lesson.
-//! - Nothing is written into the user's repository but `lessons/` and `.git/info/exclude`.
+//! - Nothing is written into the user's repository but `lessons/`, `.git/info/exclude`, and the pattern library on
+//!   request.
 //! - No network.
 //!
 //! # Tool definitions

@@ -8,5 +8,6 @@ pub mod ids;
 pub mod limits;
 pub mod lock;
 pub mod lossless;
+pub mod markdown;
 pub mod text;
 pub mod tree;

@@ -7,14 +7,13 @@ use std::fmt::Write as _;
 use super::Facts;
 use super::fix;
 use super::front::signal_name;
+use crate::base::markdown::{clean_line, code, fence};
 use crate::base::text::{count, ellipsis, one_line, prefix, printable};
 use crate::diagnose::{Item, Severity, Shortfall};
 use crate::run::Ended;
 
 /// A message in a list, bytes.
 const MESSAGE_BYTES_MAX: usize = 400;
-/// A line in the output block, bytes.
-const LINE_BYTES_MAX: usize = 400;
 /// A failing test's own block, bytes.
 const BLOCK_BYTES_MAX: usize = 1_500;
 /// A command line, bytes.
@@ -214,47 +213,4 @@ fn reproduce(facts: &Facts) -> String {
     let cd = if dir.is_empty() { String::new() } else { format!("cd {} && ", shell_words::quote(&dir)) };
     let command = ellipsis(&facts.command, COMMAND_BYTES_MAX);
     format!("## Reproduce\n\n{}", fence("sh", &format!("{cd}{command}"), false))
-}
-
-/// A code span that holds `text` whatever is in it: as many backticks as no run inside it has.
-pub(super) fn code(text: &str) -> String {
-    let text = without_commands(one_line(text));
-    let text = text.trim();
-    if text.is_empty() {
-        return "` `".to_owned();
-    }
-    let runs: BTreeSet<usize> = text.split(|c| c != '`').map(str::len).collect();
-    let ticks = "`".repeat((1..).find(|n| !runs.contains(n)).unwrap_or(1));
-    let gap = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
-    format!("{ticks}{gap}{text}{gap}{ticks}")
-}
-
-/// A fenced block that `text` can't close: longer than any run of backticks in it.
-pub(super) fn fence(language: &str, text: &str, cut: bool) -> String {
-    let mut lines: Vec<String> = text.lines().map(clean_line).collect();
-    while lines.last().is_some_and(String::is_empty) {
-        lines.pop();
-    }
-    let lead = lines.iter().take_while(|line| line.is_empty()).count();
-    let mut text = lines[lead..].join("\n");
-    if cut {
-        text.push_str("\n…");
-    }
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let ticks = "`".repeat(3.max(longest + 1));
-    format!("{ticks}{language}\n{text}\n{ticks}\n")
-}
-
-/// One line without control characters, tabs or trailing space (MD009, MD010), and not too long.
-fn clean_line(line: &str) -> String {
-    let line = without_commands(printable(line));
-    ellipsis(line.replace('\t', "    ").replace('\n', " ").trim_end(), LINE_BYTES_MAX)
-}
-
-/// markdownlint takes its comments even inside a fence; a tool's output gives it no orders.
-fn without_commands(text: String) -> String {
-    if text.contains("<!--") && text.to_ascii_lowercase().contains("markdownlint") {
-        return text.replace("<!--", "<! --");
-    }
-    text
 }

@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::body::{code, fence};
 use crate::base::limits::LESSON_BYTES_MAX;
+use crate::base::markdown::{code, fence};
 use crate::base::text::{count, ellipsis, one_line};
 
 /// Room that a new lesson leaves for the fix, bytes.

@@ -9,6 +9,7 @@ pub mod explain;
 pub mod fix;
 pub mod last;
 pub mod lesson;
+pub mod library;
 pub mod pattern;
 pub mod reading;
 pub mod record;

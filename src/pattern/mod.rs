@@ -1,5 +1,6 @@
 //! Failures that share a key: what recurs, where, since when, and how far to believe it. Takes rows, returns values.
 
+pub mod candidate;
 pub mod confidence;
 pub mod detector;
 mod glob;

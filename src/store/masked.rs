@@ -56,7 +56,7 @@ pub fn masked(mut event: Event) -> Event {
             flake.root = outside(&flake.root);
             atoms(&mut flake.atoms);
         }
-        Body::Lesson(_) | Body::FixNote(_) | Body::Purge(_) => {}
+        Body::Lesson(_) | Body::FixNote(_) | Body::Purge(_) | Body::Merge(_) | Body::Split(_) | Body::Review(_) => {}
     }
     event
 }

@@ -91,3 +91,43 @@ fn a_detector_is_added_by_a_file_alone() {
     assert!(answer.stdout().contains("min_share is not from 0 to 1"), "{answer:?}");
     assert!(answer.stdout().contains("mine.toml:1"), "{answer:?}");
 }
+
+#[test]
+fn a_candidate_page_is_written_on_request_and_never_over_somebody_s_words() {
+    let sandbox = recurring(&["one", "two", "three"]);
+    let list = sandbox.verify_run(["pattern", "list", "--json"]).prints_json();
+    let id = list["patterns"][0]["id"].as_str().expect("an id").to_owned();
+    assert!(!sandbox.path(".agent").exists(), "only on request");
+    let path = sandbox.verify_run(["pattern", "show", &id, "--candidate"]).prints();
+    let path = path.trim_end();
+    assert!(path.starts_with(&format!(".agent/patterns/candidates/{id}-")), "{path}");
+    let text = sandbox.read(path);
+    assert!(text.starts_with("# Pattern `'x' is not defined (eslint no-undef)`\n"), "{text}");
+    assert!(text.contains("6 failures in 3 tasks, recurring"), "{text}");
+
+    // Written anew while it is ours, left alone once it isn't.
+    let again = sandbox.verify_run(["pattern", "show", &id, "--candidate", "--json"]).prints_json();
+    assert_eq!(again["outcome"], "updated");
+    sandbox.write(path, format!("{text}\nWe know why now.\n"));
+    let answer = sandbox.verify_run(["pattern", "show", &id, "--candidate"]).outcome();
+    assert!(answer.stderr().contains("somebody changed it"), "{answer:?}");
+    assert!(sandbox.read(path).ends_with("We know why now.\n"));
+    let active = path.replace("candidates", "active");
+    sandbox.write(&active, "ours");
+    let again = sandbox.verify_run(["pattern", "show", &id, "--candidate", "--json"]).prints_json();
+    assert_eq!((again["outcome"].as_str(), again["path"].as_str()), (Some("reviewed"), Some(active.as_str())));
+}
+
+#[test]
+fn a_library_behind_a_link_is_not_written() {
+    let sandbox = recurring(&["one"]);
+    let elsewhere = sandbox.tmp().join("elsewhere");
+    std::fs::create_dir(&elsewhere).expect("a folder");
+    std::os::unix::fs::symlink(&elsewhere, sandbox.path(".agent")).expect("a link");
+    let list = sandbox.verify_run(["pattern", "list", "--json"]).prints_json();
+    let answer = sandbox
+        .verify_run(["pattern", "show", list["patterns"][0]["id"].as_str().expect("an id"), "--candidate"])
+        .outcome();
+    assert!(answer.stderr().contains("a link leads out of the work tree"), "{answer:?}");
+    assert_eq!(std::fs::read_dir(&elsewhere).expect("a folder").count(), 0);
+}

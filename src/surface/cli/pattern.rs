@@ -6,6 +6,7 @@ mod page;
 use super::{Context, Exit, Output};
 use crate::base::text::one_line;
 use crate::ops::curate::{self, Changed, Saying};
+use crate::ops::library;
 use crate::ops::pattern::{self, Filter};
 use crate::store::ReviewState;
 
@@ -52,6 +53,12 @@ enum Action {
     Show {
         /// Its id, or a unique start of it
         id: String,
+        /// Write its page into the pattern library (`.agent/patterns/candidates/`) instead of printing it
+        ///
+        /// A page that somebody changed, or moved to another part of the library, is left as it is. With --json
+        /// `{"schema": 1, "path": …, "outcome": "written" | "updated" | "edited" | "reviewed"}`.
+        #[arg(long)]
+        candidate: bool,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
@@ -128,7 +135,12 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             }
         }
         Action::Explain(args) => explain::run(args, context)?,
-        Action::Show { id, json } => {
+        Action::Show { id, candidate: true, json } => {
+            let written = library::write(&context.places, &context.environment, id)?;
+            written.notes.iter().for_each(|note| context.output.note(note));
+            if *json { context.output.json(&written)? } else { page::candidate(&written, &mut context.output)? }
+        }
+        Action::Show { id, candidate: false, json } => {
             let (page, notes) = pattern::show(&context.places, &context.environment, id)?;
             notes.iter().for_each(|note| context.output.note(note));
             if *json { context.output.json(&page)? } else { page::print(&page, &mut context.output)? }

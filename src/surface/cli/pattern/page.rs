@@ -1,6 +1,7 @@
 //! One pattern, and what was found, as text.
 
 use crate::base::text;
+use crate::ops::library::{Candidate, Outcome};
 use crate::pattern::Page;
 use crate::pattern::confidence::Confidence;
 use crate::pattern::detector::Finding;
@@ -126,4 +127,15 @@ fn said(by: Option<&str>, why: Option<&str>) -> String {
     let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
     format!("{by}{why}")
+}
+
+/// What became of a page of the pattern library.
+pub(super) fn candidate(written: &Candidate, output: &mut Output) -> anyhow::Result<()> {
+    output.line(&written.path.display().to_string())?;
+    match written.outcome {
+        Outcome::Written | Outcome::Updated => {}
+        Outcome::Edited => output.note("somebody changed it: left as it is; remove it to have it written anew"),
+        Outcome::Reviewed => output.note("it is in the library already: left there"),
+    }
+    Ok(())
 }

@@ -1,0 +1,99 @@
+//! The pattern library: pages about patterns in the repository, written on request.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::Serialize;
+
+use super::pattern;
+use crate::base::file::{Durability, read_start, write_atomic};
+use crate::config::{Environment, Places, Settings};
+use crate::pattern::candidate;
+
+/// A page is read up to this size, bytes; people may have added to it.
+const PAGE_BYTES_MAX: u64 = 1 << 20;
+
+/// What became of a candidate page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// There was none.
+    Written,
+    /// It was as it had been written, and is now as things are.
+    Updated,
+    /// Somebody changed it: left as it is.
+    Edited,
+    /// It is in another part of the library (`active`, `deprecated`): left there.
+    Reviewed,
+}
+
+/// What `pattern show --candidate --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Candidate {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The page, relative to the root.
+    pub path: PathBuf,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// Writes the candidate page of the pattern whose id starts with `id`.
+///
+/// # Errors
+/// When there is no such pattern, or the library can't be written or leads out of the work tree.
+pub fn write(places: &Places, environment: &Environment, id: &str) -> anyhow::Result<Candidate> {
+    let (page, notes) = pattern::show(places, environment, id)?;
+    let library = Settings::load(places, environment).0.patterns.dir;
+    let done = |path: PathBuf, outcome| Ok(Candidate { schema: 1, path, outcome, notes: notes.clone() });
+    for part in ["active", "deprecated"] {
+        if let Some(name) = page_of(&places.root.join(&library).join(part), &page.summary.id) {
+            return done(library.join(part).join(name), Outcome::Reviewed);
+        }
+    }
+    let dir = library.join("candidates");
+    let folder = places.root.join(&dir);
+    stays_inside(&places.root, &folder).with_context(|| format!("cannot write {}", folder.display()))?;
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let known = page_of(&folder, &page.summary.id);
+    let name = known.clone().unwrap_or_else(|| candidate::file_name(&page));
+    let path = folder.join(&name);
+    let outcome = match known {
+        None => Outcome::Written,
+        Some(_) => {
+            let bytes = read_start(&path, PAGE_BYTES_MAX).with_context(|| format!("cannot read {}", path.display()))?;
+            let untouched = String::from_utf8(bytes).is_ok_and(|text| candidate::is_untouched(&text));
+            if untouched { Outcome::Updated } else { Outcome::Edited }
+        }
+    };
+    if outcome != Outcome::Edited {
+        write_atomic(&path, candidate::render(&page).as_bytes(), 0o644, Durability::Cached)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    done(dir.join(name), outcome)
+}
+
+/// The page about a pattern in one folder of the library, whatever it is called after its id.
+fn page_of(folder: &Path, id: &str) -> Option<String> {
+    let names =
+        fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let mut found: Vec<String> = names
+        .filter(|name| name.strip_prefix(id).is_some_and(|rest| rest.starts_with(['-', '.']) && rest.ends_with(".md")))
+        .collect();
+    found.sort();
+    found.into_iter().next()
+}
+
+/// A link in a cloned repository must not decide where else we write.
+fn stays_inside(root: &Path, folder: &Path) -> io::Result<()> {
+    let existing = folder.ancestors().find(|dir| fs::symlink_metadata(dir).is_ok()).unwrap_or(root);
+    if existing.canonicalize()?.starts_with(root.canonicalize()?) {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, "a link leads out of the work tree"))
+}
