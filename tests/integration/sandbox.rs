@@ -26,7 +26,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(4);
 const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Events that follow from runs.
-const FOLLOWING: [&str; 3] = ["snapshot", "attempt", "flake"];
+const FOLLOWING: [&str; 4] = ["snapshot", "attempt", "flake", "merge"];
 
 /// One test's folders. Dropping it waits for every process started in it, and fails the test if one stays.
 pub struct Sandbox {

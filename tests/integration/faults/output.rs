@@ -93,7 +93,14 @@ fn hostile_output_stays_text_wherever_it_is_shown() {
     }
     assert_eq!(
         headings(&lesson.text),
-        ["# luacheck failed: `first` and others", "## What failed", "## Output", "## Affected files", "## Reproduce"]
+        [
+            "# luacheck failed: `first` and others",
+            "## What failed",
+            "## Output",
+            "## Affected files",
+            "## Reproduce",
+            "## Fix"
+        ]
     );
     assert_plain("the lesson", &lesson.text);
     let id = lesson.field("id").expect("an id");

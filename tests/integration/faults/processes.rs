@@ -141,6 +141,8 @@ fn a_clock_that_goes_back_hides_no_later_run() {
     fs::write(&files[0], [header.line(), output].concat()).expect("writes");
     drop(lock);
     for code in ["4", "0", "5"] {
+        // Another tree each time: over the same one it would be a flake.
+        sandbox.write("src/b.js", code);
         sandbox.as_bare(&["eslint", "."], |run| run.env("PART", "b").env("CODE", code));
         sandbox.settle();
         let told = sandbox.verify_run(["last", "--exit-code"]).outcome();
