@@ -17,9 +17,11 @@ use crate::ops::check_diff::{self, Regression, Report, Wanted};
 ///
 /// As a hook that blocks for what it finds and never for trouble of its own, `.git/hooks/pre-commit`:
 ///
-///     #!/bin/sh
-///     verify-run check-diff --staged
-///     [ $? -ne 1 ]
+/// ```sh
+/// #!/bin/sh
+/// verify-run check-diff --staged
+/// [ $? -ne 1 ]
+/// ```
 ///
 /// JSON (--json): {"schema": 1, "weakened": [{"rule", "family", "language", "path", "line", "deleted", "text",
 /// "message", "severity": "certain" or "likely"}], "regressions": [{"fix", "failure", "category", "summary", "standing",
