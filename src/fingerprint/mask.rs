@@ -240,7 +240,8 @@ fn collapse(units: Vec<Unit>) -> Vec<Unit> {
                 }
             }
             Unit::Slot(next) => {
-                let list = between.chars().all(|c| c.is_whitespace() || c.is_ascii_punctuation());
+                let list = between.chars().all(|c| c.is_whitespace() || c.is_ascii_punctuation())
+                    || matches!(out.last(), Some(Unit::Slot(slot)) if joined(slot, &between, &next));
                 match out.last_mut() {
                     Some(Unit::Slot(slot)) if list => {
                         open += between.bytes().filter(|b| b"([{".contains(b)).count();
@@ -262,6 +263,13 @@ fn collapse(units: Vec<Unit>) -> Vec<Unit> {
     }
     out.push(Unit::Text(between));
     out
+}
+
+/// `'x' and 'y'` is a list of two, and `"f" of "A"` a method: one name, as `"f"` is.
+fn joined(before: &Slot, between: &str, after: &Slot) -> bool {
+    let quoted = |slot: &Slot| slot.class == Some(Class::Quoted);
+    let between = between.trim_start_matches(',');
+    quoted(before) && quoted(after) && [" and ", " or ", " of "].contains(&between)
 }
 
 /// `(<*>)` is `<*>`: a tuple today, one value tomorrow.

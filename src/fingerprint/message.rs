@@ -1,5 +1,10 @@
 //! Which words of an item are keyed: its first line with words, without what every message of the tool begins with.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 /// The first line with words in it, and the next one when the first ends in a colon. Without `E   ` and `error:`.
 pub(super) fn first_line(message: &str) -> String {
     let mut lines = message
@@ -34,6 +39,25 @@ pub(super) fn split_exception(text: &str) -> (Option<&str>, &str) {
         None if rest.is_empty() => (Some(name), ""),
         None => (None, text),
     }
+}
+
+/// The text without the remedy that a tool adds at its end when names in reach allow one: the failure is the same without
+/// it. `; maybe "x"?`, `. Did you mean: 'x'?`, `(hint: …)`, `(consider … instead)`.
+pub(super) fn without_hint(text: &str) -> &str {
+    static HINT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"(?i)(?:[;,.]? \(?(?:maybe|did you mean|perhaps you meant)\b[^?]*\?\)?|;? \((?:hint|help|consider|perhaps)\b.*\))\.?$"#)
+            .expect("a valid pattern")
+    });
+    HINT.find(text).filter(|hint| hint.start() > 0).map_or(text, |hint| &text[..hint.start()])
+}
+
+/// `"m" has no attribute "x"` of `Module "m" has …` and `'m' object has …`: an owner of another kind is no other failure.
+pub(super) fn without_kind(text: &str) -> Cow<'_, str> {
+    static KIND: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"^(?:(?i:module|type object|class|instance of) )?(['"`][^'"`]+['"`])(?: object)?( has no )"#)
+            .expect("a valid pattern")
+    });
+    KIND.replace(text, "$1$2")
 }
 
 /// A message that is one quoted sentence (`KeyError: 'No message with key 5'`, `('…',)`, `<urlopen error …>`) is that

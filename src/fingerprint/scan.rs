@@ -7,8 +7,8 @@ use regex::Regex;
 
 use super::bracket::{attached, representation};
 use super::vocabulary::{
-    EXTENSIONS, HOST_KEEPERS, KEYWORDS, NAMING_NOUNS, NUMBER_KEEPERS, RESERVED_WORDS, STRING_PREFIXES, SYNTAX,
-    SYNTAX_NOUNS, WORDS_WITH_DIGITS,
+    AWAITABLES, EXTENSIONS, HOST_KEEPERS, KEYWORDS, NAMING_NOUNS, NUMBER_KEEPERS, RESERVED_WORDS, STRING_PREFIXES,
+    SYNTAX, SYNTAX_NOUNS, WORDS_WITH_DIGITS,
 };
 
 /// What a slot is; its name is for people, the hash sees `<*>` for all: a slot is a number one day and a name the next.
@@ -163,6 +163,9 @@ fn slot(text: &str, at: usize, c: char, level: Level, syntax: bool) -> Option<(u
     if level >= Level::Quotes
         && let Some((end, inner)) = quoted(rest, c)
     {
+        if let Some(kind) = awaitable(inner) {
+            return Some((at + end, Some(Piece::Text(kind))));
+        }
         let demanded = syntax && is_literal(inner) && is_demanded(&text[..at], &rest[end..]);
         let stays = demanded || RESERVED_WORDS.contains(&inner) && !is_named(&text[..at]);
         return Some((at + end, (!stays).then_some(Piece::Slot(Class::Quoted, inner))));
@@ -307,6 +310,12 @@ fn quoted(rest: &str, open: char) -> Option<(usize, &str)> {
         }
     }
     None
+}
+
+/// The outer name of a type that has to be awaited: a missing `await` is a cause of its own, whatever the type inside.
+fn awaitable(inner: &str) -> Option<&str> {
+    let name = &inner[..inner.find(['<', '['])?];
+    AWAITABLES.contains(&name).then_some(name)
 }
 
 /// In a message about syntax, punctuation and words of the language stay: `expected ';'`, `unexpected 'await'`.

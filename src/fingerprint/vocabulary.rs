@@ -278,6 +278,10 @@ pub(super) const RESERVED_WORDS: [&str; 34] = [
     "var",
 ];
 
+/// Generic types whose value is there only after an `await`, in Python, TypeScript, Rust, Java, C# and Dart.
+pub(super) const AWAITABLES: [&str; 8] =
+    ["Awaitable", "CompletableFuture", "Coroutine", "CoroutineType", "Future", "Promise", "PromiseLike", "Task"];
+
 /// Behind these words stands a name.
 pub(super) const NAMING_NOUNS: [&str; 18] = [
     "argument",
