@@ -21,7 +21,7 @@ const VERSION: u32 = 1;
 impl Baseline {
     /// The baseline of a passing run's raw output.
     pub fn of(output: &[u8]) -> Self {
-        let text = super::clean::clean(output);
+        let text = super::text_of(output);
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         Baseline { version: VERSION, lines: lines.map(key).take(BASELINE_LINES_MAX).collect() }
     }

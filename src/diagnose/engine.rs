@@ -4,6 +4,7 @@
 //! stacks and wrappers) speaks; a free line goes to the first rule that claims it, and the tool that the command names
 //! is asked first.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -20,31 +21,36 @@ use super::texts::Texts;
 mod block;
 mod candidates;
 mod claim;
+mod drive;
 mod found;
 mod tally;
 
 use block::Open;
 use candidates::{Candidate, Candidates};
+pub use drive::is_in as may_have_drives;
 use found::Groups;
 pub use found::{Found, Frame, Outcome, Rest, Role, severity};
 pub use tally::{Said, Tally};
 
 /// Matches `catalog` against `lines`. `named` says which tools the command names; `streams` lists the indices of the
-/// lines of each interleaved stream, with the byte where its text starts; `texts` keeps what is no piece of a line.
+/// lines of each interleaved stream, with the byte where its text starts; `texts` keeps what is no piece of a line;
+/// `drives` says whether there may be a path with a drive in them.
 pub fn run<'a>(
     catalog: &'a Catalog,
     lines: &'a [&'a str],
     streams: &[Vec<(usize, usize)>],
     named: &'a [bool],
     texts: &'a Texts,
+    drives: bool,
 ) -> Outcome<'a> {
-    let (live, candidates) = Candidates::look(catalog, lines, named);
+    let (live, candidates) = Candidates::look(catalog, lines, named, drives);
     let mut engine = Engine {
         catalog,
         lines,
         named,
         texts,
         slots: RefCell::new(vec![None; catalog.rules.len()]),
+        drives,
         outcome: Outcome { items: Vec::new(), roles: vec![Role::Free; lines.len()], live, tallies: Vec::new() },
         candidates,
         states: Vec::new(),
@@ -95,6 +101,8 @@ struct Engine<'a> {
     texts: &'a Texts,
     /// By rule: where its groups are, to be used again for the next line.
     slots: RefCell<Vec<Option<CaptureLocations>>>,
+    /// Whether a line may have a path with a drive.
+    drives: bool,
     outcome: Outcome<'a>,
     candidates: Candidates<'a>,
     /// By tool.
@@ -170,12 +178,17 @@ impl<'a> Engine<'a> {
         let regex = self.catalog.rules[rule].regex()?;
         let mut slots = self.slots.borrow_mut();
         let slots = slots[rule].get_or_insert_with(|| regex.capture_locations());
-        Groups::take(regex, slots, text, self.texts)
+        Groups::take(regex, slots, text, &self.seen(text), self.texts)
+    }
+
+    /// A text as regexes are matched on it.
+    fn seen<'t>(&self, text: &'t str) -> Cow<'t, [u8]> {
+        if self.drives { drive::as_posix(text) } else { Cow::Borrowed(text.as_bytes()) }
     }
 
     /// Whether a rule can read a text, whatever it says.
     fn matches(&self, rule: usize, text: &str) -> bool {
-        self.catalog.rules[rule].regex().is_some_and(|regex| regex.is_match(text.as_bytes()))
+        self.catalog.rules[rule].regex().is_some_and(|regex| regex.is_match(&self.seen(text)))
     }
 
     /// Looks at a line that belongs to no open block.

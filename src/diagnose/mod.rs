@@ -1,5 +1,7 @@
 //! From output to items, affected files, kept lines and a category. No I/O; cannot fail.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::base::tree::Tree;
@@ -174,6 +176,11 @@ pub fn plain_text(output: &[u8]) -> String {
     redact::redact(&clean::clean(output)).0.into_owned()
 }
 
+/// The text that is read: terminal control resolved, wrapped text unwrapped, without the times of a log.
+fn text_of(output: &[u8]) -> Cow<'_, str> {
+    streams::without_times(jsonlines::unwrap(clean::clean(output)))
+}
+
 /// Turns a run's output into items, affected files, kept lines and a category.
 pub fn diagnose(input: &Input<'_>) -> Diagnosis {
     examine(input, None)
@@ -184,22 +191,22 @@ fn examine(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis {
     if input.ended.passed() {
         return Default::default();
     }
-    let text = jsonlines::unwrap(clean::clean(input.output));
+    let text = text_of(input.output);
     let (text, redactions) = redact::redact(&text);
     let lines: Vec<&str> = text.lines().collect();
     let catalog = input.definitions.catalog();
     let kept_texts = texts::Texts::new();
     let named = named_tools(input, catalog, &lines);
     let streams = streams::split(&lines);
-    let outcome = engine::run(catalog, &lines, &streams, &named, &kept_texts);
+    let outcome = engine::run(catalog, &lines, &streams, &named, &kept_texts, engine::may_have_drives(&text));
     let documents = structured::documents(&text);
     let assembled = assemble::Assembled::new(input, catalog, &lines, streams, outcome, documents);
     let kept = assembled.kept();
     if let Some(relevant) = relevant {
         *relevant = assembled.relevant();
     }
-    let text_of = || assembled.relevant();
-    let category = category::decide(input, catalog, assembled.failing(), &named, assembled.live(), text_of);
+    let relevant = || assembled.relevant();
+    let category = category::decide(input, catalog, assembled.failing(), &named, assembled.live(), relevant);
     let (items, items_cut) = assembled.items();
     let (files, others, shortfalls) = (assembled.files(), assembled.others(), assembled.shortfalls());
     Diagnosis {

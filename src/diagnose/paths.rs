@@ -113,7 +113,7 @@ pub enum Trust {
 /// Resolves printed paths against the project.
 pub struct Resolver<'a> {
     tree: &'a dyn Tree,
-    root: &'a str,
+    root: String,
     dir: &'a str,
     tails: RefCell<HashMap<String, Option<String>>>,
 }
@@ -121,7 +121,7 @@ pub struct Resolver<'a> {
 impl<'a> Resolver<'a> {
     /// `root` is the absolute path of the project (`""` unknown), `dir` the working directory below it.
     pub fn new(tree: &'a dyn Tree, root: &'a str, dir: &'a str) -> Self {
-        Resolver { tree, root: root.trim_end_matches('/'), dir, tails: RefCell::default() }
+        Resolver { tree, root: tidy(root).trim_end_matches('/').to_owned(), dir, tails: RefCell::default() }
     }
 
     /// The path in the repository, or `None` for what is none of the project's files.
@@ -133,7 +133,7 @@ impl<'a> Resolver<'a> {
         if path.is_empty() || path.contains("://") || is_foreign(&path) || path.contains(['\n', '\0']) {
             return None;
         }
-        let found = if path.starts_with('/') { self.absolute(&path) } else { self.relative(&path, dirs) };
+        let found = if is_absolute(&path) { self.absolute(&path) } else { self.relative(&path, dirs) };
         match found {
             Some(found) => Some(found),
             None if !self.tree.is_known() || trust == Trust::Format => self.as_printed(&path),
@@ -147,7 +147,9 @@ impl<'a> Resolver<'a> {
         self.resolve(printed, dirs, Trust::Format).unwrap_or_else(|| {
             let path = tidy(printed);
             let absolute = dirs.iter().find(|dir| dir.starts_with('/') && path.starts_with("../"));
-            absolute.and_then(|dir| Some(format!("/{}", join(dir.trim_start_matches('/'), &path)?))).unwrap_or(path)
+            let joined = absolute.and_then(|dir| Some(format!("/{}", join(dir.trim_start_matches('/'), &path)?)));
+            // The root itself has no other name than the printed one.
+            joined.or(Some(path).filter(|path| !path.is_empty())).unwrap_or_else(|| printed.trim().to_owned())
         })
     }
 
@@ -180,7 +182,7 @@ impl<'a> Resolver<'a> {
         if self.root.is_empty() {
             return None;
         }
-        path.strip_prefix(self.root)?.strip_prefix('/').map(str::to_owned).filter(|path| self.tree.contains(path))
+        path.strip_prefix(&self.root)?.strip_prefix('/').map(str::to_owned).filter(|path| self.tree.contains(path))
     }
 
     fn relative(&self, path: &str, dirs: &[&str]) -> Option<String> {
@@ -226,16 +228,22 @@ impl<'a> Resolver<'a> {
 
     /// A file that is not there (deleted, misspelt, or nothing is known of the tree).
     fn as_printed(&self, path: &str) -> Option<String> {
-        match path.strip_prefix('/') {
-            None => join(self.dir, path),
-            Some(_) if self.root.is_empty() => Some(path.to_owned()).filter(|_| !self.tree.is_known()),
-            Some(_) => path.strip_prefix(self.root)?.strip_prefix('/').map(str::to_owned),
+        match is_absolute(path) {
+            false => join(self.dir, path),
+            true if self.root.is_empty() => Some(path.to_owned()).filter(|_| !self.tree.is_known()),
+            true => path.strip_prefix(&self.root)?.strip_prefix('/').map(str::to_owned),
         }
     }
 }
 
 fn is_generated(path: &str) -> bool {
     path.split('/').next().is_some_and(|first| GENERATED.contains(&first))
+}
+
+/// Whether a tidy path begins with `/` or a drive.
+fn is_absolute(path: &str) -> bool {
+    let rest = path.strip_prefix(|first: char| first.is_ascii_alphabetic()).and_then(|rest| rest.strip_prefix(':'));
+    rest.unwrap_or(path).starts_with('/')
 }
 
 /// Without quotes, `file://`, `./` and Windows separators.
@@ -293,6 +301,10 @@ mod tests {
         assert_eq!(resolver.resolve("/home/dev/node_modules/src/a.ts", &[], Trust::Format), None);
         assert_eq!(resolver.resolve("/elsewhere/x.ts", &[], Trust::Format), None);
         assert_eq!(resolver.resolve("/srv/here/gone.ts", &[], Trust::Format).as_deref(), Some("gone.ts"));
+        let resolver = Resolver::new(&tree, r"C:\srv\here", "");
+        assert_eq!(resolver.resolve(r"C:\srv\here\gone.ts", &[], Trust::Format).as_deref(), Some("gone.ts"));
+        assert_eq!(resolver.resolve(r"D:\other\src\a.ts", &[], Trust::Looks).as_deref(), Some("src/a.ts"));
+        assert_eq!(resolver.resolve(r"D:\elsewhere\x.ts", &[], Trust::Format), None);
     }
 
     #[test]
@@ -317,5 +329,6 @@ mod tests {
         assert_eq!(resolver.resolve("/x/a.c", &[], Trust::Looks).as_deref(), Some("/x/a.c"));
         assert_eq!(resolver.resolve("https://x/a.c", &[], Trust::Format), None);
         assert_eq!(resolver.resolve("././", &[], Trust::Format), None, "the root is no file");
+        assert_eq!(resolver.shown("./", &[]), "./");
     }
 }

@@ -1,5 +1,6 @@
 //! Interleaved output told apart: task runners put the task's name before every line.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -27,6 +28,29 @@ pub fn split(lines: &[&str]) -> Vec<Vec<(usize, usize)>> {
     }
     streams
 }
+
+/// `text` without the time that a CI log or a container's puts before every line; unchanged where fewer than four of
+/// five lines have one. What a runner names before the time stays: it tells jobs apart.
+pub fn without_times(text: Cow<'_, str>) -> Cow<'_, str> {
+    let filled = || text.lines().filter(|line| !line.trim().is_empty());
+    let length = |line: &str| time_at(line).unwrap_or(0);
+    if !filled().take(LINES_TO_TELL).any(|line| length(line) > 0) {
+        return text;
+    }
+    let all = filled().count();
+    if filled().filter(|line| length(line) == 0).count() > all / 5 {
+        return text;
+    }
+    let mut told = String::with_capacity(text.len());
+    for line in text.lines() {
+        told.push_str(&line[length(line)..]);
+        told.push('\n');
+    }
+    Cow::Owned(told)
+}
+
+/// Lines of which one has a time where nearly all have.
+const LINES_TO_TELL: usize = 3;
 
 /// What the lines of an output begin with.
 enum Prefixes {
@@ -132,13 +156,21 @@ fn time(line: &str) -> usize {
 fn time_at(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let shape = b"0000-00-00T00:00:00";
-    let fits = bytes.len() > shape.len()
+    let fits = bytes.len() >= shape.len()
         && shape
             .iter()
             .zip(bytes)
             .all(|(&want, &have)| if want == b'0' { have.is_ascii_digit() } else { want == have });
-    text.find(' ').filter(|&end| fits && end <= 40).map(|end| end + 1)
+    // An empty line is a time alone.
+    let time = text.bytes().position(|byte| !(byte.is_ascii_digit() || b"T:.,+-Z".contains(&byte)));
+    match time {
+        Some(end) => (fits && end < TIME_BYTES_MAX && bytes[end] == b' ').then_some(end + 1),
+        None => (fits && text.len() < TIME_BYTES_MAX).then_some(text.len()),
+    }
 }
+
+/// The longest time with the space behind it, bytes.
+const TIME_BYTES_MAX: usize = 41;
 
 /// What stands before a line's own text: the names of a job and a step, a folder and a task, bytes.
 const NAMES_BYTES_MAX: usize = 200;
@@ -155,6 +187,21 @@ mod tests {
         assert_eq!(streams.len(), 3);
         assert_eq!(streams[1], [(1, 10), (2, 10)]);
         assert_eq!(streams[2], [(3, 10), (4, 10)]);
+    }
+
+    #[test]
+    fn times_before_all_lines_go_and_times_before_some_stay() {
+        let all = "2026-03-04T12:30:00.1234567Z a\n2026-03-04T12:30:00.1234568Z\n2026-03-04T12:30:01+01:00   b\n";
+        assert_eq!(without_times(all.into()), "a\n\n  b\n");
+        for same in [
+            "",
+            "a\n",
+            "2026-03-04T12:30:00Z a\nb\nc\n",
+            "job\tstep\t2026-03-04T12:30:00Z a\n",
+            "2026-03-04T12:30:00Z.log\n",
+        ] {
+            assert_eq!(without_times(same.into()), same);
+        }
     }
 
     #[test]

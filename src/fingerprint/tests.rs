@@ -1,3 +1,5 @@
+mod invariance;
+
 use super::*;
 use crate::diagnose::Severity;
 

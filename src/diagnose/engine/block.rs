@@ -1,5 +1,7 @@
 //! The open block: which lines belong to it, and what they say about its item.
 
+use std::borrow::Cow;
+
 use crate::base::limits::{BLOCK_LINES_MAX, FRAMES_MAX, MESSAGE_BYTES_MAX};
 use crate::base::text::prefix;
 use crate::base::tree::ends_with_path;
@@ -8,7 +10,7 @@ use crate::diagnose::paths;
 
 use super::candidates::Candidate;
 use super::found::{Found, Frame, Groups, Role};
-use super::{Engine, head, indent};
+use super::{Engine, drive, head, indent};
 
 /// The open block.
 #[derive(Debug)]
@@ -107,7 +109,9 @@ impl<'a> Engine<'a> {
                 .then(|| self.catalog.rules[rule].closing())
                 .flatten()
                 .and_then(|regex| {
-                    Groups::take(regex, &mut regex.capture_locations(), &text[indent(text)..], self.texts)
+                    let said = &text[indent(text)..];
+                    let seen = if self.drives { drive::as_posix(said) } else { Cow::Borrowed(said.as_bytes()) };
+                    Groups::take(regex, &mut regex.capture_locations(), said, &seen, self.texts)
                 });
             if let Some(groups) = closing {
                 self.fill(item, &groups, rule);

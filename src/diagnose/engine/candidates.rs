@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use crate::diagnose::catalog::{Catalog, Meaning};
 use crate::diagnose::definition::Kind;
 
-use super::head;
+use super::{drive, head};
 
 /// A rule that may match a line, with what is asked about it before its regex.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +43,8 @@ struct Literals<'a> {
     seen_in: Vec<usize>,
     looks: usize,
     found: Vec<u32>,
+    /// Whether a line may have a path with a drive.
+    drives: bool,
 }
 
 impl Literals<'_> {
@@ -50,11 +52,18 @@ impl Literals<'_> {
     fn of(&mut self, line: &str) -> &[u32] {
         self.looks += 1;
         self.found.clear();
-        self.catalog.scan(head(line).as_bytes(), |literal| {
-            if std::mem::replace(&mut self.seen_in[literal], self.looks) != self.looks {
-                self.found.extend(u32::try_from(literal));
-            }
-        });
+        let line = head(line);
+        let mut scan = |text: &[u8]| {
+            self.catalog.scan(text, |literal| {
+                if std::mem::replace(&mut self.seen_in[literal], self.looks) != self.looks {
+                    self.found.extend(u32::try_from(literal));
+                }
+            });
+        };
+        scan(line.as_bytes());
+        if self.drives {
+            scan(&drive::as_posix(line));
+        }
         self.found.sort_unstable();
         &self.found
     }
@@ -62,8 +71,9 @@ impl Literals<'_> {
 
 impl<'a> Candidates<'a> {
     /// One look at the literals of all lines: which tools' output is here, and which rules may match where.
-    pub fn look(catalog: &'a Catalog, lines: &[&str], named: &'a [bool]) -> (Vec<bool>, Self) {
-        let mut literals = Literals { catalog, seen_in: vec![0; catalog.literal_count()], looks: 0, found: Vec::new() };
+    pub fn look(catalog: &'a Catalog, lines: &[&str], named: &'a [bool], drives: bool) -> (Vec<bool>, Self) {
+        let mut literals =
+            Literals { catalog, seen_in: vec![0; catalog.literal_count()], looks: 0, found: Vec::new(), drives };
         let mut live: Vec<bool> =
             catalog.tools.iter().zip(named).map(|(tool, &named)| named || tool.markers.is_empty()).collect();
         let mut known: HashMap<Box<[u32]>, u32> = HashMap::new();
@@ -143,11 +153,11 @@ mod tests {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let named = vec![false; catalog.tools.len()];
         let rules = |set: &[Candidate]| set.iter().map(|candidate| candidate.rule).collect::<Vec<_>>();
-        let (live, mut many) = Candidates::look(catalog, &lines, &named);
+        let (live, mut many) = Candidates::look(catalog, &lines, &named, false);
         assert_eq!(many.sets.len(), SETS_MAX);
         assert!(many.set_of.contains(&NO_SET));
         for index in (SETS_MAX - 10..SETS_MAX).chain(2 * SETS_MAX - 10..2 * SETS_MAX) {
-            let mut alone = Candidates::look(catalog, &lines[index..=index], &named).1;
+            let mut alone = Candidates::look(catalog, &lines[index..=index], &named, false).1;
             alone.set_of[0] = NO_SET;
             assert_eq!(rules(many.of(index, lines[index], &live)), rules(alone.of(0, lines[index], &live)), "{index}");
         }

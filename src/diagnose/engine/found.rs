@@ -132,9 +132,15 @@ pub(super) struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    /// What `regex` reads from `text`; `slots` are of this very regex.
-    pub fn take(regex: &Regex, slots: &mut CaptureLocations, text: &'a str, texts: &'a Texts) -> Option<Self> {
-        regex.captures_read(slots, text.as_bytes())?;
+    /// What `regex` reads from `text`, matched on `seen`, which is as long; `slots` are of this very regex.
+    pub fn take(
+        regex: &Regex,
+        slots: &mut CaptureLocations,
+        text: &'a str,
+        seen: &[u8],
+        texts: &'a Texts,
+    ) -> Option<Self> {
+        regex.captures_read(slots, seen)?;
         let mut groups = Groups::default();
         let mut package = None;
         for (index, name) in regex.capture_names().enumerate() {

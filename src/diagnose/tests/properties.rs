@@ -13,7 +13,7 @@ use proptest::sample::Index;
 use crate::base::limits::{
     CAPTURE_HEAD_BYTES_MAX, CAPTURE_TAIL_BYTES_MAX, ITEMS_MAX, LINE_KEEP_BYTES_MAX, MESSAGE_BYTES_MAX,
 };
-use crate::diagnose::{Diagnosis, catalog, clean, jsonlines, redact};
+use crate::diagnose::{Diagnosis, catalog, clean, redact, text_of};
 use crate::run::Transcript;
 
 use super::diagnosed;
@@ -38,7 +38,7 @@ fn recorded() -> Vec<(String, String, Vec<u8>)> {
 
 /// What is wrong with any diagnosis that is like this.
 fn check(said: &Diagnosis, output: &[u8]) -> Result<(), String> {
-    let text = jsonlines::unwrap(clean::clean(output));
+    let text = text_of(output);
     let lines = redact::redact(&text).0.lines().count();
     if said.items.len() > ITEMS_MAX || said.others.len() > ITEMS_MAX {
         return Err(format!("{} items", said.items.len()));
