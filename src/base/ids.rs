@@ -54,6 +54,10 @@ pub enum Kind {
     Lesson,
     /// `x-`: a fix workflow.
     Fix,
+    /// `s-`: a recovery strategy.
+    Strategy,
+    /// `k-`: a piece of knowledge.
+    Knowledge,
 }
 
 impl Kind {
@@ -64,6 +68,8 @@ impl Kind {
             Kind::Pattern => 'p',
             Kind::Lesson => 'l',
             Kind::Fix => 'x',
+            Kind::Strategy => 's',
+            Kind::Knowledge => 'k',
         }
     }
 }
@@ -80,6 +86,16 @@ pub fn short(kind: Kind, seed: &[u8]) -> String {
 /// The id of the fix of what failed under a command key from this run on.
 pub fn fix(command_key: &str, opened_by: RunId) -> String {
     short(Kind::Fix, &[command_key.as_bytes(), opened_by.0.as_bytes()].concat())
+}
+
+/// The id of what is done against a pattern: its key, the technique, what makes it the same in another task.
+pub fn strategy(pattern_key: &str, technique: &str, recipe_key: &str) -> String {
+    short(Kind::Strategy, [pattern_key, technique, recipe_key].join("\0").as_bytes())
+}
+
+/// The id of the gotcha that was learnt about a pattern.
+pub fn gotcha(pattern_key: &str) -> String {
+    short(Kind::Knowledge, ["gotcha", pattern_key].join("\0").as_bytes())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use serde::Serialize;
 
-use super::reading;
+use super::{knowledge, reading};
 use crate::base::clock::Timestamp;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::lossless::Lossless;
@@ -13,6 +13,7 @@ use crate::base::text;
 use crate::config::{Places, Settings};
 use crate::diagnose::redact::redact;
 use crate::fix::{Numbered, standing, workflow};
+use crate::pattern::knowledge::{Gotcha, Strategy};
 use crate::store::{
     Attempt, Body, FixFilter, FixNote, FixRow, FlakeFilter, FlakeRow, Mark, Proof, RateRow, RecipeRow, SaidRow, Store,
     StoreError, lock,
@@ -178,6 +179,10 @@ pub struct Page {
     pub steps: Vec<Step>,
     /// Its recipes, with how often they worked in all.
     pub recipes: Vec<Recipe>,
+    /// What was tried in it as recovery strategies, each against one of the patterns that it made go away.
+    pub strategies: Vec<Strategy>,
+    /// What was learnt about these patterns.
+    pub gotchas: Vec<Gotcha>,
     /// What people say about it, the newest last.
     pub said: Vec<SaidRow>,
     /// For standard error.
@@ -263,12 +268,22 @@ pub fn show(places: &Places, settings: &Settings, id: &str) -> Result<Page, Stor
     let attempts = index.attempts(&reading.segments, &row.id)?;
     let recipes = index.recipes(Some(&row.id), 1, RECIPES_MAX)?;
     let said = index.fix_notes(&row.id)?;
+    let now = Timestamp::now();
+    let (mut strategies, mut gotchas) = (Vec::new(), Vec::new());
+    for number in index.patterns_of_fix(&row.id)? {
+        let pattern = index.pattern_at(number)?;
+        let known = knowledge::of_pattern(&index, &reading.segments, &pattern, settings, now)?;
+        strategies.extend(known.tried_in(&row.id));
+        gotchas.extend(known.gotcha);
+    }
     let steps = workflow(attempts, settings.fix.quick_attempts).attempts.into_iter();
     Ok(Page {
         schema: 1,
-        summary: summary(row, settings, Timestamp::now()),
+        summary: summary(row, settings, now),
         steps: steps.map(|Numbered { number, attempt }| Step { number, attempt }).collect(),
         recipes: recipes.into_iter().map(recipe).collect(),
+        strategies,
+        gotchas,
         said,
         notes: reading.notes,
     })

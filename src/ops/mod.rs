@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod exchange;
 pub mod explain;
 pub mod fix;
+mod knowledge;
 pub mod last;
 pub mod lesson;
 pub mod library;

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use super::definitions;
+use super::knowledge;
 use super::reading::{self, Reading};
 use crate::base::clock::Timestamp;
 use crate::config::{Environment, Places, Settings};
@@ -13,7 +14,7 @@ use crate::pattern::detector::{Finding, Registry, Subject};
 use crate::pattern::history::History;
 use crate::pattern::wording;
 use crate::pattern::{Page, Parts, Summary, Together};
-use crate::store::{Body, Change, Index, OccurrenceRow, PatternRow, Segments, StoreError};
+use crate::store::{Index, OccurrenceRow, PatternRow, Segments, StoreError};
 
 /// Failures, files shown of one pattern.
 const SHOWN_MAX: usize = 20;
@@ -107,9 +108,11 @@ pub fn show(places: &Places, environment: &Environment, id: &str) -> Result<(Pag
     let lessons = desk.index.pattern_lessons(row.number)?;
     let occurrences = desk.index.occurrences(row.number, SHOWN_MAX)?;
     let parts = desk.parts(&row, &occurrences, true)?;
+    let known = knowledge::of_pattern(&desk.index, &desk.segments, &row, &desk.settings, desk.now)?;
     let family = row.masked_family.clone();
     let summary = Summary::of(row, &parts, &desk.settings, desk.now);
-    Ok((Page::of(summary, &family, together, parts.findings, files, lessons, occurrences), notes))
+    let page = Page::of(summary, &family, together, parts.findings, files, lessons, occurrences);
+    Ok((Page { gotcha: known.gotcha, strategies: known.strategies, ..page }, notes))
 }
 
 /// Opens what is needed; `None` when nothing was ever recorded here.
@@ -159,8 +162,7 @@ impl Desk {
             false => self.registry.naming(&subject, &self.history, &self.settings),
         };
         let sightings = index.sightings(row.number)?.into_iter();
-        let note = index.pattern_note(row.number)?;
-        let (cause, rule) = self.annotated(row.number)?;
+        let (cause, rule) = knowledge::said(index, &self.segments, row.number)?;
         let first_test = occurrences.first().and_then(|seen| seen.test.clone());
         let since = Timestamp(self.now.0.saturating_sub(LATELY_US));
         Ok(Parts {
@@ -169,23 +171,8 @@ impl Desk {
             lately: index.seen_since(row.number, since)?,
             example: occurrences.first().map(|seen| seen.message.clone()),
             test: first_test.filter(|test| occurrences.iter().all(|seen| seen.test.as_ref() == Some(test))),
-            cause: cause.or(note.cause),
-            rule: rule.or(note.rule),
+            cause,
+            rule,
         })
-    }
-
-    /// The newest cause and rule that somebody wrote into a lesson about a pattern.
-    fn annotated(&self, pattern: i64) -> Result<(Option<String>, Option<String>), StoreError> {
-        let (mut cause, mut rule) = (None, None);
-        for id in self.index.annotations(pattern)? {
-            let Some(event) = self.index.event(&self.segments, &id)? else { continue };
-            if let Body::Lesson(change) = event.body
-                && let Change::Annotated { cause: said, corrective_rule, .. } = change.change
-            {
-                cause = cause.or(said);
-                rule = rule.or(corrective_rule);
-            }
-        }
-        Ok((cause, rule))
     }
 }

@@ -6,6 +6,8 @@ pub mod detector;
 mod glob;
 mod group;
 pub mod history;
+pub mod knowledge;
+pub mod signature;
 pub mod statistics;
 mod summary;
 pub mod wording;

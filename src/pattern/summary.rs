@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::confidence::{self, Confidence, Sighting};
 use super::detector::Finding;
 use super::group::Together;
+use super::knowledge::{Gotcha, Strategy};
 use super::wording::{self, Known};
 use crate::base::clock::Timestamp;
 use crate::base::text;
@@ -129,6 +130,10 @@ pub struct Page {
     pub findings: Vec<Finding>,
     /// Why it is believed as far as it is: every increment with its event.
     pub ledger: Confidence,
+    /// The mistake with what made it go away; `null` when nothing has yet.
+    pub gotcha: Option<Gotcha>,
+    /// What was tried against it, what most surely helps first.
+    pub strategies: Vec<Strategy>,
     /// Files, the most frequent first.
     pub files: Vec<FileCount>,
     /// Names of the lesson files about it; forgotten ones are left out.
@@ -214,7 +219,7 @@ impl Frequency {
 }
 
 impl Page {
-    /// From the store's rows.
+    /// From the store's rows, without what helps.
     pub fn of(
         (summary, ledger): (Summary, Confidence),
         family: &str,
@@ -231,6 +236,8 @@ impl Page {
             together,
             findings,
             ledger,
+            gotcha: None,
+            strategies: Vec::new(),
             files: files.into_iter().map(|(path, failures)| FileCount { path, failures }).collect(),
             lessons: lessons.into_iter().filter(|lesson| !lesson.forgotten).map(|lesson| lesson.file).collect(),
             occurrences: occurrences.into_iter().map(Occurrence::of).collect(),
@@ -262,40 +269,42 @@ pub(super) fn title(masked: &str) -> String {
     text::ellipsis(&text::one_line(masked), TITLE_BYTES_MAX)
 }
 
+/// A row for tests.
+#[cfg(test)]
+pub(super) fn sample(tasks: u64, family_tasks: u64) -> PatternRow {
+    PatternRow {
+        number: 1,
+        id: "p-1".into(),
+        key: "k".into(),
+        family: "f".into(),
+        tool: "tsc".into(),
+        code: None,
+        masked: "Cannot find\nmodule 'x'".into(),
+        masked_family: "Cannot find module <*>".into(),
+        first_seen: Timestamp(1),
+        last_seen: Timestamp(2),
+        failures: 9,
+        tasks,
+        family_tasks,
+        category: "type_error".into(),
+        members: 1,
+        muted: false,
+        deprecated: false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn row(tasks: u64, family_tasks: u64) -> PatternRow {
-        PatternRow {
-            number: 1,
-            id: "p-1".into(),
-            key: "k".into(),
-            family: "f".into(),
-            tool: "tsc".into(),
-            code: None,
-            masked: "Cannot find\nmodule 'x'".into(),
-            masked_family: "Cannot find module <*>".into(),
-            first_seen: Timestamp(1),
-            last_seen: Timestamp(2),
-            failures: 9,
-            tasks,
-            family_tasks,
-            category: "type_error".into(),
-            members: 1,
-            muted: false,
-            deprecated: false,
-        }
-    }
-
     #[test]
     fn three_tasks_make_it_recurring_at_either_level() {
         let of = |row| Summary::of(row, &Parts::default(), &Settings::default(), Timestamp(9)).0;
-        assert!(!of(row(2, 2)).recurring);
-        assert!(of(row(3, 3)).recurring);
-        assert!(of(row(1, 3)).recurring);
-        assert_eq!(of(row(1, 1)).title, "Cannot find module 'x'");
-        assert_eq!(of(PatternRow { masked: String::new(), ..row(1, 1) }).title, "(no message)");
+        assert!(!of(sample(2, 2)).recurring);
+        assert!(of(sample(3, 3)).recurring);
+        assert!(of(sample(1, 3)).recurring);
+        assert_eq!(of(sample(1, 1)).title, "Cannot find module 'x'");
+        assert_eq!(of(PatternRow { masked: String::new(), ..sample(1, 1) }).title, "(no message)");
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod lesson;
 mod pattern;
 mod run;
 mod snapshot;
+mod strategy;
 
 use rusqlite::{Transaction, params};
 

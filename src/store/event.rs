@@ -70,7 +70,7 @@ pub enum Body {
 }
 
 /// The kinds this binary knows; a line with another one was written by a newer binary.
-const KINDS: [&str; 10] =
+pub(super) const KINDS: [&str; 10] =
     ["run", "lesson", "purge", "attempt", "flake", "fix_note", "snapshot", "merge", "split", "review"];
 
 /// Runs whose text was removed.

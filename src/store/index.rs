@@ -142,7 +142,7 @@ impl Index {
                 return Ok(Progress::Outdated { why });
             }
         } else if !known.is_empty() {
-            return Ok(Progress::Outdated { why: "had the keys of an older fingerprint".into() });
+            return Ok(Progress::Outdated { why: "was computed by an older version".into() });
         }
         for (name, bytes, mark) in &known {
             if let Some(why) = outdated(segments, name, *bytes, mark)? {

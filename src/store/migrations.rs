@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("schema_v1.sql"),
     // Version 2: the look-ups that commands and the recorder make.
     "CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -29,6 +29,7 @@ const MIGRATIONS: [&str; 6] = [
      CREATE VIEW known_patterns AS
      SELECT pattern_key AS recorded_key, pattern_no FROM qa_failure_patterns
      UNION ALL SELECT recorded_key, pattern_no FROM recorded_keys;",
+    include_str!("schema_v7.sql"),
 ];
 
 /// The version this binary writes.
@@ -108,7 +109,14 @@ mod tests {
             .execute_batch(
                 "INSERT INTO tasks VALUES (1, 't', '2026', '2026');
                  INSERT INTO runs (run_id, task_no, argv, root, dir, command_key, started_at, ended_at, duration_us, exit_code)
-                 VALUES ('r', 1, '[]', '\"/\"', '\"\"', 'k', '2026', '2026', 0, 1);",
+                 VALUES ('r', 1, '[]', '\"/\"', '\"\"', 'k', '2026', '2026', 0, 1);
+                 INSERT INTO segments VALUES (1, 's', 0, '');
+                 INSERT INTO events VALUES ('e', 'attempt', '2026', 1, 0, 1);
+                 INSERT INTO error_recovery_strategies
+                     (strategy_no, strategy_id, match, error_pattern, technique, recipe_key, label, described_by)
+                 VALUES (1, 's-1', 'pattern', 'p', 'shape', '1:a', 'l', 'e');
+                 INSERT INTO strategy_attempts VALUES (1, 'e', 'r', 't', '2026', 'success', NULL);
+                 INSERT INTO knowledge_entries (entry_id, type) VALUES ('k-1', 'gotcha');",
             )
             .expect("good values are accepted");
         for bad in [
@@ -123,8 +131,29 @@ mod tests {
             "UPDATE runs SET argv = 'not json'",
             "UPDATE runs SET task_no = 7",
             "UPDATE tasks SET last_at = '2025'",
+            "UPDATE error_recovery_strategies SET match = 'guess'",
+            "UPDATE error_recovery_strategies SET error_pattern = ''",
+            "UPDATE error_recovery_strategies SET successes = -1",
+            "UPDATE error_recovery_strategies SET effectiveness = 1.2",
+            "UPDATE strategy_attempts SET outcome = 'luck'",
+            "UPDATE strategy_attempts SET discounted = 'unwanted'",
+            "UPDATE strategy_attempts SET outcome = 'failure', discounted = 'recurred'",
+            "INSERT INTO strategy_attempts VALUES (7, 'e', 'r', 't', '2026', 'success', NULL)",
+            "INSERT INTO strategy_attempts VALUES (1, 'orphan', 'r', 't', '2026', 'success', NULL)",
+            "INSERT INTO knowledge_entries (entry_id, type) VALUES ('k-2', 'rumour')",
         ] {
             assert!(connection.execute_batch(bad).is_err(), "accepted: {bad}");
         }
+        let effectiveness = |connection: &Connection| -> f64 {
+            let sql = "SELECT effectiveness FROM error_recovery_strategies";
+            connection.query_row(sql, [], |row| row.get(0)).expect("reads")
+        };
+        assert_eq!(effectiveness(&connection), 1.0);
+        connection.execute_batch("UPDATE strategy_attempts SET outcome = 'partial'").expect("is fine");
+        assert_eq!(effectiveness(&connection), 0.5);
+        connection.execute_batch("UPDATE strategy_attempts SET outcome = 'failure'").expect("is fine");
+        assert_eq!(effectiveness(&connection), 0.0);
+        connection.execute_batch("DELETE FROM strategy_attempts").expect("is fine");
+        assert_eq!(effectiveness(&connection), 0.5, "untried");
     }
 }

@@ -31,6 +31,7 @@ pub use masked::masked;
 pub use query::history::{
     HistoryRows, NamedPatternRow, NoteRow, SightingRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow,
 };
+pub use query::strategy::{StrategyRow, TryRow};
 pub use query::{
     Closing, Counts, FixFilter, FixRow, FlakeFilter, FlakeRow, Gap, LastRun, LessonRow, MemberRow, MergeRow, NearRow,
     OccurrenceRow, OpenRun, PassingTree, PatternRow, RateRow, RecipeRow, ReviewRow, SaidRow, SnapshotRow, TreeUse,

@@ -6,6 +6,7 @@ mod near;
 mod open;
 mod pattern;
 mod snapshot;
+pub mod strategy;
 
 use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;

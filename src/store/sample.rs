@@ -14,6 +14,14 @@ use crate::store::event::{
 };
 use crate::whitelist::CheckKind;
 
+/// A folder for a test that is not about durability: in memory where the machine has such a place, because a thousand
+/// syncs of a disk take a minute and show nothing.
+pub fn folder() -> tempfile::TempDir {
+    let memory = std::path::Path::new("/dev/shm");
+    let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    made.or_else(|_| tempfile::tempdir()).expect("a folder")
+}
+
 /// A run id that sorts by `n`.
 pub fn run_id(n: u64) -> RunId {
     RunId(Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0000 | u128::from(n) << 80 | u128::from(n)))
@@ -215,6 +223,29 @@ pub fn attempt(before: u64, run: u64, outcome: Outcome) -> Event {
     };
     let parts = [&*run_id(run).to_string(), &*run_id(before).to_string(), outcome.as_str()];
     Event::derived("attempt", &parts, at, "w-test", Body::Attempt(Box::new(attempt)))
+}
+
+/// An attempt at patterns with these keys.
+pub fn tried(before: u64, run: u64, outcome: Outcome, fixed: &[String], persisted: &[String]) -> Event {
+    let mut event = attempt(before, run, outcome);
+    let atoms = |keys: &[String]| AtomList {
+        count: keys.len(),
+        first: keys
+            .iter()
+            .map(|key| Atom {
+                hash: format!("hash of {key}"),
+                pattern: key.clone(),
+                file: None,
+                test: None,
+                text: "so it is".into(),
+            })
+            .collect(),
+    };
+    if let Body::Attempt(attempt) = &mut event.body {
+        attempt.fixed = atoms(fixed);
+        attempt.persisted = atoms(persisted);
+    }
+    event
 }
 
 /// A flake of run `pass` and run `fail`.

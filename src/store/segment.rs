@@ -291,7 +291,7 @@ mod tests {
     use crate::store::sample;
 
     fn segments() -> (tempfile::TempDir, Segments) {
-        let dir = tempfile::tempdir().expect("a folder");
+        let dir = sample::folder();
         let segments = Segments::new(dir.path().join("events"));
         (dir, segments)
     }

@@ -1,6 +1,8 @@
 //! The store as a whole: whatever happened to its files, it says what the events say.
 
 mod groups;
+mod strategies;
+mod worlds;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,17 +12,19 @@ use std::time::Duration;
 use proptest::prelude::*;
 use rusqlite::types::Value;
 
-use super::event::{Body, Change, Event, FixNote, LessonChange, Outcome, Purge, ReviewState};
+use super::event::{Body, Change, Event, LessonChange, Outcome};
 use super::index::{Index, Progress};
 use super::migrations::APPLICATION_ID;
 use super::sample::{
-    attempt, failed_run, flake, key, merge, old_failed_run, old_key, passed_run, review, run_id, snapshot, split,
+    attempt, failed_run, flake, folder, key, merge, old_failed_run, old_key, passed_run, review, run_id, snapshot,
+    split,
 };
 use super::segment::Segments;
 use super::{Store, StoreError, lock};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, Kind};
 use crate::base::lossless::Lossless;
+pub(super) use worlds::world;
 
 pub(super) fn open(state: &Path) -> Store {
     try_open(state).expect("opens")
@@ -58,6 +62,13 @@ pub(super) fn dump(index: &Index) -> Vec<String> {
         "SELECT * FROM attempt_patterns",
         "SELECT * FROM attempt_files",
         "SELECT * FROM attempt_recipes",
+        "SELECT strategy_id, match, error_pattern, technique, recipe_key, label, successes, failures, partials,
+                effectiveness FROM error_recovery_strategies",
+        "SELECT strategy_id, event_id, run_id, task, at, outcome, discounted, counts_as FROM strategy_attempts
+         JOIN error_recovery_strategies USING (strategy_no)",
+        "SELECT entry_id, type, pattern_key FROM knowledge_entries",
+        "SELECT name, part, value FROM task_signatures JOIN tasks USING (task_no)
+         WHERE task_no IN (SELECT task_no FROM runs)",
         "SELECT * FROM flakes",
         "SELECT * FROM flake_patterns",
         "SELECT * FROM fix_notes",
@@ -98,7 +109,7 @@ fn history() -> Vec<Event> {
 
 #[test]
 fn everything_in_the_state_folder_is_private() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let state = dir.path().join("state");
     open(&state).append(&history()).expect("appends");
     let _reader = Index::open_read(&state.join("store.db")).expect("opens");
@@ -117,7 +128,7 @@ fn everything_in_the_state_folder_is_private() {
 
 #[test]
 fn a_missing_damaged_or_short_index_is_rebuilt_and_said_so() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let state = dir.path();
     open(state).append(&history()).expect("appends");
     let before = dump(open(state).index());
@@ -155,7 +166,7 @@ fn a_missing_damaged_or_short_index_is_rebuilt_and_said_so() {
 
 #[test]
 fn an_index_behind_catches_up_and_one_ahead_is_rebuilt() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let state = dir.path();
     let all = history();
     let mut store = open(state);
@@ -187,7 +198,7 @@ fn an_index_behind_catches_up_and_one_ahead_is_rebuilt() {
 
 #[test]
 fn a_torn_line_is_set_aside_and_the_rest_is_kept() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let state = dir.path();
     let mut store = open(state);
     store.append(&history()).expect("appends");
@@ -205,7 +216,7 @@ fn a_torn_line_is_set_aside_and_the_rest_is_kept() {
 
 #[test]
 fn a_newer_store_is_left_as_it_is() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let state = dir.path();
     open(state).append(&history()).expect("appends");
     let path = state.join("store.db");
@@ -222,7 +233,7 @@ fn a_newer_store_is_left_as_it_is() {
 
 #[test]
 fn a_newer_event_is_left_as_it_is() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let state = dir.path();
     let mut store = open(state);
     store.append(&history()).expect("appends");
@@ -239,7 +250,7 @@ fn a_newer_event_is_left_as_it_is() {
 
 #[test]
 fn an_older_index_migrates_with_its_rows() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let state = dir.path();
     open(state).append(&history()).expect("appends");
     let before = dump(open(state).index());
@@ -260,7 +271,7 @@ fn an_older_index_migrates_with_its_rows() {
 
 #[test]
 fn purged_text_is_nowhere() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let state = dir.path();
     let mut store = open(state);
     let mut events = history();
@@ -302,7 +313,7 @@ fn purged_text_is_nowhere() {
 
 #[test]
 fn the_last_run_survives_a_clock_set_back() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let mut store = open(dir.path());
     store.append(&[failed_run(5000, "one", &["a"])]).expect("appends");
     store.append(&[passed_run(100, "one")]).expect("appends");
@@ -317,7 +328,7 @@ fn the_last_run_survives_a_clock_set_back() {
 
 #[test]
 fn the_last_passing_tree_is_the_key_s_and_before_the_run() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let mut store = open(dir.path());
     let other = |n, key: &str| {
         let mut event = passed_run(n, "one");
@@ -347,53 +358,9 @@ fn the_last_passing_tree_is_the_key_s_and_before_the_run() {
     assert!(store.index().snapshot_event(store.segments(), run_id(3)).expect("reads").is_some());
 }
 
-/// Two begin with the same letter: an older fingerprint took them for one.
-const NAMES: [&str; 5] = ["alpha", "apple", "bravo", "cargo", "delta"];
-
-pub(super) fn any_event() -> impl Strategy<Value = Event> {
-    let pattern = prop::sample::select(NAMES.to_vec());
-    let key = prop_oneof![
-        4 => pattern.clone().prop_map(key),
-        1 => pattern.clone().prop_map(old_key),
-    ];
-    let task = prop::sample::select(vec!["one", "two", "three"]);
-    prop_oneof![
-        4 => (1..40u64, task.clone(), prop::collection::vec(pattern.clone(), 1..4))
-            .prop_map(|(n, task, patterns)| failed_run(n, task, &patterns)),
-        2 => (100..120u64, task.clone(), prop::collection::vec(pattern.clone(), 1..4))
-            .prop_map(|(n, task, patterns)| old_failed_run(n, task, &patterns)),
-        4 => (0..90u64, key.clone(), key.clone(), prop::option::of(851..=1000u16))
-            .prop_map(|(n, from, into, similarity)| merge(n, &from, &into, similarity)),
-        2 => (0..90u64, key.clone()).prop_map(|(n, pattern)| split(n, &pattern)),
-        1 => (0..90u64, key.clone(), any::<bool>()).prop_map(|(n, pattern, mute)| {
-            review(n, &pattern, if mute { ReviewState::Muted } else { ReviewState::Restored })
-        }),
-        2 => (40..60u64, task).prop_map(|(n, task)| passed_run(n, task)),
-        2 => (1..20u64, 20..60u64, 0..3usize).prop_map(|(before, run, outcome)| {
-            attempt(before, run, [Outcome::Success, Outcome::Partial, Outcome::Failure][outcome])
-        }),
-        1 => (1..20u64, 20..60u64).prop_map(|(pass, fail)| flake(pass, fail)),
-        1 => (0..9u64).prop_map(|n| {
-            let (cause, rule) = (Some(format!("because of {n}")), None);
-            let body = Body::FixNote(FixNote { fix: "x-1".into(), cause, approach: None, rule, by: None });
-            Event { id: run_id(3000 + n).0, ..Event::new(Timestamp(0), "w", body) }
-        }),
-        2 => (1..60u64).prop_map(|n| snapshot(n, Some(&format!("{n:040x}")))),
-        1 => (1..60u64).prop_map(|n| {
-            let body = Body::Purge(Purge { runs: vec![run_id(n)] });
-            Event { id: run_id(1000 + n).0, ..Event::new(Timestamp(0), "w", body) }
-        }),
-        1 => (0..9u64, key).prop_map(|(n, pattern)| {
-            let change = Change::Forgotten { patterns: vec![pattern] };
-            let body = Body::Lesson(LessonChange { lesson: format!("l-{n}"), change, by: None });
-            Event { id: run_id(2000 + n).0, ..Event::new(Timestamp(0), "w", body) }
-        }),
-    ]
-}
-
 #[test]
 fn patterns_are_forgotten_by_key_or_id() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let mut store = open(dir.path());
     let patterns = vec!["1:a".to_owned(), ids::short(Kind::Pattern, b"1:b")];
     let change = Change::Forgotten { patterns };
@@ -405,7 +372,7 @@ fn patterns_are_forgotten_by_key_or_id() {
 
 #[test]
 fn an_append_that_was_not_indexed_is_found_by_the_next() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let mut store = open(dir.path());
     let (lost, next) = (passed_run(1, "t"), passed_run(2, "t"));
     let segment = format!("{}-{}.jsonl", store.writer(), next.at.month());
@@ -421,17 +388,10 @@ proptest! {
     /// replayed from nothing they give the same rows.
     #[test]
     fn incremental_is_replayed(
-        events in prop::collection::vec(any_event(), 1..25),
-        order in prop::collection::vec(any::<u32>(), 25),
+        unique in world(8),
+        order in prop::collection::vec(any::<u32>(), 40),
     ) {
-        // One id has one content, wherever it comes from.
-        let mut unique: Vec<Event> = Vec::new();
-        for event in events {
-            if unique.iter().all(|other| other.id != event.id) {
-                unique.push(event);
-            }
-        }
-        let one_by_one = tempfile::tempdir().expect("a folder");
+        let one_by_one = folder();
         let mut store = open(one_by_one.path());
         for event in &unique {
             store.append(std::slice::from_ref(event)).expect("appends");
@@ -440,7 +400,7 @@ proptest! {
         store.rebuild("is tested").expect("rebuilds");
         prop_assert_eq!(&dump(store.index()), &incremental);
 
-        let imported = tempfile::tempdir().expect("a folder");
+        let imported = folder();
         drop(open(imported.path()));
         let mut shuffled: Vec<_> = order.iter().zip(unique.clone()).collect();
         shuffled.sort_by_key(|(order, _)| **order);

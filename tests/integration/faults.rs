@@ -23,7 +23,11 @@ const VERIFY_RUN: &str = env!("CARGO_BIN_EXE_verify-run");
 
 /// A project with a check that says `error` about the file named by `PART` and fails.
 fn project() -> Sandbox {
-    let sandbox = Sandbox::repository();
+    project_in(Sandbox::new())
+}
+
+fn project_in(sandbox: Sandbox) -> Sandbox {
+    let sandbox = sandbox.with_repository();
     sandbox.tool("luacheck", "echo \"src/$PART.lua:3:1: error: $PART went wrong\"; exit ${CODE:-1}");
     sandbox
 }
@@ -70,7 +74,7 @@ fn outcome(sandbox: &Sandbox) -> BTreeMap<String, String> {
 
 /// Kills the recorder at its 1st, 2nd, 3rd … system call that changes a file, and lets the next one finish the job.
 fn killed_at_every(step: usize, of: usize, with_snapshots: bool) {
-    let sandbox = project();
+    let sandbox = project_in(Sandbox::in_memory());
     sandbox.write("verify-run.toml", format!("[snapshot]\nenabled = {with_snapshots}\n"));
     spool(&sandbox, &[("first", "1"), ("first", "0"), ("second", "2")]);
     let pristine = sandbox.home().join("pristine");

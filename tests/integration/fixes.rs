@@ -111,7 +111,25 @@ fn fail_edit_pass_gives_a_resolved_failure_the_exact_diff_and_a_lesson_with_its_
     let id = fix["id"].as_str().expect("an id");
     assert!(lesson.text.contains(&format!("verify-run fix show {id}")), "{}", lesson.text);
     assert_eq!(sandbox.git(["status", "--short"]), " M shop.py\n");
+    // The strategy and the gotcha that it makes.
+    let (strategy, gotcha) = (&fix["strategies"][0], &fix["gotchas"][0]);
+    assert_eq!((&strategy["technique"], &strategy["label"]), (&"shape".into(), &"+return sum(prices)".into()));
+    assert_eq!(
+        (&strategy["successes"], &strategy["tries"], &strategy["high_value"]),
+        (&1.into(), &1.into(), &true.into())
+    );
+    assert_eq!((&gotcha["strategy"], &gotcha["confirmed"]), (&strategy["id"], &false.into()));
+    assert_eq!(gotcha["confidence"]["value"].as_f64().map(|value| (value * 100.0).round()), Some(70.0));
+    let pattern = gotcha["pattern"].as_str().expect("an id");
+    sandbox.verify_run(["fix", "record", id, "--cause", "One too many", "--rule", "Sum nothing else."]).prints();
+    let page = sandbox.verify_run(["pattern", "show", pattern, "--json"]).prints_json();
+    assert_eq!((&page["gotcha"]["rule"], &page["gotcha"]["id"]), (&"Sum nothing else.".into(), &gotcha["id"]));
+    assert_eq!(page["strategies"][0]["id"], strategy["id"]);
+    let page = sandbox.verify_run(["pattern", "show", pattern]).prints();
+    let line = "+return sum(prices) worked 1 of 1 time (unconfirmed, high value), 0.70";
+    assert!(page.lines().any(|shown| shown.starts_with("gotcha k-") && shown.ends_with(line)), "{page}");
     let shown = sandbox.verify_run(["fix", "show", id]).prints();
+    assert!(shown.contains("\ngotcha k-") && shown.contains("\nstrategy s-"), "{shown}");
     assert!(shown.contains("success after 1 attempt, high value, unconfirmed"), "{shown}");
     assert!(std::fs::read_dir(sandbox.state().join("open")).map_or(0, Iterator::count) == 0, "no failure is open");
 }

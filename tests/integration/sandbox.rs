@@ -40,7 +40,18 @@ pub struct Sandbox {
 impl Sandbox {
     /// An empty project folder outside any git repository.
     pub fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("verify-run-test-").tempdir().expect("a temporary folder");
+        Sandbox::inside(&std::env::temp_dir())
+    }
+
+    /// As [`Sandbox::new`], in memory where the machine has such a place: for tests that make hundreds of stores and are
+    /// not about durability. What a process was killed in the middle of is there either way.
+    pub fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() { Sandbox::inside(memory) } else { Sandbox::new() }
+    }
+
+    fn inside(place: &Path) -> Self {
+        let folder = tempfile::Builder::new().prefix("verify-run-test-").tempdir_in(place).expect("a temporary folder");
         let sandbox = Sandbox { folder, path: Vec::new(), patience: WAIT };
         for dir in ["home/.config/git", "bin", "tmp", "work"] {
             fs::create_dir_all(sandbox.folder.path().join(dir)).expect("a folder in the sandbox");
@@ -53,7 +64,12 @@ impl Sandbox {
 
     /// A project folder that is a git repository with one commit on `main`.
     pub fn repository() -> Self {
-        let sandbox = Sandbox::new();
+        Sandbox::new().with_repository()
+    }
+
+    /// Makes the project folder a git repository with one commit on `main`.
+    pub fn with_repository(self) -> Self {
+        let sandbox = self;
         sandbox.git(["init", "--quiet"]);
         sandbox.write("README", "a project\n");
         sandbox.commit("Start");

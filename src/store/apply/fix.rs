@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Transaction, params};
 
-use super::to_sql;
+use super::{strategy, to_sql};
 use crate::base::ids::{self, RunId};
 use crate::base::text;
 use crate::store::event::{AtomList, Attempt, FixNote, Flake};
@@ -91,7 +91,7 @@ pub(super) fn insert_attempt(
         let label = text::ellipsis(&text::one_line(&recipe.label), LABEL_BYTES_MAX);
         insert.execute([id, recipe.kind.as_str(), &recipe.key, &label])?;
     }
-    Ok(())
+    strategy::insert_tries(transaction, id, attempt)
 }
 
 /// Pattern keys, each once.
@@ -127,7 +127,7 @@ pub(super) fn insert_flake(
     for pattern in &flake.patterns {
         insert.execute([id, pattern])?;
     }
-    Ok(())
+    strategy::touch_flake(transaction, &with.to_string())
 }
 
 pub(super) fn insert_note(transaction: &Transaction<'_>, id: &str, at: &str, note: &FixNote) -> rusqlite::Result<()> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Transaction, params};
 
-use super::{pattern, to_sql};
+use super::{pattern, strategy, to_sql};
 use crate::base::ids::{self, Kind};
 use crate::base::text;
 use crate::fingerprint::{self, Keys};
@@ -61,7 +61,7 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
             !run.scope.as_ref().is_some_and(|scope| scope.foreign_status),
         ])?;
     match &run.failure {
-        Some(failure) => insert_failure(transaction, id, task, &started, failure),
+        Some(failure) => insert_failure(transaction, id, (task, &run.task), &started, failure),
         None => Ok(()),
     }
 }
@@ -69,7 +69,7 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
 fn insert_failure(
     transaction: &Transaction<'_>,
     run_id: &str,
-    task: i64,
+    (task, task_name): (i64, &str),
     at: &str,
     failure: &Failure,
 ) -> rusqlite::Result<()> {
@@ -110,10 +110,12 @@ fn insert_failure(
     for file in &failure.files {
         insert_file.execute(params![failure_no, file])?;
     }
+    let mut has_older_keys = false;
     for seen in sightings(failure) {
+        has_older_keys |= !seen.recorded.is_empty();
         insert_occurrence(transaction, run_id, failure_no, task, at, &seen)?;
     }
-    Ok(())
+    strategy::touch_failure(transaction, failure_no, task_name, at, has_older_keys)
 }
 
 /// A pattern in one failure.

@@ -7,8 +7,8 @@ use super::*;
 use crate::base::clock::Timestamp;
 use crate::store::event::Purge;
 use crate::store::masked;
-use crate::store::sample::{failed_run, key, passed_run, run_id, snapshot};
-use crate::store::tests::{any_event, dump, open};
+use crate::store::sample::{failed_run, folder, key, passed_run, run_id, snapshot};
+use crate::store::tests::{dump, open, world};
 
 fn file(dir: &Path, name: &str, parts: &[&[u8]]) -> PathBuf {
     let path = dir.join(name);
@@ -37,7 +37,7 @@ fn everything(state: &Path) -> String {
 
 #[test]
 fn what_is_torn_garbage_or_newer_is_named_and_the_rest_is_there() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let (one, two) = (failed_run(1, "t", &["a"]).line(), passed_run(2, "t").line());
     let parts: &[&[u8]] = &[&one, b"not an event\n\n", b"{\"v\":99,\"kind\":\"dream\"}\n", &two, &one[..40]];
     let path = file(dir.path(), "ci.jsonl", parts);
@@ -57,7 +57,7 @@ fn what_is_torn_garbage_or_newer_is_named_and_the_rest_is_there() {
 
 #[test]
 fn a_last_line_without_its_newline_is_an_event_all_the_same() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let line = passed_run(2, "t").line();
     let path = file(dir.path(), "a.jsonl", &[line.strip_suffix(b"\n").expect("a newline")]);
     let mut store = open(&dir.path().join("state"));
@@ -67,7 +67,7 @@ fn a_last_line_without_its_newline_is_an_event_all_the_same() {
 
 #[test]
 fn compressed_segments_are_read_as_they_are() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let packed = zstd::encode_all(passed_run(2, "t").line().as_slice(), 3).expect("packs");
     let path = file(dir.path(), "a.jsonl.zst", &[&packed]);
     let cut = file(dir.path(), "b.jsonl.zst", &[&packed[..packed.len() / 2]]);
@@ -78,7 +78,7 @@ fn compressed_segments_are_read_as_they_are() {
 
 #[test]
 fn a_writer_s_name_is_no_path() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let state = dir.path().join("state");
     let mut store = open(&state);
     let names = ["../../evil", "/etc/cron", "", "a/b", "a\0b", &"x".repeat(300), "w.jsonl", "wabc"];
@@ -96,14 +96,14 @@ fn a_writer_s_name_is_no_path() {
 
 #[test]
 fn what_was_purged_here_or_there_is_nowhere_afterwards() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let (secret, other) = (failed_run(1, "t", &["hunter2secret"]), failed_run(2, "t", &["fine"]));
     let with = file(dir.path(), "with.jsonl", &[&secret.line(), &other.line(), &snapshot(1, None).line()]);
     let order = file(dir.path(), "order.jsonl", &[&purge(1).line()]);
     // Purged there: before it comes here, with it, and after.
     for order in [[&order, &with], [&with, &order]] {
         for at_once in [true, false] {
-            let state = tempfile::tempdir().expect("a folder");
+            let state = folder();
             let mut store = open(state.path());
             let files: Vec<PathBuf> = order.into_iter().cloned().collect();
             if at_once {
@@ -125,7 +125,7 @@ fn what_was_purged_here_or_there_is_nowhere_afterwards() {
 
 #[test]
 fn masked_events_are_recognised_and_say_nothing() {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let mut event = failed_run(1, "t", &["hunter2"]);
     if let Body::Run(run) = &mut event.body {
         run.argv.push("--password=hunter2".into());
@@ -173,16 +173,10 @@ proptest! {
     /// of the store in which it all happened, but for what was purged there.
     #[test]
     fn a_hundred_orders_of_import_are_one(
-        events in prop::collection::vec(any_event(), 5..20),
+        unique in world(10),
         seeds in prop::collection::vec(any::<u64>(), 25),
     ) {
-        let mut unique: Vec<Event> = Vec::new();
-        for event in events {
-            if unique.iter().all(|other| other.id != event.id) {
-                unique.push(event);
-            }
-        }
-        let here = tempfile::tempdir().expect("a folder");
+        let here = folder();
         let mut store = open(here.path());
         store.append(&unique).expect("appends");
         // The events of what was purged are still events where they happened.
@@ -203,7 +197,7 @@ proptest! {
             for at in (1..shuffled.len()).rev() {
                 shuffled.swap(at, next(at + 1));
             }
-            let dir = tempfile::tempdir().expect("a folder");
+            let dir = folder();
             let cut = next(shuffled.len());
             let (a, b) = shuffled.split_at(cut);
             let lines = |events: &[Event]| events.iter().flat_map(Event::line).collect::<Vec<u8>>();

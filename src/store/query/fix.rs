@@ -64,7 +64,7 @@ pub struct FixRow {
     pub task_last_at: Timestamp,
     /// A pattern that was fixed failed again in that task afterwards.
     pub recurred: bool,
-    /// Other workflows in which the same recipe made the same kind of failure go away; counted up to 20.
+    /// Other workflows in which the same recipe made the same kind of failure go away, by another run; counted up to 20.
     pub twins: u64,
     /// One of its failing runs is known as a flake's.
     pub suspect: bool,
@@ -374,6 +374,7 @@ const FIXES: &str = "
            (SELECT count(*) FROM (SELECT DISTINCT b.fix_id FROM fix_attempts a JOIN attempt_recipes c USING (event_id)
             JOIN attempt_recipes d USING (recipe_key) JOIN fix_attempts b ON b.event_id = d.event_id
             WHERE a.fix_id = w.fix_id AND a.outcome = 'success' AND b.fix_id <> w.fix_id AND b.outcome = 'success'
+              AND b.run_id <> a.run_id
               AND b.weakened = 0 AND b.means <> 'none'
               AND EXISTS (SELECT 1 FROM attempt_patterns p
                           JOIN known_patterns n ON n.recorded_key = p.pattern_key
@@ -397,10 +398,11 @@ const FIXES: &str = "
                                    AND (f.path = ?5 OR substr(f.path, 1, length(?5) + 1) = ?5 || '/')))
     ORDER BY w.last_at DESC, w.fix_id LIMIT ?6";
 
-/// An attempt worked against a family when it fixed something of it and left nothing. Flakes count for nothing.
+/// An attempt worked against a family when it fixed something of it and left nothing. Flakes count for nothing, and one
+/// run that closed a failure under several commands counts once.
 const RECIPES: &str = "
     SELECT c.kind, c.recipe_key, max(c.label), max(f.masked_family), f.family_key, count(DISTINCT a.task),
-           count(DISTINCT a.event_id), count(DISTINCT iif(f.works, a.event_id, NULL))
+           count(DISTINCT a.run_id), count(DISTINCT iif(f.works, a.run_id, NULL))
     FROM attempt_recipes c JOIN fix_attempts a USING (event_id)
     JOIN (SELECT p.event_id, q.family_key, max(q.masked_family) AS masked_family,
                  max(p.role = 'fixed') AND NOT max(p.role = 'persisted') AS works

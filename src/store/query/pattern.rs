@@ -323,7 +323,7 @@ impl Index {
         self.sql("read", find())
     }
 
-    fn leader_of(&self, number: i64) -> rusqlite::Result<i64> {
+    pub(super) fn leader_of(&self, number: i64) -> rusqlite::Result<i64> {
         let leader = self
             .connection
             .prepare_cached("SELECT leader_no FROM pattern_groups WHERE pattern_no = ?1")?
@@ -332,7 +332,7 @@ impl Index {
         Ok(leader.unwrap_or(number))
     }
 
-    fn pattern_row(&self, leader: i64) -> rusqlite::Result<PatternRow> {
+    pub(super) fn pattern_row(&self, leader: i64) -> rusqlite::Result<PatternRow> {
         let sql = format!("{GROUP} {PATTERN_COLUMNS}");
         self.connection.prepare_cached(&sql)?.query_row([leader], pattern_row)
     }

@@ -1,12 +1,12 @@
 //! Patterns that are counted together, and patterns whose keys changed with the fingerprint.
 
-use super::{failed_run, key, merge, old_failed_run, old_key, open, review, split};
+use super::{failed_run, folder, key, merge, old_failed_run, old_key, open, review, split};
 use crate::base::ids::{self, Kind};
 use crate::store::event::{Body, Change, Event, LessonChange, ReviewState};
 use crate::store::{PatternRow, Store, StoreError};
 
 fn store(events: &[Event]) -> (tempfile::TempDir, Store) {
-    let dir = tempfile::tempdir().expect("a folder");
+    let dir = folder();
     let mut store = open(dir.path());
     store.append(events).expect("appends");
     (dir, store)

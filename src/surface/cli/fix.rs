@@ -16,7 +16,9 @@ use crate::store::{AtomList, FixFilter, Mark};
 /// With --json each prints one document with `"schema": 1`: `list` has `fixes` and `rates` (by category), with
 /// --flakes `flakes`, with --recipes `recipes`; `show` and `record` print the fix with `steps` (the attempts in their
 /// order, each with `outcome`, `means`, `fixed`, `introduced`, `persisted`, `not_reached`, `files`, `diff`,
-/// `commands`), `recipes` and `said`.
+/// `commands`), `recipes`, `strategies` (each with id, against, technique, label, successes, tries, success_rate,
+/// lower_bound, high_value, confirmed, fixes, confidence), `gotchas` (id, pattern, pitfall, cause, rule, strategy, fix,
+/// successes, tries, success_rate, high_value, confirmed, confidence) and `said`.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
@@ -260,6 +262,7 @@ fn print_page(page: &Page, json: bool, output: &mut Output) -> anyhow::Result<()
             row.attempts
         ))?;
     }
+    super::pattern::helps(&page.gotchas, &page.strategies, output)?;
     page.steps.iter().try_for_each(|step| print_step(step, output))
 }
 

@@ -3,6 +3,8 @@
 mod explain;
 mod page;
 
+pub(super) use page::helps;
+
 use super::{Context, Exit, Output};
 use crate::base::text::one_line;
 use crate::ops::curate::{self, Changed, Saying};
@@ -48,8 +50,8 @@ enum Action {
     ///
     /// With --json one document: `"schema": 1`, what `pattern list` has of a pattern, and family_title, group (id, title,
     /// failures, earlier_ids), merges (at, from, into, by, similarity_permille, why), reviews (at, state, by, why),
-    /// findings, ledger (value, start, evidence, steps with event, at, kind, what, delta, after), files, lessons,
-    /// occurrences.
+    /// findings, ledger (value, start, evidence, steps with event, at, kind, what, delta, after), gotcha and strategies as
+    /// `fix show` has them, files, lessons, occurrences.
     Show {
         /// Its id, or a unique start of it
         id: String,

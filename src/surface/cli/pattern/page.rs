@@ -5,8 +5,11 @@ use crate::ops::library::{Candidate, Outcome};
 use crate::pattern::Page;
 use crate::pattern::confidence::Confidence;
 use crate::pattern::detector::Finding;
+use crate::pattern::knowledge::{Gotcha, Strategy};
 use crate::surface::cli::Output;
 
+/// Strategies printed; `--json` has them all.
+const STRATEGIES_MAX: usize = 5;
 /// Increments printed; `--json` has them all.
 const STEPS_MAX: usize = 30;
 
@@ -33,6 +36,10 @@ pub(super) fn print(page: &Page, output: &mut Output) -> anyhow::Result<()> {
         output.line(&format!("{}: {}", finding.detector, text::one_line(&finding.summary)))?;
     }
     ledger("confidence", &page.ledger, output)?;
+    helps(page.gotcha.as_slice(), &page.strategies, output)?;
+    if let Some(gotcha) = &page.gotcha {
+        ledger(&format!("{} confidence", gotcha.id), &gotcha.confidence, output)?;
+    }
     for file in &page.files {
         output.line(&format!("file: {} ({})", text::one_line(&file.path), file.failures))?;
     }
@@ -41,6 +48,37 @@ pub(super) fn print(page: &Page, output: &mut Output) -> anyhow::Result<()> {
     }
     output.line("")?;
     occurrences(page, output)
+}
+
+/// What made patterns go away, and how often it did.
+pub(in crate::surface::cli) fn helps(
+    gotchas: &[Gotcha],
+    strategies: &[Strategy],
+    output: &mut Output,
+) -> anyhow::Result<()> {
+    let standing = |confirmed, high_value| {
+        let quick = if high_value { ", high value" } else { "" };
+        format!("{}{quick}", if confirmed { "confirmed" } else { "unconfirmed" })
+    };
+    for gotcha in gotchas {
+        let standing = standing(gotcha.confirmed, gotcha.high_value);
+        let (id, worked, of) = (&gotcha.id, gotcha.successes, text::count(gotcha.tries, "time"));
+        let (pitfall, fix, confidence) = (&gotcha.pitfall, text::one_line(&gotcha.fix), gotcha.confidence.value);
+        output.line(&format!("gotcha {id}: {pitfall}: {fix} worked {worked} of {of} ({standing}), {confidence:.2}"))?;
+    }
+    for strategy in strategies.iter().take(STRATEGIES_MAX) {
+        let standing = standing(strategy.confirmed, strategy.high_value);
+        output.line(&format!(
+            "strategy {} against {}: {} {}: worked {} of {} ({standing})",
+            strategy.id,
+            strategy.against,
+            strategy.technique,
+            text::one_line(&strategy.label),
+            strategy.successes,
+            text::count(strategy.tries, "time"),
+        ))?;
+    }
+    Ok(())
 }
 
 /// The value with every increment and its event.

@@ -1,0 +1,77 @@
+//! What is known to help against a pattern: for the pages of patterns and of fixes.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use crate::base::clock::Timestamp;
+use crate::config::Settings;
+use crate::fix::standing;
+use crate::pattern::knowledge::{self, Gotcha, Strategy};
+use crate::store::{Body, Change, Index, PatternRow, Segments, StoreError};
+
+/// What is known to help against a pattern.
+pub(super) struct Helps {
+    /// What was tried, what most surely helps first.
+    pub strategies: Vec<Strategy>,
+    /// What was learnt.
+    pub gotcha: Option<Gotcha>,
+    /// The strategies of each fix.
+    tried: HashSet<(String, String)>,
+}
+
+impl Helps {
+    /// What was tried in a fix.
+    pub fn tried_in(&self, fix: &str) -> Vec<Strategy> {
+        let of_fix = |strategy: &&Strategy| self.tried.contains(&(fix.to_owned(), strategy.id.clone()));
+        self.strategies.iter().filter(of_fix).cloned().collect()
+    }
+}
+
+/// Everything that is known to help against a pattern.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn of_pattern(
+    index: &Index,
+    segments: &Segments,
+    pattern: &PatternRow,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<Helps, StoreError> {
+    let rows = index.strategies(pattern.number)?;
+    let tried = rows.iter().flat_map(|row| row.tries.iter().map(|tried| (tried.fix.clone(), row.id.clone())));
+    let tried = tried.collect();
+    let mut strategies = knowledge::strategies(&pattern.id, rows, settings, now);
+    let silence = Duration::from_secs(settings.fix.silence_hours.saturating_mul(3_600));
+    for strategy in &mut strategies {
+        for fix in &strategy.fixes {
+            let standing = standing(&index.fix(fix)?, now, silence);
+            strategy.confirmed |= standing.is_some_and(|standing| standing.confirmed);
+        }
+    }
+    let gotcha = match index.gotcha(pattern.number)? {
+        Some(id) => Gotcha::of(id, pattern, &strategies, said(index, segments, pattern.number)?),
+        None => None,
+    };
+    Ok(Helps { strategies, gotcha, tried })
+}
+
+/// The newest cause and rule that somebody wrote into a lesson about a pattern, else said of a fix of it.
+pub(super) fn said(
+    index: &Index,
+    segments: &Segments,
+    pattern: i64,
+) -> Result<(Option<String>, Option<String>), StoreError> {
+    let (mut cause, mut rule) = (None, None);
+    for id in index.annotations(pattern)? {
+        let Some(event) = index.event(segments, &id)? else { continue };
+        if let Body::Lesson(change) = event.body
+            && let Change::Annotated { cause: said, corrective_rule, .. } = change.change
+        {
+            cause = cause.or(said);
+            rule = rule.or(corrective_rule);
+        }
+    }
+    let note = index.pattern_note(pattern)?;
+    Ok((cause.or(note.cause), rule.or(note.rule)))
+}

@@ -1,0 +1,138 @@
+//! What an attempt says of what was tried in it, for each pattern that was open; and what later events say of that.
+
+use rusqlite::{Params, Transaction, params};
+
+use crate::base::ids;
+use crate::base::text;
+use crate::store::event::{Attempt, Means, Outcome, Recipe, RecipeKind};
+
+/// A strategy's label, bytes.
+const LABEL_BYTES_MAX: usize = 200;
+/// Patterns of one attempt that count for strategies, in the order of the output.
+const PATTERNS_MAX: usize = 20;
+/// Hunks of one attempt that are strategies of their own.
+const SHAPES_MAX: usize = 4;
+
+/// Why an attempt doesn't count as what it is recorded as. A function of what is in the index, so that the order in
+/// which events come doesn't matter: whatever changes it asks for it again.
+const DISCOUNTED: &str = "CASE
+    WHEN EXISTS (SELECT 1 FROM fix_attempts a JOIN flakes k ON k.fail_run IN (a.before_run, a.opened_by)
+                 WHERE a.event_id = s.event_id) THEN 'flaky'
+    WHEN EXISTS (SELECT 1 FROM strategy_attempts o WHERE o.run_id = s.run_id AND o.strategy_no = s.strategy_no
+                 AND o.event_id < s.event_id) THEN 'repeated'
+    WHEN s.outcome = 'success' AND EXISTS (
+        SELECT 1 FROM qa_pattern_occurrences o
+        WHERE o.task_no = (SELECT task_no FROM tasks WHERE name = s.task) AND o.at > s.at AND o.pattern_no IN (
+            SELECT pattern_no FROM error_recovery_strategies JOIN qa_failure_patterns ON pattern_key = error_pattern
+            WHERE strategy_no = s.strategy_no
+            UNION ALL SELECT pattern_no FROM error_recovery_strategies JOIN recorded_keys ON recorded_key = error_pattern
+            WHERE strategy_no = s.strategy_no)) THEN 'recurred'
+    END";
+
+/// Counts an attempt for what was tried in it. One in which nothing was changed, or that passed because the check was
+/// made weaker, tried nothing.
+pub(super) fn insert_tries(transaction: &Transaction<'_>, id: &str, attempt: &Attempt) -> rusqlite::Result<()> {
+    let tried = tried(attempt);
+    if attempt.means == Means::None || attempt.is_weakened() || tried.is_empty() {
+        return Ok(());
+    }
+    let mut strategy = transaction.prepare_cached(
+        "INSERT INTO error_recovery_strategies
+             (strategy_id, match, error_pattern, technique, recipe_key, label, described_by)
+         VALUES (?1, 'pattern', ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (match, error_pattern, technique, recipe_key) DO UPDATE SET
+             label = iif(?6 < described_by, ?5, label), described_by = min(described_by, ?6)
+         RETURNING strategy_no",
+    )?;
+    let mut insert = transaction
+        .prepare_cached("INSERT INTO strategy_attempts VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL) ON CONFLICT DO NOTHING")?;
+    let mut entry = transaction.prepare_cached(
+        "INSERT INTO knowledge_entries (entry_id, type, pattern_key) VALUES (?1, 'gotcha', ?2) ON CONFLICT DO NOTHING",
+    )?;
+    let (run, at) = (attempt.run.to_string(), attempt.ended_at.rfc3339());
+    for (pattern, outcome) in outcomes(attempt) {
+        if outcome == Outcome::Success {
+            entry.execute([ids::gotcha(pattern).as_str(), pattern])?;
+        }
+        for recipe in &tried {
+            let technique = recipe.kind.as_str();
+            let label = text::ellipsis(&text::one_line(&recipe.label), LABEL_BYTES_MAX);
+            let strategy_id = ids::strategy(pattern, technique, &recipe.key);
+            let number: i64 = strategy
+                .query_row(params![strategy_id, pattern, technique, recipe.key, label, id], |row| row.get(0))?;
+            insert.execute(params![number, id, run, attempt.task, at, outcome.as_str()])?;
+        }
+    }
+    settle(transaction, "s.run_id = ?1", [&run])
+}
+
+/// What became of each pattern: gone, still there, or the one here and the other there.
+fn outcomes(attempt: &Attempt) -> Vec<(&str, Outcome)> {
+    let mut found: Vec<(&str, Outcome)> = Vec::new();
+    for (atoms, outcome) in [(&attempt.fixed, Outcome::Success), (&attempt.persisted, Outcome::Failure)] {
+        for atom in &atoms.first {
+            match found.iter().position(|(pattern, _)| *pattern == atom.pattern) {
+                Some(at) if found[at].1 != outcome => found[at].1 = Outcome::Partial,
+                Some(_) => {}
+                None if found.len() < PATTERNS_MAX => found.push((&atom.pattern, outcome)),
+                None => {}
+            }
+        }
+    }
+    found
+}
+
+/// The recipes that an attempt tried. Where a command did it, what it wrote into lock files is no technique.
+fn tried(attempt: &Attempt) -> Vec<&Recipe> {
+    let is_command = |recipe: &&Recipe| recipe.kind == RecipeKind::Command;
+    let only_commands = attempt.means == Means::Command && attempt.recipes.iter().any(|recipe| is_command(&recipe));
+    let recipes = attempt.recipes.iter().filter(|recipe| !only_commands || is_command(recipe));
+    let mut shapes = 0;
+    recipes
+        .filter(|recipe| {
+            shapes += usize::from(recipe.kind == RecipeKind::Shape);
+            recipe.kind != RecipeKind::Shape || shapes <= SHAPES_MAX
+        })
+        .collect()
+}
+
+/// Judges the attempts at what is a flake now.
+pub(super) fn touch_flake(transaction: &Transaction<'_>, fail_run: &str) -> rusqlite::Result<()> {
+    settle(
+        transaction,
+        "s.event_id IN (SELECT event_id FROM fix_attempts WHERE before_run = ?1
+                        UNION SELECT event_id FROM fix_attempts WHERE opened_by = ?1)",
+        [fail_run],
+    )
+}
+
+/// Judges the attempts that a new failure may take back: earlier ones of its task at what is in it. With `any_task` all
+/// attempts at that: an older key is known for a pattern's from now on.
+pub(super) fn touch_failure(
+    transaction: &Transaction<'_>,
+    failure_no: i64,
+    task: &str,
+    at: &str,
+    any_task: bool,
+) -> rusqlite::Result<()> {
+    let patterns = "s.outcome = 'success' AND s.strategy_no IN (
+        SELECT strategy_no FROM qa_pattern_occurrences JOIN qa_failure_patterns USING (pattern_no)
+        JOIN error_recovery_strategies ON error_pattern = pattern_key WHERE failure_no = ?1
+        UNION SELECT strategy_no FROM qa_pattern_occurrences JOIN recorded_keys USING (pattern_no)
+        JOIN error_recovery_strategies ON error_pattern = recorded_key WHERE failure_no = ?1)";
+    if any_task {
+        return settle(transaction, patterns, [failure_no]);
+    }
+    // Most failures come where nothing was tried before: that is one look-up.
+    let earlier = "SELECT 1 FROM strategy_attempts WHERE task = ?1 AND at < ?2 LIMIT 1";
+    if !transaction.prepare_cached(earlier)?.exists([task, at])? {
+        return Ok(());
+    }
+    settle(transaction, &format!("s.task = ?2 AND s.at < ?3 AND {patterns}"), params![failure_no, task, at])
+}
+
+fn settle(transaction: &Transaction<'_>, which: &str, parameters: impl Params) -> rusqlite::Result<()> {
+    let sql = format!("UPDATE strategy_attempts AS s SET discounted = {DISCOUNTED} WHERE {which}");
+    transaction.prepare_cached(&sql)?.execute(parameters)?;
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! What was tried against a pattern, in which tasks and sessions, and what came of it.
+
+use rusqlite::params;
+
+use super::pattern::GROUP;
+use super::{time, unsigned};
+use crate::base::clock::Timestamp;
+use crate::store::error::StoreError;
+use crate::store::index::Index;
+
+/// Strategies of one pattern that are looked at: those that helped most often.
+const STRATEGIES_MAX: i64 = 20;
+/// Attempts that one strategy's confidence is folded from, the oldest.
+const TRIES_MAX: i64 = 10_000;
+/// Patterns that a fix made go away, named with it.
+const PATTERNS_MAX: i64 = 5;
+
+/// Something that was tried against a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StrategyRow {
+    /// `s-…`
+    pub id: String,
+    /// `shape` (the changed lines read alike), `files` (the same files), `command`.
+    pub technique: String,
+    /// What a person recognises it by.
+    pub label: String,
+    /// How often the pattern was gone afterwards, and stayed away for the rest of the task.
+    pub successes: u64,
+    /// How often it was not.
+    pub failures: u64,
+    /// How often some of it was gone.
+    pub partials: u64,
+    /// Each time, the oldest first.
+    pub tries: Vec<TryRow>,
+}
+
+/// One time that it was tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TryRow {
+    /// The event that says so.
+    pub event: String,
+    /// `x-…` of the fix that it is part of.
+    pub fix: String,
+    /// When its run ended.
+    pub at: Timestamp,
+    /// `success`, `failure` or `partial`.
+    pub outcome: String,
+    /// It was a success, but the pattern was back in the same task.
+    pub recurred: bool,
+    /// The whole failure was solved by it.
+    pub solved: bool,
+    /// Its number among the attempts at that failure, from 1.
+    pub number: u64,
+    /// The task.
+    pub task: String,
+    /// The sitting.
+    pub session: Option<String>,
+    /// Which kind of worker.
+    pub agent: Option<String>,
+}
+
+impl Index {
+    /// What was tried against a pattern and those that are counted with it, the most successful first. What only a
+    /// flake seemed to need is left out.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn strategies(&self, pattern: i64) -> Result<Vec<StrategyRow>, StoreError> {
+        let read = || {
+            // Merged patterns have a strategy each; `min` picks the one that names them all.
+            let mut statement = self.connection.prepare_cached(&format!(
+                "{GROUP} SELECT min(strategy_id), technique, recipe_key, label, sum(successes), sum(failures),
+                                sum(partials)
+                 FROM keys JOIN error_recovery_strategies ON error_pattern = pattern_key
+                 WHERE match = 'pattern' GROUP BY technique, recipe_key
+                 HAVING sum(successes + failures + partials) > 0
+                 ORDER BY 5 DESC, 6, 7, technique, recipe_key LIMIT ?2"
+            ))?;
+            let rows = statement.query_map(params![pattern, STRATEGIES_MAX], |row| {
+                let strategy = StrategyRow {
+                    id: row.get(0)?,
+                    technique: row.get(1)?,
+                    label: row.get(3)?,
+                    successes: unsigned(row, 4)?,
+                    failures: unsigned(row, 5)?,
+                    partials: unsigned(row, 6)?,
+                    tries: Vec::new(),
+                };
+                Ok((strategy, row.get::<_, String>(2)?))
+            })?;
+            let mut found = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+            for (strategy, recipe) in &mut found {
+                strategy.tries = self.tries(pattern, &strategy.technique, recipe)?;
+            }
+            Ok(found.into_iter().map(|(strategy, _)| strategy).collect())
+        };
+        self.sql("read", read())
+    }
+
+    fn tries(&self, pattern: i64, technique: &str, recipe: &str) -> rusqlite::Result<Vec<TryRow>> {
+        let mut statement = self.connection.prepare_cached(&format!(
+            "{GROUP} SELECT s.event_id, fix_id, s.at, s.outcome, discounted IS 'recurred', a.outcome = 'success',
+                    (SELECT count(*) FROM fix_attempts b WHERE b.fix_id = a.fix_id AND b.means <> 'none'
+                     AND (b.at, b.event_id) <= (a.at, a.event_id)),
+                    s.task, session, agent
+             FROM keys JOIN error_recovery_strategies ON error_pattern = pattern_key
+             JOIN strategy_attempts s USING (strategy_no) JOIN fix_attempts a USING (event_id)
+             LEFT JOIN runs r ON r.run_id = s.run_id
+             WHERE match = 'pattern' AND technique = ?2 AND recipe_key = ?3 AND counts_as IS NOT NULL
+             GROUP BY s.event_id ORDER BY s.at, s.event_id LIMIT ?4"
+        ))?;
+        let rows = statement.query_map(params![pattern, technique, recipe, TRIES_MAX], |row| {
+            Ok(TryRow {
+                event: row.get(0)?,
+                fix: row.get(1)?,
+                at: time(row, 2)?,
+                outcome: row.get(3)?,
+                recurred: row.get(4)?,
+                solved: row.get(5)?,
+                number: unsigned(row, 6)?,
+                task: row.get(7)?,
+                session: row.get(8)?,
+                agent: row.get(9)?,
+            })
+        })?;
+        rows.collect()
+    }
+
+    /// `k-…` of the gotcha about a pattern, or about one that is counted with it. `None` when no fix made it go away.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn gotcha(&self, pattern: i64) -> Result<Option<String>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&format!(
+                "{GROUP} SELECT entry_id FROM keys JOIN knowledge_entries USING (pattern_key) WHERE type = 'gotcha'
+                 ORDER BY pattern_key NOT IN (SELECT pattern_key FROM qa_failure_patterns WHERE pattern_no = ?1),
+                          entry_id LIMIT 1"
+            ))?;
+            statement.query([pattern])?.next()?.map(|row| row.get(0)).transpose()
+        };
+        self.sql("read", read())
+    }
+
+    /// Row numbers of the patterns that a fix made go away, of a group that of the one that stands for it.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn patterns_of_fix(&self, fix: &str) -> Result<Vec<i64>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT DISTINCT leader_no FROM fix_attempts JOIN attempt_patterns p USING (event_id)
+                 JOIN known_patterns n ON n.recorded_key = p.pattern_key JOIN pattern_leaders USING (pattern_no)
+                 WHERE fix_id = ?1 AND role = 'fixed' ORDER BY leader_no LIMIT ?2",
+            )?;
+            statement.query_map(params![fix, PATTERNS_MAX], |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// The pattern with this row number, or that stands for it.
+    ///
+    /// # Errors
+    /// SQLite's; also when there is none.
+    pub fn pattern_at(&self, number: i64) -> Result<super::PatternRow, StoreError> {
+        self.sql("read", self.leader_of(number).and_then(|leader| self.pattern_row(leader)))
+    }
+}

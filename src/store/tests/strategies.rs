@@ -1,0 +1,166 @@
+//! What attempts make of strategies, and what later events make of that.
+
+use super::{failed_run, flake, folder, key, open, world};
+use crate::store::event::{Body, Event, Mark, Means, Outcome, Recipe, RecipeKind};
+use crate::store::sample::{merge, tried};
+use crate::store::{Store, StrategyRow};
+
+/// An attempt at `alpha`, which the second recipe of is a command.
+fn at_alpha(before: u64, run: u64, outcome: Outcome) -> Event {
+    let keys = [key("alpha")];
+    let (fixed, persisted) = if outcome == Outcome::Failure { (&[][..], &keys[..]) } else { (&keys[..], &[][..]) };
+    let mut event = tried(before, run, outcome, fixed, persisted);
+    if let Body::Attempt(attempt) = &mut event.body {
+        attempt.recipes.push(Recipe { kind: RecipeKind::Command, key: "1:cc".into(), label: "npm install".into() });
+    }
+    event
+}
+
+fn store(events: &[Event]) -> (tempfile::TempDir, Store) {
+    let dir = folder();
+    let mut store = open(dir.path());
+    store.append(events).expect("appends");
+    (dir, store)
+}
+
+fn strategies(store: &Store) -> Vec<StrategyRow> {
+    let pattern = store.index().pattern_of_key(&key("alpha")).expect("reads").expect("is there");
+    store.index().strategies(pattern.number).expect("reads")
+}
+
+/// Successes, failures and partial ones of the first strategy.
+fn counts(store: &Store) -> (u64, u64, u64) {
+    strategies(store).first().map_or((0, 0, 0), |row| (row.successes, row.failures, row.partials))
+}
+
+fn change(event: &mut Event, change: impl FnOnce(&mut crate::store::Attempt)) {
+    if let Body::Attempt(attempt) = &mut event.body {
+        change(attempt);
+    }
+}
+
+#[test]
+fn attempts_are_counted_for_what_was_tried_in_them() {
+    let events = [
+        failed_run(1, "one", &["alpha"]),
+        at_alpha(1, 2, Outcome::Failure),
+        at_alpha(1, 3, Outcome::Success),
+        failed_run(10, "two", &["alpha"]),
+        at_alpha(10, 11, Outcome::Success),
+    ];
+    let (_dir, store) = store(&events);
+    let found = strategies(&store);
+    let names: Vec<_> = found.iter().map(|row| (row.technique.as_str(), row.label.as_str())).collect();
+    assert_eq!(names, [("command", "npm install"), ("files", "src/a.js")]);
+    assert_eq!(counts(&store), (2, 1, 0));
+    let numbers: Vec<_> = found[0].tries.iter().map(|row| (row.outcome.as_str(), row.number)).collect();
+    assert_eq!(numbers, [("failure", 1), ("success", 2), ("success", 1)]);
+    let pattern = store.index().pattern_of_key(&key("alpha")).expect("reads").expect("is there");
+    assert!(store.index().gotcha(pattern.number).expect("reads").is_some_and(|id| id.starts_with("k-")));
+    let fix = &found[0].tries[2].fix;
+    assert_eq!(store.index().patterns_of_fix(fix).expect("reads"), [pattern.number]);
+}
+
+#[test]
+fn what_did_nothing_or_weakened_the_check_tried_nothing() {
+    let (mut rerun, mut weakened) = (at_alpha(1, 2, Outcome::Success), at_alpha(1, 3, Outcome::Success));
+    change(&mut rerun, |attempt| attempt.means = Means::None);
+    change(&mut weakened, |attempt| {
+        let (path, text, message) = ("a.py".into(), "skip".into(), "skips a test".into());
+        let mark = Mark { rule: "skip".into(), path, line: None, deleted: false, text, message, certain: true };
+        attempt.weakened = vec![mark];
+    });
+    let (_dir, store) = store(&[failed_run(1, "one", &["alpha"]), rerun, weakened]);
+    assert_eq!(strategies(&store), []);
+    let pattern = store.index().pattern_of_key(&key("alpha")).expect("reads").expect("is there");
+    assert_eq!(store.index().gotcha(pattern.number).expect("reads"), None);
+}
+
+#[test]
+fn a_command_that_did_it_is_the_technique_not_the_lock_file_it_wrote() {
+    let mut installed = at_alpha(1, 2, Outcome::Success);
+    change(&mut installed, |attempt| attempt.means = Means::Command);
+    let (_dir, store) = store(&[failed_run(1, "one", &["alpha"]), installed]);
+    let techniques: Vec<_> = strategies(&store).into_iter().map(|row| row.technique).collect();
+    assert_eq!(techniques, ["command"]);
+}
+
+#[test]
+fn what_came_back_in_its_task_was_no_success() {
+    let (_dir, mut store) = store(&[failed_run(1, "one", &["alpha"]), at_alpha(1, 2, Outcome::Success)]);
+    assert_eq!(counts(&store), (1, 0, 0));
+    store.append(&[failed_run(3, "two", &["alpha"]), failed_run(4, "one", &["bravo"])]).expect("appends");
+    assert_eq!(counts(&store), (1, 0, 0), "another task, another pattern");
+    store.append(&[failed_run(5, "one", &["alpha"])]).expect("appends");
+    assert_eq!(counts(&store), (0, 1, 0));
+    assert!(strategies(&store)[0].tries[0].recurred);
+}
+
+#[test]
+fn what_a_flake_seemed_to_need_does_not_count() {
+    let (_dir, mut store) = store(&[failed_run(1, "one", &["alpha"]), at_alpha(1, 2, Outcome::Success)]);
+    assert_eq!(counts(&store), (1, 0, 0));
+    store.append(&[flake(7, 1)]).expect("appends");
+    assert_eq!(strategies(&store), []);
+}
+
+#[test]
+fn one_pass_that_closes_two_commands_counts_once() {
+    let narrow = at_alpha(1, 9, Outcome::Success);
+    let mut wide = at_alpha(2, 9, Outcome::Success);
+    change(&mut wide, |attempt| attempt.key = "wide".into());
+    let runs = [failed_run(1, "one", &["alpha"]), failed_run(2, "one", &["alpha"])];
+    let (_dir, store) = store(&[&runs[..], &[narrow, wide]].concat());
+    assert_eq!(counts(&store), (1, 0, 0));
+    let fixes = store.index().fixes(&crate::store::FixFilter { limit: 9, ..Default::default() }).expect("reads");
+    assert_eq!((fixes.len(), fixes[0].twins, fixes[1].twins), (2, 0, 0), "one pass confirms nothing twice");
+    let recipes = store.index().recipes(None, 1, 9).expect("reads");
+    assert_eq!((recipes[0].attempts, recipes[0].successes), (1, 1));
+}
+
+#[test]
+fn merged_patterns_share_what_helps() {
+    let runs = [failed_run(1, "one", &["alpha"]), failed_run(2, "two", &["bravo"])];
+    let other = tried(2, 4, Outcome::Success, &[key("bravo")], &[]);
+    let merged = merge(5, &key("bravo"), &key("alpha"), None);
+    let (_dir, store) = store(&[&runs[..], &[at_alpha(1, 3, Outcome::Success), other, merged]].concat());
+    let of_files = strategies(&store).into_iter().find(|row| row.technique == "files").expect("both changed it");
+    assert_eq!((of_files.successes, of_files.tries.len()), (2, 2));
+}
+
+#[test]
+fn a_weakened_pass_resolves_nothing() {
+    let mut weakened = at_alpha(1, 3, Outcome::Success);
+    change(&mut weakened, |attempt| {
+        let (path, text, message) = ("a.py".into(), "skip".into(), "skips a test".into());
+        let mark = Mark { rule: "skip".into(), path, line: None, deleted: false, text, message, certain: true };
+        attempt.weakened = vec![mark];
+    });
+    let (_dir, mut store) = store(&[failed_run(1, "one", &["alpha"]), weakened]);
+    let resolved = |store: &Store| -> i64 {
+        let sql = "SELECT count(*) FROM failure_resolutions";
+        store.index().connection.query_row(sql, [], |row| row.get(0)).expect("reads")
+    };
+    assert_eq!(resolved(&store), 0);
+    store.append(&[at_alpha(1, 4, Outcome::Success)]).expect("appends");
+    assert_eq!(resolved(&store), 1);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 30, ..Default::default() })]
+
+    /// The figures of a strategy are those of its attempts, whatever made them count or not.
+    #[test]
+    fn a_strategy_s_figures_are_its_attempts(events in world(15)) {
+        let (_dir, store) = store(&events);
+        let wrong = "SELECT count(*) FROM error_recovery_strategies s WHERE
+            (successes, failures, partials) IS NOT
+            (SELECT count(*) FILTER (WHERE counts_as = 'success'), count(*) FILTER (WHERE counts_as = 'failure'),
+                    count(*) FILTER (WHERE counts_as = 'partial')
+             FROM strategy_attempts a WHERE a.strategy_no = s.strategy_no)
+            OR abs(effectiveness - iif(successes + failures + partials = 0, 0.5,
+                (successes + 0.5 * partials) / (successes + failures + partials))) > 1e-12";
+        let wrong: i64 = store.index().connection.query_row(wrong, [], |row| row.get(0)).expect("reads");
+        proptest::prop_assert_eq!(wrong, 0);
+    }
+}

@@ -1,0 +1,104 @@
+//! Whatever may be in a store, of every kind of event at least one.
+
+use proptest::prelude::*;
+
+use crate::base::clock::Timestamp;
+use crate::store::event::{
+    Body, Change, Event, FixNote, LessonChange, Means, Outcome, Purge, Recipe, RecipeKind, ReviewState,
+};
+use crate::store::sample::{
+    failed_run, flake, key, merge, old_failed_run, old_key, passed_run, review, run_id, snapshot, split, tried,
+};
+
+/// Two begin with the same letter: an older fingerprint took them for one.
+const NAMES: [&str; 5] = ["alpha", "apple", "bravo", "cargo", "delta"];
+
+fn any_key() -> impl Strategy<Value = String> + Clone {
+    let name = prop::sample::select(NAMES.to_vec());
+    prop_oneof![4 => name.clone().prop_map(key), 1 => name.prop_map(old_key)]
+}
+
+/// Attempts at patterns that fail elsewhere, with recipes that others have too.
+fn attempts() -> impl Strategy<Value = Event> {
+    let outcome = prop::sample::select(vec![Outcome::Success, Outcome::Success, Outcome::Partial, Outcome::Failure]);
+    let means = prop::sample::select(vec![Means::Edit, Means::Edit, Means::Command, Means::None]);
+    let (fixed, persisted) = (prop::collection::vec(any_key(), 1..3), prop::option::of(any_key()));
+    let parts = (1..20u64, 10..60u64, outcome, means, fixed, persisted);
+    parts.prop_map(|(before, run, outcome, means, fixed, persisted)| {
+        let mut event = tried(before, run, outcome, &fixed, persisted.as_slice());
+        if let Body::Attempt(attempt) = &mut event.body {
+            attempt.means = means;
+            let label = format!("as {before}");
+            attempt.recipes.push(Recipe { kind: RecipeKind::Shape, key: "1:cd".into(), label });
+        }
+        event
+    })
+}
+
+fn event(id: u64, body: Body) -> Event {
+    Event { id: run_id(id).0, ..Event::new(Timestamp(0), "w", body) }
+}
+
+fn note(n: u64) -> Event {
+    let (cause, rule) = (Some(format!("because of {n}")), None);
+    event(3000 + n, Body::FixNote(FixNote { fix: "x-1".into(), cause, approach: None, rule, by: None }))
+}
+
+fn forget(n: u64, pattern: String) -> Event {
+    let change = Change::Forgotten { patterns: vec![pattern] };
+    event(2000 + n, Body::Lesson(LessonChange { lesson: format!("l-{n}"), change, by: None }))
+}
+
+/// Every kind with how often it comes; runs with patterns of this fingerprint's version and of an older one.
+fn kinds() -> Vec<(u32, BoxedStrategy<Event>)> {
+    let names = || prop::collection::vec(prop::sample::select(NAMES.to_vec()), 1..4);
+    let task = prop::sample::select(vec!["one", "two", "three"]);
+    let failed = (1..40u64, task.clone(), names()).prop_map(|(n, task, names)| failed_run(n, task, &names));
+    let older = (61..80u64, task.clone(), names()).prop_map(|(n, task, names)| old_failed_run(n, task, &names));
+    let merges = (0..90u64, any_key(), any_key(), prop::option::of(851..=1000u16));
+    let states = prop::sample::select(vec![ReviewState::Muted, ReviewState::Restored]);
+    let purge = |n| event(1000 + n, Body::Purge(Purge { runs: vec![run_id(n)] }));
+    vec![
+        (4, failed.boxed()),
+        (2, older.boxed()),
+        (2, (40..60u64, task).prop_map(|(n, task)| passed_run(n, task)).boxed()),
+        (4, merges.prop_map(|(n, from, into, similarity)| merge(n, &from, &into, similarity)).boxed()),
+        (2, (0..90u64, any_key()).prop_map(|(n, pattern)| split(n, &pattern)).boxed()),
+        (1, (0..90u64, any_key(), states).prop_map(|(n, pattern, state)| review(n, &pattern, state)).boxed()),
+        (4, attempts().boxed()),
+        (2, (1..60u64, 1..30u64).prop_map(|(pass, fail)| flake(pass, fail)).boxed()),
+        (1, (0..9u64).prop_map(note).boxed()),
+        (2, (1..60u64).prop_map(|n| snapshot(n, Some(&format!("{n:040x}")))).boxed()),
+        (1, (1..60u64).prop_map(purge).boxed()),
+        (1, (0..9u64, any_key()).prop_map(|(n, pattern)| forget(n, pattern)).boxed()),
+    ]
+}
+
+/// One event of every kind and up to `more` of any, in any order. One id has one content, wherever it comes from.
+pub(in crate::store) fn world(more: usize) -> impl Strategy<Value = Vec<Event>> {
+    let each: Vec<BoxedStrategy<Event>> = kinds().into_iter().map(|(_, kind)| kind).collect();
+    let any = prop::strategy::Union::new_weighted(kinds());
+    (each, prop::collection::vec(any, 0..=more))
+        .prop_map(|(each, more)| {
+            let mut unique: Vec<Event> = Vec::new();
+            for event in each.into_iter().chain(more) {
+                if unique.iter().all(|other| other.id != event.id) {
+                    unique.push(event);
+                }
+            }
+            unique
+        })
+        .prop_shuffle()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_world_has_every_kind_that_there_is(events in world(3)) {
+        let mut kinds: Vec<&str> = events.iter().map(|event| event.body.kind()).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        prop_assert_eq!(kinds.len(), crate::store::event::KINDS.len(), "{:?}", kinds);
+    }
+}
