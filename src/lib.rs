@@ -14,6 +14,7 @@
 //! - [`store`]: the event segments (the truth) and the index over them
 //! - [`pattern`]: failures that share a key
 //! - [`fix`]: what made a failure go away: snapshots, sets of atoms, attempts, recipes, flakes, weakened passes
+//! - [`advice`]: who is shown advice, and whether it prevents anything
 //! - [`ops`]: the verbs, one function each
 //! - [`surface`]: the command line
 //!
@@ -22,7 +23,7 @@
 //! # Invariants
 //!
 //! - `run` knows nothing of lessons or stores; breaking everything else never changes the child's bytes or status.
-//! - `diagnose` and `fingerprint` do no I/O and cannot fail.
+//! - `diagnose`, `fingerprint`, `pattern` and `advice` do no I/O and cannot fail.
 //! - Only `store` knows SQL and the event files, only `lesson` knows YAML, only `config`, `whitelist`, the definitions of
 //!   `diagnose`, the detectors of `pattern` and the rules of `fix::weakened` know TOML, only `surface` prints.
 //! - Nothing from tool output reaches a terminal or a Markdown file without control characters removed, a bounded
@@ -72,6 +73,7 @@
     allow(clippy::disallowed_methods, reason = "tests set the scene: they write files and start programs")
 )]
 
+pub mod advice;
 pub mod base;
 pub mod capture;
 pub mod command;

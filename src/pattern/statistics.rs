@@ -17,7 +17,7 @@ pub fn beta_probability(x: f64, a: f64, b: f64) -> f64 {
     if x >= 1.0 {
         return 1.0;
     }
-    let front = (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp();
+    let front = (-ln_beta(a, b) + a * x.ln() + b * (1.0 - x).ln()).exp();
     // The fraction converges fast on this side of the mean only.
     if x < (a + 1.0) / (a + b + 2.0) {
         front * fraction(x, a, b) / a
@@ -74,6 +74,11 @@ pub fn wilson_bound(hits: u64, tries: u64, z: f64) -> f64 {
     let middle = share + z * z / (2.0 * n);
     let spread = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
     ((middle - spread) / (1.0 + z * z / n)).max(0.0)
+}
+
+/// ln B(a, b) for a, b > 0.
+pub fn ln_beta(a: f64, b: f64) -> f64 {
+    ln_gamma(a) + ln_gamma(b) - ln_gamma(a + b)
 }
 
 /// ln Γ(x) for x > 0, by Lanczos' approximation (g = 7, 9 terms: 15 digits).

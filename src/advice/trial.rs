@@ -1,0 +1,286 @@
+//! Does advice prevent anything? A part of the tasks is held out by chance, and where the mistake comes back tells.
+//!
+//! Only recurrences are looked at. If advice does nothing, each of them comes from a held-out task with exactly the
+//! probability with which tasks are held out; a mixture of all other probabilities against that one is a test
+//! martingale, so that it may be looked at after every task and still errs in one of twenty histories at most (Ville's
+//! inequality; Ramdas et al. 2023, "Game-theoretic statistics and safe anytime-valid inference", section 4).
+
+use serde::Serialize;
+
+use crate::pattern::statistics::ln_beta;
+
+/// From here on the test speaks: 1 of 20 histories without an effect ever gets there.
+const DECLARED_AT: f64 = 20.0;
+/// Half the width of a 95 % interval, in standard deviations.
+const Z_95: f64 = 1.959_963_984_540_054;
+
+/// Whether a task is shown advice about a family of failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arm {
+    /// It is.
+    Shown,
+    /// It isn't, so that it can be known what happens without.
+    HeldOut,
+}
+
+impl Arm {
+    /// The arm of a task for a family: the same answer in every process and on every machine, without anything stored.
+    /// `share` of all are held out, 0 to 1; `salt` makes another draw of it.
+    pub fn of(task: &str, family: &str, share: f64, salt: &str) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        for part in [salt, task, family] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+        // 53 bits: as many as a float tells apart.
+        let drawn = (u64::from_le_bytes(bytes) >> 11) as f64 / (1_u64 << 53) as f64;
+        if drawn < share { Arm::HeldOut } else { Arm::Shown }
+    }
+}
+
+/// Tasks of one arm in which the mistake could have been made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    /// All of them.
+    pub exposures: u64,
+    /// Those in which it was.
+    pub recurrences: u64,
+}
+
+impl Tally {
+    /// The share in which it was; `None` before there was one.
+    pub fn rate(self) -> Option<f64> {
+        (self.exposures > 0).then(|| self.recurrences as f64 / self.exposures as f64)
+    }
+}
+
+/// What was seen in both arms. Sums only: in whatever order exposures come, it is the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Trial {
+    /// Tasks that were shown the advice.
+    pub shown: Tally,
+    /// Tasks that were not.
+    pub held_out: Tally,
+    /// Logarithm of the probability of these recurrences' arms if advice does nothing.
+    #[serde(skip)]
+    null: f64,
+    /// Recurrences held out that were expected then.
+    #[serde(skip)]
+    expected: f64,
+}
+
+/// What a trial says so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Mistakes come back less often where the advice is shown.
+    Prevents,
+    /// More often.
+    Harms,
+    /// There is no measurable effect so far.
+    NoMeasurableEffect,
+}
+
+/// How much less often the mistake comes back with advice than without: 1 is never, 0 as often, below 0 more often.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Lift {
+    /// 1 − rate with advice / rate without.
+    pub value: f64,
+    /// Lower end of its 95 % interval, for a look that was planned beforehand.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Trial {
+    /// Adds one task in which the mistake could have been made; `share` is the share of tasks that was held out when its
+    /// arm was drawn. Where nothing is held out, or everything, nothing can be learnt, and it isn't counted.
+    pub fn add(&mut self, arm: Arm, recurred: bool, share: f64) {
+        if !(share > 0.0 && share < 1.0) {
+            return;
+        }
+        let (tally, probability) = match arm {
+            Arm::Shown => (&mut self.shown, 1.0 - share),
+            Arm::HeldOut => (&mut self.held_out, share),
+        };
+        tally.exposures += 1;
+        if recurred {
+            tally.recurrences += 1;
+            self.null += probability.ln();
+            self.expected += share;
+        }
+    }
+
+    /// The evidence against "advice does nothing": how many times better the best guess that was made without looking
+    /// ahead explains the recurrences. 1 before there is one.
+    pub fn e_value(&self) -> f64 {
+        let (held_out, shown) = (self.held_out.recurrences as f64, self.shown.recurrences as f64);
+        (ln_beta(1.0 + held_out, 1.0 + shown) - self.null).exp()
+    }
+
+    /// What it says.
+    pub fn verdict(&self) -> Verdict {
+        let held_out = self.held_out.recurrences as f64;
+        if self.e_value() < DECLARED_AT {
+            Verdict::NoMeasurableEffect
+        } else if held_out > self.expected {
+            Verdict::Prevents
+        } else {
+            Verdict::Harms
+        }
+    }
+
+    /// The size of the effect; `None` before both arms had a task and the held-out one a recurrence.
+    ///
+    /// The interval is that of a ratio of two shares (Katz et al. 1978), with half a case added to each count.
+    pub fn lift(&self) -> Option<Lift> {
+        let (shown, held_out) = (self.shown.rate()?, self.held_out.rate()?);
+        if self.held_out.recurrences == 0 {
+            return None;
+        }
+        let parts = |tally: Tally| (tally.recurrences as f64 + 0.5, tally.exposures as f64 + 0.5);
+        let ((a, n), (b, m)) = (parts(self.shown), parts(self.held_out));
+        let middle = (a / n / (b / m)).ln();
+        let spread = Z_95 * (1.0 / a - 1.0 / n + 1.0 / b - 1.0 / m).max(0.0).sqrt();
+        Some(Lift {
+            value: 1.0 - shown / held_out,
+            low: 1.0 - (middle + spread).exp(),
+            high: 1.0 - (middle - spread).exp(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that look random and are the same every time (SplitMix64, Steele et al. 2014).
+    struct Random(u64);
+
+    impl Random {
+        fn unit(&mut self) -> f64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = self.0;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        }
+    }
+
+    const SHARE: f64 = 0.2;
+    const HISTORIES: u64 = 500;
+
+    /// The share of histories of `exposures` tasks in which `verdict` is given at any time, looked at after every task.
+    fn declared(exposures: u32, base: f64, prevented: f64, verdict: fn(Verdict) -> bool) -> f64 {
+        let mut random = Random(1);
+        let declared = (0..HISTORIES).filter(|_| {
+            let mut trial = Trial::default();
+            (0..exposures).any(|_| {
+                let held_out = random.unit() < SHARE;
+                let rate = if held_out { base } else { base * (1.0 - prevented) };
+                trial.add(if held_out { Arm::HeldOut } else { Arm::Shown }, random.unit() < rate, SHARE);
+                verdict(trial.verdict())
+            })
+        });
+        declared.count() as f64 / HISTORIES as f64
+    }
+
+    #[test]
+    fn a_useless_warning_is_declared_effective_in_one_of_twenty_histories_at_most() {
+        let wrong = declared(600, 0.2, 0.0, |verdict| verdict != Verdict::NoMeasurableEffect);
+        assert!(wrong <= 0.05, "{wrong}");
+    }
+
+    /// All histories at once: the probability of each number of held-out recurrences that was not declared yet.
+    #[test]
+    fn the_bound_holds_exactly_for_all_histories_of_five_hundred_recurrences() {
+        for share in [0.05, 0.1, 0.2, 0.5] {
+            let (mut open, mut declared) = (vec![1.0], 0.0);
+            for recurrences in 1..=500_usize {
+                let mut next = vec![0.0; recurrences + 1];
+                for (held_out, probability) in open.iter().enumerate() {
+                    next[held_out + 1] += probability * share;
+                    next[held_out] += probability * (1.0 - share);
+                }
+                for (held_out, probability) in
+                    next.iter_mut().enumerate().filter(|(_, probability)| **probability > 0.0)
+                {
+                    if of_recurrences(held_out, recurrences - held_out, share).verdict() != Verdict::NoMeasurableEffect
+                    {
+                        declared += std::mem::take(probability);
+                    }
+                }
+                open = next;
+            }
+            assert!((0.005..=0.05).contains(&declared), "{declared} at {share}");
+        }
+    }
+
+    fn of_recurrences(held_out: usize, shown: usize, share: f64) -> Trial {
+        let tally = |count: usize| Tally { exposures: count as u64, recurrences: count as u64 };
+        let null = held_out as f64 * share.ln() + shown as f64 * (1.0 - share).ln();
+        let expected = (held_out + shown) as f64 * share;
+        Trial { shown: tally(shown), held_out: tally(held_out), null, expected }
+    }
+
+    #[test]
+    fn a_warning_that_prevents_most_of_a_rare_mistake_is_found() {
+        let found = declared(600, 0.2, 0.8, |verdict| verdict == Verdict::Prevents);
+        assert!(found >= 0.95, "{found}");
+    }
+
+    #[test]
+    fn strong_is_rarely_said_of_a_useless_warning_and_mostly_of_one_that_prevents() {
+        let strong = |verdict| verdict == Verdict::Prevents;
+        let useless = declared(200, 0.4, 0.0, strong);
+        assert!(useless <= 0.05, "{useless}");
+        let useful = declared(200, 0.4, 0.8, strong);
+        assert!(useful >= 0.80, "{useful}");
+    }
+
+    #[test]
+    fn advice_that_brings_the_mistake_about_is_found_to_harm() {
+        let mut trial = Trial::default();
+        for n in 0..400 {
+            let arm = if n % 5 == 0 { Arm::HeldOut } else { Arm::Shown };
+            trial.add(arm, arm == Arm::Shown && n % 2 == 0, SHARE);
+        }
+        assert_eq!(trial.verdict(), Verdict::Harms);
+        assert_eq!(trial.lift(), None, "nothing came back without the advice");
+    }
+
+    #[test]
+    fn without_a_held_out_share_there_is_nothing_to_compare() {
+        let mut trial = Trial::default();
+        (0..1_000).for_each(|_| trial.add(Arm::Shown, true, 0.0));
+        assert_eq!(trial.verdict(), Verdict::NoMeasurableEffect);
+        assert!((trial.e_value() - 1.0).abs() < 1e-9);
+        assert_eq!(trial.lift(), None);
+    }
+
+    #[test]
+    fn the_lift_is_in_its_interval() {
+        let mut trial = Trial::default();
+        for n in 0..500 {
+            let arm = if n % 5 == 0 { Arm::HeldOut } else { Arm::Shown };
+            let recurred = if arm == Arm::HeldOut { n % 10 == 0 } else { n % 20 == 1 };
+            trial.add(arm, recurred, SHARE);
+        }
+        let lift = trial.lift().expect("both arms have recurrences");
+        assert!((lift.value - (1.0 - (25.0 / 400.0) / 0.5)).abs() < 1e-9, "{lift:?}");
+        assert!(lift.low < lift.value && lift.value < lift.high && lift.high <= 1.0, "{lift:?}");
+    }
+
+    #[test]
+    fn the_share_is_held_out_and_everybody_agrees_who() {
+        let arms: Vec<Arm> = (0..10_000).map(|n| Arm::of(&format!("task-{n}"), "f", 0.1, "")).collect();
+        let held_out = arms.iter().filter(|arm| **arm == Arm::HeldOut).count();
+        assert!((850..=1_150).contains(&held_out), "{held_out}");
+        assert_eq!(Arm::of("task-7", "f", 0.1, ""), arms[7]);
+        assert!((0..100).all(|n| Arm::of(&n.to_string(), "f", 0.0, "") == Arm::Shown));
+        assert!((0..100).all(|n| Arm::of(&n.to_string(), "f", 1.0, "") == Arm::HeldOut));
+    }
+}
