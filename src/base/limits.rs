@@ -117,3 +117,7 @@ pub const CHANGES_MS_MAX: u64 = 60_000;
 pub const UNTRACKED_FILES_MAX: usize = 2_000;
 /// One of them, bytes; a larger one is counted.
 pub const UNTRACKED_BYTES_MAX: u64 = 1 << 20;
+/// An event that waits in the spool, bytes; a larger one is set aside.
+pub const NOTE_BYTES_MAX: u64 = 256 << 10;
+/// Events that are taken from the spool in one go; the next look takes more.
+pub const NOTES_BATCH_MAX: usize = 1_000;

@@ -142,21 +142,10 @@ impl Run {
     }
 
     fn spool_to_fallback(&self, place: &Path, header: &Header, transcript: &Transcript) -> io::Result<()> {
-        if place.starts_with(&self.places.root)
-            && let Some(lessons) = place.parent()
-        {
-            // Only what is inside is private; the lessons' folder is the project's.
-            #[allow(clippy::disallowed_methods, reason = "a folder of the work tree")]
-            let _ = fs::create_dir(lessons);
-        }
-        if !is_made_by_us(place) {
-            return Err(io::ErrorKind::PermissionDenied.into());
-        }
+        prepare_fallback(&self.places.root, place)?;
         if !place.starts_with(&self.places.root) {
             return spool::write(place, header, &transcript.pieces());
         }
-        // In the work tree other tools read along, and a commit of everything would take it with it.
-        file::write_atomic(&place.join(".gitignore"), b"*\n", 0o600, Durability::Cached)?;
         let text = |bytes: &[u8]| (self.redact)(&String::from_utf8_lossy(bytes)).0.into_owned();
         let [head, older, newer] = transcript.pieces();
         let (first, second) = match transcript.cut() {
@@ -225,6 +214,28 @@ impl Run {
 fn same_day(seconds: i64, now: Timestamp) -> bool {
     const DAY_SECONDS: i64 = 86_400;
     seconds.div_euclid(DAY_SECONDS) == (now.0 / 1_000_000).div_euclid(DAY_SECONDS)
+}
+
+/// Makes one of [`Places::fallbacks`] ready to be written to. What gets into one below `root` must hold no secret: in
+/// the work tree other tools read along.
+///
+/// # Errors
+/// When it can't be made, or somebody else made it.
+pub fn prepare_fallback(root: &Path, place: &Path) -> io::Result<()> {
+    let is_in_tree = place.starts_with(root);
+    if is_in_tree && let Some(lessons) = place.parent() {
+        // Only what is inside is private; the lessons' folder is the project's.
+        #[allow(clippy::disallowed_methods, reason = "a folder of the work tree")]
+        let _ = fs::create_dir(lessons);
+    }
+    if !is_made_by_us(place) {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    if is_in_tree {
+        // A commit of everything would take it with it.
+        file::write_atomic(&place.join(".gitignore"), b"*\n", 0o600, Durability::Cached)?;
+    }
+    Ok(())
 }
 
 /// A fallback folder may be in a shared temporary folder, where somebody else can have made it first.

@@ -10,7 +10,7 @@ mod passes;
 mod reading;
 mod spool;
 
-pub use handover::{Redact, RedactArguments, Run};
+pub use handover::{Redact, RedactArguments, Run, prepare_fallback};
 pub use identity::identify;
 pub use reading::SpoolError;
 pub use spool::{Header, Identity, Place, SPOOL_SCHEMA, Spooled};

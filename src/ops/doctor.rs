@@ -155,7 +155,7 @@ fn waiting(places: &Places) -> Vec<Finding> {
             }));
         }
     }
-    let waiting = record::pending(places).into_iter().filter(|pending| pending.is_spool).count();
+    let waiting = record::pending(places).into_iter().filter(|pending| pending.holds == record::Holds::Run).count();
     if waiting > 0 {
         let message = format!("{} not recorded yet", count(waiting, "run"));
         findings.push(hinted(finding("spool", Status::Warning, message, None), "verify-run last"));

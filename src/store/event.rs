@@ -1,5 +1,6 @@
 //! Events: the truth. One JSON line each; what the index holds is computed from them and nothing else.
 
+mod by;
 mod fix;
 mod lesson;
 mod pattern;
@@ -13,6 +14,7 @@ use uuid::Uuid;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 
+pub use by::By;
 pub use fix::{
     Atom, AtomList, Attempt, Command, FixNote, Flake, Mark, Means, Outcome, Proof, Recipe, RecipeKind, Trees,
 };

@@ -10,6 +10,7 @@ mod exchange;
 mod index;
 mod masked;
 mod migrations;
+pub mod note;
 mod query;
 #[cfg(test)]
 mod sample;
@@ -20,9 +21,9 @@ mod writer;
 
 pub use error::{StoreError, io_at};
 pub use event::{
-    Atom, AtomList, Attempt, Base, Body, Change, Command, EVENT_VERSION, Event, Failure, FileChange, FileChangeKind,
-    FixNote, Flake, Item, LessonChange, LessonDecision, Mark, Means, Merge, NEAR_DUPLICATE, Outcome, Proof, Purge,
-    Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split, Trees, derived_id,
+    Atom, AtomList, Attempt, Base, Body, By, Change, Command, EVENT_VERSION, Event, Failure, FileChange,
+    FileChangeKind, FixNote, Flake, Item, LessonChange, LessonDecision, Mark, Means, Merge, NEAR_DUPLICATE, Outcome,
+    Proof, Purge, Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split, Trees, derived_id,
 };
 pub use event::{Line as EventLine, parse as parse_event};
 pub use exchange::{ImportFault, Imported};

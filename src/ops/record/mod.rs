@@ -10,6 +10,7 @@ mod fixes;
 mod head;
 mod log;
 mod merges;
+mod notes;
 mod queue;
 mod reports;
 mod steps;
@@ -31,7 +32,7 @@ use trees::Trees;
 
 pub use assemble::redacted;
 pub use log::recent as recent_log;
-pub use queue::{Pending, bad, pending, waiting};
+pub use queue::{Holds, Pending, bad, pending, waiting};
 
 /// What a drain did.
 #[derive(Debug, Default, Clone)]
@@ -40,6 +41,8 @@ pub struct Drained {
     pub runs: usize,
     /// Failures among them.
     pub failures: usize,
+    /// Events taken that commands had put down.
+    pub notes_taken: usize,
     /// Lesson files written.
     pub lessons: Vec<PathBuf>,
     /// Spool files that could not be parsed, and where they are now.
@@ -168,5 +171,5 @@ fn drain_locked(
         }
     }
     queue.release(drained);
-    Ok(())
+    notes::record(places, store, drained)
 }

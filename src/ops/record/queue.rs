@@ -13,6 +13,7 @@ use crate::base::ids::RunId;
 use crate::capture::{Header, SpoolError};
 use crate::config::Places;
 use crate::store::free_name;
+use crate::store::note::NOTE_SUFFIX;
 
 /// A claimed pass log is kept so long, seconds: a wrapper that had it open may still append its line.
 const CLAIM_SECONDS_MIN: u64 = 60;
@@ -26,8 +27,19 @@ const BAD_FILES_MAX: usize = 20;
 pub struct Pending {
     /// Where it is.
     pub path: PathBuf,
-    /// A spool file, else a pass log.
-    pub is_spool: bool,
+    /// What is in it.
+    pub holds: Holds,
+}
+
+/// What is in a file that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    /// A run with its output.
+    Run,
+    /// Passing runs, a line each.
+    Passes,
+    /// An event.
+    Note,
 }
 
 /// A run to record.
@@ -53,11 +65,17 @@ pub(super) struct Queue {
 pub fn pending(places: &Places) -> Vec<Pending> {
     let mut found = Vec::new();
     for dir in state_dirs(places) {
-        let spool = files(&dir.join("spool")).into_iter().filter(|path| path.extension() == Some(OsStr::new("spool")));
-        found.extend(spool.map(|path| Pending { path, is_spool: true }));
+        for path in files(&dir.join("spool")) {
+            let holds = match path.extension().and_then(OsStr::to_str) {
+                Some("spool") => Holds::Run,
+                Some(NOTE_SUFFIX) => Holds::Note,
+                _ => continue,
+            };
+            found.push(Pending { path, holds });
+        }
         let log = dir.join("passes.jsonl");
         if log.exists() {
-            found.push(Pending { path: log, is_spool: false });
+            found.push(Pending { path: log, holds: Holds::Passes });
         }
     }
     found
@@ -108,9 +126,9 @@ impl Queue {
     pub fn collect(places: &Places, drained: &mut Drained) -> Self {
         let mut queue = Queue { entries: Vec::new(), claimed: Vec::new() };
         for pending in pending(places) {
-            if pending.is_spool {
+            if pending.holds == Holds::Run {
                 queue.add_spool(&pending.path, drained);
-            } else if let Some(dir) = pending.path.parent() {
+            } else if let Some(dir) = pending.path.parent().filter(|_| pending.holds == Holds::Passes) {
                 // From here on wrappers start a new log; a crash leaves the claimed one for the next recorder.
                 let claimed = dir.join(format!("passes-{}.jsonl", RunId::fresh()));
                 if let Err(error) = fs::rename(&pending.path, &claimed) {

@@ -13,7 +13,7 @@ use crate::capture::{Header, Identity, Place};
 use crate::config::Environment;
 use crate::ops::last::last;
 use crate::run::Ended;
-use crate::store::{Counts, Index};
+use crate::store::{Body, Counts, Event, FixNote, Index, Purge, note};
 use crate::whitelist::{Check, CheckKind};
 
 struct World {
@@ -270,4 +270,66 @@ fn a_lesson_is_written_for_what_is_new_and_later_when_its_folder_could_not_be() 
     let drained = drain(&world.places).expect("drains");
     assert_eq!(drained.lessons.len(), 1, "{drained:?}");
     assert!(drain(&world.places).expect("drains").lessons.is_empty());
+}
+
+fn said(n: i64) -> Event {
+    let note = FixNote { fix: "x-1".into(), cause: Some(format!("{n}")), approach: None, rule: None, by: None };
+    Event::derived("said", &[&n.to_string()], Timestamp(n), "", Body::FixNote(note))
+}
+
+#[test]
+fn a_note_is_taken_once_however_often_it_is_put_and_by_reading_commands_too() {
+    let world = World::new();
+    note::put(&world.places, &said(1)).expect("puts");
+    note::put(&world.places, &said(1)).expect("puts again");
+    note::put(&world.places, &said(2)).expect("puts");
+    assert_eq!(pending(&world.places).len(), 2);
+    let reading = crate::ops::reading::open(&world.places).expect("reads");
+    assert_eq!(reading.index.expect("is there").counts().expect("counts").events, 2);
+    assert!(pending(&world.places).is_empty());
+    // A recorder that was killed before it removed the file, and the same note in a stand-in.
+    note::put(&world.places, &said(1)).expect("puts");
+    let fallback = Places { state: world.places.fallbacks[0].clone(), ..world.places.clone() };
+    note::put(&fallback, &said(3)).expect("puts");
+    note::put(&world.places, &said(3)).expect("puts");
+    assert_eq!(drain(&world.places).expect("drains").notes_taken, 1);
+    assert_eq!(world.counts().events, 3);
+    assert!(pending(&world.places).is_empty());
+    let segment = fs::read_dir(world.places.events()).expect("reads").flatten().next().expect("one").path();
+    assert!(!fs::read_to_string(segment).expect("text").contains("\"writer\":\"\""), "the store's writer");
+}
+
+#[test]
+fn a_note_goes_to_a_stand_in_that_git_ignores_where_the_state_can_t_be_written() {
+    let world = World::new();
+    fs::write(&world.places.state, "in the way").expect("writes");
+    note::put(&world.places, &said(1)).expect("puts");
+    let stand_in = world.places.root.join("lessons/.state");
+    assert_eq!(fs::read_to_string(stand_in.join(".gitignore")).expect("reads"), "*\n");
+    assert!(stand_in.join(format!("spool/{}.event", said(1).id)).exists());
+    fs::remove_file(&world.places.state).expect("removes");
+    assert_eq!(drain(&world.places).expect("drains").notes_taken, 1);
+}
+
+#[test]
+fn torn_foreign_and_oversized_notes_are_set_aside_and_newer_ones_are_left() {
+    let world = World::new();
+    note::put(&world.places, &said(1)).expect("puts");
+    let spool = world.places.state.join("spool");
+    let line = said(2).line();
+    let name = |event: &Event| spool.join(format!("{}.event", event.id));
+    fs::write(name(&said(2)), &line[..line.len() - 1]).expect("writes");
+    fs::write(name(&said(3)), "rubbish\n").expect("writes");
+    fs::write(name(&said(4)), said(5).line()).expect("writes");
+    fs::write(name(&said(6)), [vec![b' '; 300 << 10], said(6).line()].concat()).expect("writes");
+    let purge = Event::new(Timestamp(0), "", Body::Purge(Purge { runs: vec![RunId::fresh()] }));
+    fs::write(name(&purge), purge.line()).expect("writes");
+    fs::write(name(&said(7)), "{\"v\":1,\"kind\":\"of_tomorrow\"}\n").expect("writes");
+    assert!(note::put(&world.places, &purge).is_err(), "not put in the first place");
+    let drained = drain(&world.places).expect("drains");
+    assert_eq!((drained.notes_taken, drained.bad.len(), drained.left.len()), (1, 5, 1), "{drained:?}");
+    assert!(drained.left[0].1.contains("newer"), "{:?}", drained.left);
+    assert_eq!((world.counts().events, bad(&world.places).len()), (1, 5));
+    assert!(name(&said(7)).exists());
+    assert_eq!(drain(&world.places).expect("drains").bad.len(), 0, "not tried again");
 }

@@ -1,0 +1,44 @@
+//! Events that commands put down for the recorder ([`crate::store::note`]).
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::Drained;
+use super::queue::{self, Holds};
+use crate::base::ids::RunId;
+use crate::base::limits::NOTES_BATCH_MAX;
+use crate::config::Places;
+use crate::store::note::{self, NoteError};
+use crate::store::{Event, Store, StoreError};
+
+/// Appends and applies what waits, each event once, and then removes its file.
+pub(super) fn record(places: &Places, store: &mut Store, drained: &mut Drained) -> Result<(), StoreError> {
+    let notes = queue::pending(places).into_iter().filter(|pending| pending.holds == Holds::Note);
+    let notes: Vec<PathBuf> = notes.map(|pending| pending.path).collect();
+    for paths in notes.chunks(NOTES_BATCH_MAX) {
+        let (mut events, mut done) = (Vec::<Event>::new(), Vec::new());
+        for path in paths {
+            match note::read(path) {
+                Ok(event) => {
+                    // In two of the folders, or appended by a recorder that was killed before it removed the file.
+                    let is_known =
+                        events.iter().any(|other| other.id == event.id) || store.index().has_event(RunId(event.id))?;
+                    if !is_known {
+                        events.push(Event { writer: store.writer().to_owned(), ..event });
+                    }
+                    done.push(path);
+                }
+                Err(NoteError::Bad(why)) => queue::set_aside(path, why, drained),
+                Err(error) => drained.left.push((path.clone(), error.to_string())),
+            }
+        }
+        store.append(&events)?;
+        drained.notes_taken += events.len();
+        for path in done {
+            if let Err(error) = fs::remove_file(path) {
+                drained.left.push((path.clone(), error.to_string()));
+            }
+        }
+    }
+    Ok(())
+}

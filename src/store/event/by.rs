@@ -1,0 +1,20 @@
+//! Who says something, and for what.
+
+use serde::{Deserialize, Serialize};
+
+/// Who says something, and for what. Everything that is unknown is absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct By {
+    /// Which kind of worker (`claude-code`, `ci`, `human`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Who works on it in one sitting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// What is being worked on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The name of a person who answers for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<String>,
+}

@@ -1,0 +1,101 @@
+//! Notes: events that a command puts down without the recorder's lock, `spool/<event id>.event`, one line each.
+//!
+//! For commands that somebody waits for (`warn`, hooks, queries): no lock, no sync, no index. The next drain appends and
+//! applies them, once each: an event's id names its file and is known to the index.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+
+use uuid::Uuid;
+
+use super::event::{self, Body, Event, Line};
+use crate::base::file::{self, Durability};
+use crate::base::limits::NOTE_BYTES_MAX;
+use crate::capture::prepare_fallback;
+use crate::config::Places;
+
+/// The end of a note's file name.
+pub const NOTE_SUFFIX: &str = "event";
+
+/// Why a file is no note.
+#[derive(Debug, thiserror::Error)]
+pub enum NoteError {
+    /// It can't be read now.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A newer verify-run wrote it, and will read it.
+    #[error("written by a newer verify-run (event version {v}, kind {kind:?})")]
+    Newer {
+        /// Its version.
+        v: u32,
+        /// Its kind.
+        kind: String,
+    },
+    /// It will never be one.
+    #[error("not a note: {0}")]
+    Bad(&'static str),
+}
+
+impl Body {
+    /// Whether it may come as a note: something that somebody said or was told. What the recorder finds out itself may
+    /// not, and neither may a purge, which removes text for good.
+    pub fn is_note(&self) -> bool {
+        match self {
+            Body::Lesson(_) | Body::FixNote(_) | Body::Merge(_) | Body::Split(_) | Body::Review(_) => true,
+            Body::Run(_) | Body::Attempt(_) | Body::Flake(_) | Body::Snapshot(_) | Body::Purge(_) => false,
+        }
+    }
+}
+
+/// Puts an event where the next drain finds it, whole or not at all: in the state folder's spool, else in one of its
+/// stand-ins. Its text must hold no secret. The same event again replaces the file with an equal one.
+///
+/// # Errors
+/// When it is too long, may not come as a note, or no place can be written.
+pub fn put(places: &Places, event: &Event) -> io::Result<()> {
+    let line = event.line();
+    if !event.body.is_note() || line.len() as u64 > NOTE_BYTES_MAX {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "too long for a note, or none"));
+    }
+    let name = format!("{}.{NOTE_SUFFIX}", event.id.hyphenated());
+    let write = |state: &Path| {
+        let spool = state.join("spool");
+        file::create_private_dir(&spool)?;
+        file::write_atomic(&spool.join(&name), &line, 0o600, Durability::Cached)
+    };
+    let mut result = write(&places.state);
+    for place in &places.fallbacks {
+        if result.is_ok() {
+            break;
+        }
+        result = prepare_fallback(&places.root, place).and_then(|()| write(place));
+    }
+    result
+}
+
+/// Reads a note back.
+///
+/// # Errors
+/// [`NoteError`]
+pub fn read(path: &Path) -> Result<Event, NoteError> {
+    let bytes = file::read_start(path, NOTE_BYTES_MAX + 1)?;
+    if bytes.len() as u64 > NOTE_BYTES_MAX {
+        return Err(NoteError::Bad("too long"));
+    }
+    let Some(line) = bytes.strip_suffix(b"\n").filter(|line| !line.contains(&b'\n')) else {
+        return Err(NoteError::Bad("torn"));
+    };
+    let event = match event::parse(line) {
+        Line::Event(event) => *event,
+        Line::Newer { v, kind } => return Err(NoteError::Newer { v, kind }),
+        Line::Bad => return Err(NoteError::Bad("no event")),
+    };
+    if path.file_stem().and_then(OsStr::to_str).and_then(|name| Uuid::parse_str(name).ok()) != Some(event.id) {
+        return Err(NoteError::Bad("its name is not its event's id"));
+    }
+    if !event.body.is_note() {
+        return Err(NoteError::Bad("an event that only the recorder writes"));
+    }
+    Ok(event)
+}
