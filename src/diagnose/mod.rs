@@ -15,6 +15,7 @@ mod catalog;
 mod category;
 mod choice;
 mod clean;
+mod collected;
 mod definition;
 mod engine;
 mod generic;
@@ -32,6 +33,7 @@ mod structured;
 mod texts;
 
 pub use baseline::Baseline;
+pub use collected::tests_run;
 pub use layers::{DefinitionFile, Definitions, Fault, attachments};
 pub use shortfall::Shortfall;
 pub use skeleton::{Skeleton, skeleton};

@@ -18,7 +18,7 @@ mod workflow;
 
 pub use atom::{Atoms, of_run as atoms_of_run};
 pub use coverage::{Reach, covering_scopes, reach};
-pub use reach::{StopsAt, stops_at};
+pub use reach::{StopsAt, selects_anew, stops_at};
 pub use recipe::recipes;
 pub use sets::{Sets, compare};
 pub use surroundings::{Surroundings, surroundings};

@@ -6,6 +6,28 @@ use crate::whitelist::CheckKind;
 /// Options that end a run at the first failures, by how they begin.
 const STOP_OPTIONS: [&str; 8] =
     ["-x", "--exitfirst", "--maxfail", "--bail", "--fail-fast", "--failfast", "-failfast", "--stop-on-f"];
+/// Options and sub-commands with which the same command looks at what changed or failed last, as they are typed or
+/// before a `=`: pytest, pytest-testmon, jest, vitest, ctest, rspec, nx and turbo, lerna.
+const CHOOSING_OPTIONS: [&str; 18] = [
+    "--lf",
+    "--last-failed",
+    "--sw",
+    "--stepwise",
+    "--testmon",
+    "-o",
+    "--onlyChanged",
+    "--onlyFailures",
+    "--changedSince",
+    "--lastCommit",
+    "--changed",
+    "--rerun-failed",
+    "--only-failures",
+    "--next-failure",
+    "--affected",
+    "affected",
+    "--since",
+    "--rerun",
+];
 /// Categories of a run that didn't do its job: what it would have checked is unknown.
 const DID_NOT_CHECK: [&str; 3] = ["build_error", "config_error", "missing_dependency"];
 
@@ -28,6 +50,15 @@ pub struct Target {
     package: String,
     /// Unit tests come first, then the integration tests by name.
     integration: Option<String>,
+}
+
+/// Whether the same command chooses each time what it looks at.
+pub fn selects_anew(run: &Run) -> bool {
+    let chooses = |argument: &str| {
+        let option = argument.split_once('=').map_or(argument, |(option, _)| option);
+        CHOOSING_OPTIONS.contains(&option)
+    };
+    run.argv.iter().any(|argument| argument.display().split_whitespace().any(chooses))
 }
 
 /// Where `later` stopped that followed a failure of category `before`.

@@ -50,6 +50,7 @@ pub fn passed_run(n: u64, task: &str) -> Event {
         kept_bytes: 10,
         cut_bytes: 0,
         shared: false,
+        tests: None,
         failure: None,
     };
     Event::of_run(run_id(n), at, "w-test", run)

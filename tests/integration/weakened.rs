@@ -306,3 +306,45 @@ fn taking_a_confirmed_fix_back_is_told_with_the_failure_that_it_fixed() {
     let regression = &report["regressions"][0];
     assert_eq!((&regression["fix"], &regression["failure"], &regression["line"]), (id, failure, &2.into()));
 }
+
+/// A data file decides which tests there are: no line of the change says that one is gone.
+const CASES: &str = "[[1, 2],\n[2, 5],\n[3, 6]]\n";
+const FEWER_CASES: &str = "[[1, 2],\n[3, 6]]\n";
+const FEWER: &str = "passes with fewer tests than before [fewer-tests]: 3 before, 2 after\n";
+const SUMS: &str = "import json\nimport pytest\n\nCASES = json.load(open('cases.json'))\n\n\n\
+                    @pytest.mark.parametrize('a, b', CASES)\ndef test_sum(a, b):\n    assert a + a == b\n";
+
+fn drop_a_case(sandbox: &Sandbox) {
+    sandbox.write("cases.json", FEWER_CASES);
+}
+
+#[test]
+fn a_pass_of_pytest_with_fewer_tests_than_failed_before_is_weakened_though_no_line_says_so() {
+    let project = [("test_sums.py", SUMS), ("cases.json", CASES)];
+    let Some(sandbox) = with_tool("pytest", &project) else { return };
+    let passed = fail_then_pass(&sandbox, &["pytest", "-q"], drop_a_case);
+    assert_weakened(&passed, FEWER);
+}
+
+#[test]
+fn a_pass_of_vitest_with_fewer_tests_than_failed_before_is_weakened_though_no_line_says_so() {
+    let test = "import { expect, test } from 'vitest';\nimport cases from './cases.json';\n\n\
+                test.each(cases)('doubles %i to %i', (a, b) => {\n  expect(a + a).toBe(b);\n});\n";
+    let project = [("sums.test.js", test), ("cases.json", CASES), ("package.json", "{\"type\": \"module\"}\n")];
+    let Some(sandbox) = with_tool("vitest", &project) else { return };
+    let passed = fail_then_pass(&sandbox, &["vitest", "run"], drop_a_case);
+    assert_weakened(&passed, FEWER);
+}
+
+#[test]
+fn a_pass_with_fewer_tests_is_a_fix_where_the_total_is_not_printed_or_the_tests_are_chosen_each_time() {
+    // With -qq pytest prints no count; with --lf the same command runs what failed last, which is all at first.
+    for options in [&["-qq"] as &[&str], &["-q", "--lf"]] {
+        let project = [("test_sums.py", SUMS), ("cases.json", CASES)];
+        let Some(sandbox) = with_tool("pytest", &project) else { return };
+        let command = [&["pytest"], options].concat();
+        let passed = fail_then_pass(&sandbox, &command, drop_a_case);
+        assert_ne!(passed.state, "weakened", "{options:?}");
+        assert_eq!(passed.listed, "", "{options:?}");
+    }
+}

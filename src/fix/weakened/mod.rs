@@ -190,7 +190,13 @@ impl<'v, 'p> Sheet<'v, 'p> {
         }
     }
 
+    /// Marks that fewer tests ran, unless a line says which ones don't.
     fn fewer(&mut self, counts: Counts) {
+        let told = ["deleted-test", "skipped-test", "focused-test"];
+        if self.marks.iter().any(|(_, mark)| mark.severity == Severity::Certain && told.contains(&mark.family.as_str()))
+        {
+            return;
+        }
         let Some(rule) = self.rules.named("fewer-tests").filter(|_| counts.after < counts.before) else { return };
         let mark = Mark {
             rule: rule.text.id.clone(),

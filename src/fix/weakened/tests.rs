@@ -190,6 +190,10 @@ fn fewer_collected_tests_are_a_mark_of_their_own() {
         Some(("fewer-tests", "41 before, 40 after"))
     );
     assert!(detect(40, 40).is_empty() && detect(40, 41).is_empty());
+    let skipped =
+        Patch::parse(diff("tests/test_a.py", "+@pytest.mark.skip\n def test_a():\n     assert f()\n").as_bytes());
+    let marks = super::detect(&skipped, Some(Counts { before: 2, after: 1 })).marks;
+    assert_eq!(marks.len(), 1, "the line says why: {marks:#?}");
 }
 
 #[test]

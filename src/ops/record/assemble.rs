@@ -9,12 +9,12 @@ use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::capture::Header;
 use crate::diagnose::redact;
-use crate::diagnose::{Category, Diagnosis, Item as Found, Severity};
+use crate::diagnose::{Category, Diagnosis, Item as Found, Severity, tests_run};
 use crate::fingerprint;
 use crate::lesson::Facts;
 use crate::run::Ended;
 use crate::store::{Failure, Item, LessonDecision, Run, Scope};
-use crate::whitelist;
+use crate::whitelist::{self, CheckKind};
 
 /// Branches that are nobody's task, when the repository doesn't say which one is its default.
 const DEFAULT_BRANCHES: [&str; 3] = ["main", "master", "trunk"];
@@ -49,8 +49,15 @@ pub(super) fn run(header: &Header, default_branch: Option<&str>) -> Run {
         kept_bytes: header.kept_bytes,
         cut_bytes: header.cut_bytes,
         shared: header.shared,
+        tests: None,
         failure: None,
     }
+}
+
+/// The tests that ran, of a check that tests, as its whole output says.
+pub(super) fn tests(header: &Header, output: &[u8]) -> Option<u64> {
+    let is_test = header.check.as_ref().is_some_and(|check| check.kind == CheckKind::Test);
+    (is_test && header.cut_bytes == 0).then(|| tests_run(output)).flatten()
 }
 
 /// What the run checked. Words of the command line that were secrets are left out, as they are of the command line.

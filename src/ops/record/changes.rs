@@ -7,8 +7,9 @@ use super::fixes::Recorded;
 use super::steps::Projects;
 use crate::base::ids::RunId;
 use crate::config::Places;
+use crate::fix::patch::Patch;
 use crate::fix::snapshot::{self, DiffLimits, Moved, Options};
-use crate::fix::weakened;
+use crate::fix::weakened::{self, Counts};
 use crate::fix::{self, Surroundings};
 use crate::store::{Command, FileChange, Gap, Mark, Means, Run, Store, StoreError, Trees as TreePair};
 
@@ -145,7 +146,8 @@ fn leave_out_base(
     }
 }
 
-/// What made a check weaker between an earlier run, given with its commit, and one in which something is gone.
+/// What made a check weaker between an earlier run, given with its commit, and one in which something is gone. `counts`
+/// are the tests that ran in two runs of the same check.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -154,31 +156,36 @@ pub(super) fn weakened(
     store: &Store,
     earlier: (RunId, Option<&str>),
     recorded: Recorded<'_>,
+    counts: Option<Counts>,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Mark>, StoreError> {
     let Recorded { id, run } = recorded;
     let (earlier, commit) = earlier;
     let rows = [store.index().snapshot(&earlier.to_string())?, store.index().snapshot(&id.to_string())?];
-    let [Some(old), Some(new)] = rows.map(|row| row.and_then(|row| row.tree)) else { return Ok(Vec::new()) };
-    let Some((places, mut options)) = projects.snapshot_options(run.root.path()) else { return Ok(Vec::new()) };
+    let marked = |patch: &Patch, counts| {
+        let marks = weakened::detect(patch, counts).marks.into_iter().filter(|mark| mark.concerns(run.check));
+        marks.take(MARKS_MAX).map(mark).collect()
+    };
+    let trees = rows.map(|row| row.and_then(|row| row.tree));
+    let ([Some(old), Some(new)], Some((places, mut options))) = (trees, projects.snapshot_options(run.root.path()))
+    else {
+        return Ok(marked(&Patch::default(), counts.filter(|_| commit == run.commit.as_deref())));
+    };
     if old == new {
         return Ok(Vec::new());
     }
     // What others did to their checks is not what this work made of it.
+    let mut counts = counts;
     if let (Some(before), Some(after)) = (commit, run.commit.as_deref()) {
         let moved = Moved { branch: run.branch.as_deref(), commits: [before, after], trees: [&old, &new] };
-        leave_out_base(&places, &mut options, moved, notes);
+        let came = leave_out_base(&places, &mut options, moved, notes);
+        counts = counts.filter(|_| came.is_empty());
     }
-    match snapshot::patch(&places, &old, &new, &options) {
-        Ok(patch) => {
-            let marks = weakened::detect(&patch, None).marks.into_iter().filter(|mark| mark.concerns(run.check));
-            Ok(marks.take(MARKS_MAX).map(mark).collect())
-        }
-        Err(skipped) => {
-            notes.push(format!("nobody knows whether the check was made weaker: {skipped}"));
-            Ok(Vec::new())
-        }
-    }
+    let patch = snapshot::patch(&places, &old, &new, &options).unwrap_or_else(|skipped| {
+        notes.push(format!("nobody knows whether the check was made weaker: {skipped}"));
+        Patch::default()
+    });
+    Ok(marked(&patch, counts))
 }
 
 fn mark(found: weakened::Mark) -> Mark {

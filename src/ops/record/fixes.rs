@@ -15,6 +15,7 @@ use crate::base::file::{self, Durability};
 use crate::base::ids::{self, RunId};
 use crate::command::KeyParts;
 use crate::config::Places;
+use crate::fix::weakened::Counts;
 use crate::fix::{self, Atoms, Reach, Sets};
 use crate::lesson::{FixFacts, FixPart};
 use crate::store::{
@@ -169,10 +170,14 @@ fn judge(
     let weakened = match outcome {
         _ if sets.fixed.is_empty() => Vec::new(),
         // Over all attempts: an earlier one may have weakened what passes only now.
-        Outcome::Success => changes::weakened(projects, store, (first.run, first.commit.as_deref()), recorded, notes)?,
+        Outcome::Success => {
+            let counts = stretch.counts(store, run)?;
+            changes::weakened(projects, store, (first.run, first.commit.as_deref()), recorded, counts, notes)?
+        }
         _ => {
             let since = (stretch.since_run(), stretch.since().commit.as_deref());
-            changes::weakened(projects, store, since, recorded, notes)?
+            // A run that fails may end early.
+            changes::weakened(projects, store, since, recorded, None, notes)?
         }
     };
     Ok(Some(Verdict { sets, outcome, change, weakened }))
@@ -185,6 +190,22 @@ impl Stretch {
 
     fn last(&self) -> &OpenRun {
         &self.runs[self.runs.len() - 1]
+    }
+
+    /// The most tests that ran in a run of the stretch that is looked at, and how many ran in `pass`. `None` where one
+    /// of them doesn't say, where another check ran, which may well have fewer, and where the same command chooses
+    /// others from run to run.
+    fn counts(&self, store: &Store, pass: &Run) -> Result<Option<Counts>, StoreError> {
+        if self.key != pass.key || fix::selects_anew(pass) {
+            return Ok(None);
+        }
+        let Some(after) = pass.tests else { return Ok(None) };
+        let first = match self.first().run == self.last().run {
+            true => None,
+            false => store.index().run(store.segments(), &self.first().run.to_string())?,
+        };
+        let before = first.and_then(|first| first.tests).max(self.before.tests);
+        Ok(before.map(|before| Counts { before, after }))
     }
 
     /// The run that the next attempt goes on from.

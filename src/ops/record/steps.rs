@@ -117,7 +117,7 @@ pub(super) fn record_passes(
     for entry in entries {
         let id = entry.header.run;
         if !store.index().has_event(id)? && events.iter().all(|event: &Event| event.id != id.0) {
-            let run = new_run(places, &entry.header);
+            let run = new_run(places, &entry.header, None);
             events.push(Event::of_run(id, Timestamp::now(), store.writer(), run));
             drained.runs += 1;
             events.extend(trees.event(store, &entry.header)?);
@@ -190,7 +190,7 @@ fn record_pass(
 ) -> Result<(), StoreError> {
     let header = &spooled.header;
     if !store.index().has_event(header.run)? {
-        let run = new_run(places, header);
+        let run = new_run(places, header, Some(&spooled.output));
         append(trees, store, header, run, Vec::new())?;
         drained.runs += 1;
     }
@@ -200,10 +200,11 @@ fn record_pass(
     Ok(())
 }
 
-/// The run of a header, without its failure.
-fn new_run(places: &Places, header: &Header) -> Run {
+/// The run of a header, with what its output says of the tests that ran; without its failure.
+fn new_run(places: &Places, header: &Header, output: Option<&[u8]>) -> Run {
     let run = assemble::run(header, default_branch(places).as_deref());
-    Run { commit: head::commit(header, places.repository.as_ref()), ..run }
+    let tests = output.and_then(|output| assemble::tests(header, output));
+    Run { tests, commit: head::commit(header, places.repository.as_ref()), ..run }
 }
 
 /// Appends the run, and its work tree with it. What follows from the run comes first: where the run is, they are.
@@ -237,7 +238,7 @@ fn record_failure(
         let settings = &projects.at(header.place.root.path()).settings;
         let merges = Merges::of(store, header.run, &items, settings.patterns.similarity)?;
         let no_lesson = no_lesson(store, header, &items, &merges, settings)?;
-        let mut run = new_run(places, header);
+        let mut run = new_run(places, header, Some(&spooled.output));
         // Known only with the rest: the lesson's name is made of what failed.
         let placeholder =
             no_lesson.unwrap_or_else(|| LessonDecision::Written { id: String::new(), file: String::new() });

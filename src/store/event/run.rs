@@ -61,6 +61,9 @@ pub struct Run {
     /// Output was a file that other processes may have written to meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
+    /// Tests that ran, as the runner's own closing line says; of a test run whose output was kept whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<u64>,
     /// What failed; absent on a pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,

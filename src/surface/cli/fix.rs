@@ -153,7 +153,8 @@ fn list(args: &ListArgs, settings: &Settings, context: &mut Context) -> anyhow::
 fn weaker(mark: &Mark) -> String {
     let line = mark.line.map_or_else(String::new, |line| format!(":{line}"));
     let (path, text) = (text::one_line(&mark.path), text::one_line(&mark.text));
-    format!("{path}{line}: {} [{}]: {text}", text::one_line(&mark.message), mark.rule)
+    let colon = if path.is_empty() { "" } else { ": " };
+    format!("{path}{line}{colon}{} [{}]: {text}", text::one_line(&mark.message), mark.rule)
 }
 
 fn print_list(list: &List, output: &mut Output) -> anyhow::Result<()> {
