@@ -4,12 +4,17 @@ use serde::Serialize;
 
 use super::{reading, record};
 use crate::base::clock::Timestamp;
+use crate::base::ids::{self, Kind, RunId};
 use crate::base::lossless::Lossless;
 use crate::capture::Header;
 use crate::config::{Environment, Places, Settings};
 use crate::lesson::Folder;
+use crate::pattern::signature::Signature;
 use crate::run::Ended;
-use crate::store::{Index, LastRun, StoreError};
+use crate::store::{Index, Item, LastRun, Segments, StoreError};
+
+/// Items of a failure that are told.
+const ITEMS_MAX: usize = 200;
 
 /// What `last --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -22,8 +27,16 @@ pub struct Last {
     pub argv: Vec<Lossless>,
     /// Where, relative to the root.
     pub dir: Lossless,
+    /// The task.
+    pub task: Option<String>,
+    /// The sitting.
+    pub session: Option<String>,
+    /// Which kind of worker.
+    pub agent: Option<String>,
     /// The tool, of a recognised check.
     pub tool: Option<String>,
+    /// What it checks: `test`, `lint`, `type`, `format` or `build`.
+    pub check: Option<String>,
     /// When it was started.
     pub started_at: Timestamp,
     /// When it ended.
@@ -42,16 +55,41 @@ pub struct Last {
     pub category: Option<String>,
     /// The failure's first message.
     pub summary: Option<String>,
+    /// What failed, in the order of the output, up to 200.
+    pub items: Vec<Failed>,
+    /// Items beyond that, and those that were never kept.
+    pub items_cut: usize,
     /// Affected files.
     pub files: Vec<String>,
     /// What was different in the work tree, of a recorded failure: since the check last passed, else since the commit.
     pub changed: Option<Changed>,
+    /// What tells the task of a failure from others: words, tools, categories, file patterns.
+    pub signature: Option<Signature>,
     /// `l-…`, when a lesson was written for this run.
     pub lesson: Option<String>,
     /// Its file, relative to the root; `None` when it is gone.
     pub lesson_file: Option<String>,
     /// False while the recorder hasn't got to it: then a failure's details are missing.
     pub recorded: bool,
+}
+
+/// One thing that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Failed {
+    /// `p-…` of its pattern.
+    pub pattern: String,
+    /// Rule, error code or exception class.
+    pub code: Option<String>,
+    /// The file.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u32>,
+    /// The failing test.
+    pub test: Option<String>,
+    /// What it says.
+    pub message: String,
+    /// How many equal ones there were in that file.
+    pub count: u32,
 }
 
 /// What was different in the work tree.
@@ -65,6 +103,10 @@ pub struct Changed {
     pub count: u64,
     /// Nothing changed after the run had started.
     pub exact: bool,
+    /// The unified diff of text files, secrets replaced, up to a limit.
+    pub diff: String,
+    /// Bytes of it beyond the limit.
+    pub diff_cut: u64,
 }
 
 /// The last run of this work tree, with notes for standard error. `None` when there is none.
@@ -83,7 +125,7 @@ pub fn last(places: &Places, environment: &Environment) -> Result<(Option<Last>,
         Ok(reading) => match &reading.index {
             Some(index) => {
                 let last = index.last_run(&root, now)?.map(Last::of);
-                let last = last.map(|last| with_changes(index, last)).transpose()?;
+                let last = last.map(|last| with_details(index, &reading.segments, last)).transpose()?;
                 (last, reading.notes)
             }
             None => (None, reading.notes),
@@ -105,13 +147,43 @@ pub fn last(places: &Places, environment: &Environment) -> Result<(Option<Last>,
     Ok((Some(newest), notes))
 }
 
-fn with_changes(index: &Index, last: Last) -> Result<Last, StoreError> {
-    let snapshot = if last.failure.is_some() { index.snapshot(&last.run)? } else { None };
-    let changed = snapshot.and_then(|snapshot| {
-        let since = snapshot.base.filter(|_| snapshot.unavailable.is_none())?;
-        Some(Changed { since, files: snapshot.files, count: snapshot.file_count, exact: snapshot.exact })
-    });
-    Ok(Last { changed, ..last })
+/// The last run with what only its events say.
+fn with_details(index: &Index, segments: &Segments, mut last: Last) -> Result<Last, StoreError> {
+    let Some(run) = index.run(segments, &last.run)? else { return Ok(last) };
+    let id = uuid::Uuid::parse_str(&last.run).map(RunId);
+    last.check = run.check.map(|check| check.as_str().to_owned());
+    if let (Some(failure), Ok(id)) = (run.failure, id) {
+        last.items_cut = failure.items_cut + failure.items.len().saturating_sub(ITEMS_MAX);
+        last.items = failure.items.into_iter().take(ITEMS_MAX).map(Failed::of).collect();
+        let parts = index.task_signature(&run.task)?;
+        last.signature = Some(Signature::of(parts.iter().map(|(part, value)| (part.as_str(), value.as_str()))));
+        last.changed = changed(index, segments, id)?;
+    }
+    (last.task, last.session, last.agent) = (Some(run.task), run.session, run.agent);
+    Ok(last)
+}
+
+fn changed(index: &Index, segments: &Segments, run: RunId) -> Result<Option<Changed>, StoreError> {
+    let Some(row) = index.snapshot(&run.to_string())?.filter(|row| row.unavailable.is_none()) else { return Ok(None) };
+    let Some(since) = row.base else { return Ok(None) };
+    let (diff, diff_cut) =
+        index.snapshot_event(segments, run)?.map(|snapshot| (snapshot.diff, snapshot.diff_cut)).unwrap_or_default();
+    Ok(Some(Changed { since, files: row.files, count: row.file_count, exact: row.exact, diff, diff_cut }))
+}
+
+impl Failed {
+    fn of(item: Item) -> Self {
+        let key = item.rekeyed().map_or(item.pattern, |keys| keys.pattern);
+        Failed {
+            pattern: ids::short(Kind::Pattern, key.as_bytes()),
+            code: item.code,
+            file: item.file,
+            line: item.line,
+            test: item.test,
+            message: item.message,
+            count: item.count,
+        }
+    }
 }
 
 impl Last {
@@ -121,7 +193,11 @@ impl Last {
             run: run.id,
             argv: run.argv,
             dir: run.dir,
+            task: None,
+            session: None,
+            agent: None,
             tool: run.tool,
+            check: None,
             started_at: run.started_at,
             ended_at: run.ended_at,
             duration_us: run.duration_us,
@@ -131,8 +207,11 @@ impl Last {
             failure: run.failure,
             category: run.category,
             summary: run.summary,
+            items: Vec::new(),
+            items_cut: 0,
             files: run.files,
             changed: None,
+            signature: None,
             lesson: run.lesson,
             lesson_file: run.lesson_file,
             recorded: true,
@@ -146,6 +225,10 @@ impl Last {
             run: header.run.to_string(),
             dir: dir.map_or_else(|_| header.cwd.clone(), Lossless::from),
             argv: record::redacted(&header.argv),
+            task: header.identity.task,
+            session: header.identity.session,
+            agent: header.identity.agent,
+            check: header.check.as_ref().map(|check| check.kind.as_str().to_owned()),
             tool: header.check.map(|check| check.tool),
             started_at: header.started_at,
             ended_at: header.ended_at,
@@ -156,8 +239,11 @@ impl Last {
             failure: None,
             category: None,
             summary: None,
+            items: Vec::new(),
+            items_cut: 0,
             files: Vec::new(),
             changed: None,
+            signature: None,
             lesson: None,
             lesson_file: None,
             recorded: false,

@@ -140,3 +140,33 @@ fn failures(sandbox: &Sandbox) -> BTreeMap<(String, String), usize> {
     }
     found
 }
+
+#[test]
+fn a_failure_is_recorded_in_full_and_shown() {
+    let sandbox = Sandbox::repository();
+    let printed = "Checking src/db/a.lua    1 warning\n\n    src/db/a.lua:3:7: (W211) unused variable total\n\n\
+                   Total: 1 warning / 0 errors in 1 file\n";
+    sandbox.tool("luacheck", &format!("printf '{printed}'; exit 1"));
+    sandbox.write("src/db/a.lua", "x\n");
+    let identity = ["--task", "fix-login 42", "--session", "s1", "--agent", "codex"];
+    sandbox.verify_run(identity).args(["luacheck", "."]).outcome();
+    sandbox.settle();
+    let last = sandbox.verify_run(["last", "--json"]).prints_json();
+    let said = ["task", "session", "agent", "tool", "check", "category"].map(|name| last[name].as_str().unwrap_or("-"));
+    assert_eq!(said, ["fix-login 42", "s1", "codex", "luacheck", "lint", "lint_error"]);
+    assert!(last["run"].as_str().is_some_and(|run| run.len() == 36) && last["failure"].is_string(), "{last}");
+    let item = &last["items"][0];
+    assert_eq!(
+        (&item["file"], &item["line"], &item["message"]),
+        (&"src/db/a.lua".into(), &3.into(), &"unused variable total".into())
+    );
+    assert_eq!((&last["files"][0], &last["changed"]["files"][0]), (&"src/db/a.lua".into(), &"src/db/a.lua".into()));
+    assert_eq!(last["changed"]["since"], "head");
+    assert!(last["changed"]["diff"].as_str().is_some_and(|diff| diff.contains("\n+x\n")), "{last}");
+    let signature = serde_json::json!({
+        "words": ["fix", "login"], "tools": ["luacheck"], "categories": ["lint_error"], "globs": ["src/db/**", "**/*.lua"]
+    });
+    assert_eq!(last["signature"], signature);
+    let pattern = item["pattern"].as_str().expect("an id");
+    assert_eq!(sandbox.verify_run(["pattern", "show", pattern, "--json"]).prints_json()["id"], pattern);
+}

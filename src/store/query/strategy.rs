@@ -12,6 +12,8 @@ use crate::store::index::Index;
 const STRATEGIES_MAX: i64 = 20;
 /// Attempts that one strategy's confidence is folded from, the oldest.
 const TRIES_MAX: i64 = 10_000;
+/// Parts of a task's signature.
+const PARTS_MAX: i64 = 10_000;
 /// Patterns that a fix made go away, named with it.
 const PATTERNS_MAX: i64 = 5;
 
@@ -154,6 +156,22 @@ impl Index {
                  WHERE fix_id = ?1 AND role = 'fixed' ORDER BY leader_no LIMIT ?2",
             )?;
             statement.query_map(params![fix, PATTERNS_MAX], |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// What is recorded of a task that tells it from others: pairs of `label`, `tool`, `category` or `file` and its
+    /// value; at most 10,000.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn task_signature(&self, task: &str) -> Result<Vec<(String, String)>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT part, value FROM task_signatures WHERE task_no = (SELECT task_no FROM tasks WHERE name = ?1)
+                 ORDER BY part, value LIMIT ?2",
+            )?;
+            statement.query_map(params![task, PARTS_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         };
         self.sql("read", read())
     }

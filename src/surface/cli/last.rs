@@ -12,6 +12,11 @@ const CHANGED_FILES_MAX: usize = 10;
 ///
 /// With --exit-code nothing is printed and the exit code is that run's own: the true verdict after
 /// `verify-run npm test | tail`, where the shell only knows the status of `tail`.
+///
+/// With --json one document: `"schema": 1`, run, argv, dir, task, session, agent, tool, check, started_at, ended_at,
+/// duration_us, passed, ended, exit_code, failure, category, summary, items (pattern, code, file, line, test, message,
+/// count), items_cut, files, changed (since, files, count, exact, diff, diff_cut), signature (words, tools, categories,
+/// globs), lesson, lesson_file, recorded.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Print one JSON document
