@@ -10,6 +10,7 @@ mod mask;
 mod message;
 mod near;
 mod scan;
+mod shape;
 mod subject;
 mod vocabulary;
 

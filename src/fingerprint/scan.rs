@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::bracket::{attached, representation};
+use super::shape;
 use super::vocabulary::{
     AWAITABLES, EXTENSIONS, HOST_KEEPERS, KEYWORDS, NAMING_NOUNS, NUMBER_KEEPERS, RESERVED_WORDS, STRING_PREFIXES,
     SYNTAX, SYNTAX_NOUNS, WORDS_WITH_DIGITS,
@@ -74,48 +75,6 @@ pub(super) enum Level {
     /// Bare names too.
     All,
 }
-
-/// Shapes that a regex says best; every one is anchored, and the classes are in the order of the groups.
-static SHAPES: LazyLock<(Regex, Vec<Class>)> = LazyLock::new(|| {
-    const MONTH: &str = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*";
-    const DAY: &str = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*";
-    const CLOCK: &str = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?: ?[AP]M\b)?";
-    const ZONE: &str = r"(?: ?(?:Z\b|UTC\b|GMT(?:[+-]\d{4})?|[+-]\d\d:?\d\d\b))?";
-    let rows: Vec<(Class, String)> = vec![
-        (Class::Url, r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s'"`<>)\]}]*"#.into()),
-        (Class::Email, r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+".into()),
-        (Class::Uuid, r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b".into()),
-        (Class::Uuid, r"[0-7][0-9A-HJKMNP-TV-Z]{25}\b".into()),
-        (Class::Time, format!(r"\d{{4}}-\d\d-\d\d(?:[T _-]{CLOCK}{ZONE})?\b")),
-        (Class::Time, format!(r"\d{{2,4}}/\d\d?/\d{{2,4}}(?:[ T]{CLOCK}{ZONE})?\b")),
-        (Class::Time, format!(r"\d\d/{MONTH}/\d{{4}}(?::{CLOCK}{ZONE})?\b")),
-        (Class::Time, format!(r"(?:{DAY},? )?\d{{1,2}}[ -]{MONTH}[ -]\d{{2,4}}(?: {CLOCK}{ZONE})?\b")),
-        (Class::Time, format!(r"(?:{DAY},? )?{MONTH} +\d{{1,2}},? (?:\d{{4}} )?{CLOCK}{ZONE}(?: \d{{4}})?\b")),
-        (Class::Time, format!(r"\d{{1,2}}:\d\d:\d\d(?:[.,]\d+)?(?: ?[AP]M)?{ZONE}\b")),
-        (Class::Time, r"datetime\.(?:datetime|date|time|timedelta)\([^)]*\)".into()),
-        (Class::Address, r"(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}\b".into()),
-        (Class::Address, r"\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?\b".into()),
-        (Class::Address, r"\[?(?:[0-9a-fA-F]{1,4}:){3,7}[0-9a-fA-F]{1,4}\]?(?::\d+)?".into()),
-        (Class::Address, r"(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{2,5}\b".into()),
-        (
-            Class::Path,
-            r#"(?:[A-Za-z]:[\\/]|\\\\|~[\\/]|\.{1,2}[\\/]|/)[^\s'"`:;,()\[\]{}<>|=]+(?::\d+(?::\d+)?|\(\d+,\d+\))?"#.into(),
-        ),
-        (Class::Hex, r"0[xX][0-9a-fA-F]+\b".into()),
-        (
-            Class::Duration,
-            r"[-+]?\d+(?:\.\d+)? ?(?:ns|us|µs|ms|msecs?|milliseconds?|s|secs?|seconds?|min|mins|minutes?|m|h|hrs?|hours?|d|days?)\b".into(),
-        ),
-        (Class::Size, r"\d[\d,]*(?:\.\d+)? ?(?:[KMGTkmgt]i?[Bb]\b|[Bb]ytes?\b|[KMG]\b|%)".into()),
-        (Class::Version, r"v?\d+\.\d+\.\d+(?:[-+.][\w.]+)*\b".into()),
-        (Class::Number, r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?\b".into()),
-        (Class::Number, r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?\b".into()),
-    ];
-    let alternatives: Vec<String> = rows.iter().map(|(_, shape)| format!("({shape})")).collect();
-    let combined = format!("^(?:{})", alternatives.join("|"));
-    let regex = regex::RegexBuilder::new(&combined).build().expect("the shapes are valid");
-    (regex, rows.into_iter().map(|(class, _)| class).collect())
-});
 
 /// Cuts `text` into text and slots.
 pub(super) fn scan(text: &str, level: Level) -> Vec<Piece<'_>> {
@@ -258,15 +217,9 @@ fn escape(rest: &str) -> Option<usize> {
     ((1..=9).contains(&len) && ends).then_some(1 + len)
 }
 
+/// A slot that a regex says best, and its end.
 fn shape(rest: &str, c: char) -> Option<(usize, Class)> {
-    if !(c.is_ascii_alphanumeric() || "/\\~.-+[_<".contains(c)) {
-        return None;
-    }
-    let (regex, classes) = &*SHAPES;
-    let captures = regex.captures(rest)?;
-    let group = (1..captures.len()).find(|&n| captures.get(n).is_some())?;
-    let end = captures.get(group)?.end();
-    let class = classes[group - 1];
+    let (end, class) = shape::first(rest, c)?;
     // `3rd`, `1.5x`, `10-abc`: part of something longer.
     let next = rest[end..].chars().next();
     let longer = next.is_some_and(|c| is_word(c) || c == '-' && rest[end + 1..].starts_with(is_word));

@@ -1,7 +1,7 @@
 //! What a message is about: the parts that a pattern keeps and its family masks.
 
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use regex::Regex;
 
@@ -49,8 +49,24 @@ pub(super) enum Role {
     Value,
 }
 
+/// A message of a known shape.
+struct Bare {
+    /// What has to be in it.
+    literal: &'static str,
+    role: Role,
+    source: &'static str,
+    /// Compiled when a message has the literal: all of them would cost more than the rest of recording.
+    regex: OnceLock<Regex>,
+}
+
+impl Bare {
+    fn regex(&self) -> &Regex {
+        self.regex.get_or_init(|| Regex::new(self.source).expect("a valid pattern"))
+    }
+}
+
 /// Messages whose subject or value stands bare; the first group that matched is it.
-static BARE: LazyLock<Vec<(&str, Role, Regex)>> = LazyLock::new(|| {
+static BARE: LazyLock<Vec<Bare>> = LazyLock::new(|| {
     use Role::{Subject, Value};
     [
         (
@@ -84,15 +100,15 @@ static BARE: LazyLock<Vec<(&str, Role, Regex)>> = LazyLock::new(|| {
         (" [", Value, r" for ([\w.@$-]+) \[\w+\]$"),
     ]
     .into_iter()
-    .map(|(literal, role, pattern)| (literal, role, Regex::new(pattern).expect("a valid pattern")))
+    .map(|(literal, role, source)| Bare { literal, role, source, regex: OnceLock::new() })
     .collect()
 });
 
 /// Where a message of a known shape names its subject without quotes, or a value that nothing marks as one. In order,
 /// without overlaps.
 pub(super) fn marked(text: &str) -> Vec<(Range<usize>, Role)> {
-    let shapes = BARE.iter().filter(|(literal, ..)| text.contains(literal));
-    let found = shapes.filter_map(|(_, role, regex)| Some((regex.captures(text)?, *role)));
+    let shapes = BARE.iter().filter(|shape| text.contains(shape.literal));
+    let found = shapes.filter_map(|shape| Some((shape.regex().captures(text)?, shape.role)));
     let mut ranges: Vec<(Range<usize>, Role)> = Vec::new();
     for (captures, role) in found {
         let Some(group) = captures.iter().skip(1).flatten().next() else { continue };
