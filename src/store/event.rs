@@ -189,15 +189,44 @@ pub enum Line {
 /// Parses one line, without its newline.
 pub fn parse(line: &[u8]) -> Line {
     #[derive(Deserialize)]
-    struct Head {
+    struct Kind {
         v: u32,
         kind: String,
     }
-    let Ok(head) = serde_json::from_slice::<Head>(line) else { return Line::Bad };
+    #[derive(Deserialize)]
+    struct Head {
+        v: u32,
+        kind: String,
+        id: Option<Uuid>,
+        at: Option<Timestamp>,
+        writer: Option<String>,
+    }
+    let head = match serde_json::from_slice::<Head>(line) {
+        Ok(head) => head,
+        // A newer binary's id may be something else.
+        Err(_) => match serde_json::from_slice::<Kind>(line) {
+            Ok(Kind { v, kind }) => Head { v, kind, id: None, at: None, writer: None },
+            Err(_) => return Line::Bad,
+        },
+    };
     if head.v > EVENT_VERSION || !KINDS.contains(&head.kind.as_str()) {
         return Line::Newer { v: head.v, kind: head.kind };
     }
-    serde_json::from_slice(line).map_or(Line::Bad, |event| Line::Event(Box::new(event)))
+    let (Some(id), Some(at), Some(writer)) = (head.id, head.at, head.writer) else { return Line::Bad };
+    match body(&head.kind, line) {
+        Ok(body) => Line::Event(Box::new(Event { v: head.v, id, at, writer, body })),
+        Err(_) => Line::Bad,
+    }
+}
+
+/// What [`Body`] itself would read, without what serde collects first to find the kind: half of a rebuild's time.
+fn body(kind: &str, line: &[u8]) -> serde_json::Result<Body> {
+    Ok(match kind {
+        "run" => Body::Run(serde_json::from_slice(line)?),
+        "attempt" => Body::Attempt(serde_json::from_slice(line)?),
+        "snapshot" => Body::Snapshot(serde_json::from_slice(line)?),
+        _ => serde_json::from_slice::<Event>(line)?.body,
+    })
 }
 
 #[cfg(test)]
@@ -250,7 +279,9 @@ mod tests {
     fn newer_versions_and_unknown_kinds_are_told_from_rubbish() {
         assert!(matches!(parse(br#"{"v":2,"kind":"run","x":1}"#), Line::Newer { v: 2, .. }));
         assert!(matches!(parse(br#"{"v":1,"kind":"warning"}"#), Line::Newer { .. }));
+        assert!(matches!(parse(br#"{"v":2,"kind":"run","id":7,"at":[]}"#), Line::Newer { v: 2, .. }));
         assert!(matches!(parse(br#"{"v":1,"kind":"run"}"#), Line::Bad));
+        assert!(matches!(parse(br#"{"v":1,"kind":"run","id":7}"#), Line::Bad));
         assert!(matches!(parse(br#"{"v":1,"ki"#), Line::Bad));
     }
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::{StoreError, io_at};
 use super::event::{self, Body, Event, Line};
+use super::index::is_faster_anew;
 use super::writer::Store;
 
 /// A line of a segment, bytes: the largest event is a tenth of it.
@@ -20,6 +21,8 @@ const BATCH_EVENTS_MAX: usize = 5_000;
 const BATCH_BYTES_MAX: usize = 16 << 20;
 /// Lines that are named one by one; further ones are counted.
 const FAULTS_MAX: usize = 20;
+/// How much larger a compressed segment is taken to be.
+const PACKED_RATIO: u64 = 8;
 /// A writer's name, bytes; ours are 9.
 const WRITER_BYTES_MAX: usize = 32;
 /// The writer of events whose writer is no name for a file.
@@ -71,7 +74,7 @@ impl Store {
                 news |= purged.insert(id);
             }
         }
-        let mut batch = Batch::default();
+        let mut batch = Batch { is_indexed: !self.is_faster_anew(files)?, ..Batch::default() };
         for file in files {
             each_line(file, |number, line, whole| {
                 match whole.then(|| event::parse(line)) {
@@ -105,8 +108,21 @@ impl Store {
         self.write(&mut batch)?;
         if news {
             imported.removed = self.drop_purged()?;
+        } else if !batch.is_indexed {
+            self.rebuild("was small beside what was imported")?;
         }
         Ok(imported)
+    }
+
+    /// Whether the index is sooner computed anew than brought up to date with these files.
+    fn is_faster_anew(&self, files: &[PathBuf]) -> Result<bool, StoreError> {
+        let size = |file: &PathBuf| {
+            let bytes = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
+            if is_packed(file) { bytes.saturating_mul(PACKED_RATIO) } else { bytes }
+        };
+        let (new, old) =
+            (files.iter().map(size).sum::<u64>(), self.segments().list()?.iter().map(|s| s.bytes).sum::<u64>());
+        Ok(is_faster_anew(new, new.saturating_add(old)))
     }
 
     fn has(&self, event: &Event) -> Result<bool, StoreError> {
@@ -115,9 +131,17 @@ impl Store {
 
     fn write(&mut self, batch: &mut Batch) -> Result<(), StoreError> {
         for (segment, (lines, events)) in std::mem::take(&mut batch.segments) {
-            self.append_lines(&segment, &lines, &events)?;
+            if batch.is_indexed {
+                self.append_lines(&segment, &lines, &events)?;
+            } else {
+                // An import that is cut off here leaves an index that is far behind, which the next opening sees.
+                self.segments().append_lines(&segment, &lines)?;
+            }
         }
-        *batch = Batch::default();
+        if batch.is_indexed {
+            batch.ids.clear();
+        }
+        (batch.events, batch.bytes) = (0, 0);
         Ok(())
     }
 }
@@ -134,8 +158,12 @@ impl Imported {
 #[derive(Debug, Default)]
 struct Batch {
     segments: BTreeMap<String, (Vec<Vec<u8>>, Vec<Event>)>,
+    /// Events that the index doesn't have yet.
     ids: HashSet<uuid::Uuid>,
+    events: usize,
     bytes: usize,
+    /// Each batch is indexed; else the index is computed anew when all are written.
+    is_indexed: bool,
 }
 
 impl Batch {
@@ -143,14 +171,17 @@ impl Batch {
         let mut line = line.to_vec();
         line.push(b'\n');
         self.bytes += line.len();
+        self.events += 1;
         self.ids.insert(event.id);
         let (lines, events) = self.segments.entry(segment_of(&event)).or_default();
         lines.push(line);
-        events.push(event);
+        if self.is_indexed {
+            events.push(event);
+        }
     }
 
     fn is_full(&self) -> bool {
-        self.ids.len() >= BATCH_EVENTS_MAX || self.bytes >= BATCH_BYTES_MAX
+        self.events >= BATCH_EVENTS_MAX || self.bytes >= BATCH_BYTES_MAX
     }
 }
 
@@ -229,12 +260,16 @@ fn skip_line(reader: &mut impl BufRead) -> io::Result<()> {
     }
 }
 
+fn is_packed(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "zst")
+}
+
 fn open(file: &Path) -> io::Result<Box<dyn BufRead>> {
     let opened = File::open(file)?;
     if !opened.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
-    Ok(match file.extension().is_some_and(|extension| extension == "zst") {
+    Ok(match is_packed(file) {
         true => Box::new(BufReader::new(zstd::Decoder::new(opened)?)),
         false => Box::new(BufReader::with_capacity(64 << 10, opened)),
     })

@@ -1,6 +1,6 @@
 //! The index: an SQLite database computed from the segments. Deleting it loses nothing.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
@@ -13,11 +13,19 @@ use super::apply::{Applied, apply};
 use super::error::{StoreError, io_at, sql_at};
 use super::event::{self, Body, EVENT_VERSION, Event, Line};
 use super::migrations::{self, APPLICATION_ID, INDEX_VERSION};
-use super::segment::{Segments, Span};
+use super::segment::{Segment, Segments, Span};
 use crate::fingerprint::FINGERPRINT_VERSION;
 
 /// How long SQLite waits for a lock. Writers hold the recorder's lock, so only a checkpoint is ever waited for.
 const BUSY_MS_MAX: u64 = 5_000;
+
+/// Statements that a connection keeps prepared: what one event needs is more than SQLite's binding keeps by itself.
+pub(super) const STATEMENTS_MAX: usize = 128;
+/// Pages that a connection which writes keeps in memory, KiB; taken as they are needed.
+const CACHE_KIB: i64 = 32 << 10;
+/// Events that the index doesn't have, bytes, from which on computing it anew may be faster than adding them; few in
+/// tests, so that they take both ways.
+const ANEW_BYTES_MIN: u64 = if cfg!(test) { 12 << 10 } else { 16 << 20 };
 
 /// An open index.
 #[derive(Debug)]
@@ -50,14 +58,7 @@ impl Index {
     /// [`StoreError::Newer`] without having touched it; damage ([`StoreError::is_damage`]); I/O.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         check_size(path)?;
-        // Created here so that it and its journal, which takes over the mode, are private.
-        OpenOptions::new()
-            .create(true)
-            .write(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(path)
-            .map_err(io_at("open", path))?;
+        create(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(sql_at("open", path))?;
         let mut index = Index { connection, path: path.to_owned() };
@@ -94,6 +95,7 @@ impl Index {
 
     fn prepare(&mut self, write: bool) -> Result<(), StoreError> {
         let connection = &self.connection;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         let setup = || -> rusqlite::Result<u32> {
             // First, so that switching to WAL waits for others too.
             connection.busy_timeout(Duration::from_millis(BUSY_MS_MAX))?;
@@ -108,6 +110,7 @@ impl Index {
                 let mode = if is_network(&self.path) { "DELETE" } else { "WAL" };
                 connection.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(()))?;
                 connection.pragma_update(None, "synchronous", "NORMAL")?;
+                connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
             }
             Ok(version)
         };
@@ -160,37 +163,27 @@ impl Index {
         let begin = Transaction::new(&mut self.connection, TransactionBehavior::Immediate);
         let transaction = begin.map_err(sql_at("write", &path))?;
         if known.is_empty() {
-            remember_version(&transaction).map_err(sql_at("write", &path))?;
-            // Everything is read: what was purged must be known before the runs come by.
-            purged_first(&transaction, segments, &path)?;
+            start(&transaction, segments, &path)?;
         }
-        let (mut events, mut bad_lines, mut applied) = (0, 0, Applied::Done);
-        for (segment, indexed) in behind {
-            let number = segment_number(&transaction, &segment.name).map_err(sql_at("write", &path))?;
-            let end = segments.read(&segment.name, indexed, |span, line| {
-                match event::parse(line) {
-                    Line::Event(event) => {
-                        let outcome = apply(&transaction, number, span, &event).map_err(sql_at("write", &path))?;
-                        applied = if outcome == Applied::Outdated { outcome } else { applied };
-                        events += 1;
-                    }
-                    Line::Newer { v, kind } => {
-                        let found = format!("event version {v}, kind {kind:?}");
-                        let path = segments.path(&segment.name);
-                        return Err(StoreError::Newer { path, found, known: EVENT_VERSION });
-                    }
-                    Line::Bad => bad_lines += 1,
-                }
-                Ok(())
-            })?;
-            let mark = segments.mark(&segment.name, end)?;
-            set_indexed(&transaction, number, end, &mark).map_err(sql_at("write", &path))?;
-        }
-        if applied == Applied::Outdated {
+        let read = read_segments(&transaction, segments, &behind, &path)?;
+        if read.applied == Applied::Outdated {
             return Ok(Progress::Outdated { why: "runs were purged".into() });
         }
         transaction.commit().map_err(sql_at("write", &path))?;
-        Ok(Progress::CaughtUp { events, bad_lines })
+        Ok(Progress::CaughtUp { events: read.events, bad_lines: read.bad_lines })
+    }
+
+    /// Whether so much is missing that computing the index anew is faster than adding it.
+    ///
+    /// # Errors
+    /// I/O and SQLite errors.
+    pub(super) fn is_far_behind(&self, segments: &Segments) -> Result<bool, StoreError> {
+        if self.computed_with()?.is_some_and(|version| version > FINGERPRINT_VERSION) {
+            return Ok(false);
+        }
+        let bytes: u64 = segments.list()?.iter().map(|segment| segment.bytes).sum();
+        let indexed: u64 = self.known_segments()?.iter().map(|(_, bytes, _)| bytes).sum();
+        Ok(is_faster_anew(bytes.saturating_sub(indexed), bytes))
     }
 
     /// Applies events that were just appended to a segment, in one transaction.
@@ -232,6 +225,16 @@ impl Index {
         add().map_err(sql_at("write", &self.path))
     }
 
+    /// Closes the file, so that another one can take its place; nothing can be asked until then.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(super) fn close(&mut self) -> Result<(), StoreError> {
+        let nothing = self.sql("close", Connection::open_in_memory())?;
+        drop(std::mem::replace(&mut self.connection, nothing));
+        Ok(())
+    }
+
     /// The fingerprint's version that computed the keys; `None` in an empty index, and in one from before they were
     /// remembered.
     fn computed_with(&self) -> Result<Option<u32>, StoreError> {
@@ -248,6 +251,14 @@ impl Index {
             rows.collect()
         };
         self.sql("read", read())
+    }
+
+    /// How many bytes of each segment are indexed.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(super) fn indexed(&self) -> Result<HashMap<String, u64>, StoreError> {
+        Ok(self.known_segments()?.into_iter().map(|(name, bytes, _)| (name, bytes)).collect())
     }
 
     /// Ids of all purged runs.
@@ -271,6 +282,66 @@ impl Index {
             self.sql("check", self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
         Ok((answer != "ok").then_some(answer))
     }
+}
+
+/// Whether computing the index of `all` bytes of events anew is faster than adding `missing` of them.
+pub(super) fn is_faster_anew(missing: u64, all: u64) -> bool {
+    missing >= ANEW_BYTES_MIN && missing >= all / 3
+}
+
+/// Creates the file if needed: here, so that it and its journal, which takes over the mode, are private.
+pub(super) fn create(path: &Path) -> Result<(), StoreError> {
+    let mut options = OpenOptions::new();
+    options.create(true).write(true).truncate(false).mode(0o600).open(path).map_err(io_at("open", path))?;
+    Ok(())
+}
+
+/// What reading segments gave.
+pub(super) struct Applying {
+    /// Events applied.
+    pub events: usize,
+    /// Lines that are not events.
+    pub bad_lines: usize,
+    applied: Applied,
+}
+
+/// Writes into an empty index what has to be there before the first event.
+pub(super) fn start(transaction: &Transaction<'_>, segments: &Segments, path: &Path) -> Result<(), StoreError> {
+    remember_version(transaction).map_err(sql_at("write", path))?;
+    // Everything is read: what was purged must be known before the runs come by.
+    purged_first(transaction, segments, path)
+}
+
+/// Applies what segments have beyond an offset each.
+pub(super) fn read_segments(
+    transaction: &Transaction<'_>,
+    segments: &Segments,
+    behind: &[(&Segment, u64)],
+    path: &Path,
+) -> Result<Applying, StoreError> {
+    let mut read = Applying { events: 0, bad_lines: 0, applied: Applied::Done };
+    for &(segment, indexed) in behind {
+        let number = segment_number(transaction, &segment.name).map_err(sql_at("write", path))?;
+        let end = segments.read(&segment.name, indexed, |span, line| {
+            match event::parse(line) {
+                Line::Event(event) => {
+                    let outcome = apply(transaction, number, span, &event).map_err(sql_at("write", path))?;
+                    read.applied = if outcome == Applied::Outdated { outcome } else { read.applied };
+                    read.events += 1;
+                }
+                Line::Newer { v, kind } => {
+                    let found = format!("event version {v}, kind {kind:?}");
+                    let path = segments.path(&segment.name);
+                    return Err(StoreError::Newer { path, found, known: EVENT_VERSION });
+                }
+                Line::Bad => read.bad_lines += 1,
+            }
+            Ok(())
+        })?;
+        let mark = segments.mark(&segment.name, end)?;
+        set_indexed(transaction, number, end, &mark).map_err(sql_at("write", path))?;
+    }
+    Ok(read)
 }
 
 /// Why an indexed segment is not the one on disk.
@@ -357,7 +428,8 @@ pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-fn remove_journal(path: &Path) {
+/// Removes an index's journal.
+pub(super) fn remove_journal(path: &Path) {
     for suffix in ["-wal", "-shm", "-journal"] {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);

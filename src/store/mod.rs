@@ -4,6 +4,7 @@
 
 mod apply;
 pub mod backup;
+mod build;
 mod error;
 mod event;
 mod exchange;

@@ -139,16 +139,13 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub fn last_passed(&self, command_key: &str, now: Timestamp) -> Result<Option<bool>, StoreError> {
-        let find = || {
-            self.connection
-                .prepare_cached(
-                    "SELECT passed FROM runs WHERE command_key = ?1
-                     ORDER BY ended_at <= ?2 DESC, ended_at DESC, run_id DESC LIMIT 1",
-                )?
-                .query_row(params![command_key, now.rfc3339()], |row| row.get(0))
-                .optional()
-        };
-        self.sql("read", find())
+        self.newest(|when| {
+            let sql = format!(
+                "SELECT passed FROM runs WHERE command_key = ?1 AND {when} ORDER BY ended_at DESC, run_id DESC LIMIT 1"
+            );
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            statement.query_row(params![command_key, now.rfc3339()], |row| row.get(0)).optional()
+        })
     }
 
     /// The run under `root` that ended last. Runs from the future (`now` is where they were wrong: the clock was set
@@ -157,24 +154,32 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub fn last_run(&self, root: &Lossless, now: Timestamp) -> Result<Option<LastRun>, StoreError> {
-        let find = || {
-            self.connection
-                .prepare_cached(
-                    "SELECT run_id, argv, dir, tool, started_at, ended_at, duration_us, exit_code, signal,
-                            failure_id, category, summary, lesson_file, lesson_id, failure_no
-                     FROM runs LEFT JOIN qa_failures USING (run_id)
-                     WHERE root = ?1 ORDER BY ended_at <= ?2 DESC, ended_at DESC, run_id DESC LIMIT 1",
-                )?
-                .query_row(params![json(root), now.rfc3339()], |row| {
-                    let files = match row.get::<_, Option<i64>>(14)? {
-                        Some(failure) => self.files(failure)?,
-                        None => Vec::new(),
-                    };
-                    last_run(row, files)
-                })
-                .optional()
+        self.newest(|when| {
+            let sql = format!(
+                "SELECT run_id, argv, dir, tool, started_at, ended_at, duration_us, exit_code, signal,
+                        failure_id, category, summary, lesson_file, lesson_id, failure_no
+                 FROM runs LEFT JOIN qa_failures USING (run_id)
+                 WHERE root = ?1 AND {when} ORDER BY ended_at DESC, run_id DESC LIMIT 1"
+            );
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let found = statement.query_row(params![json(root), now.rfc3339()], |row| {
+                let files = match row.get::<_, Option<i64>>(14)? {
+                    Some(failure) => self.files(failure)?,
+                    None => Vec::new(),
+                };
+                last_run(row, files)
+            });
+            found.optional()
+        })
+    }
+
+    /// What is found up to now (`?2`), else after it: one after the other, so that each is a look into an index.
+    fn newest<T>(&self, find: impl Fn(&str) -> rusqlite::Result<Option<T>>) -> Result<Option<T>, StoreError> {
+        let found = || match find("ended_at <= ?2")? {
+            Some(found) => Ok(Some(found)),
+            None => find("ended_at > ?2"),
         };
-        self.sql("read", find())
+        self.sql("read", found())
     }
 
     fn files(&self, failure_no: i64) -> rusqlite::Result<Vec<String>> {

@@ -3,12 +3,15 @@
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::error::{StoreError, io_at};
 use super::event::{self, Event, Line};
 use crate::base::file::{self, Durability};
+
+/// Room that is made for an event before it is read, bytes.
+const EXPECTED_BYTES: u64 = 64 << 10;
 
 /// The folder of segments.
 #[derive(Debug, Clone)]
@@ -157,10 +160,16 @@ impl Segments {
             Err(error) => return Err(io_at("open", &path)(error)),
         };
         let len = file.metadata().map_err(io_at("stat", &path))?.len();
-        let whole = whole_len(&mut file, len).map_err(io_at("read", &path))?;
-        if whole == len {
+        let is_whole = || -> io::Result<bool> {
+            let mut last = [0];
+            file.read_exact_at(&mut last, len - 1)?;
+            Ok(last == *b"\n")
+        };
+        // Every recorder asks this of every segment, and there are some for each month and writer.
+        if len == 0 || is_whole().map_err(io_at("read", &path))? {
             return Ok(None);
         }
+        let whole = whole_len(&mut file, len).map_err(io_at("read", &path))?;
         let mut tail = Vec::new();
         file.seek(SeekFrom::Start(whole)).and_then(|_| file.read_to_end(&mut tail)).map_err(io_at("read", &path))?;
         if !matches!(event::parse(&tail), Line::Bad) {
@@ -209,7 +218,7 @@ impl Segments {
         let path = self.path(segment);
         let mut file = File::open(&path).map_err(io_at("open", &path))?;
         file.seek(SeekFrom::Start(span.start)).map_err(io_at("read", &path))?;
-        let mut line = Vec::new();
+        let mut line = Vec::with_capacity(usize::try_from(span.len.min(EXPECTED_BYTES)).unwrap_or(0));
         file.take(span.len).read_to_end(&mut line).map_err(io_at("read", &path))?;
         match event::parse(line.strip_suffix(b"\n").unwrap_or(&line)) {
             Line::Event(event) => Ok(Some(*event)),
@@ -225,12 +234,18 @@ impl Segments {
         /// A pass's whole line, or the end of a failure's.
         const MARK_BYTES_MAX: u64 = 4 << 10;
         let path = self.path(segment);
-        let mut file = File::open(&path).map_err(io_at("open", &path))?;
+        let file = File::open(&path).map_err(io_at("open", &path))?;
         let start = end.saturating_sub(MARK_BYTES_MAX);
-        file.seek(SeekFrom::Start(start)).map_err(io_at("read", &path))?;
-        let mut bytes = Vec::new();
-        file.take(end - start).read_to_end(&mut bytes).map_err(io_at("read", &path))?;
-        Ok(blake3::hash(&bytes).to_hex()[..16].to_owned())
+        // In one piece, and what is there of it: every recorder asks this of every segment.
+        let mut bytes = vec![0; usize::try_from(end - start).unwrap_or(0)];
+        let mut len = 0;
+        while len < bytes.len() {
+            match file.read_at(&mut bytes[len..], start + len as u64).map_err(io_at("read", &path))? {
+                0 => break,
+                read => len += read,
+            }
+        }
+        Ok(blake3::hash(&bytes[..len]).to_hex()[..16].to_owned())
     }
 
     /// Rewrites a segment with only the lines that `keep` wants; the number dropped. The one rewriter: `store purge`.

@@ -127,6 +127,30 @@ fn everything_in_the_state_folder_is_private() {
 }
 
 #[test]
+fn a_rebuilt_index_has_everything_that_a_new_one_has_and_is_sound() {
+    let schema = |index: &Index| -> Vec<String> {
+        let sql = "SELECT coalesce(sql, name) FROM sqlite_schema ORDER BY name";
+        let mut statement = index.connection.prepare(sql).expect("prepares");
+        statement.query_map([], |row| row.get(0)).expect("queries").collect::<Result<_, _>>().expect("reads")
+    };
+    let (old, new) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let mut store = open(old.path());
+    store.append(&history()).expect("appends");
+    store.append(&[attempt(1, 2, Outcome::Success)]).expect("appends");
+    store.rebuild("is tested").expect("rebuilds");
+    assert_eq!(schema(store.index()), schema(open(new.path()).index()));
+    assert_eq!(store.index().check().expect("checks"), None);
+    let orphans: i64 = store
+        .index()
+        .connection
+        .query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0))
+        .expect("counts");
+    assert_eq!(orphans, 0);
+    let left: Vec<_> = fs::read_dir(old.path()).expect("reads").flatten().map(|entry| entry.file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().starts_with(".tmp-")), "{left:?}");
+}
+
+#[test]
 fn a_missing_damaged_or_short_index_is_rebuilt_and_said_so() {
     let dir = folder();
     let state = dir.path();

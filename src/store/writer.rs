@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::build::build;
 use super::error::{StoreError, io_at};
 use super::event::{Body, Event};
 use super::exchange::is_purged;
@@ -58,13 +59,23 @@ impl Store {
             }
             Err(error) => return Err(error),
         };
+        // What is indexed to its end ends in a whole line. An index that can't be read says nothing of any.
+        let whole = index.indexed().unwrap_or_default();
         for segment in segments.list()? {
+            if whole.get(&segment.name) == Some(&segment.bytes) {
+                continue;
+            }
             if let Some(mended) = segments.mend(&segment.name)? {
                 notes.push(describe_mended(&mended));
             }
         }
         let writer = writer_id(state)?;
         let mut store = Store { state: state.to_owned(), segments, index, writer, notes, _lock: lock };
+        if store.index.is_far_behind(&store.segments)? {
+            let why = why.unwrap_or_else(|| "was far behind".to_owned());
+            store.rebuild(&why)?;
+            return Ok(store);
+        }
         match store.index.catch_up(&store.segments) {
             Ok(Progress::CaughtUp { events, bad_lines }) => {
                 if let Some(why) = why.take().filter(|_| events > 0) {
@@ -79,22 +90,20 @@ impl Store {
         Ok(store)
     }
 
-    /// Throws the index away and computes it anew from the segments. Returns the number of events.
+    /// Throws the index away and computes it anew from the segments.
     ///
     /// # Errors
-    /// I/O and SQLite errors.
+    /// I/O and SQLite errors; the index is then as before.
     pub fn rebuild(&mut self, why: &str) -> Result<(), StoreError> {
         let path = self.state.join("store.db");
-        index::remove(&path)?;
-        self.index = Index::open(&path)?;
-        match self.index.catch_up(&self.segments)? {
-            Progress::CaughtUp { events, bad_lines } => {
-                self.notes.push(format!("the index {why}; rebuilt it from {}", count(events, "event")));
-                self.note_bad_lines(bad_lines);
-            }
-            // Only an index that has something can be outdated.
-            Progress::Outdated { why } => self.notes.push(why),
-        }
+        // Closed before its file is replaced: its journal would be written into the new one.
+        self.index.close()?;
+        let built = build(&path, &self.segments);
+        let opened = Index::open(&path);
+        let built = built?;
+        self.index = opened?;
+        self.notes.push(format!("the index {why}; rebuilt it from {}", count(built.events, "event")));
+        self.note_bad_lines(built.bad_lines);
         Ok(())
     }
 

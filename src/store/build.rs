@@ -1,0 +1,139 @@
+//! The index from scratch, in a file of its own that takes the old one's place when it is done.
+//!
+//! Row by row into indexes that don't fit into memory is a page read and written for each. So what is only looked up
+//! afterwards is made at the end, sorted: the secondary indexes, and the tables whose keys come in no order, which
+//! stand beside it under their own names until then (SQLite looks for temporary tables first). There is no journal: a
+//! build that is cut off is thrown away.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+
+use super::error::{StoreError, io_at, sql_at};
+use super::index;
+use super::migrations;
+use super::segment::{Segment, Segments, sync_dir};
+
+/// Pages that the build keeps in memory, KiB; a sort takes as much again.
+const CACHE_KIB: i64 = 96 << 10;
+
+/// Tables with random keys that applying an event only writes to: filled at the end, in the order of their keys.
+const SORTED: [&str; 4] = ["near_bands", "attempt_patterns", "attempt_files", "attempt_recipes"];
+
+/// Tables whose indexes applying an event doesn't need: made at the end.
+const INDEXED_LAST: [&str; 14] = [
+    "events",
+    "runs",
+    "qa_failures",
+    "failure_files",
+    "qa_failure_patterns",
+    "qa_pattern_occurrences",
+    "lesson_changes",
+    "fix_attempts",
+    "attempt_patterns",
+    "attempt_files",
+    "attempt_recipes",
+    "flake_patterns",
+    "snapshots",
+    "snapshot_files",
+];
+
+/// What was read.
+pub(super) struct Built {
+    /// Events applied.
+    pub events: usize,
+    /// Lines skipped because they aren't events.
+    pub bad_lines: usize,
+}
+
+/// Computes the index at `path` anew. The caller holds the recorder's lock and has closed the old one.
+///
+/// # Errors
+/// As [`index::Index::catch_up`]; the old index is then as before.
+pub(super) fn build(path: &Path, segments: &Segments) -> Result<Built, StoreError> {
+    let part = part_of(path);
+    index::remove(&part)?;
+    let built = fill(&part, segments).inspect_err(|_| {
+        let _ = index::remove(&part);
+    })?;
+    File::open(&part).and_then(|file| file.sync_all()).map_err(io_at("sync", &part))?;
+    // An old journal must never meet a new database.
+    index::remove_journal(path);
+    fs::rename(&part, path).map_err(io_at("rename", &part))?;
+    if let Some(folder) = path.parent() {
+        sync_dir(folder);
+    }
+    Ok(built)
+}
+
+/// Beside the index, with a name by which the next recorder knows that nobody finished it.
+fn part_of(path: &Path) -> PathBuf {
+    path.with_file_name(".tmp-store.db")
+}
+
+fn fill(part: &Path, segments: &Segments) -> Result<Built, StoreError> {
+    index::create(part)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let failed = || sql_at("write", part);
+    let mut connection = Connection::open_with_flags(part, flags).map_err(failed())?;
+    connection.set_prepared_statement_cache_capacity(index::STATEMENTS_MAX);
+    migrations::migrate(&mut connection).map_err(failed())?;
+    let pragmas = format!(
+        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;
+         PRAGMA temp_store = FILE; PRAGMA foreign_keys = ON; PRAGMA cache_size = -{CACHE_KIB}"
+    );
+    connection.execute_batch(&pragmas).map_err(failed())?;
+    let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate).map_err(failed())?;
+    let indexes = drop_indexes(&transaction).map_err(failed())?;
+    stand_in(&transaction).map_err(failed())?;
+    index::start(&transaction, segments, part)?;
+    let listed = segments.list()?;
+    let all: Vec<(&Segment, u64)> = listed.iter().map(|segment| (segment, 0)).collect();
+    let read = index::read_segments(&transaction, segments, &all, part)?;
+    move_over(&transaction).map_err(failed())?;
+    for sql in indexes {
+        transaction.execute_batch(&sql).map_err(failed())?;
+    }
+    transaction.commit().map_err(failed())?;
+    Ok(Built { events: read.events, bad_lines: read.bad_lines })
+}
+
+/// Drops the indexes that are made last; the statements that make them.
+fn drop_indexes(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<String>> {
+    let mut find = transaction
+        .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?1 AND sql IS NOT NULL")?;
+    let mut found: Vec<(String, String)> = Vec::new();
+    for table in INDEXED_LAST {
+        for row in find.query_map([table], |row| Ok((row.get(0)?, row.get(1)?)))? {
+            found.push(row?);
+        }
+    }
+    for (name, _) in &found {
+        transaction.execute_batch(&format!("DROP INDEX {name}"))?;
+    }
+    Ok(found.into_iter().map(|(_, sql)| sql).collect())
+}
+
+/// Puts temporary tables in front of those that are filled in the order of their keys.
+fn stand_in(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    for table in SORTED {
+        transaction.execute_batch(&format!("CREATE TEMP TABLE {table} AS SELECT * FROM main.{table} WHERE 0"))?;
+    }
+    Ok(())
+}
+
+fn move_over(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    for table in SORTED {
+        // They begin with their keys; ON CONFLICT DO NOTHING has still to be done.
+        let columns: i64 =
+            transaction.query_row("SELECT count(*) FROM pragma_table_info(?1)", [table], |row| row.get(0))?;
+        let order: Vec<String> = (1..=columns).map(|column| column.to_string()).collect();
+        transaction.execute_batch(&format!(
+            "INSERT OR IGNORE INTO main.{table} SELECT * FROM temp.{table} ORDER BY {};
+             DROP TABLE temp.{table}",
+            order.join(", ")
+        ))?;
+    }
+    Ok(())
+}
