@@ -78,9 +78,17 @@ impl Folder {
     /// # Errors
     /// When the folder or the file can't be written.
     pub fn write(&self, facts: &Facts) -> Result<Written, Error> {
-        if let Some(path) = self.path_of(&facts.id) {
-            return Ok(Written { path, new: false });
+        match self.path_of(&facts.id) {
+            Some(path) => Ok(Written { path, new: false }),
+            None => self.write_new(facts),
         }
+    }
+
+    /// As [`Folder::write`], where no file can have the id yet: the folder, which may be large, is not searched for it.
+    ///
+    /// # Errors
+    /// As [`Folder::write`].
+    pub fn write_new(&self, facts: &Facts) -> Result<Written, Error> {
         self.stays_inside()?;
         create_dir(&self.dir)?;
         self.hide()?;

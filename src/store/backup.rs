@@ -1,16 +1,22 @@
 //! Backups: the event segments, compressed, one folder a day. The index is not in them: it is computed from these.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::error::{StoreError, io_at};
-use super::segment::{Segments, sync_dir};
+use super::segment::{Segment, Segments, sync_dir};
 use crate::base::file::{self, Durability};
 use crate::base::limits::BACKUPS_MAX;
 
 /// A good ratio for text at a speed that the recorder can afford once a day.
 const ZSTD_LEVEL: i32 = 6;
+
+/// What a recorder packs that somebody waits for, bytes: more is left to one for which nobody does.
+pub const WAITED_BYTES_MAX: u64 = 32 << 20;
+/// A frame's header, bytes (RFC 8878, section 3.1.1.1), with the magic number before it.
+const FRAME_HEADER_BYTES_MAX: u64 = 18;
 
 /// The backups there are, oldest first.
 pub fn list(state: &Path) -> Vec<PathBuf> {
@@ -24,14 +30,19 @@ pub fn list(state: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Makes the backup of `day` (`2026-11-21`) unless there is one or nothing to back up; keeps the newest
-/// [`BACKUPS_MAX`].
+/// Makes the backup of `day` (`2026-11-21`) unless there is one, nothing to back up, or more than `bytes_max` of what no
+/// backup has; keeps the newest [`BACKUPS_MAX`].
 ///
 /// # Errors
 /// When it can't be written.
-pub fn daily(state: &Path, segments: &Segments, day: &str) -> Result<Option<PathBuf>, StoreError> {
+pub fn daily(state: &Path, segments: &Segments, day: &str, bytes_max: u64) -> Result<Option<PathBuf>, StoreError> {
     let target = state.join("backup").join(day);
-    if target.exists() || segments.list()?.is_empty() {
+    if target.exists() {
+        return Ok(None);
+    }
+    let (last, listed) = (list(state).pop(), segments.list()?);
+    let new = listed.iter().filter(|segment| same_in(last.as_deref(), segments, segment).is_none());
+    if listed.is_empty() || new.map(|segment| segment.bytes).sum::<u64>() > bytes_max {
         return Ok(None);
     }
     make(state, segments, day).map(Some)
@@ -47,11 +58,17 @@ pub fn make(state: &Path, segments: &Segments, name: &str) -> Result<PathBuf, St
     let part = folder.join(".part");
     remove_dir(&part)?;
     file::create_private_dir(&part).map_err(io_at("create", &part))?;
+    let last = list(state).pop();
     for segment in segments.list()? {
         let source = segments.path(&segment.name);
-        let bytes = fs::read(&source).map_err(io_at("read", &source))?;
-        let target = part.join(format!("{}.zst", segment.name));
-        let packed = zstd::encode_all(bytes.as_slice(), ZSTD_LEVEL).map_err(io_at("compress", &source))?;
+        let target = part.join(packed_name(&segment.name));
+        // Past months don't change any more, and are most of it.
+        if let Some(same) = same_in(last.as_deref(), segments, &segment)
+            && fs::hard_link(same, &target).is_ok()
+        {
+            continue;
+        }
+        let packed = pack(&source, segment.bytes).map_err(io_at("compress", &source))?;
         file::write_atomic(&target, &packed, 0o600, Durability::Synced).map_err(io_at("write", &target))?;
     }
     let target = folder.join(name);
@@ -63,6 +80,31 @@ pub fn make(state: &Path, segments: &Segments, name: &str) -> Result<PathBuf, St
         remove_dir(old)?;
     }
     Ok(target)
+}
+
+fn packed_name(segment: &str) -> String {
+    format!("{segment}.zst")
+}
+
+/// The first `len` bytes of a file, with their number in the frame's header.
+fn pack(source: &Path, len: u64) -> io::Result<Vec<u8>> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), ZSTD_LEVEL)?;
+    encoder.set_pledged_src_size(Some(len))?;
+    encoder.include_contentsize(true)?;
+    io::copy(&mut File::open(source)?.take(len), &mut encoder)?;
+    encoder.finish()
+}
+
+/// The packed segment in a backup, if it is of all that the segment has now: as long, and not changed since.
+fn same_in(backup: Option<&Path>, segments: &Segments, segment: &Segment) -> Option<PathBuf> {
+    let path = backup?.join(packed_name(&segment.name));
+    let mut header = Vec::new();
+    let file = File::open(&path).ok()?;
+    let packed_at = file.metadata().ok()?.modified().ok()?;
+    file.take(FRAME_HEADER_BYTES_MAX).read_to_end(&mut header).ok()?;
+    let bytes = zstd::zstd_safe::get_frame_content_size(&header).ok()??;
+    let changed_at = fs::metadata(segments.path(&segment.name)).ok()?.modified().ok()?;
+    (bytes == segment.bytes && changed_at < packed_at).then_some(path)
 }
 
 /// Puts the segments of a backup back: those that are missing or shorter now. Nothing that is longer is touched, and
@@ -125,12 +167,13 @@ mod tests {
     fn seven_are_kept_and_the_last_restores_what_was_lost() {
         let dir = tempfile::tempdir().expect("a folder");
         let segments = Segments::new(dir.path().join("events"));
-        assert_eq!(daily(dir.path(), &segments, "2026-01-01").expect("nothing to do"), None);
+        let daily = |day: &str| daily(dir.path(), &segments, day, u64::MAX);
+        assert_eq!(daily("2026-01-01").expect("nothing to do"), None);
         for day in 1..=9 {
             segments.append("w-2026-01.jsonl", &[sample::passed_run(day, "t")]).expect("appends");
             let day = format!("2026-01-{day:02}");
-            assert!(daily(dir.path(), &segments, &day).expect("backs up").is_some());
-            assert_eq!(daily(dir.path(), &segments, &day).expect("is done"), None);
+            assert!(daily(&day).expect("backs up").is_some());
+            assert_eq!(daily(&day).expect("is done"), None);
         }
         let kept = list(dir.path());
         assert_eq!(kept.len(), BACKUPS_MAX);
@@ -147,5 +190,48 @@ mod tests {
         let after = fs::read(segments.path("w-2026-01.jsonl")).expect("reads");
         assert_eq!(restore(&kept[6], &segments).expect("restores"), ["w-2026-01.jsonl"]);
         assert_eq!(fs::read(segments.path("w-2026-01.jsonl")).expect("reads"), [before, after].concat());
+    }
+
+    #[test]
+    fn a_segment_that_did_not_change_is_packed_once_and_a_large_one_when_there_is_time() {
+        use std::os::unix::fs::MetadataExt;
+        let dir = tempfile::tempdir().expect("a folder");
+        let segments = Segments::new(dir.path().join("events"));
+        let daily = |day: &str, bytes_max| daily(dir.path(), &segments, day, bytes_max).expect("backs up");
+        let inode = |backup: &Path, name: &str| fs::metadata(backup.join(name)).expect("is there").ino();
+        segments.append("w-2026-01.jsonl", &[sample::passed_run(1, "t")]).expect("appends");
+        segments.append("w-2026-02.jsonl", &[sample::passed_run(2, "t")]).expect("appends");
+        let past = std::time::SystemTime::now() - std::time::Duration::from_secs(9);
+        for segment in segments.list().expect("lists") {
+            File::options()
+                .write(true)
+                .open(segments.path(&segment.name))
+                .and_then(|file| file.set_modified(past))
+                .expect("sets");
+        }
+        let all: u64 = segments.list().expect("lists").iter().map(|segment| segment.bytes).sum();
+        assert_eq!(daily("2026-02-01", all - 1), None);
+        let first = daily("2026-02-01", all).expect("is made");
+        segments.append("w-2026-02.jsonl", &[sample::passed_run(3, "t")]).expect("appends");
+        assert_eq!(daily("2026-02-02", 10), None);
+        let second = daily("2026-02-02", all).expect("is made");
+        assert_eq!(inode(&first, "w-2026-01.jsonl.zst"), inode(&second, "w-2026-01.jsonl.zst"));
+        assert_ne!(inode(&first, "w-2026-02.jsonl.zst"), inode(&second, "w-2026-02.jsonl.zst"));
+        fs::remove_dir_all(segments.dir()).expect("removes");
+        assert_eq!(restore(&second, &segments).expect("restores").len(), 2);
+        assert_eq!(ids(&segments), 3);
+    }
+
+    fn ids(segments: &Segments) -> usize {
+        let mut lines = 0;
+        for segment in segments.list().expect("lists") {
+            segments
+                .read(&segment.name, 0, |_, _| {
+                    lines += 1;
+                    Ok(())
+                })
+                .expect("reads");
+        }
+        lines
     }
 }

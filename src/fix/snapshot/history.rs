@@ -57,6 +57,34 @@ pub fn is_ancestor(places: &Places, old: &str, new: &str, options: &Options) -> 
     }
 }
 
+/// Those of `olds` that `new` has in its history: two calls of git, however many there are.
+///
+/// # Errors
+/// When git can't be asked.
+pub fn ancestors(places: &Places, olds: &[&str], new: &str, options: &Options) -> Result<BTreeSet<String>, Skipped> {
+    let hashes: Vec<&str> = olds.iter().copied().chain([new]).collect();
+    check_hashes(&hashes)?;
+    let git = open(places, options)?;
+    let ask = || -> Result<BTreeSet<String>, Trouble> {
+        let lines = |hashes: &[&str]| hashes.iter().map(|hash| format!("{hash}\n")).collect::<String>();
+        let check = ["cat-file", "--batch-check=%(objectname) %(objecttype)"];
+        let answer = git.run(View::User, check, Some(lines(&hashes).as_bytes()))?;
+        let answer = String::from_utf8_lossy(&answer);
+        let here: BTreeSet<&str> = answer.lines().filter_map(|line| line.strip_suffix(" commit")).collect();
+        let olds: Vec<&str> = olds.iter().copied().filter(|old| here.contains(old)).collect();
+        if olds.is_empty() || !here.contains(new) {
+            return Ok(BTreeSet::new());
+        }
+        // What can be reached from them but not from the new one: an ancestor is not among it.
+        let walk = format!("{}^{new}\n", lines(&olds));
+        let beyond = git.run(View::User, ["rev-list", "--stdin"], Some(walk.as_bytes()))?;
+        let beyond = String::from_utf8_lossy(&beyond);
+        let beyond: BTreeSet<&str> = beyond.lines().collect();
+        Ok(olds.into_iter().filter(|old| !beyond.contains(old)).map(str::to_owned).collect())
+    };
+    ask().map_err(|trouble| Skipped::because(trouble.reason()))
+}
+
 /// The changed files that came with another base, relative to the root: between the points where the old and the new
 /// commit left a base, and with the same content on both sides as in the work tree.
 ///

@@ -30,7 +30,7 @@ use std::time::Duration;
 
 pub use changes::{Compared, changes};
 pub use diff::{Diff, DiffLimits, diff, patch};
-pub use history::{Moved, came_with_base, is_ancestor};
+pub use history::{Moved, ancestors, came_with_base, is_ancestor};
 pub use place::{Standing, standings};
 pub use prune::{Pruned, is_due, prune, purge, size};
 pub use take::{Taken, head_tree, take};

@@ -115,8 +115,15 @@ fn stretches(projects: &mut Projects<'_>, store: &Store, recorded: Recorded<'_>)
     }
     let mut groups: Vec<_> = by_key.into_iter().collect();
     groups.sort_by_key(|(_, runs)| std::cmp::Reverse(runs.last().map(|run| (run.ended_at, run.run))));
+    groups.truncate(STRETCHES_MAX);
+    // Of a team's failures most are open somewhere else.
+    if let Some(new) = &run.commit {
+        let elsewhere = groups.iter().flat_map(|(_, runs)| runs).filter(|open| open.branch != run.branch);
+        let olds: Vec<&str> = elsewhere.filter_map(|open| open.commit.as_deref()).filter(|old| old != new).collect();
+        projects.learn_history(run.root.path(), &olds, new);
+    }
     let mut found = Vec::new();
-    for (key, mut runs) in groups.into_iter().take(STRETCHES_MAX) {
+    for (key, mut runs) in groups {
         runs.retain(|open| changes::continues(projects, run, open.branch.as_deref(), open.commit.as_deref()));
         let Some(last) = runs.last() else { continue };
         let Some(before) = store.index().run(store.segments(), &last.run.to_string())? else { continue };

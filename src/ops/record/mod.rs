@@ -43,6 +43,8 @@ pub struct Drained {
     pub failures: usize,
     /// Events taken that commands had put down.
     pub notes_taken: usize,
+    /// Raw output written, bytes, that the upkeep doesn't know of yet.
+    raw_bytes: u64,
     /// Lesson files written.
     pub lessons: Vec<PathBuf>,
     /// Spool files that could not be parsed, and where they are now.
@@ -114,7 +116,7 @@ fn drain_within(places: &Places, wait: Duration, until: Option<Instant>) -> Resu
         };
         // Nobody waits for a recorder of its own.
         let has_time = wait.is_zero() && until.is_none();
-        upkeep::run(places, &store, drained.failures > 0, has_time, &mut drained.notes);
+        upkeep::run(places, &store, std::mem::take(&mut drained.raw_bytes), has_time, &mut drained.notes);
         drained.notes.extend(store.take_notes());
         if let Err(error) = &result {
             drained.notes.push(error.to_string());

@@ -1,6 +1,6 @@
 //! The steps of recording one run. Each may have been done by a recorder that was killed: each is repeatable.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -85,6 +85,23 @@ impl Projects<'_> {
     /// The lessons of the work tree at `root`.
     pub fn lessons(&mut self, root: &Path) -> &Folder {
         &self.at(root).lessons
+    }
+
+    /// Asks git for many commits at once whether `new` has them in its history.
+    pub fn learn_history(&mut self, root: &Path, olds: &[&str], new: &str) {
+        let key = |old: &str| (root.to_owned(), old.to_owned(), new.to_owned());
+        let olds: BTreeSet<&str> =
+            olds.iter().copied().filter(|old| !self.comes_from.contains_key(&key(old))).collect();
+        // One alone is asked for when it matters.
+        if olds.len() < 2 {
+            return;
+        }
+        let Some((places, options)) = self.snapshot_options(root) else { return };
+        let olds: Vec<&str> = olds.into_iter().collect();
+        let known = snapshot::ancestors(&places, &olds, new, &options).unwrap_or_default();
+        for old in olds {
+            self.comes_from.insert(key(old), known.contains(old));
+        }
     }
 
     /// Whether the commit `new` has `old` in its history. `false` where git can't tell.
@@ -230,7 +247,8 @@ fn record_failure(
     let places = projects.places;
     let header = &spooled.header;
     let diagnosis = diagnose(places, &projects.at(header.place.root.path()).definitions, spooled);
-    let recorded = if store.index().has_event(header.run)? {
+    let is_new = !store.index().has_event(header.run)?;
+    let recorded = if !is_new {
         // By a recorder that was killed before it was done: its decisions stand. A purged run has none.
         store.index().run(store.segments(), &header.run.to_string())?
     } else {
@@ -250,14 +268,12 @@ fn record_failure(
         Some(run)
     };
     if let Some(run) = recorded {
-        write_lesson(projects, header.run, &run, drained);
+        write_lesson(projects, header.run, &run, is_new, drained);
         let path = places.state.join("raw").join(format!("{}.zst", header.run));
         if !path.exists() {
-            note_error(
-                drained,
-                "the raw output",
-                write_packed(&path, diagnose::plain_text(&spooled.output).as_bytes()),
-            );
+            let written = write_packed(&path, diagnose::plain_text(&spooled.output).as_bytes());
+            drained.raw_bytes += fs::metadata(&path).map_or(0, |metadata| metadata.len());
+            note_error(drained, "the raw output", written);
         }
     }
     Ok(())
@@ -319,8 +335,9 @@ fn no_lesson(
     Ok(is_known.then_some(LessonDecision::Known))
 }
 
-/// Writes the lesson that the run's event speaks of. One that can't be written is noted and tried again later.
-fn write_lesson(projects: &mut Projects<'_>, id: RunId, run: &Run, drained: &mut Drained) {
+/// Writes the lesson that the run's event speaks of. One that can't be written is noted and tried again later. Only one
+/// of a run that is new can't be there already.
+fn write_lesson(projects: &mut Projects<'_>, id: RunId, run: &Run, is_new: bool, drained: &mut Drained) {
     let Some(facts) = assemble::facts(run) else { return };
     let waiting = unwritten(projects.places).join(id.to_string());
     if !projects.at(run.root.path()).places.root.is_dir() {
@@ -329,7 +346,8 @@ fn write_lesson(projects: &mut Projects<'_>, id: RunId, run: &Run, drained: &mut
         let _ = fs::remove_file(waiting);
         return;
     }
-    match projects.at(run.root.path()).lessons.write(&facts) {
+    let lessons = &projects.at(run.root.path()).lessons;
+    match if is_new { lessons.write_new(&facts) } else { lessons.write(&facts) } {
         Ok(written) => {
             if written.new {
                 drained.lessons.push(written.path);
@@ -361,7 +379,7 @@ pub(super) fn retry_lessons(
             None => None,
         };
         match run {
-            Some((id, run)) if !is_forgotten(store, &run)? => write_lesson(projects, id, &run, drained),
+            Some((id, run)) if !is_forgotten(store, &run)? => write_lesson(projects, id, &run, false, drained),
             // Purged or forgotten meanwhile.
             _ => {
                 let _ = fs::remove_file(entry.path());

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use crate::base::clock::Timestamp;
+use crate::base::file::{self, Durability};
 use crate::config::{Environment, Places, Settings};
 use crate::fix::snapshot::{self, Keep, Pruned};
 use crate::store::{Store, backup};
@@ -14,16 +15,18 @@ use crate::store::{Store, backup};
 const PRUNE_MS_MAX: u64 = 20_000;
 
 /// Does what is due. Trouble is noted, never an error: recording is done by now.
-pub(super) fn run(places: &Places, store: &Store, has_new_raw: bool, has_time: bool, notes: &mut Vec<String>) {
+pub(super) fn run(places: &Places, store: &Store, new_raw: u64, has_time: bool, notes: &mut Vec<String>) {
     let is_due = snapshot::is_due(&places.state, Timestamp::now(), has_time);
-    if has_new_raw || is_due {
+    if new_raw > 0 || is_due {
         let (settings, _) = Settings::load(places, &Environment::from_process());
         if is_due && let Err(why) = prune_trees(places, store, &settings, has_time) {
             notes.push(format!("cannot prune the snapshots: {why}"));
         }
-        rotate_raw(places, settings.raw.bytes, Duration::from_secs(settings.raw.days.saturating_mul(24 * 3600)));
+        let age_max = Duration::from_secs(settings.raw.days.saturating_mul(24 * 3600));
+        note_raw(places, new_raw, settings.raw.bytes, age_max);
     }
-    if let Err(error) = backup::daily(&places.state, store.segments(), &Timestamp::now().local_day()) {
+    let bytes_max = if has_time { u64::MAX } else { backup::WAITED_BYTES_MAX };
+    if let Err(error) = backup::daily(&places.state, store.segments(), &Timestamp::now().local_day(), bytes_max) {
         notes.push(error.to_string());
     }
 }
@@ -54,9 +57,25 @@ pub(super) fn remove_unfinished(places: &Places) {
     }
 }
 
-/// Removes raw output that is too old, then the oldest until the rest is small enough.
-fn rotate_raw(places: &Places, bytes_max: u64, age_max: Duration) {
-    let Ok(entries) = fs::read_dir(places.state.join("raw")) else { return };
+/// Adds to what is known of the folder's size, and looks at the files themselves when that is too large, or once a day:
+/// there may be tens of thousands of them.
+fn note_raw(places: &Places, new: u64, bytes_max: u64, age_max: Duration) {
+    let file = places.state.join("raw.size");
+    let known = fs::read_to_string(&file).ok();
+    let known = known.as_deref().and_then(|text| text.trim_end().split_once(" "));
+    let today = Timestamp::now().local_day();
+    let bytes = known.filter(|(day, _)| *day == today).and_then(|(_, bytes)| bytes.parse::<u64>().ok());
+    let bytes = match bytes.map(|bytes| bytes.saturating_add(new)) {
+        Some(bytes) if bytes <= bytes_max => bytes,
+        _ => rotate_raw(places, bytes_max, age_max),
+    };
+    let _ = file::write_atomic(&file, format!("{today} {bytes}\n").as_bytes(), 0o600, Durability::Cached);
+}
+
+/// Removes raw output that is too old, and, when there is too much, the oldest until a tenth less is left. How much is
+/// left, bytes.
+fn rotate_raw(places: &Places, bytes_max: u64, age_max: Duration) -> u64 {
+    let Ok(entries) = fs::read_dir(places.state.join("raw")) else { return 0 };
     let now = SystemTime::UNIX_EPOCH + Duration::from_micros(u64::try_from(Timestamp::now().0).unwrap_or(0));
     let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
         .flatten()
@@ -67,15 +86,17 @@ fn rotate_raw(places: &Places, bytes_max: u64, age_max: Duration) {
         .collect();
     files.sort();
     let mut total: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+    let enough = if total > bytes_max { bytes_max - bytes_max / 10 } else { bytes_max };
     for (modified, bytes, path) in files {
         let is_old = now.duration_since(modified).is_ok_and(|age| age > age_max);
-        if !is_old && total <= bytes_max {
+        if !is_old && total <= enough {
             break;
         }
         if fs::remove_file(path).is_ok() {
             total -= bytes;
         }
     }
+    total
 }
 
 #[cfg(test)]
@@ -95,9 +116,21 @@ mod tests {
             file.set_len(100).expect("grows");
             file.set_modified(now - Duration::from_secs(days * 24 * 3600)).expect("sets");
         }
-        rotate_raw(&places, 200, Duration::from_secs(30 * 24 * 3600));
-        let mut left: Vec<_> = fs::read_dir(&raw).expect("reads").flatten().map(|entry| entry.file_name()).collect();
-        left.sort();
-        assert_eq!(left, ["1.zst", "2.zst"]);
+        let left = || {
+            let mut left: Vec<_> =
+                fs::read_dir(&raw).expect("reads").flatten().map(|entry| entry.file_name()).collect();
+            left.sort();
+            left
+        };
+        let month = Duration::from_secs(30 * 24 * 3600);
+        note_raw(&places, 100, 250, month);
+        assert_eq!(left(), ["1.zst", "2.zst"]);
+        // Known from now on, and only added to while it is small enough.
+        fs::write(raw.join("new"), [0; 40]).expect("writes");
+        note_raw(&places, 40, 250, month);
+        assert_eq!(left().len(), 3);
+        fs::write(raw.join("newer"), [0; 60]).expect("writes");
+        note_raw(&places, 60, 250, month);
+        assert_eq!(left(), ["1.zst", "new", "newer"]);
     }
 }
