@@ -21,16 +21,15 @@ const CACHE_KIB: i64 = 96 << 10;
 /// Tables with random keys that applying an event only writes to: filled at the end, in the order of their keys.
 const SORTED: [&str; 4] = ["near_bands", "attempt_patterns", "attempt_files", "attempt_recipes"];
 
-/// Tables whose indexes applying an event doesn't need: made at the end.
-const INDEXED_LAST: [&str; 14] = [
+/// Tables whose indexes applying an event doesn't need: made at the end. (What was tried is judged by occurrences and by
+/// attempts, so theirs are not among them: without them each failure would look at all before it.)
+const INDEXED_LAST: [&str; 12] = [
     "events",
     "runs",
     "qa_failures",
     "failure_files",
     "qa_failure_patterns",
-    "qa_pattern_occurrences",
     "lesson_changes",
-    "fix_attempts",
     "attempt_patterns",
     "attempt_files",
     "attempt_recipes",
