@@ -13,7 +13,7 @@ const CATCH_ALL: [&str; 12] =
     ["util", "utils", "helper", "helpers", "common", "misc", "imp", "impl", "stuff", "shared", "support", "tools_rs"];
 
 /// A word of the code, the folders of `src/` that may use it, and what the others do instead.
-const DOORS: [(&[&str], &[&str], &str); 9] = [
+const DOORS: [(&[&str], &[&str], &str); 10] = [
     (&["rusqlite"], &["store"], "only `store` knows SQL: give it a method"),
     (
         &["SELECT ", "INSERT INTO", "CREATE TABLE", "UPDATE OR", "DELETE FROM"],
@@ -31,6 +31,7 @@ const DOORS: [(&[&str], &[&str], &str); 9] = [
         &["surface"],
         "only `surface` prints: return a value",
     ),
+    (&["minijinja"], &["advice"], "only `advice` knows templates"),
     (&["chrono"], &["base/clock.rs"], "use base::clock::Timestamp"),
     (&["clap"], &["surface"], "arguments are the surface's: take a value"),
     (&["libc::fork", "nix::unistd::fork", "unistd::fork"], &["run", "capture"], "only `run` and `capture` fork"),

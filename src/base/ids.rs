@@ -58,6 +58,8 @@ pub enum Kind {
     Strategy,
     /// `k-`: a piece of knowledge.
     Knowledge,
+    /// `w-`: a warning.
+    Warning,
 }
 
 impl Kind {
@@ -70,6 +72,7 @@ impl Kind {
             Kind::Fix => 'x',
             Kind::Strategy => 's',
             Kind::Knowledge => 'k',
+            Kind::Warning => 'w',
         }
     }
 }
@@ -96,6 +99,11 @@ pub fn strategy(pattern_key: &str, technique: &str, recipe_key: &str) -> String 
 /// The id of the gotcha that was learnt about a pattern.
 pub fn gotcha(pattern_key: &str) -> String {
     short(Kind::Knowledge, ["gotcha", pattern_key].join("\0").as_bytes())
+}
+
+/// The id of a warning: who gets it, what it is about.
+pub fn warning(session: &str, subject: &str) -> String {
+    short(Kind::Warning, [session, subject].join("\0").as_bytes())
 }
 
 #[cfg(test)]

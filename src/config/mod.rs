@@ -1,10 +1,12 @@
 //! Where things are, and what the user set.
 
+mod advice;
 mod learning;
 mod places;
 mod problem;
 mod settings;
 
+pub use advice::AdviceSettings;
 pub use learning::{ConfidenceSettings, PatternSettings};
 pub use places::{Environment, Places, Repository};
 pub use problem::Problem;

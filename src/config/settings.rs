@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::advice::AdviceSettings;
 use super::learning::{ConfidenceSettings, Figure, PatternSettings};
 use super::{Environment, Places, Problem};
 use crate::base::limits::{
@@ -90,6 +91,8 @@ pub struct Settings {
     pub patterns: PatternSettings,
     /// `[confidence]`
     pub confidence: ConfidenceSettings,
+    /// `[advice]`
+    pub advice: AdviceSettings,
 }
 
 impl Default for Settings {
@@ -112,6 +115,7 @@ impl Default for Settings {
             fix: FixSettings { open_days: 14, quick_attempts: 2, silence_hours: 24 },
             patterns: PatternSettings::default(),
             confidence: ConfidenceSettings::default(),
+            advice: AdviceSettings::default(),
         }
     }
 }
@@ -141,6 +145,7 @@ impl Settings {
                 }),
             }
         }
+        settings.advice.apply_environment(|name| std::env::var_os(name));
         (settings, problems)
     }
 
@@ -193,6 +198,11 @@ impl Settings {
                     }
                     ("patterns", name) => layer.set_figure(self.patterns.figure(name), section, key, value),
                     ("confidence", name) => layer.set_figure(self.confidence.figure(name), section, key, value),
+                    ("advice", "salt") => layer.set(&mut self.advice.salt, section, key, value),
+                    ("advice", name) => match self.advice.switch(name) {
+                        Some(switch) => layer.set(switch, section, key, value),
+                        None => layer.set_figure(self.advice.figure(name), section, key, value),
+                    },
                     _ => layer.unknown(section, key),
                 }
             }

@@ -1,5 +1,6 @@
 //! One event into the index. Commutative: any order of the same events gives the same rows.
 
+mod advice;
 mod fix;
 mod lesson;
 mod pattern;
@@ -8,6 +9,8 @@ mod snapshot;
 mod strategy;
 
 use rusqlite::{Transaction, params};
+
+pub(super) use advice::places_of_file;
 
 use super::event::{Body, Event, Purge};
 use super::segment::Span;
@@ -55,6 +58,9 @@ pub(super) fn apply(
         Body::Merge(merge) => pattern::insert_merge(transaction, &id, &event.at.rfc3339(), merge)?,
         Body::Split(split) => pattern::insert_split(transaction, &id, &event.at.rfc3339(), split)?,
         Body::Review(review) => pattern::insert_review(transaction, &id, &event.at.rfc3339(), review)?,
+        Body::Task(note) => advice::insert_task_note(transaction, &id, &event.at.rfc3339(), note)?,
+        Body::Delivery(delivery) => advice::insert_delivery(transaction, &id, &event.at.rfc3339(), delivery)?,
+        Body::Ack(ack) => advice::insert_ack(transaction, &id, &event.at.rfc3339(), ack)?,
         Body::Purge(purge) => return purge_runs(transaction, purge),
     }
     Ok(Applied::Done)

@@ -1,5 +1,6 @@
 //! Events: the truth. One JSON line each; what the index holds is computed from them and nothing else.
 
+mod advice;
 mod by;
 mod fix;
 mod lesson;
@@ -7,6 +8,7 @@ mod pattern;
 mod run;
 mod scope;
 mod snapshot;
+mod task;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -14,6 +16,7 @@ use uuid::Uuid;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 
+pub use advice::{Ack, Delivery, DeliveryArm};
 pub use by::By;
 pub use fix::{
     Atom, AtomList, Attempt, Command, FixNote, Flake, Mark, Means, Outcome, Proof, Recipe, RecipeKind, Trees,
@@ -23,6 +26,7 @@ pub use pattern::{Merge, NEAR_DUPLICATE, Review, ReviewState, Split};
 pub use run::{Failure, Item, LessonDecision, Run};
 pub use scope::Scope;
 pub use snapshot::{Base, FileChange, FileChangeKind, Snapshot};
+pub use task::{TaskNote, TaskOutcome, TaskStep};
 
 /// Version of the event format that this binary writes, and the highest one that it reads.
 ///
@@ -69,11 +73,19 @@ pub enum Body {
     Purge(Purge),
     /// The work tree at a run.
     Snapshot(Box<Snapshot>),
+    /// Something said of a task.
+    Task(TaskNote),
+    /// Advice that was due.
+    Delivery(Box<Delivery>),
+    /// Somebody has seen a warning.
+    Ack(Ack),
 }
 
 /// The kinds this binary knows; a line with another one was written by a newer binary.
-pub(super) const KINDS: [&str; 10] =
-    ["run", "lesson", "purge", "attempt", "flake", "fix_note", "snapshot", "merge", "split", "review"];
+pub(super) const KINDS: [&str; 13] = [
+    "run", "lesson", "purge", "attempt", "flake", "fix_note", "snapshot", "merge", "split", "review", "task",
+    "delivery", "ack",
+];
 
 /// Runs whose text was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,6 +156,9 @@ impl Body {
             Body::Merge(_) => KINDS[7],
             Body::Split(_) => KINDS[8],
             Body::Review(_) => KINDS[9],
+            Body::Task(_) => KINDS[10],
+            Body::Delivery(_) => KINDS[11],
+            Body::Ack(_) => KINDS[12],
         }
     }
 
@@ -165,6 +180,9 @@ impl Body {
             | Body::Merge(_)
             | Body::Split(_)
             | Body::Review(_)
+            | Body::Task(_)
+            | Body::Delivery(_)
+            | Body::Ack(_)
             | Body::Purge(_) => Vec::new(),
         }
     }
@@ -256,6 +274,10 @@ mod tests {
             sample::review(1, "a", ReviewState::Muted),
             sample::snapshot(3, Some("00")),
             sample::snapshot(4, None),
+            sample::task_started(1, "main", "Fix the login"),
+            sample::task_done(2, "main"),
+            sample::delivery(1, "main", "a"),
+            sample::ack(1),
             Event::new(Timestamp(7), "w", Body::Purge(Purge { runs: vec![RunId::fresh()] })),
         ];
         for event in events {

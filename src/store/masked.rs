@@ -1,7 +1,7 @@
 //! An event as it may leave the house: what tools printed, what was typed and what was changed taken out, what is
 //! counted and recognised left in.
 
-use super::event::{AtomList, Body, Event};
+use super::event::{AtomList, Body, Event, TaskStep};
 use crate::base::lossless::Lossless;
 
 /// What stands where something was taken out.
@@ -56,6 +56,19 @@ pub fn masked(mut event: Event) -> Event {
             flake.root = outside(&flake.root);
             atoms(&mut flake.atoms);
         }
+        Body::Task(note) => {
+            note.by.session = None;
+            if let TaskStep::Started { files, .. } = &mut note.step {
+                files.retain(|file| !file.starts_with('/'));
+            }
+        }
+        Body::Delivery(delivery) => {
+            // Sessions are told apart, not named.
+            delivery.session = blake3::hash(delivery.session.as_bytes()).to_hex()[..16].to_owned();
+            delivery.by.session = None;
+            delivery.files.retain(|file| !file.starts_with('/'));
+        }
+        Body::Ack(ack) => ack.by.session = None,
         Body::Lesson(_) | Body::FixNote(_) | Body::Purge(_) | Body::Merge(_) | Body::Split(_) | Body::Review(_) => {}
     }
     event

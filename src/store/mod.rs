@@ -22,9 +22,10 @@ mod writer;
 
 pub use error::{StoreError, io_at};
 pub use event::{
-    Atom, AtomList, Attempt, Base, Body, By, Change, Command, EVENT_VERSION, Event, Failure, FileChange,
-    FileChangeKind, FixNote, Flake, Item, LessonChange, LessonDecision, Mark, Means, Merge, NEAR_DUPLICATE, Outcome,
-    Proof, Purge, Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split, Trees, derived_id,
+    Ack, Atom, AtomList, Attempt, Base, Body, By, Change, Command, Delivery, DeliveryArm, EVENT_VERSION, Event,
+    Failure, FileChange, FileChangeKind, FixNote, Flake, Item, LessonChange, LessonDecision, Mark, Means, Merge,
+    NEAR_DUPLICATE, Outcome, Proof, Purge, Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split,
+    TaskNote, TaskOutcome, TaskStep, Trees, derived_id,
 };
 pub use event::{Line as EventLine, parse as parse_event};
 pub use exchange::{ImportFault, Imported};
@@ -35,8 +36,9 @@ pub use query::history::{
 };
 pub use query::strategy::{StrategyRow, TryRow};
 pub use query::{
-    Closing, Counts, FixFilter, FixRow, FlakeFilter, FlakeRow, Gap, LastRun, LessonRow, MemberRow, MergeRow, NearRow,
-    OccurrenceRow, OpenRun, PassingTree, PatternRow, RateRow, RecipeRow, ReviewRow, SaidRow, SnapshotRow, TreeUse,
+    AdviceRow, BranchTask, Closing, Counts, DeliveryRow, FixFilter, FixRow, FlakeFilter, FlakeRow, Gap, KnownTask,
+    LastRun, LessonRow, MemberRow, MergeRow, NearRow, OccurrenceRow, OpenRun, PassingTree, PatternRow, RateRow,
+    RecipeRow, ReviewRow, SaidRow, SnapshotRow, TreeUse,
 };
 pub use segment::{Segments, free_name};
 pub use writer::{Store, lock};

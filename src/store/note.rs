@@ -42,7 +42,14 @@ impl Body {
     /// not, and neither may a purge, which removes text for good.
     pub fn is_note(&self) -> bool {
         match self {
-            Body::Lesson(_) | Body::FixNote(_) | Body::Merge(_) | Body::Split(_) | Body::Review(_) => true,
+            Body::Lesson(_)
+            | Body::FixNote(_)
+            | Body::Merge(_)
+            | Body::Split(_)
+            | Body::Review(_)
+            | Body::Task(_)
+            | Body::Delivery(_)
+            | Body::Ack(_) => true,
             Body::Run(_) | Body::Attempt(_) | Body::Flake(_) | Body::Snapshot(_) | Body::Purge(_) => false,
         }
     }

@@ -1,5 +1,6 @@
 //! What the recorder and the reading commands ask the index.
 
+mod advice;
 mod fix;
 pub mod history;
 mod near;
@@ -7,6 +8,7 @@ mod open;
 mod pattern;
 mod snapshot;
 pub mod strategy;
+mod task;
 
 use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;
@@ -21,11 +23,13 @@ use crate::base::lossless::Lossless;
 use crate::run::Ended;
 use crate::store::event::{Body, Event, Run};
 
+pub use advice::{AdviceRow, DeliveryRow};
 pub use fix::{Closing, FixFilter, FixRow, FlakeFilter, FlakeRow, RateRow, RecipeRow, SaidRow};
 pub use near::NearRow;
 pub use open::{Gap, OpenRun};
 pub use pattern::{MemberRow, MergeRow, OccurrenceRow, PatternRow, ReviewRow};
 pub use snapshot::{PassingTree, SnapshotRow, TreeUse};
+pub use task::{BranchTask, KnownTask};
 
 /// How many rows of each kind the index has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

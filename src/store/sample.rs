@@ -9,8 +9,9 @@ use crate::diagnose::Severity;
 use crate::fingerprint;
 use crate::run::Ended;
 use crate::store::event::{
-    Atom, AtomList, Attempt, Base, Body, Event, Failure, FileChange, FileChangeKind, Flake, Item, LessonDecision,
-    Means, Merge, NEAR_DUPLICATE, Outcome, Proof, Recipe, RecipeKind, Review, ReviewState, Run, Snapshot, Split, Trees,
+    Ack, Atom, AtomList, Attempt, Base, Body, By, Delivery, DeliveryArm, Event, Failure, FileChange, FileChangeKind,
+    Flake, Item, LessonDecision, Means, Merge, NEAR_DUPLICATE, Outcome, Proof, Recipe, RecipeKind, Review, ReviewState,
+    Run, Snapshot, Split, TaskNote, TaskOutcome, TaskStep, Trees,
 };
 use crate::whitelist::CheckKind;
 
@@ -265,4 +266,47 @@ pub fn flake(pass: u64, fail: u64) -> Event {
     };
     let parts = [&*run_id(pass).to_string(), &*run_id(fail).to_string()];
     Event::derived("flake", &parts, at, "w-test", Body::Flake(Box::new(flake)))
+}
+
+fn by() -> By {
+    By { agent: Some("codex".into()), session: Some("s".into()), ..By::default() }
+}
+
+/// A task that begins in second `n`.
+pub fn task_started(n: u64, name: &str, title: &str) -> Event {
+    let (files, depends_on) = (vec!["src/a.js".into()], vec!["another".into()]);
+    let step = TaskStep::Started { title: Some(title.into()), category: Some("bugfix".into()), files, depends_on };
+    event(n, 8000, Body::Task(TaskNote { name: name.into(), step, by: by() }))
+}
+
+/// A task that is over in second `n`.
+pub fn task_done(n: u64, name: &str) -> Event {
+    let step = TaskStep::Done { outcome: Some(TaskOutcome::Completed), why: None };
+    event(n, 9000, Body::Task(TaskNote { name: name.into(), step, by: By::default() }))
+}
+
+/// A warning in second `n`.
+pub fn delivery(n: u64, task: &str, pattern: &str) -> Event {
+    let delivery = Delivery {
+        warning: format!("w-{n}"),
+        task: task.into(),
+        session: "s".into(),
+        pattern: Some(pattern.into()),
+        entry: None,
+        family: "f".into(),
+        rank: 1,
+        score_permille: 500,
+        arm: if n.is_multiple_of(5) { DeliveryArm::Holdout } else { DeliveryArm::Shown },
+        holdout_permille: 100,
+        surface: "warn".into(),
+        files: vec!["src/a.js".into()],
+        command: None,
+        by: by(),
+    };
+    event(n, 10_000, Body::Delivery(Box::new(delivery)))
+}
+
+/// What somebody thinks of the warning of second `n`.
+pub fn ack(n: u64) -> Event {
+    event(n, 11_000, Body::Ack(Ack { warning: format!("w-{n}"), useful: Some(n.is_multiple_of(2)), by: by() }))
 }

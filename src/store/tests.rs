@@ -76,6 +76,15 @@ pub(super) fn dump(index: &Index) -> Vec<String> {
         "SELECT * FROM failure_resolutions",
         "SELECT * FROM snapshots",
         "SELECT * FROM snapshot_files",
+        "SELECT * FROM task_changes",
+        "SELECT * FROM task_files",
+        "SELECT name, event_id, warning_id, session, agent, pattern_key, family_key, rank, score, arm, holdout_share, files,
+                delivered_at FROM qa_warning_deliveries JOIN tasks USING (task_no)",
+        "SELECT * FROM warning_acks",
+        "SELECT place, pattern_key, failures FROM pattern_places JOIN qa_failure_patterns USING (pattern_no)",
+        "SELECT tasks.name FROM task_words JOIN tasks ON task_no = task_words.rowid WHERE task_words MATCH 'title'",
+        "SELECT pattern_key FROM pattern_words JOIN qa_failure_patterns ON pattern_no = pattern_words.rowid
+         WHERE pattern_words MATCH 'alpha OR apple'",
     ];
     let mut rows = Vec::new();
     for sql in tables {

@@ -6,6 +6,7 @@
 #![allow(dead_code, reason = "the sandbox is a vocabulary: not every word is in use at every time")]
 #![allow(clippy::disallowed_methods, reason = "tests act as users do: they write files and start programs")]
 
+mod advice;
 mod definitions;
 mod exchange;
 mod faults;

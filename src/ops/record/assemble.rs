@@ -17,7 +17,7 @@ use crate::store::{Failure, Item, LessonDecision, Run, Scope};
 use crate::whitelist::{self, CheckKind};
 
 /// Branches that are nobody's task, when the repository doesn't say which one is its default.
-const DEFAULT_BRANCHES: [&str; 3] = ["main", "master", "trunk"];
+pub(super) const DEFAULT_BRANCHES: [&str; 3] = ["main", "master", "trunk"];
 
 /// The run without its failure.
 pub(super) fn run(header: &Header, default_branch: Option<&str>) -> Run {
@@ -247,7 +247,7 @@ pub fn redacted(argv: &[Lossless]) -> Vec<Lossless> {
 }
 
 /// A name that somebody gave, without the secret that may have got into it.
-fn without_secret(name: &str) -> String {
+pub(super) fn without_secret(name: &str) -> String {
     redact::redact(name).0.into_owned()
 }
 

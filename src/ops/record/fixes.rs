@@ -76,6 +76,9 @@ pub(super) fn after_run(
 ) -> Result<(), StoreError> {
     let run = recorded.run;
     let Some(scope) = &run.scope else { return mark_open(projects.places(), store, &run.key) };
+    if !projects.learns(run.root.path()) {
+        return mark_open(projects.places(), store, &run.key);
+    }
     let says_nothing = is_cancelled(run.ended) || (run.ended.passed() && scope.foreign_status);
     let mut closed = Vec::new();
     let mut open = Vec::new();

@@ -14,6 +14,7 @@ mod notes;
 mod queue;
 mod reports;
 mod steps;
+mod task;
 #[cfg(test)]
 mod tests;
 mod trees;
@@ -33,6 +34,7 @@ use trees::Trees;
 pub use assemble::redacted;
 pub use log::recent as recent_log;
 pub use queue::{Holds, Pending, bad, pending, waiting};
+pub use task::current as current_task;
 
 /// What a drain did.
 #[derive(Debug, Default, Clone)]
@@ -150,6 +152,8 @@ fn drain_locked(
     upkeep::remove_unfinished(places);
     let mut projects = steps::Projects::new(places);
     steps::retry_lessons(&mut projects, store, drained)?;
+    // A task that was announced before a run is known when the run is recorded.
+    notes::record(places, store, drained)?;
     let queue = Queue::collect(places, drained);
     let mut trees = Trees::take(&mut projects, &queue.entries, until, &mut drained.notes);
     for entries in queue.entries.chunk_by(|a, b| !a.is_spool && !b.is_spool) {
@@ -173,5 +177,5 @@ fn drain_locked(
         }
     }
     queue.release(drained);
-    notes::record(places, store, drained)
+    if queue.entries.is_empty() { Ok(()) } else { task::end_with_branches(&mut projects, store) }
 }

@@ -8,12 +8,12 @@ use super::fixes::{self, Recorded};
 use super::merges::Merges;
 use super::queue::{self, Entry};
 use super::trees::{self, Trees};
-use super::{Drained, assemble, head, reports};
+use super::{Drained, assemble, head, reports, task};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
 use crate::base::tree::FsTree;
-use crate::capture::{Header, SpoolError, Spooled};
+use crate::capture::{Header, Identity, SpoolError, Spooled};
 use crate::command::KeyParts;
 use crate::config::{Environment, FixSettings, Places, Settings, WriteWhen};
 use crate::diagnose::{self, Baseline, Definitions, Diagnosis, Input};
@@ -77,6 +77,11 @@ impl Projects<'_> {
         self.places
     }
 
+    /// Whether anything is learnt from what is recorded in the work tree at `root`.
+    pub fn learns(&mut self, root: &Path) -> bool {
+        self.at(root).settings.advice.learning
+    }
+
     /// What counts as a fix in the work tree at `root`.
     pub fn fix_settings(&mut self, root: &Path) -> FixSettings {
         self.at(root).settings.fix.clone()
@@ -129,12 +134,11 @@ pub(super) fn record_passes(
     entries: &[Entry],
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
-    let places = projects.places;
     let mut events = Vec::new();
     for entry in entries {
         let id = entry.header.run;
         if !store.index().has_event(id)? && events.iter().all(|event: &Event| event.id != id.0) {
-            let run = new_run(places, &entry.header, None);
+            let run = new_run(projects, store, &entry.header, None)?;
             events.push(Event::of_run(id, Timestamp::now(), store.writer(), run));
             drained.runs += 1;
             events.extend(trees.event(store, &entry.header)?);
@@ -160,7 +164,6 @@ pub(super) fn record_spool(
     entry: &Entry,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
-    let places = projects.places;
     let spooled = match fs::read(&entry.path) {
         Ok(bytes) => Spooled::parse(&bytes),
         // Somebody removed it meanwhile.
@@ -182,7 +185,7 @@ pub(super) fn record_spool(
         }
     };
     if spooled.header.ended.passed() {
-        record_pass(places, trees, store, &spooled, drained)?;
+        record_pass(projects, trees, store, &spooled, drained)?;
     } else {
         record_failure(projects, trees, store, &spooled, drained)?;
     }
@@ -190,7 +193,7 @@ pub(super) fn record_spool(
     match store.index().run(store.segments(), &id.to_string())? {
         Some(run) => fixes::after_run(projects, store, Recorded { id, run: &run }, drained)?,
         // Purged meanwhile.
-        None => mark_open(places, store, &spooled.header.key)?,
+        None => mark_open(projects.places, store, &spooled.header.key)?,
     }
     if let Err(error) = fs::remove_file(&entry.path) {
         drained.left.push((entry.path.clone(), format!("recorded, but cannot be removed: {error}")));
@@ -199,7 +202,7 @@ pub(super) fn record_spool(
 }
 
 fn record_pass(
-    places: &Places,
+    projects: &mut Projects<'_>,
     trees: &mut Trees,
     store: &mut Store,
     spooled: &Spooled,
@@ -207,21 +210,31 @@ fn record_pass(
 ) -> Result<(), StoreError> {
     let header = &spooled.header;
     if !store.index().has_event(header.run)? {
-        let run = new_run(places, header, Some(&spooled.output));
+        let run = new_run(projects, store, header, Some(&spooled.output))?;
         append(trees, store, header, run, Vec::new())?;
         drained.runs += 1;
     }
     let baseline = Baseline::of(&spooled.output);
     let json = serde_json::to_vec(&baseline).unwrap_or_default();
-    note_error(drained, "the baseline", write_packed(&baseline_path(places, header), &json));
+    note_error(drained, "the baseline", write_packed(&baseline_path(projects.places, header), &json));
     Ok(())
 }
 
 /// The run of a header, with what its output says of the tests that ran; without its failure.
-fn new_run(places: &Places, header: &Header, output: Option<&[u8]>) -> Run {
-    let run = assemble::run(header, default_branch(places).as_deref());
+fn new_run(
+    projects: &mut Projects<'_>,
+    store: &Store,
+    header: &Header,
+    output: Option<&[u8]>,
+) -> Result<Run, StoreError> {
+    let places = projects.places;
+    let silence = projects.fix_settings(header.place.root.path()).silence_hours;
+    let task = task::announced(store.index(), &header.identity, header.started_at, silence)?;
     let tests = output.and_then(|output| assemble::tests(header, output));
-    Run { tests, commit: head::commit(header, places.repository.as_ref()), ..run }
+    let commit = head::commit(header, places.repository.as_ref());
+    let header = &Header { identity: Identity { task, ..header.identity.clone() }, ..header.clone() };
+    let run = assemble::run(header, task::default_branch(places).as_deref());
+    Ok(Run { tests, commit, ..run })
 }
 
 /// Appends the run, and its work tree with it. What follows from the run comes first: where the run is, they are.
@@ -254,9 +267,11 @@ fn record_failure(
     } else {
         let items = assemble::items(header, &diagnosis);
         let settings = &projects.at(header.place.root.path()).settings;
-        let merges = Merges::of(store, header.run, &items, settings.patterns.similarity)?;
+        // Above 1 nothing is similar enough: what isn't learnt from stays by itself.
+        let similarity = if settings.advice.learning { settings.patterns.similarity } else { 1.0 };
+        let merges = Merges::of(store, header.run, &items, similarity)?;
         let no_lesson = no_lesson(store, header, &items, &merges, settings)?;
-        let mut run = new_run(places, header, Some(&spooled.output));
+        let mut run = new_run(projects, store, header, Some(&spooled.output))?;
         // Known only with the rest: the lesson's name is made of what failed.
         let placeholder =
             no_lesson.unwrap_or_else(|| LessonDecision::Written { id: String::new(), file: String::new() });
@@ -441,11 +456,4 @@ pub(super) fn note_error(drained: &mut Drained, what: &str, result: std::io::Res
 pub(super) fn file_name(key: &str) -> String {
     let is_plain = !key.is_empty() && key.len() <= 64 && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if is_plain { key.to_owned() } else { blake3::hash(key.as_bytes()).to_hex()[..32].to_owned() }
-}
-
-/// The repository's default branch as its remote names it.
-fn default_branch(places: &Places) -> Option<String> {
-    let head = places.repository.as_ref()?.common_dir.join("refs/remotes/origin/HEAD");
-    let text = fs::read_to_string(head).ok()?;
-    text.trim().strip_prefix("ref: refs/remotes/origin/").map(str::to_owned)
 }

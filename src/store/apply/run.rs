@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Transaction, params};
 
-use super::{pattern, strategy, to_sql};
+use super::{advice, pattern, strategy, to_sql};
 use crate::base::ids::{self, Kind};
 use crate::base::text;
 use crate::fingerprint::{self, Keys};
@@ -21,13 +21,7 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
         return Ok(());
     }
     let started = run.started_at.rfc3339();
-    let task: i64 = transaction
-        .prepare_cached(
-            "INSERT INTO tasks (name, first_at, last_at) VALUES (?1, ?2, ?2)
-             ON CONFLICT (name) DO UPDATE SET first_at = min(first_at, ?2), last_at = max(last_at, ?2)
-             RETURNING task_no",
-        )?
-        .query_row(params![run.task, started], |row| row.get(0))?;
+    let task = advice::touch_task(transaction, &run.task, &started)?;
     let (exit_code, signal) = match run.ended {
         Ended::Exit(code) => (Some(code), None),
         Ended::Signal(signal) => (None, Some(signal)),
@@ -61,16 +55,29 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
             !run.scope.as_ref().is_some_and(|scope| scope.foreign_status),
         ])?;
     match &run.failure {
-        Some(failure) => insert_failure(transaction, id, (task, &run.task), &started, failure),
+        Some(failure) => {
+            let class = run.scope.as_ref().map(|scope| &scope.subject).or(run.tool.as_ref());
+            let context = Context { task, task_name: &run.task, at: &started, class: class.map(String::as_str) };
+            insert_failure(transaction, id, &context, failure)
+        }
         None => Ok(()),
     }
+}
+
+/// Where a failure belongs.
+struct Context<'a> {
+    task: i64,
+    task_name: &'a str,
+    /// When its run was started.
+    at: &'a str,
+    /// The tool class.
+    class: Option<&'a str>,
 }
 
 fn insert_failure(
     transaction: &Transaction<'_>,
     run_id: &str,
-    (task, task_name): (i64, &str),
-    at: &str,
+    context: &Context<'_>,
     failure: &Failure,
 ) -> rusqlite::Result<()> {
     // A user's own category comes with the event of whoever defined it.
@@ -113,9 +120,9 @@ fn insert_failure(
     let mut has_older_keys = false;
     for seen in sightings(failure) {
         has_older_keys |= !seen.recorded.is_empty();
-        insert_occurrence(transaction, run_id, failure_no, task, at, &seen)?;
+        insert_occurrence(transaction, run_id, failure_no, context, &seen)?;
     }
-    strategy::touch_failure(transaction, failure_no, task_name, at, has_older_keys)
+    strategy::touch_failure(transaction, failure_no, context.task_name, context.at, has_older_keys)
 }
 
 /// A pattern in one failure.
@@ -162,18 +169,17 @@ fn insert_occurrence(
     transaction: &Transaction<'_>,
     run_id: &str,
     failure_no: i64,
-    task: i64,
-    at: &str,
+    context: &Context<'_>,
     seen: &Sighting<'_>,
 ) -> rusqlite::Result<()> {
-    let item = seen.item;
+    let (item, at) = (seen.item, context.at);
     let (number, is_new) = upsert_pattern(transaction, run_id, at, seen)?;
     transaction
         .prepare_cached("INSERT INTO qa_pattern_occurrences VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
         .execute(params![
             number,
             failure_no,
-            task,
+            context.task,
             at,
             to_sql(seen.count),
             item.file,
@@ -181,6 +187,7 @@ fn insert_occurrence(
             item.test,
             bounded(said(item))
         ])?;
+    advice::count_places(transaction, number, item.file.as_deref(), context.class)?;
     let mut is_new_key = is_new;
     for key in &seen.recorded {
         let new = transaction
@@ -200,7 +207,7 @@ fn upsert_pattern(
 ) -> rusqlite::Result<(i64, bool)> {
     let [key, family, masked, masked_family] = seen.texts();
     // The texts come from the run with the smallest id, so that they don't depend on the order of events.
-    let (pattern, is_new): (i64, bool) = transaction
+    let (pattern, is_new, is_described): (i64, bool, bool) = transaction
         .prepare_cached(
             "INSERT INTO qa_failure_patterns (pattern_id, pattern_key, family_key, tool, code, masked, masked_family,
                                               described_by, first_seen, last_seen, failure_count)
@@ -215,7 +222,7 @@ fn upsert_pattern(
                  masked = iif(?8 < described_by, ?6, masked),
                  masked_family = iif(?8 < described_by, ?7, masked_family),
                  described_by = min(described_by, ?8)
-             RETURNING pattern_no, failure_count = 1",
+             RETURNING pattern_no, failure_count = 1, described_by = ?8",
         )?
         .query_row(
             params![
@@ -229,8 +236,15 @@ fn upsert_pattern(
                 run_id,
                 at
             ],
-            |row| Ok((row.get(0)?, row.get(1)?)),
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )?;
+    if is_described {
+        transaction
+            .prepare_cached(
+                "INSERT OR REPLACE INTO pattern_words (rowid, masked, family, code) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute(params![pattern, bounded(masked), bounded(masked_family), seen.item.code])?;
+    }
     // The same for every item with this key: scope and sketch are made of what the key is made of.
     if is_new && let Some(near) = fingerprint::near(&seen.item.found()) {
         transaction

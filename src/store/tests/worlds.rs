@@ -7,7 +7,8 @@ use crate::store::event::{
     Body, Change, Event, FixNote, LessonChange, Means, Outcome, Purge, Recipe, RecipeKind, ReviewState,
 };
 use crate::store::sample::{
-    failed_run, flake, key, merge, old_failed_run, old_key, passed_run, review, run_id, snapshot, split, tried,
+    ack, delivery, failed_run, flake, key, merge, old_failed_run, old_key, passed_run, review, run_id, snapshot, split,
+    task_done, task_started, tried,
 };
 
 /// Two begin with the same letter: an older fingerprint took them for one.
@@ -61,7 +62,7 @@ fn kinds() -> Vec<(u32, BoxedStrategy<Event>)> {
     vec![
         (4, failed.boxed()),
         (2, older.boxed()),
-        (2, (40..60u64, task).prop_map(|(n, task)| passed_run(n, task)).boxed()),
+        (2, (40..60u64, task.clone()).prop_map(|(n, task)| passed_run(n, task)).boxed()),
         (4, merges.prop_map(|(n, from, into, similarity)| merge(n, &from, &into, similarity)).boxed()),
         (2, (0..90u64, any_key()).prop_map(|(n, pattern)| split(n, &pattern)).boxed()),
         (1, (0..90u64, any_key(), states).prop_map(|(n, pattern, state)| review(n, &pattern, state)).boxed()),
@@ -70,6 +71,10 @@ fn kinds() -> Vec<(u32, BoxedStrategy<Event>)> {
         (1, (0..9u64).prop_map(note).boxed()),
         (2, (1..60u64).prop_map(|n| snapshot(n, Some(&format!("{n:040x}")))).boxed()),
         (1, (1..60u64).prop_map(purge).boxed()),
+        (2, (0..9u64, task.clone()).prop_map(|(n, task)| task_started(n, task, &format!("Title {n}"))).boxed()),
+        (1, (0..9u64, task.clone()).prop_map(|(n, task)| task_done(n, task)).boxed()),
+        (3, (0..30u64, task.clone(), any_key()).prop_map(|(n, task, key)| delivery(n, task, &key)).boxed()),
+        (1, (0..9u64).prop_map(ack).boxed()),
         (1, (0..9u64, any_key()).prop_map(|(n, pattern)| forget(n, pattern)).boxed()),
     ]
 }

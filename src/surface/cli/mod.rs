@@ -8,13 +8,16 @@ mod fix;
 mod last;
 mod lesson;
 mod man;
+mod outcome;
 mod output;
 mod parse;
 mod pattern;
 mod report;
 pub mod run;
 mod store;
+mod task;
 mod uninstall;
+mod warn;
 mod whitelist;
 
 use std::ffi::{OsStr, OsString, c_int};
@@ -63,6 +66,9 @@ enum Command {
     Pattern(pattern::Args),
     Fix(fix::Args),
     CheckDiff(check_diff::Args),
+    Task(task::Args),
+    Warn(warn::Args),
+    Outcome(outcome::Args),
     Store(store::Args),
     Doctor(doctor::Args),
     Uninstall(uninstall::Args),
@@ -144,6 +150,9 @@ pub fn start(args: Vec<OsString>) -> c_int {
     let result = match cli.command {
         Command::Last(args) => last::run(&args, &mut context),
         Command::CheckDiff(args) => check_diff::run(&args, &mut context),
+        Command::Task(args) => task::run(&args, &mut context),
+        Command::Warn(args) => warn::run(&args, &mut context),
+        Command::Outcome(args) => outcome::run(&args, &mut context),
         Command::Pattern(args) => pattern::run(&args, &mut context),
         Command::Fix(args) => fix::run(&args, &mut context),
         Command::Store(args) => store::run(&args, &mut context),

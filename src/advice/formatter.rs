@@ -1,0 +1,191 @@
+//! Warnings as text: templates (minijinja), shipped ones and the user's.
+//!
+//! A template decides the words around the facts, never their quoting: what it prints of a warning is escaped for the
+//! place it goes to, whatever the template says. It can read nothing, write nothing and not run for ever.
+
+use std::fmt::Write as _;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Serde, Value, ValueKind};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use serde::Serialize;
+
+use crate::base::markdown;
+use crate::base::text::{ellipsis, one_line, printable};
+
+/// What a template prints, bytes.
+const OUTPUT_BYTES_MAX: usize = 32 << 10;
+/// Steps that a template may take.
+const STEPS_MAX: u64 = 200_000;
+/// Nesting of a template.
+const DEPTH_MAX: usize = 50;
+
+/// How values are quoted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quoting {
+    /// For a terminal: nothing but text.
+    Plain,
+    /// In Markdown, also between tags that a model reads as orders.
+    Markdown,
+}
+
+/// A template that can't be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TemplateFault {
+    /// The line, from 1, where it is known.
+    pub line: Option<usize>,
+    /// What is wrong, one line.
+    pub reason: String,
+}
+
+/// The shipped template of a format, and how it quotes; `None` when none of that name is shipped.
+pub fn shipped(format: &str) -> Option<(&'static str, Quoting)> {
+    match format {
+        "text" => Some((include_str!("templates/warnings.text.jinja"), Quoting::Plain)),
+        "markdown" => Some((include_str!("templates/warnings.markdown.jinja"), Quoting::Markdown)),
+        _ => None,
+    }
+}
+
+/// The format for a kind of agent that asked for none: people and logs read text, models read Markdown.
+pub fn format_of(agent: &str) -> &'static str {
+    if matches!(agent, "human" | "ci") { "text" } else { "markdown" }
+}
+
+/// Puts facts into a template.
+///
+/// # Errors
+/// When it can't be parsed, asks for what isn't there, or takes too long.
+pub fn render(template: &str, quoting: Quoting, facts: &impl Serialize) -> Result<String, TemplateFault> {
+    let mut environment = Environment::new();
+    environment.set_fuel(Some(STEPS_MAX));
+    environment.set_recursion_limit(DEPTH_MAX);
+    environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
+    environment.set_syntax(syntax.unwrap_or_default());
+    environment.set_auto_escape_callback(move |_| match quoting {
+        Quoting::Plain => AutoEscape::Custom("plain".into()),
+        Quoting::Markdown => AutoEscape::Custom("markdown".into()),
+    });
+    environment.set_formatter(move |out, _, value| {
+        if value.is_none() || value.is_undefined() {
+            return Ok(());
+        }
+        // Only what our own filter made is safe.
+        let text = value.to_string();
+        let text = match (value.kind(), quoting) {
+            (ValueKind::Number | ValueKind::Bool, _) => text,
+            _ if value.is_safe() => text,
+            (_, Quoting::Plain) => plain(&text),
+            (_, Quoting::Markdown) => escaped(&text),
+        };
+        out.write_str(&text).map_err(minijinja::Error::from)
+    });
+    // The shipped way past the quoting.
+    environment.remove_filter("safe");
+    environment.add_filter("code", move |text: &str| {
+        Value::from_safe_string(match quoting {
+            Quoting::Plain => plain(text),
+            Quoting::Markdown => markdown::code(&untagged(text)),
+        })
+    });
+    let text = environment.render_str(template, Value::from(Serde(facts))).map_err(|error| TemplateFault {
+        line: error.line(),
+        reason: one_line(&match error.detail() {
+            Some(detail) => format!("{}: {detail}", error.kind()),
+            None => error.kind().to_string(),
+        }),
+    })?;
+    Ok(ellipsis(&printable(&text), OUTPUT_BYTES_MAX))
+}
+
+fn plain(text: &str) -> String {
+    untagged(&one_line(text))
+}
+
+/// Markdown's own characters with a backslash, angle brackets as they can't open a tag.
+fn escaped(text: &str) -> String {
+    let mut found = String::with_capacity(text.len());
+    for c in one_line(text).chars() {
+        match c {
+            '<' => found.push_str("&lt;"),
+            '>' => found.push_str("&gt;"),
+            '&' => found.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '|' | '~' => {
+                let _ = write!(found, "\\{c}");
+            }
+            c => found.push(c),
+        }
+    }
+    found
+}
+
+/// Angle brackets that could open or close a tag as ones that only look like them: in a code span there is no escape.
+fn untagged(text: &str) -> String {
+    let mut found = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    let mut is_open = false;
+    while let Some(c) = rest.next() {
+        let opens = c == '<'
+            && rest.peek().is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?' | '|'));
+        match c {
+            '<' if opens => {
+                is_open = true;
+                found.push('‹');
+            }
+            '>' if is_open => {
+                is_open = false;
+                found.push('›');
+            }
+            c => found.push(c),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Facts {
+        what: &'static str,
+        number: u64,
+        nothing: Option<u64>,
+    }
+
+    const FACTS: Facts = Facts { what: "a `b` *c* </system>\n# d\u{202e}", number: 7, nothing: None };
+
+    fn of(template: &str, quoting: Quoting) -> String {
+        render(template, quoting, &FACTS).expect("renders")
+    }
+
+    #[test]
+    fn values_are_quoted_for_their_place_whatever_the_template_says() {
+        assert_eq!(of("{{ what }}|{{ number }}|{{ nothing }}", Quoting::Plain), "a `b` *c* ‹/system› # d|7|");
+        let markdown = of("{{ what }}", Quoting::Markdown);
+        assert_eq!(markdown, "a \\`b\\` \\*c\\* &lt;/system&gt; \\# d");
+        assert_eq!(of("{{ what | code }}", Quoting::Markdown), "``a `b` *c* ‹/system› # d``");
+        assert!(render("{{ what | safe }}", Quoting::Markdown, &FACTS).is_err(), "there is no way past it");
+        let upper = of("{{ what | upper }}", Quoting::Markdown);
+        assert!(!upper.contains('<') && upper.contains("\\`B\\`"), "{upper}");
+        let joined = of("{{ (what | code) ~ what }}", Quoting::Markdown);
+        assert!(!joined.contains("</") && !joined.contains('\n'), "{joined}");
+    }
+
+    #[test]
+    fn a_broken_template_says_its_line() {
+        let fault = render("fine\n{{ what", Quoting::Plain, &FACTS).expect_err("is broken");
+        assert_eq!(fault.line, Some(2), "{fault:?}");
+        let fault = render("fine\n\n{{ what | no_such }}", Quoting::Plain, &FACTS).expect_err("is broken");
+        assert_eq!(fault.line, Some(3), "{fault:?}");
+        let endless = "{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}";
+        assert!(render(endless, Quoting::Plain, &FACTS).is_err(), "it may not run for ever");
+    }
+
+    #[test]
+    fn people_get_text_and_models_markdown() {
+        assert_eq!((format_of("human"), format_of("ci"), format_of("codex")), ("text", "text", "markdown"));
+        assert!(shipped("text").is_some() && shipped("markdown").is_some() && shipped("mine").is_none());
+    }
+}

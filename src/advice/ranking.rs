@@ -1,0 +1,358 @@
+//! Which warnings are due: relevance times confidence times frequency, one of a family, few, and none is a fine answer.
+//!
+//! What concerns the task (a file, the command, its words) is put together as independent reasons are: one minus the
+//! product of what each leaves open. The last place of a full list is for something that little is known about, by one
+//! draw from its posterior (Thompson 1933): else new lessons never get evidence.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+use crate::config::AdviceSettings;
+use crate::pattern::confidence::Evidence;
+use crate::pattern::statistics::beta_quantile;
+
+/// A day, microseconds.
+const DAY_US: f64 = 24.0 * 3600.0 * 1e6;
+/// Files of a kind say nothing about the kind before there are so many.
+const KIND_FILES_MIN: usize = 3;
+
+/// How a file of the task concerns a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// It failed in this very file, or a change of it brought it or mended it.
+    File,
+    /// It fails in this folder, in no one file of it.
+    Folder,
+    /// It fails in this kind of file, in no one folder.
+    Kind,
+}
+
+/// What makes a pattern concern a task.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Concern {
+    /// A file of the task, and how it does.
+    pub file: Option<(String, Reach)>,
+    /// The tool class that is about to run reported it.
+    pub command: Option<String>,
+    /// How well the words of the task fit its message, 0 to 1.
+    pub text: f64,
+}
+
+/// Something that may be worth a warning.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// What identifies it: a pattern's key, an entry's id.
+    pub key: String,
+    /// What is said once and held out together.
+    pub family: String,
+    /// Failures so far.
+    pub failures: u64,
+    /// The ledger's value.
+    pub confidence: f64,
+    /// The evidence behind it.
+    pub evidence: Evidence,
+    /// How often lately, 0 to 1.
+    pub frequency: f64,
+    /// Warnings about it that were due before.
+    pub exposures: u64,
+    /// Why it concerns the task.
+    pub concern: Concern,
+}
+
+/// A warning that is due, with the reason of its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    /// What it is about.
+    pub candidate: Candidate,
+    /// From 1.
+    pub rank: u32,
+    /// How far it concerns the task, 0 to 1.
+    pub relevance: f64,
+    /// How far it is believed here: what is unconfirmed no further than a limit.
+    pub confidence: f64,
+    /// Relevance × confidence × frequency.
+    pub score: f64,
+    /// Too young to be believed.
+    pub unconfirmed: bool,
+    /// It has its place so that something becomes known about it.
+    pub exploring: bool,
+    /// Why it is here, for people.
+    pub reason: String,
+}
+
+/// How the files of a task concern a pattern that failed in `failed_in` (each with its number of failures); the
+/// strongest. `exact` are files of the task that are known to be its own.
+pub fn reach(
+    asked: &[String],
+    exact: &HashSet<&str>,
+    failed_in: &[(String, u64)],
+    settings: &AdviceSettings,
+) -> Option<(String, Reach)> {
+    let own = |path: &&String| exact.contains(path.as_str()) || failed_in.iter().any(|(file, _)| file == *path);
+    if let Some(path) = asked.iter().find(own) {
+        return Some((path.clone(), Reach::File));
+    }
+    let all: u64 = failed_in.iter().map(|(_, failures)| failures).sum();
+    let covers = |is_in: &dyn Fn(&str) -> bool| {
+        let files = failed_in.iter().filter(|(file, _)| is_in(file));
+        let (count, failures) = files.fold((0, 0), |(count, sum), (_, failures)| (count + 1, sum + failures));
+        (count, all > 0 && failures as f64 >= settings.coverage * all as f64)
+    };
+    if failed_in.iter().any(|(file, _)| covers(&|other| other == file).1) {
+        return None;
+    }
+    let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| format!("{folder}/"));
+    let of_folder = |path: &&String| {
+        folder(path).is_some_and(|folder| matches!(covers(&|file| file.starts_with(&folder)), (2.., true)))
+    };
+    if let Some(path) = asked.iter().find(of_folder) {
+        return Some((path.clone(), Reach::Folder));
+    }
+    if failed_in.iter().filter_map(|(file, _)| folder(file)).any(|folder| covers(&|file| file.starts_with(&folder)).1) {
+        return None;
+    }
+    let kind =
+        |path: &str| path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, kind)| format!(".{kind}"));
+    let of_kind = |path: &&String| {
+        kind(path).is_some_and(|kind| matches!(covers(&|file| file.ends_with(&kind)), (KIND_FILES_MIN.., true)))
+    };
+    asked.iter().find(of_kind).map(|path| (path.clone(), Reach::Kind))
+}
+
+/// t / (t + n), where t counts distinct tasks of these ages (microseconds), each half as much after every half-life.
+pub fn frequency(ages_us: impl Iterator<Item = u64>, settings: &AdviceSettings) -> f64 {
+    let half_life = settings.half_life_days as f64 * DAY_US;
+    let tasks: f64 = ages_us.map(|age| (-(age as f64) / half_life).exp2()).sum();
+    tasks / (tasks + settings.frequency_tasks)
+}
+
+/// BM25 scores of one query as shares: the median one is a half.
+pub fn shares(scores: &[(i64, f64)]) -> Vec<(i64, f64)> {
+    let mut sorted: Vec<f64> = scores.iter().map(|(_, score)| score.max(0.0)).collect();
+    sorted.sort_by(f64::total_cmp);
+    let Some(median) = sorted.get(sorted.len() / 2).copied() else { return Vec::new() };
+    let share = |score: f64| if score + median > 0.0 { score / (score + median) } else { 0.0 };
+    scores.iter().map(|(id, score)| (*id, share(score.max(0.0)))).collect()
+}
+
+/// The warnings that are due, at most `limit`. `seed` decides the draw of what is explored.
+pub fn rank(candidates: Vec<Candidate>, limit: usize, settings: &AdviceSettings, seed: &str) -> Vec<Ranked> {
+    let mut due: Vec<Ranked> = candidates.into_iter().filter_map(|candidate| weigh(candidate, settings)).collect();
+    due.sort_by(|a, b| {
+        let by_bound = b.candidate.evidence.lower_bound.total_cmp(&a.candidate.evidence.lower_bound);
+        b.score.total_cmp(&a.score).then(by_bound).then_with(|| a.candidate.key.cmp(&b.candidate.key))
+    });
+    let mut families = HashSet::new();
+    due.retain(|ranked| families.insert(ranked.candidate.family.clone()));
+    if due.len() > limit && limit > 1 {
+        explore(&mut due, limit, settings, seed);
+    }
+    due.truncate(limit);
+    for (rank, ranked) in (1..).zip(&mut due) {
+        ranked.rank = rank;
+        ranked.reason = reason(ranked);
+    }
+    due
+}
+
+/// A candidate's figures; `None` when it is not due.
+fn weigh(candidate: Candidate, settings: &AdviceSettings) -> Option<Ranked> {
+    let Concern { file, command, text } = &candidate.concern;
+    let unconfirmed = candidate.confidence < settings.confidence_min || candidate.failures < settings.occurrences_min;
+    // Of what was hardly seen only the very place says enough.
+    if unconfirmed && !matches!(file, Some((_, Reach::File))) {
+        return None;
+    }
+    let file = settings.weight_file
+        * match file {
+            Some((_, Reach::File)) => 1.0,
+            Some((_, Reach::Folder)) => settings.folder,
+            Some((_, Reach::Kind)) => settings.extension,
+            None => 0.0,
+        };
+    let command = if command.is_some() { settings.weight_command } else { 0.0 };
+    let relevance = 1.0 - (1.0 - file) * (1.0 - command) * (1.0 - settings.weight_text * text.clamp(0.0, 1.0));
+    let most = if unconfirmed { settings.young_confidence } else { 1.0 };
+    let confidence = candidate.confidence.min(most);
+    let score = relevance * confidence * candidate.frequency;
+    let is_due = relevance >= settings.relevance_min && score >= settings.score_min;
+    is_due.then(|| Ranked {
+        candidate,
+        rank: 0,
+        relevance,
+        confidence,
+        score,
+        unconfirmed,
+        exploring: false,
+        reason: String::new(),
+    })
+}
+
+/// Puts one of those that little is known about into the last place: the best of one draw each.
+fn explore(due: &mut Vec<Ranked>, limit: usize, settings: &AdviceSettings, seed: &str) {
+    let drawn = due.iter().enumerate().skip(limit - 1);
+    let drawn = drawn.filter(|(_, ranked)| ranked.candidate.exposures < settings.explore_exposures);
+    let drawn = drawn.map(|(at, ranked)| {
+        let Evidence { alpha, beta, .. } = ranked.candidate.evidence;
+        (at, beta_quantile(unit(seed, &ranked.candidate.key), alpha, beta))
+    });
+    if let Some((at, _)) = drawn.max_by(|a, b| a.1.total_cmp(&b.1)) {
+        let mut chosen = due.remove(at);
+        chosen.exploring = at >= limit;
+        due.insert(limit - 1, chosen);
+    }
+}
+
+/// A number between 0 and 1 that is the same in every process.
+fn unit(seed: &str, key: &str) -> f64 {
+    let hash = blake3::Hasher::new().update(seed.as_bytes()).update(b"\0").update(key.as_bytes()).finalize();
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&hash.as_bytes()[..8]);
+    ((u64::from_le_bytes(bytes) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+}
+
+fn reason(ranked: &Ranked) -> String {
+    let Concern { file, command, text } = &ranked.candidate.concern;
+    let file = file.as_ref().map(|(path, reach)| match reach {
+        Reach::File => format!("it concerns {path}"),
+        Reach::Folder => format!("it happens in the folder of {path}"),
+        Reach::Kind => format!("it happens in files such as {path}"),
+    });
+    let command = command.as_ref().map(|class| format!("{class} reported it"));
+    let text = (*text > 0.0).then(|| "the task's words are in its message".to_owned());
+    let why: Vec<String> = file.into_iter().chain(command).chain(text).collect();
+    let figures = format!(
+        "relevance {:.2} × confidence {:.2} × frequency {:.2} = {:.2}",
+        ranked.relevance, ranked.confidence, ranked.candidate.frequency, ranked.score
+    );
+    let exploring = if ranked.exploring { "; here to find out whether it helps" } else { "" };
+    format!("{}: {figures}{exploring}", why.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> AdviceSettings {
+        AdviceSettings::default()
+    }
+
+    fn candidate(key: &str, confidence: f64, frequency: f64, concern: Concern) -> Candidate {
+        let evidence = Evidence { alpha: 2.0, beta: 2.0, mean: 0.5, lower_bound: 0.2 };
+        let (key, family) = (key.to_owned(), format!("family of {key}"));
+        Candidate { key, family, failures: 4, confidence, evidence, frequency, exposures: 9, concern }
+    }
+
+    fn in_file() -> Concern {
+        Concern { file: Some(("src/a.py".into(), Reach::File)), ..Concern::default() }
+    }
+
+    fn keys(ranked: &[Ranked]) -> Vec<&str> {
+        ranked.iter().map(|ranked| ranked.candidate.key.as_str()).collect()
+    }
+
+    #[test]
+    fn warnings_are_ranked_by_relevance_times_confidence_times_frequency() {
+        let with = |file: Reach, command: bool, text: f64| Concern {
+            file: Some(("src/a.py".into(), file)),
+            command: command.then(|| "pytest".into()),
+            text,
+        };
+        let candidates = vec![
+            candidate("folder", 0.9, 0.5, with(Reach::Folder, false, 0.0)),
+            candidate("all", 0.8, 0.5, with(Reach::File, true, 1.0)),
+            candidate("file", 0.8, 0.5, with(Reach::File, false, 0.0)),
+        ];
+        let ranked = rank(candidates, 5, &settings(), "s");
+        assert_eq!(keys(&ranked), ["all", "file", "folder"]);
+        let relevance: Vec<f64> = ranked.iter().map(|ranked| ranked.relevance).collect();
+        for (found, wanted) in relevance.iter().zip([1.0 - 0.1 * 0.4 * 0.5, 0.9, 0.63]) {
+            assert!((found - wanted).abs() < 1e-9, "{relevance:?}");
+        }
+        assert!((ranked[0].score - 0.98 * 0.8 * 0.5).abs() < 1e-9);
+        assert_eq!(ranked.iter().map(|ranked| ranked.rank).collect::<Vec<_>>(), [1, 2, 3]);
+        let reason = &ranked[1].reason;
+        assert_eq!(reason, "it concerns src/a.py: relevance 0.90 × confidence 0.80 × frequency 0.50 = 0.36");
+    }
+
+    #[test]
+    fn what_does_not_concern_the_task_or_is_rare_is_not_due_and_zero_is_fine() {
+        let nothing = candidate("a", 0.9, 0.9, Concern::default());
+        let rare = candidate("b", 0.7, 0.06, in_file());
+        let words = Concern { text: 0.4, ..Concern::default() };
+        assert!(rank(vec![nothing, rare, candidate("c", 0.9, 0.9, words)], 5, &settings(), "s").is_empty());
+        assert!(rank(vec![candidate("d", 0.9, 0.9, in_file())], 0, &settings(), "s").is_empty());
+    }
+
+    #[test]
+    fn a_younger_one_is_marked_unconfirmed_and_only_due_in_the_very_file() {
+        let young = |concern| Candidate { failures: 1, ..candidate("a", 0.55, 0.25, concern) };
+        let ranked = rank(vec![young(in_file())], 5, &settings(), "s");
+        assert!(ranked[0].unconfirmed);
+        assert_eq!(ranked[0].confidence, 0.5);
+        let folder =
+            Concern { file: Some(("src/a.py".into(), Reach::Folder)), command: Some("pytest".into()), text: 1.0 };
+        assert!(rank(vec![young(folder)], 5, &settings(), "s").is_empty());
+        assert!(!rank(vec![candidate("b", 0.6, 0.5, in_file())], 5, &settings(), "s")[0].unconfirmed);
+    }
+
+    #[test]
+    fn one_of_a_family_and_at_most_five() {
+        let many = (0..9).map(|n| candidate(&n.to_string(), 0.9 - f64::from(n) / 100.0, 0.5, in_file()));
+        let mut many: Vec<Candidate> = many.collect();
+        many[1].family = many[0].family.clone();
+        assert_eq!(keys(&rank(many, 5, &settings(), "s")), ["0", "2", "3", "4", "5"]);
+    }
+
+    #[test]
+    fn the_last_place_of_a_full_list_explores_what_is_hardly_known() {
+        let mut many: Vec<Candidate> =
+            (0..9).map(|n| candidate(&n.to_string(), 0.9 - f64::from(n) / 100.0, 0.5, in_file())).collect();
+        many[7].exposures = 0;
+        let ranked = rank(many.clone(), 5, &settings(), "s");
+        assert_eq!(keys(&ranked), ["0", "1", "2", "3", "7"]);
+        assert!(ranked[4].exploring && ranked[4].reason.ends_with("here to find out whether it helps"));
+        assert_eq!(rank(many.clone(), 5, &settings(), "s"), ranked, "the same every time");
+        many.truncate(5);
+        assert!(rank(many, 5, &settings(), "s").iter().all(|ranked| !ranked.exploring));
+    }
+
+    #[test]
+    fn a_folder_stands_for_what_no_one_file_does_and_a_kind_for_what_no_folder_does() {
+        let files = |files: &[(&str, u64)]| -> Vec<(String, u64)> {
+            files.iter().map(|(file, failures)| ((*file).to_owned(), *failures)).collect()
+        };
+        let of = |asked: &str, failed: &[(&str, u64)]| {
+            reach(&[asked.to_owned()], &HashSet::new(), &files(failed), &settings()).map(|(_, reach)| reach)
+        };
+        assert_eq!(of("src/a.py", &[("src/a.py", 1), ("src/b.py", 9)]), Some(Reach::File));
+        assert_eq!(of("src/c.py", &[("src/a.py", 5), ("src/b.py", 5)]), Some(Reach::Folder));
+        assert_eq!(of("src/c.py", &[("src/b.py", 9), ("src/a.py", 1)]), None, "it is b's");
+        assert_eq!(of("web/c.py", &[("src/a.py", 5), ("src/b.py", 5)]), None, "it is src's");
+        assert_eq!(of("x/d.py", &[("a/a.py", 2), ("b/b.py", 2), ("c/c.py", 2)]), Some(Reach::Kind));
+        assert_eq!(of("x/d.ts", &[("a/a.py", 2), ("b/b.py", 2), ("c/c.py", 2)]), None);
+        assert_eq!(of("top.py", &[]), None);
+        let exact = HashSet::from(["shop.py"]);
+        let own = reach(&["shop.py".to_owned()], &exact, &files(&[("test_shop.py", 1)]), &settings());
+        assert_eq!(own, Some(("shop.py".to_owned(), Reach::File)));
+    }
+
+    #[test]
+    fn older_tasks_count_less() {
+        let day = 24 * 3600 * 1_000_000;
+        let of = |ages: &[u64]| frequency(ages.iter().copied(), &settings());
+        assert!((of(&[0, 0, 0]) - 0.5).abs() < 1e-9);
+        assert!((of(&[90 * day]) - 0.5 / 3.5).abs() < 1e-9);
+        assert_eq!(of(&[]), 0.0);
+    }
+
+    #[test]
+    fn the_median_of_a_text_search_is_a_half() {
+        let found = shares(&[(1, 4.0), (2, 2.0), (3, 1.0)]);
+        assert_eq!(found[1], (2, 0.5));
+        assert!(found[0].1 > 0.5 && found[2].1 < 0.5);
+        assert_eq!(shares(&[]), []);
+    }
+}

@@ -1,0 +1,133 @@
+//! How alike two tasks are: where they worked, what they are called, what was run in them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::config::AdviceSettings;
+
+/// A word, letters: what is shorter says nothing.
+const WORD_LETTERS_MIN: usize = 3;
+/// Words of a task that are looked for.
+const WORDS_MAX: usize = 8;
+/// Words that say nothing about what a task is about.
+const COMMON: [&str; 36] = [
+    "the", "and", "for", "with", "from", "into", "that", "this", "not", "when", "new", "add", "fix", "use", "make",
+    "all", "are", "was", "has", "have", "should", "must", "can", "task", "feature", "feat", "bug", "bugfix", "chore",
+    "update", "change", "branch", "work", "main", "master", "error",
+];
+
+/// What is compared of a task.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Profile {
+    /// Every folder above its files, and the files: which share of the files is there, less the higher up.
+    paths: BTreeMap<String, f64>,
+    /// Tools that it ran.
+    commands: BTreeSet<String>,
+}
+
+/// How alike two tasks are, 0 to 1 each.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Similarity {
+    /// All of it together.
+    pub score: f64,
+    /// Weighted Jaccard of path components.
+    pub paths: f64,
+    /// BM25 of the title's words, as a share.
+    pub words: f64,
+    /// Jaccard of commands.
+    pub commands: f64,
+}
+
+impl Profile {
+    /// From the parts of a task's signature: pairs of `file` or `tool` and its value; others are passed over.
+    pub fn of<'a>(parts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut profile = Profile::default();
+        let mut files = BTreeSet::new();
+        for (part, value) in parts {
+            match part {
+                "file" => drop(files.insert(value)),
+                "tool" => drop(profile.commands.insert(value.to_owned())),
+                _ => {}
+            }
+        }
+        for file in &files {
+            let depth = file.split('/').count();
+            let ends = file.match_indices('/').map(|(at, _)| at).chain([file.len()]);
+            for (above, end) in (1..).zip(ends) {
+                let weight = f64::from(above) / depth as f64 / files.len() as f64;
+                *profile.paths.entry(file[..end].to_owned()).or_default() += weight;
+            }
+        }
+        profile
+    }
+
+    /// How alike two are, with the share that a search for the words of one gave for the other.
+    pub fn like(&self, other: &Profile, words: f64, settings: &AdviceSettings) -> Similarity {
+        let all: BTreeSet<&String> = self.paths.keys().chain(other.paths.keys()).collect();
+        let weight = |profile: &Profile, path: &str| profile.paths.get(path).copied().unwrap_or(0.0);
+        let (both, either) = all.iter().fold((0.0, 0.0), |(both, either), path| {
+            let (a, b) = (weight(self, path), weight(other, path));
+            (both + a.min(b), either + a.max(b))
+        });
+        let paths = if either > 0.0 { both / either } else { 0.0 };
+        let shared = self.commands.intersection(&other.commands).count();
+        let commands = shared as f64 / self.commands.union(&other.commands).count().max(1) as f64;
+        let score = settings.similar_paths * paths
+            + settings.similar_words * words.clamp(0.0, 1.0)
+            + settings.similar_commands * commands;
+        Similarity { score, paths, words, commands }
+    }
+}
+
+/// The words of a text that say what it is about, lower case, in their order.
+pub fn telling_words(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for word in text.split(|letter: char| !letter.is_alphanumeric()) {
+        let word = word.to_lowercase();
+        let letters = word.chars().filter(|letter| letter.is_alphabetic()).count();
+        if letters >= WORD_LETTERS_MIN && !COMMON.contains(&word.as_str()) && !found.contains(&word) {
+            found.push(word);
+        }
+    }
+    found.truncate(WORDS_MAX);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(files: &[&str], tools: &[&str]) -> Profile {
+        let files = files.iter().map(|file| ("file", *file));
+        Profile::of(files.chain(tools.iter().map(|tool| ("tool", *tool))).chain([("label", "x")]))
+    }
+
+    #[test]
+    fn tasks_are_alike_by_paths_words_and_commands() {
+        let settings = AdviceSettings::default();
+        let here = profile(&["src/db/user.py", "src/db/order.py"], &["pytest", "ruff"]);
+        let same = here.like(&here, 1.0, &settings);
+        assert!((same.score - 1.0).abs() < 1e-9, "{same:?}");
+        let near = profile(&["src/db/user.py"], &["pytest"]).like(&here, 0.0, &settings);
+        let far = profile(&["web/app.ts"], &["pytest"]).like(&here, 0.0, &settings);
+        assert!(near.paths > 0.4 && far.paths == 0.0 && near.score > far.score, "{near:?} {far:?}");
+        assert!((far.score - 0.2 * 0.5).abs() < 1e-9);
+        assert!((profile(&[], &[]).like(&here, 0.5, &settings).score - 0.15).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_shared_file_says_more_than_a_shared_folder_at_the_top() {
+        let settings = AdviceSettings::default();
+        let like = |file| profile(&[file], &[]).like(&profile(&["src/db/user.py"], &[]), 0.0, &settings).paths;
+        assert!(like("src/db/user.py") > like("src/db/order.py"));
+        assert!(like("src/db/order.py") > like("src/web/app.py"));
+        assert!(like("src/web/app.py") > like("web/app.py"));
+    }
+
+    #[test]
+    fn words_that_every_task_has_say_nothing() {
+        assert_eq!(telling_words("Fix the login-form for new users (ABC-12)"), ["login", "form", "users", "abc"]);
+        assert_eq!(telling_words("fix it"), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,159 @@
+//! A warning's content: what happens, why, how to avoid it, how often, what worked, and its id. What isn't known isn't
+//! said.
+
+use serde::Serialize;
+
+use super::ranking::Ranked;
+use crate::base::clock::Timestamp;
+use crate::base::text::{count, ellipsis, one_line};
+
+/// A cause, a rule, a fix, bytes.
+const SAID_BYTES_MAX: usize = 200;
+/// What happens, bytes.
+const WHAT_BYTES_MAX: usize = 160;
+/// Files named, and bytes of one.
+const FILES_MAX: usize = 3;
+const FILE_BYTES_MAX: usize = 120;
+
+/// What is known of what a warning is about, as it was recorded.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// `p-…`, of a pattern.
+    pub pattern: Option<String>,
+    /// `k-…`, of an entry of the knowledge base.
+    pub entry: Option<String>,
+    /// A few words for it.
+    pub what: String,
+    /// Why it happens, as somebody said.
+    pub cause: Option<String>,
+    /// What to do about it, as somebody said.
+    pub rule: Option<String>,
+    /// What made it go away.
+    pub worked: Option<Worked>,
+    /// Files that it failed in, the most frequent first.
+    pub files: Vec<String>,
+    /// Distinct tasks.
+    pub tasks: u64,
+    /// Last failure.
+    pub last_seen: Option<Timestamp>,
+}
+
+/// What made it go away, and how surely.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Worked {
+    /// What was done: the changed line, the files, the command.
+    pub what: String,
+    /// `shape` (lines that read alike), `files` (these files), `command`.
+    pub technique: String,
+    /// How often it helped …
+    pub successes: u64,
+    /// … of how often it was tried.
+    pub tries: u64,
+    /// It held, or worked twice.
+    pub confirmed: bool,
+    /// All of it in a few words: `worked 3 of 4 times`.
+    pub how_often: String,
+}
+
+/// A warning as formatters get it. Every text is one line without control characters, bounded, and may hold anything
+/// else that a tool printed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Warning {
+    /// `w-…`
+    pub id: String,
+    /// Its place, from 1.
+    pub rank: u32,
+    /// What it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+    /// What it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
+    /// What happens.
+    pub what: String,
+    /// Where, up to three files.
+    pub files: Vec<String>,
+    /// Why.
+    pub cause: Option<String>,
+    /// How to avoid it.
+    pub avoid: Option<String>,
+    /// What worked.
+    pub worked: Option<Worked>,
+    /// Failures so far.
+    pub failures: u64,
+    /// Distinct tasks.
+    pub tasks: u64,
+    /// `4 failures in 3 tasks`.
+    pub how_often: String,
+    /// Last failure.
+    pub last_seen: Option<Timestamp>,
+    /// Too young to be believed.
+    pub unconfirmed: bool,
+    /// Here to find out whether it helps.
+    pub exploring: bool,
+    /// 0 to 1.
+    pub score: f64,
+    /// 0 to 1.
+    pub relevance: f64,
+    /// 0 to 1.
+    pub confidence: f64,
+    /// 0 to 1.
+    pub frequency: f64,
+    /// Why it has its place.
+    pub reason: String,
+}
+
+impl Warning {
+    /// The warning called `id`, from its place and what is known.
+    pub fn of(id: String, ranked: &Ranked, known: Known) -> Self {
+        let said = |text: Option<String>| {
+            let text = text.map(|text| bounded(&text, SAID_BYTES_MAX));
+            text.map(|text| text.trim_end_matches('.').to_owned()).filter(|text| !text.is_empty())
+        };
+        let failures = ranked.candidate.failures;
+        Warning {
+            id,
+            rank: ranked.rank,
+            pattern: known.pattern,
+            entry: known.entry,
+            what: bounded(&known.what, WHAT_BYTES_MAX),
+            files: known.files.iter().take(FILES_MAX).map(|file| bounded(file, FILE_BYTES_MAX)).collect(),
+            cause: said(known.cause),
+            avoid: said(known.rule),
+            worked: known.worked,
+            failures,
+            tasks: known.tasks,
+            how_often: format!("{} in {}", count(failures, "failure"), count(known.tasks, "task")),
+            last_seen: known.last_seen,
+            unconfirmed: ranked.unconfirmed,
+            exploring: ranked.exploring,
+            score: rounded(ranked.score),
+            relevance: rounded(ranked.relevance),
+            confidence: rounded(ranked.confidence),
+            frequency: rounded(ranked.candidate.frequency),
+            reason: bounded(&ranked.reason, 2 * SAID_BYTES_MAX),
+        }
+    }
+}
+
+impl Worked {
+    /// From what was done and its figures.
+    pub fn of(what: &str, technique: &str, (successes, tries): (u64, u64), confirmed: bool) -> Self {
+        let sure = if confirmed { "" } else { ", unconfirmed" };
+        let how_often = match tries {
+            1 => format!("worked once{sure}"),
+            _ => format!("worked {successes} of {tries} times{sure}"),
+        };
+        let what = bounded(what, SAID_BYTES_MAX);
+        Worked { what, technique: technique.to_owned(), successes, tries, confirmed, how_often }
+    }
+}
+
+fn bounded(text: &str, max: usize) -> String {
+    ellipsis(one_line(text).trim(), max)
+}
+
+/// Three digits, so that it reads the same everywhere.
+fn rounded(value: f64) -> f64 {
+    (value * 1_000.0).round() / 1_000.0
+}

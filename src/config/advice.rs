@@ -1,0 +1,188 @@
+//! `[advice]`: what is said before the next edit and at a failure, to whom it isn't, and what turns it off.
+
+use std::ffi::OsString;
+
+use super::learning::Figure;
+
+/// `[advice]`. Each switch turns off one thing; everything else goes on working.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AdviceSettings {
+    /// `warnings` (and `ENABLE_QA_WARNINGS`): whether anything is said before an edit or a command.
+    pub warnings: bool,
+    /// `learning` (and `ENABLE_QA_LEARNING`): whether anything is learnt from what is recorded: fixes, near-duplicates,
+    /// what advice was due.
+    pub learning: bool,
+    /// `injection` (and `ENABLE_KNOWLEDGE_INJECTION`): whether what is known (causes, rules, fixes, entries) is put into
+    /// what is said.
+    pub injection: bool,
+    /// `holdout`: whether some tasks are not warned, so that it can be known whether warnings help.
+    pub holdout: bool,
+    /// `holdout_share`: how many of all tasks and families.
+    pub holdout_share: f64,
+    /// `salt`: another one makes another draw of who is held out.
+    pub salt: String,
+    /// `limit`: so many warnings at most, unless a number is asked for.
+    pub limit: u64,
+    /// `confidence_min`: a pattern that is believed less is only ever marked as unconfirmed.
+    pub confidence_min: f64,
+    /// `occurrences_min`: … and so is one with fewer failures.
+    pub occurrences_min: u64,
+    /// `relevance_min`: a warning that concerns the task less is not due.
+    pub relevance_min: f64,
+    /// `score_min`: nor is one whose score is lower.
+    pub score_min: f64,
+    /// `weight_file`: how far a file of the task alone makes it relevant.
+    pub weight_file: f64,
+    /// `weight_command`: how far the command alone does.
+    pub weight_command: f64,
+    /// `weight_text`: how far the words of the task alone do.
+    pub weight_text: f64,
+    /// `folder`: how much less a folder says than the very file.
+    pub folder: f64,
+    /// `extension`: how much less a kind of file says than the very file.
+    pub extension: f64,
+    /// `coverage`: a folder or a kind of file stands for a pattern that has so much of its failures there, where no one
+    /// file does.
+    pub coverage: f64,
+    /// `young_confidence`: what is unconfirmed is believed no further than this.
+    pub young_confidence: f64,
+    /// `half_life_days`: a task weighs half as much after so long.
+    pub half_life_days: u64,
+    /// `frequency_tasks`: with so many tasks the frequency is a half.
+    pub frequency_tasks: f64,
+    /// `explore_exposures`: a pattern that was due less often than this may take the last place of a full list, so that
+    /// something becomes known about it.
+    pub explore_exposures: u64,
+    /// `similar_paths`: how far the paths of two tasks make them alike …
+    pub similar_paths: f64,
+    /// `similar_words`: … how far the words of their titles do …
+    pub similar_words: f64,
+    /// `similar_commands`: … and how far what was run in them does.
+    pub similar_commands: f64,
+    /// `hint_ms`: the hint at a failure is silent when it would take longer, milliseconds.
+    pub hint_ms: u64,
+}
+
+impl Default for AdviceSettings {
+    fn default() -> Self {
+        AdviceSettings {
+            warnings: true,
+            learning: true,
+            injection: true,
+            holdout: true,
+            holdout_share: 0.10,
+            salt: String::new(),
+            limit: 5,
+            confidence_min: 0.6,
+            occurrences_min: 2,
+            relevance_min: 0.25,
+            score_min: 0.05,
+            weight_file: 0.9,
+            weight_command: 0.6,
+            weight_text: 0.5,
+            folder: 0.7,
+            extension: 0.4,
+            coverage: 0.8,
+            young_confidence: 0.5,
+            half_life_days: 90,
+            frequency_tasks: 3.0,
+            explore_exposures: 5,
+            similar_paths: 0.5,
+            similar_words: 0.3,
+            similar_commands: 0.2,
+            hint_ms: 50,
+        }
+    }
+}
+
+impl AdviceSettings {
+    /// The share of tasks that is held out: 0 when that is turned off.
+    pub fn held_out(&self) -> f64 {
+        if self.holdout { self.holdout_share } else { 0.0 }
+    }
+
+    /// The switch called `key`.
+    pub(super) fn switch(&mut self, key: &str) -> Option<&mut bool> {
+        Some(match key {
+            "warnings" => &mut self.warnings,
+            "learning" => &mut self.learning,
+            "injection" => &mut self.injection,
+            "holdout" => &mut self.holdout,
+            _ => return None,
+        })
+    }
+
+    /// The figure called `key`.
+    pub(super) fn figure(&mut self, key: &str) -> Option<Figure<'_>> {
+        let share = |value| Figure::Share(value, 0.0..=1.0);
+        Some(match key {
+            "holdout_share" => Figure::Share(&mut self.holdout_share, 0.0..=0.9),
+            "limit" => Figure::Count(&mut self.limit, 0..=50),
+            "confidence_min" => share(&mut self.confidence_min),
+            "occurrences_min" => Figure::Count(&mut self.occurrences_min, 1..=1_000_000),
+            "relevance_min" => share(&mut self.relevance_min),
+            "score_min" => share(&mut self.score_min),
+            "weight_file" => share(&mut self.weight_file),
+            "weight_command" => share(&mut self.weight_command),
+            "weight_text" => share(&mut self.weight_text),
+            "folder" => share(&mut self.folder),
+            "extension" => share(&mut self.extension),
+            "coverage" => share(&mut self.coverage),
+            "young_confidence" => share(&mut self.young_confidence),
+            "half_life_days" => Figure::Count(&mut self.half_life_days, 1..=36_500),
+            "frequency_tasks" => Figure::Share(&mut self.frequency_tasks, 0.1..=1_000.0),
+            "explore_exposures" => Figure::Count(&mut self.explore_exposures, 0..=1_000_000),
+            "similar_paths" => share(&mut self.similar_paths),
+            "similar_words" => share(&mut self.similar_words),
+            "similar_commands" => share(&mut self.similar_commands),
+            "hint_ms" => Figure::Count(&mut self.hint_ms, 1..=60_000),
+            _ => return None,
+        })
+    }
+
+    /// Lets the environment turn off (`0`, `false`, `off`, `no`) or on (`1`, `true`, `on`, `yes`) what a file says
+    /// otherwise. Other values say nothing.
+    pub(super) fn apply_environment(&mut self, variable: impl Fn(&str) -> Option<OsString>) {
+        let switches = [
+            ("ENABLE_QA_WARNINGS", &mut self.warnings),
+            ("ENABLE_QA_LEARNING", &mut self.learning),
+            ("ENABLE_KNOWLEDGE_INJECTION", &mut self.injection),
+        ];
+        for (name, switch) in switches {
+            let value = variable(name).and_then(|value| value.into_string().ok());
+            match value.unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+                "0" | "false" | "off" | "no" => *switch = false,
+                "1" | "true" | "on" | "yes" => *switch = true,
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_turns_each_off_alone_and_has_the_last_word() {
+        let with = |set: &'static str, value: &'static str, settings: AdviceSettings| {
+            let mut settings = settings;
+            settings.apply_environment(|name| (name == set).then(|| value.into()));
+            (settings.warnings, settings.learning, settings.injection, settings.holdout)
+        };
+        let on = AdviceSettings::default;
+        assert_eq!(with("ENABLE_QA_WARNINGS", "0", on()), (false, true, true, true));
+        assert_eq!(with("ENABLE_QA_LEARNING", "False", on()), (true, false, true, true));
+        assert_eq!(with("ENABLE_KNOWLEDGE_INJECTION", " off ", on()), (true, true, false, true));
+        assert!(with("ENABLE_QA_WARNINGS", "yes", AdviceSettings { warnings: false, ..on() }).0);
+        for nothing in ["", "perhaps", "2"] {
+            assert_eq!(with("ENABLE_QA_WARNINGS", nothing, on()), (true, true, true, true));
+        }
+    }
+
+    #[test]
+    fn without_a_holdout_nobody_is_held_out() {
+        assert_eq!(AdviceSettings::default().held_out(), 0.10);
+        assert_eq!(AdviceSettings { holdout: false, ..AdviceSettings::default() }.held_out(), 0.0);
+    }
+}

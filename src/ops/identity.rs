@@ -1,0 +1,72 @@
+//! Who asks, and about which files.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::base::text;
+use crate::capture::Identity;
+use crate::config::Places;
+use crate::diagnose::redact::redact;
+use crate::store::By;
+
+/// A text that somebody gave, bytes.
+const TEXT_BYTES_MAX: usize = 500;
+/// Files of one question.
+pub(super) const FILES_MAX: usize = 200;
+
+/// A text for an event: one line, bounded, without secrets. `None` when nothing is left of it.
+pub(super) fn clean(text: &str) -> Option<String> {
+    let text = text::one_line(&redact(text).0);
+    let text = text::ellipsis(text.trim(), TEXT_BYTES_MAX);
+    (!text.is_empty()).then_some(text)
+}
+
+/// Who says something, without secrets.
+pub(super) fn by(identity: &Identity, task: Option<&str>) -> By {
+    let clean = |text: Option<&String>| text.and_then(|text| clean(text));
+    By {
+        agent: clean(identity.agent.as_ref()),
+        session: clean(identity.session.as_ref()),
+        task: task.and_then(self::clean),
+        person: None,
+    }
+}
+
+/// Paths as they were typed in `cwd`, relative to the root with `/`; those outside of it are left out.
+pub(super) fn relative_files(places: &Places, cwd: &Path, files: &[PathBuf]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for file in files {
+        let mut path = PathBuf::new();
+        for part in cwd.join(file).components() {
+            match part {
+                Component::ParentDir => drop(path.pop()),
+                Component::CurDir => {}
+                part => path.push(part),
+            }
+        }
+        let Some(relative) = places.relative(&path) else { continue };
+        let relative = redact(&relative.to_string_lossy()).0.into_owned();
+        if !relative.is_empty() && !found.contains(&relative) && found.len() < FILES_MAX {
+            found.push(relative);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_taken_from_where_they_were_typed() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let places = Places {
+            root: dir.path().to_owned(),
+            repository: None,
+            state: dir.path().join("state"),
+            fallbacks: Vec::new(),
+        };
+        let asked = ["a.py", "./a.py", "../web/b.ts", "../../outside", "/etc/passwd", ".."].map(PathBuf::from);
+        let found = relative_files(&places, &dir.path().join("src"), &asked);
+        assert_eq!(found, ["src/a.py", "web/b.ts"]);
+    }
+}

@@ -1,0 +1,55 @@
+//! `outcome ack`: somebody has seen a warning.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use serde::Serialize;
+
+use super::identity::by;
+use super::reading;
+use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::capture::Identity;
+use crate::config::Places;
+use crate::store::{Ack, Body, DeliveryRow, Index, Store, StoreError, lock};
+
+/// What `outcome ack --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Acknowledged {
+    /// Version of this shape.
+    pub schema: u32,
+    /// `w-…`
+    pub warning: String,
+    /// Its task.
+    pub task: String,
+    /// What somebody thought of it last.
+    pub useful: Option<bool>,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// Remembers that somebody has seen the warning whose id starts with `id`, and what they think of it.
+///
+/// # Errors
+/// When there is none or more than one, or the store can't be written.
+pub fn acknowledge(
+    places: &Places,
+    identity: &Identity,
+    id: &str,
+    useful: Option<bool>,
+) -> anyhow::Result<Acknowledged> {
+    let reading = reading::open(places)?;
+    let row = find(reading.index.as_ref(), id)?;
+    let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX)).context("cannot record it now")?;
+    let mut store = Store::open(&places.state, lock)?;
+    store.record(Body::Ack(Ack { warning: row.warning.clone(), useful, by: by(identity, None) }))?;
+    let row = find(Some(store.index()), &row.warning)?;
+    Ok(Acknowledged { schema: 1, warning: row.warning, task: row.task, useful: row.useful, notes: reading.notes })
+}
+
+fn find(index: Option<&Index>, id: &str) -> Result<DeliveryRow, StoreError> {
+    match index {
+        Some(index) => index.delivery(id),
+        None => Err(StoreError::NoSuchId { id: id.to_owned() }),
+    }
+}

@@ -1,0 +1,304 @@
+//! `task start`, `done`, `show` and `similar`.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use serde::Serialize;
+
+use super::identity::{by, clean, relative_files};
+use super::{reading, record};
+use crate::advice::ranking;
+use crate::advice::similarity::{Profile, Similarity, telling_words};
+use crate::advice::task::{self, TaskEnd};
+use crate::base::clock::Timestamp;
+use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::capture::Identity;
+use crate::config::{Places, Settings};
+use crate::pattern::signature::Signature;
+use crate::store::{Body, Index, KnownTask, Store, StoreError, TaskNote, TaskOutcome, TaskStep, lock};
+
+/// Tasks that may be like another that are compared.
+const COMPARED_MAX: usize = 200;
+/// Files by which similar tasks are looked for.
+const FILES_MAX: usize = 20;
+/// A task's name, bytes.
+const NAME_BYTES_MAX: usize = 200;
+
+/// What `task start` says.
+#[derive(Debug, Clone, Default)]
+pub struct Announced {
+    /// Its name; else the current one.
+    pub name: Option<String>,
+    /// What it is about.
+    pub title: Option<String>,
+    /// What kind of work it is.
+    pub category: Option<String>,
+    /// Files that it will touch, as typed.
+    pub files: Vec<PathBuf>,
+    /// Tasks before it.
+    pub depends_on: Vec<String>,
+}
+
+/// What `task start`, `done` and `show --json` print.
+#[derive(Debug, Serialize)]
+pub struct Page {
+    /// Version of this shape.
+    pub schema: u32,
+    /// Its name.
+    pub name: String,
+    /// `open` or `done`.
+    pub state: &'static str,
+    /// When and why it is over.
+    pub end: Option<TaskEnd>,
+    /// How it went, where somebody said.
+    pub outcome: Option<String>,
+    /// What it is about.
+    pub title: Option<String>,
+    /// What kind of work it is.
+    pub category: Option<String>,
+    /// Files that it was going to touch.
+    pub files: Vec<String>,
+    /// Tasks before it.
+    pub depends_on: Vec<String>,
+    /// The first that is known of it.
+    pub first_at: Timestamp,
+    /// The last.
+    pub last_at: Timestamp,
+    /// Runs, passed or failed.
+    pub runs: u64,
+    /// Failed ones.
+    pub failures: u64,
+    /// What tells it from others.
+    pub signature: Signature,
+    /// Tasks like this one, the most alike first.
+    pub similar: Vec<SimilarTask>,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// A task that is like another.
+#[derive(Debug, Clone, Serialize)]
+pub struct SimilarTask {
+    /// Its name.
+    pub name: String,
+    /// What it is about.
+    pub title: Option<String>,
+    /// Runs.
+    pub runs: u64,
+    /// Failed ones.
+    pub failures: u64,
+    /// How alike they are, and in what.
+    #[serde(flatten)]
+    pub similarity: Similarity,
+}
+
+/// What `task similar --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Similar {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The most alike first.
+    pub tasks: Vec<SimilarTask>,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// Says that a task begins; the runs of the session belong to it until it is over.
+///
+/// # Errors
+/// When it comes before itself, or the store can't be written.
+pub fn start(
+    places: &Places,
+    settings: &Settings,
+    cwd: &Path,
+    identity: &Identity,
+    announced: &Announced,
+) -> anyhow::Result<Page> {
+    let name = named(places, settings, identity, announced.name.as_deref())?;
+    let depends_on: Vec<String> = announced.depends_on.iter().filter_map(|task| clean(task)).collect();
+    if depends_on.contains(&name) {
+        bail!("the task {name:?} can't come before itself; leave it out of --depends-on");
+    }
+    let step = TaskStep::Started {
+        title: announced.title.as_deref().and_then(clean),
+        category: announced.category.as_deref().and_then(clean),
+        files: relative_files(places, cwd, &announced.files),
+        depends_on,
+    };
+    say(places, identity, &name, step)?;
+    show(places, settings, identity, Some(&name))
+}
+
+/// Says that a task is over.
+///
+/// # Errors
+/// When the store can't be written.
+pub fn done(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    name: Option<&str>,
+    outcome: Option<TaskOutcome>,
+) -> anyhow::Result<Page> {
+    let name = named(places, settings, identity, name)?;
+    if reading::open(places)?.index.as_ref().map(|index| index.task(&name)).transpose()?.flatten().is_none() {
+        bail!("there is no task {name:?}; type `verify-run task list` for those that there are");
+    }
+    say(places, identity, &name, TaskStep::Done { outcome, why: None })?;
+    show(places, settings, identity, Some(&name))
+}
+
+fn say(places: &Places, identity: &Identity, name: &str, step: TaskStep) -> anyhow::Result<()> {
+    let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
+    let lock = lock(&places.state, wait).context("cannot record it now")?;
+    let mut store = Store::open(&places.state, lock)?;
+    store.record(Body::Task(TaskNote { name: name.to_owned(), step, by: by(identity, Some(name)) }))?;
+    Ok(())
+}
+
+/// The task that is meant: as given, else the current one.
+fn named(places: &Places, settings: &Settings, identity: &Identity, name: Option<&str>) -> anyhow::Result<String> {
+    if let Some(name) = name {
+        let name = clean(name).filter(|name| name.len() <= NAME_BYTES_MAX);
+        return name.with_context(|| format!("a task's name has 1 to {NAME_BYTES_MAX} bytes"));
+    }
+    let index = reading::open(places)?.index;
+    let hours = settings.fix.silence_hours;
+    Ok(record::current_task(places, index.as_ref(), identity, Timestamp::now(), hours)?)
+}
+
+/// Everything about a task: the one that is named, else the current one.
+///
+/// # Errors
+/// When there is none, or the store can't be read.
+pub fn show(places: &Places, settings: &Settings, identity: &Identity, name: Option<&str>) -> anyhow::Result<Page> {
+    let name = named(places, settings, identity, name)?;
+    let reading = reading::open(places)?;
+    let found = match &reading.index {
+        Some(index) => index.task(&name)?.map(|task| (index, task)),
+        None => None,
+    };
+    let Some((index, task)) = found else {
+        bail!("nothing is known of the task {name:?}; type `verify-run task list` for those that there are");
+    };
+    let parts = index.task_parts(task.number)?;
+    let mut page = page(task, &parts, settings, Timestamp::now());
+    let title = page.title.clone().unwrap_or_default();
+    page.similar = like(index, settings, &parts, &format!("{name} {title}"), Some(&name), 5)?;
+    page.notes = reading.notes;
+    Ok(page)
+}
+
+/// The tasks that something is known of last, the newest first.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn list(places: &Places, settings: &Settings, limit: usize) -> Result<(Vec<Page>, Vec<String>), StoreError> {
+    let reading = reading::open(places)?;
+    let Some(index) = reading.index else { return Ok((Vec::new(), reading.notes)) };
+    let now = Timestamp::now();
+    let mut pages = Vec::new();
+    for task in index.tasks(limit)? {
+        let parts = index.task_parts(task.number)?;
+        pages.push(page(task, &parts, settings, now));
+    }
+    Ok((pages, reading.notes))
+}
+
+/// The tasks that are most like what is described.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn similar(
+    places: &Places,
+    settings: &Settings,
+    cwd: &Path,
+    described: &Announced,
+    commands: &[String],
+    limit: usize,
+) -> Result<Similar, StoreError> {
+    let reading = reading::open(places)?;
+    let Some(index) = reading.index else { return Ok(Similar { schema: 1, tasks: Vec::new(), notes: reading.notes }) };
+    let known = match &described.name {
+        Some(name) => index.task(name)?,
+        None => None,
+    };
+    let mut parts = match &known {
+        Some(task) => index.task_parts(task.number)?,
+        None => Vec::new(),
+    };
+    let files = relative_files(places, cwd, &described.files).into_iter().map(|file| ("file".to_owned(), file));
+    parts.extend(files.chain(commands.iter().map(|command| ("tool".to_owned(), command.clone()))));
+    let title = described.title.clone().or_else(|| known.as_ref().and_then(|task| task.title.clone()));
+    let text = format!("{} {}", described.name.as_deref().unwrap_or_default(), title.unwrap_or_default());
+    let tasks = like(&index, settings, &parts, &text, described.name.as_deref(), limit)?;
+    Ok(Similar { schema: 1, tasks, notes: reading.notes })
+}
+
+/// Tasks with words, files or folders in common, the most alike first.
+fn like(
+    index: &Index,
+    settings: &Settings,
+    parts: &[(String, String)],
+    text: &str,
+    without: Option<&str>,
+    limit: usize,
+) -> Result<Vec<SimilarTask>, StoreError> {
+    let pairs =
+        |parts: &[(String, String)]| Profile::of(parts.iter().map(|(part, value)| (part.as_str(), value.as_str())));
+    let words = ranking::shares(&index.tasks_with_words(&telling_words(text))?);
+    let mut numbers: Vec<i64> = words.iter().map(|(task, _)| *task).collect();
+    let files = parts.iter().filter(|(part, _)| part == "file").map(|(_, path)| path.as_str());
+    for file in files.take(FILES_MAX) {
+        numbers.extend(index.tasks_with_file(file)?);
+        let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+        numbers.extend(index.tasks_with_folder(folder)?);
+    }
+    let mut seen = std::collections::HashSet::new();
+    numbers.retain(|number| seen.insert(*number));
+    let own = pairs(parts);
+    let mut found = Vec::new();
+    for number in numbers.into_iter().take(COMPARED_MAX) {
+        let name = index.task_name(number)?;
+        if without == Some(name.as_str()) {
+            continue;
+        }
+        let share = words.iter().find(|(task, _)| *task == number).map_or(0.0, |(_, share)| *share);
+        let similarity = own.like(&pairs(&index.task_parts(number)?), share, &settings.advice);
+        found.push((name, similarity));
+    }
+    found.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then_with(|| a.0.cmp(&b.0)));
+    let mut tasks = Vec::new();
+    for (name, similarity) in found.into_iter().take(limit) {
+        let Some(task) = index.task(&name)? else { continue };
+        let KnownTask { title, runs, failures, .. } = task;
+        tasks.push(SimilarTask { name, title, runs, failures, similarity });
+    }
+    Ok(tasks)
+}
+
+fn page(task: KnownTask, parts: &[(String, String)], settings: &Settings, now: Timestamp) -> Page {
+    let silence = Duration::from_secs(settings.fix.silence_hours.saturating_mul(3_600));
+    let end = task::end(&task, now, silence);
+    Page {
+        schema: 1,
+        state: if end.is_some() { "done" } else { "open" },
+        end,
+        signature: Signature::of(parts.iter().map(|(part, value)| (part.as_str(), value.as_str()))),
+        name: task.name,
+        outcome: task.outcome,
+        title: task.title,
+        category: task.category,
+        files: task.files,
+        depends_on: task.depends_on,
+        first_at: task.first_at,
+        last_at: task.last_at,
+        runs: task.runs,
+        failures: task.failures,
+        similar: Vec::new(),
+        notes: Vec::new(),
+    }
+}

@@ -1,0 +1,288 @@
+//! `warn`: what is known to go wrong here, before it does.
+//!
+//! Reads the index and nothing else: it waits for no recorder, loads no definitions, and what it has to remember it puts
+//! down as a note.
+
+mod candidates;
+mod formats;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::identity::{by, clean, relative_files};
+use super::{knowledge, reading, record};
+use crate::advice::ranking::{self, Ranked};
+use crate::advice::similarity::telling_words;
+use crate::advice::{Arm, Known, Warning, Worked};
+use crate::base::clock::Timestamp;
+use crate::base::ids;
+use crate::base::ids::RunId;
+use crate::capture::Identity;
+use crate::config::{Environment, Places, Settings};
+use crate::pattern::wording;
+use crate::store::{Body, Delivery, DeliveryArm, Event, Index, PatternRow, Segments, StoreError, derived_id, note};
+use crate::whitelist::{self, Whitelist};
+
+/// Files of a delivery.
+const DELIVERY_FILES_MAX: usize = 20;
+/// Files of a task that nobody named.
+const TASK_FILES_MAX: usize = 50;
+/// Without a session there is one for each task.
+const NO_SESSION: &str = "none";
+
+/// What is asked.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// Who asks, and for which task.
+    pub identity: Identity,
+    /// What the task is about.
+    pub title: Option<String>,
+    /// What kind of work it is.
+    pub category: Option<String>,
+    /// Files that it will touch, as typed.
+    pub files: Vec<PathBuf>,
+    /// A command that is about to run.
+    pub command: Option<String>,
+    /// At most so many (else setting `advice.limit`).
+    pub limit: Option<usize>,
+    /// `text`, `markdown`, or the name of a template of the user's.
+    pub format: Option<String>,
+    /// Where it is shown.
+    pub surface: String,
+}
+
+/// What `warn --format json` prints.
+#[derive(Debug, Clone, Serialize)]
+pub struct Answer {
+    /// Version of this shape.
+    pub schema: u32,
+    /// Warnings are not turned off.
+    pub enabled: bool,
+    /// The task that they are for.
+    pub task: String,
+    /// The session.
+    pub session: String,
+    /// The files that were looked at, relative to the root.
+    pub files: Vec<String>,
+    /// The tool class of the command.
+    pub command: Option<String>,
+    /// What is due, the most pressing first.
+    pub warnings: Vec<Warning>,
+    /// Warnings that were due and not shown, so that it can be known what happens without.
+    pub held_out: usize,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// The question as the index understands it.
+struct Question {
+    task: String,
+    session: String,
+    files: Vec<String>,
+    class: Option<String>,
+    words: Vec<String>,
+}
+
+/// The warnings that are due. Those that are shown and those that are held out are put down for the recorder, once a
+/// session.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Asked) -> Result<Answer, StoreError> {
+    let (settings, _) = Settings::load(places, environment);
+    let mut notes = Vec::new();
+    let index = open(places, &mut notes)?;
+    let now = Timestamp::now();
+    let hours = settings.fix.silence_hours;
+    let task = record::current_task(places, index.as_ref(), &asked.identity, now, hours)?;
+    let session = asked.identity.session.as_deref().and_then(clean).unwrap_or_else(|| format!("{NO_SESSION} {task}"));
+    let mut question = Question {
+        files: relative_files(places, cwd, &asked.files),
+        class: asked.command.as_deref().and_then(|line| class_of(places, environment, cwd, line)),
+        words: telling_words(&[&asked.title, &asked.category].map(|text| text.clone().unwrap_or_default()).join(" ")),
+        session,
+        task,
+    };
+    let mut answer = Answer {
+        schema: 1,
+        enabled: settings.advice.warnings,
+        task: question.task.clone(),
+        session: question.session.clone(),
+        files: Vec::new(),
+        command: question.class.clone(),
+        warnings: Vec::new(),
+        held_out: 0,
+        notes,
+    };
+    let Some(index) = index.filter(|_| answer.enabled) else { return Ok(answer) };
+    complete(&index, &mut question, asked)?;
+    answer.files.clone_from(&question.files);
+    let limit = asked.limit.unwrap_or(usize::try_from(settings.advice.limit).unwrap_or(usize::MAX));
+    let found = candidates::find(&index, &question, &settings, now)?;
+    let due = ranking::rank(found, limit, &settings.advice, &question.session);
+    let segments = Segments::new(places.events());
+    for ranked in due {
+        let arm = Arm::of(&question.task, &ranked.candidate.family, settings.advice.held_out(), &settings.advice.salt);
+        let id = ids::warning(&question.session, &ranked.candidate.key);
+        if settings.advice.learning {
+            let event = delivery(&id, &ranked, arm, &question, asked, &settings, now);
+            if !index.has_event(RunId(event.id))?
+                && let Err(error) = note::put(places, &event)
+            {
+                answer.notes.push(format!("cannot remember that {id} was due: {error}"));
+            }
+        }
+        if arm == Arm::HeldOut {
+            answer.held_out += 1;
+            continue;
+        }
+        if let Some(known) = known(&index, &segments, &ranked, &settings, now)? {
+            answer.warnings.push(Warning::of(id, &ranked, known));
+        }
+    }
+    Ok(answer)
+}
+
+/// The answer as text, by the template of the format and the agent. A template that can't be used is named and the
+/// shipped one takes its place.
+///
+/// # Errors
+/// When there is no such format.
+pub fn formatted(
+    places: &Places,
+    environment: &Environment,
+    asked: &Asked,
+    answer: &mut Answer,
+) -> anyhow::Result<String> {
+    let agent = asked.identity.agent.as_deref().unwrap_or("human");
+    formats::render(places, environment, agent, asked.format.as_deref(), answer)
+}
+
+/// The index as it is: nobody is waited for. Only where there is none yet is what waits recorded first.
+fn open(places: &Places, notes: &mut Vec<String>) -> Result<Option<Index>, StoreError> {
+    if let Some(index) = Index::open_read(&places.index())? {
+        return Ok(Some(index));
+    }
+    let reading = reading::open(places)?;
+    notes.extend(reading.notes);
+    Ok(reading.index)
+}
+
+/// What nobody said is taken from the task: its title, its files.
+fn complete(index: &Index, question: &mut Question, asked: &Asked) -> Result<(), StoreError> {
+    if !question.files.is_empty() && !question.words.is_empty() {
+        return Ok(());
+    }
+    let Some(task) = index.task(&question.task)? else { return Ok(()) };
+    if question.words.is_empty()
+        && let Some(title) = &task.title
+    {
+        question.words = telling_words(title);
+    }
+    if asked.files.is_empty() {
+        question.files.clone_from(&task.files);
+        // With a command alone the question is what it will find.
+        if question.files.is_empty() && asked.command.is_none() {
+            question.files = index.files_of_task(task.number, TASK_FILES_MAX)?;
+        }
+    }
+    Ok(())
+}
+
+/// The tool class of a command line; `None` of one that is no check.
+fn class_of(places: &Places, environment: &Environment, cwd: &Path, line: &str) -> Option<String> {
+    let check = Whitelist::open(places, environment).decide_line(line).check()?;
+    let argv: Vec<_> = shell_words::split(line).ok()?.into_iter().map(Into::into).collect();
+    Some(whitelist::key_parts(&places.root, cwd, Some(&check), &argv).subject)
+}
+
+fn delivery(
+    id: &str,
+    ranked: &Ranked,
+    arm: Arm,
+    question: &Question,
+    asked: &Asked,
+    settings: &Settings,
+    now: Timestamp,
+) -> Event {
+    let permille = |share: f64| (share.clamp(0.0, 1.0) * 1_000.0).round() as u16;
+    let candidate = &ranked.candidate;
+    let delivery = Delivery {
+        warning: id.to_owned(),
+        task: question.task.clone(),
+        session: question.session.clone(),
+        pattern: Some(candidate.key.clone()),
+        entry: None,
+        family: candidate.family.clone(),
+        rank: ranked.rank,
+        score_permille: permille(ranked.score),
+        arm: if arm == Arm::Shown { DeliveryArm::Shown } else { DeliveryArm::Holdout },
+        holdout_permille: permille(settings.advice.held_out()),
+        surface: asked.surface.clone(),
+        files: question.files.iter().take(DELIVERY_FILES_MAX).cloned().collect(),
+        command: question.class.clone(),
+        by: by(&asked.identity, Some(&question.task)),
+    };
+    let event_id = derived_id("delivery", &[&question.session, &candidate.key]);
+    // The writer is the store's that takes it.
+    Event { id: event_id, ..Event::new(now, "", Body::Delivery(Box::new(delivery))) }
+}
+
+/// What is known of the pattern; `None` when it is gone meanwhile.
+fn known(
+    index: &Index,
+    segments: &Segments,
+    ranked: &Ranked,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<Option<Known>, StoreError> {
+    let Some(row) = index.pattern_of_key(&ranked.candidate.key)? else { return Ok(None) };
+    let mut known = Known {
+        pattern: Some(row.id.clone()),
+        what: name(index, &row)?,
+        files: index.pattern_files(row.number, 3)?.into_iter().map(|(path, _)| path).collect(),
+        tasks: row.tasks,
+        last_seen: Some(row.last_seen),
+        ..Known::default()
+    };
+    if settings.advice.injection {
+        (known.cause, known.rule) = knowledge::said(index, segments, row.number)?;
+        known.worked = worked(index, segments, &row, settings, now)?;
+    }
+    Ok(Some(known))
+}
+
+/// What most surely made a pattern go away; nothing that never did.
+pub(super) fn worked(
+    index: &Index,
+    segments: &Segments,
+    row: &PatternRow,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<Option<Worked>, StoreError> {
+    let helps = knowledge::of_pattern(index, segments, row, settings, now)?;
+    let surest = helps.strategies.into_iter().find(|strategy| strategy.successes > 0);
+    Ok(surest.map(|it| Worked::of(&it.label, &it.technique, (it.successes, it.tries), it.confirmed)))
+}
+
+/// A few words for a pattern, without the detectors: those want definitions.
+pub(super) fn name(index: &Index, row: &PatternRow) -> Result<String, StoreError> {
+    let occurrences = index.occurrences(row.number, 3)?;
+    let test = occurrences.first().and_then(|seen| seen.test.clone());
+    let test = test.filter(|test| occurrences.iter().all(|seen| seen.test.as_ref() == Some(test)));
+    let known = wording::Known {
+        tool: &row.tool,
+        code: row.code.as_deref(),
+        category: &row.category,
+        masked: &row.masked,
+        masked_family: &row.masked_family,
+        example: occurrences.first().map(|seen| seen.message.as_str()),
+        test: test.as_deref(),
+        failures: row.failures,
+        tasks: row.tasks,
+        ..wording::Known::default()
+    };
+    Ok(wording::name(&known, &[]))
+}

@@ -1,0 +1,113 @@
+//! What may be worth a warning, from the index, with what ranking needs to know of it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::Question;
+use crate::advice::ranking::{self, Candidate, Concern};
+use crate::base::clock::Timestamp;
+use crate::config::Settings;
+use crate::pattern::confidence::{self, Sighting};
+use crate::store::{Index, StoreError};
+
+/// Patterns that are looked at closely.
+const LOOKED_AT_MAX: usize = 60;
+/// … of them found by their very files.
+const OF_FILES_MAX: usize = 40;
+/// Files of the question that are looked for.
+const FILES_MAX: usize = 30;
+
+/// The patterns that a question may be about.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn find(
+    index: &Index,
+    question: &Question,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<Vec<Candidate>, StoreError> {
+    let least = settings.advice.occurrences_min;
+    let mut of_files: BTreeMap<i64, HashSet<&str>> = BTreeMap::new();
+    let mut others: Vec<i64> = Vec::new();
+    for file in question.files.iter().take(FILES_MAX) {
+        for pattern in index.patterns_of_file(file)? {
+            of_files.entry(pattern).or_default().insert(file);
+        }
+        others.extend(index.patterns_near_file(file, least)?);
+    }
+    if let Some(class) = &question.class {
+        others.extend(index.patterns_of_tool(class, least)?);
+    }
+    let by_words: HashMap<i64, f64> =
+        ranking::shares(&index.patterns_with_words(&question.words)?).into_iter().collect();
+    others.extend(by_words.keys());
+    others.sort_unstable();
+    others.dedup();
+    others.retain(|pattern| !of_files.contains_key(pattern));
+    let mut chosen: Vec<i64> = of_files.keys().copied().collect();
+    if chosen.len() > OF_FILES_MAX {
+        chosen = index.most_frequent(&chosen, OF_FILES_MAX)?;
+    }
+    let room = LOOKED_AT_MAX - chosen.len();
+    if others.len() > room {
+        others = index.most_frequent(&others, room)?;
+    }
+    chosen.extend(others);
+    let none = HashSet::new();
+    let mut found = Vec::with_capacity(chosen.len());
+    for pattern in chosen {
+        let exact = of_files.get(&pattern).unwrap_or(&none);
+        let text = by_words.get(&pattern).copied().unwrap_or(0.0);
+        found.extend(candidate(index, pattern, question, (exact, text), settings, now)?);
+    }
+    Ok(found)
+}
+
+/// A pattern with its figures; `None` when nobody wants advice about it, or it was never more than a flake.
+fn candidate(
+    index: &Index,
+    pattern: i64,
+    question: &Question,
+    (exact, text): (&HashSet<&str>, f64),
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<Option<Candidate>, StoreError> {
+    let row = index.advice_row(pattern)?;
+    if row.silenced {
+        return Ok(None);
+    }
+    let file = ranking::reach(&question.files, exact, &row.files, &settings.advice);
+    // Where it is known which files will change, what happens in others is no reason to warn of a command.
+    let is_elsewhere = file.is_none() && !question.files.is_empty() && !row.files.is_empty();
+    let command = match &question.class {
+        Some(class) if !is_elsewhere && index.is_of_tool(pattern, class)? => Some(class.clone()),
+        _ => None,
+    };
+    let text = if is_telling(&question.words, &row.masked) { text } else { 0.0 };
+    if file.is_none() && command.is_none() && text <= 0.0 {
+        return Ok(None);
+    }
+    let seen = index.sightings(pattern)?.into_iter();
+    let seen: Vec<Sighting> = seen.map(|row| Sighting { run: row.run, at: row.at, task: row.task }).collect();
+    if seen.is_empty() {
+        return Ok(None);
+    }
+    let believed = confidence::of_pattern(&seen, &settings.confidence);
+    Ok(Some(Candidate {
+        key: row.key,
+        family: row.family,
+        failures: row.failures,
+        confidence: believed.value,
+        evidence: believed.evidence,
+        frequency: ranking::frequency(seen.iter().map(|seen| now.micros_since(seen.at)), &settings.advice),
+        exposures: row.exposures,
+        concern: Concern { file, command, text },
+    }))
+}
+
+/// One word of several that fits says nothing: two have to.
+fn is_telling(words: &[String], masked: &str) -> bool {
+    let masked = masked.to_lowercase();
+    let fitting = words.iter().filter(|word| masked.contains(word.as_str())).count();
+    fitting >= words.len().clamp(1, 2)
+}

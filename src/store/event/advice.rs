@@ -1,0 +1,78 @@
+//! Advice that was due, and what somebody thought of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::by::By;
+
+/// Advice that was due to a session. Its id is made of the session and what it is about: however often it is asked for,
+/// there is one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// `w-…`, made of the same as the event's id.
+    pub warning: String,
+    /// What was being worked on.
+    pub task: String,
+    /// Who worked on it in one sitting.
+    pub session: String,
+    /// The pattern's key, of advice about a pattern.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+    /// `k-…`, of advice from the knowledge base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
+    /// The pattern's family key, or the entry again: what is held out together.
+    pub family: String,
+    /// Its place in the list, from 1.
+    pub rank: u32,
+    /// Its score, from 0 to 1,000. A whole number: it is read back as it was written.
+    pub score_permille: u16,
+    /// Whether it was shown.
+    pub arm: DeliveryArm,
+    /// The share of tasks that was held out then, from 0 to 1,000.
+    #[serde(default)]
+    pub holdout_permille: u16,
+    /// Where it was shown (`warn`, a hook's event).
+    pub surface: String,
+    /// The files that were asked about, relative to the root, up to a limit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// The tool class that was asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Who it was for.
+    #[serde(default)]
+    pub by: By,
+}
+
+/// What became of advice that was due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeliveryArm {
+    /// It was shown.
+    Shown,
+    /// It was held out, so that it can be known what happens without.
+    Holdout,
+}
+
+impl DeliveryArm {
+    /// The word in events and tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            DeliveryArm::Shown => "shown",
+            DeliveryArm::Holdout => "holdout",
+        }
+    }
+}
+
+/// Somebody says that they have seen a warning, and what they think of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ack {
+    /// `w-…`
+    pub warning: String,
+    /// Whether it was of use, if they say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub useful: Option<bool>,
+    /// Who.
+    #[serde(default)]
+    pub by: By,
+}

@@ -1,0 +1,71 @@
+//! What somebody says of a task: that it began, with what is known of it beforehand, and that it is over.
+
+use serde::{Deserialize, Serialize};
+
+use super::by::By;
+
+/// Something said of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskNote {
+    /// The task's name, as runs have it.
+    pub name: String,
+    /// What is said.
+    #[serde(flatten)]
+    pub step: TaskStep,
+    /// Who says so. Runs of the same session belong to a task that began, until it is over.
+    #[serde(default)]
+    pub by: By,
+}
+
+/// What is said of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum TaskStep {
+    /// It begins. Said again, the later words hold.
+    Started {
+        /// What it is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        /// What kind of work it is, in the user's own words (`feature`, `bugfix`).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        category: Option<String>,
+        /// Files that it will touch, relative to the root.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<String>,
+        /// Names of tasks that come before it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        depends_on: Vec<String>,
+    },
+    /// It is over. A later run reopens it.
+    Done {
+        /// How it went, where somebody said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outcome: Option<TaskOutcome>,
+        /// Why it is over, where nobody said so: its branch was merged, or is gone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+}
+
+/// How a task went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskOutcome {
+    /// It did what it was for.
+    Completed,
+    /// It did not.
+    Failed,
+    /// Nobody works on it any more.
+    Abandoned,
+}
+
+impl TaskOutcome {
+    /// The word in events and tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TaskOutcome::Completed => "completed",
+            TaskOutcome::Failed => "failed",
+            TaskOutcome::Abandoned => "abandoned",
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! What may be worth a warning, found by indexes: by file, by folder and kind of file, by tool class, by words.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::pattern::GROUP;
+use super::task::any_of;
+use super::{ambiguous, time, unsigned};
+use crate::base::clock::Timestamp;
+use crate::store::apply::places_of_file;
+use crate::store::error::StoreError;
+use crate::store::index::Index;
+use crate::store::json;
+
+/// Failures of one file that are looked at, the newest.
+const FAILURES_MAX: i64 = 200;
+/// Patterns of one folder, kind of file or tool class: those of the most failures.
+const PLACE_MAX: i64 = 30;
+/// Patterns found by words.
+const WORDS_MAX: i64 = 30;
+/// A failure with more items says nothing about the files that were changed before it.
+const TELLING_ITEMS_MAX: i64 = 5;
+/// A change of more files says nothing about each of them.
+const TELLING_FILES_MAX: i64 = 10;
+/// Files of one pattern.
+const FILES_MAX: i64 = 100;
+
+/// A pattern that may be worth a warning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AdviceRow {
+    /// Row number of the pattern that stands for its group.
+    pub number: i64,
+    /// The pattern key.
+    pub key: String,
+    /// The family key.
+    pub family: String,
+    /// Its masked message.
+    pub masked: String,
+    /// Failures of its group.
+    pub failures: u64,
+    /// Nobody wants advice about it, or it is no mistake.
+    pub silenced: bool,
+    /// Warnings about it that were due before, shown or held out.
+    pub exposures: u64,
+    /// The files of its failures, each with how many of them.
+    pub files: Vec<(String, u64)>,
+}
+
+/// A warning that was due.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeliveryRow {
+    /// `w-…`
+    pub warning: String,
+    /// Its task.
+    pub task: String,
+    /// Its session.
+    pub session: String,
+    /// When it was due.
+    pub at: Timestamp,
+    /// `shown` or `holdout`.
+    pub arm: String,
+    /// Its place in the list.
+    pub rank: u64,
+    /// Its score, 0 to 1.
+    pub score: f64,
+    /// `p-…`, where the pattern is in the store.
+    pub pattern: Option<String>,
+    /// `k-…`
+    pub entry: Option<String>,
+    /// What somebody thought of it last.
+    pub useful: Option<bool>,
+    /// Whether somebody said that they have seen it.
+    pub acknowledged: bool,
+}
+
+impl Index {
+    /// The patterns that failed in this very file, or that a change of it brought or mended; of groups those that stand
+    /// for them.
+    ///
+    /// # Errors
+    /// SQLite's, as for all methods here.
+    pub fn patterns_of_file(&self, path: &str) -> Result<Vec<i64>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT DISTINCT leader_no FROM (
+                     SELECT pattern_no FROM (SELECT pattern_no FROM qa_pattern_occurrences WHERE file = ?1
+                                             ORDER BY at DESC LIMIT ?2)
+                     UNION SELECT pattern_no FROM (SELECT failure_no FROM failure_files WHERE path = ?1
+                                                   ORDER BY failure_no DESC LIMIT ?2)
+                     JOIN qa_failures USING (failure_no) JOIN qa_pattern_occurrences USING (failure_no)
+                     WHERE qa_failures.item_count <= ?3
+                     UNION SELECT pattern_no FROM (SELECT run_id FROM snapshot_files WHERE path = ?1
+                                                   ORDER BY run_id DESC LIMIT ?2)
+                     JOIN snapshots USING (run_id) JOIN qa_failures USING (run_id)
+                     JOIN qa_pattern_occurrences USING (failure_no)
+                     WHERE qa_failures.item_count <= ?3 AND file_count <= ?4
+                     UNION SELECT pattern_no FROM (SELECT event_id FROM attempt_files WHERE path = ?1
+                                                   ORDER BY event_id DESC LIMIT ?2)
+                     JOIN fix_attempts USING (event_id) JOIN attempt_patterns p USING (event_id)
+                     JOIN known_patterns n ON n.recorded_key = p.pattern_key
+                     WHERE p.role = 'fixed' AND weakened = 0 AND files <= ?4)
+                 JOIN pattern_leaders USING (pattern_no)",
+            )?;
+            let parameters = params![path, FAILURES_MAX, TELLING_ITEMS_MAX, TELLING_FILES_MAX];
+            statement.query_map(parameters, |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// The patterns that failed most often in the folder of a file and in its kind of files, at least `failures_min`
+    /// times.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn patterns_near_file(&self, path: &str, failures_min: u64) -> Result<Vec<i64>, StoreError> {
+        let mut found = Vec::new();
+        for place in places_of_file(path) {
+            found.extend(self.patterns_at(&place, failures_min)?);
+        }
+        Ok(found)
+    }
+
+    /// The patterns that a tool class reported most often, at least `failures_min` times.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn patterns_of_tool(&self, class: &str, failures_min: u64) -> Result<Vec<i64>, StoreError> {
+        self.patterns_at(&format!("t:{class}"), failures_min)
+    }
+
+    fn patterns_at(&self, place: &str, failures_min: u64) -> Result<Vec<i64>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT DISTINCT leader_no FROM (SELECT pattern_no FROM pattern_places WHERE place = ?1 AND failures >= ?2
+                                                 ORDER BY failures DESC LIMIT ?3)
+                 JOIN pattern_leaders USING (pattern_no)",
+            )?;
+            let least = i64::try_from(failures_min).unwrap_or(i64::MAX);
+            statement.query_map(params![place, least, PLACE_MAX], |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// The patterns with one of these words in their message, the likeliest first, each with its BM25 score (higher is
+    /// likelier). `words` are letters and digits only.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn patterns_with_words(&self, words: &[String]) -> Result<Vec<(i64, f64)>, StoreError> {
+        if words.is_empty() {
+            return Ok(Vec::new());
+        }
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT leader_no, score FROM (
+                     SELECT rowid AS pattern_no, -bm25(pattern_words, 3.0, 2.0, 1.0) AS score FROM pattern_words
+                     WHERE pattern_words MATCH ?1 ORDER BY bm25(pattern_words, 3.0, 2.0, 1.0), rowid LIMIT ?2)
+                 JOIN pattern_leaders USING (pattern_no) ORDER BY score DESC, leader_no",
+            )?;
+            let rows = statement.query_map(params![any_of(words), WORDS_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// Whether a tool class reported a pattern.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn is_of_tool(&self, pattern: i64, class: &str) -> Result<bool, StoreError> {
+        let read = || {
+            let sql = format!(
+                "{GROUP} SELECT 1 FROM members JOIN pattern_places USING (pattern_no) WHERE place = 't:' || ?2 LIMIT 1"
+            );
+            self.connection.prepare_cached(&sql)?.exists(params![pattern, class])
+        };
+        self.sql("read", read())
+    }
+
+    /// Of these patterns those with the most failures, the last seen first among equals.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn most_frequent(&self, patterns: &[i64], limit: usize) -> Result<Vec<i64>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT pattern_no FROM json_each(?1) wanted CROSS JOIN qa_failure_patterns ON pattern_no = wanted.value
+                 ORDER BY failure_count DESC, last_seen DESC, pattern_key LIMIT ?2",
+            )?;
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            statement.query_map(params![json(&patterns.to_vec()), limit], |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// What ranking needs to know of a pattern that stands for its group.
+    ///
+    /// # Errors
+    /// SQLite's; also when there is none.
+    pub fn advice_row(&self, pattern: i64) -> Result<AdviceRow, StoreError> {
+        let read = || {
+            let sql = format!(
+                "{GROUP} SELECT pattern_key, family_key, masked,
+                     (SELECT sum(failure_count) FROM members JOIN qa_failure_patterns USING (pattern_no)),
+                     coalesce((SELECT state = 'muted' FROM keys JOIN pattern_reviews USING (pattern_key)
+                               WHERE state IN ('muted', 'unmuted') ORDER BY at DESC, event_id DESC LIMIT 1), 0)
+                     OR coalesce((SELECT state = 'deprecated' FROM keys JOIN pattern_reviews USING (pattern_key)
+                                  WHERE state IN ('deprecated', 'restored') ORDER BY at DESC, event_id DESC LIMIT 1), 0),
+                     (SELECT count(*) FROM keys JOIN qa_warning_deliveries USING (pattern_key))
+                 FROM qa_failure_patterns WHERE pattern_no = ?1"
+            );
+            let mut row = self.connection.prepare_cached(&sql)?.query_row([pattern], |row| {
+                Ok(AdviceRow {
+                    number: pattern,
+                    key: row.get(0)?,
+                    family: row.get(1)?,
+                    masked: row.get(2)?,
+                    failures: unsigned(row, 3)?,
+                    silenced: row.get(4)?,
+                    exposures: unsigned(row, 5)?,
+                    files: Vec::new(),
+                })
+            })?;
+            let sql = format!(
+                "{GROUP} SELECT file, count(*) FROM members JOIN qa_pattern_occurrences USING (pattern_no)
+                 WHERE file IS NOT NULL GROUP BY file ORDER BY 2 DESC, 1 LIMIT ?2"
+            );
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let files = statement.query_map([pattern, FILES_MAX], |row| Ok((row.get(0)?, unsigned(row, 1)?)))?;
+            row.files = files.collect::<rusqlite::Result<_>>()?;
+            Ok(row)
+        };
+        self.sql("read", read())
+    }
+
+    /// The warning whose id starts with `id` (`w-` may be left out).
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
+    pub fn delivery(&self, id: &str) -> Result<DeliveryRow, StoreError> {
+        let full = if id.starts_with("w-") { id.to_owned() } else { format!("w-{id}") };
+        let mut found = self.deliveries_where("warning_id BETWEEN ?1 AND ?1 || '~'", &full, 20)?;
+        match found.len() {
+            0 => Err(StoreError::NoSuchId { id: id.to_owned() }),
+            1 => Ok(found.remove(0)),
+            count => Err(ambiguous(id, count, found.iter().map(|row| row.warning.as_str()))),
+        }
+    }
+
+    /// The warnings of a task, in the order in which they were due.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn deliveries_of_task(&self, task: &str) -> Result<Vec<DeliveryRow>, StoreError> {
+        self.deliveries_where("task_no = (SELECT task_no FROM tasks WHERE name = ?1)", task, 1_000)
+    }
+
+    fn deliveries_where(&self, condition: &str, parameter: &str, limit: i64) -> Result<Vec<DeliveryRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&format!(
+                "SELECT warning_id, name, session, delivered_at, arm, rank, score,
+                        (SELECT pattern_id FROM known_patterns JOIN pattern_leaders USING (pattern_no)
+                         JOIN qa_failure_patterns p ON p.pattern_no = leader_no
+                         WHERE recorded_key = d.pattern_key LIMIT 1),
+                        entry_id,
+                        (SELECT useful FROM warning_acks a WHERE a.warning_id = d.warning_id AND useful IS NOT NULL
+                         ORDER BY at DESC, event_id DESC LIMIT 1),
+                        EXISTS (SELECT 1 FROM warning_acks a WHERE a.warning_id = d.warning_id)
+                 FROM qa_warning_deliveries d JOIN tasks USING (task_no) WHERE {condition}
+                 ORDER BY delivered_at, rank, event_id LIMIT ?2"
+            ))?;
+            let rows = statement.query_map(params![parameter, limit], |row| {
+                Ok(DeliveryRow {
+                    warning: row.get(0)?,
+                    task: row.get(1)?,
+                    session: row.get(2)?,
+                    at: time(row, 3)?,
+                    arm: row.get(4)?,
+                    rank: unsigned(row, 5)?,
+                    score: row.get(6)?,
+                    pattern: row.get(7)?,
+                    entry: row.get(8)?,
+                    useful: row.get(9)?,
+                    acknowledged: row.get(10)?,
+                })
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// How often a pattern of this key was seen before: failures of its group other than the run `without`, distinct
+    /// tasks, and the row number of the pattern that stands for it. `None` when it never was.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn seen_before(&self, key: &str, without: &str) -> Result<Option<(u64, u64, i64)>, StoreError> {
+        let read = || {
+            let sql = "SELECT leader_no FROM known_patterns JOIN pattern_leaders USING (pattern_no)
+                WHERE recorded_key = ?1 LIMIT 1";
+            let leader: Option<i64> =
+                self.connection.prepare_cached(sql)?.query_row([key], |row| row.get(0)).optional()?;
+            let Some(leader) = leader else { return Ok(None) };
+            let sql = format!(
+                "{GROUP} SELECT count(DISTINCT failure_no), count(DISTINCT task_no)
+                 FROM members JOIN qa_pattern_occurrences USING (pattern_no) JOIN qa_failures USING (failure_no)
+                 WHERE run_id <> ?2"
+            );
+            let (failures, tasks) = self
+                .connection
+                .prepare_cached(&sql)?
+                .query_row(params![leader, without], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))?;
+            Ok((failures > 0).then_some((failures, tasks, leader)))
+        };
+        self.sql("read", read())
+    }
+}

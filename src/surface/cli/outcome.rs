@@ -1,0 +1,53 @@
+//! `verify-run outcome`.
+
+use super::{Context, Exit};
+use crate::capture::{self, Identity};
+use crate::ops::outcome;
+
+/// Say what became of a warning
+///
+/// Whether a warning prevented anything is found out from the runs that follow, without anybody's help.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Say that a warning was seen, and whether it was of use
+    Ack {
+        /// The warning's id, or a unique start of it
+        id: String,
+        /// It was of use
+        #[arg(long, conflicts_with = "not_useful")]
+        useful: bool,
+        /// It was of no use
+        #[arg(long)]
+        not_useful: bool,
+        /// Print one JSON document with `schema`, `warning`, `task`, `useful`
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    let Action::Ack { id, useful, not_useful, json } = &args.action;
+    let variable = |name: &str| std::env::var(name).ok();
+    let identity = capture::identify(Identity::default(), variable, crate::run::session());
+    let said = if *useful { Some(true) } else { not_useful.then_some(false) };
+    let found = outcome::acknowledge(&context.places, &identity, id, said)?;
+    found.notes.iter().for_each(|note| context.output.note(note));
+    if *json {
+        context.output.json(&found)?;
+    } else {
+        let word = match found.useful {
+            Some(true) => "useful",
+            Some(false) => "not useful",
+            None => "seen",
+        };
+        context.output.line(&format!("{}\t{word}", found.warning))?;
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,223 @@
+//! `verify-run task`.
+
+use std::path::PathBuf;
+
+use super::{Context, Exit, Output};
+use crate::base::text::{count, ellipsis, one_line};
+use crate::capture::{self, Identity};
+use crate::config::Settings;
+use crate::ops::task::{self, Announced, Page, SimilarTask};
+use crate::store::TaskOutcome;
+
+/// Announce a task, end it, and find tasks like it
+///
+/// Nobody has to: without it a task is the branch, or on the default branch the day, and it ends when the branch is
+/// merged or gone, or after a day of silence. What is announced makes warnings fit better, and lets runs of one session
+/// belong to it whatever the branch is.
+///
+/// With --json each prints one document with `"schema": 1`: `name`, `state` (`open`, `done`), `end`, `outcome`, `title`,
+/// `category`, `files`, `depends_on`, `first_at`, `last_at`, `runs`, `failures`, `signature`, `similar`; `list` and
+/// `similar` print `tasks`.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Say that a task begins: the runs of this session belong to it
+    Start {
+        /// Its name (else VERIFY_RUN_TASK or the branch)
+        name: Option<String>,
+        #[command(flatten)]
+        about: About,
+        /// Tasks that come before it
+        #[arg(long, value_name = "TASK", num_args = 1.., value_delimiter = ',')]
+        depends_on: Vec<String>,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say that a task is over
+    Done {
+        /// Its name (else the current one)
+        name: Option<String>,
+        /// How it went
+        #[arg(long, value_parser = ["completed", "failed", "abandoned"])]
+        outcome: Option<String>,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a task: what ran in it, what tells it from others, tasks like it
+    Show {
+        /// Its name (else the current one)
+        name: Option<String>,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// List tasks, the newest first
+    List {
+        /// At most so many
+        #[arg(long, default_value_t = 20, value_name = "N")]
+        limit: usize,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Find tasks like one that is described, by its files, its words and what is run in it
+    Similar {
+        /// A task that is known
+        name: Option<String>,
+        #[command(flatten)]
+        about: About,
+        /// Tools that it runs
+        #[arg(long, value_name = "TOOL", num_args = 1.., value_delimiter = ',')]
+        command: Vec<String>,
+        /// At most so many
+        #[arg(long, default_value_t = 10, value_name = "N")]
+        limit: usize,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct About {
+    /// What it is about
+    #[arg(long)]
+    title: Option<String>,
+    /// What kind of work it is
+    #[arg(long)]
+    category: Option<String>,
+    /// Files that it will touch
+    #[arg(long, value_name = "FILE", num_args = 1.., value_delimiter = ',')]
+    files: Vec<PathBuf>,
+}
+
+impl About {
+    fn announced(&self, name: Option<&String>, depends_on: &[String]) -> Announced {
+        Announced {
+            name: name.cloned(),
+            title: self.title.clone(),
+            category: self.category.clone(),
+            files: self.files.clone(),
+            depends_on: depends_on.to_vec(),
+        }
+    }
+}
+
+#[derive(Debug, serde::Serialize)]
+struct List<'a> {
+    schema: u32,
+    tasks: &'a [Page],
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    let (settings, _) = Settings::load(&context.places, &context.environment);
+    let identity = capture::identify(Identity::default(), |name| std::env::var(name).ok(), crate::run::session());
+    let (places, cwd) = (&context.places, std::env::current_dir()?);
+    let (page, json) = match &args.action {
+        Action::Start { name, about, depends_on, json } => {
+            let announced = about.announced(name.as_ref(), depends_on);
+            (task::start(places, &settings, &cwd, &identity, &announced)?, json)
+        }
+        Action::Done { name, outcome, json } => {
+            let outcome = outcome.as_deref().map(|outcome| match outcome {
+                "completed" => TaskOutcome::Completed,
+                "failed" => TaskOutcome::Failed,
+                _ => TaskOutcome::Abandoned,
+            });
+            (task::done(places, &settings, &identity, name.as_deref(), outcome)?, json)
+        }
+        Action::Show { name, json } => (task::show(places, &settings, &identity, name.as_deref())?, json),
+        Action::List { limit, json } => {
+            let (pages, notes) = task::list(places, &settings, *limit)?;
+            notes.iter().for_each(|note| context.output.note(note));
+            print_list(&pages, *json, &mut context.output)?;
+            return Ok(Exit::Ok);
+        }
+        Action::Similar { name, about, command, limit, json } => {
+            let described = about.announced(name.as_ref(), &[]);
+            let found = task::similar(places, &settings, &cwd, &described, command, *limit)?;
+            found.notes.iter().for_each(|note| context.output.note(note));
+            match json {
+                true => context.output.json(&found)?,
+                false => print_similar(&found.tasks, &mut context.output)?,
+            }
+            return Ok(Exit::Ok);
+        }
+    };
+    page.notes.iter().for_each(|note| context.output.note(note));
+    match json {
+        true => context.output.json(&page)?,
+        false => print_page(&page, &mut context.output)?,
+    }
+    Ok(Exit::Ok)
+}
+
+fn print_page(page: &Page, output: &mut Output) -> anyhow::Result<()> {
+    let title = page.title.as_ref().map(|title| format!(": {}", one_line(title))).unwrap_or_default();
+    output.line(&format!("{}{title}", one_line(&page.name)))?;
+    match &page.end {
+        Some(end) => output.line(&format!("done {}, {}", end.at.local(), one_line(&end.why)))?,
+        None => output.line(&format!("open since {}", page.first_at.local()))?,
+    }
+    output.line(&format!("{}, {}", count(page.runs, "run"), count(page.failures, "failure")))?;
+    for (label, values) in [("files", &page.files), ("after", &page.depends_on), ("where", &page.signature.globs)] {
+        if !values.is_empty() {
+            output.line(&format!("{label}: {}", one_line(&ellipsis(&values.join(", "), 400))))?;
+        }
+    }
+    if !page.similar.is_empty() {
+        output.line("tasks like this one:")?;
+        print_similar(&page.similar, output)?;
+    }
+    Ok(())
+}
+
+fn print_similar(tasks: &[SimilarTask], output: &mut Output) -> anyhow::Result<()> {
+    if tasks.is_empty() {
+        output.note("no task is like it");
+        return Ok(());
+    }
+    let rows: Vec<Vec<String>> = tasks
+        .iter()
+        .map(|task| {
+            vec![
+                format!("{:.2}", task.similarity.score),
+                one_line(&task.name),
+                count(task.failures, "failure"),
+                one_line(task.title.as_deref().unwrap_or_default()),
+            ]
+        })
+        .collect();
+    output.table(&["alike", "task", "", "title"], &rows)
+}
+
+fn print_list(pages: &[Page], json: bool, output: &mut Output) -> anyhow::Result<()> {
+    if json {
+        return output.json(&List { schema: 1, tasks: pages });
+    }
+    if pages.is_empty() {
+        output.note("no task yet: one begins with the first run of a check");
+        return Ok(());
+    }
+    let rows: Vec<Vec<String>> = pages
+        .iter()
+        .map(|page| {
+            vec![
+                one_line(&page.name),
+                page.state.to_owned(),
+                page.last_at.local(),
+                count(page.failures, "failure"),
+                one_line(page.title.as_deref().unwrap_or_default()),
+            ]
+        })
+        .collect();
+    output.table(&["task", "state", "last", "", "title"], &rows)
+}
