@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::passes;
 use super::reading::whole_lines;
-use super::spool::{self, Header, Identity, Place, SPOOL_SCHEMA};
+use super::spool::{self, Header, Identity, Place, SPOOL_SCHEMA, Spooled};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
@@ -91,6 +91,17 @@ impl Run {
             self.start_recorder(&readers, || self.spool(finished, &excerpts));
             std::mem::forget(excerpts);
         }
+    }
+
+    /// What a finished run said, with its header, for looking at it at once: the first and the last of the output.
+    pub fn copy(&self, finished: &Finished) -> Spooled {
+        let mut transcript = Transcript::with_limits(SPOOL_SYNC_BYTES_MAX / 2, SPOOL_SYNC_BYTES_MAX / 2);
+        finished.transcript.pieces().into_iter().for_each(|piece| transcript.append(piece));
+        for excerpt in finished.files.iter().filter_map(run::Region::end) {
+            excerpt.read(&mut transcript);
+        }
+        let header = self.header(finished, &transcript, false);
+        Spooled { header, output: transcript.pieces().concat() }
     }
 
     /// A pass is worth its output when it ends an open failure, or when it is the first of the day: the recorder

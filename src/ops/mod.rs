@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod exchange;
 pub mod explain;
 pub mod fix;
+pub mod hint;
 mod identity;
 mod knowledge;
 pub mod last;

@@ -152,6 +152,12 @@ pub fn position(fd: RawFd) -> Option<u64> {
     u64::try_from(unsafe { libc::lseek(fd, 0, libc::SEEK_CUR) }).ok()
 }
 
+/// Whether a descriptor is open, and not one that an exec closes.
+pub fn stays_open_on_exec(fd: RawFd) -> bool {
+    // SAFETY: no memory is involved.
+    unsafe { libc::fcntl(fd, libc::F_GETFD) == 0 }
+}
+
 /// `poll`; interruption reads as "nothing yet". `timeout` in milliseconds, -1 waits.
 pub fn poll(fds: &mut [libc::pollfd], timeout: c_int) -> io::Result<usize> {
     // SAFETY: the slice is valid for its length.

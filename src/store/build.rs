@@ -23,7 +23,7 @@ const SORTED: [&str; 4] = ["near_bands", "attempt_patterns", "attempt_files", "a
 
 /// Tables whose indexes applying an event doesn't need: made at the end. (What was tried is judged by occurrences and by
 /// attempts, so theirs are not among them: without them each failure would look at all before it.)
-const INDEXED_LAST: [&str; 12] = [
+const INDEXED_LAST: [&str; 13] = [
     "events",
     "runs",
     "qa_failures",
@@ -36,6 +36,7 @@ const INDEXED_LAST: [&str; 12] = [
     "flake_patterns",
     "snapshots",
     "snapshot_files",
+    "pattern_places",
 ];
 
 /// What was read.

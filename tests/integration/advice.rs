@@ -1,5 +1,6 @@
 //! Warnings before the next edit, tasks, and what turns them off.
 
+mod hints;
 mod tasks;
 
 use serde_json::Value;

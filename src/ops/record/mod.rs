@@ -34,6 +34,7 @@ use trees::Trees;
 pub use assemble::redacted;
 pub use log::recent as recent_log;
 pub use queue::{Holds, Pending, bad, pending, waiting};
+pub(in crate::ops) use steps::pattern_keys;
 pub use task::current as current_task;
 
 /// What a drain did.

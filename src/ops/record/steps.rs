@@ -294,6 +294,18 @@ fn record_failure(
     Ok(())
 }
 
+/// The keys of what failed in a run that isn't recorded yet, in the order of the output.
+pub(in crate::ops) fn pattern_keys(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Vec<String> {
+    let items = assemble::items(&spooled.header, &diagnose(places, definitions, spooled));
+    let mut keys: Vec<String> = Vec::new();
+    for item in items {
+        if !keys.contains(&item.pattern) {
+            keys.push(item.pattern);
+        }
+    }
+    keys
+}
+
 fn diagnose(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Diagnosis {
     let header = &spooled.header;
     let command = header.argv.iter().map(|arg| arg.display()).collect::<Vec<_>>();

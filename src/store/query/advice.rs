@@ -288,12 +288,11 @@ impl Index {
         self.sql("read", read())
     }
 
-    /// How often a pattern of this key was seen before: failures of its group other than the run `without`, distinct
-    /// tasks, and the row number of the pattern that stands for it. `None` when it never was.
+    /// How often a pattern of this key was seen before `before`: failures of its group, distinct tasks, and the row number of the pattern that stands for it. `None` when it never was.
     ///
     /// # Errors
     /// SQLite's.
-    pub fn seen_before(&self, key: &str, without: &str) -> Result<Option<(u64, u64, i64)>, StoreError> {
+    pub fn seen_before(&self, key: &str, before: Timestamp) -> Result<Option<(u64, u64, i64)>, StoreError> {
         let read = || {
             let sql = "SELECT leader_no FROM known_patterns JOIN pattern_leaders USING (pattern_no)
                 WHERE recorded_key = ?1 LIMIT 1";
@@ -302,13 +301,12 @@ impl Index {
             let Some(leader) = leader else { return Ok(None) };
             let sql = format!(
                 "{GROUP} SELECT count(DISTINCT failure_no), count(DISTINCT task_no)
-                 FROM members JOIN qa_pattern_occurrences USING (pattern_no) JOIN qa_failures USING (failure_no)
-                 WHERE run_id <> ?2"
+                 FROM members JOIN qa_pattern_occurrences USING (pattern_no) WHERE at < ?2"
             );
             let (failures, tasks) = self
                 .connection
                 .prepare_cached(&sql)?
-                .query_row(params![leader, without], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))?;
+                .query_row(params![leader, before.rfc3339()], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))?;
             Ok((failures > 0).then_some((failures, tasks, leader)))
         };
         self.sql("read", read())

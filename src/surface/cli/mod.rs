@@ -49,6 +49,7 @@ Run options, before the command:
       --no-record        Run only
       --only-checks      Refuse (exit code 125) anything but one recognised check by itself
       --sync             Record before returning
+      --hint off|stderr  Say after a failure on standard error that it was seen before (or VERIFY_RUN_HINT)
       --shell LINE       Run LINE with sh -c
       --task TASK        What is being worked on (or VERIFY_RUN_TASK)
       --session SESSION  Who works on it in one sitting (or VERIFY_RUN_SESSION)

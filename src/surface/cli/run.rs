@@ -1,5 +1,6 @@
 //! `verify-run [RUN OPTIONS] [--] COMMAND`: the path that has to cost nothing. No parser library, no regex, no store.
 
+mod hint;
 mod options;
 
 use std::ffi::{OsString, c_int};
@@ -88,6 +89,7 @@ impl Here {
 fn supervise(program: &Program, options: Options, check: Option<Check>, cwd: PathBuf, places: Places) -> c_int {
     let Ok(finished) = run::supervise(program) else { return program.replace_process() };
     let end_as = finished.end_as;
+    let hinted = !finished.ended.passed() && hint::is_wanted(options.hint);
     let keep = std::panic::AssertUnwindSafe(|| {
         let variable = |name: &str| std::env::var(name).ok();
         let key_root = places.repository.as_ref().and_then(|repository| repository.worktree.clone());
@@ -97,7 +99,12 @@ fn supervise(program: &Program, options: Options, check: Option<Check>, cwd: Pat
         let record = if sync { record_now } else { record_all };
         let redact_arguments = record::redacted;
         let run = capture::Run { argv, cwd, check, key, identity, places, sync, redact, redact_arguments, record };
+        let copy = hinted.then(|| run.copy(&finished));
         run.hand_over(finished);
+        // Only now: the record is safe, and the recorder was started by a process of one thread.
+        if let Some(copy) = copy {
+            hint::say(run.places, copy);
+        }
     });
     let _ = std::panic::catch_unwind(keep);
     run::end_as(end_as)

@@ -27,6 +27,8 @@ pub struct Options {
     pub sync: bool,
     /// `--task`, `--session`, `--agent`
     pub identity: Identity,
+    /// `--hint stderr` or `--hint off`
+    pub hint: Option<bool>,
     /// `--shell LINE`
     pub line: Option<OsString>,
     /// What to execute: the command, or a shell with the line. Never empty.
@@ -83,7 +85,7 @@ const OPTIONS: [(&str, Takes); 9] = [
     ("--task", Takes::Value(|options, value| set(&mut options.identity.task, text(value)))),
     ("--session", Takes::Value(|options, value| set(&mut options.identity.session, text(value)))),
     ("--agent", Takes::Value(|options, value| set(&mut options.identity.agent, text(value)))),
-    ("--hint", Takes::Value(|_, value| hint(&value))),
+    ("--hint", Takes::Value(|options, value| set(&mut options.hint, hint(&value)?))),
 ];
 
 /// Takes the arguments (without the program's name) apart. The last one of an option given twice counts.
@@ -96,6 +98,7 @@ pub fn parse(args: Vec<OsString>) -> Result<Options, UsageError> {
         only_checks: false,
         sync: false,
         identity: Identity::default(),
+        hint: None,
         line: None,
         argv: Vec::new(),
     };
@@ -148,10 +151,11 @@ fn text(value: OsString) -> String {
     value.to_string_lossy().into_owned()
 }
 
-/// Where warnings about known failures go. Both values are understood already, so that command lines stay valid.
-fn hint(value: &OsStr) -> Result<(), UsageError> {
+/// Whether a failure that is known is said to be.
+fn hint(value: &OsStr) -> Result<bool, UsageError> {
     match value.to_str() {
-        Some("off" | "stderr") => Ok(()),
+        Some("off") => Ok(false),
+        Some("stderr") => Ok(true),
         _ => Err(UsageError::NoSuchValue("--hint", value.to_string_lossy().into_owned(), "off, stderr")),
     }
 }
