@@ -62,6 +62,9 @@
 //! - A failure is closed on its own branch, or on one that has its commit.
 //! - A pass, then a failure over the same tree is a suspected flake only, and so is a pass after several failures over
 //!   one tree: more often than not something outside of the tree broke or was mended.
+//! - A proven flake also needs the same command line. The environment's digest is taken by the wrapper, of runs that it
+//!   keeps whole: a recorder has the environment of one run and records those of others too. What isn't known of a run
+//!   is not the same as anything, so a flake with it is suspected.
 //! - On Linux the distribution binary is linked with musl at a fixed address, not as a static-PIE one with glibc. What
 //!   glibc does before `main` costs as much as all of `env`, and relocating the program at every start (13,554 places
 //!   on 65 pages) as much again. Stack, heap and mappings are still at random addresses, and what parses hostile output

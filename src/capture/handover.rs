@@ -12,6 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::around::Around;
 use super::passes;
 use super::reading::whole_lines;
 use super::spool::{self, Header, Identity, Place, SPOOL_SCHEMA, Spooled};
@@ -134,6 +135,7 @@ impl Run {
             cut_at: transcript.cut_at(),
             shared,
             redacted: false,
+            around: None,
         }
     }
 
@@ -142,6 +144,7 @@ impl Run {
         let mut transcript = std::mem::take(&mut finished.transcript);
         excerpts.iter().for_each(|excerpt| excerpt.read(&mut transcript));
         let header = self.header(&finished, &transcript, excerpts.iter().any(Excerpt::shared));
+        let header = Header { around: Some(Around::now(&self.places.state)), ..header };
         if spool::write(&self.places.state, &header, &transcript.pieces()).is_ok() {
             return;
         }
@@ -190,7 +193,11 @@ impl Run {
             ..check.clone()
         });
         let place = Place { head: header.place.head.as_ref().map(text), ..header.place.clone() };
-        Header { argv, identity, check, place, ..header.clone() }
+        let around = header
+            .around
+            .clone()
+            .map(|around| Around { path: around.path.filter(|path| (self.redact)(&path.display()).1 == 0), ..around });
+        Header { argv, identity, check, place, around, ..header.clone() }
     }
 
     /// Starts the recorder in a process that has nothing of the caller's but `keep`, and does `before` in it.

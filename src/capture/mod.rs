@@ -3,6 +3,7 @@
 //! A failing run, and a pass that ends an open failure or is the first of the day, is one spool file, written whole;
 //! other passes are a line in the pass log. [`Run::hand_over`] decides; the recorder starts from [`Spooled::parse`].
 
+mod around;
 mod handover;
 mod head;
 mod identity;
@@ -10,6 +11,7 @@ mod passes;
 mod reading;
 mod spool;
 
+pub use around::{Around, remember};
 pub use handover::{Redact, RedactArguments, Run, prepare_fallback};
 pub use identity::identify;
 pub use reading::SpoolError;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::around::Around;
 use crate::base::clock::Timestamp;
 use crate::base::file::create_private_dir;
 use crate::base::ids::RunId;
@@ -56,6 +57,9 @@ pub struct Header {
     /// The output was redacted before it was spooled (fallback folders in the work tree).
     #[serde(default)]
     pub redacted: bool,
+    /// What the run found around it; in spool files alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub around: Option<Around>,
 }
 
 /// Where a run belongs: so that a spool found in a fallback folder is recorded in the right store.
@@ -162,6 +166,7 @@ pub(super) mod tests {
             cut_at: 0,
             shared: false,
             redacted: false,
+            around: None,
         }
     }
 

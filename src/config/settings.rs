@@ -17,6 +17,11 @@ use crate::base::limits::{
 /// The file's name in each layer.
 pub const SETTINGS_FILE: &str = "verify-run.toml";
 
+/// Names in `fix.environment`.
+const VARIABLES_MAX: usize = 64;
+/// One of them, bytes.
+const VARIABLE_BYTES_MAX: usize = 128;
+
 /// When a failure gets a lesson file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -74,6 +79,8 @@ pub struct FixSettings {
     pub quick_attempts: u64,
     /// `silence_hours`: a task in which nothing was run for so long is over.
     pub silence_hours: u64,
+    /// `environment`: names of further variables that change what the project's checks do.
+    pub environment: Vec<String>,
 }
 
 /// The settings in force.
@@ -112,7 +119,7 @@ impl Default for Settings {
                 days: SNAPSHOT_DAYS_MAX,
                 bytes: SNAPSHOT_BYTES_MAX,
             },
-            fix: FixSettings { open_days: 14, quick_attempts: 2, silence_hours: 24 },
+            fix: FixSettings { open_days: 14, quick_attempts: 2, silence_hours: 24, environment: Vec::new() },
             patterns: PatternSettings::default(),
             confidence: ConfidenceSettings::default(),
             advice: AdviceSettings::default(),
@@ -191,6 +198,11 @@ impl Settings {
                     ("fix", "open_days") => layer.set(&mut self.fix.open_days, section, key, value),
                     ("fix", "quick_attempts") => layer.set(&mut self.fix.quick_attempts, section, key, value),
                     ("fix", "silence_hours") => layer.set(&mut self.fix.silence_hours, section, key, value),
+                    ("fix", "environment") => {
+                        if let Some(names) = layer.variables(section, key, value) {
+                            self.fix.environment = names;
+                        }
+                    }
                     ("patterns", "dir") => {
                         if let Some(dir) = layer.inside(section, key, value) {
                             self.patterns.dir = dir;
@@ -275,6 +287,23 @@ impl Layer<'_> {
             self.problem(line, reason, "write it without `..`, such as \"docs/lessons\"");
         }
         dir.map(Path::to_owned)
+    }
+
+    /// Names of environment variables.
+    fn variables(&mut self, section: &str, key: &str, value: &toml::Value) -> Option<Vec<String>> {
+        let is_name = |name: &&str| {
+            let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            plain && !name.is_empty() && name.len() <= VARIABLE_BYTES_MAX
+        };
+        let names = value.as_array().filter(|names| names.len() <= VARIABLES_MAX);
+        let names = names.and_then(|names| {
+            names.iter().map(|name| name.as_str().filter(is_name).map(str::to_owned)).collect::<Option<Vec<_>>>()
+        });
+        if names.is_none() {
+            let reason = format!("not a list of at most {VARIABLES_MAX} names of variables: {value}");
+            self.refuse(section, key, &reason);
+        }
+        names
     }
 
     fn unknown(&mut self, section: &str, key: &str) {
@@ -414,6 +443,18 @@ mod tests {
         );
         let lines: Vec<_> = problems.iter().map(|problem| (problem.line, problem.warning)).collect();
         assert_eq!(lines, [(Some(3), false), (Some(7), false)], "{problems:?}");
+    }
+
+    #[test]
+    fn variables_are_a_list_of_names() {
+        let (settings, problems) = load(None, Some("[fix]\nenvironment = [\"SHOP_DB\", \"shop2\"]\n"));
+        assert_eq!((settings.fix.environment, problems), (vec!["SHOP_DB".to_owned(), "shop2".to_owned()], Vec::new()));
+        for bad in ["\"SHOP_DB\"", "[1]", "[\"A=B\"]", "[\"\"]", "[\"A\\nB\"]"] {
+            let (settings, problems) =
+                load(Some("[fix]\nenvironment = [\"A\"]"), Some(&format!("[fix]\nenvironment = {bad}\n")));
+            assert_eq!(settings.fix.environment, ["A"], "{bad}");
+            assert_eq!(problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [Some(2)], "{bad}");
+        }
     }
 
     #[test]

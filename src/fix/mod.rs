@@ -5,6 +5,7 @@
 mod atom;
 mod coverage;
 pub mod patch;
+mod program;
 mod reach;
 mod recipe;
 pub mod regression;
@@ -18,6 +19,7 @@ mod workflow;
 
 pub use atom::{Atoms, of_run as atoms_of_run};
 pub use coverage::{Reach, covering_scopes, reach};
+pub use program::program;
 pub use reach::{StopsAt, selects_anew, stops_at};
 pub use recipe::recipes;
 pub use sets::{Sets, compare};

@@ -290,6 +290,17 @@ mod tests {
     }
 
     #[test]
+    fn a_run_of_an_older_binary_is_read() {
+        let mut event = sample::passed_run(1, "main");
+        let Body::Run(run) = &mut event.body else { panic!("a run") };
+        assert!(run.environment.is_some() && run.program.is_some());
+        (run.environment, run.program) = (None, None);
+        let line = event.line();
+        assert!(!line.windows(11).any(|word| word == b"environment"), "what isn't known takes no room");
+        assert!(matches!(parse(&line), Line::Event(read) if *read == event));
+    }
+
+    #[test]
     fn a_derived_event_has_one_id() {
         assert_eq!(sample::flake(1, 2).id, sample::flake(1, 2).id);
         assert_ne!(sample::flake(1, 2).id, sample::flake(1, 3).id);

@@ -8,7 +8,7 @@ use crate::base::lossless::Lossless;
 const MASKED: &str = "(masked)";
 
 /// The same event, same id, without messages, output, diffs, command lines beyond the program, folders outside the
-/// project, branch, commit, and who worked where. What people wrote (annotations, notes on fixes) stays: it was written to
+/// project, branch, commit, surroundings, and who worked where. What people wrote (annotations, notes on fixes) stays: it was written to
 /// be read.
 pub fn masked(mut event: Event) -> Event {
     match &mut event.body {
@@ -28,6 +28,8 @@ pub fn masked(mut event: Event) -> Event {
                 }
             }
             (run.session, run.branch, run.commit) = (None, None, None);
+            // Whoever guesses a value could see that he was right.
+            (run.environment, run.program) = (None, None);
             if let Some(failure) = &mut run.failure {
                 failure.lines_cut += failure.lines.len();
                 failure.lines.clear();

@@ -14,7 +14,7 @@ mod migrations;
 pub mod note;
 mod query;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 mod segment;
 #[cfg(test)]
 mod tests;

@@ -19,3 +19,4 @@ mod trail;
 pub use check::{Check, Decision, ExitMeaning, key, key_parts};
 pub use kind::CheckKind;
 pub use layers::{ListedRule, Whitelist};
+pub use program::{base_name, package_name};

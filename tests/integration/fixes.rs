@@ -183,6 +183,51 @@ fn a_rerun_that_passes_without_a_change_is_a_flake_and_no_fix() {
 }
 
 #[test]
+fn a_flake_is_proven_only_when_variables_and_programs_are_known_to_be_the_same() {
+    let sandbox = Sandbox::repository();
+    let tool = |version: &str| {
+        let script = "[ -e $TMPDIR/sun ] && exit\necho \"a.lua:1:1: error: $WEATHER in the morning\"\nexit 1";
+        sandbox.tool("luacheck", &format!("# {version}\n{script}"));
+    };
+    tool("1");
+    sandbox.write("verify-run.toml", "[fix]\nenvironment = [\"SHOP_DB\"]\n");
+    sandbox.commit("A flaky check");
+    let run = |weather: &str, (name, value): (&str, &str)| {
+        tick(&sandbox);
+        let invocation = sandbox.verify_run(["luacheck", "."]).env("WEATHER", weather).env(name, value);
+        let outcome = quiet(invocation).outcome();
+        sandbox.settle();
+        outcome.ended.passed()
+    };
+    // A failure, then a pass over the same tree; what is said of it.
+    let rerun = |weather: &str, first, between: &dyn Fn(), second| {
+        let _ = std::fs::remove_file(sandbox.tmp().join("sun"));
+        assert!(!run(weather, first), "{weather}");
+        between();
+        std::fs::write(sandbox.tmp().join("sun"), "").expect("the sun");
+        assert!(run(weather, second), "{weather}");
+        let list = sandbox.verify_run(["fix", "list", "--flakes", "--json"]).prints_json();
+        let flakes = list["flakes"].as_array().expect("a list");
+        let flake = flakes.iter().find(|flake| flake["title"].as_str().is_some_and(|title| title.contains(weather)));
+        let flake = flake.unwrap_or_else(|| panic!("{weather}: {flakes:?}"));
+        let why = flake["why"].as_str().expect("a reason").to_owned();
+        (flake["proof"].as_str().expect("a word").to_owned(), why.rsplit(" but ").next().unwrap_or_default().to_owned())
+    };
+    let utc = ("TZ", "UTC");
+    let suspected = |why: &str| ("suspected".to_owned(), why.to_owned());
+    let others = suspected("environment variables that change what checks do were others");
+    // The further names are known from the first recorder on.
+    assert_eq!(rerun("rain", utc, &|| {}, utc), others);
+    assert_eq!(rerun("hail", utc, &|| {}, utc).0, "proven");
+    assert_eq!(rerun("snow", utc, &|| {}, ("TZ", "Asia/Tokyo")), others);
+    assert_eq!(rerun("fog", ("SHOP_DB", "one"), &|| {}, ("SHOP_DB", "other-one")), others);
+    assert_eq!(rerun("wind", utc, &|| tool("2"), utc), suspected("its program was changed in between"));
+    assert_eq!(rerun("storm", utc, &|| {}, utc).0, "proven");
+    let told = std::process::Command::new("grep").args(["-rlE", "other-one|Tokyo"]).arg(sandbox.state()).output();
+    assert_eq!(String::from_utf8_lossy(&told.expect("grep").stdout), "", "values are kept nowhere");
+}
+
+#[test]
 fn of_a_hundred_failing_tests_sixty_that_are_fixed_are_a_partial_outcome() {
     let Some(sandbox) = python() else { return };
     let tests: String =

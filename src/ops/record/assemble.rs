@@ -50,6 +50,8 @@ pub(super) fn run(header: &Header, default_branch: Option<&str>) -> Run {
         cut_bytes: header.cut_bytes,
         shared: header.shared,
         tests: None,
+        environment: header.around.as_ref().map(|around| around.environment.clone()),
+        program: None,
         failure: None,
     }
 }

@@ -1,4 +1,4 @@
-//! After a run: what it says about the failures that were open. Attempts, flakes, and what of them is written into
+//! After a run: what it says about the failures that were open. Attempts, and what of them is written into
 //! lessons and markers. Everything is computed from what is recorded already, under ids that follow from it, so that
 //! doing it twice changes nothing.
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::assemble::is_cancelled;
 use super::changes::{self, Change};
 use super::steps::{Projects, file_name, mark_open};
-use super::{Drained, assemble};
+use super::{Drained, assemble, flakes};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::{self, RunId};
@@ -27,8 +27,6 @@ use crate::store::{
 const STRETCHES_MAX: usize = 32;
 /// Lessons that one fix is written into.
 const LESSONS_MAX: usize = 10;
-/// Failing runs in a row over one tree that say more for a cause outside of it than for chance.
-const REPEATED: usize = 2;
 
 /// A run that is recorded, with its id.
 #[derive(Clone, Copy)]
@@ -38,10 +36,10 @@ pub(super) struct Recorded<'a> {
 }
 
 /// A failure that is open: the failing runs of one key since it last passed.
-struct Stretch {
-    key: String,
+pub(super) struct Stretch {
+    pub key: String,
     /// The oldest first; never empty.
-    runs: Vec<OpenRun>,
+    pub runs: Vec<OpenRun>,
     /// The last of them, as recorded.
     before: Run,
     scope: Scope,
@@ -57,10 +55,10 @@ struct Since {
 }
 
 /// What a run said about one stretch.
-struct Verdict {
-    sets: Sets,
+pub(super) struct Verdict {
+    pub sets: Sets,
     outcome: Outcome,
-    change: Change,
+    pub change: Change,
     weakened: Vec<Mark>,
 }
 
@@ -94,7 +92,7 @@ pub(super) fn after_run(
             }
         }
         if !run.ended.passed() {
-            suspect(projects, store, recorded)?;
+            flakes::after_pass(projects, store, recorded)?;
             open.push(scope.clone());
         }
     }
@@ -219,11 +217,11 @@ impl Stretch {
     }
 
     /// The run that the next attempt goes on from.
-    fn since(&self) -> &Run {
+    pub fn since(&self) -> &Run {
         self.since.run.as_ref().unwrap_or(&self.before)
     }
 
-    fn since_run(&self) -> RunId {
+    pub fn since_run(&self) -> RunId {
         match (&self.since.attempt, &self.since.run) {
             (Some(attempt), Some(_)) => attempt.run,
             _ => self.last().run,
@@ -240,7 +238,7 @@ fn write(
     verdict: Verdict,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
-    let flake = flake(store, recorded, stretch, &verdict)?;
+    let flake = flakes::after_attempt(store, recorded, stretch, &verdict)?;
     let attempt = attempt(recorded, stretch, verdict);
     let mut events = Vec::new();
     let parts = [recorded.id.to_string(), attempt.key.clone()];
@@ -305,96 +303,6 @@ fn attempt(recorded: Recorded<'_>, stretch: &Stretch, verdict: Verdict) -> Attem
         recipes,
         weakened,
     }
-}
-
-/// The flake that a run shows which found something else than the one before it without anything having changed.
-fn flake(
-    store: &Store,
-    recorded: Recorded<'_>,
-    stretch: &Stretch,
-    verdict: &Verdict,
-) -> Result<Option<Flake>, StoreError> {
-    let Recorded { id, run } = recorded;
-    let (sets, change) = (&verdict.sets, &verdict.change);
-    let moved = Atoms(sets.fixed.0.iter().chain(&sets.introduced.0).cloned().collect());
-    let Some(trees) = change.trees.as_ref().filter(|_| change.means == Means::None && !moved.is_empty()) else {
-        return Ok(None);
-    };
-    let before = stretch.since_run();
-    let runs = if sets.fixed.is_empty() { [before, id] } else { [id, before] };
-    let same_tree = stretch.runs.iter().rev().take(REPEATED + 1);
-    let mut failed = 0;
-    for open in same_tree {
-        failed += usize::from(
-            store
-                .index()
-                .snapshot(&open.run.to_string())?
-                .is_some_and(|row| row.tree.as_deref() == Some(&trees.before)),
-        );
-    }
-    let doubts = [
-        (!trees.exact, "a file may have changed while one of them ran"),
-        (change.surroundings.unsure, "installed packages or local settings changed afterwards"),
-        (stretch.key != run.key, "the second one was called in another way"),
-        (
-            failed >= REPEATED,
-            "it had failed more than once in a row, so that something outside of the tree may have changed",
-        ),
-    ];
-    let doubts: Vec<&str> = doubts.into_iter().filter(|(holds, _)| *holds).map(|(_, why)| why).collect();
-    let what = if run.ended.passed() { "failed, then passed" } else { "failed twice with different results" };
-    let tree = &trees.before[..trees.before.len().min(10)];
-    let (proof, why) = match doubts.is_empty() {
-        true => (Proof::Proven, format!("{what} over the same tree {tree} with nothing recorded in between")),
-        false => (Proof::Suspected, format!("{what} over the same tree {tree}, but {}", doubts.join("; "))),
-    };
-    Ok(Some(new_flake(recorded, stretch.key.clone(), &moved, runs, proof, why)))
-}
-
-fn new_flake(recorded: Recorded<'_>, key: String, atoms: &Atoms, runs: [RunId; 2], proof: Proof, why: String) -> Flake {
-    let run = recorded.run;
-    let patterns: BTreeSet<&str> = atoms.0.iter().map(|atom| atom.pattern.as_str()).collect();
-    Flake {
-        key,
-        patterns: patterns.into_iter().map(str::to_owned).collect(),
-        atoms: atoms.list(),
-        runs,
-        root: run.root.clone(),
-        task: run.task.clone(),
-        ended_at: run.ended_at,
-        proof,
-        why,
-    }
-}
-
-/// A check that passed and now fails over the same tree: a flake perhaps, or something outside of the tree broke.
-fn suspect(projects: &mut Projects<'_>, store: &mut Store, recorded: Recorded<'_>) -> Result<(), StoreError> {
-    let Recorded { id, run } = recorded;
-    let passed = store.index().last_passing_tree(&run.key, &run.root, run.started_at, id)?;
-    let mine = store.index().snapshot(&id.to_string())?;
-    let (Some(passed), Some(mine)) = (passed, mine) else { return Ok(()) };
-    if mine.tree.as_ref() != Some(&passed.tree) || !mine.exact || !passed.exact {
-        return Ok(());
-    }
-    let Some(before) = store.index().run(store.segments(), &passed.run.to_string())? else { return Ok(()) };
-    let follows = store.index().is_next_run(&run.key, passed.run, id)?;
-    let change = changes::around(store, &before, run)?;
-    let unchanged =
-        change.surroundings.changed.is_empty() && !change.surroundings.unsure && !change.has_changing_command();
-    if !follows || !unchanged || !changes::continues(projects, run, before.branch.as_deref(), before.commit.as_deref())
-    {
-        return Ok(());
-    }
-    let tree = &passed.tree[..passed.tree.len().min(10)];
-    let why = format!("passed, then failed over the same tree {tree}; nobody has run it again yet");
-    let flake = new_flake(recorded, run.key.clone(), &fix::atoms_of_run(run), [passed.run, id], Proof::Suspected, why);
-    let parts = [id.to_string(), run.key.clone(), "after a pass".to_owned()];
-    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let event = Event::derived("flake", &parts, Timestamp::now(), store.writer(), Body::Flake(Box::new(flake)));
-    if store.index().has_event(RunId(event.id))? {
-        return Ok(());
-    }
-    store.append(&[event])
 }
 
 /// Says in the lessons of what is gone now what made it go away. A flake's lesson is none: it is withdrawn if nobody

@@ -7,6 +7,7 @@
 mod assemble;
 mod changes;
 mod fixes;
+mod flakes;
 mod head;
 mod log;
 mod merges;
@@ -26,6 +27,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::base::limits::{LOCK_WAIT_MS_MAX, SYNC_MS_MAX};
+use crate::capture;
 use crate::config::Places;
 use crate::store::{Store, StoreError, lock};
 use queue::Queue;
@@ -156,6 +158,11 @@ fn drain_locked(
     // A task that was announced before a run is known when the run is recorded.
     notes::record(places, store, drained)?;
     let queue = Queue::collect(places, drained);
+    if let Some(newest) = queue.entries.last() {
+        let names = projects.fix_settings(newest.header.place.root.path()).environment;
+        let kept = capture::remember(&places.state, &names);
+        steps::note_error(drained, "the names of variables that count", kept);
+    }
     let mut trees = Trees::take(&mut projects, &queue.entries, until, &mut drained.notes);
     for entries in queue.entries.chunk_by(|a, b| !a.is_spool && !b.is_spool) {
         let first = &entries[0];

@@ -17,6 +17,7 @@ use crate::capture::{Header, Identity, SpoolError, Spooled};
 use crate::command::KeyParts;
 use crate::config::{Environment, FixSettings, Places, Settings, WriteWhen};
 use crate::diagnose::{self, Baseline, Definitions, Diagnosis, Input};
+use crate::fix;
 use crate::fix::snapshot::{self, Options};
 use crate::lesson::Folder;
 use crate::ops::definitions;
@@ -234,7 +235,7 @@ fn new_run(
     let commit = head::commit(header, places.repository.as_ref());
     let header = &Header { identity: Identity { task, ..header.identity.clone() }, ..header.clone() };
     let run = assemble::run(header, task::default_branch(places).as_deref());
-    Ok(Run { tests, commit, ..run })
+    Ok(Run { tests, program: fix::program(header), commit, ..run })
 }
 
 /// Appends the run, and its work tree with it. What follows from the run comes first: where the run is, they are.

@@ -63,6 +63,7 @@ impl World {
             cut_at: 0,
             shared: false,
             redacted: false,
+            around: None,
         }
     }
 

@@ -281,9 +281,10 @@ pub struct Flake {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
-    /// Both trees are exact and the same, and nothing else that is recorded changed.
+    /// Both trees are exact and the same, so are command line, programs and variables, and nothing else that is recorded
+    /// changed.
     Proven,
-    /// The trees are the same, but something may have changed around the snapshots.
+    /// The trees are the same, but something around them changed, may have changed, or isn't known.
     Suspected,
 }
 

@@ -64,6 +64,13 @@ pub struct Run {
     /// Tests that ran, as the runner's own closing line says; of a test run whose output was kept whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<u64>,
+    /// Digest of the environment variables that change what checks do, 32 hex digits; of runs that were kept whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<String>,
+    /// Digest of the files of the programs that ran, 32 hex digits; absent where it isn't known what they were when the
+    /// run began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// What failed; absent on a pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,

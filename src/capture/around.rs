@@ -1,0 +1,213 @@
+//! What a run found around it: a digest of the variables that change what checks do, and where programs were looked
+//! for. Taken from the wrapper's own environment, which is the command's.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::file::{self, Durability};
+use crate::base::lossless::Lossless;
+
+/// The variables that count without a setting, sorted: modes, compilers' and interpreters' options and search paths,
+/// language and time zone. None that a sitting or a terminal sets anew each time.
+const VARIABLES: [&str; 72] = [
+    "APP_ENV",
+    "BUNDLE_GEMFILE",
+    "CARGO_BUILD_TARGET",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CC",
+    "CFLAGS",
+    "CGO_ENABLED",
+    "CI",
+    "CLASSPATH",
+    "CONDA_PREFIX",
+    "CPPFLAGS",
+    "CXX",
+    "CXXFLAGS",
+    "DJANGO_SETTINGS_MODULE",
+    "DOTNET_ROOT",
+    "GEM_HOME",
+    "GEM_PATH",
+    "GOARCH",
+    "GODEBUG",
+    "GOEXPERIMENT",
+    "GOFLAGS",
+    "GOMAXPROCS",
+    "GOOS",
+    "GOROOT",
+    "GOTOOLCHAIN",
+    "GRADLE_OPTS",
+    "JAVA_HOME",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+    "LC_NUMERIC",
+    "LC_TIME",
+    "LDFLAGS",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "MAKEFLAGS",
+    "MAVEN_OPTS",
+    "MIX_ENV",
+    "NODE_ENV",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "PATH",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "PYTEST_ADDOPTS",
+    "PYTEST_PLUGINS",
+    "PYTHONDEVMODE",
+    "PYTHONHASHSEED",
+    "PYTHONHOME",
+    "PYTHONOPTIMIZE",
+    "PYTHONPATH",
+    "PYTHONUTF8",
+    "PYTHONWARNINGS",
+    "RACK_ENV",
+    "RAILS_ENV",
+    "RUBYLIB",
+    "RUBYOPT",
+    "RUSTC",
+    "RUSTC_WRAPPER",
+    "RUSTDOCFLAGS",
+    "RUSTFLAGS",
+    "RUSTUP_TOOLCHAIN",
+    "RUST_MIN_STACK",
+    "RUST_TEST_THREADS",
+    "TZ",
+    "VIRTUAL_ENV",
+    "ZONEINFO",
+];
+
+/// The names that a project adds, as the last recorder left them for the wrapper; bytes of the file that are read.
+const NAMES_BYTES_MAX: u64 = 16 << 10;
+
+/// What a run found around it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Around {
+    /// BLAKE3 over the variables that count, 32 hex digits: a line `NAME=value` of each that is set, `NAME` of each
+    /// that isn't, by name, ended by NUL. The values are nowhere else.
+    pub environment: String,
+    /// `PATH`. `None` when it is not set, or had to be left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Lossless>,
+}
+
+impl Around {
+    /// Of this process. `state` is where [`remember`] put further names.
+    pub fn now(state: &Path) -> Self {
+        let further = fs::metadata(names_file(state))
+            .ok()
+            .filter(|metadata| metadata.len() <= NAMES_BYTES_MAX)
+            .and_then(|_| fs::read_to_string(names_file(state)).ok())
+            .unwrap_or_default();
+        let further: Vec<&str> = further.lines().collect();
+        Around { environment: digest(env::vars_os(), &further), path: env::var_os("PATH").map(|path| (&path).into()) }
+    }
+}
+
+/// The digest of [`Around::environment`].
+fn digest(variables: impl Iterator<Item = (OsString, OsString)>, further: &[&str]) -> String {
+    let names = VARIABLES.iter().chain(further);
+    let mut counted: BTreeMap<&OsStr, Option<OsString>> = names.map(|name| (OsStr::new(*name), None)).collect();
+    for (name, value) in variables {
+        // Of a name that is there twice the first counts, as getenv has it.
+        if let Some(unset @ None) = counted.get_mut(name.as_os_str()) {
+            *unset = Some(value);
+        }
+    }
+    let mut hasher = blake3::Hasher::new();
+    for (name, value) in counted {
+        hasher.update(name.as_bytes());
+        if let Some(value) = value {
+            hasher.update(b"=");
+            hasher.update(value.as_bytes());
+        }
+        hasher.update(b"\0");
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+/// `<state>/environment`: a name a line. The wrapper reads no settings, and only this file of a run that is kept.
+fn names_file(state: &Path) -> PathBuf {
+    state.join("environment")
+}
+
+/// Leaves the names that the settings add for the wrappers to come. Writes only what has changed.
+///
+/// # Errors
+/// The operating system's.
+pub fn remember(state: &Path, names: &[String]) -> io::Result<()> {
+    let file = names_file(state);
+    let text = names.join("\n");
+    match fs::read_to_string(&file) {
+        Ok(known) if known == text => Ok(()),
+        Ok(_) if text.is_empty() => fs::remove_file(&file),
+        Err(_) if text.is_empty() => Ok(()),
+        _ => file::write_atomic(&file, text.as_bytes(), 0o600, Durability::Cached),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(variables: &[(&str, &str)], further: &[&str]) -> String {
+        digest(variables.iter().map(|(name, value)| (name.into(), value.into())), further)
+    }
+
+    #[test]
+    fn what_changes_checks_changes_the_digest_and_nothing_else_does() {
+        let plain = of(&[("TZ", "UTC"), ("LANG", "C")], &[]);
+        assert_eq!(plain.len(), 32);
+        assert_eq!(plain, of(&[("LANG", "C"), ("TERM", "dumb"), ("TZ", "UTC")], &[]));
+        let others: [&[(&str, &str)]; 5] = [
+            &[("TZ", "Asia/Tokyo"), ("LANG", "C")],
+            &[("LANG", "C")],
+            &[("TZ", ""), ("LANG", "C")],
+            &[("TZ", "UTC"), ("LANG", "C"), ("NODE_ENV", "test")],
+            &[("TZ", "UTC\0LANG=C")],
+        ];
+        for other in others {
+            assert_ne!(plain, of(other, &[]), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_project_can_name_further_variables() {
+        let [one, two] = [[("SHOP_DB", "one")], [("SHOP_DB", "two")]];
+        assert_eq!(of(&one, &[]), of(&two, &[]));
+        assert_ne!(of(&one, &["SHOP_DB"]), of(&two, &["SHOP_DB"]));
+        // Nobody knows what it was before it was looked at.
+        assert_ne!(of(&[], &[]), of(&[], &["SHOP_DB"]));
+        assert_eq!(of(&one, &["TZ"]), of(&one, &[]));
+    }
+
+    #[test]
+    fn the_names_are_left_for_the_wrapper_and_taken_back() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let without = Around::now(dir.path());
+        remember(dir.path(), &["SHOP_DB".to_owned(), "SHOP_KEY".to_owned()]).expect("written");
+        assert_ne!(Around::now(dir.path()).environment, without.environment);
+        remember(dir.path(), &[]).expect("removed");
+        assert_eq!(Around::now(dir.path()), without);
+        assert_eq!(fs::read_dir(dir.path()).expect("a folder").count(), 0);
+    }
+
+    #[test]
+    fn the_names_are_sorted_and_each_is_there_once() {
+        assert!(VARIABLES.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+}

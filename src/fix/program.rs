@@ -1,0 +1,293 @@
+//! The programs of a run, as files: an update between two runs shows, because another file is there.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::base::clock::Timestamp;
+use crate::capture::Header;
+use crate::whitelist::{self, Check};
+
+/// Words of a command line that are looked at.
+const WORDS_MAX: usize = 64;
+/// Folders between where the check ran and the root that may have programs of their own.
+const FOLDERS_MAX: usize = 8;
+/// Where package managers put a project's programs.
+const PROJECT_PROGRAMS: [&str; 4] = ["node_modules/.bin", ".venv/bin", "venv/bin", "vendor/bin"];
+/// Bytes of a script in which its interpreter is named: Linux reads no more.
+const INTERPRETER_BYTES_MAX: u64 = 256;
+
+/// BLAKE3, 32 hex digits, over the files that a run executed as far as its command line names them: the program, the
+/// tool behind package runners and in a shell line, and what interprets each when it is a script. Of every file: its
+/// path, the path behind its links, its size, and when content and attributes changed.
+///
+/// `None` when the program isn't found, when one of the files changed after the run began, when PATH is not known, and
+/// when the check ran elsewhere.
+pub fn program(header: &Header) -> Option<String> {
+    if header.check.as_ref().is_some_and(|check| check.elsewhere) {
+        return None;
+    }
+    let search = Search {
+        path: header.around.as_ref()?.path.as_ref()?.path().as_os_str(),
+        cwd: header.cwd.path(),
+        root: header.place.root.path(),
+        changed_dir: header.check.as_ref().and_then(|check| check.dir.as_deref()),
+    };
+    let mut digest = Digest { hasher: blake3::Hasher::new(), started_at: header.started_at };
+    let (first, rest) = header.argv.split_first()?;
+    digest.add(&search, &search.on_path(first.path())?)?;
+    for word in header.check.iter().flat_map(|check| tools(check, rest.iter().map(|word| word.path()))) {
+        match search.in_project(&word).or_else(|| search.on_path(Path::new(&name_of(&word)))) {
+            Some(file) => digest.add(&search, &file)?,
+            // It may be there the next time.
+            None => digest.part(format!("no {word}").as_bytes()),
+        }
+    }
+    Some(digest.hasher.finalize().to_hex()[..32].to_owned())
+}
+
+/// The words that name what the whitelist saw in a command line: runners, and the tools behind them.
+fn tools<'a>(check: &Check, words: impl Iterator<Item = &'a Path>) -> BTreeSet<String> {
+    let tools: Vec<&str> = std::iter::once(&check.tool).chain(&check.also).map(String::as_str).collect();
+    let runners: Vec<&str> = check.via.iter().filter_map(|via| via.split_whitespace().next()).collect();
+    let is_named = |word: &str| {
+        let name = name_of(word);
+        // `cargo-test` is `cargo`.
+        let is_tool =
+            |tool: &&str| tool.strip_prefix(name.as_str()).is_some_and(|end| end.is_empty() || end.starts_with('-'));
+        !name.is_empty() && (tools.iter().any(is_tool) || runners.contains(&name.as_str()))
+    };
+    let mut found = BTreeSet::new();
+    for word in words.take(WORDS_MAX) {
+        let text = word.to_string_lossy();
+        // A shell line is one word.
+        let words = if text.contains(' ') { shell_words::split(&text).unwrap_or_default() } else { vec![text.into()] };
+        found.extend(words.into_iter().take(WORDS_MAX).filter(|word| is_named(word)));
+    }
+    found
+}
+
+/// `eslint` of `node_modules/.bin/eslint` and of `eslint@9`.
+fn name_of(word: &str) -> String {
+    String::from_utf8_lossy(whitelist::base_name(whitelist::package_name(word.as_bytes()))).into_owned()
+}
+
+/// Where programs are.
+struct Search<'a> {
+    path: &'a OsStr,
+    cwd: &'a Path,
+    root: &'a Path,
+    changed_dir: Option<&'a str>,
+}
+
+impl Search<'_> {
+    /// What `execvp` finds.
+    fn on_path(&self, name: &Path) -> Option<PathBuf> {
+        if name.as_os_str().as_bytes().contains(&b'/') {
+            return Some(self.cwd.join(name)).filter(|file| is_program(file));
+        }
+        let folders = self.path.as_bytes().split(|byte| *byte == b':').map(OsStr::from_bytes);
+        folders.map(|folder| self.cwd.join(folder).join(name)).find(|file| is_program(file))
+    }
+
+    /// What package runners find.
+    fn in_project(&self, word: &str) -> Option<PathBuf> {
+        let inside = self.changed_dir.map_or_else(|| self.cwd.to_owned(), |dir| self.cwd.join(dir));
+        if word.contains('/') && is_program(&inside.join(word)) {
+            return Some(inside.join(word));
+        }
+        let name = name_of(word);
+        let folders = inside.ancestors().take(FOLDERS_MAX).take_while(|folder| folder.starts_with(self.root));
+        let files = folders.flat_map(|folder| PROJECT_PROGRAMS.map(|place| folder.join(place).join(&name)));
+        files.into_iter().find(|file| is_program(file))
+    }
+}
+
+fn is_program(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
+}
+
+struct Digest {
+    hasher: blake3::Hasher,
+    started_at: Timestamp,
+}
+
+impl Digest {
+    fn part(&mut self, bytes: &[u8]) {
+        self.hasher.update(&(bytes.len() as u64).to_le_bytes());
+        self.hasher.update(bytes);
+    }
+
+    /// A file and its interpreter; `None` when one of them isn't what it was when the run began.
+    fn add(&mut self, search: &Search<'_>, file: &Path) -> Option<()> {
+        self.stamp(file)?;
+        if let Some(interpreter) = interpreter(file)
+            && let Some(file) = search.on_path(Path::new(&interpreter))
+        {
+            self.stamp(&file)?;
+        }
+        Some(())
+    }
+
+    fn stamp(&mut self, file: &Path) -> Option<()> {
+        let real = fs::canonicalize(file).ok()?;
+        let metadata = fs::metadata(&real).ok()?;
+        // By the kernel: package managers set the other time to what the archive says.
+        let changed_at = metadata.ctime().saturating_mul(1_000_000).saturating_add(metadata.ctime_nsec() / 1_000);
+        if changed_at > self.started_at.0 {
+            return None;
+        }
+        self.part(file.as_os_str().as_bytes());
+        self.part(real.as_os_str().as_bytes());
+        let times = [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()];
+        times.iter().for_each(|time| self.part(&time.to_le_bytes()));
+        self.part(&metadata.len().to_le_bytes());
+        Some(())
+    }
+}
+
+/// What a script's first line names: `/bin/sh`, and `node` of `/usr/bin/env node`.
+fn interpreter(file: &Path) -> Option<String> {
+    let mut head = Vec::new();
+    File::open(file).ok()?.take(INTERPRETER_BYTES_MAX).read_to_end(&mut head).ok()?;
+    let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = std::str::from_utf8(line).ok()?;
+    let mut words = line.split_whitespace();
+    let program = words.next()?;
+    if !program.ends_with("/env") {
+        return Some(program.to_owned());
+    }
+    words.find(|word| !word.starts_with('-') && !word.contains('=')).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+    use crate::base::ids::RunId;
+    use crate::base::lossless::Lossless;
+    use crate::capture::{Around, Identity, Place};
+    use crate::run::Ended;
+    use crate::whitelist::{CheckKind, Decision, Whitelist};
+
+    struct Project(tempfile::TempDir);
+
+    impl Project {
+        fn new() -> Self {
+            let project = Project(tempfile::tempdir().expect("a folder"));
+            for name in ["npx", "timeout", "sh", "cargo", "node"] {
+                project.install(&format!("bin/{name}"), "1");
+            }
+            project.install("root/web/node_modules/.bin/eslint", "#!/usr/bin/env node\n1");
+            project
+        }
+
+        fn install(&self, path: &str, content: &str) {
+            let path = self.0.path().join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(&path, content).expect("written");
+            fs::set_permissions(path, PermissionsExt::from_mode(0o755)).expect("executable");
+        }
+
+        /// A run that begins now, after every file time.
+        fn run(&self, argv: &[&str], check: Option<Check>) -> Header {
+            let root = self.0.path().join("root");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            Header {
+                schema: 1,
+                run: RunId::fresh(),
+                argv: argv.iter().map(Lossless::from).collect(),
+                cwd: Lossless::from(&root),
+                place: Place { root: Lossless::from(&root), head: None, commit: None },
+                started_at: Timestamp::now(),
+                ended_at: Timestamp::now(),
+                duration_us: 1,
+                ended: Ended::Exit(1),
+                check,
+                key: String::new(),
+                identity: Identity::default(),
+                kept_bytes: 0,
+                cut_bytes: 0,
+                cut_at: 0,
+                shared: false,
+                redacted: false,
+                around: Some(Around {
+                    environment: String::new(),
+                    path: Some(Lossless::from(&format!("/nowhere:{}", self.0.path().join("bin").display()))),
+                }),
+            }
+        }
+
+        /// Of a command line, as the shipped whitelist sees it.
+        fn program(&self, line: &str) -> Option<String> {
+            let argv = match line.contains("&&") {
+                true => vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()],
+                false => shell_words::split(line).expect("words"),
+            };
+            let words: Vec<std::ffi::OsString> = argv.iter().map(Into::into).collect();
+            let Decision::Check(check) = Whitelist::shipped().decide(&words) else { panic!("no check: {line}") };
+            program(&self.run(&argv.iter().map(String::as_str).collect::<Vec<_>>(), Some(check)))
+        }
+    }
+
+    #[test]
+    fn an_update_of_what_runs_is_seen_and_of_nothing_else() {
+        let project = Project::new();
+        let lines =
+            ["npx eslint web", "cd web && npx eslint .", "timeout 9 cargo test", "node node_modules/.bin/eslint"];
+        let seen = |line: &str| project.program(line).unwrap_or_else(|| panic!("{line} is found"));
+        let all = || lines.map(seen);
+        let before = all();
+        assert_eq!(before, all());
+        let changed = |path: &str, content: &str| {
+            let before = all();
+            project.install(path, content);
+            let after = all();
+            [0, 1, 2, 3].map(|index| before[index] != after[index])
+        };
+        assert_eq!(changed("bin/other", "1"), [false; 4]);
+        assert_eq!(changed("bin/npx", "2"), [true, true, false, false]);
+        assert_eq!(changed("bin/cargo", "2"), [false, false, true, false]);
+        // Of the same size, and seen through the runner, where the line goes.
+        assert_eq!(changed("root/web/node_modules/.bin/eslint", "#!/usr/bin/env node\n2"), [false, true, false, false]);
+        // It interprets the script, and is the last one's program.
+        assert_eq!(changed("bin/node", "2"), [false, true, false, true]);
+        assert_eq!(changed("root/node_modules/.bin/eslint", "1"), [true, false, false, true]);
+    }
+
+    #[test]
+    fn a_link_that_goes_elsewhere_is_another_program() {
+        let project = Project::new();
+        let (one, two) = (project.0.path().join("one"), project.0.path().join("two"));
+        project.install("one", "1");
+        project.install("two", "1");
+        let link = project.0.path().join("bin/pytest");
+        symlink(one, &link).expect("a link");
+        let before = project.program("pytest -q");
+        assert!(before.is_some());
+        fs::remove_file(&link).expect("removed");
+        symlink(two, &link).expect("a link");
+        assert_ne!(project.program("pytest -q"), before);
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_guessed() {
+        let project = Project::new();
+        assert_eq!(program(&project.run(&["missing"], None)), None);
+        assert!(program(&project.run(&["cargo", "test"], None)).is_some());
+        let header = project.run(&["cargo", "test"], None);
+        // As an update while the run was under way, or before it was recorded.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        project.install("bin/cargo", "2");
+        assert_eq!(program(&header), None);
+        let header = project.run(&["cargo", "test"], None);
+        assert_eq!(program(&Header { around: None, ..header.clone() }), None);
+        let elsewhere = Check { elsewhere: true, ..Check::new("cargo-test", CheckKind::Test) };
+        assert_eq!(program(&Header { check: Some(elsewhere), ..header }), None);
+    }
+}

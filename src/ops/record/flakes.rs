@@ -1,0 +1,159 @@
+//! Flakes: runs over one tree with different results. Proven when everything around them is known to be the same, else
+//! suspected, and it says why.
+
+use std::collections::BTreeSet;
+
+use super::changes;
+use super::fixes::{Recorded, Stretch, Verdict};
+use super::steps::Projects;
+use crate::base::clock::Timestamp;
+use crate::base::ids::RunId;
+use crate::fix::{self, Atoms};
+use crate::store::{Body, Event, Flake, Means, Proof, Run, Store, StoreError};
+
+/// Failing runs in a row over one tree that say more for a cause outside of it than for chance.
+const REPEATED: usize = 2;
+
+/// The flake that a run shows which found something else than the one before it without anything having changed.
+pub(super) fn after_attempt(
+    store: &Store,
+    recorded: Recorded<'_>,
+    stretch: &Stretch,
+    verdict: &Verdict,
+) -> Result<Option<Flake>, StoreError> {
+    let Recorded { id, run } = recorded;
+    let (sets, change) = (&verdict.sets, &verdict.change);
+    let moved = Atoms(sets.fixed.0.iter().chain(&sets.introduced.0).cloned().collect());
+    let Some(trees) = change.trees.as_ref().filter(|_| change.means == Means::None && !moved.is_empty()) else {
+        return Ok(None);
+    };
+    let before = stretch.since_run();
+    let runs = if sets.fixed.is_empty() { [before, id] } else { [id, before] };
+    let same_tree = stretch.runs.iter().rev().take(REPEATED + 1);
+    let mut failed = 0;
+    for open in same_tree {
+        failed += usize::from(
+            store
+                .index()
+                .snapshot(&open.run.to_string())?
+                .is_some_and(|row| row.tree.as_deref() == Some(&trees.before)),
+        );
+    }
+    let doubts = [
+        (!trees.exact, "a file may have changed while one of them ran"),
+        (change.surroundings.unsure, "installed packages or local settings changed afterwards"),
+        (stretch.key != run.key || stretch.since().argv != run.argv, "the second one was called in another way"),
+        (
+            failed >= REPEATED,
+            "it had failed more than once in a row, so that something outside of the tree may have changed",
+        ),
+    ];
+    let doubts = doubts.into_iter().filter(|(holds, _)| *holds).map(|(_, why)| why);
+    let doubts: Vec<&str> = doubts.chain(around(stretch.since(), run)).collect();
+    let what = if run.ended.passed() { "failed, then passed" } else { "failed twice with different results" };
+    let tree = &trees.before[..trees.before.len().min(10)];
+    let (proof, why) = match doubts.is_empty() {
+        true => (Proof::Proven, format!("{what} over the same tree {tree} with nothing recorded in between")),
+        false => (Proof::Suspected, format!("{what} over the same tree {tree}, but {}", doubts.join("; "))),
+    };
+    Ok(Some(new_flake(recorded, stretch.key.clone(), &moved, runs, proof, why)))
+}
+
+fn new_flake(recorded: Recorded<'_>, key: String, atoms: &Atoms, runs: [RunId; 2], proof: Proof, why: String) -> Flake {
+    let run = recorded.run;
+    let patterns: BTreeSet<&str> = atoms.0.iter().map(|atom| atom.pattern.as_str()).collect();
+    Flake {
+        key,
+        patterns: patterns.into_iter().map(str::to_owned).collect(),
+        atoms: atoms.list(),
+        runs,
+        root: run.root.clone(),
+        task: run.task.clone(),
+        ended_at: run.ended_at,
+        proof,
+        why,
+    }
+}
+
+/// A check that passed and now fails over the same tree: a flake perhaps, or something outside of the tree broke.
+pub(super) fn after_pass(
+    projects: &mut Projects<'_>,
+    store: &mut Store,
+    recorded: Recorded<'_>,
+) -> Result<(), StoreError> {
+    let Recorded { id, run } = recorded;
+    let passed = store.index().last_passing_tree(&run.key, &run.root, run.started_at, id)?;
+    let mine = store.index().snapshot(&id.to_string())?;
+    let (Some(passed), Some(mine)) = (passed, mine) else { return Ok(()) };
+    if mine.tree.as_ref() != Some(&passed.tree) || !mine.exact || !passed.exact {
+        return Ok(());
+    }
+    let Some(before) = store.index().run(store.segments(), &passed.run.to_string())? else { return Ok(()) };
+    let follows = store.index().is_next_run(&run.key, passed.run, id)?;
+    let change = changes::around(store, &before, run)?;
+    let unchanged =
+        change.surroundings.changed.is_empty() && !change.surroundings.unsure && !change.has_changing_command();
+    if !follows || !unchanged || !changes::continues(projects, run, before.branch.as_deref(), before.commit.as_deref())
+    {
+        return Ok(());
+    }
+    let tree = &passed.tree[..passed.tree.len().min(10)];
+    let why = format!("passed, then failed over the same tree {tree}; nobody has run it again yet");
+    let flake = new_flake(recorded, run.key.clone(), &fix::atoms_of_run(run), [passed.run, id], Proof::Suspected, why);
+    let parts = [id.to_string(), run.key.clone(), "after a pass".to_owned()];
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let event = Event::derived("flake", &parts, Timestamp::now(), store.writer(), Body::Flake(Box::new(flake)));
+    if store.index().has_event(RunId(event.id))? {
+        return Ok(());
+    }
+    store.append(&[event])
+}
+
+/// What differs around two runs or isn't known of both: variables and programs.
+fn around(before: &Run, after: &Run) -> Vec<&'static str> {
+    let environment = match (&before.environment, &after.environment) {
+        (Some(before), Some(after)) if before == after => None,
+        (Some(_), Some(_)) => Some("environment variables that change what checks do were others"),
+        _ => Some("it is not known whether environment variables were the same"),
+    };
+    let program = match (&before.program, &after.program) {
+        (Some(before), Some(after)) if before == after => None,
+        (Some(_), Some(_)) => Some("its program was changed in between"),
+        _ => Some("it is not known whether its program was the same"),
+    };
+    environment.into_iter().chain(program).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::sample;
+
+    fn run(environment: Option<&str>, program: Option<&str>) -> Run {
+        match sample::passed_run(1, "main").body {
+            Body::Run(run) => {
+                let (environment, program) = (environment.map(str::to_owned), program.map(str::to_owned));
+                Run { environment, program, ..*run }
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_differs_or_is_not_known_around_two_runs_is_said() {
+        let same = run(Some("e"), Some("p"));
+        assert_eq!(around(&same, &same), Vec::<&str>::new());
+        let seen = |environment, program| {
+            let other = run(environment, program);
+            assert_eq!(around(&same, &other), around(&other, &same));
+            around(&same, &other).join(", ")
+        };
+        assert_eq!(seen(Some("f"), Some("p")), "environment variables that change what checks do were others");
+        assert_eq!(seen(Some("e"), Some("q")), "its program was changed in between");
+        assert_eq!(seen(None, Some("p")), "it is not known whether environment variables were the same");
+        assert_eq!(seen(Some("e"), None), "it is not known whether its program was the same");
+        assert_eq!(around(&same, &run(None, Some("q"))).len(), 2);
+        // Not known of both is not known to be the same.
+        assert_eq!(around(&run(None, None), &run(None, None)).len(), 2);
+    }
+}
