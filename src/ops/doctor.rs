@@ -87,6 +87,9 @@ pub fn doctor(places: &Places, environment: &Environment) -> Report {
     findings.extend(problems_of("whitelist", "no problems in whitelist.toml", problems));
     let problems = definitions::load(places, environment).problems;
     findings.extend(problems_of("definitions", "no problems in the tool definitions", problems));
+    findings.extend(advice(&settings));
+    let problems = super::warn::template_problems(places, environment);
+    findings.extend(problems_of("formatters", "no problems in templates", problems));
     findings.extend(platform());
     Report {
         schema: 1,
@@ -112,6 +115,24 @@ fn problems_of(name: &'static str, fine: &str, problems: Vec<Problem>) -> Vec<Fi
         hint: Some(problem.hint),
     });
     found.collect()
+}
+
+/// What is turned off, and who isn't warned.
+fn advice(settings: &Settings) -> Vec<Finding> {
+    let advice = &settings.advice;
+    let off = [("warnings", advice.warnings), ("learning", advice.learning), ("injection", advice.injection)];
+    let off = off.iter().filter(|(_, on)| !on).map(|(name, _)| format!("turned off: advice.{name}"));
+    let mut findings: Vec<Finding> = off.map(|message| finding("advice", Status::Ok, message, None)).collect();
+    let share = advice.held_out() * 100.0;
+    let message = match share > 0.0 {
+        true => format!(
+            "{share:.0} % of tasks and families are held out: they are not warned, so that it can be known whether \
+             warnings help; advice.holdout = false turns that off"
+        ),
+        false => "nobody is held out: everybody is warned, and whether that helps can't be known".to_owned(),
+    };
+    findings.push(finding("advice", Status::Ok, message, None));
+    findings
 }
 
 /// The state folder: can it be written?

@@ -24,6 +24,8 @@ use crate::pattern::wording;
 use crate::store::{Body, Delivery, DeliveryArm, Event, Index, PatternRow, Segments, StoreError, derived_id, note};
 use crate::whitelist::{self, Whitelist};
 
+pub(super) use formats::template_problems;
+
 /// Files of a delivery.
 const DELIVERY_FILES_MAX: usize = 20;
 /// Files of a task that nobody named.

@@ -306,6 +306,12 @@ fn formatters_are_templates_by_format_and_agent_and_a_broken_one_is_named() {
         "{}",
         broken.stderr()
     );
+    let doctor = sandbox.verify_run(["doctor"]).outcome();
+    assert!(
+        doctor.stdout().contains("problem  formatters: ") && doctor.stdout().contains("nobody is held out"),
+        "{}",
+        doctor.stdout()
+    );
     let missing = ask(&["--format", "nobodys"], "human");
     assert_eq!(missing.ended, Ended::Exit(1));
     assert!(missing.stderr().contains("choose one of markdown, mine, text, theirs, json"), "{}", missing.stderr());

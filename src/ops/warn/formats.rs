@@ -11,10 +11,12 @@ use anyhow::bail;
 use super::Answer;
 use crate::advice::formatter::{self, Quoting, TemplateFault};
 use crate::base::file::read_start;
-use crate::config::{Environment, Places};
+use crate::config::{Environment, Places, Problem};
 
 /// A template, bytes.
 const TEMPLATE_BYTES_MAX: u64 = 64 << 10;
+/// Templates of one folder that are looked at.
+const TEMPLATES_MAX: usize = 100;
 /// A format's or an agent's name, bytes.
 const NAME_BYTES_MAX: usize = 60;
 
@@ -60,13 +62,50 @@ pub(super) fn render(
     Ok(formatter::render(text, quoting, answer).unwrap_or_default())
 }
 
+/// What is wrong with the templates of the project and the user, as far as it shows without a warning.
+pub(in crate::ops) fn template_problems(places: &Places, environment: &Environment) -> Vec<Problem> {
+    let nothing = Answer {
+        schema: 1,
+        enabled: true,
+        task: String::new(),
+        session: String::new(),
+        files: Vec::new(),
+        command: None,
+        warnings: Vec::new(),
+        held_out: 0,
+        notes: Vec::new(),
+    };
+    let mut found = Vec::new();
+    for file in dirs(places, environment).flat_map(|dir| templates_in(&dir)) {
+        let checked = text_of(&file)
+            .map_err(|reason| TemplateFault { line: None, reason })
+            .and_then(|text| formatter::render(&text.unwrap_or_default(), Quoting::Plain, &nothing));
+        if let Err(TemplateFault { line, reason }) = checked {
+            let hint = "correct it: until then the shipped formatter is used; look again with: verify-run doctor";
+            found.push(Problem { file, line, reason, hint: hint.to_owned(), used: false, warning: false });
+        }
+    }
+    found
+}
+
+fn templates_in(dir: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_ours = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with("warnings.") && name.ends_with(".jinja")
+    };
+    let mut found: Vec<PathBuf> = files.filter(is_ours).take(TEMPLATES_MAX).collect();
+    found.sort();
+    found
+}
+
 /// The formats that there are, without `json`.
 fn known_formats(places: &Places, environment: &Environment) -> Vec<String> {
     let mut found = vec!["markdown".to_owned(), "text".to_owned()];
     for dir in dirs(places, environment) {
-        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let middle = name.to_str().and_then(|name| name.strip_prefix("warnings.")?.strip_suffix(".jinja"));
+        for file in templates_in(&dir) {
+            let name = file.file_name().and_then(|name| name.to_str());
+            let middle = name.and_then(|name| name.strip_prefix("warnings.")?.strip_suffix(".jinja"));
             if let Some(format) = middle.and_then(|middle| middle.rsplit('.').next()) {
                 found.push(format.to_owned());
             }
