@@ -178,8 +178,9 @@ pub fn plain_text(output: &[u8]) -> String {
     redact::redact(&clean::clean(output)).0.into_owned()
 }
 
-/// The text that is read: terminal control resolved, wrapped text unwrapped, without the times of a log.
-fn text_of(output: &[u8]) -> Cow<'_, str> {
+/// The text that is read: terminal control resolved, wrapped text unwrapped, without the times of a log. Secrets are
+/// still in it.
+pub fn text_of(output: &[u8]) -> Cow<'_, str> {
     streams::without_times(jsonlines::unwrap(clean::clean(output)))
 }
 

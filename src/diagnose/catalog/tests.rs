@@ -32,6 +32,16 @@ fn every_shipped_rule_compiles_and_holds_the_rules_of_rules() {
 }
 
 #[test]
+fn without_its_tests_a_file_says_the_same() {
+    for (name, file) in files() {
+        let text = SHIPPED.iter().find(|(other, _)| *other == name).expect("is shipped").1;
+        let read = definition::parse(&without_tests(text)).unwrap_or_else(|error| panic!("{name}.toml: {error}"));
+        let untested = file.tools.into_iter().map(|tool| ToolText { tests: Vec::new(), ..tool });
+        assert_eq!(format!("{:?}", read.tools), format!("{:?}", untested.collect::<Vec<_>>()), "{name}.toml");
+    }
+}
+
+#[test]
 fn every_inline_test_holds() {
     let mut failures = Vec::new();
     for (name, file) in files() {

@@ -103,7 +103,7 @@ fn recorded_outputs_are_the_same_in_colour_and_with_other_line_ends() {
 
 /// The lines of the outputs that definitions are tested with.
 static LINES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let tools = catalog::shipped_tools();
+    let tools = catalog::tested_tools();
     let inputs = tools.iter().flat_map(|tool| &tool.tests).map(|test| clean::clean(test.input.as_bytes()).into_owned());
     inputs.flat_map(|input| input.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
 });
