@@ -2,6 +2,7 @@
 //! advice, and what the mistakes that come back say about it. Pure; cannot fail.
 
 pub mod formatter;
+pub mod outcome;
 pub mod ranking;
 pub mod similarity;
 pub mod task;

@@ -96,6 +96,10 @@ pub struct ConfidenceSettings {
     pub max: f64,
     /// `further_task`: added to a pattern for every further distinct task.
     pub further_task: f64,
+    /// `prevented`: added to a pattern for every warned task that did without it.
+    pub prevented: f64,
+    /// `failed_despite`: taken away for every warned task that made it all the same.
+    pub failed_despite: f64,
     /// `from_check`: added to knowledge that comes from a recorded check.
     pub from_check: f64,
     /// `fix_applied`: added to knowledge whose fix was seen to work.
@@ -123,6 +127,8 @@ impl Default for ConfidenceSettings {
             min: 0.10,
             max: 0.95,
             further_task: 0.05,
+            prevented: 0.10,
+            failed_despite: 0.05,
             from_check: 0.10,
             fix_applied: 0.10,
             reuse: 0.05,
@@ -145,6 +151,8 @@ impl ConfidenceSettings {
             "min" => share(&mut self.min),
             "max" => share(&mut self.max),
             "further_task" => share(&mut self.further_task),
+            "prevented" => share(&mut self.prevented),
+            "failed_despite" => share(&mut self.failed_despite),
             "from_check" => share(&mut self.from_check),
             "fix_applied" => share(&mut self.fix_applied),
             "reuse" => share(&mut self.reuse),

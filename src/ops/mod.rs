@@ -18,6 +18,7 @@ pub mod pattern;
 pub mod reading;
 pub mod record;
 pub mod report;
+pub mod stats;
 pub mod store;
 pub mod task;
 pub mod uninstall;

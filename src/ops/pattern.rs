@@ -9,7 +9,7 @@ use super::knowledge;
 use super::reading::{self, Reading};
 use crate::base::clock::Timestamp;
 use crate::config::{Environment, Places, Settings};
-use crate::pattern::confidence::Sighting;
+use crate::pattern::confidence::{Sighting, Told};
 use crate::pattern::detector::{Finding, Registry, Subject};
 use crate::pattern::history::History;
 use crate::pattern::wording;
@@ -168,6 +168,7 @@ impl Desk {
         Ok(Parts {
             findings,
             sightings: sightings.map(|row| Sighting { run: row.run, at: row.at, task: row.task }).collect(),
+            told: index.deliveries_about(row.number)?.into_iter().filter_map(Told::of).collect(),
             lately: index.seen_since(row.number, since)?,
             example: occurrences.first().map(|seen| seen.message.clone()),
             test: first_test.filter(|test| occurrences.iter().all(|seen| seen.test.as_ref() == Some(test))),

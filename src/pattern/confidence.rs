@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::statistics::beta_quantile;
 use crate::base::clock::Timestamp;
 use crate::config::ConfidenceSettings;
+use crate::store::{DeliveryArm, OutcomeRow};
 
 /// The weight of one observation would be without bound where an increment reaches the end of the scale.
 const ROOM_MIN: f64 = 0.05;
@@ -41,6 +42,10 @@ pub enum Kind {
     OtherAgent,
     /// Used again, and it did not help.
     DidNotHelp,
+    /// A task that was warned did without it.
+    Prevented,
+    /// A task that was warned made it all the same.
+    Despite,
     /// Not used for a long time.
     Unused,
 }
@@ -144,21 +149,55 @@ pub struct Sighting {
     pub task: String,
 }
 
+/// What became of a warning that was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// The task.
+    pub task: String,
+    /// When it was shown.
+    pub at: Timestamp,
+    /// The run that says what became of it, and when that was started.
+    pub by: (String, Timestamp),
+    /// The mistake was made; else a check passed that would have shown it.
+    pub failed: bool,
+}
+
+impl Told {
+    /// From the store's row; `None` when the warning was held out, or no run says what became of it.
+    pub fn of(row: OutcomeRow) -> Option<Self> {
+        let failed = row.failed_in.zip(row.failed_at);
+        let is_failed = failed.is_some();
+        let by = failed.or_else(|| row.passed_in.zip(row.passed_at))?;
+        (row.arm == DeliveryArm::Shown).then_some(Told { task: row.task, at: row.at, by, failed: is_failed })
+    }
+}
+
 /// A pattern's confidence: it starts with its first task, and every further one adds to it. Runs of a task it was seen
-/// in already add nothing.
-pub fn of_pattern(sightings: &[Sighting], settings: &ConfidenceSettings) -> Confidence {
+/// in already add nothing. A warned task adds when it did without the mistake and takes away when it didn't, once,
+/// however many sessions were warned; that the mistake was seen there speaks for it no more.
+pub fn of_pattern(sightings: &[Sighting], told: &[Told], settings: &ConfidenceSettings) -> Confidence {
     let first = sightings.iter().min_by(|a, b| (a.at, &a.run).cmp(&(b.at, &b.run)));
-    let increments = sightings.iter().map(|seen| {
+    let despite = |task: &str| told.iter().filter(|told| told.failed && told.task == task).map(|told| told.at).min();
+    let seen = sightings.iter().map(|seen| {
         let is_first = first.is_some_and(|first| first.task == seen.task);
+        let is_warned = despite(&seen.task).is_some_and(|warned| warned <= seen.at);
         Increment {
             event: seen.run.clone(),
             at: seen.at,
             what: format!("{} in task {}", if is_first { "first seen" } else { "seen again" }, seen.task),
             once: (Kind::Task, seen.task.clone()),
-            delta: if is_first { 0.0 } else { settings.further_task },
+            delta: if is_first || is_warned { 0.0 } else { settings.further_task },
         }
     });
-    Confidence::fold(increments.collect(), settings)
+    let became = told.iter().filter(|told| told.failed || despite(&told.task).is_none()).map(|told| {
+        let (kind, what, delta) = match told.failed {
+            true => (Kind::Despite, "made despite a warning", -settings.failed_despite),
+            false => (Kind::Prevented, "prevented", settings.prevented),
+        };
+        let what = format!("{what} in task {}", told.task);
+        Increment { event: told.by.0.clone(), at: told.by.1, what, once: (kind, told.task.clone()), delta }
+    });
+    Confidence::fold(seen.chain(became).collect(), settings)
 }
 
 #[cfg(test)]
@@ -179,10 +218,32 @@ mod tests {
     fn every_further_task_counts_once_and_names_its_run() {
         let settings = ConfidenceSettings::default();
         let seen = [sighting(5, "b"), sighting(1, "a"), sighting(2, "a"), sighting(9, "c"), sighting(7, "b")];
-        let confidence = of_pattern(&seen, &settings);
+        let confidence = of_pattern(&seen, &[], &settings);
         let steps: Vec<_> = confidence.steps.iter().map(|step| (step.event.as_str(), step.delta, step.after)).collect();
         assert_eq!(steps, [("0001", 0.0, 0.5), ("0005", 0.05, 0.55), ("0009", 0.05, 0.6000000000000001)]);
         assert_eq!(confidence.value, 0.6000000000000001);
+    }
+
+    #[test]
+    fn a_warned_task_counts_once_for_what_it_did() {
+        let settings = ConfidenceSettings::default();
+        let told = |task: &str, at: i64, failed| Told {
+            task: task.into(),
+            at: Timestamp(at),
+            by: (format!("{:04}", at + 1), Timestamp(at + 1)),
+            failed,
+        };
+        let seen = [sighting(1, "a"), sighting(5, "b"), sighting(21, "d")];
+        let value = |told: &[Told]| of_pattern(&seen, told, &settings).value;
+        let close = |got: f64, wanted: f64| assert!((got - wanted).abs() < 1e-9, "{got} is not {wanted}");
+        close(value(&[]), 0.60);
+        // Task c was warned and did without it, in two sessions.
+        close(value(&[told("c", 10, false), told("c", 12, false)]), 0.70);
+        // Task d was warned in two sessions and made it in the second: that it was seen there speaks for nothing.
+        close(value(&[told("d", 18, false), told("d", 20, true)]), 0.50);
+        let ledger = of_pattern(&seen, &[told("d", 20, true)], &settings).steps;
+        let last: Vec<_> = ledger[2..].iter().map(|step| (step.what.as_str(), step.delta)).collect();
+        assert_eq!(last, [("seen again in task d", 0.0), ("made despite a warning in task d", -0.05)]);
     }
 
     #[test]

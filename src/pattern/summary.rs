@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::confidence::{self, Confidence, Sighting};
+use super::confidence::{self, Confidence, Sighting, Told};
 use super::detector::Finding;
 use super::group::Together;
 use super::knowledge::{Gotcha, Strategy};
@@ -149,6 +149,8 @@ pub struct Parts {
     pub findings: Vec<Finding>,
     /// The first sighting in each task.
     pub sightings: Vec<Sighting>,
+    /// What became of warnings about it.
+    pub told: Vec<Told>,
     /// Failures and distinct tasks of the last 30 days.
     pub lately: (u64, u64),
     /// A message as it was printed.
@@ -164,7 +166,7 @@ pub struct Parts {
 impl Summary {
     /// From the store's row and what was found about it. `now` weighs how old its tasks are.
     pub fn of(row: PatternRow, parts: &Parts, settings: &Settings, now: Timestamp) -> (Self, Confidence) {
-        let confidence = confidence::of_pattern(&parts.sightings, &settings.confidence);
+        let confidence = confidence::of_pattern(&parts.sightings, &parts.told, &settings.confidence);
         let files =
             parts.findings.iter().filter(|finding| finding.detector == "files").find_map(|found| found.files.clone());
         let known = Known {

@@ -3,6 +3,7 @@
 mod advice;
 mod fix;
 mod lesson;
+mod outcome;
 mod pattern;
 mod run;
 mod snapshot;

@@ -37,8 +37,8 @@ pub use query::history::{
 pub use query::strategy::{StrategyRow, TryRow};
 pub use query::{
     AdviceRow, BranchTask, Closing, Counts, DeliveryRow, FixFilter, FixRow, FlakeFilter, FlakeRow, Gap, KnownTask,
-    LastRun, LessonRow, MemberRow, MergeRow, NearRow, OccurrenceRow, OpenRun, PassingTree, PatternRow, RateRow,
-    RecipeRow, ReviewRow, SaidRow, SnapshotRow, TreeUse,
+    LastRun, LessonRow, MemberRow, MergeRow, NearRow, OccurrenceRow, OpenRun, OutcomeRow, PassingTree, PatternRow,
+    PeriodRow, RateRow, RecipeRow, ReviewRow, SaidRow, SnapshotRow, TotalsRow, TreeUse,
 };
 pub use segment::{Segments, free_name};
 pub use writer::{Store, lock};

@@ -1,10 +1,12 @@
 //! What the recorder and the reading commands ask the index.
 
 mod advice;
+mod figures;
 mod fix;
 pub mod history;
 mod near;
 mod open;
+mod outcome;
 mod pattern;
 mod snapshot;
 pub mod strategy;
@@ -24,9 +26,11 @@ use crate::run::Ended;
 use crate::store::event::{Body, Event, Run};
 
 pub use advice::{AdviceRow, DeliveryRow};
+pub use figures::{PeriodRow, TotalsRow};
 pub use fix::{Closing, FixFilter, FixRow, FlakeFilter, FlakeRow, RateRow, RecipeRow, SaidRow};
 pub use near::NearRow;
 pub use open::{Gap, OpenRun};
+pub use outcome::OutcomeRow;
 pub use pattern::{MemberRow, MergeRow, OccurrenceRow, PatternRow, ReviewRow};
 pub use snapshot::{PassingTree, SnapshotRow, TreeUse};
 pub use task::{BranchTask, KnownTask};

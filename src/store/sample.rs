@@ -11,7 +11,7 @@ use crate::run::Ended;
 use crate::store::event::{
     Ack, Atom, AtomList, Attempt, Base, Body, By, Delivery, DeliveryArm, Event, Failure, FileChange, FileChangeKind,
     Flake, Item, LessonDecision, Means, Merge, NEAR_DUPLICATE, Outcome, Proof, Recipe, RecipeKind, Review, ReviewState,
-    Run, Snapshot, Split, TaskNote, TaskOutcome, TaskStep, Trees,
+    Run, Scope, Snapshot, Split, TaskNote, TaskOutcome, TaskStep, Trees,
 };
 use crate::whitelist::CheckKind;
 
@@ -36,7 +36,7 @@ pub fn passed_run(n: u64, task: &str) -> Event {
         root: Lossless::from("/repo"),
         dir: Lossless::from(""),
         key: "00ff".into(),
-        scope: None,
+        scope: Some(Scope { class: "npm-test".into(), subject: "npm-test".into(), ..Scope::default() }),
         tool: Some("npm-test".into()),
         check: Some(CheckKind::Test),
         started_at: at,

@@ -1,6 +1,7 @@
 //! The store as a whole: whatever happened to its files, it says what the events say.
 
 mod groups;
+mod outcomes;
 mod strategies;
 mod worlds;
 
@@ -69,6 +70,8 @@ pub(super) fn dump(index: &Index) -> Vec<String> {
         "SELECT entry_id, type, pattern_key FROM knowledge_entries",
         "SELECT name, part, value FROM task_signatures JOIN tasks USING (task_no)
          WHERE task_no IN (SELECT task_no FROM runs)",
+        "SELECT pattern_key, prevented, failed_anyway, prevention_effectiveness FROM qa_failure_patterns",
+        "SELECT pattern_key, class_key, dir, selectors FROM pattern_checks JOIN qa_failure_patterns USING (pattern_no)",
         "SELECT * FROM flakes",
         "SELECT * FROM flake_patterns",
         "SELECT * FROM fix_notes",
@@ -79,7 +82,7 @@ pub(super) fn dump(index: &Index) -> Vec<String> {
         "SELECT * FROM task_changes",
         "SELECT * FROM task_files",
         "SELECT name, event_id, warning_id, session, agent, pattern_key, family_key, rank, score, arm, holdout_share, files,
-                delivered_at FROM qa_warning_deliveries JOIN tasks USING (task_no)",
+                delivered_at, failed_in, passed_in, outcome FROM qa_warning_deliveries JOIN tasks USING (task_no)",
         "SELECT * FROM warning_acks",
         "SELECT place, pattern_key, failures FROM pattern_places JOIN qa_failure_patterns USING (pattern_no)",
         "SELECT tasks.name FROM task_words JOIN tasks ON task_no = task_words.rowid WHERE task_words MATCH 'title'",

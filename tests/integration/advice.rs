@@ -1,6 +1,7 @@
 //! Warnings before the next edit, tasks, and what turns them off.
 
 mod hints;
+mod outcomes;
 mod tasks;
 
 use serde_json::Value;

@@ -6,7 +6,7 @@ use super::Question;
 use crate::advice::ranking::{self, Candidate, Concern};
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
-use crate::pattern::confidence::{self, Sighting};
+use crate::pattern::confidence::{self, Sighting, Told};
 use crate::store::{Index, StoreError};
 
 /// Patterns that are looked at closely.
@@ -92,7 +92,8 @@ fn candidate(
     if seen.is_empty() {
         return Ok(None);
     }
-    let believed = confidence::of_pattern(&seen, &settings.confidence);
+    let told: Vec<Told> = index.deliveries_about(pattern)?.into_iter().filter_map(Told::of).collect();
+    let believed = confidence::of_pattern(&seen, &told, &settings.confidence);
     Ok(Some(Candidate {
         key: row.key,
         family: row.family,

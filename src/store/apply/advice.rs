@@ -2,6 +2,8 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
+use super::outcome;
+
 use crate::store::event::{Ack, Delivery, TaskNote, TaskStep};
 use crate::store::json;
 
@@ -125,7 +127,7 @@ pub(super) fn insert_delivery(
             json(&delivery.files),
             at
         ])?;
-    Ok(())
+    outcome::touch_delivery(transaction, event_id)
 }
 
 pub(super) fn insert_ack(transaction: &Transaction<'_>, event_id: &str, at: &str, ack: &Ack) -> rusqlite::Result<()> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Transaction, params};
 
-use super::{strategy, to_sql};
+use super::{outcome, strategy, to_sql};
 use crate::base::ids::{self, RunId};
 use crate::base::text;
 use crate::store::event::{AtomList, Attempt, FixNote, Flake};
@@ -127,7 +127,8 @@ pub(super) fn insert_flake(
     for pattern in &flake.patterns {
         insert.execute([id, pattern])?;
     }
-    strategy::touch_flake(transaction, &with.to_string())
+    strategy::touch_flake(transaction, &with.to_string())?;
+    outcome::touch_run_again(transaction, &with.to_string())
 }
 
 pub(super) fn insert_note(transaction: &Transaction<'_>, id: &str, at: &str, note: &FixNote) -> rusqlite::Result<()> {

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
+use super::outcome;
 use crate::store::event::{Merge, Review, Split};
 
 /// When something was said, and its event: what is later wins.
@@ -99,12 +100,14 @@ fn regroup(transaction: &Transaction<'_>, around: BTreeSet<i64>) -> rusqlite::Re
             open.extend(members_of(transaction, leader)?);
         }
     }
+    let mut concerned = open.clone();
     while let Some(pattern) = open.pop_first() {
         let group = component(transaction, pattern)?;
         open.retain(|other| !group.contains(other));
         write_group(transaction, &group)?;
+        concerned.extend(group);
     }
-    Ok(())
+    outcome::touch_patterns(transaction, &concerned)
 }
 
 fn write_group(transaction: &Transaction<'_>, group: &BTreeSet<i64>) -> rusqlite::Result<()> {

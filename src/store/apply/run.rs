@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Transaction, params};
 
-use super::{advice, pattern, strategy, to_sql};
+use super::{advice, outcome, pattern, strategy, to_sql};
 use crate::base::ids::{self, Kind};
 use crate::base::text;
 use crate::fingerprint::{self, Keys};
@@ -30,8 +30,8 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
         .prepare_cached(
             "INSERT INTO runs (run_id, task_no, session, agent, tool, check_kind, argv, root, dir, command_key,
                                started_at, ended_at, duration_us, exit_code, signal, branch, commit_id, class_key,
-                               own_status)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+                               own_status, selectors)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
         )?
         .execute(params![
             id,
@@ -53,25 +53,28 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
             run.commit,
             run.scope.as_ref().map(|scope| &scope.class),
             !run.scope.as_ref().is_some_and(|scope| scope.foreign_status),
+            run.scope.as_ref().map(|scope| json(&scope.selectors)),
         ])?;
-    match &run.failure {
-        Some(failure) => {
-            let class = run.scope.as_ref().map(|scope| &scope.subject).or(run.tool.as_ref());
-            let context = Context { task, task_name: &run.task, at: &started, class: class.map(String::as_str) };
-            insert_failure(transaction, id, &context, failure)
-        }
-        None => Ok(()),
+    if let Some(failure) = &run.failure {
+        let context = Context { task, run, at: &started };
+        insert_failure(transaction, id, &context, failure)?;
     }
+    outcome::touch_run(transaction, task, &started)
 }
 
 /// Where a failure belongs.
 struct Context<'a> {
     task: i64,
-    task_name: &'a str,
-    /// When its run was started.
+    run: &'a Run,
+    /// When it was started.
     at: &'a str,
+}
+
+impl Context<'_> {
     /// The tool class.
-    class: Option<&'a str>,
+    fn class(&self) -> Option<&str> {
+        self.run.scope.as_ref().map(|scope| &scope.subject).or(self.run.tool.as_ref()).map(String::as_str)
+    }
 }
 
 fn insert_failure(
@@ -117,12 +120,16 @@ fn insert_failure(
     for file in &failure.files {
         insert_file.execute(params![failure_no, file])?;
     }
-    let mut has_older_keys = false;
+    let (mut has_older_keys, mut shown_anew) = (false, BTreeSet::new());
     for seen in sightings(failure) {
         has_older_keys |= !seen.recorded.is_empty();
-        insert_occurrence(transaction, run_id, failure_no, context, &seen)?;
+        let (pattern, is_new_key) = insert_occurrence(transaction, run_id, failure_no, context, &seen)?;
+        if insert_check(transaction, pattern, context.run)? || is_new_key {
+            shown_anew.insert(pattern);
+        }
     }
-    strategy::touch_failure(transaction, failure_no, context.task_name, context.at, has_older_keys)
+    outcome::touch_patterns(transaction, &shown_anew)?;
+    strategy::touch_failure(transaction, failure_no, &context.run.task, context.at, has_older_keys)
 }
 
 /// A pattern in one failure.
@@ -165,13 +172,14 @@ fn sightings(failure: &Failure) -> Vec<Sighting<'_>> {
     found
 }
 
+/// The pattern's number, and whether a key of it is new.
 fn insert_occurrence(
     transaction: &Transaction<'_>,
     run_id: &str,
     failure_no: i64,
     context: &Context<'_>,
     seen: &Sighting<'_>,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<(i64, bool)> {
     let (item, at) = (seen.item, context.at);
     let (number, is_new) = upsert_pattern(transaction, run_id, at, seen)?;
     transaction
@@ -187,7 +195,7 @@ fn insert_occurrence(
             item.test,
             bounded(said(item))
         ])?;
-    advice::count_places(transaction, number, item.file.as_deref(), context.class)?;
+    advice::count_places(transaction, number, item.file.as_deref(), context.class())?;
     let mut is_new_key = is_new;
     for key in &seen.recorded {
         let new = transaction
@@ -195,7 +203,17 @@ fn insert_occurrence(
             .execute(params![key, number, ids::short(Kind::Pattern, key.as_bytes())])?;
         is_new_key |= new > 0;
     }
-    pattern::touch(transaction, number, is_new_key)
+    pattern::touch(transaction, number, is_new_key)?;
+    Ok((number, is_new_key))
+}
+
+/// Remembers where a pattern was seen; whether that is new.
+fn insert_check(transaction: &Transaction<'_>, pattern: i64, run: &Run) -> rusqlite::Result<bool> {
+    let Some(scope) = &run.scope else { return Ok(false) };
+    let new = transaction
+        .prepare_cached("INSERT INTO pattern_checks VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING")?
+        .execute(params![pattern, scope.class, json(&run.dir), json(&scope.selectors)])?;
+    Ok(new > 0)
 }
 
 /// The pattern's number, and whether it is new.

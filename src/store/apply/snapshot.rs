@@ -3,7 +3,7 @@
 use rusqlite::{Transaction, params};
 
 use super::fix::may_quote;
-use super::to_sql;
+use super::{outcome, to_sql};
 use crate::base::ids::RunId;
 use crate::store::event::{Base, Snapshot};
 
@@ -50,5 +50,5 @@ pub(super) fn insert_snapshot(
         let (added, removed) = (to_sql(file.added), to_sql(file.removed));
         insert.execute(params![run, file.path.display(), file.kind.as_str(), added, removed])?;
     }
-    Ok(())
+    outcome::touch_run_again(transaction, &run)
 }

@@ -14,6 +14,7 @@ mod parse;
 mod pattern;
 mod report;
 pub mod run;
+mod stats;
 mod store;
 mod task;
 mod uninstall;
@@ -70,6 +71,7 @@ enum Command {
     Task(task::Args),
     Warn(warn::Args),
     Outcome(outcome::Args),
+    Stats(stats::Args),
     Store(store::Args),
     Doctor(doctor::Args),
     Uninstall(uninstall::Args),
@@ -156,6 +158,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
         Command::Outcome(args) => outcome::run(&args, &mut context),
         Command::Pattern(args) => pattern::run(&args, &mut context),
         Command::Fix(args) => fix::run(&args, &mut context),
+        Command::Stats(args) => stats::run(&args, &mut context),
         Command::Store(args) => store::run(&args, &mut context),
         Command::Uninstall(args) => uninstall::run(&args, &mut context),
         Command::Lesson(args) => lesson::run(&args, &mut context),

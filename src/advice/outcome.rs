@@ -1,0 +1,140 @@
+//! What became of advice, told from the runs that followed it in its task.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::trial::{Arm, Trial};
+use crate::base::clock::Timestamp;
+
+/// What became of advice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A check that would have shown the mistake passed, and none had it.
+    Prevented,
+    /// The mistake was made after it.
+    FailedAnyway,
+    /// The task ended without any check that passed.
+    TaskIncomplete,
+    /// The task ended, but nothing that could have had the mistake was changed and checked.
+    NoOpportunity,
+    /// The task goes on, and no check has shown anything so far.
+    Open,
+}
+
+/// What is known of one piece of advice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// The task.
+    pub task: String,
+    /// What is held out together.
+    pub family: String,
+    /// Whether it was shown.
+    pub arm: Arm,
+    /// The share of tasks that was held out then.
+    pub holdout: f64,
+    /// A run after it had the mistake.
+    pub failed: bool,
+    /// A run after it passed where the mistake would have been seen.
+    pub passed: bool,
+    /// Any check passed after it.
+    pub any_pass: bool,
+    /// The task is over: somebody said so, or nothing was heard of it for `silence`.
+    pub over: bool,
+}
+
+/// Whether a task that was last heard of at `last` is over at `now`.
+pub fn is_over(done: bool, last: Timestamp, now: Timestamp, silence: Duration) -> bool {
+    let silence = i64::try_from(silence.as_micros()).unwrap_or(i64::MAX);
+    done || now.0.saturating_sub(last.0) >= silence
+}
+
+impl Seen {
+    /// What became of it.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Seen { failed: true, .. } => Outcome::FailedAnyway,
+            Seen { passed: true, .. } => Outcome::Prevented,
+            Seen { over: false, .. } => Outcome::Open,
+            Seen { any_pass: false, .. } => Outcome::TaskIncomplete,
+            _ => Outcome::NoOpportunity,
+        }
+    }
+}
+
+/// The trial that deliveries are together, all or those of one family. A task counts once for a family, in the arm of
+/// its draw; only where the mistake could be made and seen.
+pub fn trial<'a>(seen: impl IntoIterator<Item = &'a Seen>) -> Trial {
+    let mut exposures: HashMap<(&str, &str), (Arm, f64, bool)> = HashMap::new();
+    for one in seen {
+        let failed = match one.outcome() {
+            Outcome::FailedAnyway => true,
+            Outcome::Prevented => false,
+            Outcome::TaskIncomplete | Outcome::NoOpportunity | Outcome::Open => continue,
+        };
+        let exposure = exposures.entry((&one.task, &one.family)).or_insert((one.arm, one.holdout, false));
+        exposure.2 |= failed;
+        // The share was changed in between: the draw that held it out is the one that counts.
+        if one.arm == Arm::HeldOut && exposure.0 == Arm::Shown {
+            (exposure.0, exposure.1) = (one.arm, one.holdout);
+        }
+    }
+    // In a fixed order: sums of floats depend on it.
+    let mut exposures: Vec<_> = exposures.into_iter().collect();
+    exposures.sort_by_key(|(exposure, _)| *exposure);
+    let mut trial = Trial::default();
+    for (_, (arm, share, failed)) in exposures {
+        trial.add(arm, failed, share);
+    }
+    trial
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(task: &str, arm: Arm, failed: bool, passed: bool) -> Seen {
+        let (task, family) = (task.to_owned(), "f".to_owned());
+        Seen { task, family, arm, holdout: 0.2, failed, passed, any_pass: passed, over: false }
+    }
+
+    #[test]
+    fn what_became_of_it_is_what_the_runs_say() {
+        let open = seen("t", Arm::Shown, false, false);
+        assert_eq!(open.outcome(), Outcome::Open);
+        assert_eq!(seen("t", Arm::Shown, false, true).outcome(), Outcome::Prevented);
+        assert_eq!(seen("t", Arm::Shown, true, true).outcome(), Outcome::FailedAnyway, "a pass before or after it");
+        let over = Seen { over: true, ..open };
+        assert_eq!(over.outcome(), Outcome::TaskIncomplete);
+        assert_eq!(Seen { any_pass: true, ..over }.outcome(), Outcome::NoOpportunity);
+    }
+
+    #[test]
+    fn a_task_counts_once_and_only_where_something_could_be_seen() {
+        let all = [
+            seen("a", Arm::Shown, false, true),
+            seen("a", Arm::Shown, true, true),
+            seen("b", Arm::HeldOut, true, false),
+            seen("c", Arm::HeldOut, false, true),
+            Seen { over: true, ..seen("d", Arm::Shown, false, false) },
+        ];
+        let mut trial = super::trial(&all);
+        assert_eq!((trial.shown.exposures, trial.shown.recurrences), (1, 1));
+        assert_eq!((trial.held_out.exposures, trial.held_out.recurrences), (2, 1));
+        let backwards = super::trial(all.iter().rev());
+        assert_eq!(backwards, trial);
+        trial.add(Arm::Shown, true, 0.2);
+        assert_ne!(backwards, trial);
+    }
+
+    #[test]
+    fn a_task_ends_by_word_or_by_silence() {
+        let day = Duration::from_secs(86_400);
+        let hour = 3_600_000_000;
+        assert!(is_over(true, Timestamp(0), Timestamp(1), day));
+        assert!(!is_over(false, Timestamp(0), Timestamp(23 * hour), day));
+        assert!(is_over(false, Timestamp(0), Timestamp(24 * hour), day));
+    }
+}

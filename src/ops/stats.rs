@@ -1,0 +1,253 @@
+//! `stats`: the measured figures beside what was aimed at, and whether advice prevents anything.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::reading;
+use crate::advice::outcome::{Outcome, Seen, is_over, trial};
+use crate::advice::{Arm, Lift, Trial, Verdict};
+use crate::base::clock::Timestamp;
+use crate::config::{Places, Settings};
+use crate::store::{DeliveryArm, Index, OutcomeRow, PeriodRow, StoreError};
+
+/// The stretches that are compared, days: the first and the last of what was recorded, each shorter when less was.
+const PERIOD_DAYS: i64 = 30;
+/// Runs or cases on each side below which nothing is compared.
+const COMPARED_MIN: u64 = 20;
+/// Ignored warnings listed, the newest.
+const LISTED_MAX: usize = 10;
+const DAY_US: i64 = 86_400_000_000;
+
+/// What `stats --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Stats {
+    /// Version of this shape.
+    pub schema: u32,
+    /// Each figure with its target.
+    pub figures: Vec<Figure>,
+    /// What became of advice.
+    pub warnings: Warnings,
+    /// What the held-out tasks say about it.
+    pub effect: Effect,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// A measured figure beside its target.
+#[derive(Debug, Serialize)]
+pub struct Figure {
+    /// Its name in JSON.
+    pub name: &'static str,
+    /// What it is, for people.
+    pub what: &'static str,
+    /// What was measured; `null` when there is too little to say.
+    pub value: Option<f64>,
+    /// What it was at first, of a figure that is compared over time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<f64>,
+    /// What is aimed at: of a share or a number itself, of a change the change.
+    pub target: f64,
+    /// How to read `value` and `target`.
+    pub unit: Unit,
+    /// Cases that it is measured on, of both stretches the smaller.
+    pub cases: u64,
+}
+
+/// How a figure is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Part of a whole, 0 to 1.
+    Share,
+    /// A number.
+    Number,
+    /// Relative to `before`: -0.25 is a quarter less.
+    Change,
+}
+
+/// What became of advice that was shown.
+#[derive(Debug, Default, Serialize)]
+pub struct Warnings {
+    /// Pieces of advice shown.
+    pub shown: u64,
+    /// Held out.
+    pub held_out: u64,
+    /// A check that would have shown the mistake passed.
+    pub prevented: u64,
+    /// The mistake was made all the same.
+    pub failed_anyway: u64,
+    /// The task ended without any check that passed.
+    pub task_incomplete: u64,
+    /// Nothing that could have had the mistake was changed and checked.
+    pub no_opportunity: u64,
+    /// The task goes on.
+    pub open: u64,
+    /// Tasks in which a known mistake was made and nothing had been said.
+    pub missed_opportunities: u64,
+    /// Shown, and the mistake made: the newest.
+    pub ignored: Vec<Ignored>,
+}
+
+/// A warning that was shown in vain.
+#[derive(Debug, Serialize)]
+pub struct Ignored {
+    /// `w-…`
+    pub warning: String,
+    /// The task.
+    pub task: String,
+    /// When it was shown.
+    pub at: Timestamp,
+    /// The run that had the mistake.
+    pub run: String,
+}
+
+/// What the held-out tasks say.
+#[derive(Debug, Serialize)]
+pub struct Effect {
+    /// Tasks of both arms in which the mistake could be made.
+    #[serde(flatten)]
+    pub trial: Trial,
+    /// The evidence against "advice does nothing"; 20 is enough.
+    pub e_value: f64,
+    /// What it says.
+    pub verdict: Verdict,
+    /// How much less often mistakes come back with advice.
+    pub lift: Option<Lift>,
+    /// In plain words.
+    pub words: String,
+}
+
+/// All figures.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn stats(places: &Places, settings: &Settings) -> Result<Stats, StoreError> {
+    let reading = reading::open(places)?;
+    let Some(index) = &reading.index else {
+        return Ok(Stats {
+            schema: 1,
+            figures: Vec::new(),
+            warnings: Warnings::default(),
+            effect: effect(&[]),
+            notes: reading.notes,
+        });
+    };
+    let now = Timestamp::now();
+    let silence = Duration::from_secs(settings.fix.silence_hours.saturating_mul(3_600));
+    let rows = index.deliveries()?;
+    let seen: Vec<Seen> = rows.iter().map(|row| seen(row, now, silence)).collect();
+    let totals = index.totals()?;
+    let mut warnings = warnings(&rows, &seen);
+    warnings.missed_opportunities = totals.missed;
+    let decided = warnings.prevented + warnings.failed_anyway;
+    let share = |name, what, part, whole, target| {
+        let value = (whole > 0).then(|| ratio(part, whole));
+        Figure { name, what, value, before: None, target, unit: Unit::Share, cases: whole }
+    };
+    let mut figures = vec![share("categorised", "failures with a category", totals.categorised, totals.failures, 0.8)];
+    figures.extend(over_time(index)?);
+    figures.push(share("warnings_prevent", "warnings that prevented", warnings.prevented, decided, 0.4));
+    figures.push(share("strategies_effective", "tries of strategies that helped", totals.helped, totals.tries, 0.6));
+    Ok(Stats { schema: 1, figures, warnings, effect: effect(&seen), notes: reading.notes })
+}
+
+/// The first and the last stretch of what was recorded, side by side.
+fn over_time(index: &Index) -> Result<Vec<Figure>, StoreError> {
+    let (first, last) = match index.span()? {
+        Some((first, last)) => {
+            let length = (PERIOD_DAYS * DAY_US).min(last.0.saturating_sub(first.0) / 2);
+            let end = Timestamp(last.0.saturating_add(1));
+            let first_end = Timestamp(first.0.saturating_add(length));
+            (index.period(first, first_end)?, index.period(Timestamp(end.0.saturating_sub(length)), end)?)
+        }
+        None => (PeriodRow::default(), PeriodRow::default()),
+    };
+    let pair = |part: fn(&PeriodRow) -> u64, whole: fn(&PeriodRow) -> u64| {
+        let cases = whole(&first).min(whole(&last));
+        let both =
+            (cases >= COMPARED_MIN).then(|| (ratio(part(&first), whole(&first)), ratio(part(&last), whole(&last))));
+        (both, cases)
+    };
+    let change = |name, what, (both, cases): (Option<(f64, f64)>, u64), target| {
+        let value = both.filter(|(before, _)| *before > 0.0).map(|(before, now)| now / before - 1.0);
+        Figure { name, what, value, before: both.map(|both| both.0), target, unit: Unit::Change, cases }
+    };
+    let failing = pair(|period| period.failed, |period| period.runs);
+    let at_once = pair(|period| period.first_passed, |period| period.first_runs);
+    let (attempts, cases) = pair(|period| period.attempts, |period| period.fixes);
+    Ok(vec![
+        change("failure_rate", "share of checks that fail", failing, -0.25),
+        change("first_time_pass", "checks that pass at the first run of a task", at_once, 0.30),
+        Figure {
+            name: "attempts",
+            what: "attempts until a failure is fixed",
+            value: attempts.map(|both| both.1),
+            before: attempts.map(|both| both.0),
+            target: 1.5,
+            unit: Unit::Number,
+            cases,
+        },
+    ])
+}
+
+fn warnings(rows: &[OutcomeRow], seen: &[Seen]) -> Warnings {
+    let mut counts = Warnings::default();
+    for (row, seen) in rows.iter().zip(seen) {
+        if seen.arm == Arm::HeldOut {
+            counts.held_out += 1;
+            continue;
+        }
+        counts.shown += 1;
+        let outcome = seen.outcome();
+        *match outcome {
+            Outcome::Prevented => &mut counts.prevented,
+            Outcome::FailedAnyway => &mut counts.failed_anyway,
+            Outcome::TaskIncomplete => &mut counts.task_incomplete,
+            Outcome::NoOpportunity => &mut counts.no_opportunity,
+            Outcome::Open => &mut counts.open,
+        } += 1;
+        if let Some(run) = row.failed_in.as_ref().filter(|_| counts.ignored.len() < LISTED_MAX) {
+            let (warning, task) = (row.warning.clone(), row.task.clone());
+            counts.ignored.push(Ignored { warning, task, at: row.at, run: run.clone() });
+        }
+    }
+    counts
+}
+
+/// What is known of a delivery.
+fn seen(row: &OutcomeRow, now: Timestamp, silence: Duration) -> Seen {
+    Seen {
+        task: row.task.clone(),
+        family: row.family.clone(),
+        arm: if row.arm == DeliveryArm::Shown { Arm::Shown } else { Arm::HeldOut },
+        holdout: row.holdout,
+        failed: row.failed_in.is_some(),
+        passed: row.passed_in.is_some(),
+        any_pass: row.any_pass,
+        over: is_over(row.task_done.is_some(), row.task_last_at, now, silence),
+    }
+}
+
+fn effect(seen: &[Seen]) -> Effect {
+    let trial = trial(seen);
+    let verdict = trial.verdict();
+    let counted = format!(
+        "{} of {} warned tasks and {} of {} held-out ones made a known mistake again",
+        trial.shown.recurrences, trial.shown.exposures, trial.held_out.recurrences, trial.held_out.exposures
+    );
+    let words = match verdict {
+        Verdict::Prevents => format!("warnings prevent mistakes: {counted}"),
+        Verdict::Harms => format!("warnings do harm: {counted}"),
+        Verdict::NoMeasurableEffect if trial.held_out.exposures == 0 => {
+            format!("no measurable effect: no task was held out yet to compare with ({counted})")
+        }
+        Verdict::NoMeasurableEffect => format!("no measurable effect so far: {counted}"),
+    };
+    Effect { trial, e_value: trial.e_value(), verdict, lift: trial.lift(), words }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

@@ -1,0 +1,122 @@
+//! The figures that say whether anything got better.
+
+use rusqlite::params;
+use serde::Serialize;
+
+use super::unsigned;
+use crate::base::clock::Timestamp;
+use crate::store::error::StoreError;
+use crate::store::index::Index;
+
+/// What happened in a stretch of time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct PeriodRow {
+    /// Runs of checks.
+    pub runs: u64,
+    /// Those that failed.
+    pub failed: u64,
+    /// First runs of a check in a task.
+    pub first_runs: u64,
+    /// Those that passed.
+    pub first_passed: u64,
+    /// Failures that a change made go away.
+    pub fixes: u64,
+    /// Attempts that these took in all.
+    pub attempts: u64,
+}
+
+/// Shares of all that was recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TotalsRow {
+    /// Failures.
+    pub failures: u64,
+    /// Those of a category other than `other`.
+    pub categorised: u64,
+    /// Tries of recovery strategies that count.
+    pub tries: u64,
+    /// Those that helped.
+    pub helped: u64,
+    /// Tasks in which a pattern came back that an earlier task had seen, and nothing had been said.
+    pub missed: u64,
+}
+
+impl Index {
+    /// The times of the first and the last run; `None` before there is one.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn span(&self) -> Result<Option<(Timestamp, Timestamp)>, StoreError> {
+        let read = || {
+            self.connection.query_row("SELECT min(started_at), max(started_at) FROM runs", [], |row| {
+                let at = |column| -> rusqlite::Result<Option<Timestamp>> {
+                    Ok(row.get::<_, Option<String>>(column)?.and_then(|text| Timestamp::parse(&text)))
+                };
+                Ok(at(0)?.zip(at(1)?))
+            })
+        };
+        self.sql("read", read())
+    }
+
+    /// What happened from `since` on and before `until`.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn period(&self, since: Timestamp, until: Timestamp) -> Result<PeriodRow, StoreError> {
+        let read = || {
+            let between = params![since.rfc3339(), until.rfc3339()];
+            let runs = "SELECT count(*), count(*) FILTER (WHERE NOT passed) FROM runs
+                        WHERE check_kind IS NOT NULL AND started_at >= ?1 AND started_at < ?2";
+            let (runs, failed) =
+                self.connection.query_row(runs, between, |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))?;
+            // The earliest run of each check in each task: SQLite takes the bare column from the row of the minimum.
+            let first = "SELECT count(*), count(*) FILTER (WHERE passed) FROM (
+                            SELECT passed, min(started_at) AS at FROM runs WHERE check_kind IS NOT NULL
+                            GROUP BY task_no, command_key)
+                         WHERE at >= ?1 AND at < ?2";
+            let (first_runs, first_passed) =
+                self.connection.query_row(first, between, |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))?;
+            let fixes = "SELECT count(*), coalesce(sum(attempts), 0) FROM qa_fix_workflows
+                         WHERE state = 'success' AND resolved_at >= ?1 AND resolved_at < ?2";
+            let (fixes, attempts) =
+                self.connection.query_row(fixes, between, |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))?;
+            Ok(PeriodRow { runs, failed, first_runs, first_passed, fixes, attempts })
+        };
+        self.sql("read", read())
+    }
+
+    /// Shares of all that was recorded.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn totals(&self) -> Result<TotalsRow, StoreError> {
+        let read = || {
+            self.connection.query_row(
+                "SELECT (SELECT count(*) FROM qa_failures),
+                        (SELECT count(*) FROM qa_failures WHERE category <> 'other'),
+                        (SELECT count(counts_as) FROM strategy_attempts),
+                        (SELECT count(*) FROM strategy_attempts WHERE counts_as = 'success'),
+                        (SELECT count(*) FROM (
+                            SELECT o.task_no, o.pattern_no, min(o.at) AS at FROM qa_pattern_occurrences o
+                            GROUP BY o.task_no, o.pattern_no) o
+                         JOIN qa_failure_patterns p USING (pattern_no)
+                         WHERE p.first_seen < o.at
+                           AND EXISTS (SELECT 1 FROM qa_pattern_occurrences e
+                                       WHERE e.pattern_no = o.pattern_no AND e.task_no <> o.task_no AND e.at < o.at)
+                           AND NOT EXISTS (SELECT 1 FROM qa_warning_deliveries d
+                                           WHERE d.task_no = o.task_no AND d.pattern_key = p.pattern_key
+                                             AND d.delivered_at < o.at))",
+                [],
+                |row| {
+                    Ok(TotalsRow {
+                        failures: unsigned(row, 0)?,
+                        categorised: unsigned(row, 1)?,
+                        tries: unsigned(row, 2)?,
+                        helped: unsigned(row, 3)?,
+                        missed: unsigned(row, 4)?,
+                    })
+                },
+            )
+        };
+        self.sql("read", read())
+    }
+}

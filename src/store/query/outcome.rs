@@ -1,0 +1,123 @@
+//! What became of advice.
+
+use rusqlite::{Row, params};
+
+use super::pattern::GROUP;
+use super::time;
+use crate::base::clock::Timestamp;
+use crate::store::error::StoreError;
+use crate::store::event::DeliveryArm;
+use crate::store::index::Index;
+
+/// Deliveries that figures are made of, the newest.
+const DELIVERIES_MAX: i64 = 200_000;
+
+/// Advice that was due, and what the runs after it say so far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutcomeRow {
+    /// `w-…`
+    pub warning: String,
+    /// The event.
+    pub event: String,
+    /// When.
+    pub at: Timestamp,
+    /// What was being worked on.
+    pub task: String,
+    /// When the task was last heard of: its last run, or what was said of it.
+    pub task_last_at: Timestamp,
+    /// Somebody said how the task ended (`completed`, `failed`, `abandoned`, or nothing more than that it is over).
+    pub task_done: Option<Option<String>>,
+    /// Who worked on it in one sitting.
+    pub session: String,
+    /// Which kind of worker.
+    pub agent: Option<String>,
+    /// The pattern's key, of advice about a pattern.
+    pub pattern: Option<String>,
+    /// What is held out together.
+    pub family: String,
+    /// Whether it was shown.
+    pub arm: DeliveryArm,
+    /// The share of tasks that was held out then.
+    pub holdout: f64,
+    /// The first run of the task after it that had the mistake.
+    pub failed_in: Option<String>,
+    /// When that was.
+    pub failed_at: Option<Timestamp>,
+    /// The first run after it that passed where the mistake would have been seen.
+    pub passed_in: Option<String>,
+    /// When that was.
+    pub passed_at: Option<Timestamp>,
+    /// A check of the task passed after it, whatever it looked at.
+    pub any_pass: bool,
+}
+
+const COLUMNS: &str = "
+    d.warning_id, d.event_id, d.delivered_at, t.name, t.last_at,
+    (SELECT json_array(outcome) FROM task_changes c WHERE c.name = t.name AND change = 'done'
+     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.task_no = t.task_no AND r.started_at > c.at)
+     ORDER BY c.at DESC, c.event_id DESC LIMIT 1),
+    d.session, d.agent, d.pattern_key, d.family_key, d.arm = 'shown', d.holdout_share, d.failed_in,
+    (SELECT started_at FROM runs WHERE run_id = d.failed_in), d.passed_in,
+    (SELECT started_at FROM runs WHERE run_id = d.passed_in),
+    EXISTS (SELECT 1 FROM runs r WHERE r.task_no = d.task_no AND r.started_at > d.delivered_at AND r.passed)";
+
+impl Index {
+    /// Advice about a pattern and those that are counted with it, the oldest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn deliveries_about(&self, pattern: i64) -> Result<Vec<OutcomeRow>, StoreError> {
+        let sql = format!(
+            "{GROUP} SELECT {COLUMNS} FROM keys JOIN qa_warning_deliveries d USING (pattern_key)
+             JOIN tasks t USING (task_no) GROUP BY d.event_id ORDER BY d.delivered_at, d.event_id LIMIT ?2"
+        );
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            statement.query_map(params![pattern, DELIVERIES_MAX], row)?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// All advice, the newest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn deliveries(&self) -> Result<Vec<OutcomeRow>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM qa_warning_deliveries d JOIN tasks t USING (task_no)
+             ORDER BY d.delivered_at DESC, d.event_id LIMIT ?1"
+        );
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            statement.query_map([DELIVERIES_MAX], row)?.collect()
+        };
+        self.sql("read", read())
+    }
+}
+
+fn row(row: &Row<'_>) -> rusqlite::Result<OutcomeRow> {
+    let moment = |column: usize| -> rusqlite::Result<Option<Timestamp>> {
+        row.get::<_, Option<String>>(column)?.map(|_| time(row, column)).transpose()
+    };
+    let done: Option<String> = row.get(5)?;
+    let done = done.and_then(|json| serde_json::from_str::<[Option<String>; 1]>(&json).ok()).map(|[outcome]| outcome);
+    Ok(OutcomeRow {
+        warning: row.get(0)?,
+        event: row.get(1)?,
+        at: time(row, 2)?,
+        task: row.get(3)?,
+        task_last_at: time(row, 4)?,
+        task_done: done,
+        session: row.get(6)?,
+        agent: row.get(7)?,
+        pattern: row.get(8)?,
+        family: row.get(9)?,
+        arm: if row.get(10)? { DeliveryArm::Shown } else { DeliveryArm::Holdout },
+        holdout: row.get(11)?,
+        failed_in: row.get(12)?,
+        failed_at: moment(13)?,
+        passed_in: row.get(14)?,
+        passed_at: moment(15)?,
+        any_pass: row.get(16)?,
+    })
+}

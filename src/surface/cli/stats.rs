@@ -1,0 +1,95 @@
+//! `verify-run stats`.
+
+use super::{Context, Exit};
+use crate::base::text;
+use crate::config::Settings;
+use crate::ops::stats::{self, Figure, Stats, Unit};
+
+/// Show what got better, beside what is aimed at, and whether warnings prevent anything
+///
+/// Figures over time compare the first 30 days that were recorded with the last 30, or half with half when less was;
+/// with fewer than 20 cases on a side nothing is said.
+///
+/// JSON (--json): {"schema": 1, "figures": [{"name", "what", "value", "before", "target", "unit": "share", "number" or
+/// "change", "cases"}], "warnings": {"shown", "held_out", "prevented", "failed_anyway", "task_incomplete",
+/// "no_opportunity", "open", "missed_opportunities", "ignored": [{"warning", "task", "at", "run"}]}, "effect": {"shown":
+/// {"exposures", "recurrences"}, "held_out": {…}, "e_value", "verdict": "prevents", "harms" or
+/// "no_measurable_effect", "lift": {"value", "low", "high"} or null, "words"}}
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    let settings = Settings::load(&context.places, &context.environment).0;
+    let stats = stats::stats(&context.places, &settings)?;
+    stats.notes.iter().for_each(|note| context.output.note(note));
+    if args.json {
+        context.output.json(&stats)?;
+        return Ok(Exit::Ok);
+    }
+    let rows: Vec<Vec<String>> = stats.figures.iter().map(row).collect();
+    if rows.is_empty() {
+        context.output.line("nothing was recorded here yet")?;
+        return Ok(Exit::Ok);
+    }
+    context.output.table(&["figure", "measured", "before", "target", "cases"], &rows)?;
+    context.output.line(&counted(&stats))?;
+    context.output.line(&stats.effect.words)?;
+    if let Some(lift) = stats.effect.lift {
+        context.output.line(&format!(
+            "lift {} (95 % interval {} to {}), evidence {:.1} (20 is enough)",
+            percent(lift.value),
+            percent(lift.low),
+            percent(lift.high),
+            stats.effect.e_value
+        ))?;
+    }
+    for ignored in &stats.warnings.ignored {
+        let task = text::one_line(&ignored.task);
+        context.output.line(&format!("shown in vain: {} in task {task}, run {}", ignored.warning, ignored.run))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn counted(stats: &Stats) -> String {
+    let warnings = &stats.warnings;
+    format!(
+        "{} shown, {} held out: {} prevented, {} failed anyway, {} without an opportunity, {} incomplete, {} open; {} \
+         missed",
+        text::count(warnings.shown, "warning"),
+        warnings.held_out,
+        warnings.prevented,
+        warnings.failed_anyway,
+        warnings.no_opportunity,
+        warnings.task_incomplete,
+        warnings.open,
+        warnings.missed_opportunities
+    )
+}
+
+fn row(figure: &Figure) -> Vec<String> {
+    let shown = |value: f64| match figure.unit {
+        Unit::Share => percent(value),
+        Unit::Number => format!("{value:.1}"),
+        Unit::Change => format!("{}{}", if value > 0.0 { "+" } else { "" }, percent(value)),
+    };
+    let before = figure.before.map(|before| match figure.unit {
+        Unit::Number => format!("{before:.1}"),
+        Unit::Share | Unit::Change => percent(before),
+    });
+    vec![
+        figure.what.to_owned(),
+        figure.value.map_or_else(|| "too little to say".to_owned(), shown),
+        before.unwrap_or_default(),
+        shown(figure.target),
+        figure.cases.to_string(),
+    ]
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
