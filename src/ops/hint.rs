@@ -7,7 +7,7 @@ use crate::base::clock::Timestamp;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::capture::Spooled;
 use crate::config::{Environment, Places, Settings};
-use crate::store::{Index, Segments, StoreError};
+use crate::store::{Index, StoreError};
 
 /// Patterns of a failure that are looked up.
 const PATTERNS_MAX: usize = 20;
@@ -46,7 +46,7 @@ fn known(places: &Places, environment: &Environment, failed: &Spooled) -> Result
     }
     let what = ellipsis(&one_line(&warn::name(&index, &row)?), TEXT_BYTES_MAX);
     let fixed = match settings.advice.injection {
-        true => warn::worked(&index, &Segments::new(places.events()), &row, &settings, Timestamp::now())?,
+        true => warn::worked(&index, &row, &settings, Timestamp::now())?,
         false => None,
     };
     let fixed = fixed.map(|it| {

@@ -7,6 +7,7 @@ mod candidates;
 mod formats;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -20,8 +21,12 @@ use crate::base::ids;
 use crate::base::ids::RunId;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
+use crate::fix::standing;
+use crate::pattern::statistics::share_bound;
 use crate::pattern::wording;
-use crate::store::{Body, Delivery, DeliveryArm, Event, Index, PatternRow, Segments, StoreError, derived_id, note};
+use crate::store::{
+    Body, Delivery, DeliveryArm, Event, Index, PatternRow, Segments, StoreError, WorkedRow, derived_id, note,
+};
 use crate::whitelist::{self, Whitelist};
 
 pub(super) use formats::template_problems;
@@ -251,22 +256,32 @@ fn known(
     };
     if settings.advice.injection {
         (known.cause, known.rule) = knowledge::said(index, segments, row.number)?;
-        known.worked = worked(index, segments, &row, settings, now)?;
+        known.worked = worked(index, &row, settings, now)?;
     }
     Ok(Some(known))
 }
 
-/// What most surely made a pattern go away; nothing that never did.
+/// What most surely made a pattern go away; nothing that never did. What worked twice is confirmed, what worked once when
+/// its fix held.
 pub(super) fn worked(
     index: &Index,
-    segments: &Segments,
     row: &PatternRow,
     settings: &Settings,
     now: Timestamp,
 ) -> Result<Option<Worked>, StoreError> {
-    let helps = knowledge::of_pattern(index, segments, row, settings, now)?;
-    let surest = helps.strategies.into_iter().find(|strategy| strategy.successes > 0);
-    Ok(surest.map(|it| Worked::of(&it.label, &it.technique, (it.successes, it.tries), it.confirmed)))
+    let bound = |it: &WorkedRow| share_bound(it.successes, it.tries, settings.confidence.bound);
+    // What was changed says more than where.
+    let telling = |it: &WorkedRow| it.technique != "files";
+    let rows = index.what_worked(row.number)?.into_iter().rev();
+    let surest = rows.max_by(|a, b| bound(a).total_cmp(&bound(b)).then(telling(a).cmp(&telling(b))));
+    let Some(it) = surest else { return Ok(None) };
+    let silence = Duration::from_secs(settings.fix.silence_hours.saturating_mul(3_600));
+    let confirmed = match &it.fix {
+        _ if it.successes > 1 => true,
+        Some(fix) => standing(&index.fix(fix)?, now, silence).is_some_and(|standing| standing.confirmed),
+        None => false,
+    };
+    Ok(Some(Worked::of(&it.label, &it.technique, (it.successes, it.tries), confirmed)))
 }
 
 /// A few words for a pattern, without the detectors: those want definitions.

@@ -38,7 +38,7 @@ pub use query::strategy::{StrategyRow, TryRow};
 pub use query::{
     AdviceRow, BranchTask, Closing, Counts, DeliveryRow, FixFilter, FixRow, FlakeFilter, FlakeRow, Gap, KnownTask,
     LastRun, LessonRow, MemberRow, MergeRow, NearRow, OccurrenceRow, OpenRun, OutcomeRow, PassingTree, PatternRow,
-    PeriodRow, RateRow, RecipeRow, ReviewRow, SaidRow, SnapshotRow, TotalsRow, TreeUse,
+    PeriodRow, RateRow, RecipeRow, ReviewRow, SaidRow, SnapshotRow, TotalsRow, TreeUse, WorkedRow,
 };
 pub use segment::{Segments, free_name};
 pub use writer::{Store, lock};

@@ -25,7 +25,7 @@ use crate::base::lossless::Lossless;
 use crate::run::Ended;
 use crate::store::event::{Body, Event, Run};
 
-pub use advice::{AdviceRow, DeliveryRow};
+pub use advice::{AdviceRow, DeliveryRow, WorkedRow};
 pub use figures::{PeriodRow, TotalsRow};
 pub use fix::{Closing, FixFilter, FixRow, FlakeFilter, FlakeRow, RateRow, RecipeRow, SaidRow};
 pub use near::NearRow;

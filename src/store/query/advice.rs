@@ -21,6 +21,8 @@ const WORDS_MAX: i64 = 30;
 const TELLING_ITEMS_MAX: i64 = 5;
 /// A change of more files says nothing about each of them.
 const TELLING_FILES_MAX: i64 = 10;
+/// Things that worked against one pattern.
+const WORKED_MAX: i64 = 20;
 /// Files of one pattern.
 const FILES_MAX: i64 = 100;
 
@@ -43,6 +45,21 @@ pub struct AdviceRow {
     pub exposures: u64,
     /// The files of its failures, each with how many of them.
     pub files: Vec<(String, u64)>,
+}
+
+/// Something that made a pattern go away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkedRow {
+    /// `shape`, `files` or `command`.
+    pub technique: String,
+    /// What a person recognises it by.
+    pub label: String,
+    /// How often it helped …
+    pub successes: u64,
+    /// … of how often it was tried.
+    pub tries: u64,
+    /// `x-…` of the fix that it last worked in.
+    pub fix: Option<String>,
 }
 
 /// A warning that was due.
@@ -228,6 +245,39 @@ impl Index {
             let files = statement.query_map([pattern, FILES_MAX], |row| Ok((row.get(0)?, unsigned(row, 1)?)))?;
             row.files = files.collect::<rusqlite::Result<_>>()?;
             Ok(row)
+        };
+        self.sql("read", read())
+    }
+
+    /// What made a pattern, or one that is counted with it, go away at least once, the most successful first; each with
+    /// the fix that it last worked in. Without the single attempts: a warning has no time for them.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn what_worked(&self, pattern: i64) -> Result<Vec<WorkedRow>, StoreError> {
+        let read = || {
+            let sql = format!(
+                "{GROUP} SELECT min(strategy_no), technique, label, sum(successes), sum(successes + failures + partials)
+                 FROM keys JOIN error_recovery_strategies ON error_pattern = pattern_key
+                 WHERE match = 'pattern' GROUP BY technique, recipe_key HAVING sum(successes) > 0
+                 ORDER BY 4 DESC, 5, technique, recipe_key LIMIT ?2"
+            );
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let mut fix = self.connection.prepare_cached(
+                "SELECT fix_id FROM strategy_attempts s JOIN fix_attempts USING (event_id)
+                 WHERE strategy_no = ?1 AND counts_as = 'success' ORDER BY s.at DESC, event_id DESC LIMIT 1",
+            )?;
+            let rows = statement.query_map(params![pattern, WORKED_MAX], |row| {
+                let fix = fix.query_row([row.get::<_, i64>(0)?], |row| row.get(0)).optional()?;
+                Ok(WorkedRow {
+                    technique: row.get(1)?,
+                    label: row.get(2)?,
+                    successes: unsigned(row, 3)?,
+                    tries: unsigned(row, 4)?,
+                    fix,
+                })
+            })?;
+            rows.collect()
         };
         self.sql("read", read())
     }
