@@ -65,6 +65,10 @@
 //! - A proven flake also needs the same command line. The environment's digest is taken by the wrapper, of runs that it
 //!   keeps whole: a recorder has the environment of one run and records those of others too. What isn't known of a run
 //!   is not the same as anything, so a flake with it is suspected.
+//! - A mistake that is made in a warned task adds nothing to the pattern's confidence: +0.05 for a further task would only
+//!   give back the -0.05 for the warning that didn't help.
+//! - What became of a warning is computed from the runs that follow it, not recorded as an event: segments come in any
+//!   order. A pass counts where the pattern was seen before, under the same check or all of it.
 //! - On Linux the distribution binary is linked with musl at a fixed address, not as a static-PIE one with glibc. What
 //!   glibc does before `main` costs as much as all of `env`, and relocating the program at every start (13,554 places
 //!   on 65 pages) as much again. Stack, heap and mappings are still at random addresses, and what parses hostile output

@@ -28,6 +28,8 @@ pub enum Worth {
 pub struct Kept {
     /// In output order; a blank one where there was one between two of them.
     pub lines: Vec<String>,
+    /// Which line each of them is; `None` of a blank one.
+    pub numbers: Vec<Option<usize>>,
     /// Lines worth keeping that there was no room for.
     pub cut: usize,
 }
@@ -63,37 +65,39 @@ pub fn choose(lines: &[(&str, Worth)]) -> Kept {
             chosen[index] = true;
         }
     }
-    Kept { lines: emit(lines, &chosen), cut }
+    let (lines, numbers) = emit(lines, &chosen);
+    Kept { lines, numbers, cut }
 }
 
-/// The chosen lines. A blank one stays between two blocks, but not between lines that stand alone: those are a list.
-fn emit(lines: &[(&str, Worth)], chosen: &[bool]) -> Vec<String> {
-    let mut groups: Vec<Vec<String>> = Vec::new();
+/// The chosen lines with their numbers. A blank one stays between two blocks, but not between lines that stand alone:
+/// those are a list.
+fn emit(lines: &[(&str, Worth)], chosen: &[bool]) -> (Vec<String>, Vec<Option<usize>>) {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut blank = true;
-    for ((line, _), &chosen) in lines.iter().zip(chosen) {
+    for (number, ((line, _), &chosen)) in lines.iter().zip(chosen).enumerate() {
         if chosen {
-            let text = ellipsis(line.trim_end(), LINE_KEEP_BYTES_MAX);
             match groups.last_mut().filter(|_| !blank) {
-                Some(group) => group.push(text),
-                None => groups.push(vec![text]),
+                Some(group) => group.push(number),
+                None => groups.push(vec![number]),
             }
             blank = false;
         } else {
             blank |= line.trim().is_empty();
         }
     }
-    let mut kept = Vec::new();
+    let mut numbers = Vec::new();
     let mut alone = true;
     for group in groups {
         let single = group.len() == 1;
         let list = alone && single;
-        if !kept.is_empty() && !list {
-            kept.push(String::new());
+        if !numbers.is_empty() && !list {
+            numbers.push(None);
         }
         alone = single;
-        kept.extend(group);
+        numbers.extend(group.into_iter().map(Some));
     }
-    kept
+    let text = |number: usize| ellipsis(lines[number].0.trim_end(), LINE_KEEP_BYTES_MAX);
+    (numbers.iter().map(|number| number.map(text).unwrap_or_default()).collect(), numbers)
 }
 
 /// What the lines of an item's block beside its head are worth.

@@ -181,6 +181,11 @@ pub fn plain_text(output: &[u8]) -> String {
 /// The text that is read: terminal control resolved, wrapped text unwrapped, without the times of a log. Secrets are
 /// still in it.
 pub fn text_of(output: &[u8]) -> Cow<'_, str> {
+    timed_text_of(output).0
+}
+
+/// [`text_of`], with the times.
+fn timed_text_of(output: &[u8]) -> (Cow<'_, str>, Vec<String>) {
     streams::without_times(jsonlines::unwrap(clean::clean(output)))
 }
 
@@ -194,9 +199,11 @@ fn examine(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis {
     if input.ended.passed() {
         return Default::default();
     }
-    let text = text_of(input.output);
+    let (text, mut times) = timed_text_of(input.output);
     let (text, redactions) = redact::redact(&text);
     let lines: Vec<&str> = text.lines().collect();
+    // A secret of several lines was replaced: which time belongs to which line isn't known any more.
+    times.truncate(if times.len() == lines.len() { lines.len() } else { 0 });
     let catalog = input.definitions.catalog();
     let kept_texts = texts::Texts::new();
     let named = named_tools(input, catalog, &lines);
@@ -204,7 +211,7 @@ fn examine(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis {
     let outcome = engine::run(catalog, &lines, &streams, &named, &kept_texts, engine::may_have_drives(&text));
     let documents = structured::documents(&text);
     let assembled = assemble::Assembled::new(input, catalog, &lines, streams, outcome, documents);
-    let kept = assembled.kept();
+    let kept = assembled.kept(&times);
     if let Some(relevant) = relevant {
         *relevant = assembled.relevant();
     }

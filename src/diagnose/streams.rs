@@ -31,22 +31,26 @@ pub fn split(lines: &[&str]) -> Vec<Vec<(usize, usize)>> {
 
 /// `text` without the time that a CI log or a container's puts before every line; unchanged where fewer than four of
 /// five lines have one. What a runner names before the time stays: it tells jobs apart.
-pub fn without_times(text: Cow<'_, str>) -> Cow<'_, str> {
+///
+/// With what was before each line, where there was something: people want to see it all the same.
+pub fn without_times(text: Cow<'_, str>) -> (Cow<'_, str>, Vec<String>) {
     let filled = || text.lines().filter(|line| !line.trim().is_empty());
     let length = |line: &str| time_at(line).unwrap_or(0);
     if !filled().take(LINES_TO_TELL).any(|line| length(line) > 0) {
-        return text;
+        return (text, Vec::new());
     }
     let all = filled().count();
     if filled().filter(|line| length(line) == 0).count() > all / 5 {
-        return text;
+        return (text, Vec::new());
     }
-    let mut told = String::with_capacity(text.len());
+    let (mut told, mut times) = (String::with_capacity(text.len()), Vec::new());
     for line in text.lines() {
-        told.push_str(&line[length(line)..]);
+        let (time, rest) = line.split_at(length(line));
+        times.push(time.to_owned());
+        told.push_str(rest);
         told.push('\n');
     }
-    Cow::Owned(told)
+    (Cow::Owned(told), times)
 }
 
 /// Lines of which one has a time where nearly all have.
@@ -192,7 +196,10 @@ mod tests {
     #[test]
     fn times_before_all_lines_go_and_times_before_some_stay() {
         let all = "2026-03-04T12:30:00.1234567Z a\n2026-03-04T12:30:00.1234568Z\n2026-03-04T12:30:01+01:00   b\n";
-        assert_eq!(without_times(all.into()), "a\n\n  b\n");
+        let (text, times) = without_times(all.into());
+        assert_eq!(text, "a\n\n  b\n");
+        let printed: String = times.iter().zip(text.lines()).map(|(time, line)| format!("{time}{line}\n")).collect();
+        assert_eq!(printed, all);
         for same in [
             "",
             "a\n",
@@ -200,7 +207,7 @@ mod tests {
             "job\tstep\t2026-03-04T12:30:00Z a\n",
             "2026-03-04T12:30:00Z.log\n",
         ] {
-            assert_eq!(without_times(same.into()), same);
+            assert_eq!(without_times(same.into()), (same.into(), Vec::new()));
         }
     }
 

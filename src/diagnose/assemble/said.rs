@@ -11,9 +11,31 @@ use crate::diagnose::engine::Role;
 use super::Assembled;
 
 impl<'a> Assembled<'a> {
-    /// The lines worth keeping.
-    pub fn kept(&self) -> Kept {
-        choice::choose(&self.said())
+    /// The lines worth keeping, each with what was printed before it (`times`, of every line or of none).
+    pub fn kept(&self, times: &[String]) -> Kept {
+        let mut kept = choice::choose(&self.said());
+        if !times.is_empty() {
+            for (line, number) in kept.lines.iter_mut().zip(&kept.numbers) {
+                let printed = number.and_then(|number| self.printed(number));
+                if let Some(time) = printed.and_then(|line| times.get(line)) {
+                    *line = ellipsis(&format!("{time}{line}"), LINE_KEEP_BYTES_MAX);
+                }
+            }
+        }
+        kept
+    }
+
+    /// The number of a line of the output among [`Self::said`]; `None` of one that was written for a document.
+    fn printed(&self, number: usize) -> Option<usize> {
+        let mut more = 0;
+        for (line, written) in &self.written {
+            match number.checked_sub(line + more) {
+                None => break,
+                Some(behind) if behind < written.len() => return None,
+                Some(_) => more += written.len(),
+            }
+        }
+        Some(number - more)
     }
 
     /// All lines that have to do with the failure, as one text.

@@ -71,6 +71,12 @@ fn times_are_no_places() {
                   2026-03-04T12:30:00.123Z src/a.c:3:5: error: expected ';'\n\
                   2026-03-04T12:30:01.001Z done at 12:30:01: 1 error\n";
     assert_eq!(places(&diagnosed("make", output).items), ["src/a.c:3"]);
+    // What is kept is what was printed.
+    let output = "2026-03-04T12:30:00.123Z cc -c a.c\n2026-03-04T12:30:00.124Z src/a.c:3:5: error: expected ';'\n\
+                  2026-03-04T12:30:01.001Z make: *** [Makefile:2: a.o] Error 1\n";
+    let said = diagnosed("make", output);
+    assert!(said.lines.contains(&"2026-03-04T12:30:00.124Z src/a.c:3:5: error: expected ';'".to_owned()), "{said:?}");
+    assert_eq!(said.items[0].message, "expected ';'");
     // The log of a CI: job, step and time before every line, parted by tabs.
     let job = "build\tRun make\t2026-03-04T12:30:00.1234567Z ";
     let output =
