@@ -247,6 +247,20 @@ fn body(kind: &str, line: &[u8]) -> serde_json::Result<Body> {
     })
 }
 
+/// The runs that a line purges; none where it says something else. Only a line that looks like one is parsed.
+pub fn purged_by(line: &[u8]) -> Vec<RunId> {
+    if memchr::memmem::find(line, b"\"purge\"").is_none() {
+        return Vec::new();
+    }
+    match parse(line) {
+        Line::Event(event) => match event.body {
+            Body::Purge(purge) => purge.runs,
+            _ => Vec::new(),
+        },
+        Line::Newer { .. } | Line::Bad => Vec::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

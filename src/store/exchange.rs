@@ -201,15 +201,9 @@ pub(super) fn is_purged(event: &Event, purged: &HashSet<String>) -> bool {
 }
 
 fn purged_in(file: &Path) -> Result<HashSet<String>, StoreError> {
-    let finder = memchr::memmem::Finder::new(b"\"purge\"");
     let mut ids = HashSet::new();
     each_line(file, |_, line, _| {
-        if finder.find(line).is_some()
-            && let Line::Event(event) = event::parse(line)
-            && let Body::Purge(purge) = event.body
-        {
-            ids.extend(purge.runs.iter().map(ToString::to_string));
-        }
+        ids.extend(event::purged_by(line).iter().map(ToString::to_string));
         Ok(())
     })?;
     Ok(ids)

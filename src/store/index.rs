@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 use super::apply::{Applied, apply};
 use super::error::{StoreError, io_at, sql_at};
-use super::event::{self, Body, EVENT_VERSION, Event, Line};
+use super::event::{self, EVENT_VERSION, Event, Line};
 use super::migrations::{self, APPLICATION_ID, INDEX_VERSION};
 use super::segment::{Segment, Segments, Span};
 use crate::fingerprint::FINGERPRINT_VERSION;
@@ -366,16 +366,10 @@ fn purged_first(transaction: &Transaction<'_>, segments: &Segments, path: &Path)
 
 /// Ids of all purged runs.
 pub(super) fn purged(segments: &Segments) -> Result<HashSet<String>, StoreError> {
-    let finder = memchr::memmem::Finder::new(b"\"purge\"");
     let mut ids = HashSet::new();
     for segment in segments.list()? {
         segments.read(&segment.name, 0, |_, line| {
-            if finder.find(line).is_some()
-                && let Line::Event(event) = event::parse(line)
-                && let Body::Purge(purge) = event.body
-            {
-                ids.extend(purge.runs.iter().map(ToString::to_string));
-            }
+            ids.extend(event::purged_by(line).iter().map(ToString::to_string));
             Ok(())
         })?;
     }
