@@ -65,7 +65,7 @@ mod tests {
     fn a_log_s_lines_are_known_without_their_times() {
         let log = b"2026-03-05T12:30:22.022Z INFO up\r\n2026-03-06T12:30:32.032Z GET /v1/32\r\n";
         let baseline = Baseline::of(log);
-        assert!(super::super::text_of(log).lines().all(|line| baseline.contains(line)));
+        assert!(crate::diagnose::text_of(log).lines().all(|line| baseline.contains(line)));
         assert!(baseline.contains("INFO up") && !baseline.contains("INFO down"));
     }
 

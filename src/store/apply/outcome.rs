@@ -44,8 +44,6 @@ pub(super) fn touch_patterns(transaction: &Transaction<'_>, patterns: &BTreeSet<
                 JOIN known_patterns k ON k.pattern_no = other.pattern_no WHERE own.pattern_no = ?1)",
             [pattern],
         )?;
-        // A pattern that is new has the figures of what was said of its key before.
-        count(transaction, "pattern_no = ?1", [pattern])?;
     }
     Ok(())
 }
