@@ -42,9 +42,10 @@ pub struct Standing {
     /// The commit's tree whose folders are all in our objects.
     #[serde(default)]
     pub(super) copied: Option<String>,
-    /// Inode of the folder with our objects: in another one, the contents that our index knows are missing.
+    /// Identity of the folder with our objects: in another one, the contents that our index knows are missing. Not its
+    /// inode: a folder that is removed and made again often has the same.
     #[serde(default)]
-    pub(super) objects: u64,
+    pub(super) objects_id: String,
 }
 
 /// Tells whether a file is still the one it was.
@@ -127,10 +128,10 @@ impl Place {
         let root = Lossless::from(&places.root);
         let standing = read_standing(&dir).filter(|standing| standing.root == root);
         let mut place = Place { dir, standing: standing.unwrap_or_else(|| Standing { root, ..Standing::default() }) };
-        let inode = fs::metadata(objects)?.ino();
-        if place.standing.objects != inode {
+        let id = identity(&objects)?;
+        if place.standing.objects_id != id {
             place.start_anew();
-            (place.standing.objects, place.standing.copied) = (inode, None);
+            (place.standing.objects_id, place.standing.copied) = (id, None);
         }
         Ok(place)
     }
@@ -259,6 +260,19 @@ impl Place {
         // What can't be written is found out again next time.
         let _ = file::write_atomic(&self.dir.join("standing.json"), &json, 0o600, Durability::Cached);
     }
+}
+
+/// What tells this folder from one that was made in its place: a random word in a file, given once.
+fn identity(objects: &Path) -> io::Result<String> {
+    let path = objects.join("identity");
+    if let Ok(id) = read_start(&path, SNAPSHOT_INFO_BYTES_MAX).map(|id| String::from_utf8_lossy(&id).into_owned())
+        && !id.is_empty()
+    {
+        return Ok(id);
+    }
+    let id = uuid::Uuid::now_v7().to_string();
+    file::write_atomic(&path, id.as_bytes(), 0o600, Durability::Cached)?;
+    Ok(id)
 }
 
 /// Makes the file have this content; whether it had another one. The file is ours: no reader sees half of it.
