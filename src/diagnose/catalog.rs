@@ -1,25 +1,34 @@
-//! All tool definitions, ready to match: one automaton over the literals of all rules, regexes compiled on first use.
+//! All tool definitions, ready to match: which literals mean which rules, regexes compiled on first use.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use memchr::memmem;
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::base::limits::DEFINITION_REGEX_BYTES_MAX;
 
-use super::definition::{self, RuleText, ToolText};
+#[cfg(test)]
+use super::definition;
+use super::definition::{FileText, RuleText, ToolText};
 use super::imported::Imported;
 
 macro_rules! shipped {
-    ($($name:literal)*) => { &[$(($name, include_str!(concat!("definitions/", $name, ".toml")))),*] };
+    ($($name:literal)*) => {
+        /// The shipped definitions as the build script leaves them, in the order in which they win.
+        const SHIPPED: &[&str] = &[$(include_str!(concat!(env!("OUT_DIR"), "/definitions/", $name, ".json"))),*];
+        /// The same as written, by name.
+        #[cfg(test)]
+        const WRITTEN: &[(&str, &str)] = &[$(($name, include_str!(concat!("definitions/", $name, ".toml")))),*];
+    };
 }
 
-/// The shipped definitions, in the order in which they win.
-const SHIPPED: &[(&str, &str)] = shipped! {
+shipped! {
     "wrappers" "js-lint" "typescript" "js-test" "python" "rust" "go" "native-test" "native-build" "native" "jvm" "ruby" "php" "perl" "shell"
     "config" "languages" "other"
-};
+}
 
 /// A rule, its regex not compiled before it is needed.
 #[derive(Debug)]
@@ -88,8 +97,29 @@ pub struct Catalog {
     pub rules: Vec<Rule>,
     /// What the tools import, with their indices.
     pub imported: Vec<(usize, Imported)>,
-    literals: AhoCorasick,
+    literals: Vec<String>,
     meaning: Vec<Vec<Meaning>>,
+}
+
+/// An output of at most so many bytes is asked for every literal by itself: an automaton over all of them takes longer
+/// to build than a short output takes to diagnose.
+const SHORT_BYTES_MAX: usize = 16 << 10;
+/// An output of more bytes is worth an automaton that takes longer to build and finds faster.
+const LONG_BYTES_MIN: usize = 1 << 20;
+
+/// Finds the literals that an output has.
+#[derive(Debug)]
+pub struct Scanner {
+    automaton: AhoCorasick,
+    /// The literal of each of the automaton's patterns.
+    literals: Vec<usize>,
+}
+
+impl Scanner {
+    /// Calls `found` with the number of each literal in `line`; the same one may come up several times.
+    pub fn scan(&self, line: &[u8], mut found: impl FnMut(usize)) {
+        self.automaton.find_overlapping_iter(line).for_each(|hit| found(self.literals[hit.pattern().as_usize()]));
+    }
 }
 
 /// What it means that a literal was seen.
@@ -131,17 +161,34 @@ impl Catalog {
                 rules.push(Rule { tool: index, text, regex, closing });
             }
         }
-        let literals = AhoCorasick::builder()
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .build(&literals)
-            .unwrap_or_else(|_| AhoCorasick::new([""; 0]).expect("an automaton without patterns can be built"));
         Catalog { tools, rules, imported, literals, meaning }
     }
 
-    /// Calls `found` with the number of each literal in `line`; the same one may come up several times.
-    pub fn scan(&self, line: &[u8], mut found: impl FnMut(usize)) {
-        self.literals.find_overlapping_iter(line).for_each(|hit| found(hit.pattern().as_usize()));
+    /// What finds the literals in the lines of a text: exactly these pieces, or parts of them, are scanned then.
+    pub fn scanner<'t>(&self, pieces: impl Iterator<Item = Cow<'t, [u8]>>) -> Scanner {
+        let mut text = Vec::new();
+        let mut bytes = 0;
+        for piece in pieces {
+            bytes += piece.len();
+            if bytes <= SHORT_BYTES_MAX {
+                text.extend_from_slice(&piece);
+                text.push(b'\n');
+            }
+        }
+        let is_there = |literal: &usize| memmem::find(&text, self.literals[*literal].as_bytes()).is_some();
+        let all = 0..self.literals.len();
+        let literals: Vec<usize> =
+            if bytes <= SHORT_BYTES_MAX { all.filter(is_there).collect() } else { all.collect() };
+        let kind = match bytes {
+            LONG_BYTES_MIN.. => AhoCorasickKind::DFA,
+            _ => AhoCorasickKind::ContiguousNFA,
+        };
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .kind(Some(kind))
+            .build(literals.iter().map(|&literal| &self.literals[literal]))
+            .unwrap_or_else(|_| AhoCorasick::new([""; 0]).expect("an automaton without patterns can be built"));
+        Scanner { automaton, literals }
     }
 
     /// How many literals there are.
@@ -161,10 +208,10 @@ pub fn shipped() -> &'static Catalog {
     &CATALOG
 }
 
-/// The shipped definitions as written, without their inline tests; read once, however many layers are put over them.
+/// The shipped definitions without their inline tests; read once, however many layers are put over them.
 pub fn shipped_tools() -> &'static [ToolText] {
     static TOOLS: LazyLock<Vec<ToolText>> = LazyLock::new(|| {
-        let files = SHIPPED.iter().filter_map(|(_, text)| definition::parse(&without_tests(text)).ok());
+        let files = SHIPPED.iter().filter_map(|json| serde_json::from_str::<FileText>(json).ok());
         files.flat_map(|file| file.tools).collect()
     });
     &TOOLS
@@ -173,25 +220,7 @@ pub fn shipped_tools() -> &'static [ToolText] {
 /// The shipped definitions with their inline tests.
 #[cfg(test)]
 pub fn tested_tools() -> Vec<ToolText> {
-    SHIPPED.iter().flat_map(|(_, text)| definition::parse(text).expect("is sound").tools).collect()
-}
-
-/// A file of definitions without its inline tests, which are a third of it: every recorder reads the shipped ones, and
-/// none of them needs their tests.
-fn without_tests(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut in_test = false;
-    for line in text.split_inclusive('\n') {
-        match line.trim_end() {
-            "[[tool.test]]" => in_test = true,
-            "[[tool]]" | "[[tool.rule]]" => in_test = false,
-            _ => {}
-        }
-        if !in_test {
-            kept.push_str(line);
-        }
-    }
-    kept
+    WRITTEN.iter().flat_map(|(_, text)| definition::parse(text).expect("is sound").tools).collect()
 }
 
 #[cfg(test)]

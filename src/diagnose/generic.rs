@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
@@ -166,7 +167,7 @@ pub fn is_log_record(line: &str) -> bool {
 
 /// A cheap look before the regexes: one of the letters' groups that all of them need.
 fn may_matter(line: &[u8]) -> bool {
-    static WORDS: LazyLock<aho_corasick::AhoCorasick> = LazyLock::new(|| {
+    static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| {
         let words = [
             "err",
             "fail",
@@ -222,7 +223,10 @@ fn may_matter(line: &[u8]) -> bool {
             "[-]",
             "** (",
         ];
-        aho_corasick::AhoCorasick::builder().ascii_case_insensitive(true).build(words).expect("constant literals")
+        // One that is built fast: every recorder builds it.
+        let mut builder = AhoCorasick::builder();
+        builder.kind(Some(AhoCorasickKind::ContiguousNFA)).ascii_case_insensitive(true);
+        builder.build(words).expect("constant literals")
     });
     WORDS.is_match(line)
 }

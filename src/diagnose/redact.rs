@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use memchr::memmem;
 
 /// A private key's text between its header and footer, bytes; more is not one key.
@@ -63,7 +63,9 @@ static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
     ];
     table.extend(token::SHAPES.iter().enumerate().map(|(i, shape)| (shape.prefix, Sign::Shape(i))));
     table.extend(name::NAMES.iter().map(|&(name, weight)| (name, Sign::Name(weight))));
+    // One that is built fast: most texts are short, and every recorder builds it.
     let automaton = AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
         .ascii_case_insensitive(true)
         .build(table.iter().map(|(literal, _)| literal))
         .expect("a small table of literals");

@@ -3,9 +3,10 @@
 //! Lines of one output are much alike. Which literals a line has decides which rules are asked, and in which order, so
 //! that is worked out once for all lines that have the same ones.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::diagnose::catalog::{Catalog, Meaning};
+use crate::diagnose::catalog::{Catalog, Meaning, Scanner};
 use crate::diagnose::definition::Kind;
 
 use super::{drive, head};
@@ -39,6 +40,7 @@ const NO_SET: u32 = u32::MAX;
 /// Finds literals.
 struct Literals<'a> {
     catalog: &'a Catalog,
+    scanner: Scanner,
     /// By literal: the last look that saw it.
     seen_in: Vec<usize>,
     looks: usize,
@@ -47,14 +49,24 @@ struct Literals<'a> {
     drives: bool,
 }
 
-impl Literals<'_> {
+impl<'a> Literals<'a> {
+    /// For the literals of these lines.
+    fn new(catalog: &'a Catalog, lines: &[&str], drives: bool) -> Self {
+        let printed = lines.iter().map(|line| Cow::Borrowed(head(line).as_bytes()));
+        let scanner = match drives {
+            true => catalog.scanner(printed.chain(lines.iter().map(|line| drive::as_posix(head(line))))),
+            false => catalog.scanner(printed),
+        };
+        Literals { catalog, scanner, seen_in: vec![0; catalog.literal_count()], looks: 0, found: Vec::new(), drives }
+    }
+
     /// The literals in a line, each once, in the order of their numbers.
     fn of(&mut self, line: &str) -> &[u32] {
         self.looks += 1;
         self.found.clear();
         let line = head(line);
         let mut scan = |text: &[u8]| {
-            self.catalog.scan(text, |literal| {
+            self.scanner.scan(text, |literal| {
                 if std::mem::replace(&mut self.seen_in[literal], self.looks) != self.looks {
                     self.found.extend(u32::try_from(literal));
                 }
@@ -72,15 +84,23 @@ impl Literals<'_> {
 impl<'a> Candidates<'a> {
     /// One look at the literals of all lines: which tools' output is here, and which rules may match where.
     pub fn look(catalog: &'a Catalog, lines: &[&str], named: &'a [bool], drives: bool) -> (Vec<bool>, Self) {
-        let mut literals =
-            Literals { catalog, seen_in: vec![0; catalog.literal_count()], looks: 0, found: Vec::new(), drives };
+        let mut literals = Literals::new(catalog, lines, drives);
         let mut live: Vec<bool> =
             catalog.tools.iter().zip(named).map(|(tool, &named)| named || tool.markers.is_empty()).collect();
         let mut known: HashMap<Box<[u32]>, u32> = HashMap::new();
         let mut set_of = Vec::with_capacity(lines.len());
+        // Most lines have what the line above has.
+        let mut above: (Vec<u32>, u32) = (Vec::new(), NO_SET);
         for line in lines {
             let found = literals.of(line);
+            if above.1 != NO_SET && above.0 == found {
+                set_of.push(above.1);
+                continue;
+            }
             if let Some(&set) = known.get(found) {
+                above.0.clear();
+                above.0.extend_from_slice(found);
+                above.1 = set;
                 set_of.push(set);
                 continue;
             }

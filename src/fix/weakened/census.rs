@@ -85,7 +85,7 @@ fn in_hunk(lines: &[Seen<'_>], language: &Language, mut found: impl FnMut(Test))
                 .any(|line| marker.is_match(&line.masked.text) || marker.is_match(&line.masked.comment)),
         };
         let name = language.cases.iter().filter(|case| marked(case)).find_map(|case| {
-            let groups = case.regex.captures(&line.masked.text)?;
+            let groups = case.regex.get()?.captures(&line.masked.text)?;
             // What a test writes to a file of its own is text.
             let all = groups.get(0)?;
             let first = all.start() + all.as_str().find(|c: char| !c.is_whitespace())?;
@@ -288,7 +288,8 @@ impl Census {
         let Some(language) = view.language else { return Fate::Gone };
         let renamed = new.iter().enumerate().filter(|(_, line)| line.changed).find_map(|(at, line)| {
             let functions = language.functions.iter();
-            let name = functions.filter_map(|regex| regex.captures(&line.masked.text)?.name("name")).next()?.as_str();
+            let name =
+                functions.filter_map(|regex| regex.get()?.captures(&line.masked.text)?.name("name")).next()?.as_str();
             let (end, _) = end_of_block(new, at);
             let same = new[at + 1..end.max(at + 1)]
                 .iter()

@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use regex::{Regex, RegexSet};
+use regex::RegexSet;
 use serde::Deserialize;
 
+use super::lazy::{Lazy, LazySet};
 use super::lexis::Lexis;
 
 /// How the key that a line belongs to is written.
@@ -28,20 +29,20 @@ pub(super) struct Language {
     pub(super) lexis: Lexis,
     pub(super) keys: Option<Keys>,
     pub(super) cases: Vec<Case>,
-    pub(super) functions: Vec<Regex>,
-    pub(super) asserts: RegexSet,
-    pub(super) guards: RegexSet,
-    tests: RegexSet,
-    collected: RegexSet,
+    pub(super) functions: Vec<Lazy>,
+    pub(super) asserts: LazySet,
+    pub(super) guards: LazySet,
+    tests: LazySet,
+    collected: LazySet,
 }
 
 /// How a test is defined.
 #[derive(Debug)]
 pub(super) struct Case {
     /// On one of the lines right above.
-    pub(super) marker: Option<Regex>,
+    pub(super) marker: Option<Lazy>,
     /// The definition, with the groups `name`, `name2`, `name3`.
-    pub(super) regex: Regex,
+    pub(super) regex: Lazy,
 }
 
 #[derive(Debug, Deserialize)]
@@ -95,39 +96,42 @@ struct Table {
 
 struct Languages {
     languages: Vec<Language>,
-    names: Vec<(Regex, usize)>,
+    names: LazySet,
+    /// The language of each of the names.
+    named: Vec<usize>,
     extensions: HashMap<String, usize>,
 }
 
 static LANGUAGES: LazyLock<Languages> = LazyLock::new(|| {
-    let table = toml::from_str::<Table>(include_str!("languages.toml")).map(|table| table.languages);
-    let mut all = Languages { languages: Vec::new(), names: Vec::new(), extensions: HashMap::new() };
+    let table = serde_json::from_str::<Table>(include_str!(concat!(env!("OUT_DIR"), "/languages.json")));
+    let (mut languages, mut extensions) = (Vec::new(), HashMap::new());
+    let (mut names, mut named) = (Vec::new(), Vec::new());
     // A broken table would mean that nothing is ever found: a test holds that it is not.
-    for text in table.unwrap_or_default() {
-        let at = all.languages.len();
-        all.names.extend(text.names.iter().filter_map(|name| Some((Regex::new(name).ok()?, at))));
-        all.extensions.extend(text.extensions.iter().map(|extension| (extension.clone(), at)));
-        all.languages.push(Language::from(text));
+    for mut text in table.map(|table| table.languages).unwrap_or_default() {
+        let at = languages.len();
+        named.extend(text.names.iter().map(|_| at));
+        names.append(&mut text.names);
+        extensions.extend(text.extensions.drain(..).map(|extension| (extension, at)));
+        languages.push(Language::from(text));
     }
-    all
+    Languages { languages, names: LazySet::new(names), named, extensions }
 });
 
 impl From<LanguageText> for Language {
     fn from(text: LanguageText) -> Self {
-        let set = |sources: &[String]| RegexSet::new(sources).unwrap_or_default();
-        let case = |case: &CaseText| {
-            let marker = case.marker.as_deref().and_then(|source| Regex::new(source).ok());
-            Regex::new(&case.regex).ok().map(|regex| Case { marker, regex })
+        let case = |case: CaseText| Case {
+            marker: case.marker.map(|it| Lazy::new(Some(it))),
+            regex: Lazy::new(Some(case.regex)),
         };
         Language {
             lexis: Lexis::new(text.comments, text.spaced, text.blocks, &text.strings, &text.long, text.heredoc),
             keys: text.keys,
-            cases: text.cases.iter().filter_map(case).collect(),
-            functions: text.functions.iter().filter_map(|source| Regex::new(source).ok()).collect(),
-            asserts: set(&text.asserts),
-            guards: set(&text.guards),
-            tests: set(&text.tests),
-            collected: set(&text.collected),
+            cases: text.cases.into_iter().map(case).collect(),
+            functions: text.functions.into_iter().map(|source| Lazy::new(Some(source))).collect(),
+            asserts: LazySet::new(text.asserts),
+            guards: LazySet::new(text.guards),
+            tests: LazySet::new(text.tests),
+            collected: LazySet::new(text.collected),
             name: text.name,
         }
     }
@@ -136,7 +140,7 @@ impl From<LanguageText> for Language {
 impl Language {
     /// The language of the file at `path`; `None` for one that the table doesn't have.
     pub(super) fn of(path: &str) -> Option<&'static Language> {
-        let named = LANGUAGES.names.iter().find(|(regex, _)| regex.is_match(path)).map(|(_, at)| *at);
+        let named = LANGUAGES.names.first(path).map(|name| LANGUAGES.named[name]);
         let by_extension = || {
             let (_, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
             LANGUAGES.extensions.get(extension.to_ascii_lowercase().as_str()).copied()
@@ -232,7 +236,7 @@ mod tests {
             let cases = text.cases.iter().flat_map(|case| case.marker.iter().chain([&case.regex]));
             let all = [&text.names, &text.tests, &text.collected, &text.functions, &text.asserts, &text.guards];
             for source in all.into_iter().flatten().chain(cases) {
-                Regex::new(source).unwrap_or_else(|error| panic!("{}: {error}", text.name));
+                regex::Regex::new(source).unwrap_or_else(|error| panic!("{}: {error}", text.name));
             }
         }
         assert_eq!(table.languages.len(), LANGUAGES.languages.len());

@@ -21,14 +21,12 @@
 //! for one that is added, so what was moved, reindented or narrowed is not new.
 
 use std::collections::BTreeSet;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
-use regex::{Regex, RegexBuilder, RegexSet};
+use super::lazy::{Lazy, LazySet};
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use regex::Regex;
 use serde::{Deserialize, Serialize};
-
-/// A compiled regex of a rule, bytes.
-const REGEX_BYTES_MAX: usize = 1 << 20;
 
 /// How sure it is that a mark weakens a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -186,64 +184,36 @@ pub(super) struct FileText {
 }
 
 macro_rules! shipped {
-    ($($name:literal)*) => { &[$(($name, include_str!(concat!("rules/", $name, ".toml")))),*] };
+    ($($name:literal)*) => {
+        /// The rules as the build script leaves them: without their examples.
+        const SHIPPED: &[&str] = &[$(include_str!(concat!(env!("OUT_DIR"), "/rules/", $name, ".json"))),*];
+        /// The same as written, by name.
+        #[cfg(test)]
+        pub(super) const WRITTEN: &[(&str, &str)] = &[$(($name, include_str!(concat!("rules/", $name, ".toml")))),*];
+    };
 }
 
-/// The rules' files.
-pub(super) const SHIPPED: &[(&str, &str)] = shipped! {
-    "tests" "assertions" "skipped" "disabled" "configuration" "excluded" "pipelines" "thresholds" "snapshots"
-};
+shipped! { "tests" "assertions" "skipped" "disabled" "configuration" "excluded" "pipelines" "thresholds" "snapshots" }
 
 /// A rule, its regexes not compiled before they are needed.
 #[derive(Debug)]
 pub(super) struct Rule {
     pub(super) text: RuleText,
-    pub(super) files: RegexSet,
+    pub(super) files: LazySet,
     regex: Lazy,
     before: Lazy,
     unless: Lazy,
     under: Lazy,
 }
 
-#[derive(Debug)]
-struct Lazy {
-    source: Option<String>,
-    compiled: OnceLock<Option<Regex>>,
-}
-
-impl Lazy {
-    fn new(source: Option<&String>) -> Self {
-        Lazy { source: source.cloned(), compiled: OnceLock::new() }
-    }
-
-    fn get(&self) -> Option<&Regex> {
-        let source = self.source.as_ref()?;
-        // A shipped one always compiles: a test holds that.
-        self.compiled.get_or_init(|| compile(source).ok()).as_ref()
-    }
-
-    /// Whether there is one and it matches.
-    fn matches(&self, text: &str) -> bool {
-        self.get().is_some_and(|regex| regex.is_match(text))
-    }
-}
-
-/// Compiles a regex of a rule.
-///
-/// # Errors
-/// Bad syntax, or larger than [`REGEX_BYTES_MAX`].
-pub(super) fn compile(source: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(source).size_limit(REGEX_BYTES_MAX).dfa_size_limit(REGEX_BYTES_MAX).build()
-}
-
 impl Rule {
     fn new(text: RuleText) -> Self {
         Rule {
-            files: RegexSet::new(&text.files).unwrap_or_default(),
-            regex: Lazy::new(text.regex.as_ref()),
-            before: Lazy::new(text.before.as_ref()),
-            unless: Lazy::new(text.unless.as_ref()),
-            under: Lazy::new(text.under.as_ref()),
+            files: LazySet::new(text.files.clone()),
+            regex: Lazy::new(text.regex.clone()),
+            before: Lazy::new(text.before.clone()),
+            unless: Lazy::new(text.unless.clone()),
+            under: Lazy::new(text.under.clone()),
             text,
         }
     }
@@ -258,12 +228,12 @@ impl Rule {
 
     /// Whether `unless` speaks against `line`.
     pub(super) fn excused(&self, line: &str) -> bool {
-        self.unless.matches(line)
+        self.unless.is_match(line)
     }
 
     /// Whether a line with these keys is where the rule looks.
     pub(super) fn is_under(&self, path: &str) -> bool {
-        self.text.under.is_none() || self.under.matches(path)
+        self.text.under.is_none() || self.under.is_match(path)
     }
 
     /// What its units are made up for by.
@@ -295,8 +265,10 @@ impl Rules {
                 }
             }
         }
-        let literals =
-            AhoCorasick::builder().ascii_case_insensitive(true).build(&literals).expect("a small table of literals");
+        // One that is built fast: most changes are short.
+        let mut builder = AhoCorasick::builder();
+        builder.kind(Some(AhoCorasickKind::ContiguousNFA)).ascii_case_insensitive(true);
+        let literals = builder.build(&literals).expect("a small table of literals");
         Rules { rules: texts.into_iter().map(Rule::new).collect(), literals, meaning }
     }
 
@@ -316,7 +288,7 @@ impl Rules {
 pub(super) fn shipped() -> &'static Rules {
     static RULES: LazyLock<Rules> = LazyLock::new(|| {
         // A broken file would lose its rules: a test holds that none is.
-        let files = SHIPPED.iter().filter_map(|(_, text)| toml::from_str::<FileText>(text).ok());
+        let files = SHIPPED.iter().filter_map(|json| serde_json::from_str::<FileText>(json).ok());
         Rules::new(files.flat_map(|file| file.rules).collect())
     });
     &RULES

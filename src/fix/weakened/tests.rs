@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::*;
-use crate::fix::weakened::rule::{FileText, Kind, RuleText, SHIPPED, compile};
+use crate::fix::weakened::lazy::compile;
+use crate::fix::weakened::rule::{FileText, Kind, RuleText, WRITTEN};
 
 fn all_rules() -> Vec<(&'static str, RuleText)> {
     let read = |&(name, text): &(&'static str, &'static str)| {
         let file: FileText = toml::from_str(text).unwrap_or_else(|error| panic!("{name}.toml: {error}"));
         file.rules.into_iter().map(move |rule| (name, rule))
     };
-    SHIPPED.iter().flat_map(read).collect()
+    WRITTEN.iter().flat_map(read).collect()
 }
 
 /// The file that a rule's examples are in.

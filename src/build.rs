@@ -1,0 +1,92 @@
+//! Build script: puts the shipped tables into forms that need no parsing of TOML at each start.
+//!
+//! `whitelist.toml` becomes what the program looks things up in. The tables that every recorder reads become JSON, without
+//! their inline tests and examples, which are a third of them and which only the test suite reads.
+
+#[path = "whitelist/encode.rs"]
+mod encode;
+#[path = "whitelist/kind.rs"]
+mod kind;
+#[path = "whitelist/layer.rs"]
+mod layer;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::{env, fs};
+
+/// The tables: a file or a folder of files, their list, and what of an entry is read by tests alone.
+const TABLES: [(&str, &str, &[&str]); 3] = [
+    ("src/diagnose/definitions", "tool", &["test"]),
+    ("src/fix/weakened/rules", "rule", &["path", "add", "keep", "marked", "clean"]),
+    ("src/fix/weakened/languages.toml", "language", &[]),
+];
+
+fn main() -> ExitCode {
+    for read in ["whitelist.toml", "src/build.rs", "src/whitelist"].into_iter().chain(TABLES.map(|(path, ..)| path)) {
+        println!("cargo::rerun-if-changed={read}");
+    }
+    let Some(out) = env::var_os("OUT_DIR") else { return failed("OUT_DIR is missing") };
+    match whitelist(Path::new(&out)).and_then(|()| tables(Path::new(&out))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => failed(&reason),
+    }
+}
+
+fn failed(reason: &str) -> ExitCode {
+    println!("cargo::error={reason}");
+    ExitCode::FAILURE
+}
+
+fn whitelist(out: &Path) -> Result<(), String> {
+    let fault = |line: Option<usize>, reason: &str| format!("whitelist.toml: line {}: {reason}", line.unwrap_or(0));
+    let text = fs::read_to_string("whitelist.toml").map_err(|error| format!("whitelist.toml: {error}"))?;
+    let layer = layer::Layer::parse(&text)
+        .map_err(|error| fault(error.line, &error.reason))?
+        .ok_or("whitelist.toml: verify_run_schema is missing")?;
+    if let Some(error) = layer.faults(&text).first() {
+        return Err(fault(error.line, &error.reason));
+    }
+    for tool in &layer.tool {
+        let codes = &tool.exit;
+        let known = !(codes.findings.is_empty() && codes.did_not_run.is_empty() && codes.empty.is_empty());
+        if known && !tool.evidence.starts_with("measured ") {
+            return Err(format!("whitelist.toml: `{}` states exit codes that were not measured", tool.name));
+        }
+    }
+    write(&out.join("whitelist.bin"), &encode::encode(&layer)?)
+}
+
+fn tables(out: &Path) -> Result<(), String> {
+    for (path, list, examples) in TABLES {
+        let path = Path::new(path);
+        if path.is_file() {
+            table(path, out, list, examples)?;
+            continue;
+        }
+        let out = out.join(path.file_name().unwrap_or_default());
+        fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+        for entry in fs::read_dir(path).map_err(|error| format!("{}: {error}", path.display()))? {
+            table(&entry.map_err(|error| format!("{}: {error}", path.display()))?.path(), &out, list, examples)?;
+        }
+    }
+    Ok(())
+}
+
+fn table(path: &Path, out: &Path, list: &str, examples: &[&str]) -> Result<(), String> {
+    let fault = |reason: &dyn std::fmt::Display| format!("{}: {reason}", path.display());
+    let text = fs::read_to_string(path).map_err(|error| fault(&error))?;
+    let mut file: toml::Table = toml::from_str(&text).map_err(|error| fault(&error))?;
+    let entries = file.get_mut(list).and_then(toml::Value::as_array_mut);
+    for entry in entries.into_iter().flatten().filter_map(toml::Value::as_table_mut) {
+        for example in examples {
+            entry.remove(*example);
+        }
+    }
+    let json = serde_json::to_vec(&file).map_err(|error| fault(&error))?;
+    write(&out.join(path.file_stem().unwrap_or_default()).with_extension("json"), &json)
+}
+
+#[allow(clippy::disallowed_methods, reason = "nobody reads the file before the build script has ended")]
+fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
+}
