@@ -77,7 +77,7 @@ fn fill(part: &Path, segments: &Segments) -> Result<Built, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = || sql_at("write", part);
     let mut connection = Connection::open_with_flags(part, flags).map_err(failed())?;
-    connection.set_prepared_statement_cache_capacity(index::STATEMENTS_MAX);
+    index::set_up(&connection).map_err(failed())?;
     migrations::migrate(&mut connection).map_err(failed())?;
     let pragmas = format!(
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;
