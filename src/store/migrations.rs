@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("schema_v1.sql"),
     // Version 2: the look-ups that commands and the recorder make.
     "CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -32,6 +32,8 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("schema_v7.sql"),
     include_str!("schema_v8.sql"),
     include_str!("schema_v9.sql"),
+    // Version 10: whether a check passed since, however often it failed.
+    "CREATE INDEX passes_by_key ON runs (command_key, ended_at) WHERE passed;",
 ];
 
 /// The version this binary writes.

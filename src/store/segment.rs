@@ -231,8 +231,8 @@ impl Segments {
     /// # Errors
     /// When the file can't be read.
     pub fn mark(&self, segment: &str, end: u64) -> Result<String, StoreError> {
-        /// A pass's whole line, or the end of a failure's.
-        const MARK_BYTES_MAX: u64 = 4 << 10;
+        /// The end of a line: one that was rewritten before it has moved it.
+        const MARK_BYTES_MAX: u64 = 1 << 10;
         let path = self.path(segment);
         let file = File::open(&path).map_err(io_at("open", &path))?;
         let start = end.saturating_sub(MARK_BYTES_MAX);

@@ -96,7 +96,7 @@ impl Index {
         let passed: Option<String> = self
             .connection
             .prepare_cached(
-                "SELECT ended_at FROM runs INDEXED BY runs_by_key
+                "SELECT ended_at FROM runs INDEXED BY passes_by_key
                  WHERE command_key = ?1 AND ended_at >= ?2 AND ended_at <= ?3 AND run_id <> ?4 AND passed
                    AND own_status AND branch IS ?5
                  ORDER BY ended_at DESC LIMIT 1",
