@@ -281,9 +281,17 @@ mod tests {
         assert_eq!(program(&project.run(&["missing"], None)), None);
         assert!(program(&project.run(&["cargo", "test"], None)).is_some());
         let header = project.run(&["cargo", "test"], None);
-        // As an update while the run was under way, or before it was recorded.
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        project.install("bin/cargo", "2");
+        // As an update while the run was under way, or before it was recorded. On a busy virtual machine the clock of file
+        // times stands still for longer than its tick.
+        let file = project.0.path().join("bin/cargo");
+        let is_later = || {
+            project.install("bin/cargo", "2");
+            let changed = fs::metadata(&file).expect("there");
+            changed.ctime() * 1_000_000 + changed.ctime_nsec() / 1_000 > header.started_at.0
+        };
+        while !is_later() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
         assert_eq!(program(&header), None);
         let header = project.run(&["cargo", "test"], None);
         assert_eq!(program(&Header { around: None, ..header.clone() }), None);
