@@ -69,6 +69,8 @@
 //!   give back the -0.05 for the warning that didn't help.
 //! - What became of a warning is computed from the runs that follow it, not recorded as an event: segments come in any
 //!   order. A pass counts where the pattern was seen before, under the same check or all of it.
+//! - The shipped definitions, rules and languages are TOML as people write them, and JSON without their examples in the
+//!   binary (`build.rs`): parsing TOML took more of a recorder's time than recording.
 //! - On Linux the distribution binary is linked with musl at a fixed address, not as a static-PIE one with glibc. What
 //!   glibc does before `main` costs as much as all of `env`, and relocating the program at every start (13,554 places
 //!   on 65 pages) as much again. Stack, heap and mappings are still at random addresses, and what parses hostile output

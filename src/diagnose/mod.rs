@@ -203,7 +203,9 @@ fn examine(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis {
     let (text, redactions) = redact::redact(&text);
     let lines: Vec<&str> = text.lines().collect();
     // A secret of several lines was replaced: which time belongs to which line isn't known any more.
-    times.truncate(if times.len() == lines.len() { lines.len() } else { 0 });
+    if times.len() != lines.len() {
+        times.clear();
+    }
     let catalog = input.definitions.catalog();
     let kept_texts = texts::Texts::new();
     let named = named_tools(input, catalog, &lines);

@@ -119,15 +119,12 @@ static LANGUAGES: LazyLock<Languages> = LazyLock::new(|| {
 
 impl From<LanguageText> for Language {
     fn from(text: LanguageText) -> Self {
-        let case = |case: CaseText| Case {
-            marker: case.marker.map(|it| Lazy::new(Some(it))),
-            regex: Lazy::new(Some(case.regex)),
-        };
+        let case = |case: CaseText| Case { marker: case.marker.map(Lazy::new), regex: Lazy::new(case.regex) };
         Language {
             lexis: Lexis::new(text.comments, text.spaced, text.blocks, &text.strings, &text.long, text.heredoc),
             keys: text.keys,
             cases: text.cases.into_iter().map(case).collect(),
-            functions: text.functions.into_iter().map(|source| Lazy::new(Some(source))).collect(),
+            functions: text.functions.into_iter().map(Lazy::new).collect(),
             asserts: LazySet::new(text.asserts),
             guards: LazySet::new(text.guards),
             tests: LazySet::new(text.tests),

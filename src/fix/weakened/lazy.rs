@@ -7,25 +7,24 @@ use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 /// A compiled regex of a rule, bytes.
 const REGEX_BYTES_MAX: usize = 1 << 20;
 
-/// One regex, or none.
+/// One regex.
 #[derive(Debug)]
 pub(super) struct Lazy {
-    source: Option<String>,
+    source: String,
     compiled: OnceLock<Option<Regex>>,
 }
 
 impl Lazy {
-    pub(super) fn new(source: Option<String>) -> Self {
+    pub(super) fn new(source: String) -> Self {
         Lazy { source, compiled: OnceLock::new() }
     }
 
-    /// `None` where there is no source; a shipped one always compiles, a test holds that.
+    /// `None` of a broken one; a shipped one always compiles, a test holds that.
     pub(super) fn get(&self) -> Option<&Regex> {
-        let source = self.source.as_ref()?;
-        self.compiled.get_or_init(|| compile(source).ok()).as_ref()
+        self.compiled.get_or_init(|| compile(&self.source).ok()).as_ref()
     }
 
-    /// Whether there is one and it matches.
+    /// Whether it matches.
     pub(super) fn is_match(&self, text: &str) -> bool {
         self.get().is_some_and(|regex| regex.is_match(text))
     }

@@ -23,10 +23,11 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use super::lazy::{Lazy, LazySet};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
+
+use super::lazy::{Lazy, LazySet};
 
 /// How sure it is that a mark weakens a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -200,40 +201,40 @@ shipped! { "tests" "assertions" "skipped" "disabled" "configuration" "excluded" 
 pub(super) struct Rule {
     pub(super) text: RuleText,
     pub(super) files: LazySet,
-    regex: Lazy,
-    before: Lazy,
-    unless: Lazy,
-    under: Lazy,
+    regex: Option<Lazy>,
+    before: Option<Lazy>,
+    unless: Option<Lazy>,
+    under: Option<Lazy>,
 }
 
 impl Rule {
     fn new(text: RuleText) -> Self {
         Rule {
             files: LazySet::new(text.files.clone()),
-            regex: Lazy::new(text.regex.clone()),
-            before: Lazy::new(text.before.clone()),
-            unless: Lazy::new(text.unless.clone()),
-            under: Lazy::new(text.under.clone()),
+            regex: text.regex.clone().map(Lazy::new),
+            before: text.before.clone().map(Lazy::new),
+            unless: text.unless.clone().map(Lazy::new),
+            under: text.under.clone().map(Lazy::new),
             text,
         }
     }
 
     pub(super) fn regex(&self) -> Option<&Regex> {
-        self.regex.get()
+        self.regex.as_ref()?.get()
     }
 
     pub(super) fn before(&self) -> Option<&Regex> {
-        self.before.get()
+        self.before.as_ref()?.get()
     }
 
     /// Whether `unless` speaks against `line`.
     pub(super) fn excused(&self, line: &str) -> bool {
-        self.unless.is_match(line)
+        self.unless.as_ref().is_some_and(|unless| unless.is_match(line))
     }
 
     /// Whether a line with these keys is where the rule looks.
     pub(super) fn is_under(&self, path: &str) -> bool {
-        self.text.under.is_none() || self.under.is_match(path)
+        self.under.as_ref().is_none_or(|under| under.is_match(path))
     }
 
     /// What its units are made up for by.
