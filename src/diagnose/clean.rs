@@ -129,7 +129,7 @@ fn without_colours(line: &[u8]) -> Option<Vec<u8>> {
     let mut text = Vec::with_capacity(line.len());
     let mut rest = line;
     while let Some(at) = memchr::memchr(0x1b, rest) {
-        text.extend(&rest[..at]);
+        push_piece(&mut text, &rest[..at]);
         let parameters = rest[at..].strip_prefix(b"\x1b[")?;
         let end = parameters.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b';' | b':'))?;
         rest = &parameters[end + 1..];
@@ -137,8 +137,20 @@ fn without_colours(line: &[u8]) -> Option<Vec<u8>> {
             return None;
         }
     }
-    text.extend(rest);
+    push_piece(&mut text, rest);
     (!text.iter().any(|&byte| is_control(byte))).then_some(text)
+}
+
+/// A call that copies costs more than the few bytes between two colours (half of the time for a line that is all
+/// colours, with musl).
+fn push_piece(text: &mut Vec<u8>, piece: &[u8]) {
+    if piece.len() > 16 {
+        text.extend(piece);
+    } else {
+        for &byte in piece {
+            text.push(byte);
+        }
+    }
 }
 
 /// A line with the 8-bit control characters (U+0080 to U+009F) as the escape sequences that they abbreviate.
