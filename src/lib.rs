@@ -14,6 +14,7 @@
 //! - [`store`]: the event segments (the truth) and the index over them
 //! - [`pattern`]: failures that share a key
 //! - [`fix`]: what made a failure go away: snapshots, sets of atoms, attempts, recipes, flakes, weakened passes
+//! - [`knowledge`]: what people and agents write down: types, duplicates, how far it is believed; strategies, memory
 //! - [`advice`]: who is shown advice, and whether it prevents anything
 //! - [`ops`]: the verbs, one function each
 //! - [`surface`]: the command line
@@ -23,7 +24,7 @@
 //! # Invariants
 //!
 //! - `run` knows nothing of lessons or stores; breaking everything else never changes the child's bytes or status.
-//! - `diagnose`, `fingerprint`, `pattern` and `advice` do no I/O and cannot fail.
+//! - `diagnose`, `fingerprint`, `pattern`, `knowledge` and `advice` do no I/O and cannot fail.
 //! - Only `store` knows SQL and the event files, only `lesson` knows YAML, only `config`, `whitelist`, the definitions of
 //!   `diagnose`, the detectors of `pattern` and the rules of `fix::weakened` know TOML, only `surface` prints.
 //! - Nothing from tool output reaches a terminal or a Markdown file without control characters removed, a bounded
@@ -90,6 +91,7 @@ pub mod config;
 pub mod diagnose;
 pub mod fingerprint;
 pub mod fix;
+pub mod knowledge;
 pub mod lesson;
 pub mod ops;
 pub mod pattern;

@@ -39,7 +39,7 @@ const DOORS: [(&[&str], &[&str], &str); 10] = [
 ];
 
 /// Stages that take values and return values.
-const PURE: [&str; 4] = ["diagnose", "fingerprint", "pattern", "advice"];
+const PURE: [&str; 5] = ["diagnose", "fingerprint", "pattern", "knowledge", "advice"];
 /// Parts of a stage that do the same, though another part of it doesn't.
 const PURE_PARTS: [&str; 3] = ["src/fix/patch", "src/fix/regression", "src/fix/weakened"];
 /// Words of code that touches the world.

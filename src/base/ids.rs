@@ -60,6 +60,8 @@ pub enum Kind {
     Knowledge,
     /// `w-`: a warning.
     Warning,
+    /// `m-`: what an agent remembers.
+    Memory,
 }
 
 impl Kind {
@@ -73,6 +75,7 @@ impl Kind {
             Kind::Strategy => 's',
             Kind::Knowledge => 'k',
             Kind::Warning => 'w',
+            Kind::Memory => 'm',
         }
     }
 }
@@ -94,6 +97,11 @@ pub fn fix(command_key: &str, opened_by: RunId) -> String {
 /// The id of what is done against a pattern: its key, the technique, what makes it the same in another task.
 pub fn strategy(pattern_key: &str, technique: &str, recipe_key: &str) -> String {
     short(Kind::Strategy, [pattern_key, technique, recipe_key].join("\0").as_bytes())
+}
+
+/// The id of what somebody proposes against an error: how that is known, its text, what to do.
+pub fn said_strategy(matches: &str, error: &str, technique: &str) -> String {
+    short(Kind::Strategy, ["said", matches, error, technique].join("\0").as_bytes())
 }
 
 /// The id of the gotcha that was learnt about a pattern.

@@ -9,5 +9,7 @@ pub mod limits;
 pub mod lock;
 pub mod lossless;
 pub mod markdown;
+pub mod schema;
 pub mod text;
 pub mod tree;
+pub mod words;

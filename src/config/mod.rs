@@ -1,12 +1,14 @@
 //! Where things are, and what the user set.
 
 mod advice;
+mod knowledge;
 mod learning;
 mod places;
 mod problem;
 mod settings;
 
 pub use advice::AdviceSettings;
+pub use knowledge::{KnowledgeSettings, TypeSettings};
 pub use learning::{ConfidenceSettings, PatternSettings};
 pub use places::{Environment, Places, Repository};
 pub use problem::Problem;

@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 
 use super::advice::AdviceSettings;
+use super::knowledge::KnowledgeSettings;
 use super::learning::{ConfidenceSettings, Figure, PatternSettings};
 use super::{Environment, Places, Problem};
 use crate::base::limits::{
@@ -100,6 +101,8 @@ pub struct Settings {
     pub confidence: ConfidenceSettings,
     /// `[advice]`
     pub advice: AdviceSettings,
+    /// `[knowledge]`
+    pub knowledge: KnowledgeSettings,
 }
 
 impl Default for Settings {
@@ -123,6 +126,7 @@ impl Default for Settings {
             patterns: PatternSettings::default(),
             confidence: ConfidenceSettings::default(),
             advice: AdviceSettings::default(),
+            knowledge: KnowledgeSettings::default(),
         }
     }
 }
@@ -210,6 +214,12 @@ impl Settings {
                     }
                     ("patterns", name) => layer.set_figure(self.patterns.figure(name), section, key, value),
                     ("confidence", name) => layer.set_figure(self.confidence.figure(name), section, key, value),
+                    ("knowledge", "types") => {
+                        for (name, reason) in self.knowledge.take_types(value) {
+                            layer.refuse("knowledge.types", &name, &reason);
+                        }
+                    }
+                    ("knowledge", name) => layer.set_figure(self.knowledge.figure(name), section, key, value),
                     ("advice", "salt") => layer.set(&mut self.advice.salt, section, key, value),
                     ("advice", name) => match self.advice.switch(name) {
                         Some(switch) => layer.set(switch, section, key, value),
@@ -332,7 +342,7 @@ impl Layer<'_> {
             let line = line.trim();
             if let Some(name) = line.strip_prefix('[') {
                 current = name.split(']').next().unwrap_or_default().trim().to_owned();
-                if section.is_empty() && current == key {
+                if current == key && section.is_empty() || current == format!("{section}.{key}") {
                     return Some(index + 1);
                 }
             }
@@ -455,6 +465,25 @@ mod tests {
             assert_eq!(settings.fix.environment, ["A"], "{bad}");
             assert_eq!(problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [Some(2)], "{bad}");
         }
+    }
+
+    #[test]
+    fn a_type_of_knowledge_is_a_schema_and_a_bad_one_is_named_with_its_line() {
+        let good = "[knowledge]\nmerged = 0.9\n[knowledge.types.runbook]\ndescription = \"what to do\"\nmerges = false\n\
+                    required = [\"steps\"]\nproperties.steps = { type = \"array\", items = { type = \"string\" } }\n";
+        let (settings, problems) = load(Some(good), None);
+        assert_eq!(problems, []);
+        let runbook = &settings.knowledge.types["runbook"];
+        assert!(!runbook.merges && settings.knowledge.merged == 0.9);
+        assert_eq!(runbook.schema.faults(&serde_json::json!({"steps": ["a"]})), [""; 0]);
+        assert_eq!(runbook.schema.faults(&serde_json::json!({})), ["steps: is missing"]);
+        for bad in ["properties.a = { format = \"x\" }", "merges = 1", "required = [1]"] {
+            let (settings, problems) = load(None, Some(&format!("[knowledge.types.runbook]\n{bad}\n")));
+            assert!(settings.knowledge.types.is_empty(), "{bad}");
+            assert_eq!(problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [Some(1)], "{problems:?}");
+        }
+        let (_, problems) = load(None, Some("[knowledge.types.\"Run Book\"]\ndescription = \"x\"\n"));
+        assert_eq!(problems.len(), 1, "{problems:?}");
     }
 
     #[test]

@@ -1,17 +1,22 @@
 //! How far something is believed: a ledger of fixed increments, and beside it what the same observations say as
 //! evidence. Both are folds over events; nothing of them is stored.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
 
 use super::statistics::beta_quantile;
 use crate::base::clock::Timestamp;
+use crate::base::text::count;
 use crate::config::ConfidenceSettings;
 use crate::store::{DeliveryArm, OutcomeRow};
 
 /// The weight of one observation would be without bound where an increment reaches the end of the scale.
 const ROOM_MIN: f64 = 0.05;
+/// A day, microseconds.
+const DAY_US: i64 = 24 * 3600 * 1_000_000;
+/// Months of one gap that are counted one by one.
+const MONTHS_MAX: u64 = 120;
 
 /// Something that happened and what it adds or takes away.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +53,10 @@ pub enum Kind {
     Despite,
     /// Not used for a long time.
     Unused,
+    /// Something better is known.
+    Superseded,
+    /// Somebody set it: the increment is the value itself.
+    Set,
 }
 
 /// A line of the ledger.
@@ -114,8 +123,13 @@ impl Confidence {
             if !seen.insert(once) {
                 continue;
             }
-            confidence.value = within(confidence.value + delta);
-            counted.push(delta);
+            let before = confidence.value;
+            // What somebody says is no observation: the evidence stays.
+            let delta = if kind == Kind::Set { within(delta) - before } else { delta };
+            confidence.value = within(before + delta);
+            if kind != Kind::Set {
+                counted.push(delta);
+            }
             confidence.steps.push(Step { event, at, kind, what, delta, after: confidence.value });
         }
         confidence.evidence = evidence(&counted, settings);
@@ -136,6 +150,36 @@ fn evidence(deltas: &[f64], settings: &ConfidenceSettings) -> Evidence {
         }
     }
     Evidence { alpha, beta, mean: alpha / (alpha + beta), lower_bound: beta_quantile(settings.bound, alpha, beta) }
+}
+
+/// A step for every month without use after the first days, also for gaps that ended. `uses` are the moments at which it
+/// was used, each with its event.
+pub fn unused<'a>(
+    uses: impl IntoIterator<Item = (Timestamp, &'a str)>,
+    settings: &ConfidenceSettings,
+    now: Timestamp,
+) -> Vec<Increment> {
+    let uses: BTreeMap<Timestamp, &str> = uses.into_iter().collect();
+    let grace = i64::try_from(settings.unused_days).unwrap_or(i64::MAX).saturating_mul(DAY_US);
+    let ends = uses.keys().skip(1).copied().chain([now]);
+    let mut found = Vec::new();
+    for ((last, event), end) in uses.iter().zip(ends) {
+        let mut due = last.0.saturating_add(grace);
+        for month in 1..=MONTHS_MAX {
+            due = due.saturating_add(30 * DAY_US);
+            if due > end.0 {
+                break;
+            }
+            found.push(Increment {
+                event: (*event).to_owned(),
+                at: Timestamp(due),
+                what: format!("not used for {} days and {}", settings.unused_days, count(month, "month")),
+                once: (Kind::Unused, due.to_string()),
+                delta: -settings.unused_month,
+            });
+        }
+    }
+    found
 }
 
 /// Where a pattern was seen, as far as its confidence goes.

@@ -1,21 +1,14 @@
 //! What helps against a pattern: what was tried, and the gotcha that a fix which worked makes of it.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
-use super::confidence::{Confidence, Increment, Kind};
+use super::confidence::{Confidence, Increment, Kind, unused};
 use super::statistics::share_bound;
 use super::summary::title;
 use crate::base::clock::Timestamp;
-use crate::base::text::count;
 use crate::config::{ConfidenceSettings, Settings};
 use crate::store::{PatternRow, StrategyRow, TryRow};
 
-/// A day, microseconds.
-const DAY_US: i64 = 24 * 3600 * 1_000_000;
-/// Months of one gap that are counted one by one.
-const MONTHS_MAX: u64 = 120;
 /// Fixes named for one strategy, the newest.
 const FIXES_MAX: usize = 5;
 
@@ -189,38 +182,15 @@ fn increments(tries: &[TryRow], settings: &ConfidenceSettings, now: Timestamp) -
             found.push(step(tried, what, Kind::DidNotHelp, scope, -settings.did_not_help));
         }
     }
-    found.extend(unused(later, settings, now));
-    found
-}
-
-/// A step for every month without use after the first days, also for gaps that ended.
-fn unused(tries: &[TryRow], settings: &ConfidenceSettings, now: Timestamp) -> Vec<Increment> {
-    let uses: BTreeMap<Timestamp, &str> = tries.iter().map(|tried| (tried.at, tried.event.as_str())).collect();
-    let grace = i64::try_from(settings.unused_days).unwrap_or(i64::MAX).saturating_mul(DAY_US);
-    let ends = uses.keys().skip(1).copied().chain([now]);
-    let mut found = Vec::new();
-    for ((last, event), end) in uses.iter().zip(ends) {
-        let mut due = last.0.saturating_add(grace);
-        for month in 1..=MONTHS_MAX {
-            due = due.saturating_add(30 * DAY_US);
-            if due > end.0 {
-                break;
-            }
-            found.push(Increment {
-                event: (*event).to_owned(),
-                at: Timestamp(due),
-                what: format!("not used for {} days and {}", settings.unused_days, count(month, "month")),
-                once: (Kind::Unused, due.to_string()),
-                delta: -settings.unused_month,
-            });
-        }
-    }
+    found.extend(unused(later.iter().map(|tried| (tried.at, tried.event.as_str())), settings, now));
     found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const DAY_US: i64 = 24 * 3600 * 1_000_000;
 
     fn tried(day: i64, outcome: &str, session: &str, agent: &str) -> TryRow {
         TryRow {

@@ -2,7 +2,9 @@
 
 mod advice;
 mod fix;
+mod knowledge;
 mod lesson;
+mod memory;
 mod outcome;
 mod pattern;
 mod run;
@@ -12,6 +14,7 @@ mod strategy;
 use rusqlite::{Transaction, params};
 
 pub(super) use advice::places_of_file;
+pub(super) use knowledge::places_of_path;
 
 use super::event::{Body, Event, Purge};
 use super::segment::Span;
@@ -62,6 +65,9 @@ pub(super) fn apply(
         Body::Task(note) => advice::insert_task_note(transaction, &id, &event.at.rfc3339(), note)?,
         Body::Delivery(delivery) => advice::insert_delivery(transaction, &id, &event.at.rfc3339(), delivery)?,
         Body::Ack(ack) => advice::insert_ack(transaction, &id, &event.at.rfc3339(), ack)?,
+        Body::Knowledge(note) => knowledge::insert_entry_note(transaction, &id, &event.at.rfc3339(), note)?,
+        Body::Strategy(note) => strategy::insert_strategy_note(transaction, &id, &event.at.rfc3339(), note)?,
+        Body::Memory(note) => memory::insert_memory_note(transaction, &id, &event.at.rfc3339(), note)?,
         Body::Purge(purge) => return purge_runs(transaction, purge),
     }
     Ok(Applied::Done)

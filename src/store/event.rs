@@ -3,11 +3,14 @@
 mod advice;
 mod by;
 mod fix;
+mod knowledge;
 mod lesson;
+mod memory;
 mod pattern;
 mod run;
 mod scope;
 mod snapshot;
+mod strategy;
 mod task;
 
 use serde::{Deserialize, Serialize};
@@ -21,11 +24,14 @@ pub use by::By;
 pub use fix::{
     Atom, AtomList, Attempt, Command, FixNote, Flake, Mark, Means, Outcome, Proof, Recipe, RecipeKind, Trees,
 };
+pub use knowledge::{Entry, EntryChange, EntryNote, EntrySource, EntryUse, Origin};
 pub use lesson::{Change, LessonChange};
+pub use memory::{MemoryChange, MemoryNote, MemorySort};
 pub use pattern::{Merge, NEAR_DUPLICATE, Review, ReviewState, Split};
 pub use run::{Failure, Item, LessonDecision, Run};
 pub use scope::Scope;
 pub use snapshot::{Base, FileChange, FileChangeKind, Snapshot};
+pub use strategy::{Matches, StrategyChange, StrategyNote};
 pub use task::{TaskNote, TaskOutcome, TaskStep};
 
 /// Version of the event format that this binary writes, and the highest one that it reads.
@@ -79,12 +85,32 @@ pub enum Body {
     Delivery(Box<Delivery>),
     /// Somebody has seen a warning.
     Ack(Ack),
+    /// Something said of an entry of the knowledge base.
+    Knowledge(EntryNote),
+    /// Something said of a strategy.
+    Strategy(StrategyNote),
+    /// Something said of what an agent remembers.
+    Memory(MemoryNote),
 }
 
 /// The kinds this binary knows; a line with another one was written by a newer binary.
-pub(super) const KINDS: [&str; 13] = [
-    "run", "lesson", "purge", "attempt", "flake", "fix_note", "snapshot", "merge", "split", "review", "task",
-    "delivery", "ack",
+pub(super) const KINDS: [&str; 16] = [
+    "run",
+    "lesson",
+    "purge",
+    "attempt",
+    "flake",
+    "fix_note",
+    "snapshot",
+    "merge",
+    "split",
+    "review",
+    "task",
+    "delivery",
+    "ack",
+    "knowledge",
+    "strategy",
+    "memory",
 ];
 
 /// Runs whose text was removed.
@@ -159,6 +185,9 @@ impl Body {
             Body::Task(_) => KINDS[10],
             Body::Delivery(_) => KINDS[11],
             Body::Ack(_) => KINDS[12],
+            Body::Knowledge(_) => KINDS[13],
+            Body::Strategy(_) => KINDS[14],
+            Body::Memory(_) => KINDS[15],
         }
     }
 
@@ -183,6 +212,9 @@ impl Body {
             | Body::Task(_)
             | Body::Delivery(_)
             | Body::Ack(_)
+            | Body::Knowledge(_)
+            | Body::Strategy(_)
+            | Body::Memory(_)
             | Body::Purge(_) => Vec::new(),
         }
     }
@@ -292,6 +324,18 @@ mod tests {
             sample::task_done(2, "main"),
             sample::delivery(1, "main", "a"),
             sample::ack(1),
+            sample::entry(1, "Run the migration first"),
+            sample::entry_change(2, 1, 3),
+            sample::entry_change(3, 1, 3),
+            sample::entry_change(4, 1, 3),
+            sample::entry_change(5, 1, 3),
+            sample::entry_change(6, 1, 3),
+            sample::said_strategy(1, "alpha", "install it"),
+            sample::strategy_report(2, "alpha", "install it", Outcome::Failure),
+            sample::memory(1),
+            sample::memory_change(2, 1),
+            sample::memory_change(3, 1),
+            sample::memory_change(4, 1),
             Event::new(Timestamp(7), "w", Body::Purge(Purge { runs: vec![RunId::fresh()] })),
         ];
         for event in events {

@@ -1,7 +1,7 @@
 //! An event as it may leave the house: what tools printed, what was typed and what was changed taken out, what is
 //! counted and recognised left in.
 
-use super::event::{AtomList, Body, Event, TaskStep};
+use super::event::{AtomList, Body, Event, MemoryChange, TaskStep};
 use crate::base::lossless::Lossless;
 
 /// What stands where something was taken out.
@@ -65,15 +65,33 @@ pub fn masked(mut event: Event) -> Event {
             }
         }
         Body::Delivery(delivery) => {
-            // Sessions are told apart, not named.
-            delivery.session = blake3::hash(delivery.session.as_bytes()).to_hex()[..16].to_owned();
+            delivery.session = hidden(&delivery.session);
             delivery.by.session = None;
             delivery.files.retain(|file| !file.starts_with('/'));
         }
         Body::Ack(ack) => ack.by.session = None,
+        // Written for everybody; whether two sessions are one still shows.
+        Body::Knowledge(note) => hide(&mut note.by.session),
+        Body::Strategy(note) => hide(&mut note.by.session),
+        // An agent's own.
+        Body::Memory(note) => {
+            hide(&mut note.by.session);
+            if let MemoryChange::Remembered { text, .. } = &mut note.change {
+                *text = MASKED.to_owned();
+            }
+        }
         Body::Lesson(_) | Body::FixNote(_) | Body::Purge(_) | Body::Merge(_) | Body::Split(_) | Body::Review(_) => {}
     }
     event
+}
+
+/// Sessions are told apart, not named.
+fn hidden(session: &str) -> String {
+    blake3::hash(session.as_bytes()).to_hex()[..16].to_owned()
+}
+
+fn hide(session: &mut Option<String>) {
+    *session = session.as_deref().map(hidden);
 }
 
 fn atoms(list: &mut AtomList) {

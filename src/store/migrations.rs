@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 10] = [
+const MIGRATIONS: [&str; 11] = [
     include_str!("schema_v1.sql"),
     // Version 2: the look-ups that commands and the recorder make.
     "CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -34,6 +34,7 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("schema_v9.sql"),
     // Version 10: whether a check passed since, however often it failed.
     "CREATE INDEX passes_by_key ON runs (command_key, ended_at) WHERE passed;",
+    include_str!("schema_v11.sql"),
 ];
 
 /// The version this binary writes.
@@ -120,7 +121,12 @@ mod tests {
                      (strategy_no, strategy_id, match, error_pattern, technique, recipe_key, label, described_by)
                  VALUES (1, 's-1', 'pattern', 'p', 'shape', '1:a', 'l', 'e');
                  INSERT INTO strategy_attempts VALUES (1, 'e', 'r', 't', '2026', 'success', NULL);
-                 INSERT INTO knowledge_entries (entry_id, type) VALUES ('k-1', 'gotcha');",
+                 INSERT INTO knowledge_entries (entry_id, type) VALUES ('k-1', 'gotcha');
+                 INSERT INTO knowledge_changes (event_id, entry_id, at, change, value)
+                 VALUES ('e', 'k-1', '2026', 'confidence_set', 0.5);
+                 INSERT INTO knowledge_reuse (event_id, entry_id, at, how) VALUES ('e', 'k-1', '2026', 'applied');
+                 INSERT INTO agent_memory (memory_id, event_id, sort, text, importance, at)
+                 VALUES ('m-1', 'e', 'context', 't', 0.5, '2026');",
             )
             .expect("good values are accepted");
         for bad in [
@@ -145,6 +151,15 @@ mod tests {
             "INSERT INTO strategy_attempts VALUES (7, 'e', 'r', 't', '2026', 'success', NULL)",
             "INSERT INTO strategy_attempts VALUES (1, 'orphan', 'r', 't', '2026', 'success', NULL)",
             "INSERT INTO knowledge_entries (entry_id, type) VALUES ('k-2', 'rumour')",
+            "UPDATE knowledge_entries SET properties = 'no json'",
+            "UPDATE knowledge_entries SET source = 'hearsay'",
+            "UPDATE knowledge_changes SET value = 1.2",
+            "UPDATE knowledge_changes SET change = 'merged'",
+            "UPDATE knowledge_reuse SET how = 'admired'",
+            "INSERT INTO knowledge_labels VALUES ('tag', 'x', 7)",
+            "UPDATE agent_memory SET importance = 1.2",
+            "UPDATE agent_memory SET sort = 'dream'",
+            "INSERT INTO strategy_reports (event_id, strategy_id, at, outcome) VALUES ('orphan', 's', '2026', 'success')",
         ] {
             assert!(connection.execute_batch(bad).is_err(), "accepted: {bad}");
         }

@@ -22,10 +22,11 @@ mod writer;
 
 pub use error::{StoreError, io_at};
 pub use event::{
-    Ack, Atom, AtomList, Attempt, Base, Body, By, Change, Command, Delivery, DeliveryArm, EVENT_VERSION, Event,
-    Failure, FileChange, FileChangeKind, FixNote, Flake, Item, LessonChange, LessonDecision, Mark, Means, Merge,
-    NEAR_DUPLICATE, Outcome, Proof, Purge, Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split,
-    TaskNote, TaskOutcome, TaskStep, Trees, derived_id,
+    Ack, Atom, AtomList, Attempt, Base, Body, By, Change, Command, Delivery, DeliveryArm, EVENT_VERSION, Entry,
+    EntryChange, EntryNote, EntrySource, EntryUse, Event, Failure, FileChange, FileChangeKind, FixNote, Flake, Item,
+    LessonChange, LessonDecision, Mark, Matches, Means, MemoryChange, MemoryNote, MemorySort, Merge, NEAR_DUPLICATE,
+    Origin, Outcome, Proof, Purge, Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split,
+    StrategyChange, StrategyNote, TaskNote, TaskOutcome, TaskStep, Trees, derived_id,
 };
 pub use event::{Line as EventLine, parse as parse_event};
 pub use exchange::{ImportFault, Imported};
@@ -34,6 +35,9 @@ pub use masked::masked;
 pub use query::history::{
     HistoryRows, NamedPatternRow, NoteRow, SightingRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow,
 };
+pub use query::knowledge::{EntryChangeRow, EntryFilter, EntryRow, EntryUseRow, LoggedRow};
+pub use query::memory::MemoryRow;
+pub use query::recovery::{RecoveryRow, ReportRow};
 pub use query::strategy::{StrategyRow, TryRow};
 pub use query::{
     AdviceRow, BranchTask, Closing, Counts, DeliveryRow, FixFilter, FixRow, FlakeFilter, FlakeRow, Gap, KnownTask,

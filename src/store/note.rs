@@ -49,7 +49,10 @@ impl Body {
             | Body::Review(_)
             | Body::Task(_)
             | Body::Delivery(_)
-            | Body::Ack(_) => true,
+            | Body::Ack(_)
+            | Body::Knowledge(_)
+            | Body::Strategy(_)
+            | Body::Memory(_) => true,
             Body::Run(_) | Body::Attempt(_) | Body::Flake(_) | Body::Snapshot(_) | Body::Purge(_) => false,
         }
     }

@@ -15,6 +15,10 @@ use crate::store::event::{
 };
 use crate::whitelist::CheckKind;
 
+mod said;
+
+pub use said::{entry, entry_change, memory, memory_change, said_strategy, strategy_report};
+
 /// A folder for a test that is not about durability: in memory where the machine has such a place, because a thousand
 /// syncs of a disk take a minute and show nothing.
 pub fn folder() -> tempfile::TempDir {

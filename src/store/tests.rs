@@ -36,61 +36,73 @@ fn try_open(state: &Path) -> Result<Store, StoreError> {
 }
 
 /// Every row that people can see, without row numbers.
+const ROWS: [&str; 49] = [
+    "SELECT event_id, kind, at FROM events",
+    "SELECT name, first_at, last_at FROM tasks WHERE task_no IN (SELECT task_no FROM runs)",
+    "SELECT run_id, t.name, argv, root, dir, command_key, ended_at, exit_code, signal, passed
+     FROM runs JOIN tasks t USING (task_no)",
+    "SELECT failure_id, run_id, category, summary, item_count, lesson_id, no_lesson FROM qa_failures",
+    "SELECT run_id, path FROM failure_files JOIN qa_failures USING (failure_no)",
+    "SELECT pattern_id, pattern_key, family_key, tool, masked, described_by, first_seen, last_seen, failure_count
+     FROM qa_failure_patterns",
+    "SELECT pattern_key, run_id, name, at, o.item_count, file, message FROM qa_pattern_occurrences o
+     JOIN qa_failure_patterns USING (pattern_no) JOIN qa_failures USING (failure_no) JOIN tasks USING (task_no)",
+    "SELECT * FROM lesson_changes",
+    "SELECT * FROM forgotten_patterns",
+    "SELECT * FROM purged_runs",
+    "SELECT fingerprint FROM computed_with",
+    "SELECT band, pattern_key, near_scope FROM near_bands JOIN qa_failure_patterns USING (pattern_no)",
+    "SELECT recorded_key, recorded_id, pattern_key FROM recorded_keys JOIN qa_failure_patterns USING (pattern_no)",
+    "SELECT * FROM pattern_merges",
+    "SELECT * FROM pattern_splits",
+    "SELECT * FROM pattern_reviews",
+    "SELECT p.pattern_key, l.pattern_key FROM pattern_groups g JOIN qa_failure_patterns p USING (pattern_no)
+     JOIN qa_failure_patterns l ON l.pattern_no = g.leader_no",
+    "SELECT * FROM fix_attempts",
+    "SELECT * FROM attempt_patterns",
+    "SELECT * FROM attempt_files",
+    "SELECT * FROM attempt_recipes",
+    "SELECT strategy_id, match, error_pattern, technique, recipe_key, label, steps, successes, failures, partials,
+            effectiveness FROM error_recovery_strategies",
+    "SELECT strategy_id, event_id, run_id, task, at, outcome, discounted, counts_as FROM strategy_attempts
+     JOIN error_recovery_strategies USING (strategy_no)",
+    "SELECT entry_id, type, pattern_key, event_id, title, properties, globs, tags, source, prevented, fix_applied, at,
+            agent, session, leader_id, forms FROM knowledge_entries",
+    "SELECT name FROM knowledge_types",
+    "SELECT sort, value, entry_id FROM knowledge_labels JOIN knowledge_entries USING (entry_no)",
+    "SELECT * FROM knowledge_changes",
+    "SELECT * FROM knowledge_reuse",
+    "SELECT entry_id FROM knowledge_words w JOIN knowledge_entries e ON e.entry_no = w.rowid
+     WHERE knowledge_words MATCH 'entry'",
+    "SELECT * FROM strategy_reports",
+    "SELECT * FROM agent_memory",
+    "SELECT * FROM memory_changes",
+    "SELECT name, part, value FROM task_signatures JOIN tasks USING (task_no)
+     WHERE task_no IN (SELECT task_no FROM runs)",
+    "SELECT pattern_key, prevented, failed_anyway, prevention_effectiveness FROM qa_failure_patterns",
+    "SELECT pattern_key, class_key, dir, selectors FROM pattern_checks JOIN qa_failure_patterns USING (pattern_no)",
+    "SELECT * FROM flakes",
+    "SELECT * FROM flake_patterns",
+    "SELECT * FROM fix_notes",
+    "SELECT * FROM qa_fix_workflows",
+    "SELECT * FROM failure_resolutions",
+    "SELECT * FROM snapshots",
+    "SELECT * FROM snapshot_files",
+    "SELECT * FROM task_changes",
+    "SELECT * FROM task_files",
+    "SELECT name, event_id, warning_id, session, agent, pattern_key, family_key, rank, score, arm, holdout_share, files,
+            delivered_at, failed_in, passed_in, outcome FROM qa_warning_deliveries JOIN tasks USING (task_no)",
+    "SELECT * FROM warning_acks",
+    "SELECT place, pattern_key, failures FROM pattern_places JOIN qa_failure_patterns USING (pattern_no)",
+    "SELECT tasks.name FROM task_words JOIN tasks ON task_no = task_words.rowid WHERE task_words MATCH 'title'",
+    "SELECT pattern_key FROM pattern_words JOIN qa_failure_patterns ON pattern_no = pattern_words.rowid
+     WHERE pattern_words MATCH 'alpha OR apple'",
+];
+
+/// [`ROWS`] of an index.
 pub(super) fn dump(index: &Index) -> Vec<String> {
-    let tables = [
-        "SELECT event_id, kind, at FROM events",
-        "SELECT name, first_at, last_at FROM tasks WHERE task_no IN (SELECT task_no FROM runs)",
-        "SELECT run_id, t.name, argv, root, dir, command_key, ended_at, exit_code, signal, passed
-         FROM runs JOIN tasks t USING (task_no)",
-        "SELECT failure_id, run_id, category, summary, item_count, lesson_id, no_lesson FROM qa_failures",
-        "SELECT run_id, path FROM failure_files JOIN qa_failures USING (failure_no)",
-        "SELECT pattern_id, pattern_key, family_key, tool, masked, described_by, first_seen, last_seen, failure_count
-         FROM qa_failure_patterns",
-        "SELECT pattern_key, run_id, name, at, o.item_count, file, message FROM qa_pattern_occurrences o
-         JOIN qa_failure_patterns USING (pattern_no) JOIN qa_failures USING (failure_no) JOIN tasks USING (task_no)",
-        "SELECT * FROM lesson_changes",
-        "SELECT * FROM forgotten_patterns",
-        "SELECT * FROM purged_runs",
-        "SELECT fingerprint FROM computed_with",
-        "SELECT band, pattern_key, near_scope FROM near_bands JOIN qa_failure_patterns USING (pattern_no)",
-        "SELECT recorded_key, recorded_id, pattern_key FROM recorded_keys JOIN qa_failure_patterns USING (pattern_no)",
-        "SELECT * FROM pattern_merges",
-        "SELECT * FROM pattern_splits",
-        "SELECT * FROM pattern_reviews",
-        "SELECT p.pattern_key, l.pattern_key FROM pattern_groups g JOIN qa_failure_patterns p USING (pattern_no)
-         JOIN qa_failure_patterns l ON l.pattern_no = g.leader_no",
-        "SELECT * FROM fix_attempts",
-        "SELECT * FROM attempt_patterns",
-        "SELECT * FROM attempt_files",
-        "SELECT * FROM attempt_recipes",
-        "SELECT strategy_id, match, error_pattern, technique, recipe_key, label, successes, failures, partials,
-                effectiveness FROM error_recovery_strategies",
-        "SELECT strategy_id, event_id, run_id, task, at, outcome, discounted, counts_as FROM strategy_attempts
-         JOIN error_recovery_strategies USING (strategy_no)",
-        "SELECT entry_id, type, pattern_key FROM knowledge_entries",
-        "SELECT name, part, value FROM task_signatures JOIN tasks USING (task_no)
-         WHERE task_no IN (SELECT task_no FROM runs)",
-        "SELECT pattern_key, prevented, failed_anyway, prevention_effectiveness FROM qa_failure_patterns",
-        "SELECT pattern_key, class_key, dir, selectors FROM pattern_checks JOIN qa_failure_patterns USING (pattern_no)",
-        "SELECT * FROM flakes",
-        "SELECT * FROM flake_patterns",
-        "SELECT * FROM fix_notes",
-        "SELECT * FROM qa_fix_workflows",
-        "SELECT * FROM failure_resolutions",
-        "SELECT * FROM snapshots",
-        "SELECT * FROM snapshot_files",
-        "SELECT * FROM task_changes",
-        "SELECT * FROM task_files",
-        "SELECT name, event_id, warning_id, session, agent, pattern_key, family_key, rank, score, arm, holdout_share, files,
-                delivered_at, failed_in, passed_in, outcome FROM qa_warning_deliveries JOIN tasks USING (task_no)",
-        "SELECT * FROM warning_acks",
-        "SELECT place, pattern_key, failures FROM pattern_places JOIN qa_failure_patterns USING (pattern_no)",
-        "SELECT tasks.name FROM task_words JOIN tasks ON task_no = task_words.rowid WHERE task_words MATCH 'title'",
-        "SELECT pattern_key FROM pattern_words JOIN qa_failure_patterns ON pattern_no = pattern_words.rowid
-         WHERE pattern_words MATCH 'alpha OR apple'",
-    ];
     let mut rows = Vec::new();
-    for sql in tables {
+    for sql in ROWS {
         let mut statement = index.connection.prepare(sql).expect("prepares");
         let columns = statement.column_count();
         let mut found: Vec<String> = statement

@@ -4,7 +4,8 @@ use rusqlite::{Params, Transaction, params};
 
 use crate::base::ids;
 use crate::base::text;
-use crate::store::event::{Attempt, Means, Outcome, Recipe, RecipeKind};
+use crate::store::event::{Attempt, Means, Outcome, Recipe, RecipeKind, StrategyChange, StrategyNote};
+use crate::store::json;
 
 /// A strategy's label, bytes.
 const LABEL_BYTES_MAX: usize = 200;
@@ -61,9 +62,85 @@ pub(super) fn insert_tries(transaction: &Transaction<'_>, id: &str, attempt: &At
             let number: i64 = strategy
                 .query_row(params![strategy_id, pattern, technique, recipe.key, label, id], |row| row.get(0))?;
             insert.execute(params![number, id, run, attempt.task, at, outcome.as_str()])?;
+            count_reports(transaction, number, &strategy_id)?;
         }
     }
     settle(transaction, "s.run_id = ?1", [&run])
+}
+
+/// Takes what somebody proposes, or what they say came of a strategy, whoever found that.
+pub(super) fn insert_strategy_note(
+    transaction: &Transaction<'_>,
+    id: &str,
+    at: &str,
+    note: &StrategyNote,
+) -> rusqlite::Result<()> {
+    match &note.change {
+        StrategyChange::Created { matches, text, technique, steps } => {
+            if text.is_empty() || technique.is_empty() {
+                // Written by hand: it is against nothing.
+                return Ok(());
+            }
+            let error = matches.normal(text);
+            let strategy = ids::said_strategy(matches.as_str(), &error, technique);
+            let label = text::ellipsis(&text::one_line(technique), LABEL_BYTES_MAX);
+            let number: i64 = transaction
+                .prepare_cached(
+                    "INSERT INTO error_recovery_strategies
+                         (strategy_id, match, error_pattern, technique, recipe_key, label, described_by, steps)
+                     VALUES (?1, ?2, ?3, 'said', ?4, ?5, ?6, ?7)
+                     ON CONFLICT (match, error_pattern, technique, recipe_key) DO UPDATE SET
+                         strategy_id = iif(?6 < described_by, ?1, strategy_id),
+                         label = iif(?6 < described_by, ?5, label), steps = iif(?6 < described_by, ?7, steps),
+                         described_by = min(described_by, ?6)
+                     RETURNING strategy_no",
+                )?
+                .query_row(params![strategy, matches.as_str(), error, technique, label, id, json(steps)], |row| {
+                    row.get(0)
+                })?;
+            count_reports(transaction, number, &strategy)
+        }
+        StrategyChange::Attempted { outcome, category, file_type, note: said } => {
+            let by = &note.by;
+            transaction
+                .prepare_cached("INSERT INTO strategy_reports VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
+                .execute(params![
+                    id,
+                    note.strategy,
+                    at,
+                    outcome.as_str(),
+                    category,
+                    file_type,
+                    said,
+                    by.agent,
+                    by.session,
+                    by.task
+                ])?;
+            let mut find = transaction
+                .prepare_cached("SELECT strategy_no FROM error_recovery_strategies WHERE strategy_id = ?1")?;
+            let numbers =
+                find.query_map([&note.strategy], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
+            for number in numbers {
+                count_reports(transaction, number, &note.strategy)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Counts what was said of a strategy, which may have come before it.
+fn count_reports(transaction: &Transaction<'_>, number: i64, strategy: &str) -> rusqlite::Result<()> {
+    let new = transaction
+        .prepare_cached(
+            "INSERT INTO strategy_attempts
+             SELECT ?1, event_id, NULL, coalesce(task, ''), at, outcome, NULL FROM strategy_reports WHERE strategy_id = ?2
+             ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![number, strategy])?;
+    if new == 0 {
+        return Ok(());
+    }
+    settle(transaction, "s.strategy_no = ?1 AND s.run_id IS NULL", [number])
 }
 
 /// What became of each pattern: gone, still there, or the one here and the other there.

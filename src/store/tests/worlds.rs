@@ -7,8 +7,8 @@ use crate::store::event::{
     Body, Change, Event, FixNote, LessonChange, Means, Outcome, Purge, Recipe, RecipeKind, ReviewState,
 };
 use crate::store::sample::{
-    ack, delivery, failed_run, flake, key, merge, old_failed_run, old_key, passed_run, review, run_id, snapshot, split,
-    task_done, task_started, tried,
+    ack, delivery, entry, entry_change, failed_run, flake, key, memory, memory_change, merge, old_failed_run, old_key,
+    passed_run, review, run_id, said_strategy, snapshot, split, strategy_report, task_done, task_started, tried,
 };
 
 /// Two begin with the same letter: an older fingerprint took them for one.
@@ -19,9 +19,13 @@ fn any_key() -> impl Strategy<Value = String> + Clone {
     prop_oneof![4 => name.clone().prop_map(key), 1 => name.prop_map(old_key)]
 }
 
+fn outcomes() -> impl Strategy<Value = Outcome> + Clone {
+    prop::sample::select(vec![Outcome::Success, Outcome::Success, Outcome::Partial, Outcome::Failure])
+}
+
 /// Attempts at patterns that fail elsewhere, with recipes that others have too.
 fn attempts() -> impl Strategy<Value = Event> {
-    let outcome = prop::sample::select(vec![Outcome::Success, Outcome::Success, Outcome::Partial, Outcome::Failure]);
+    let outcome = outcomes();
     let means = prop::sample::select(vec![Means::Edit, Means::Edit, Means::Command, Means::None]);
     let (fixed, persisted) = (prop::collection::vec(any_key(), 1..3), prop::option::of(any_key()));
     let parts = (1..20u64, 10..60u64, outcome, means, fixed, persisted);
@@ -76,6 +80,17 @@ fn kinds() -> Vec<(u32, BoxedStrategy<Event>)> {
         (3, (0..30u64, task.clone(), any_key()).prop_map(|(n, task, key)| delivery(n, task, &key)).boxed()),
         (1, (0..9u64).prop_map(ack).boxed()),
         (1, (0..9u64, any_key()).prop_map(|(n, pattern)| forget(n, pattern)).boxed()),
+        (3, (0..20u64).prop_map(|n| entry(n, &format!("Entry {n}"))).boxed()),
+        (4, (0..40u64, 0..5u64, 0..5u64).prop_map(|(n, about, other)| entry_change(n, about, other)).boxed()),
+        (2, (0..20u64, any_key()).prop_map(|(n, key)| said_strategy(n, &key, "do it")).boxed()),
+        (
+            3,
+            (0..40u64, any_key(), outcomes())
+                .prop_map(|(n, key, outcome)| strategy_report(n, &key, "do it", outcome))
+                .boxed(),
+        ),
+        (2, (0..20u64).prop_map(memory).boxed()),
+        (2, (0..40u64, 0..5u64).prop_map(|(n, about)| memory_change(n, about)).boxed()),
     ]
 }
 

@@ -1,0 +1,120 @@
+//! `[knowledge]`: what people and agents write down, when two of it are one, and what is tried how often.
+
+use std::collections::BTreeMap;
+
+use super::learning::Figure;
+use crate::base::schema::Schema;
+
+/// A name of a type, bytes.
+pub const TYPE_NAME_BYTES_MAX: usize = 40;
+/// Types of one's own.
+pub const TYPES_MAX: usize = 50;
+
+/// `[knowledge]`
+#[derive(Debug, Clone, PartialEq)]
+pub struct KnowledgeSettings {
+    /// `merged`: an entry whose words are more alike than this to those of another of its type is that one again.
+    pub merged: f64,
+    /// `suggested`: from here on the other is named.
+    pub suggested: f64,
+    /// `from_person`: added to the confidence in what a person says; what a check showed has `confidence.from_check`.
+    pub from_person: f64,
+    /// `pattern_type`: added to a pattern: it was seen more than once.
+    pub pattern_type: f64,
+    /// `prevented`: added to what kept somebody from a mistake before it was made, when it was written down and later.
+    pub prevented: f64,
+    /// `superseded`: taken away when something better is known.
+    pub superseded: f64,
+    /// `limit`: so many entries at most, unless a number is asked for.
+    pub limit: u64,
+    /// `escalate_attempts`: after so many failed attempts of one task with one technique the next is proposed.
+    pub escalate_attempts: u64,
+    /// `context_hours`: what an agent remembers of a task's context is forgotten after so long.
+    pub context_hours: u64,
+    /// `reuse_tokens`: what finding out by oneself costs an agent, tokens, for the estimate of what reuse saves.
+    pub reuse_tokens: u64,
+    /// `[knowledge.types.NAME]`: types of one's own, and other properties for the shipped ones.
+    pub types: BTreeMap<String, TypeSettings>,
+}
+
+/// `[knowledge.types.NAME]`: a JSON Schema of its properties; `description` says what it is for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TypeSettings {
+    /// `merges = false`: two of it are never one, however alike their words.
+    pub merges: bool,
+    /// The rest of the table.
+    pub schema: Schema,
+}
+
+impl Default for KnowledgeSettings {
+    fn default() -> Self {
+        KnowledgeSettings {
+            merged: 0.80,
+            suggested: 0.60,
+            from_person: 0.20,
+            pattern_type: 0.05,
+            prevented: 0.15,
+            superseded: 0.20,
+            limit: 10,
+            escalate_attempts: 3,
+            context_hours: 24,
+            reuse_tokens: 2_000,
+            types: BTreeMap::new(),
+        }
+    }
+}
+
+impl KnowledgeSettings {
+    /// The figure called `key`.
+    pub(super) fn figure(&mut self, key: &str) -> Option<Figure<'_>> {
+        let share = |value| Figure::Share(value, 0.0..=1.0);
+        Some(match key {
+            "merged" => share(&mut self.merged),
+            "suggested" => share(&mut self.suggested),
+            "from_person" => share(&mut self.from_person),
+            "pattern_type" => share(&mut self.pattern_type),
+            "prevented" => share(&mut self.prevented),
+            "superseded" => share(&mut self.superseded),
+            "limit" => Figure::Count(&mut self.limit, 1..=1_000),
+            "escalate_attempts" => Figure::Count(&mut self.escalate_attempts, 1..=1_000),
+            "context_hours" => Figure::Count(&mut self.context_hours, 1..=8_760),
+            "reuse_tokens" => Figure::Count(&mut self.reuse_tokens, 0..=1_000_000),
+            _ => return None,
+        })
+    }
+
+    /// Takes the types of one layer; what is wrong with them: the name and the reason.
+    pub(super) fn take_types(&mut self, value: &toml::Value) -> Vec<(String, String)> {
+        let Some(tables) = value.as_table() else {
+            return vec![("types".to_owned(), "not a table of types".to_owned())];
+        };
+        let mut faults = Vec::new();
+        for (name, table) in tables {
+            let plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+            let known = self.types.contains_key(name);
+            if !plain || name.is_empty() || name.len() > TYPE_NAME_BYTES_MAX || !known && self.types.len() >= TYPES_MAX
+            {
+                let limits =
+                    format!("at most {TYPES_MAX}, each with at most {TYPE_NAME_BYTES_MAX} letters a-z, 0-9, _");
+                faults.push((name.clone(), format!("not the name of a type: {limits}")));
+                continue;
+            }
+            match one_type(table) {
+                Ok(settings) => drop(self.types.insert(name.clone(), settings)),
+                Err(reason) => faults.push((name.clone(), reason)),
+            }
+        }
+        faults
+    }
+}
+
+fn one_type(table: &toml::Value) -> Result<TypeSettings, String> {
+    let mut value = serde_json::to_value(table).map_err(|error| error.to_string())?;
+    let keywords = value.as_object_mut().ok_or("not a table")?;
+    let merges = match keywords.remove("merges") {
+        None => true,
+        Some(merges) => merges.as_bool().ok_or("merges is true or false")?,
+    };
+    keywords.entry("type").or_insert_with(|| "object".into());
+    Ok(TypeSettings { merges, schema: Schema::new(&value)? })
+}

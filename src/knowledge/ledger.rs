@@ -1,0 +1,207 @@
+//! How far an entry is believed: where it comes from, and what came of using it.
+
+use std::collections::BTreeSet;
+
+use crate::base::clock::Timestamp;
+use crate::config::Settings;
+use crate::pattern::confidence::{Confidence, Increment, Kind, unused};
+use crate::store::{EntryChangeRow, EntryRow, EntryUseRow};
+
+/// What the confidence in an entry is made of: its source, its type, every session and agent that it helped, what
+/// somebody set it to. `merged` are the entries that say the same: each is another voice.
+pub fn confidence(
+    entry: &EntryRow,
+    merged: &[EntryRow],
+    changes: &[EntryChangeRow],
+    uses: &[EntryUseRow],
+    settings: &Settings,
+    now: Timestamp,
+) -> Confidence {
+    let mut found = source(entry, settings);
+    let own_session = entry.by.session.as_deref().unwrap_or_default();
+    for other in merged.iter().filter(|other| other.by.agent != entry.by.agent) {
+        let Some(agent) = &other.by.agent else { continue };
+        let what = format!("found out by another agent too, {agent}");
+        let delta = settings.confidence.other_agent;
+        found.push(step(&other.event, other.at, what, Kind::OtherAgent, agent.clone(), delta));
+    }
+    for used in uses {
+        let session =
+            used.by.session.clone().unwrap_or_else(|| format!("task {}", used.by.task.as_deref().unwrap_or("")));
+        let agent = used.by.agent.as_deref().filter(|agent| entry.by.agent.as_deref() != Some(agent));
+        let add =
+            |what: &str, kind, scope: String, delta| step(&used.event, used.at, what.to_owned(), kind, scope, delta);
+        match used.how.as_str() {
+            "applied" if session != own_session => {
+                found.push(add("applied", Kind::Reuse, session, settings.confidence.reuse));
+            }
+            "validated" => match agent {
+                Some(agent) => {
+                    let what = format!("validated by another agent, {agent}");
+                    found.push(add(&what, Kind::OtherAgent, agent.to_owned(), settings.confidence.other_agent));
+                }
+                None => found.push(add("validated", Kind::Reuse, session, settings.confidence.reuse)),
+            },
+            "prevented" => {
+                let scope = used.by.task.clone().unwrap_or(session);
+                found.push(add("prevented a mistake", Kind::Prevented, scope, settings.knowledge.prevented));
+            }
+            "did_not_help" => {
+                found.push(add("did not help", Kind::DidNotHelp, session, -settings.confidence.did_not_help));
+            }
+            _ => {}
+        }
+    }
+    for change in changes {
+        match change.change.as_str() {
+            "superseded" => {
+                let what = format!("superseded by {}", change.other.as_deref().unwrap_or("something better"));
+                let delta = -settings.knowledge.superseded;
+                found.push(step(&change.event, change.at, what, Kind::Superseded, String::new(), delta));
+            }
+            "confidence_set" => {
+                let who = change.by.person.as_deref().or(change.by.agent.as_deref()).unwrap_or("somebody");
+                let what = format!("set by {who}: {}", change.reason.as_deref().unwrap_or_default());
+                let value = change.value.unwrap_or(settings.confidence.start);
+                found.push(step(&change.event, change.at, what, Kind::Set, change.event.clone(), value));
+            }
+            _ => {}
+        }
+    }
+    if !entry.pinned {
+        let helped = uses.iter().filter(|used| matches!(used.how.as_str(), "applied" | "validated" | "prevented"));
+        let moments: BTreeSet<(Timestamp, &str)> = [(entry.at, entry.event.as_str())]
+            .into_iter()
+            .chain(helped.map(|used| (used.at, used.event.as_str())))
+            .collect();
+        found.extend(unused(moments, &settings.confidence, now));
+    }
+    Confidence::fold(found, &settings.confidence)
+}
+
+/// What an entry starts with: what a person says most, then what a check showed; more when a fix was seen to work, and
+/// most of all when it kept somebody from the mistake instead of following it.
+fn source(entry: &EntryRow, settings: &Settings) -> Vec<Increment> {
+    let mut found = Vec::new();
+    let mut add = |is: bool, what: &str, delta| {
+        if is {
+            found.push(step(&entry.event, entry.at, what.to_owned(), Kind::Source, what.to_owned(), delta));
+        }
+    };
+    add(entry.source == "human", "said by a person", settings.knowledge.from_person);
+    add(entry.source == "check", "learnt from a check", settings.confidence.from_check);
+    add(entry.source == "agent", "said by an agent", 0.0);
+    add(entry.kind == "pattern", "a pattern", settings.knowledge.pattern_type);
+    add(entry.fix_applied, "its fix was applied", settings.confidence.fix_applied);
+    add(entry.prevented, "prevented a mistake before it was made", settings.knowledge.prevented);
+    found
+}
+
+fn step(event: &str, at: Timestamp, what: String, kind: Kind, scope: String, delta: f64) -> Increment {
+    Increment { event: event.to_owned(), at, what, once: (kind, scope), delta }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::By;
+
+    const DAY_US: i64 = 24 * 3_600_000_000;
+
+    fn by(agent: &str, session: &str) -> By {
+        By { agent: Some(agent.into()), session: Some(session.into()), ..By::default() }
+    }
+
+    fn entry(kind: &str, source: &str) -> EntryRow {
+        EntryRow {
+            event: "0000".into(),
+            kind: kind.into(),
+            source: source.into(),
+            by: by("codex", "s0"),
+            ..EntryRow::default()
+        }
+    }
+
+    fn used(n: i64, how: &str, agent: &str, session: &str) -> EntryUseRow {
+        EntryUseRow {
+            event: format!("{n:04}"),
+            entry: "k-1".into(),
+            at: Timestamp(n * DAY_US),
+            how: how.into(),
+            by: by(agent, session),
+        }
+    }
+
+    fn changed(n: i64, change: &str, value: Option<f64>) -> EntryChangeRow {
+        EntryChangeRow {
+            event: format!("{n:04}"),
+            entry: "k-1".into(),
+            at: Timestamp(n * DAY_US),
+            change: change.into(),
+            value,
+            other: None,
+            reason: Some("so".into()),
+            by: By { person: Some("ann".into()), ..By::default() },
+        }
+    }
+
+    #[track_caller]
+    fn value(entry: &EntryRow, changes: &[EntryChangeRow], uses: &[EntryUseRow], day: i64, wanted: f64) {
+        let found = confidence(entry, &[], changes, uses, &Settings::default(), Timestamp(day * DAY_US));
+        assert!((found.value - wanted).abs() < 1e-9, "{} is not {wanted}: {:#?}", found.value, found.steps);
+    }
+
+    #[test]
+    fn the_start_follows_the_source_prevention_before_reaction_and_a_fix_that_was_applied() {
+        value(&entry("gotcha", "agent"), &[], &[], 0, 0.50);
+        value(&entry("gotcha", "check"), &[], &[], 0, 0.60);
+        value(&entry("gotcha", "human"), &[], &[], 0, 0.70);
+        value(&entry("pattern", "check"), &[], &[], 0, 0.65);
+        let fixed = EntryRow { fix_applied: true, ..entry("gotcha", "check") };
+        value(&fixed, &[], &[], 0, 0.70);
+        let prevented = EntryRow { prevented: true, ..entry("gotcha", "check") };
+        value(&prevented, &[], &[], 0, 0.75);
+        value(&EntryRow { prevented: true, fix_applied: true, ..entry("pattern", "human") }, &[], &[], 0, 0.95);
+    }
+
+    #[test]
+    fn reuse_counts_once_a_session_and_another_agent_more() {
+        let one = entry("gotcha", "agent");
+        value(&one, &[], &[used(1, "applied", "codex", "s0")], 1, 0.50);
+        value(&one, &[], &[used(1, "applied", "codex", "s1"), used(2, "applied", "codex", "s1")], 2, 0.55);
+        value(&one, &[], &[used(1, "validated", "claude", "s2"), used(2, "validated", "claude", "s3")], 2, 0.60);
+        value(&one, &[], &[used(1, "prevented", "codex", "s1")], 1, 0.65);
+        value(&one, &[], &[used(1, "did_not_help", "codex", "s1"), used(1, "retrieved", "x", "y")], 1, 0.40);
+    }
+
+    #[test]
+    fn what_another_agent_wrote_down_too_is_believed_more() {
+        let other = EntryRow { event: "0001".into(), by: by("claude", "s9"), ..entry("gotcha", "agent") };
+        let same = EntryRow { event: "0002".into(), ..entry("gotcha", "agent") };
+        let one = entry("gotcha", "agent");
+        let of = |merged: &[EntryRow]| confidence(&one, merged, &[], &[], &Settings::default(), Timestamp(0)).value;
+        assert!((of(&[other]) - 0.60).abs() < 1e-9);
+        assert!((of(&[same]) - 0.50).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_person_s_word_is_the_value_and_the_ledger_goes_on_from_there() {
+        let one = entry("gotcha", "human");
+        let set = changed(2, "confidence_set", Some(0.30));
+        value(&one, std::slice::from_ref(&set), &[used(1, "applied", "codex", "s1")], 2, 0.30);
+        value(&one, std::slice::from_ref(&set), &[used(3, "applied", "codex", "s1")], 3, 0.35);
+        let ledger = confidence(&one, &[], &[set], &[], &Settings::default(), Timestamp(2 * DAY_US));
+        let last = ledger.steps.last().expect("a step");
+        assert_eq!((last.what.as_str(), last.after), ("set by ann: so", 0.30));
+        assert!((last.delta + 0.40).abs() < 1e-9, "{last:?}");
+    }
+
+    #[test]
+    fn disuse_and_better_knowledge_take_away_but_not_from_what_is_pinned() {
+        let one = entry("gotcha", "human");
+        value(&one, &[], &[], 59, 0.70);
+        value(&one, &[], &[], 60, 0.69);
+        value(&one, &[changed(1, "superseded", None)], &[], 1, 0.50);
+        value(&EntryRow { pinned: true, ..one }, &[], &[], 400, 0.70);
+    }
+}

@@ -1,0 +1,202 @@
+//! Entries and what was said of them, into their tables.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{OptionalExtension, Transaction, params};
+use serde_json::Value;
+
+use crate::base::words::normalised;
+use crate::store::event::{By, Entry, EntryChange, EntryNote};
+use crate::store::json;
+
+/// Folders above a file whose globs are looked for.
+const FOLDERS_MAX: usize = 16;
+
+pub(super) fn insert_entry_note(
+    transaction: &Transaction<'_>,
+    id: &str,
+    at: &str,
+    note: &EntryNote,
+) -> rusqlite::Result<()> {
+    let (entry, by) = (note.entry.as_str(), &note.by);
+    let change = |change: &str, value: Option<f64>, other: Option<&str>, reason: Option<&str>| {
+        let mut insert = transaction
+            .prepare_cached("INSERT INTO knowledge_changes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")?;
+        insert.execute(params![id, entry, at, change, value, other, reason, by.agent, by.session, by.task, by.person])
+    };
+    match &note.change {
+        EntryChange::Created(created) => {
+            if insert_entry(transaction, id, at, entry, created, by)? {
+                lead(transaction, entry)?;
+            }
+        }
+        EntryChange::Superseded { with } => drop(change("superseded", None, Some(with), None)?),
+        EntryChange::ConfidenceSet { value_permille, reason } => {
+            let value = f64::from((*value_permille).min(1_000)) / 1_000.0;
+            change("confidence_set", Some(value), None, Some(reason))?;
+        }
+        EntryChange::Pinned { on } => drop(change(if *on { "pinned" } else { "unpinned" }, None, None, None)?),
+        EntryChange::Merged { into } => {
+            change("merged", None, Some(into), None)?;
+            lead(transaction, entry)?;
+        }
+        EntryChange::Used { how, with } => {
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO knowledge_reuse VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
+            )?;
+            for entry in [&note.entry].into_iter().chain(with) {
+                insert.execute(params![id, entry, at, how.as_str(), by.agent, by.session, by.task, by.person])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes the entry; of two events that write one id the smaller holds. Whether it holds.
+fn insert_entry(
+    transaction: &Transaction<'_>,
+    id: &str,
+    at: &str,
+    entry_id: &str,
+    entry: &Entry,
+    by: &By,
+) -> rusqlite::Result<bool> {
+    transaction
+        .prepare_cached("INSERT INTO knowledge_types VALUES (?1, '') ON CONFLICT DO NOTHING")?
+        .execute([&entry.sort])?;
+    let known: Option<(i64, String)> = transaction
+        .prepare_cached(
+            "SELECT entry_no, event_id FROM knowledge_entries WHERE entry_id = ?1 AND event_id IS NOT NULL",
+        )?
+        .query_row([entry_id], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    if let Some((number, event)) = known {
+        if event.as_str() <= id {
+            return Ok(false);
+        }
+        transaction.prepare_cached("DELETE FROM knowledge_words WHERE rowid = ?1")?.execute([number])?;
+        transaction.prepare_cached("DELETE FROM knowledge_entries WHERE entry_no = ?1")?.execute([number])?;
+    }
+    let body = texts(&entry.properties).join("\n");
+    let forms = normalised(&format!("{}\n{body}", entry.title)).join(" ");
+    let number: i64 = transaction
+        .prepare_cached(
+            "INSERT INTO knowledge_entries (entry_id, type, event_id, title, properties, globs, actions, tags, sources,
+                 source, prevented, fix_applied, at, agent, session, task, person, forms, leader_id)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?1)
+             RETURNING entry_no",
+        )?
+        .query_row(
+            params![
+                entry_id,
+                entry.sort,
+                id,
+                entry.title,
+                json(&entry.properties),
+                json(&entry.globs),
+                json(&entry.actions),
+                json(&entry.tags),
+                json(&entry.sources),
+                entry.origin.source.as_str(),
+                entry.origin.prevented,
+                entry.origin.fix_applied,
+                at,
+                by.agent,
+                by.session,
+                by.task,
+                by.person,
+                forms
+            ],
+            |row| row.get(0),
+        )?;
+    insert_labels(transaction, number, entry)?;
+    transaction
+        .prepare_cached("INSERT INTO knowledge_words (rowid, title, tags, body, forms) VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .execute(params![number, entry.title, entry.tags.join(" "), body, forms])?;
+    Ok(true)
+}
+
+fn insert_labels(transaction: &Transaction<'_>, number: i64, entry: &Entry) -> rusqlite::Result<()> {
+    let mut insert =
+        transaction.prepare_cached("INSERT INTO knowledge_labels VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?;
+    let places: Vec<String> = entry.globs.iter().map(|glob| place_of_glob(glob)).collect();
+    let labels = [("tag", &entry.tags), ("action", &entry.actions), ("source", &entry.sources), ("place", &places)];
+    for (sort, values) in labels {
+        for value in values {
+            insert.execute(params![sort, value, number])?;
+        }
+    }
+    Ok(())
+}
+
+/// The text of properties.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(fields) => fields.values().flat_map(texts).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Lets the oldest of those that were merged with an entry stand for them: a function of what is in the index.
+fn lead(transaction: &Transaction<'_>, entry: &str) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "WITH RECURSIVE members (id) AS (
+                 SELECT ?1
+                 UNION SELECT other_id FROM members JOIN knowledge_changes ON entry_id = id AND change = 'merged'
+                 UNION SELECT entry_id FROM members JOIN knowledge_changes ON other_id = id AND change = 'merged')
+             UPDATE knowledge_entries SET leader_id = (
+                 SELECT entry_id FROM knowledge_entries WHERE entry_id IN members AND event_id IS NOT NULL
+                 ORDER BY at, entry_id LIMIT 1)
+             WHERE entry_id IN members AND event_id IS NOT NULL",
+        )?
+        .execute([entry])?;
+    Ok(())
+}
+
+/// Where a glob may match: the folder before its first wildcard, and the ending of its files where it says one.
+fn place_of_glob(glob: &str) -> String {
+    let (folder, name) = glob.rsplit_once('/').unwrap_or(("", glob));
+    let fixed: Vec<&str> = folder.split('/').take_while(|part| !part.contains(['*', '?'])).collect();
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    let extension = extension.filter(|extension| !extension.is_empty() && !extension.contains(['*', '?']));
+    format!("{}|{}", fixed.join("/"), extension.unwrap_or("*"))
+}
+
+/// Every place whose globs may match a file.
+pub(in crate::store) fn places_of_path(path: &str) -> BTreeSet<String> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let endings = ["*", name.rsplit_once('.').map_or("*", |(_, extension)| extension)];
+    let ends = folder.match_indices('/').map(|(at, _)| at).chain((!folder.is_empty()).then_some(folder.len()));
+    let folders = [""].into_iter().chain(ends.map(|end| &folder[..end])).take(FOLDERS_MAX);
+    folders.flat_map(|folder| endings.map(|ending| format!("{folder}|{ending}"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_glob_s_place_is_one_of_those_of_every_file_that_it_matches() {
+        let pairs = [
+            ("src/db/user.py", "src/db/user.py"),
+            ("src/db/*.py", "src/db/user.py"),
+            ("src/**", "src/db/user.py"),
+            ("**/*.py", "src/db/user.py"),
+            ("*.py", "setup.py"),
+            ("**/Makefile", "a/Makefile"),
+            ("src/*/user.py", "src/db/user.py"),
+            ("src/d?/**/*.py", "src/db/x/user.py"),
+            ("**/.env", "a/.env"),
+            (".github/**", ".github/workflows/ci.yml"),
+            ("**/test_*", "a/test_b.py"),
+        ];
+        for (glob, path) in pairs {
+            assert!(places_of_path(path).contains(&place_of_glob(glob)), "{glob} {path}");
+        }
+        assert!(!places_of_path("src/web/a.ts").contains(&place_of_glob("src/db/*.ts")));
+        assert!(!places_of_path("src/db/a.ts").contains(&place_of_glob("src/db/*.py")));
+    }
+}

@@ -1,0 +1,159 @@
+//! What people and agents write down for everybody: entries, and what becomes of them.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::by::By;
+
+/// Something said of an entry.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EntryNote {
+    /// `k-…`
+    pub entry: String,
+    /// What is said.
+    #[serde(flatten)]
+    pub change: EntryChange,
+    /// Who says so.
+    #[serde(default)]
+    pub by: By,
+}
+
+/// What is said of an entry. What was written once is never changed: a better one supersedes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum EntryChange {
+    /// It was written.
+    Created(Box<Entry>),
+    /// Another one is better.
+    Superseded {
+        /// `k-…`
+        with: String,
+    },
+    /// Somebody sets how far it is believed.
+    ConfidenceSet {
+        /// From 0 to 1,000. A whole number: it is read back as it was written.
+        value_permille: u16,
+        /// Why.
+        reason: String,
+    },
+    /// It never fades and is never held out; or not any more.
+    Pinned {
+        /// It is.
+        on: bool,
+    },
+    /// It says what another one says.
+    Merged {
+        /// `k-…`
+        into: String,
+    },
+    /// It was found, read, applied.
+    Used {
+        /// How.
+        how: EntryUse,
+        /// Further entries to which the same happened.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        with: Vec<String>,
+    },
+}
+
+/// An entry as it was written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// `gotcha`, `pattern`, `decision`, or one of the user's.
+    #[serde(rename = "type")]
+    pub sort: String,
+    /// One line.
+    pub title: String,
+    /// What its type asks for: an object.
+    pub properties: Value,
+    /// Files that it is about, relative to the root; none: it is about no files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub globs: Vec<String>,
+    /// What is being done when it matters (`CREATE`, `UPDATE`, `DELETE`, `VERIFY`, …), upper case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<String>,
+    /// Words to find it by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Ids of what it comes from (`p-…`, `x-…`, `f-…`, `m-…`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
+    /// Where it comes from.
+    #[serde(default)]
+    pub origin: Origin,
+}
+
+/// Where an entry comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// Who knows it.
+    #[serde(default)]
+    pub source: EntrySource,
+    /// It kept somebody from the mistake, instead of following it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub prevented: bool,
+    /// Its fix was seen to work.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub fix_applied: bool,
+}
+
+/// Who knows it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntrySource {
+    /// A person.
+    Human,
+    /// A check that ran.
+    Check,
+    /// An agent.
+    #[default]
+    Agent,
+}
+
+/// What was done with an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryUse {
+    /// A search found it.
+    Queried,
+    /// It was read.
+    Retrieved,
+    /// It was done.
+    Applied,
+    /// Somebody found it to be true.
+    Validated,
+    /// It kept somebody from the mistake.
+    Prevented,
+    /// It was done and was of no help.
+    DidNotHelp,
+}
+
+impl EntrySource {
+    /// The word in events and tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EntrySource::Human => "human",
+            EntrySource::Check => "check",
+            EntrySource::Agent => "agent",
+        }
+    }
+}
+
+impl EntryUse {
+    /// The word in events and tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EntryUse::Queried => "queried",
+            EntryUse::Retrieved => "retrieved",
+            EntryUse::Applied => "applied",
+            EntryUse::Validated => "validated",
+            EntryUse::Prevented => "prevented",
+            EntryUse::DidNotHelp => "did_not_help",
+        }
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}

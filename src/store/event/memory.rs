@@ -1,0 +1,86 @@
+//! What an agent wants to remember: its own until it is promoted to an entry.
+
+use serde::{Deserialize, Serialize};
+
+use super::by::By;
+use crate::base::clock::Timestamp;
+
+/// Something said of a memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryNote {
+    /// `m-…`
+    pub memory: String,
+    /// What is said.
+    #[serde(flatten)]
+    pub change: MemoryChange,
+    /// Who says so; of `remembered` whose it is.
+    #[serde(default)]
+    pub by: By,
+}
+
+/// What is said of a memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum MemoryChange {
+    /// It is to be remembered.
+    Remembered {
+        /// What it is.
+        #[serde(rename = "type")]
+        sort: MemorySort,
+        /// What is remembered.
+        text: String,
+        /// How important it is, from 0 to 1,000.
+        importance_permille: u16,
+        /// When it is forgotten.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at: Option<Timestamp>,
+    },
+    /// It was looked up.
+    Recalled {
+        /// Further memories that were looked up at the same time.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        with: Vec<String>,
+    },
+    /// It has turned out to be true.
+    Validated,
+    /// It became knowledge for everybody.
+    Promoted {
+        /// `k-…`
+        entry: String,
+    },
+}
+
+/// What a memory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemorySort {
+    /// Where a task stands.
+    Context,
+    /// Something that was learnt.
+    Learning,
+    /// How this agent likes to work.
+    Preference,
+    /// An error that comes back.
+    ErrorPattern,
+    /// Something that works.
+    SuccessPattern,
+}
+
+impl MemorySort {
+    /// The word in events and tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            MemorySort::Context => "context",
+            MemorySort::Learning => "learning",
+            MemorySort::Preference => "preference",
+            MemorySort::ErrorPattern => "error_pattern",
+            MemorySort::SuccessPattern => "success_pattern",
+        }
+    }
+
+    /// From that word.
+    pub fn parse(word: &str) -> Option<Self> {
+        use MemorySort::{Context, ErrorPattern, Learning, Preference, SuccessPattern};
+        [Context, Learning, Preference, ErrorPattern, SuccessPattern].into_iter().find(|sort| sort.as_str() == word)
+    }
+}

@@ -1,0 +1,79 @@
+//! What somebody proposes against an error, and what came of trying it.
+
+use serde::{Deserialize, Serialize};
+
+use super::by::By;
+use super::fix::Outcome;
+
+/// Something said of a strategy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StrategyNote {
+    /// `s-…`; of one that somebody proposed made of what it is against and of the technique.
+    pub strategy: String,
+    /// What is said.
+    #[serde(flatten)]
+    pub change: StrategyChange,
+    /// Who says so.
+    #[serde(default)]
+    pub by: By,
+}
+
+/// What is said of a strategy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum StrategyChange {
+    /// It is proposed.
+    Created {
+        /// What `text` is.
+        matches: Matches,
+        /// The error.
+        text: String,
+        /// What to do, in a few words.
+        technique: String,
+        /// How, one after the other.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        steps: Vec<String>,
+    },
+    /// It was tried.
+    Attempted {
+        /// What came of it.
+        outcome: Outcome,
+        /// What kind of task it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        category: Option<String>,
+        /// What kind of file it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file_type: Option<String>,
+        /// What somebody noticed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
+}
+
+/// How a strategy knows its error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Matches {
+    /// The error has this text, in upper or lower case.
+    Substring,
+    /// The error has a match.
+    Regex,
+    /// The error has this pattern's key.
+    Pattern,
+}
+
+impl Matches {
+    /// The error as it is compared.
+    pub fn normal(self, text: &str) -> String {
+        if self == Matches::Substring { text.to_lowercase() } else { text.to_owned() }
+    }
+
+    /// The word in events and tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Matches::Substring => "substring",
+            Matches::Regex => "regex",
+            Matches::Pattern => "pattern",
+        }
+    }
+}

@@ -1,0 +1,459 @@
+//! Entries: by id, by words, by file, by label, the newest; those that may be duplicates; and what was said of them.
+
+use rusqlite::{OptionalExtension, Row, params};
+use serde_json::Value;
+
+use super::task::any_of;
+use super::{ambiguous, time, unsigned};
+use crate::base::clock::Timestamp;
+use crate::store::apply::places_of_path;
+use crate::store::error::StoreError;
+use crate::store::event::By;
+use crate::store::index::Index;
+use crate::store::json;
+
+/// Entries found by words, by a file, or that may be duplicates.
+const FOUND_MAX: i64 = 400;
+/// Entries that may be duplicates: those with one of a few rare words.
+const ALIKE_MAX: i64 = 5_000;
+/// Changes and uses of one entry, the oldest.
+const CHANGES_MAX: i64 = 10_000;
+/// Entries that were merged into one.
+const MERGED_MAX: i64 = 200;
+
+const COLUMNS: &str = "entry_no, entry_id, type, event_id, title, properties, globs, actions, tags, sources, source,
+    prevented, fix_applied, at, agent, session, task, person, leader_id,
+    (SELECT other_id FROM knowledge_changes c WHERE c.entry_id = e.entry_id AND change = 'superseded'
+     ORDER BY c.at DESC, c.event_id DESC LIMIT 1),
+    coalesce((SELECT change = 'pinned' FROM knowledge_changes c
+              WHERE c.entry_id = e.entry_id AND change IN ('pinned', 'unpinned')
+              ORDER BY c.at DESC, c.event_id DESC LIMIT 1), 0),
+    (SELECT count(*) FROM knowledge_entries m WHERE m.leader_id = e.leader_id AND m.event_id IS NOT NULL)";
+
+/// An entry as somebody wrote it, and what was said of it last.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct EntryRow {
+    /// Row number.
+    pub number: i64,
+    /// `k-…`
+    pub id: String,
+    /// Its type.
+    pub kind: String,
+    /// The event that wrote it.
+    pub event: String,
+    /// One line.
+    pub title: String,
+    /// What its type asks for.
+    pub properties: Value,
+    /// Files that it is about.
+    pub globs: Vec<String>,
+    /// What is being done when it matters.
+    pub actions: Vec<String>,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// What it comes from.
+    pub sources: Vec<String>,
+    /// `human`, `check` or `agent`.
+    pub source: String,
+    /// It kept somebody from the mistake.
+    pub prevented: bool,
+    /// Its fix was seen to work.
+    pub fix_applied: bool,
+    /// When it was written.
+    pub at: Timestamp,
+    /// By whom.
+    pub by: By,
+    /// The entry that stands for it and those that were merged with it.
+    pub leader: String,
+    /// The entry that is better.
+    pub superseded_by: Option<String>,
+    /// It never fades and is never held out.
+    pub pinned: bool,
+    /// How often it was written, by whomever.
+    pub occurrences: u64,
+}
+
+/// What was said of an entry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntryChangeRow {
+    /// The event.
+    pub event: String,
+    /// `k-…`
+    pub entry: String,
+    /// When.
+    pub at: Timestamp,
+    /// `superseded`, `confidence_set`, `pinned`, `unpinned`, `merged`.
+    pub change: String,
+    /// The confidence that was set.
+    pub value: Option<f64>,
+    /// The other entry.
+    pub other: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+    /// Who.
+    pub by: By,
+}
+
+/// What was done with an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryUseRow {
+    /// The event.
+    pub event: String,
+    /// `k-…`
+    pub entry: String,
+    /// When.
+    pub at: Timestamp,
+    /// `queried`, `retrieved`, `applied`, `validated`, `prevented`, `did_not_help`.
+    pub how: String,
+    /// Who.
+    pub by: By,
+}
+
+/// Which entries.
+#[derive(Debug, Clone, Default)]
+pub struct EntryFilter {
+    /// Of this type.
+    pub kind: Option<String>,
+    /// With this tag.
+    pub tag: Option<String>,
+    /// For this action, upper case.
+    pub action: Option<String>,
+    /// From this id.
+    pub source: Option<String>,
+    /// Also what something better is known for.
+    pub superseded: bool,
+}
+
+/// A write to what is known, as it is logged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoggedRow {
+    /// `knowledge:created`, `knowledge:promoted`, `pattern:reused`, …
+    pub name: String,
+    /// `k-…`
+    pub entry: String,
+    /// The event.
+    pub event: String,
+    /// When.
+    pub at: Timestamp,
+    /// Which kind of worker.
+    pub agent: Option<String>,
+    /// Its session.
+    pub session: Option<String>,
+    /// Its task.
+    pub task: Option<String>,
+}
+
+impl Index {
+    /// The entry that somebody wrote whose id starts with `id` (`k-` may be left out).
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's, as for all methods here.
+    pub fn entry(&self, id: &str) -> Result<EntryRow, StoreError> {
+        let full = if id.starts_with("k-") { id.to_owned() } else { format!("k-{id}") };
+        if full == "k-" {
+            return Err(StoreError::NoSuchId { id: id.to_owned() });
+        }
+        let mut found = self.entries_where("entry_id BETWEEN ?1 AND ?1 || '~' ORDER BY entry_id LIMIT 20", &full)?;
+        match found.len() {
+            0 => Err(StoreError::NoSuchId { id: id.to_owned() }),
+            1 => Ok(found.remove(0)),
+            count => Err(ambiguous(id, count, found.iter().map(|row| row.id.as_str()))),
+        }
+    }
+
+    /// The entry at a row number.
+    ///
+    /// # Errors
+    /// SQLite's; also when there is none.
+    pub fn entry_at(&self, number: i64) -> Result<EntryRow, StoreError> {
+        let read = || {
+            let sql = format!("SELECT {COLUMNS} FROM knowledge_entries e WHERE event_id IS NOT NULL AND entry_no = ?1");
+            self.connection.prepare_cached(&sql)?.query_row([number], entry_row)
+        };
+        self.sql("read", read())
+    }
+
+    fn entries_where(&self, condition: &str, parameter: &str) -> Result<Vec<EntryRow>, StoreError> {
+        let read = || {
+            let sql = format!("SELECT {COLUMNS} FROM knowledge_entries e WHERE event_id IS NOT NULL AND {condition}");
+            self.connection.prepare_cached(&sql)?.query_map([parameter], entry_row)?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// The entries that were merged into the one with this id, the oldest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn merged_entries(&self, leader: &str) -> Result<Vec<EntryRow>, StoreError> {
+        let condition = format!("leader_id = ?1 AND entry_id <> ?1 ORDER BY at, entry_id LIMIT {MERGED_MAX}");
+        self.entries_where(&condition, leader)
+    }
+
+    /// Row numbers of entries with all of these words, or with any of them: the likeliest first, each with its BM25 score
+    /// (higher is likelier), those that stand for others only. `forms` are the normal forms of `words`, letters and
+    /// digits only.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn entries_with_words(
+        &self,
+        words: &[String],
+        forms: &[String],
+        all: bool,
+    ) -> Result<Vec<(i64, f64)>, StoreError> {
+        if words.is_empty() {
+            return Ok(Vec::new());
+        }
+        let joined = |words: &[String]| match all {
+            true => any_of(words).replace("\" OR \"", "\" AND \""),
+            false => any_of(words),
+        };
+        let mut question = format!("{{title tags body}} : ({})", joined(words));
+        if !forms.is_empty() {
+            question.push_str(&format!(" OR forms : ({})", joined(forms)));
+        }
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT l.entry_no, max(score) FROM (
+                     SELECT rowid, -bm25(knowledge_words, 3.0, 2.0, 1.0, 1.0) AS score FROM knowledge_words
+                     WHERE knowledge_words MATCH ?1 ORDER BY rank LIMIT ?2) w
+                 JOIN knowledge_entries e ON e.entry_no = w.rowid
+                 JOIN knowledge_entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL
+                 GROUP BY l.entry_no ORDER BY 2 DESC, l.at DESC, l.entry_id",
+            )?;
+            let rows = statement.query_map(params![question, FOUND_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// Row numbers of entries with a glob that may match this file, relative to the root; those that stand for others.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn entries_of_file(&self, path: &str) -> Result<Vec<i64>, StoreError> {
+        let places: Vec<String> = places_of_path(path).into_iter().collect();
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT DISTINCT l.entry_no FROM json_each(?1) p
+                 CROSS JOIN knowledge_labels b ON b.sort = 'place' AND b.value = p.value
+                 JOIN knowledge_entries e ON e.entry_no = b.entry_no
+                 JOIN knowledge_entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL
+                 ORDER BY l.at DESC, l.entry_id LIMIT ?2",
+            )?;
+            statement.query_map(params![json(&places), FOUND_MAX], |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// Row numbers of entries that stand for others, the newest first, `limit` of them from `skip` on.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn newest_entries(&self, filter: &EntryFilter, skip: usize, limit: usize) -> Result<Vec<i64>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT entry_no FROM knowledge_entries e WHERE event_id IS NOT NULL AND leader_id = entry_id
+                   AND (?1 IS NULL OR type = ?1)
+                   AND (?2 IS NULL OR EXISTS (SELECT 1 FROM knowledge_labels b WHERE b.entry_no = e.entry_no
+                                              AND sort = 'tag' AND value = ?2))
+                   AND (?3 IS NULL OR EXISTS (SELECT 1 FROM knowledge_labels b WHERE b.entry_no = e.entry_no
+                                              AND sort = 'action' AND value = ?3))
+                   AND (?4 IS NULL OR EXISTS (SELECT 1 FROM knowledge_labels b WHERE b.entry_no = e.entry_no
+                                              AND sort = 'source' AND value = ?4))
+                   AND (?5 OR NOT EXISTS (SELECT 1 FROM knowledge_changes c WHERE c.entry_id = e.entry_id
+                                          AND change = 'superseded'))
+                 ORDER BY at DESC, entry_id LIMIT ?6 OFFSET ?7",
+            )?;
+            let number = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
+            let EntryFilter { kind, tag, action, source, superseded } = filter;
+            statement
+                .query_map(params![kind, tag, action, source, superseded, number(limit), number(skip)], |row| {
+                    row.get(0)
+                })?
+                .collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// Entries of a type that have one of the `needles` rarest of these normal forms, each with its own: all that may be
+    /// alike. Superseded ones are none of them.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn entries_alike(
+        &self,
+        kind: &str,
+        forms: &[String],
+        needles: usize,
+    ) -> Result<Vec<(i64, Vec<String>)>, StoreError> {
+        let read = || {
+            let mut count = self.connection.prepare_cached("SELECT doc FROM knowledge_vocabulary WHERE term = ?1")?;
+            let mut rare = Vec::with_capacity(forms.len());
+            for form in forms {
+                // The tokenizer folds other letters: they are looked for last.
+                let known: i64 = match form.is_ascii() {
+                    true => count.query_row([form], |row| row.get(0)).optional()?.unwrap_or(0),
+                    false => i64::MAX,
+                };
+                rare.push((known, form.clone()));
+            }
+            rare.sort();
+            let chosen: Vec<String> = rare.into_iter().take(needles).map(|(_, form)| form).collect();
+            if chosen.is_empty() {
+                return Ok(Vec::new());
+            }
+            let mut statement = self.connection.prepare_cached(
+                "SELECT l.entry_no, e.forms FROM (SELECT rowid FROM knowledge_words WHERE knowledge_words MATCH ?1 LIMIT ?2) w
+                 JOIN knowledge_entries e ON e.entry_no = w.rowid
+                 JOIN knowledge_entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL
+                 WHERE e.type = ?3 AND NOT EXISTS (SELECT 1 FROM knowledge_changes c
+                                                   WHERE c.entry_id = l.entry_id AND change = 'superseded')",
+            )?;
+            let question = format!("forms : ({})", any_of(&chosen));
+            let rows = statement.query_map(params![question, ALIKE_MAX, kind], |row| {
+                let forms: String = row.get::<_, Option<String>>(1)?.unwrap_or_default();
+                Ok((row.get(0)?, forms.split(' ').map(str::to_owned).collect()))
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// What was said of an entry and of those that were merged with it, the oldest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn entry_changes(&self, leader: &str) -> Result<Vec<EntryChangeRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT c.event_id, c.entry_id, c.at, change, value, other_id, reason, c.agent, c.session, c.task, c.person
+                 FROM knowledge_entries e JOIN knowledge_changes c USING (entry_id)
+                 WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL ORDER BY c.at, c.event_id LIMIT ?2",
+            )?;
+            let rows = statement.query_map(params![leader, CHANGES_MAX], |row| {
+                Ok(EntryChangeRow {
+                    event: row.get(0)?,
+                    entry: row.get(1)?,
+                    at: time(row, 2)?,
+                    change: row.get(3)?,
+                    value: row.get(4)?,
+                    other: row.get(5)?,
+                    reason: row.get(6)?,
+                    by: by(row, 7)?,
+                })
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// What was done with an entry and with those that were merged with it, the oldest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn entry_uses(&self, leader: &str) -> Result<Vec<EntryUseRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT u.event_id, u.entry_id, u.at, how, u.agent, u.session, u.task, u.person
+                 FROM knowledge_entries e JOIN knowledge_reuse u USING (entry_id)
+                 WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL ORDER BY u.at, u.event_id, u.entry_id LIMIT ?2",
+            )?;
+            let rows = statement.query_map(params![leader, CHANGES_MAX], |row| {
+                let (event, entry, how) = (row.get(0)?, row.get(1)?, row.get(3)?);
+                Ok(EntryUseRow { event, entry, at: time(row, 2)?, how, by: by(row, 4)? })
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// The row number of the pattern that a learnt gotcha is about, by its whole id; of a group that which stands for it.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn pattern_of_gotcha(&self, id: &str) -> Result<Option<i64>, StoreError> {
+        let read = || {
+            self.connection
+                .prepare_cached(
+                    "SELECT leader_no FROM knowledge_entries e JOIN known_patterns n ON n.recorded_key = e.pattern_key
+                     JOIN pattern_leaders USING (pattern_no) WHERE entry_id = ?1 AND event_id IS NULL LIMIT 1",
+                )?
+                .query_row([id], |row| row.get(0))
+                .optional()
+        };
+        self.sql("read", read())
+    }
+
+    /// The last writes to what is known, and uses of it that count, the newest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn knowledge_log(&self, limit: usize) -> Result<Vec<LoggedRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT 'knowledge:created' AS name, entry_id, event_id, at, agent, session, task FROM knowledge_entries
+                 WHERE event_id IS NOT NULL
+                 UNION ALL SELECT 'knowledge:' || change, entry_id, event_id, at, agent, session, task
+                 FROM knowledge_changes
+                 UNION ALL SELECT 'knowledge:promoted', entry_id, event_id, at, agent, session, NULL
+                 FROM memory_changes WHERE change = 'promoted'
+                 UNION ALL SELECT CASE how WHEN 'applied' THEN 'pattern:reused' ELSE 'knowledge:' || how END, entry_id,
+                     event_id, at, agent, session, task
+                 FROM knowledge_reuse WHERE how NOT IN ('queried', 'retrieved')
+                 ORDER BY at DESC, event_id DESC, entry_id LIMIT ?1",
+            )?;
+            let rows = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
+                Ok(LoggedRow {
+                    name: row.get(0)?,
+                    entry: row.get(1)?,
+                    event: row.get(2)?,
+                    at: time(row, 3)?,
+                    agent: row.get(4)?,
+                    session: row.get(5)?,
+                    task: row.get(6)?,
+                })
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+}
+
+fn entry_row(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
+    let list = |column: usize| -> rusqlite::Result<Vec<String>> {
+        Ok(serde_json::from_str(&row.get::<_, Option<String>>(column)?.unwrap_or_default()).unwrap_or_default())
+    };
+    Ok(EntryRow {
+        number: row.get(0)?,
+        id: row.get(1)?,
+        kind: row.get(2)?,
+        event: row.get(3)?,
+        title: row.get(4)?,
+        properties: serde_json::from_str(&row.get::<_, String>(5)?).unwrap_or_default(),
+        globs: list(6)?,
+        actions: list(7)?,
+        tags: list(8)?,
+        sources: list(9)?,
+        source: row.get(10)?,
+        prevented: row.get(11)?,
+        fix_applied: row.get(12)?,
+        at: time(row, 13)?,
+        by: by(row, 14)?,
+        leader: row.get(18)?,
+        superseded_by: row.get(19)?,
+        pinned: row.get(20)?,
+        occurrences: unsigned(row, 21)?,
+    })
+}
+
+/// Who said it, from four columns.
+pub(super) fn by(row: &Row<'_>, first: usize) -> rusqlite::Result<By> {
+    Ok(By {
+        agent: row.get(first)?,
+        session: row.get(first + 1)?,
+        task: row.get(first + 2)?,
+        person: row.get(first + 3)?,
+    })
+}

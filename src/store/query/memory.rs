@@ -1,0 +1,106 @@
+//! What agents remember.
+
+use rusqlite::params;
+
+use super::knowledge::by;
+use super::{ambiguous, time, unsigned};
+use crate::base::clock::Timestamp;
+use crate::store::error::StoreError;
+use crate::store::event::By;
+use crate::store::index::Index;
+
+/// Memories that are looked at, the newest.
+const MEMORIES_MAX: i64 = 2_000;
+
+/// A memory.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MemoryRow {
+    /// `m-…`
+    pub id: String,
+    /// `context`, `learning`, `preference`, `error_pattern`, `success_pattern`.
+    pub sort: String,
+    /// What is remembered.
+    pub text: String,
+    /// How important it is, 0 to 1.
+    pub importance: f64,
+    /// Since when.
+    pub at: Timestamp,
+    /// Until when.
+    pub expires_at: Option<Timestamp>,
+    /// Whose it is.
+    pub by: By,
+    /// How often it was looked up.
+    pub accesses: u64,
+    /// It has turned out to be true.
+    pub validated: bool,
+    /// `k-…` that it became.
+    pub entry: Option<String>,
+}
+
+impl Index {
+    /// What this agent remembers and isn't forgotten at `now`, the newest first.
+    ///
+    /// # Errors
+    /// SQLite's, as for all methods here.
+    pub fn memories_of_agent(&self, agent: Option<&str>, now: Timestamp) -> Result<Vec<MemoryRow>, StoreError> {
+        let condition = "agent IS ?1 AND (expires_at IS NULL OR expires_at > ?2)";
+        self.memories(condition, agent, now)
+    }
+
+    /// What was learnt in a task, has turned out to be true and is nobody's knowledge yet.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn memories_to_promote(&self, task: &str, now: Timestamp) -> Result<Vec<MemoryRow>, StoreError> {
+        let condition = "task = ?1 AND (expires_at IS NULL OR expires_at > ?2)
+            AND sort IN ('learning', 'error_pattern', 'success_pattern')
+            AND EXISTS (SELECT 1 FROM memory_changes c WHERE c.memory_id = m.memory_id AND change = 'validated')
+            AND NOT EXISTS (SELECT 1 FROM memory_changes c WHERE c.memory_id = m.memory_id AND change = 'promoted')";
+        self.memories(condition, Some(task), now)
+    }
+
+    /// The memory whose id starts with `id` (`m-` may be left out).
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
+    pub fn memory(&self, id: &str) -> Result<MemoryRow, StoreError> {
+        let full = if id.starts_with("m-") { id.to_owned() } else { format!("m-{id}") };
+        let condition = "memory_id BETWEEN ?1 AND ?1 || '~' AND ?2 <> ''";
+        let mut found = if full == "m-" { Vec::new() } else { self.memories(condition, Some(&full), Timestamp(0))? };
+        match found.len() {
+            0 => Err(StoreError::NoSuchId { id: id.to_owned() }),
+            1 => Ok(found.remove(0)),
+            count => Err(ambiguous(id, count, found.iter().map(|row| row.id.as_str()))),
+        }
+    }
+
+    fn memories(&self, condition: &str, parameter: Option<&str>, now: Timestamp) -> Result<Vec<MemoryRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&format!(
+                "SELECT memory_id, sort, text, importance, at, expires_at, agent, session, task, person,
+                        (SELECT count(*) FROM memory_changes c WHERE c.memory_id = m.memory_id AND change = 'recalled'),
+                        EXISTS (SELECT 1 FROM memory_changes c WHERE c.memory_id = m.memory_id AND change = 'validated'),
+                        (SELECT entry_id FROM memory_changes c WHERE c.memory_id = m.memory_id AND change = 'promoted'
+                         ORDER BY c.at, c.event_id LIMIT 1)
+                 FROM agent_memory m WHERE {condition} ORDER BY at DESC, memory_id LIMIT ?3"
+            ))?;
+            let rows = statement.query_map(params![parameter, now.rfc3339(), MEMORIES_MAX], |row| {
+                let expires: Option<String> = row.get(5)?;
+                Ok(MemoryRow {
+                    id: row.get(0)?,
+                    sort: row.get(1)?,
+                    text: row.get(2)?,
+                    importance: row.get(3)?,
+                    at: time(row, 4)?,
+                    expires_at: expires.and_then(|at| Timestamp::parse(&at)),
+                    by: by(row, 6)?,
+                    accesses: unsigned(row, 10)?,
+                    validated: row.get(11)?,
+                    entry: row.get(12)?,
+                })
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+}

@@ -1,0 +1,180 @@
+//! Strategies against an error: what somebody proposed and what was learnt, and what came of trying them.
+
+use rusqlite::{Row, params};
+
+use super::{ambiguous, time, unsigned};
+use crate::base::clock::Timestamp;
+use crate::store::error::StoreError;
+use crate::store::index::Index;
+use crate::store::json;
+
+/// Strategies that are looked at for one error, of each way of matching.
+const STRATEGIES_MAX: i64 = 500;
+/// Attempts of one strategy, the newest.
+const REPORTS_MAX: i64 = 200;
+
+const COLUMNS: &str = "strategy_no, strategy_id, match, error_pattern, technique, label, steps, successes, failures,
+    partials, (SELECT count(DISTINCT agent) FROM strategy_reports r WHERE r.strategy_id = s.strategy_id)";
+
+/// A strategy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecoveryRow {
+    /// Row number.
+    pub number: i64,
+    /// `s-…`
+    pub id: String,
+    /// `substring`, `regex` or `pattern`.
+    pub matches: String,
+    /// The error: a text, a regex, a pattern's key.
+    pub error: String,
+    /// `said`, or of what was learnt `shape`, `files`, `command`.
+    pub technique: String,
+    /// What to do, in a few words.
+    pub label: String,
+    /// How, where somebody said.
+    pub steps: Vec<String>,
+    /// How often it helped.
+    pub successes: u64,
+    /// How often it did not.
+    pub failures: u64,
+    /// How often it helped in part.
+    pub partials: u64,
+    /// Agents that told of trying it.
+    pub agents: u64,
+}
+
+/// One time that a strategy was tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportRow {
+    /// The event.
+    pub event: String,
+    /// When.
+    pub at: Timestamp,
+    /// The task.
+    pub task: String,
+    /// What counts: `success`, `failure`, `partial`.
+    pub outcome: String,
+    /// Which kind of worker, where somebody told of it.
+    pub agent: Option<String>,
+    /// What kind of task.
+    pub category: Option<String>,
+    /// What kind of file.
+    pub file_type: Option<String>,
+    /// What somebody noticed.
+    pub note: Option<String>,
+}
+
+impl Index {
+    /// The strategy whose id starts with `id` (`s-` may be left out).
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's, as for all methods here.
+    pub fn recovery(&self, id: &str) -> Result<RecoveryRow, StoreError> {
+        let full = if id.starts_with("s-") { id.to_owned() } else { format!("s-{id}") };
+        let condition = "strategy_id BETWEEN ?1 AND ?1 || '~' AND ?1 <> 's-'";
+        let mut found = self.recoveries_where(condition, &full)?;
+        found.dedup_by(|a, b| a.id == b.id);
+        match found.len() {
+            0 => Err(StoreError::NoSuchId { id: id.to_owned() }),
+            1 => Ok(found.remove(0)),
+            count => Err(ambiguous(id, count, found.iter().map(|row| row.id.as_str()))),
+        }
+    }
+
+    /// The strategies that somebody proposed against a text in an error, which is given in lower case.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn recoveries_in_text(&self, error: &str) -> Result<Vec<RecoveryRow>, StoreError> {
+        self.recoveries_where("match = 'substring' AND instr(?1, error_pattern) > 0", error)
+    }
+
+    /// The strategies that somebody proposed against a regex.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn recoveries_by_regex(&self) -> Result<Vec<RecoveryRow>, StoreError> {
+        self.recoveries_where("match = ?1", "regex")
+    }
+
+    /// The strategies against patterns with these keys and those that are counted with them, learnt or proposed.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn recoveries_of_patterns(&self, keys: &[String]) -> Result<Vec<RecoveryRow>, StoreError> {
+        let condition = "match = 'pattern' AND error_pattern IN (
+            SELECT value FROM json_each(?1)
+            UNION SELECT other.recorded_key FROM json_each(?1) w JOIN known_patterns k ON k.recorded_key = w.value
+            JOIN known_patterns other ON other.pattern_no = k.pattern_no
+            UNION SELECT other.recorded_key FROM json_each(?1) w JOIN known_patterns k ON k.recorded_key = w.value
+            JOIN pattern_groups own ON own.pattern_no = k.pattern_no
+            JOIN pattern_groups g ON g.leader_no = own.leader_no
+            JOIN known_patterns other ON other.pattern_no = g.pattern_no)";
+        self.recoveries_where(condition, &json(&keys.to_vec()))
+    }
+
+    /// All strategies, those that were tried most often first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn recoveries(&self, limit: usize) -> Result<Vec<RecoveryRow>, StoreError> {
+        let mut found = self.recoveries_where("?1 = ''", "")?;
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    fn recoveries_where(&self, condition: &str, parameter: &str) -> Result<Vec<RecoveryRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM error_recovery_strategies s WHERE {condition}
+                 ORDER BY successes + failures + partials DESC, strategy_id, error_pattern LIMIT ?2"
+            ))?;
+            statement.query_map(params![parameter, STRATEGIES_MAX], recovery_row)?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// The times that a strategy was tried and that count, the newest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn recovery_attempts(&self, strategy: i64) -> Result<Vec<ReportRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT a.event_id, a.at, a.task, counts_as, agent, category, file_type, note
+                 FROM strategy_attempts a LEFT JOIN strategy_reports USING (event_id)
+                 WHERE strategy_no = ?1 AND counts_as IS NOT NULL ORDER BY a.at DESC, a.event_id DESC LIMIT ?2",
+            )?;
+            let rows = statement.query_map(params![strategy, REPORTS_MAX], |row| {
+                Ok(ReportRow {
+                    event: row.get(0)?,
+                    at: time(row, 1)?,
+                    task: row.get(2)?,
+                    outcome: row.get(3)?,
+                    agent: row.get(4)?,
+                    category: row.get(5)?,
+                    file_type: row.get(6)?,
+                    note: row.get(7)?,
+                })
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+}
+
+fn recovery_row(row: &Row<'_>) -> rusqlite::Result<RecoveryRow> {
+    Ok(RecoveryRow {
+        number: row.get(0)?,
+        id: row.get(1)?,
+        matches: row.get(2)?,
+        error: row.get(3)?,
+        technique: row.get(4)?,
+        label: row.get(5)?,
+        steps: serde_json::from_str(&row.get::<_, Option<String>>(6)?.unwrap_or_default()).unwrap_or_default(),
+        successes: unsigned(row, 7)?,
+        failures: unsigned(row, 8)?,
+        partials: unsigned(row, 9)?,
+        agents: unsigned(row, 10)?,
+    })
+}

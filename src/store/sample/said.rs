@@ -1,0 +1,85 @@
+//! Events for tests: what people and agents write down.
+
+use serde_json::json;
+
+use super::{by, event};
+use crate::base::clock::Timestamp;
+use crate::base::ids;
+use crate::store::event::{
+    Body, By, Entry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Matches, MemoryChange, MemoryNote,
+    MemorySort, Origin, Outcome, StrategyChange, StrategyNote,
+};
+
+fn agent(n: u64) -> By {
+    By {
+        agent: Some(if n.is_multiple_of(2) { "codex" } else { "claude-code" }.into()),
+        task: Some("one".into()),
+        ..by()
+    }
+}
+
+/// An entry `k-{n % 5}` that is written in second `n`.
+pub fn entry(n: u64, title: &str) -> Event {
+    let created = Entry {
+        sort: ["gotcha", "pattern", "runbook"][usize::try_from(n % 3).unwrap_or(0)].into(),
+        title: title.into(),
+        properties: json!({"pitfall": format!("{title} is easily forgotten"), "level": n}),
+        globs: vec!["src/**".into(), format!("src/{n}/*.js")],
+        actions: vec!["CREATE".into()],
+        tags: vec!["db".into()],
+        sources: vec!["p-1".into()],
+        origin: Origin { source: EntrySource::Check, prevented: n.is_multiple_of(2), fix_applied: true },
+    };
+    let change = EntryChange::Created(Box::new(created));
+    event(n, 12_000, Body::Knowledge(EntryNote { entry: format!("k-{}", n % 5), change, by: agent(n) }))
+}
+
+/// What is said in second `n` of the entry `k-{about}`: which of the changes `n` decides.
+pub fn entry_change(n: u64, about: u64, other: u64) -> Event {
+    let other = format!("k-{other}");
+    let change = match n % 6 {
+        0 => EntryChange::Superseded { with: other },
+        1 => EntryChange::ConfidenceSet { value_permille: 300, reason: "seen otherwise".into() },
+        2 => EntryChange::Pinned { on: n.is_multiple_of(4) },
+        3 | 4 => EntryChange::Merged { into: other },
+        _ => EntryChange::Used { how: EntryUse::Applied, with: vec![other] },
+    };
+    event(n, 13_000, Body::Knowledge(EntryNote { entry: format!("k-{about}"), change, by: agent(n) }))
+}
+
+/// A strategy that somebody proposes in second `n`.
+pub fn said_strategy(n: u64, error: &str, technique: &str) -> Event {
+    let strategy = ids::said_strategy("pattern", error, technique);
+    let (matches, steps) = (Matches::Pattern, vec![format!("step {n}")]);
+    let change = StrategyChange::Created { matches, text: error.into(), technique: technique.into(), steps };
+    event(n, 14_000, Body::Strategy(StrategyNote { strategy, change, by: agent(n) }))
+}
+
+/// What came of it in second `n`.
+pub fn strategy_report(n: u64, error: &str, technique: &str, outcome: Outcome) -> Event {
+    let strategy = ids::said_strategy("pattern", error, technique);
+    let (category, file_type) = (Some("bugfix".into()), Some("py".into()));
+    let change = StrategyChange::Attempted { outcome, category, file_type, note: Some("so it went".into()) };
+    event(n, 15_000, Body::Strategy(StrategyNote { strategy, change, by: agent(n) }))
+}
+
+/// A memory `m-{n % 5}` of second `n`.
+pub fn memory(n: u64) -> Event {
+    let change = MemoryChange::Remembered {
+        sort: if n.is_multiple_of(2) { MemorySort::Learning } else { MemorySort::Context },
+        text: format!("remembered in {n}"),
+        importance_permille: 700,
+        expires_at: n.is_multiple_of(3).then_some(Timestamp(5)),
+    };
+    event(n, 16_000, Body::Memory(MemoryNote { memory: format!("m-{}", n % 5), change, by: agent(n) }))
+}
+
+/// What is said in second `n` of the memory `m-{about}`.
+pub fn memory_change(n: u64, about: u64) -> Event {
+    let change = match n % 3 {
+        0 => MemoryChange::Recalled { with: vec!["m-9".into()] },
+        1 => MemoryChange::Validated,
+        _ => MemoryChange::Promoted { entry: "k-1".into() },
+    };
+    event(n, 17_000, Body::Memory(MemoryNote { memory: format!("m-{about}"), change, by: agent(n) }))
+}
