@@ -47,7 +47,11 @@ pub enum Likeness {
 impl Words {
     /// The words of a text.
     pub fn of(text: &str) -> Self {
-        let ordered = normalised(text);
+        Words::from_forms(normalised(text))
+    }
+
+    /// Words that are in their normal form already.
+    pub fn from_forms(ordered: Vec<String>) -> Self {
         Words { set: ordered.iter().cloned().collect(), ordered }
     }
 

@@ -4,5 +4,6 @@
 pub mod duplicate;
 pub mod entry;
 pub mod ledger;
+pub mod recovery;
 
 pub use entry::{EntryType, types};

@@ -3,7 +3,7 @@
 pub mod candidate;
 pub mod confidence;
 pub mod detector;
-mod glob;
+pub mod glob;
 mod group;
 pub mod history;
 pub mod knowledge;

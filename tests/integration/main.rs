@@ -12,6 +12,7 @@ mod exchange;
 mod faults;
 mod fixes;
 mod frame;
+mod knowledge;
 mod lessons;
 mod patterns;
 mod quickstart;

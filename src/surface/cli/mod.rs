@@ -5,6 +5,7 @@ mod completions;
 mod doctor;
 mod exit;
 mod fix;
+mod knowledge;
 mod last;
 mod lesson;
 mod man;
@@ -16,6 +17,7 @@ mod report;
 pub mod run;
 mod stats;
 mod store;
+mod strategy;
 mod task;
 mod uninstall;
 mod warn;
@@ -71,6 +73,8 @@ enum Command {
     Task(task::Args),
     Warn(warn::Args),
     Outcome(outcome::Args),
+    Knowledge(knowledge::Args),
+    Strategy(strategy::Args),
     Stats(stats::Args),
     Store(store::Args),
     Doctor(doctor::Args),
@@ -156,6 +160,8 @@ pub fn start(args: Vec<OsString>) -> c_int {
         Command::Task(args) => task::run(&args, &mut context),
         Command::Warn(args) => warn::run(&args, &mut context),
         Command::Outcome(args) => outcome::run(&args, &mut context),
+        Command::Knowledge(args) => knowledge::run(&args, &mut context),
+        Command::Strategy(args) => strategy::run(&args, &mut context),
         Command::Pattern(args) => pattern::run(&args, &mut context),
         Command::Fix(args) => fix::run(&args, &mut context),
         Command::Stats(args) => stats::run(&args, &mut context),

@@ -1,0 +1,207 @@
+//! Which strategy is next against an error: what most surely helped, without those that have failed here often enough.
+
+use serde::Serialize;
+
+use crate::config::Settings;
+use crate::pattern::statistics::share_bound;
+use crate::store::{RecoveryRow, ReportRow};
+
+/// A strategy that fits the error, with the times that it was tried, the newest first.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// The strategy.
+    pub row: RecoveryRow,
+    /// The times that count.
+    pub attempts: Vec<ReportRow>,
+}
+
+/// Where it is to help.
+#[derive(Debug, Clone, Default)]
+pub struct Situation {
+    /// The task that is being worked on.
+    pub task: String,
+    /// What kind of task it is.
+    pub category: Option<String>,
+    /// What kind of file.
+    pub file_type: Option<String>,
+}
+
+/// A strategy with what speaks for it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Suggestion {
+    /// `s-…`
+    pub id: String,
+    /// What to do, in a few words.
+    pub technique: String,
+    /// `said` by somebody, or learnt from what was changed: `shape`, `files`, `command`.
+    pub origin: String,
+    /// How the error is known: `substring`, `regex`, `pattern`.
+    pub matches: String,
+    /// How, one after the other.
+    pub steps: Vec<String>,
+    /// How often it helped …
+    pub successes: u64,
+    /// … and how often in part …
+    pub partials: u64,
+    /// … of how often it was tried.
+    pub tries: u64,
+    /// Successes and half of those in part, by tries; 0.5 of what nobody has tried.
+    pub effectiveness: f64,
+    /// The lower bound of its share of successes: what ranks it.
+    pub lower_bound: f64,
+    /// Nobody has tried it.
+    pub untested: bool,
+    /// How often it helped, of how often it was tried, in tasks and with files of this kind.
+    pub alike: [u64; 2],
+    /// Times that it failed in this task since it last helped there.
+    pub failed_here: u64,
+    /// It has failed here too often to be tried again.
+    pub exhausted: bool,
+}
+
+/// One technique has failed too often: something else has to be done.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Escalation {
+    /// `s-…` of the one that failed.
+    pub failed: String,
+    /// What it was.
+    pub technique: String,
+    /// How often.
+    pub failures: u64,
+    /// `s-…` of the next; `null` when nothing else is known: ask a person.
+    pub next: Option<String>,
+}
+
+/// What to do, the best first, what has failed here too often last; and whether that calls for something else.
+pub fn rank(
+    candidates: Vec<Candidate>,
+    situation: &Situation,
+    settings: &Settings,
+) -> (Vec<Suggestion>, Option<Escalation>) {
+    let mut found: Vec<Suggestion> = candidates.iter().map(|it| suggestion(it, situation, settings)).collect();
+    found.sort_by(|a, b| {
+        let known = a.exhausted.cmp(&b.exhausted).then(b.lower_bound.total_cmp(&a.lower_bound));
+        known.then(b.alike[0].cmp(&a.alike[0])).then(b.effectiveness.total_cmp(&a.effectiveness)).then(a.id.cmp(&b.id))
+    });
+    found.dedup_by(|a, b| a.id == b.id);
+    let worst = found.iter().filter(|it| it.exhausted).max_by_key(|it| it.failed_here);
+    let escalation = worst.map(|worst| Escalation {
+        failed: worst.id.clone(),
+        technique: worst.technique.clone(),
+        failures: worst.failed_here,
+        next: found.first().filter(|first| !first.exhausted).map(|first| first.id.clone()),
+    });
+    (found, escalation)
+}
+
+fn suggestion(candidate: &Candidate, situation: &Situation, settings: &Settings) -> Suggestion {
+    let row = &candidate.row;
+    let tries = row.successes + row.failures + row.partials;
+    let is_alike = |it: &&ReportRow| {
+        let same = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
+        same(&it.category, &situation.category) || same(&it.file_type, &situation.file_type)
+    };
+    let alike: Vec<&ReportRow> = candidate.attempts.iter().filter(is_alike).collect();
+    let helped = alike.iter().filter(|it| it.outcome == "success").count() as u64;
+    let here = candidate.attempts.iter().filter(|it| it.task == situation.task);
+    let failed_here = here.take_while(|it| it.outcome != "success").filter(|it| it.outcome == "failure").count() as u64;
+    let rounded = |value: f64| (value * 1_000.0).round() / 1_000.0;
+    let effectiveness = match tries {
+        0 => 0.5,
+        tries => (row.successes as f64 + 0.5 * row.partials as f64) / tries as f64,
+    };
+    Suggestion {
+        id: row.id.clone(),
+        technique: row.label.clone(),
+        origin: row.technique.clone(),
+        matches: row.matches.clone(),
+        steps: row.steps.clone(),
+        successes: row.successes,
+        partials: row.partials,
+        tries,
+        effectiveness: rounded(effectiveness),
+        lower_bound: rounded(share_bound(row.successes, tries, settings.confidence.bound)),
+        untested: tries == 0,
+        alike: [helped, alike.len() as u64],
+        failed_here,
+        exhausted: failed_here >= settings.knowledge.escalate_attempts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::clock::Timestamp;
+
+    /// A strategy with the outcomes of its attempts, the oldest first: `+`, `-` or `~` in the task, upper-case letters
+    /// `S` and `F` for success and failure in another.
+    fn candidate(id: &str, outcomes: &str) -> Candidate {
+        let outcome = |letter: char| match letter {
+            '+' | 'S' => "success",
+            '~' => "partial",
+            _ => "failure",
+        };
+        let attempts: Vec<ReportRow> = outcomes
+            .chars()
+            .rev()
+            .map(|letter| ReportRow {
+                event: String::new(),
+                at: Timestamp(0),
+                task: if letter.is_ascii_uppercase() { "other" } else { "here" }.into(),
+                outcome: outcome(letter).into(),
+                agent: None,
+                category: letter.is_ascii_uppercase().then(|| "bugfix".into()),
+                file_type: None,
+                note: None,
+            })
+            .collect();
+        let of = |wanted: &str| attempts.iter().filter(|it| it.outcome == wanted).count() as u64;
+        let row = RecoveryRow {
+            number: 0,
+            id: id.into(),
+            matches: "substring".into(),
+            error: "e".into(),
+            technique: "said".into(),
+            label: format!("do {id}"),
+            steps: Vec::new(),
+            successes: of("success"),
+            failures: of("failure"),
+            partials: of("partial"),
+            agents: 0,
+        };
+        Candidate { row, attempts }
+    }
+
+    fn ranked(candidates: &[(&str, &str)]) -> (Vec<Suggestion>, Option<Escalation>) {
+        let candidates = candidates.iter().map(|(id, outcomes)| candidate(id, outcomes)).collect();
+        let situation = Situation { task: "here".into(), category: Some("bugfix".into()), file_type: None };
+        rank(candidates, &situation, &Settings::default())
+    }
+
+    fn ids(found: &[Suggestion]) -> Vec<&str> {
+        found.iter().map(|it| it.id.as_str()).collect()
+    }
+
+    #[test]
+    fn the_surest_comes_first_and_the_untested_before_what_failed() {
+        let (found, escalation) = ranked(&[("s-bad", "FF"), ("s-new", ""), ("s-once", "S"), ("s-sure", "SSSSF")]);
+        assert_eq!(ids(&found), ["s-sure", "s-once", "s-new", "s-bad"]);
+        assert_eq!((found[0].alike, found[0].effectiveness), ([4, 5], 0.8));
+        assert_eq!((found[2].untested, found[2].effectiveness), (true, 0.5));
+        assert_eq!(escalation, None);
+    }
+
+    #[test]
+    fn after_three_failures_in_the_task_the_next_is_proposed() {
+        let (found, escalation) = ranked(&[("s-sure", "SSSSSSSS---"), ("s-new", "")]);
+        assert_eq!(ids(&found), ["s-new", "s-sure"]);
+        let escalation = escalation.expect("too often");
+        assert_eq!((escalation.failed.as_str(), escalation.failures), ("s-sure", 3));
+        assert_eq!(escalation.next.as_deref(), Some("s-new"));
+        let (_, alone) = ranked(&[("s-sure", "S---")]);
+        assert_eq!(alone.expect("too often").next, None, "ask a person");
+        assert_eq!(ranked(&[("s-sure", "--+--")]).1, None, "it helped in between");
+        assert_eq!(ranked(&[("s-sure", "--~-")]).1.map(|it| it.failures), Some(3), "in part is no help");
+        assert_eq!(ranked(&[("s-sure", "FFFF")]).1, None, "elsewhere");
+    }
+}

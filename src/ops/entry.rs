@@ -1,0 +1,396 @@
+//! `knowledge add`, `supersede`, `merge`, `confidence`, `pin` and `boost`: what people and agents write down, and what is
+//! said of it.
+
+mod finding;
+mod page;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail, ensure};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::identity::{by, clean};
+use super::record;
+use crate::base::clock::Timestamp;
+use crate::base::ids;
+use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::base::text::printable;
+use crate::capture::Identity;
+use crate::config::{Places, Settings};
+use crate::diagnose::redact::redact;
+use crate::knowledge::duplicate::{self, Likeness, Words};
+use crate::knowledge::{entry, types};
+use crate::store::{Body, By, Entry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Index, Origin, Store, lock};
+
+pub use finding::{Asked, Found, Log, export, log, query, relevant, show};
+pub use page::{Page, Uses};
+
+/// All properties of an entry, bytes.
+const PROPERTIES_BYTES_MAX: usize = 32 << 10;
+/// Globs, actions, tags or sources of an entry.
+const LABELS_MAX: usize = 50;
+/// Duplicates that are suggested.
+const SUGGESTED_MAX: usize = 5;
+
+/// An entry as it is given.
+#[derive(Debug, Clone, Default)]
+pub struct Given {
+    /// Its type.
+    pub kind: String,
+    /// One line.
+    pub title: String,
+    /// What its type asks for.
+    pub properties: Map<String, Value>,
+    /// Files that it is about.
+    pub globs: Vec<String>,
+    /// What is being done when it matters.
+    pub actions: Vec<String>,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// What it comes from.
+    pub sources: Vec<String>,
+    /// Who knows it; else who says so.
+    pub source: Option<EntrySource>,
+    /// It kept somebody from the mistake.
+    pub prevented: bool,
+    /// Its fix was seen to work.
+    pub fix_applied: bool,
+    /// The name of a person.
+    pub person: Option<String>,
+}
+
+/// What `knowledge add --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Added {
+    /// Version of this shape.
+    pub schema: u32,
+    /// `created`, or `merged` with one that says the same.
+    pub result: &'static str,
+    /// The entry that stands for it: itself, or the one that it was merged with.
+    pub entry: Page,
+    /// What was written, also when it was merged.
+    pub written: String,
+    /// Entries that may say the same.
+    pub similar: Vec<Similar>,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// An entry that may say the same.
+#[derive(Debug, Clone, Serialize)]
+pub struct Similar {
+    /// `k-…`
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Shared words by all words.
+    pub similarity: f64,
+}
+
+/// What was changed, and the entry after it; what `supersede`, `merge`, `confidence`, `pin` and `boost --json` print.
+#[derive(Debug, Serialize)]
+pub struct Changed {
+    /// Version of this shape.
+    pub schema: u32,
+    /// One line: what was done.
+    pub done: String,
+    /// The entry.
+    pub entry: Page,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// Writes an entry down. One that says what another of its type says is written too, and merged with it.
+///
+/// # Errors
+/// When there is no such type, a property doesn't fit its schema, or the store can't be written.
+pub fn add(places: &Places, settings: &Settings, identity: &Identity, given: &Given) -> anyhow::Result<Added> {
+    let (entry, merges) = written(settings, identity, given)?;
+    let mut open = Writing::new(places, settings, identity, given.person.as_deref())?;
+    let (written, result, similar) = open.add(settings, entry, merges)?;
+    let now = Timestamp::now();
+    let row = open.store.index().entry(&written)?;
+    let leader = open.store.index().entry(&row.leader)?;
+    let entry = Page::of(open.store.index(), leader, settings, now)?;
+    open.notes.extend(open.store.take_notes());
+    Ok(Added { schema: 1, result, entry, written, similar, notes: open.notes })
+}
+
+/// The entry for the event, checked, bounded, without secrets; and whether it may be merged.
+fn written(settings: &Settings, identity: &Identity, given: &Given) -> anyhow::Result<(Entry, bool)> {
+    let all = types(&settings.knowledge);
+    let Some(sort) = all.get(&given.kind) else {
+        let known: Vec<&str> = all.keys().map(String::as_str).collect();
+        bail!("there is no type {:?}; there are {}: type `verify-run knowledge types`", given.kind, known.join(", "));
+    };
+    let title = clean(&given.title).context("an entry needs a title: --title TEXT")?;
+    let properties = cleaned(&Value::Object(given.properties.clone()));
+    let faults = sort.schema.faults(&properties);
+    ensure!(
+        faults.is_empty(),
+        "this is no {}: {}; type `verify-run knowledge types` for what it has",
+        given.kind,
+        faults.join("; ")
+    );
+    ensure!(
+        properties.to_string().len() <= PROPERTIES_BYTES_MAX,
+        "the properties have more than {PROPERTIES_BYTES_MAX} bytes; say it shorter"
+    );
+    let actions: Vec<String> = labels(&given.actions).into_iter().map(|action| action.to_uppercase()).collect();
+    let is_action = |action: &String| action.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    if let Some(bad) = actions.iter().find(|action| !is_action(action)) {
+        bail!("{bad:?} is no action: write words such as CREATE, UPDATE, DELETE, VERIFY");
+    }
+    let source = given.source.unwrap_or(match identity.agent.as_deref() {
+        None | Some("human") => EntrySource::Human,
+        Some("ci") => EntrySource::Check,
+        Some(_) => EntrySource::Agent,
+    });
+    let entry = Entry {
+        sort: given.kind.clone(),
+        title,
+        properties,
+        globs: labels(&given.globs).into_iter().map(|glob| glob.trim_start_matches("./").to_owned()).collect(),
+        actions,
+        tags: labels(&given.tags).into_iter().map(|tag| tag.to_lowercase()).collect(),
+        sources: labels(&given.sources),
+        origin: Origin { source, prevented: given.prevented, fix_applied: given.fix_applied },
+    };
+    Ok((entry, sort.merges))
+}
+
+/// Single lines without secrets, each once.
+fn labels(given: &[String]) -> Vec<String> {
+    let unique: BTreeSet<String> = given.iter().filter_map(|label| clean(label)).collect();
+    unique.into_iter().take(LABELS_MAX).collect()
+}
+
+/// A value without secrets and control characters in its texts.
+fn cleaned(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(printable(&redact(text).0).trim().to_owned()),
+        Value::Array(items) => items.iter().map(cleaned).collect(),
+        Value::Object(fields) => fields.iter().map(|(name, field)| (printable(name), cleaned(field))).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Entries of the type that say the same or may, the most alike first.
+fn duplicates(index: &Index, settings: &Settings, new: &Entry) -> anyhow::Result<Vec<(Similar, Likeness)>> {
+    let words = Words::of(&entry::text(&new.title, &new.properties));
+    let needles = words.needles(settings.knowledge.suggested);
+    let mut found: Vec<(i64, f64, Likeness)> = Vec::new();
+    for (number, forms) in index.entries_alike(&new.sort, words.as_slice(), needles)? {
+        let (jaccard, likeness) = duplicate::compare(&words, &Words::from_forms(forms), &settings.knowledge);
+        if likeness != Likeness::Different {
+            found.push((number, jaccard, likeness));
+        }
+    }
+    let rank = |likeness: Likeness| likeness != Likeness::Same;
+    found.sort_by(|a, b| rank(a.2).cmp(&rank(b.2)).then(b.1.total_cmp(&a.1)).then(a.0.cmp(&b.0)));
+    let mut seen = BTreeSet::new();
+    found.retain(|(number, _, _)| seen.insert(*number));
+    found.truncate(SUGGESTED_MAX);
+    let mut similar = Vec::new();
+    for (number, jaccard, likeness) in found {
+        let row = index.entry_at(number)?;
+        let similarity = (jaccard * 1_000.0).round() / 1_000.0;
+        similar.push((Similar { id: row.id, title: page::line(&row.title), similarity }, likeness));
+    }
+    Ok(similar)
+}
+
+/// Says that another entry is better.
+///
+/// # Errors
+/// When an id names none or more than one, it would supersede itself, or the store can't be written.
+pub fn supersede(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    id: &str,
+    with: &str,
+) -> anyhow::Result<Changed> {
+    let open = Writing::new(places, settings, identity, None)?;
+    let (old, new) = (open.store.index().entry(id)?, open.store.index().entry(with)?);
+    ensure!(old.leader != new.leader, "{} and {} are one entry: it can't supersede itself", old.id, new.id);
+    let mut next = new.superseded_by.clone();
+    let mut seen = BTreeSet::new();
+    while let Some(id) = next.filter(|id| seen.insert(id.clone())) {
+        ensure!(id != old.id, "{} is superseded by {} already", new.id, old.id);
+        next = open.store.index().entry(&id).ok().and_then(|row| row.superseded_by);
+    }
+    let done = format!("{} is superseded by {}", old.leader, new.leader);
+    open.change(settings, &old.leader, EntryChange::Superseded { with: new.leader }, done)
+}
+
+/// Says that two entries say the same.
+///
+/// # Errors
+/// When an id names none or more than one, their type is never merged, or the store can't be written.
+pub fn merge(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    id: &str,
+    into: &str,
+) -> anyhow::Result<Changed> {
+    let open = Writing::new(places, settings, identity, None)?;
+    let (one, other) = (open.store.index().entry(id)?, open.store.index().entry(into)?);
+    ensure!(one.leader != other.leader, "{} and {} are one entry already", one.id, other.id);
+    ensure!(one.kind == other.kind, "{} is a {} and {} is a {}", one.id, one.kind, other.id, other.kind);
+    let may = types(&settings.knowledge).get(&one.kind).is_none_or(|sort| sort.merges);
+    ensure!(
+        may,
+        "a {} is never merged; type `verify-run knowledge supersede {} --with {}`",
+        one.kind,
+        one.id,
+        other.id
+    );
+    let done = format!("{} and {} are one entry", one.id, other.id);
+    open.change(settings, &one.id, EntryChange::Merged { into: other.id }, done)
+}
+
+/// Sets how far an entry is believed.
+///
+/// # Errors
+/// When the value is out of bounds, nobody says why, the id names none or more than one, or the store can't be written.
+pub fn set_confidence(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    id: &str,
+    value: f64,
+    said: (&str, Option<&str>),
+) -> anyhow::Result<Changed> {
+    let (min, max) = (settings.confidence.min, settings.confidence.max);
+    ensure!((min..=max).contains(&value), "a confidence is from {min:.2} to {max:.2}, not {value}");
+    let reason = clean(said.0).context("say why: --reason TEXT")?;
+    let open = Writing::new(places, settings, identity, said.1)?;
+    let row = open.store.index().entry(id)?;
+    let done = format!("the confidence of {} is {value:.2}", row.leader);
+    let value_permille = (value * 1_000.0).round() as u16;
+    open.change(settings, &row.leader, EntryChange::ConfidenceSet { value_permille, reason }, done)
+}
+
+/// Pins an entry: it never fades and is never held out; or takes the pin off.
+///
+/// # Errors
+/// When the id names none or more than one, or the store can't be written.
+pub fn pin(places: &Places, settings: &Settings, identity: &Identity, id: &str, on: bool) -> anyhow::Result<Changed> {
+    let open = Writing::new(places, settings, identity, None)?;
+    let row = open.store.index().entry(id)?;
+    let done = format!("{} is {}pinned", row.leader, if on { "" } else { "no longer " });
+    open.change(settings, &row.leader, EntryChange::Pinned { on }, done)
+}
+
+/// Says what came of an entry.
+///
+/// # Errors
+/// When the id names none or more than one, or the store can't be written.
+pub fn boost(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    id: &str,
+    how: EntryUse,
+) -> anyhow::Result<Changed> {
+    let open = Writing::new(places, settings, identity, None)?;
+    let row = open.store.index().entry(id)?;
+    let done = format!("{} {}", row.leader, how.as_str().replace('_', " "));
+    open.change(settings, &row.leader, EntryChange::Used { how, with: Vec::new() }, done)
+}
+
+/// The store, open for writing after what waited was recorded, and who writes.
+pub(super) struct Writing {
+    store: Store,
+    by: By,
+    notes: Vec<String>,
+}
+
+impl Writing {
+    pub(super) fn new(
+        places: &Places,
+        settings: &Settings,
+        identity: &Identity,
+        person: Option<&str>,
+    ) -> anyhow::Result<Self> {
+        let notes = record::drain_for_reading(places)?.notes;
+        let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
+        let lock = lock(&places.state, wait).context("cannot record it now")?;
+        let store = Store::open(&places.state, lock)?;
+        let hours = settings.fix.silence_hours;
+        let task = record::current_task(places, Some(store.index()), identity, Timestamp::now(), hours)?;
+        let by = By { person: person.and_then(clean), ..by(identity, Some(&task)) };
+        Ok(Writing { store, by, notes })
+    }
+
+    /// Writes an entry, and that it is merged where it says the same as another; its id, what became of it, what may say
+    /// the same.
+    pub(super) fn add(
+        &mut self,
+        settings: &Settings,
+        entry: Entry,
+        merges: bool,
+    ) -> anyhow::Result<(String, &'static str, Vec<Similar>)> {
+        let found = if merges { duplicates(self.store.index(), settings, &entry)? } else { Vec::new() };
+        let mut event = self.event(String::new(), EntryChange::Created(Box::new(entry)));
+        let id = ids::short(ids::Kind::Knowledge, event.id.as_bytes());
+        if let Body::Knowledge(note) = &mut event.body {
+            note.entry.clone_from(&id);
+        }
+        let mut events = vec![event];
+        let same =
+            found.iter().find(|(_, likeness)| *likeness == Likeness::Same).map(|(similar, _)| similar.id.clone());
+        let result = match &same {
+            Some(into) => {
+                events.push(self.event(id.clone(), EntryChange::Merged { into: into.clone() }));
+                "merged"
+            }
+            None => "created",
+        };
+        self.store.append(&events)?;
+        let similar = found.into_iter().map(|(similar, _)| similar).filter(|it| same.as_ref() != Some(&it.id));
+        Ok((id, result, similar.collect()))
+    }
+
+    /// The index.
+    pub(super) fn index(&self) -> &Index {
+        self.store.index()
+    }
+
+    /// The task that is being worked on.
+    pub(super) fn task(&self) -> String {
+        self.by.task.clone().unwrap_or_default()
+    }
+
+    /// Writes what somebody says.
+    pub(super) fn record(&mut self, body: impl FnOnce(By) -> Body) -> anyhow::Result<()> {
+        Ok(self.store.record(body(self.by.clone()))?)
+    }
+
+    /// For standard error.
+    pub(super) fn into_notes(mut self) -> Vec<String> {
+        self.notes.extend(self.store.take_notes());
+        self.notes
+    }
+
+    fn event(&self, entry: String, change: EntryChange) -> Event {
+        let note = EntryNote { entry, change, by: self.by.clone() };
+        Event::new(Timestamp::now(), self.store.writer(), Body::Knowledge(note))
+    }
+
+    fn change(mut self, settings: &Settings, id: &str, change: EntryChange, done: String) -> anyhow::Result<Changed> {
+        let event = self.event(id.to_owned(), change);
+        self.store.append(&[event])?;
+        let row = self.store.index().entry(id)?;
+        let leader = self.store.index().entry(&row.leader)?;
+        let entry = Page::of(self.store.index(), leader, settings, Timestamp::now())?;
+        self.notes.extend(self.store.take_notes());
+        Ok(Changed { schema: 1, done, entry, notes: self.notes })
+    }
+}

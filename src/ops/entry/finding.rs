@@ -1,0 +1,407 @@
+//! `knowledge query`, `relevant`, `show`, `export` and `log`.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use serde::Serialize;
+
+use super::page::{Page, rounded};
+use crate::advice::ranking;
+use crate::advice::similarity::telling_words;
+use crate::base::clock::Timestamp;
+use crate::base::words::normalised;
+use crate::capture::Identity;
+use crate::config::{Places, Settings};
+use crate::ops::identity::{by, relative_files};
+use crate::ops::{knowledge, reading, record};
+use crate::pattern::glob;
+use crate::store::{
+    Body, EntryChange, EntryFilter, EntryNote, EntryUse, Event, Index, LoggedRow, Segments, StoreError, derived_id,
+    note,
+};
+
+/// Words of a question that are looked for.
+const WORDS_MAX: usize = 20;
+/// Found entries that are looked at closely.
+const LOOKED_AT_MAX: usize = 200;
+/// Learnt gotchas that are looked at.
+const LEARNT_MAX: usize = 10;
+/// Files of a question.
+const FILES_MAX: usize = 30;
+/// Entries of an export.
+const EXPORTED_MAX: usize = 100_000;
+/// Entries read in one go where none is looked for by words or files.
+const CHUNK: usize = 100;
+
+/// What is asked.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// Words.
+    pub text: String,
+    /// Files that it is about, as typed.
+    pub files: Vec<PathBuf>,
+    /// Type, tag, action, source.
+    pub filter: EntryFilter,
+    /// Believed at least so far.
+    pub min_confidence: f64,
+    /// The newest first, instead of the best.
+    pub recent: bool,
+    /// At most so many (else setting `knowledge.limit`).
+    pub limit: Option<usize>,
+    /// Which page of so many, from 1.
+    pub page: usize,
+}
+
+/// What `knowledge query`, `relevant` and `export --json` print.
+#[derive(Debug, Serialize)]
+pub struct Found {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The entries.
+    pub entries: Vec<Page>,
+    /// Whether there are more on the next page.
+    pub more: bool,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// What `knowledge log --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Log {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The newest first.
+    pub events: Vec<Logged>,
+}
+
+/// A write to what is known.
+#[derive(Debug, Serialize)]
+pub struct Logged {
+    /// `knowledge:created`, `knowledge:promoted`, `pattern:reused`, …
+    pub event: String,
+    /// The event's id.
+    pub id: String,
+    /// `k-…`
+    pub entry: String,
+    /// When.
+    pub at: Timestamp,
+    /// Which kind of worker.
+    pub agent: Option<String>,
+    /// Its session.
+    pub session: Option<String>,
+    /// Its task.
+    pub task: Option<String>,
+}
+
+/// The entries that fit a question, the best first: how well the words and files fit, times how far it is believed.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn query(
+    places: &Places,
+    settings: &Settings,
+    cwd: &Path,
+    identity: &Identity,
+    asked: &Asked,
+) -> Result<Found, StoreError> {
+    let mut found = Found { schema: 1, entries: Vec::new(), more: false, notes: Vec::new() };
+    let Some(index) = open(places, &mut found.notes)? else { return Ok(found) };
+    let files: Vec<String> = relative_files(places, cwd, &asked.files).into_iter().take(FILES_MAX).collect();
+    let limit = asked.limit.unwrap_or(usize::try_from(settings.knowledge.limit).unwrap_or(usize::MAX)).max(1);
+    let skip = asked.page.saturating_sub(1).saturating_mul(limit);
+    let search = Search { index: &index, settings, now: Timestamp::now(), asked };
+    let words = words(&asked.text);
+    let mut pages = match words.is_empty() && files.is_empty() {
+        true => search.newest(skip.saturating_add(limit).saturating_add(1))?,
+        false => {
+            let segments = Segments::new(places.events());
+            let mut pages = search.fitting(&words, &files)?;
+            pages.extend(search.learnt(&segments, &words, &files)?);
+            match asked.recent {
+                true => pages.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id))),
+                false => {
+                    let score = |page: &Page| page.score.unwrap_or(0.0);
+                    pages.sort_by(|a, b| score(b).total_cmp(&score(a)).then_with(|| a.id.cmp(&b.id)));
+                }
+            }
+            pages
+        }
+    };
+    pages.drain(..skip.min(pages.len()));
+    found.more = pages.len() > limit;
+    pages.truncate(limit);
+    // Why each is believed is for the page of one.
+    pages.iter_mut().for_each(|page| page.ledger = None);
+    found.entries = pages;
+    let ids: Vec<&str> = found.entries.iter().map(|page| page.id.as_str()).collect();
+    remember(places, settings, identity, EntryUse::Queried, &ids, &mut found.notes);
+    Ok(found)
+}
+
+/// The entries that a task or its files are about. What nobody said is taken from the task: its title, its files.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn relevant(
+    places: &Places,
+    settings: &Settings,
+    cwd: &Path,
+    identity: &Identity,
+    mut asked: Asked,
+) -> Result<Found, StoreError> {
+    let mut notes = Vec::new();
+    let Some(index) = open(places, &mut notes)? else {
+        return Ok(Found { schema: 1, entries: Vec::new(), more: false, notes });
+    };
+    let hours = settings.fix.silence_hours;
+    let task = record::current_task(places, Some(&index), identity, Timestamp::now(), hours)?;
+    if let Some(task) = index.task(&task)? {
+        if asked.text.is_empty() {
+            asked.text = telling_words(task.title.as_deref().unwrap_or_default()).join(" ");
+        }
+        if asked.files.is_empty() {
+            let files = match task.files.is_empty() {
+                true => index.files_of_task(task.number, FILES_MAX)?,
+                false => task.files,
+            };
+            asked.files = files.into_iter().map(|file| places.root.join(file)).collect();
+        }
+    }
+    if words(&asked.text).is_empty() && asked.files.is_empty() {
+        return Ok(Found { schema: 1, entries: Vec::new(), more: false, notes });
+    }
+    query(places, settings, cwd, identity, &asked)
+}
+
+/// One entry with its ledger: written, by the start of its id; or learnt, by its id.
+///
+/// # Errors
+/// When there is none or more than one, or the store can't be read.
+pub fn show(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    id: &str,
+) -> anyhow::Result<(Page, Vec<String>)> {
+    let mut reading = reading::open(places)?;
+    let Some(index) = &reading.index else {
+        bail!("nothing is written down here yet; type `verify-run knowledge add --help`");
+    };
+    let now = Timestamp::now();
+    let page = match index.pattern_of_gotcha(id)? {
+        Some(pattern) => learnt(index, &reading.segments, pattern, settings, now)?,
+        None => None,
+    };
+    let page = match page {
+        Some(page) => page,
+        None => {
+            let row = index.entry(id)?;
+            Page::of(index, index.entry(&row.leader)?, settings, now)?
+        }
+    };
+    remember(places, settings, identity, EntryUse::Retrieved, &[&page.id], &mut reading.notes);
+    Ok((page, reading.notes))
+}
+
+/// Every entry of a filter, the newest first.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn export(places: &Places, settings: &Settings, filter: &EntryFilter) -> Result<Found, StoreError> {
+    let reading = reading::open(places)?;
+    let mut found = Found { schema: 1, entries: Vec::new(), more: false, notes: reading.notes };
+    let Some(index) = reading.index else { return Ok(found) };
+    let asked = Asked { filter: filter.clone(), ..Asked::default() };
+    let search = Search { index: &index, settings, now: Timestamp::now(), asked: &asked };
+    found.entries = search.newest(EXPORTED_MAX)?;
+    found.entries.iter_mut().for_each(|page| page.ledger = None);
+    Ok(found)
+}
+
+/// The last writes to what is known.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn log(places: &Places, limit: usize) -> Result<(Log, Vec<String>), StoreError> {
+    let reading = reading::open(places)?;
+    let rows = match &reading.index {
+        Some(index) => index.knowledge_log(limit)?,
+        None => Vec::new(),
+    };
+    let events = rows.into_iter().map(|row| {
+        let LoggedRow { name, entry, event, at, agent, session, task } = row;
+        Logged { event: name, id: event, entry, at, agent, session, task }
+    });
+    Ok((Log { schema: 1, events: events.collect() }, reading.notes))
+}
+
+/// The index as it is: nobody is waited for. Only where there is none yet is what waits recorded first.
+fn open(places: &Places, notes: &mut Vec<String>) -> Result<Option<Index>, StoreError> {
+    if let Some(index) = Index::open_read(&places.index())? {
+        return Ok(Some(index));
+    }
+    let reading = reading::open(places)?;
+    notes.extend(reading.notes);
+    Ok(reading.index)
+}
+
+/// Letters and digits only, lower case.
+fn words(text: &str) -> Vec<String> {
+    let parts = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut seen = HashSet::new();
+    parts.map(str::to_lowercase).filter(|word| seen.insert(word.clone())).take(WORDS_MAX).collect()
+}
+
+/// Puts down who found or read what, once a session: a note, nobody waits for it.
+fn remember(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    how: EntryUse,
+    ids: &[&str],
+    notes: &mut Vec<String>,
+) {
+    let Some((first, others)) = ids.split_first().filter(|_| settings.advice.learning) else { return };
+    let with: Vec<String> = others.iter().map(|&id| id.to_owned()).collect();
+    let by = by(identity, identity.task.as_deref());
+    let session = by.session.clone().unwrap_or_default();
+    let id = derived_id("knowledge_use", &[how.as_str(), &session, &ids.join(" ")]);
+    let entry = EntryNote { entry: (*first).to_owned(), change: EntryChange::Used { how, with }, by };
+    // The writer is the store's that takes it.
+    let event = Event { id, ..Event::new(Timestamp::now(), "", Body::Knowledge(entry)) };
+    if let Err(error) = note::put(places, &event) {
+        notes.push(format!("cannot remember who used it: {error}"));
+    }
+}
+
+/// The page of what was learnt about a pattern.
+fn learnt(
+    index: &Index,
+    segments: &Segments,
+    pattern: i64,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<Option<Page>, StoreError> {
+    let row = index.pattern_at(pattern)?;
+    let Some(gotcha) = knowledge::of_pattern(index, segments, &row, settings, now)?.gotcha else { return Ok(None) };
+    let files = index.pattern_files(pattern, 5)?.into_iter().map(|(path, _)| path);
+    Ok(Some(Page::learnt(gotcha, files.collect())))
+}
+
+/// One search.
+struct Search<'a> {
+    index: &'a Index,
+    settings: &'a Settings,
+    now: Timestamp,
+    asked: &'a Asked,
+}
+
+impl Search<'_> {
+    /// The newest entries that pass, up to `limit`.
+    fn newest(&self, limit: usize) -> Result<Vec<Page>, StoreError> {
+        let (mut pages, mut skip) = (Vec::new(), 0);
+        loop {
+            let numbers = self.index.newest_entries(&self.asked.filter, skip, CHUNK)?;
+            for number in &numbers {
+                pages.extend(self.page(*number, None)?);
+                if pages.len() >= limit {
+                    return Ok(pages);
+                }
+            }
+            if numbers.len() < CHUNK {
+                return Ok(pages);
+            }
+            skip += CHUNK;
+        }
+    }
+
+    /// Entries that fit the words and the files; where both are asked about either.
+    fn fitting(&self, words: &[String], files: &[String]) -> Result<Vec<Page>, StoreError> {
+        let forms = normalised(&self.asked.text);
+        let forms: Vec<String> = forms.into_iter().filter(|form| form.chars().all(char::is_alphanumeric)).collect();
+        let mut by_words = self.index.entries_with_words(words, &forms, true)?;
+        if by_words.is_empty() {
+            by_words = self.index.entries_with_words(words, &forms, false)?;
+        }
+        let mut fits: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
+        for (number, share) in ranking::shares(&by_words).into_iter().take(LOOKED_AT_MAX) {
+            fits.entry(number).or_default().0 = share;
+        }
+        for file in files {
+            for number in self.index.entries_of_file(file)? {
+                let reach = fits.entry(number).or_default();
+                let row = self.index.entry_at(number)?;
+                let mut globs = row.globs;
+                if row.occurrences > 1 {
+                    globs.extend(self.index.merged_entries(&row.id)?.into_iter().flat_map(|row| row.globs));
+                }
+                let best = globs.iter().filter(|glob| glob::matches(glob, file)).map(|glob| self.weight(glob));
+                reach.1 = best.fold(reach.1, f64::max);
+            }
+        }
+        let mut pages = Vec::new();
+        for (number, (text, file)) in fits {
+            if text > 0.0 || file > 0.0 {
+                pages.extend(self.page(number, Some(1.0 - (1.0 - text) * (1.0 - file)))?);
+            }
+        }
+        Ok(pages)
+    }
+
+    /// How much a glob says of a file that it matches.
+    fn weight(&self, glob: &str) -> f64 {
+        let advice = &self.settings.advice;
+        match glob {
+            exact if !exact.contains(['*', '?']) => 1.0,
+            anywhere if anywhere.starts_with('*') => advice.extension,
+            _ => advice.folder,
+        }
+    }
+
+    /// Gotchas that were learnt from fixes. They have no tags and no actions.
+    fn learnt(&self, segments: &Segments, words: &[String], files: &[String]) -> Result<Vec<Page>, StoreError> {
+        let EntryFilter { kind, tag, action, .. } = &self.asked.filter;
+        if kind.as_ref().is_some_and(|kind| kind != "gotcha") || tag.is_some() || action.is_some() {
+            return Ok(Vec::new());
+        }
+        let mut fits: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
+        for (pattern, share) in ranking::shares(&self.index.patterns_with_words(words)?) {
+            fits.entry(pattern).or_default().0 = share;
+        }
+        for file in files {
+            self.index.patterns_of_file(file)?.into_iter().for_each(|it| fits.entry(it).or_default().1 = 1.0);
+        }
+        let mut ranked: Vec<(i64, f64)> =
+            fits.into_iter().map(|(pattern, (text, file))| (pattern, 1.0 - (1.0 - text) * (1.0 - file))).collect();
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let mut pages = Vec::new();
+        for (pattern, fit) in ranked {
+            if pages.len() >= LEARNT_MAX {
+                break;
+            }
+            if self.index.gotcha(pattern)?.is_none() {
+                continue;
+            }
+            let page = learnt(self.index, segments, pattern, self.settings, self.now)?;
+            let page = page.filter(|page| page.confidence >= self.asked.min_confidence);
+            pages.extend(page.map(|page| Page { score: Some(rounded(fit * page.confidence)), ..page }));
+        }
+        Ok(pages)
+    }
+
+    /// The page of an entry that passes every filter.
+    fn page(&self, number: i64, fit: Option<f64>) -> Result<Option<Page>, StoreError> {
+        let row = self.index.entry_at(number)?;
+        let EntryFilter { kind, tag, action, source, superseded } = &self.asked.filter;
+        if kind.as_ref().is_some_and(|kind| row.kind != *kind) || row.superseded_by.is_some() && !superseded {
+            return Ok(None);
+        }
+        let page = Page::of(self.index, row, self.settings, self.now)?;
+        let has = |values: &[String], wanted: &Option<String>| wanted.as_ref().is_none_or(|it| values.contains(it));
+        let passes = has(&page.tags, tag) && has(&page.actions, action) && has(&page.sources, source);
+        let page = Some(page).filter(|page| passes && page.confidence >= self.asked.min_confidence);
+        Ok(page.map(|page| Page { score: fit.map(|fit| rounded(fit * page.confidence)), ..page }))
+    }
+}

@@ -1,0 +1,209 @@
+//! An entry as it is shown. What was imported may be anybody's text: it is made inert here.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::base::clock::Timestamp;
+use crate::base::text::{ellipsis, one_line, printable};
+use crate::config::Settings;
+use crate::knowledge::ledger;
+use crate::pattern::confidence::Confidence;
+use crate::pattern::knowledge::Gotcha;
+use crate::store::{By, EntryRow, EntryUseRow, Index, StoreError};
+
+/// A title or label that is shown, bytes.
+const LINE_BYTES_MAX: usize = 500;
+/// A text in a property that is shown, bytes.
+const TEXT_BYTES_MAX: usize = 16 << 10;
+
+/// An entry.
+#[derive(Debug, Clone, Serialize)]
+pub struct Page {
+    /// `k-…`
+    pub id: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// One line.
+    pub title: String,
+    /// What its type asks for.
+    pub properties: Value,
+    /// Files that it is about.
+    pub globs: Vec<String>,
+    /// What is being done when it matters.
+    pub actions: Vec<String>,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// What it comes from.
+    pub sources: Vec<String>,
+    /// `human`, `check` or `agent`.
+    pub source: String,
+    /// It was found out by itself, from fixes that worked.
+    pub learnt: bool,
+    /// Who wrote it; of what was learnt nobody.
+    pub by: By,
+    /// When.
+    pub at: Option<Timestamp>,
+    /// How often it was written, by whomever.
+    pub occurrences: u64,
+    /// Agents that wrote it, each once.
+    pub contributors: Vec<String>,
+    /// How far it is believed.
+    pub confidence: f64,
+    /// Why; only where one entry is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<Confidence>,
+    /// Entries that were merged into it; only where one entry is shown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<String>,
+    /// The entry that is better.
+    pub superseded_by: Option<String>,
+    /// It never fades and is never held out.
+    pub pinned: bool,
+    /// What was done with it.
+    pub uses: Uses,
+    /// Of a search: how well it fits, times the confidence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+}
+
+/// What was done with an entry.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Uses {
+    /// A search found it.
+    pub queried: u64,
+    /// It was read.
+    pub retrieved: u64,
+    /// It was done.
+    pub applied: u64,
+    /// Somebody found it to be true.
+    pub validated: u64,
+    /// It kept somebody from the mistake.
+    pub prevented: u64,
+    /// It was of no help.
+    pub did_not_help: u64,
+    /// Who used it.
+    pub agents: Vec<String>,
+}
+
+impl Uses {
+    fn of(rows: &[EntryUseRow]) -> Self {
+        let mut uses = Uses::default();
+        for row in rows {
+            let count = match row.how.as_str() {
+                "queried" => &mut uses.queried,
+                "retrieved" => &mut uses.retrieved,
+                "applied" => &mut uses.applied,
+                "validated" => &mut uses.validated,
+                "prevented" => &mut uses.prevented,
+                _ => &mut uses.did_not_help,
+            };
+            *count += 1;
+        }
+        let agents: BTreeSet<String> = rows.iter().filter_map(|row| row.by.agent.as_deref().map(line)).collect();
+        uses.agents = agents.into_iter().collect();
+        uses
+    }
+}
+
+impl Page {
+    /// The page of an entry that stands for itself and those that were merged with it.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(super) fn of(index: &Index, row: EntryRow, settings: &Settings, now: Timestamp) -> Result<Self, StoreError> {
+        let (changes, uses) = (index.entry_changes(&row.id)?, index.entry_uses(&row.id)?);
+        let merged = if row.occurrences > 1 { index.merged_entries(&row.id)? } else { Vec::new() };
+        let believed = ledger::confidence(&row, &merged, &changes, &uses, settings, now);
+        let agents = [&row].into_iter().chain(&merged).filter_map(|row| row.by.agent.as_deref().map(line));
+        let contributors: BTreeSet<String> = agents.collect();
+        let lines = |texts: &[String]| -> Vec<String> { texts.iter().map(|text| line(text)).collect() };
+        // What was merged is about its files too.
+        let union = |of: fn(&EntryRow) -> &Vec<String>| -> Vec<String> {
+            let all: BTreeSet<String> = [&row].into_iter().chain(&merged).flat_map(of).map(|text| line(text)).collect();
+            all.into_iter().collect()
+        };
+        Ok(Page {
+            globs: union(|row| &row.globs),
+            actions: union(|row| &row.actions),
+            tags: union(|row| &row.tags),
+            sources: union(|row| &row.sources),
+            id: line(&row.id),
+            kind: line(&row.kind),
+            title: line(&row.title),
+            properties: inert(&row.properties),
+            source: row.source.clone(),
+            learnt: false,
+            by: By {
+                agent: row.by.agent.as_deref().map(line),
+                session: row.by.session.as_deref().map(line),
+                task: row.by.task.as_deref().map(line),
+                person: row.by.person.as_deref().map(line),
+            },
+            at: Some(row.at),
+            occurrences: row.occurrences,
+            contributors: contributors.into_iter().collect(),
+            confidence: rounded(believed.value),
+            ledger: Some(believed),
+            merged: lines(&merged.iter().map(|row| row.id.clone()).collect::<Vec<_>>()),
+            superseded_by: row.superseded_by.as_deref().map(line),
+            pinned: row.pinned,
+            uses: Uses::of(&uses),
+            score: None,
+        })
+    }
+
+    /// The page of a gotcha that was learnt from fixes.
+    pub(super) fn learnt(gotcha: Gotcha, files: Vec<String>) -> Self {
+        let mut properties = json!({"pitfall": gotcha.pitfall, "fix": gotcha.fix});
+        for (name, said) in [("cause", gotcha.cause), ("rule", gotcha.rule)] {
+            if let Some(said) = said {
+                properties[name] = Value::String(said);
+            }
+        }
+        Page {
+            id: gotcha.id,
+            kind: "gotcha".to_owned(),
+            title: line(&gotcha.pitfall),
+            properties: inert(&properties),
+            globs: files.iter().map(|file| line(file)).collect(),
+            actions: Vec::new(),
+            tags: Vec::new(),
+            sources: vec![gotcha.pattern, gotcha.strategy],
+            source: "check".to_owned(),
+            learnt: true,
+            by: By::default(),
+            at: None,
+            occurrences: gotcha.tries,
+            contributors: Vec::new(),
+            confidence: rounded(gotcha.confidence.value),
+            ledger: Some(gotcha.confidence),
+            merged: Vec::new(),
+            superseded_by: None,
+            pinned: false,
+            uses: Uses { applied: gotcha.tries, ..Uses::default() },
+            score: None,
+        }
+    }
+}
+
+/// One line, bounded, without control characters.
+pub(super) fn line(text: &str) -> String {
+    ellipsis(one_line(text).trim(), LINE_BYTES_MAX)
+}
+
+fn inert(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(ellipsis(&printable(text), TEXT_BYTES_MAX)),
+        Value::Array(items) => items.iter().map(inert).collect(),
+        Value::Object(fields) => fields.iter().map(|(name, field)| (line(name), inert(field))).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Three digits, so that it reads the same everywhere.
+pub(super) fn rounded(value: f64) -> f64 {
+    (value * 1_000.0).round() / 1_000.0
+}

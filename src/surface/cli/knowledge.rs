@@ -1,0 +1,314 @@
+//! `verify-run knowledge`.
+
+mod printing;
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+use serde_json::{Map, Value};
+
+use super::{Context, Exit};
+use crate::capture::{self, Identity};
+use crate::config::Settings;
+use crate::knowledge::types;
+use crate::ops::entry::{self, Asked, Given};
+use crate::store::{EntryFilter, EntrySource, EntryUse};
+
+/// Write down what is known here, and find it again
+///
+/// A gotcha is a mistake and what to do instead, a pattern a way of doing something that works, a decision what was
+/// chosen and why; `[knowledge.types]` in verify-run.toml adds types. What two people or agents write in much the same
+/// words is one entry; what reads alike is named. How far an entry is believed starts with its source and follows its
+/// use. What was learnt from fixes is found here too.
+///
+/// With --json each prints one document with `"schema": 1`; an entry has `id`, `type`, `title`, `properties`, `globs`,
+/// `actions`, `tags`, `sources`, `source`, `learnt`, `by`, `at`, `occurrences`, `contributors`, `confidence`,
+/// `superseded_by`, `pinned`, `uses`, of a search `score`; `show` adds `ledger` and `merged`; `add` prints `result`
+/// (`created` or `merged`), `entry`, `written` and `similar`; `query`, `relevant` and `export` print `entries` and
+/// `more`; what changes an entry prints `done` and `entry`; `log` prints `events`, `types` prints `types`.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    Add(Box<AddArgs>),
+    /// Find entries by words, type, file, action, tag; without any the newest
+    Query {
+        /// Words, of which all or else any must be there
+        text: Vec<String>,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Show one entry, and why it is believed
+    Show {
+        /// Its id, or a unique start of it
+        id: String,
+    },
+    /// Find what the current task, or these files, are about
+    Relevant {
+        /// What is being worked on (else VERIFY_RUN_TASK, the announced task, or the branch)
+        #[arg(long)]
+        task: Option<String>,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Say that another entry is better
+    Supersede {
+        /// The old one's id
+        id: String,
+        /// The better one's id
+        #[arg(long, value_name = "ID")]
+        with: String,
+    },
+    /// Say that two entries say the same
+    Merge {
+        /// An id
+        id: String,
+        /// Another id of the same type
+        #[arg(long, value_name = "ID")]
+        into: String,
+    },
+    /// Say what came of an entry: it was applied, unless said otherwise
+    Boost {
+        /// Its id
+        id: String,
+        /// It has turned out to be true
+        #[arg(long, group = "how")]
+        validated: bool,
+        /// It kept somebody from the mistake
+        #[arg(long, group = "how")]
+        prevented: bool,
+        /// It was done and was of no help
+        #[arg(long, group = "how")]
+        did_not_help: bool,
+    },
+    /// Set how far an entry is believed
+    Confidence {
+        /// Its id
+        id: String,
+        /// The value
+        #[arg(long, value_name = "X")]
+        set: f64,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        /// Who says so
+        #[arg(long, value_name = "NAME")]
+        by: Option<String>,
+    },
+    /// Keep an entry as it is: it never fades and is never held out
+    Pin {
+        /// Its id
+        id: String,
+        /// Take the pin off
+        #[arg(long)]
+        off: bool,
+    },
+    /// Print all entries, as Markdown or JSON
+    Export {
+        /// Only of this type
+        #[arg(long = "type", value_name = "TYPE")]
+        kind: Option<String>,
+    },
+    /// List the last writes: who, when, what
+    Log {
+        /// At most so many
+        #[arg(long, default_value_t = 50, value_name = "N")]
+        limit: usize,
+    },
+    /// List the types, with the JSON Schema of their properties
+    Types,
+}
+
+/// Write an entry down
+#[derive(Debug, clap::Args)]
+struct AddArgs {
+    /// gotcha, pattern, decision, or a type of one's own
+    #[arg(value_name = "TYPE")]
+    kind: String,
+    /// One line that says it
+    #[arg(long)]
+    title: String,
+    /// A property: `pitfall=…`, `fix=…`; of a list once for each item
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// Properties as a JSON object
+    #[arg(long, value_name = "JSON")]
+    properties: Option<String>,
+    /// Files that it is about, as patterns (`src/db/**`, `**/*.py`)
+    #[arg(long, value_name = "GLOB", num_args = 1.., value_delimiter = ',')]
+    files: Vec<String>,
+    /// What is being done when it matters: CREATE, UPDATE, DELETE, VERIFY, …
+    #[arg(long, value_name = "ACTION", num_args = 1.., value_delimiter = ',')]
+    action: Vec<String>,
+    /// Words to find it by
+    #[arg(long, value_name = "TAG", num_args = 1.., value_delimiter = ',')]
+    tag: Vec<String>,
+    /// Ids of what it comes from: a pattern, a fix, a failure
+    #[arg(long, value_name = "ID", num_args = 1.., value_delimiter = ',')]
+    from: Vec<String>,
+    /// Who knows it (else a person, or the agent that runs this)
+    #[arg(long, value_parser = ["human", "check", "agent"])]
+    source: Option<String>,
+    /// It kept somebody from the mistake, instead of following it
+    #[arg(long)]
+    prevented: bool,
+    /// Its fix was seen to work
+    #[arg(long)]
+    fix_applied: bool,
+    /// Who says so
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Which {
+    /// Only of this type
+    #[arg(long = "type", value_name = "TYPE")]
+    kind: Option<String>,
+    /// About these files
+    #[arg(long, value_name = "FILE", num_args = 1.., value_delimiter = ',')]
+    files: Vec<PathBuf>,
+    /// Only for this action
+    #[arg(long, value_name = "ACTION")]
+    action: Option<String>,
+    /// Only with this tag
+    #[arg(long)]
+    tag: Option<String>,
+    /// Only from this id
+    #[arg(long, value_name = "ID")]
+    from: Option<String>,
+    /// Only what is believed at least so far, 0 to 1
+    #[arg(long, default_value_t = 0.0, value_name = "X")]
+    min_confidence: f64,
+    /// The newest first, instead of the best
+    #[arg(long)]
+    recent: bool,
+    /// Also what something better is known for
+    #[arg(long)]
+    superseded: bool,
+    /// At most so many
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Which page of so many
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    page: usize,
+}
+
+impl Which {
+    fn asked(&self, text: String) -> Asked {
+        Asked {
+            text,
+            files: self.files.clone(),
+            filter: EntryFilter {
+                kind: self.kind.clone(),
+                tag: self.tag.as_ref().map(|tag| tag.to_lowercase()),
+                action: self.action.as_ref().map(|action| action.to_uppercase()),
+                source: self.from.clone(),
+                superseded: self.superseded,
+            },
+            min_confidence: self.min_confidence,
+            recent: self.recent,
+            limit: self.limit,
+            page: self.page,
+        }
+    }
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    let (settings, _) = Settings::load(&context.places, &context.environment);
+    let variable = |name: &str| std::env::var(name).ok();
+    let task = if let Action::Relevant { task, .. } = &args.action { task.clone() } else { None };
+    let identity = capture::identify(Identity { task, ..Identity::default() }, variable, crate::run::session());
+    let (places, cwd) = (context.places.clone(), std::env::current_dir()?);
+    let changed = match &args.action {
+        Action::Add(add) => {
+            let added = entry::add(&places, &settings, &identity, &given(add, &settings)?)?;
+            return printing::added(&added, args.json, context);
+        }
+        Action::Query { text, which } => {
+            let found = entry::query(&places, &settings, &cwd, &identity, &which.asked(text.join(" ")))?;
+            return printing::found(&found, args.json, context);
+        }
+        Action::Relevant { which, .. } => {
+            let found = entry::relevant(&places, &settings, &cwd, &identity, which.asked(String::new()))?;
+            return printing::found(&found, args.json, context);
+        }
+        Action::Show { id } => {
+            let (page, notes) = entry::show(&places, &settings, &identity, id)?;
+            return printing::shown(&page, &notes, args.json, context);
+        }
+        Action::Export { kind } => {
+            let filter = EntryFilter { kind: kind.clone(), superseded: true, ..EntryFilter::default() };
+            return printing::exported(&entry::export(&places, &settings, &filter)?, args.json, context);
+        }
+        Action::Log { limit } => {
+            let (log, notes) = entry::log(&places, *limit)?;
+            return printing::logged(&log, &notes, args.json, context);
+        }
+        Action::Types => return printing::listed(&types(&settings.knowledge), args.json, context),
+        Action::Supersede { id, with } => entry::supersede(&places, &settings, &identity, id, with)?,
+        Action::Merge { id, into } => entry::merge(&places, &settings, &identity, id, into)?,
+        Action::Boost { id, validated, prevented, did_not_help } => {
+            let how = match (validated, prevented, did_not_help) {
+                (true, _, _) => EntryUse::Validated,
+                (_, true, _) => EntryUse::Prevented,
+                (_, _, true) => EntryUse::DidNotHelp,
+                _ => EntryUse::Applied,
+            };
+            entry::boost(&places, &settings, &identity, id, how)?
+        }
+        Action::Confidence { id, set, reason, by } => {
+            entry::set_confidence(&places, &settings, &identity, id, *set, (reason, by.as_deref()))?
+        }
+        Action::Pin { id, off } => entry::pin(&places, &settings, &identity, id, !off)?,
+    };
+    printing::changed(&changed, args.json, context)
+}
+
+fn given(args: &AddArgs, settings: &Settings) -> anyhow::Result<Given> {
+    let source = args.source.as_deref().map(|source| match source {
+        "human" => EntrySource::Human,
+        "check" => EntrySource::Check,
+        _ => EntrySource::Agent,
+    });
+    let mut properties = match &args.properties {
+        None => Map::new(),
+        Some(text) => match serde_json::from_str(text).context("--properties is not JSON")? {
+            Value::Object(properties) => properties,
+            _ => bail!("--properties is not a JSON object, such as '{{\"pitfall\": \"…\"}}'"),
+        },
+    };
+    let schema = types(&settings.knowledge).remove(&args.kind).map(|sort| sort.schema);
+    for set in &args.set {
+        let Some((name, value)) = set.split_once('=') else { bail!("--set {set:?} has no `=`: write NAME=VALUE") };
+        let (name, value) = (name.trim().to_owned(), Value::String(value.to_owned()));
+        match schema.as_ref().is_some_and(|schema| schema.is_list(&name)) {
+            true => match properties.entry(name).or_insert_with(|| Value::Array(Vec::new())) {
+                Value::Array(items) => items.push(value),
+                other => *other = value,
+            },
+            false => drop(properties.insert(name, value)),
+        }
+    }
+    Ok(Given {
+        kind: args.kind.clone(),
+        title: args.title.clone(),
+        properties,
+        globs: args.files.clone(),
+        actions: args.action.clone(),
+        tags: args.tag.clone(),
+        sources: args.from.clone(),
+        source,
+        prevented: args.prevented,
+        fix_applied: args.fix_applied,
+        person: args.by.clone(),
+    })
+}

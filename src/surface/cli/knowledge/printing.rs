@@ -1,0 +1,206 @@
+//! How entries read.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::base::markdown;
+use crate::base::text::{count, ellipsis, one_line};
+use crate::knowledge::EntryType;
+use crate::ops::entry::{Added, Changed, Found, Log, Page};
+use crate::surface::cli::{Context, Exit, Output};
+
+/// A property on one line, bytes.
+const LINE_BYTES_MAX: usize = 400;
+
+#[derive(Serialize)]
+struct Types<'a> {
+    schema: u32,
+    types: &'a BTreeMap<String, EntryType>,
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    schema: u32,
+    #[serde(flatten)]
+    page: &'a Page,
+}
+
+pub(super) fn added(added: &Added, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+    let output = &mut context.output;
+    added.notes.iter().for_each(|note| output.note(note));
+    if json {
+        output.json(added)?;
+        return Ok(Exit::Ok);
+    }
+    let entry = &added.entry;
+    match added.result {
+        "merged" => {
+            output.line(&format!(
+                "{}\tmerged: {} says the same: {}",
+                added.written,
+                entry.id,
+                one_line(&entry.title)
+            ))?;
+        }
+        _ => output.line(&format!("{}\tcreated, confidence {:.2}", entry.id, entry.confidence))?,
+    }
+    for similar in &added.similar {
+        let title = one_line(&similar.title);
+        output.note(&format!("reads alike ({:.2}): {} {title}", similar.similarity, similar.id));
+    }
+    Ok(Exit::Ok)
+}
+
+pub(super) fn changed(changed: &Changed, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+    changed.notes.iter().for_each(|note| context.output.note(note));
+    match json {
+        true => context.output.json(changed)?,
+        false => context.output.line(&format!("{}; confidence {:.2}", changed.done, changed.entry.confidence))?,
+    }
+    Ok(Exit::Ok)
+}
+
+pub(super) fn found(found: &Found, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+    let output = &mut context.output;
+    found.notes.iter().for_each(|note| output.note(note));
+    if json {
+        output.json(found)?;
+        return Ok(Exit::Ok);
+    }
+    let rows: Vec<Vec<String>> = found
+        .entries
+        .iter()
+        .map(|page| {
+            let title = ellipsis(&one_line(&page.title), LINE_BYTES_MAX);
+            vec![page.id.clone(), one_line(&page.kind), format!("{:.2}", page.confidence), title]
+        })
+        .collect();
+    match rows.is_empty() {
+        true => output.note("nothing is known of it"),
+        false => output.table(&["id", "type", "confidence", "title"], &rows)?,
+    }
+    if found.more {
+        output.note("there are more: type the same with --page");
+    }
+    Ok(Exit::Ok)
+}
+
+pub(super) fn shown(page: &Page, notes: &[String], json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+    let output = &mut context.output;
+    notes.iter().for_each(|note| output.note(note));
+    if json {
+        output.json(&Shown { schema: 1, page })?;
+        return Ok(Exit::Ok);
+    }
+    output.line(&format!("{} {}: {}", page.id, one_line(&page.kind), one_line(&page.title)))?;
+    if let Value::Object(properties) = &page.properties {
+        for (name, value) in properties {
+            output.line(&format!("{}: {}", one_line(name), flat(value)))?;
+        }
+    }
+    for (label, values) in
+        [("files", &page.globs), ("actions", &page.actions), ("tags", &page.tags), ("from", &page.sources)]
+    {
+        if !values.is_empty() {
+            output.line(&format!("{label}: {}", ellipsis(&one_line(&values.join(", ")), LINE_BYTES_MAX)))?;
+        }
+    }
+    if let Some(better) = &page.superseded_by {
+        output.line(&format!("superseded by {better}"))?;
+    }
+    let pinned = if page.pinned { ", pinned" } else { "" };
+    output.line(&format!("confidence {:.2}{pinned}, {}", page.confidence, count(page.occurrences, "occurrence")))?;
+    print_ledger(page, output)
+}
+
+fn print_ledger(page: &Page, output: &mut Output) -> anyhow::Result<Exit> {
+    for step in page.ledger.iter().flat_map(|ledger| &ledger.steps) {
+        let what = ellipsis(&one_line(&step.what), LINE_BYTES_MAX);
+        output.line(&format!("  {:+.2} → {:.2}  {}  {what}", step.delta, step.after, step.at.local()))?;
+    }
+    Ok(Exit::Ok)
+}
+
+pub(super) fn exported(found: &Found, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+    let output = &mut context.output;
+    found.notes.iter().for_each(|note| output.note(note));
+    if json {
+        output.json(found)?;
+        return Ok(Exit::Ok);
+    }
+    let mut text = "# Knowledge\n".to_owned();
+    for page in &found.entries {
+        let superseded = page.superseded_by.as_ref().map(|id| format!(", superseded by {}", markdown::code(id)));
+        text.push_str(&format!("\n## {}\n\n", markdown::code(&page.title)));
+        text.push_str(&format!(
+            "- {} {}, confidence {:.2}{}\n",
+            markdown::code(&page.kind),
+            markdown::code(&page.id),
+            page.confidence,
+            superseded.unwrap_or_default()
+        ));
+        for (label, values) in [("files", &page.globs), ("actions", &page.actions), ("tags", &page.tags)] {
+            if !values.is_empty() {
+                text.push_str(&format!("- {label}: {}\n", markdown::code(&values.join(", "))));
+            }
+        }
+        for (name, value) in page.properties.as_object().into_iter().flatten() {
+            match value {
+                Value::String(many) if many.contains('\n') => {
+                    text.push_str(&format!("- {}:\n\n{}\n", markdown::code(name), markdown::fence("", many, false)));
+                }
+                value => text.push_str(&format!("- {}: {}\n", markdown::code(name), markdown::code(&flat(value)))),
+            }
+        }
+    }
+    output.text(&text)?;
+    Ok(Exit::Ok)
+}
+
+pub(super) fn logged(log: &Log, notes: &[String], json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+    let output = &mut context.output;
+    notes.iter().for_each(|note| output.note(note));
+    if json {
+        output.json(log)?;
+        return Ok(Exit::Ok);
+    }
+    let rows: Vec<Vec<String>> = log
+        .events
+        .iter()
+        .map(|event| {
+            let agent = one_line(event.agent.as_deref().unwrap_or("-"));
+            vec![event.at.local(), event.event.clone(), event.entry.clone(), agent]
+        })
+        .collect();
+    output.table(&["when", "event", "entry", "agent"], &rows)?;
+    Ok(Exit::Ok)
+}
+
+pub(super) fn listed(types: &BTreeMap<String, EntryType>, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+    if json {
+        context.output.json(&Types { schema: 1, types })?;
+        return Ok(Exit::Ok);
+    }
+    for (name, sort) in types {
+        let required: Vec<&str> = sort.schema.required().collect();
+        let value = sort.schema.value();
+        let all = value.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let optional: Vec<String> =
+            all.map(|(name, _)| name.clone()).filter(|name| !required.contains(&name.as_str())).collect();
+        context.output.line(&format!("{name}: {}", one_line(&sort.description)))?;
+        context.output.line(&format!("  needs {}; may have {}", required.join(", "), optional.join(", ")))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// A value on one line.
+fn flat(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(flat).collect::<Vec<_>>().join("; "),
+        other => other.to_string(),
+    };
+    ellipsis(&one_line(&text), LINE_BYTES_MAX)
+}

@@ -1,0 +1,195 @@
+//! `verify-run strategy`.
+
+use super::{Context, Exit, Output};
+use crate::base::text::{count, one_line};
+use crate::capture::{self, Identity};
+use crate::config::Settings;
+use crate::knowledge::recovery::{Escalation, Suggestion};
+use crate::ops::strategy::{self, Against, Given, Suggested, Tried};
+use crate::store::{Matches, Outcome};
+
+/// The exit code when one technique has failed in the task too often.
+const ESCALATED: u8 = 3;
+
+/// Say what to do against an error, what came of it, and ask for what most surely helps
+///
+/// What was learnt from fixes is suggested too. When one technique has failed in the current task three times (setting
+/// `knowledge.escalate_attempts`) since it last helped there, that is said, the next is proposed, and `suggest` and
+/// `attempt` exit with 3.
+///
+/// With --json each prints one document with `"schema": 1`: `suggest` and `list` `error`, `strategies` (id, technique,
+/// origin, matches, steps, successes, partials, tries, effectiveness, lower_bound, untested, alike, failed_here,
+/// exhausted) and `escalation` (failed, technique, failures, next), `add` and `attempt` `strategy` and `escalation`.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Propose what to do against an error
+    #[command(group = clap::ArgGroup::new("against").required(true))]
+    Add {
+        /// A text that the error has, in upper or lower case
+        #[arg(long, value_name = "TEXT", group = "against")]
+        error: Option<String>,
+        /// A regex that the error matches
+        #[arg(long, value_name = "REGEX", group = "against")]
+        regex: Option<String>,
+        /// A pattern's id
+        #[arg(long, value_name = "ID", group = "against")]
+        pattern: Option<String>,
+        /// What to do, in a few words
+        #[arg(long, value_name = "TEXT")]
+        technique: String,
+        /// How; once for each step
+        #[arg(long, value_name = "TEXT")]
+        step: Vec<String>,
+        /// Who says so
+        #[arg(long, value_name = "NAME")]
+        by: Option<String>,
+    },
+    /// Tell what came of trying a strategy
+    Attempt {
+        /// Its id, or a unique start of it
+        id: String,
+        /// What came of it
+        #[arg(long, value_parser = ["success", "failure", "partial"])]
+        outcome: String,
+        /// What kind of task it was (else the current task's)
+        #[arg(long)]
+        category: Option<String>,
+        /// What kind of file it was
+        #[arg(long, value_name = "EXTENSION")]
+        file_type: Option<String>,
+        /// What you noticed
+        #[arg(long, value_name = "TEXT")]
+        note: Option<String>,
+    },
+    /// Ask what to do against an error
+    #[command(group = clap::ArgGroup::new("asked").required(true))]
+    Suggest {
+        /// The error
+        #[arg(long, value_name = "TEXT", group = "asked")]
+        error: Option<String>,
+        /// A recorded run: `last`, or the id of a run, failure, lesson or pattern
+        #[arg(long, value_name = "RUN", group = "asked")]
+        run: Option<String>,
+        /// What kind of file it is
+        #[arg(long, value_name = "EXTENSION")]
+        file_type: Option<String>,
+        /// At most so many
+        #[arg(long, default_value_t = 3, value_name = "N")]
+        limit: usize,
+    },
+    /// List all strategies, those that were tried most often first
+    List {
+        /// At most so many
+        #[arg(long, default_value_t = 50, value_name = "N")]
+        limit: usize,
+    },
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    let (settings, _) = Settings::load(&context.places, &context.environment);
+    let variable = |name: &str| std::env::var(name).ok();
+    let identity = capture::identify(Identity::default(), variable, crate::run::session());
+    let places = &context.places;
+    let changed = match &args.action {
+        Action::Add { error, regex, pattern, technique, step, by } => {
+            let against = [(error, Matches::Substring), (regex, Matches::Regex), (pattern, Matches::Pattern)];
+            let given = against.into_iter().find_map(|(text, matches)| Some((text.clone()?, matches)));
+            let Some((error, matches)) = given else { return Ok(Exit::Usage) };
+            let (technique, steps) = (technique.clone(), step.clone());
+            strategy::add(
+                places,
+                &settings,
+                &identity,
+                &Given { matches, error, technique, steps, person: by.clone() },
+            )?
+        }
+        Action::Attempt { id, outcome, category, file_type, note } => {
+            let outcome = match outcome.as_str() {
+                "success" => Outcome::Success,
+                "partial" => Outcome::Partial,
+                _ => Outcome::Failure,
+            };
+            let (category, file_type) = (category.clone(), file_type.clone());
+            let tried = Tried { outcome, category, file_type, note: note.clone() };
+            strategy::attempt(places, &settings, &identity, id, &tried)?
+        }
+        Action::Suggest { error, run, file_type, limit } => {
+            let against = match error {
+                Some(error) => Against::Error(error.clone()),
+                None => Against::Run(run.clone().filter(|run| run != "last")),
+            };
+            let found = strategy::suggest(places, &settings, &identity, &against, file_type.as_deref(), *limit)?;
+            return print_suggested(&found, args.json, &mut context.output);
+        }
+        Action::List { limit } => {
+            let found = strategy::list(places, &settings, &identity, *limit)?;
+            return print_suggested(&found, args.json, &mut context.output);
+        }
+    };
+    changed.notes.iter().for_each(|note| context.output.note(note));
+    match args.json {
+        true => context.output.json(&changed)?,
+        false => {
+            print(&changed.strategy, &mut context.output)?;
+            print_escalation(changed.escalation.as_ref(), &mut context.output);
+        }
+    }
+    Ok(exit(changed.escalation.as_ref()))
+}
+
+fn exit(escalation: Option<&Escalation>) -> Exit {
+    if escalation.is_some() { Exit::Answer(ESCALATED) } else { Exit::Ok }
+}
+
+fn print_suggested(found: &Suggested, json: bool, output: &mut Output) -> anyhow::Result<Exit> {
+    found.notes.iter().for_each(|note| output.note(note));
+    if json {
+        output.json(found)?;
+        return Ok(exit(found.escalation.as_ref()));
+    }
+    if found.strategies.is_empty() {
+        output.note("nothing is known to help; when you have found out, type `verify-run strategy add`");
+    }
+    for strategy in &found.strategies {
+        print(strategy, output)?;
+    }
+    print_escalation(found.escalation.as_ref(), output);
+    Ok(exit(found.escalation.as_ref()))
+}
+
+fn print(strategy: &Suggestion, output: &mut Output) -> anyhow::Result<()> {
+    let evidence = match (strategy.successes, strategy.tries) {
+        (_, 0) => "untested".to_owned(),
+        (successes, tries) => format!("worked {successes} of {}", count(tries, "time")),
+    };
+    let partly = if strategy.partials > 0 { format!(", {} in part", strategy.partials) } else { String::new() };
+    let here = match strategy.failed_here {
+        0 => String::new(),
+        times => format!(", failed {} in this task", count(times, "time")),
+    };
+    output.line(&format!("{}\t{} ({evidence}{partly}{here})", strategy.id, one_line(&strategy.technique)))?;
+    for (number, step) in (1..).zip(&strategy.steps) {
+        output.line(&format!("  {number}. {}", one_line(step)))?;
+    }
+    Ok(())
+}
+
+fn print_escalation(escalation: Option<&Escalation>, output: &mut Output) {
+    let Some(it) = escalation else { return };
+    let next = match &it.next {
+        Some(next) => format!("try {next} next"),
+        None => "nothing else is known: ask a person".to_owned(),
+    };
+    let times = count(it.failures, "time");
+    output.note(&format!("{} ({}) failed {times} in this task: {next}", it.failed, one_line(&it.technique)));
+}
