@@ -4,6 +4,7 @@
 pub mod duplicate;
 pub mod entry;
 pub mod ledger;
+pub mod memory;
 pub mod recovery;
 
 pub use entry::{EntryType, types};

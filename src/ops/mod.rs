@@ -14,6 +14,7 @@ mod knowledge;
 pub mod last;
 pub mod lesson;
 pub mod library;
+pub mod memory;
 pub mod outcome;
 pub mod pattern;
 pub mod reading;

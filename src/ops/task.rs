@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use serde::Serialize;
 
 use super::identity::{by, clean, relative_files};
-use super::{reading, record};
+use super::{memory, reading, record};
 use crate::advice::ranking;
 use crate::advice::similarity::{Profile, Similarity, telling_words};
 use crate::advice::task::{self, TaskEnd};
@@ -148,7 +148,14 @@ pub fn done(
         bail!("there is no task {name:?}; type `verify-run task list` for those that there are");
     }
     say(places, identity, &name, TaskStep::Done { outcome, why: None })?;
-    show(places, settings, identity, Some(&name))
+    // What was learnt in a task that failed may still be true: somebody has validated it.
+    let mut notes = match settings.advice.learning {
+        true => memory::promote(places, settings, identity, &name)?,
+        false => Vec::new(),
+    };
+    let mut page = show(places, settings, identity, Some(&name))?;
+    page.notes.append(&mut notes);
+    Ok(page)
 }
 
 fn say(places: &Places, identity: &Identity, name: &str, step: TaskStep) -> anyhow::Result<()> {

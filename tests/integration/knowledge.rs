@@ -339,3 +339,84 @@ fn after_n_failed_attempts_with_one_technique_it_escalates_with_the_next_and_an_
     run(&["attempt", &first, "--outcome", "success"]);
     assert_eq!(run(&["suggest", "--error", "timed out"]).ended, Ended::Exit(0), "it helped in the end");
 }
+
+fn texts(found: &Value) -> Vec<&str> {
+    let all = found["memories"].as_array().expect("a list").iter();
+    all.map(|memory| memory["text"].as_str().expect("a text")).collect()
+}
+
+#[test]
+fn an_agent_recalls_its_own_memories_by_task_importance_and_use() {
+    let sandbox = Sandbox::repository();
+    let memory = |agent: &str, task: &str, arguments: &[&str]| {
+        let run = sandbox.verify_run(["memory"].iter().chain(arguments).chain(&["--json"]));
+        run.env("VERIFY_RUN_AGENT", agent).env("VERIFY_RUN_TASK", task).env("VERIFY_RUN_SESSION", agent).prints_json()
+    };
+    let kept = memory("codex", "T", &["remember", "the parser is half done", "--type", "context"]);
+    let of = &kept["memories"][0];
+    assert_eq!((&kept["schema"], &of["agent"], &of["task"]), (&1.into(), &"codex".into(), &"T".into()));
+    let day = |field: &str| of[field].as_str().expect("a time")[..10].to_owned();
+    assert!(day("expires_at") > day("at"), "task context expires after 24 h: {of}");
+    memory("codex", "T", &["remember", "small commits", "--type", "preference", "--importance", "0.9"]);
+    memory("codex", "T", &["remember", "the queue drops messages", "--type", "error_pattern", "--importance", "0.1"]);
+    memory("codex", "T", &["remember", "gone at once", "--expires", "0"]);
+    let all = memory("codex", "T", &["recall"]);
+    assert_eq!(texts(&all), ["small commits", "the parser is half done", "the queue drops messages"]);
+    assert_eq!(texts(&memory("codex", "U", &["recall"])).len(), 2, "the context of another task");
+    assert_eq!(texts(&memory("claude-code", "T", &["recall"])), [""; 0], "another agent's memories");
+    assert_eq!(texts(&memory("codex", "T", &["recall", "dropped", "message"])), ["the queue drops messages"]);
+    let preferences = memory("codex", "T", &["recall", "--type", "preference"]);
+    assert_eq!((texts(&preferences), &preferences["memories"][0]["accesses"]), (vec!["small commits"], &2.into()));
+    refused(&sandbox, &["memory", "remember", "x", "--importance", "2"]);
+}
+
+#[test]
+fn memory_learn_writes_both_and_a_preference_stays_the_agent_s() {
+    let sandbox = Sandbox::repository();
+    let learnt = as_agent(&sandbox, "codex", &["memory", "learn", "Pool the connections", "--files", "db/**"]);
+    let entry = &learnt["knowledge"]["entry"];
+    assert_eq!(
+        (&entry["type"], &entry["title"], &entry["source"]),
+        (&"pattern".into(), &"Pool the connections".into(), &"agent".into())
+    );
+    assert_eq!(learnt["memory"]["entry"], entry["id"]);
+    assert_eq!(texts(&as_agent(&sandbox, "codex", &["memory", "recall", "pool"])), ["Pool the connections"]);
+    assert_eq!(ids(&as_agent(&sandbox, "claude-code", &["knowledge", "query", "pool"])).len(), 1, "everybody's");
+    assert!(refused(&sandbox, &["memory", "learn", "tabs", "--type", "preference"]).contains("memory remember"));
+    assert_eq!(ids(&knowledge(&sandbox, &["query"])).len(), 1, "nothing is half written");
+}
+
+#[test]
+fn validated_learnings_are_promoted_from_memory_to_knowledge_on_task_completion() {
+    let sandbox = Sandbox::repository();
+    as_agent(&sandbox, "codex", &["task", "start", "T"]);
+    let remember = |text: &str, sort: &str| {
+        let kept = as_agent(&sandbox, "codex", &["memory", "remember", text, "--type", sort]);
+        kept["memories"][0]["id"].as_str().expect("an id").to_owned()
+    };
+    let learning = remember("The broker needs a heartbeat", "error_pattern");
+    let preference = remember("Tabs over spaces", "preference");
+    remember("Perhaps the cache is stale", "learning");
+    for id in [&learning, &preference] {
+        assert_eq!(as_agent(&sandbox, "codex", &["memory", "validate", id])["memories"][0]["validated"], true);
+    }
+    assert!(refused(&sandbox, &["memory", "validate", &learning]).contains("another agent's"), "a person is not codex");
+    assert_eq!(ids(&knowledge(&sandbox, &["query"])), [""; 0], "not before the task is done");
+    let done = sandbox.verify_run(["task", "done", "T"]).outcome();
+    assert!(done.stderr().contains("everybody's knowledge now"), "{}", done.stderr());
+    let found = knowledge(&sandbox, &["query"]);
+    assert_eq!(ids(&found).len(), 1, "validated learnings alone: {found}");
+    let entry = &found["entries"][0];
+    assert_eq!(
+        (&entry["type"], &entry["properties"]["pitfall"]),
+        (&"gotcha".into(), &"The broker needs a heartbeat".into())
+    );
+    assert_eq!((&entry["by"]["agent"], &entry["sources"]), (&"codex".into(), &json!([learning])));
+    let log = knowledge(&sandbox, &["log"]);
+    assert_eq!(
+        (&log["events"][0]["event"], &log["events"][0]["agent"]),
+        (&"knowledge:promoted".into(), &"codex".into())
+    );
+    sandbox.verify_run(["task", "done", "T"]).outcome();
+    assert_eq!(ids(&knowledge(&sandbox, &["query"])).len(), 1, "once");
+}

@@ -9,6 +9,7 @@ mod knowledge;
 mod last;
 mod lesson;
 mod man;
+mod memory;
 mod outcome;
 mod output;
 mod parse;
@@ -75,6 +76,7 @@ enum Command {
     Outcome(outcome::Args),
     Knowledge(knowledge::Args),
     Strategy(strategy::Args),
+    Memory(memory::Args),
     Stats(stats::Args),
     Store(store::Args),
     Doctor(doctor::Args),
@@ -162,6 +164,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
         Command::Outcome(args) => outcome::run(&args, &mut context),
         Command::Knowledge(args) => knowledge::run(&args, &mut context),
         Command::Strategy(args) => strategy::run(&args, &mut context),
+        Command::Memory(args) => memory::run(&args, &mut context),
         Command::Pattern(args) => pattern::run(&args, &mut context),
         Command::Fix(args) => fix::run(&args, &mut context),
         Command::Stats(args) => stats::run(&args, &mut context),

@@ -1,0 +1,274 @@
+//! `memory remember`, `recall`, `validate` and `learn`: an agent's own memory, and the way from there to everybody's
+//! knowledge.
+
+use anyhow::{Context as _, ensure};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::entry::{self, Added, Given, Writing};
+use super::identity::{by, clean};
+use super::{reading, record};
+use crate::base::clock::Timestamp;
+use crate::base::ids;
+use crate::base::text::{ellipsis, one_line, printable};
+use crate::capture::Identity;
+use crate::config::{Places, Settings};
+use crate::diagnose::redact::redact;
+use crate::knowledge::duplicate::Words;
+use crate::knowledge::memory;
+use crate::store::{Body, EntrySource, Event, MemoryChange, MemoryNote, MemoryRow, MemorySort, StoreError, note};
+
+/// A memory, bytes.
+const TEXT_BYTES_MAX: usize = 4_000;
+/// An hour, microseconds.
+const HOUR_US: i64 = 3_600_000_000;
+/// Memories of one task that are promoted at its end.
+const PROMOTED_MAX: usize = 50;
+
+/// What is to be remembered.
+#[derive(Debug, Clone)]
+pub struct Remembered {
+    /// What it is.
+    pub sort: MemorySort,
+    /// The text.
+    pub text: String,
+    /// How important it is, 0 to 1.
+    pub importance: f64,
+    /// Forgotten after so many hours; else a task's context after the setting's, the rest never.
+    pub hours: Option<u64>,
+}
+
+/// What is looked up.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// Words.
+    pub text: String,
+    /// Only of this kind.
+    pub sort: Option<MemorySort>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// A memory as it is shown.
+#[derive(Debug, Clone, Serialize)]
+pub struct Memory {
+    /// `m-…`
+    pub id: String,
+    /// `context`, `learning`, `preference`, `error_pattern`, `success_pattern`.
+    #[serde(rename = "type")]
+    pub sort: String,
+    /// What is remembered.
+    pub text: String,
+    /// How important it is, 0 to 1.
+    pub importance: f64,
+    /// Since when.
+    pub at: Timestamp,
+    /// Until when.
+    pub expires_at: Option<Timestamp>,
+    /// Whose it is.
+    pub agent: Option<String>,
+    /// In which task.
+    pub task: Option<String>,
+    /// How often it was looked up before.
+    pub accesses: u64,
+    /// It has turned out to be true.
+    pub validated: bool,
+    /// `k-…` that it became.
+    pub entry: Option<String>,
+}
+
+/// What `memory remember`, `validate` and `recall --json` print.
+#[derive(Debug, Serialize)]
+pub struct Memories {
+    /// Version of this shape.
+    pub schema: u32,
+    /// What most comes to mind first.
+    pub memories: Vec<Memory>,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// What `memory learn --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Learnt {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The agent's own.
+    pub memory: Memory,
+    /// Everybody's.
+    pub knowledge: Added,
+}
+
+/// Remembers something for this agent and task.
+///
+/// # Errors
+/// When there is no text, the importance is out of bounds, or the store can't be written.
+pub fn remember(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    given: &Remembered,
+) -> anyhow::Result<Memories> {
+    let mut writing = Writing::new(places, settings, identity, None)?;
+    let id = write(&mut writing, settings, given)?;
+    one(writing, &id)
+}
+
+fn write(writing: &mut Writing, settings: &Settings, given: &Remembered) -> anyhow::Result<String> {
+    let text = ellipsis(printable(&redact(&given.text).0).trim(), TEXT_BYTES_MAX);
+    ensure!(!text.is_empty(), "say what is to be remembered: `verify-run memory remember TEXT`");
+    ensure!((0.0..=1.0).contains(&given.importance), "an importance is from 0 to 1, not {}", given.importance);
+    let hours = given.hours.or((given.sort == MemorySort::Context).then_some(settings.knowledge.context_hours));
+    let now = Timestamp::now();
+    let expires = hours.map(|hours| i64::try_from(hours).unwrap_or(i64::MAX).saturating_mul(HOUR_US));
+    let change = MemoryChange::Remembered {
+        sort: given.sort,
+        text,
+        importance_permille: (given.importance * 1_000.0).round() as u16,
+        expires_at: expires.map(|after| Timestamp(now.0.saturating_add(after))),
+    };
+    let id = ids::short(ids::Kind::Memory, crate::base::ids::RunId::fresh().0.as_bytes());
+    writing.record(|by| Body::Memory(MemoryNote { memory: id.clone(), change, by }))?;
+    Ok(id)
+}
+
+fn one(writing: Writing, id: &str) -> anyhow::Result<Memories> {
+    let memory = Memory::of(writing.index().memory(id)?);
+    Ok(Memories { schema: 1, memories: vec![memory], notes: writing.into_notes() })
+}
+
+/// Says that a memory of this agent has turned out to be true: it becomes knowledge when its task is done.
+///
+/// # Errors
+/// When the id names none or more than one, it is another agent's, or the store can't be written.
+pub fn validate(places: &Places, settings: &Settings, identity: &Identity, id: &str) -> anyhow::Result<Memories> {
+    let mut writing = Writing::new(places, settings, identity, None)?;
+    let row = writing.index().memory(id)?;
+    let own = identity.agent.as_deref().and_then(clean);
+    ensure!(row.by.agent == own, "{} is another agent's", row.id);
+    writing.record(|by| Body::Memory(MemoryNote { memory: row.id.clone(), change: MemoryChange::Validated, by }))?;
+    one(writing, &row.id)
+}
+
+/// What this agent remembers, what most comes to mind first: by words, importance, freshness and how often it was looked
+/// up. The context of other tasks is not its business now.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn recall(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    asked: &Asked,
+) -> Result<Memories, StoreError> {
+    let reading = reading::open(places)?;
+    let mut found = Memories { schema: 1, memories: Vec::new(), notes: reading.notes };
+    let Some(index) = &reading.index else { return Ok(found) };
+    let now = Timestamp::now();
+    let hours = settings.fix.silence_hours;
+    let task = record::current_task(places, Some(index), identity, now, hours)?;
+    let agent = identity.agent.as_deref().and_then(clean);
+    let question = Words::of(&asked.text);
+    let rows = index.memories_of_agent(agent.as_deref(), now)?.into_iter();
+    let rows = rows.filter(|row| asked.sort.is_none_or(|sort| row.sort == sort.as_str()));
+    let rows = rows.filter(|row| row.sort != "context" || row.by.task.as_deref() == Some(&task));
+    let mut weighed: Vec<(f64, MemoryRow)> =
+        rows.map(|row| (memory::weight(&row, &question, now), row)).filter(|(weight, _)| *weight > 0.0).collect();
+    weighed.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.id.cmp(&b.1.id)));
+    weighed.truncate(asked.limit);
+    found.memories = weighed.into_iter().map(|(_, row)| Memory::of(row)).collect();
+    let mut ids = found.memories.iter().map(|memory| memory.id.clone());
+    if let Some(first) = ids.next().filter(|_| settings.advice.learning) {
+        let change = MemoryChange::Recalled { with: ids.collect() };
+        let body = Body::Memory(MemoryNote { memory: first, change, by: by(identity, Some(&task)) });
+        // The writer is the store's that takes it.
+        if let Err(error) = note::put(places, &Event::new(now, "", body)) {
+            found.notes.push(format!("cannot remember that it was looked up: {error}"));
+        }
+    }
+    Ok(found)
+}
+
+/// Remembers something that was learnt, and writes it down for everybody at once.
+///
+/// # Errors
+/// As `memory remember` and `knowledge add`.
+pub fn learn(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    given: &Remembered,
+    globs: &[String],
+) -> anyhow::Result<Learnt> {
+    // What can't be an entry is not half written.
+    let text = printable(&redact(&given.text).0).trim().to_owned();
+    let entry = as_entry(given.sort.as_str(), &text, globs);
+    ensure!(given.sort != MemorySort::Preference, "a preference stays the agent's: type `verify-run memory remember`");
+    let knowledge = entry::add(places, settings, identity, &entry)?;
+    let mut writing = Writing::new(places, settings, identity, None)?;
+    let id = write(&mut writing, settings, given)?;
+    let change = MemoryChange::Promoted { entry: knowledge.written.clone() };
+    writing.record(|by| Body::Memory(MemoryNote { memory: id.clone(), change, by }))?;
+    let memory = Memory::of(writing.index().memory(&id)?);
+    Ok(Learnt { schema: 1, memory, knowledge })
+}
+
+/// Makes knowledge of what was learnt in a task and has turned out to be true; what became of each, for people.
+///
+/// # Errors
+/// When the store can't be read or written.
+pub(super) fn promote(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    task: &str,
+) -> anyhow::Result<Vec<String>> {
+    let Some(index) = reading::open(places)?.index else { return Ok(Vec::new()) };
+    let mut notes = Vec::new();
+    for row in index.memories_to_promote(task, Timestamp::now())?.into_iter().take(PROMOTED_MAX) {
+        let given = Given { sources: vec![row.id.clone()], ..as_entry(&row.sort, &row.text, &[]) };
+        // It is whose it was, whoever ended the task.
+        let owner = Identity {
+            task: Some(task.to_owned()),
+            session: row.by.session.clone().or_else(|| identity.session.clone()),
+            agent: row.by.agent.clone(),
+        };
+        let added = entry::add(places, settings, &owner, &given).context("cannot promote what was learnt")?;
+        let mut writing = Writing::new(places, settings, &owner, None)?;
+        let change = MemoryChange::Promoted { entry: added.written.clone() };
+        writing.record(|by| Body::Memory(MemoryNote { memory: row.id.clone(), change, by }))?;
+        let title = one_line(&added.entry.title);
+        notes.push(format!("{} is everybody's knowledge now: {} {title}", row.id, added.entry.id));
+    }
+    Ok(notes)
+}
+
+fn as_entry(sort: &str, text: &str, globs: &[String]) -> Given {
+    let (kind, title, properties) = memory::promoted(sort, text);
+    let properties = match properties {
+        Value::Object(properties) => properties,
+        _ => serde_json::Map::new(),
+    };
+    let (kind, source) = (kind.to_owned(), Some(EntrySource::Agent));
+    Given { kind, title, properties, globs: globs.to_vec(), source, ..Given::default() }
+}
+
+impl Memory {
+    fn of(row: MemoryRow) -> Self {
+        let line = |text: &str| ellipsis(one_line(text).trim(), TEXT_BYTES_MAX);
+        Memory {
+            id: line(&row.id),
+            text: ellipsis(&printable(&row.text), TEXT_BYTES_MAX),
+            agent: row.by.agent.as_deref().map(line),
+            task: row.by.task.as_deref().map(line),
+            sort: row.sort,
+            importance: row.importance,
+            at: row.at,
+            expires_at: row.expires_at,
+            accesses: row.accesses,
+            validated: row.validated,
+            entry: row.entry,
+        }
+    }
+}

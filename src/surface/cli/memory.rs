@@ -1,0 +1,137 @@
+//! `verify-run memory`.
+
+use super::{Context, Exit, Output};
+use crate::base::text::{ellipsis, one_line};
+use crate::capture::{self, Identity};
+use crate::config::Settings;
+use crate::ops::memory::{self, Asked, Memories, Remembered};
+use crate::store::MemorySort;
+
+/// A memory on one line, bytes.
+const LINE_BYTES_MAX: usize = 400;
+const SORTS: [&str; 5] = ["context", "learning", "preference", "error_pattern", "success_pattern"];
+
+/// Remember something for this agent, and look it up
+///
+/// A memory is its agent's (VERIFY_RUN_AGENT, else recognised). The context of a task is forgotten after 24 hours
+/// (setting `knowledge.context_hours`) and comes to mind in that task only. What was learnt and was validated becomes
+/// everybody's knowledge when its task is done; `learn` writes both at once. A preference always stays the agent's.
+///
+/// With --json `remember`, `validate` and `recall` print one document with `"schema": 1` and `memories` (id, type, text,
+/// importance, at, expires_at, agent, task, accesses, validated, entry); `learn` prints `memory`, and `knowledge` as
+/// `knowledge add` does.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Remember something
+    Remember {
+        #[command(flatten)]
+        what: What,
+    },
+    /// Look up what comes to mind: what is important, fresh, often used, and has the words
+    Recall {
+        /// Words
+        text: Vec<String>,
+        /// Only of this kind
+        #[arg(long = "type", value_name = "TYPE", value_parser = SORTS)]
+        sort: Option<String>,
+        /// At most so many
+        #[arg(long, default_value_t = 10, value_name = "N")]
+        limit: usize,
+    },
+    /// Say that a memory has turned out to be true
+    Validate {
+        /// Its id, or a unique start of it
+        id: String,
+    },
+    /// Remember something that was learnt, and write it down for everybody
+    Learn {
+        #[command(flatten)]
+        what: What,
+        /// Files that it is about, as patterns
+        #[arg(long, value_name = "GLOB", num_args = 1.., value_delimiter = ',')]
+        files: Vec<String>,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct What {
+    /// What is to be remembered
+    #[arg(required = true)]
+    text: Vec<String>,
+    /// What it is
+    #[arg(long = "type", value_name = "TYPE", value_parser = SORTS, default_value = "learning")]
+    sort: String,
+    /// How important it is, 0 to 1
+    #[arg(long, default_value_t = 0.5, value_name = "X")]
+    importance: f64,
+    /// Forget it after so many hours
+    #[arg(long, value_name = "HOURS")]
+    expires: Option<u64>,
+}
+
+impl What {
+    fn given(&self) -> Remembered {
+        Remembered {
+            sort: MemorySort::parse(&self.sort).unwrap_or(MemorySort::Learning),
+            text: self.text.join(" "),
+            importance: self.importance,
+            hours: self.expires,
+        }
+    }
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    let (settings, _) = Settings::load(&context.places, &context.environment);
+    let variable = |name: &str| std::env::var(name).ok();
+    let identity = capture::identify(Identity::default(), variable, crate::run::session());
+    let places = &context.places;
+    let found = match &args.action {
+        Action::Remember { what } => memory::remember(places, &settings, &identity, &what.given())?,
+        Action::Validate { id } => memory::validate(places, &settings, &identity, id)?,
+        Action::Recall { text, sort, limit } => {
+            let sort = sort.as_deref().and_then(MemorySort::parse);
+            memory::recall(places, &settings, &identity, &Asked { text: text.join(" "), sort, limit: *limit })?
+        }
+        Action::Learn { what, files } => {
+            let learnt = memory::learn(places, &settings, &identity, &what.given(), files)?;
+            learnt.knowledge.notes.iter().for_each(|note| context.output.note(note));
+            match args.json {
+                true => context.output.json(&learnt)?,
+                false => {
+                    let (memory, entry) = (&learnt.memory.id, &learnt.knowledge.entry);
+                    context.output.line(&format!("{memory}\t{} {}", entry.id, one_line(&entry.title)))?;
+                }
+            }
+            return Ok(Exit::Ok);
+        }
+    };
+    found.notes.iter().for_each(|note| context.output.note(note));
+    match args.json {
+        true => context.output.json(&found)?,
+        false => print(&found, &mut context.output)?,
+    }
+    Ok(Exit::Ok)
+}
+
+fn print(found: &Memories, output: &mut Output) -> anyhow::Result<()> {
+    let rows: Vec<Vec<String>> = found
+        .memories
+        .iter()
+        .map(|memory| vec![memory.id.clone(), memory.sort.clone(), ellipsis(&one_line(&memory.text), LINE_BYTES_MAX)])
+        .collect();
+    if rows.is_empty() {
+        output.note("nothing comes to mind");
+        return Ok(());
+    }
+    output.table(&["id", "type", "text"], &rows)
+}
