@@ -3,6 +3,7 @@
 
 mod finding;
 mod page;
+mod proposal;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -26,6 +27,8 @@ use crate::store::{Body, By, Entry, EntryChange, EntryNote, EntrySource, EntryUs
 
 pub use finding::{Asked, Found, Log, export, log, query, relevant, show};
 pub use page::{Page, Uses};
+pub(super) use proposal::of_task;
+pub use proposal::{Proposal, from_fix};
 
 /// All properties of an entry, bytes.
 const PROPERTIES_BYTES_MAX: usize = 32 << 10;
@@ -59,6 +62,29 @@ pub struct Given {
     pub fix_applied: bool,
     /// The name of a person.
     pub person: Option<String>,
+}
+
+impl Given {
+    /// This over `other`: what is said here holds, what isn't is taken from there.
+    pub fn over(self, mut other: Given) -> Given {
+        if !self.title.is_empty() {
+            other.title = self.title;
+        }
+        other.properties.extend(self.properties);
+        let both = |mut own: Vec<String>, theirs: Vec<String>| {
+            own.extend(theirs);
+            own
+        };
+        other.globs = if self.globs.is_empty() { other.globs } else { self.globs };
+        other.actions = both(self.actions, other.actions);
+        other.tags = both(self.tags, other.tags);
+        other.sources = both(self.sources, other.sources);
+        other.source = self.source.or(other.source);
+        other.prevented |= self.prevented;
+        other.fix_applied |= self.fix_applied;
+        other.person = self.person.or(other.person);
+        other
+    }
 }
 
 /// What `knowledge add --json` prints.

@@ -30,9 +30,24 @@ pub struct Stats {
     pub warnings: Warnings,
     /// What the held-out tasks say about it.
     pub effect: Effect,
+    /// What people and agents wrote down, and what became of it.
+    pub knowledge: KnowledgeUse,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
+}
+
+/// What was written down, and what became of it.
+#[derive(Debug, Default, Serialize)]
+pub struct KnowledgeUse {
+    /// Entries; those that say the same are one.
+    pub entries: u64,
+    /// Those that helped in another session than the one that wrote them.
+    pub reused: u64,
+    /// How often they did, once for each session.
+    pub uses: u64,
+    /// An estimate, not a measurement: `uses` times what finding out by oneself costs (setting `knowledge.reuse_tokens`).
+    pub tokens_saved_estimate: u64,
 }
 
 /// A measured figure beside its target.
@@ -131,6 +146,7 @@ pub fn stats(places: &Places, settings: &Settings) -> Result<Stats, StoreError> 
             figures: Vec::new(),
             warnings: Warnings::default(),
             effect: effect(&[]),
+            knowledge: KnowledgeUse::default(),
             notes: reading.notes,
         });
     };
@@ -150,7 +166,14 @@ pub fn stats(places: &Places, settings: &Settings) -> Result<Stats, StoreError> 
     figures.extend(over_time(index)?);
     figures.push(share("warnings_prevent", "warnings that prevented", warnings.prevented, decided, 0.4));
     figures.push(share("strategies_effective", "tries of strategies that helped", totals.helped, totals.tries, 0.6));
-    Ok(Stats { schema: 1, figures, warnings, effect: effect(&seen), notes: reading.notes })
+    figures.push(share("reuse", "entries that helped somebody else", totals.reused, totals.entries, 0.3));
+    let knowledge = KnowledgeUse {
+        entries: totals.entries,
+        reused: totals.reused,
+        uses: totals.uses,
+        tokens_saved_estimate: totals.uses.saturating_mul(settings.knowledge.reuse_tokens),
+    };
+    Ok(Stats { schema: 1, figures, warnings, effect: effect(&seen), knowledge, notes: reading.notes })
 }
 
 /// The first and the last stretch of what was recorded, side by side.

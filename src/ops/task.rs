@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use serde::Serialize;
 
+use super::entry::{self, Proposal};
 use super::identity::{by, clean, relative_files};
 use super::{memory, reading, record};
 use crate::advice::ranking;
@@ -73,6 +74,9 @@ pub struct Page {
     pub signature: Signature,
     /// Tasks like this one, the most alike first.
     pub similar: Vec<SimilarTask>,
+    /// Of `done`: patterns that are worth writing down, from fixes that held.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub proposals: Vec<Proposal>,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -154,6 +158,9 @@ pub fn done(
         false => Vec::new(),
     };
     let mut page = show(places, settings, identity, Some(&name))?;
+    if settings.advice.learning {
+        page.proposals = entry::of_task(places, &name)?;
+    }
     page.notes.append(&mut notes);
     Ok(page)
 }
@@ -306,6 +313,7 @@ fn page(task: KnownTask, parts: &[(String, String)], settings: &Settings, now: T
         runs: task.runs,
         failures: task.failures,
         similar: Vec::new(),
+        proposals: Vec::new(),
         notes: Vec::new(),
     }
 }

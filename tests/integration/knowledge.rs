@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use verify_run::run::Ended;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, need, tools};
 
 /// Runs as an agent of this name, in a session of its own.
 fn as_agent(sandbox: &Sandbox, agent: &str, arguments: &[&str]) -> Value {
@@ -419,4 +419,66 @@ fn validated_learnings_are_promoted_from_memory_to_knowledge_on_task_completion(
     );
     sandbox.verify_run(["task", "done", "T"]).outcome();
     assert_eq!(ids(&knowledge(&sandbox, &["query"])).len(), 1, "once");
+}
+
+#[test]
+fn a_finished_task_proposes_a_pattern_entry_from_its_confirmed_diff() {
+    let Some(_) = need("pytest") else { return };
+    let mut sandbox = Sandbox::repository();
+    sandbox.add_path(tools());
+    sandbox.write(".gitignore", "__pycache__\n.pytest_cache\n");
+    sandbox.write("shop.py", "def total(prices):\n    return sum(prices) + 1\n");
+    sandbox.write("test_shop.py", "import shop\n\n\ndef test_total():\n    assert shop.total([1, 2]) == 3\n");
+    sandbox.commit("A shop");
+    let pytest = || {
+        let run = sandbox.verify_run(["--task", "T", "pytest", "-q"]).env("PYTHONDONTWRITEBYTECODE", "1");
+        let ended = run.env("VERIFY_RUN_SESSION", "s").outcome().ended;
+        sandbox.settle();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        ended
+    };
+    assert_eq!(pytest(), Ended::Exit(1));
+    sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
+    assert_eq!(pytest(), Ended::Exit(0));
+    let done = sandbox.verify_run(["task", "done", "T", "--json"]).prints_json();
+    let proposal = &done["proposals"][0];
+    let template = proposal["properties"]["template"].as_str().unwrap_or_else(|| panic!("{done}"));
+    assert!(template.contains("-    return sum(prices) + 1\n+    return sum(prices)\n"), "{template}");
+    assert_eq!(proposal["globs"], json!(["shop.py"]));
+    let fix = proposal["fix"].as_str().expect("an id");
+    assert_eq!(proposal["accept"], format!("verify-run knowledge add pattern --from-fix {fix}"));
+    assert_eq!(ids(&knowledge(&sandbox, &["query", "--type", "pattern"])), [""; 0], "proposed, not written");
+    let added = knowledge(&sandbox, &["add", "pattern", "--from-fix", fix, "--title", "Sums are plain"]);
+    let entry = &added["entry"];
+    assert_eq!((&entry["title"], &entry["confidence"]), (&"Sums are plain".into(), &0.75.into()), "{entry}");
+    assert!(entry["sources"].as_array().is_some_and(|sources| sources.contains(&fix.into())), "{entry}");
+    let again = sandbox.verify_run(["task", "done", "T", "--json"]).prints_json();
+    assert_eq!(again["proposals"], Value::Null, "it is written down now");
+    let learnt = knowledge(&sandbox, &["query", "--files", "shop.py", "--type", "gotcha"]);
+    assert_eq!(
+        (&learnt["entries"][0]["learnt"], &learnt["entries"][0]["source"]),
+        (&true.into(), &"check".into()),
+        "{learnt}"
+    );
+}
+
+#[test]
+fn stats_show_reuse_beside_its_target_and_the_estimated_tokens_saved() {
+    let sandbox = Sandbox::repository();
+    let entry = add(&sandbox, "codex", "Freeze the clock", "tokens expire while the test runs", &[]);
+    add(&sandbox, "codex", "Seed the database", "the list is empty in a fresh checkout", &[]);
+    as_agent(&sandbox, "codex", &["knowledge", "boost", id(&entry)]);
+    let stats = || sandbox.verify_run(["stats", "--json"]).prints_json();
+    assert_eq!(stats()["knowledge"]["uses"], 0, "its own session");
+    for agent in ["claude-code", "claude-code", "gemini-cli"] {
+        as_agent(&sandbox, agent, &["knowledge", "boost", id(&entry)]);
+    }
+    let stats = stats();
+    let wanted = json!({"entries": 2, "reused": 1, "uses": 2, "tokens_saved_estimate": 4000});
+    assert_eq!(stats["knowledge"], wanted);
+    let figures = stats["figures"].as_array().expect("a list");
+    let reuse = figures.iter().find(|figure| figure["name"] == "reuse").expect("a figure");
+    assert_eq!((&reuse["value"], &reuse["target"]), (&0.5.into(), &0.3.into()));
+    let text = sandbox.verify_run(["stats"]).prints();
+    assert!(text.contains("1 of 2 written entries helped somebody else, 2 times: about 4000 tokens saved"), "{text}");
 }

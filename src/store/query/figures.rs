@@ -38,7 +38,18 @@ pub struct TotalsRow {
     pub helped: u64,
     /// Tasks in which a pattern came back that an earlier task had seen, and nothing had been said.
     pub missed: u64,
+    /// Entries that somebody wrote; those that say the same are one.
+    pub entries: u64,
+    /// Of these those that helped in another session than the one that wrote them.
+    pub reused: u64,
+    /// How often they did, once for each session.
+    pub uses: u64,
 }
+
+/// Entries that helped, each with a session that didn't write it.
+const REUSE: &str = "SELECT DISTINCT leader_id, coalesce(u.session, u.task, '') FROM knowledge_reuse u
+    JOIN knowledge_entries e USING (entry_id)
+    WHERE e.event_id IS NOT NULL AND how IN ('applied', 'validated', 'prevented') AND u.session IS NOT e.session";
 
 impl Index {
     /// The times of the first and the last run; `None` before there is one.
@@ -90,7 +101,7 @@ impl Index {
     /// SQLite's.
     pub fn totals(&self) -> Result<TotalsRow, StoreError> {
         let read = || {
-            self.connection.query_row(
+            let sql = format!(
                 "SELECT (SELECT count(*) FROM qa_failures),
                         (SELECT count(*) FROM qa_failures WHERE category <> 'other'),
                         (SELECT count(counts_as) FROM strategy_attempts),
@@ -104,18 +115,22 @@ impl Index {
                                        WHERE e.pattern_no = o.pattern_no AND e.task_no <> o.task_no AND e.at < o.at)
                            AND NOT EXISTS (SELECT 1 FROM qa_warning_deliveries d
                                            WHERE d.task_no = o.task_no AND d.pattern_key = p.pattern_key
-                                             AND d.delivered_at < o.at))",
-                [],
-                |row| {
-                    Ok(TotalsRow {
-                        failures: unsigned(row, 0)?,
-                        categorised: unsigned(row, 1)?,
-                        tries: unsigned(row, 2)?,
-                        helped: unsigned(row, 3)?,
-                        missed: unsigned(row, 4)?,
-                    })
-                },
-            )
+                                             AND d.delivered_at < o.at)),
+                        (SELECT count(*) FROM knowledge_entries WHERE event_id IS NOT NULL AND leader_id = entry_id),
+                        (SELECT count(DISTINCT leader_id) FROM ({REUSE})), (SELECT count(*) FROM ({REUSE}))"
+            );
+            self.connection.query_row(&sql, [], |row| {
+                Ok(TotalsRow {
+                    failures: unsigned(row, 0)?,
+                    categorised: unsigned(row, 1)?,
+                    tries: unsigned(row, 2)?,
+                    helped: unsigned(row, 3)?,
+                    missed: unsigned(row, 4)?,
+                    entries: unsigned(row, 5)?,
+                    reused: unsigned(row, 6)?,
+                    uses: unsigned(row, 7)?,
+                })
+            })
         };
         self.sql("read", read())
     }

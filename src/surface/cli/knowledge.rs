@@ -134,8 +134,11 @@ struct AddArgs {
     #[arg(value_name = "TYPE")]
     kind: String,
     /// One line that says it
-    #[arg(long)]
-    title: String,
+    #[arg(long, required_unless_present = "from_fix")]
+    title: Option<String>,
+    /// Take over what is known of a fix: its diff, files and failure; for a pattern
+    #[arg(long, value_name = "ID")]
+    from_fix: Option<String>,
     /// A property: `pitfall=…`, `fix=…`; of a list once for each item
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
@@ -230,7 +233,14 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let (places, cwd) = (context.places.clone(), std::env::current_dir()?);
     let changed = match &args.action {
         Action::Add(add) => {
-            let added = entry::add(&places, &settings, &identity, &given(add, &settings)?)?;
+            let mut given = given(add, &settings)?;
+            if let Some(fix) = &add.from_fix {
+                if add.kind != "pattern" {
+                    bail!("a fix makes a pattern: type `verify-run knowledge add pattern --from-fix {fix}`");
+                }
+                given = given.over(entry::from_fix(&places, fix)?);
+            }
+            let added = entry::add(&places, &settings, &identity, &given)?;
             return printing::added(&added, args.json, context);
         }
         Action::Query { text, which } => {
@@ -300,7 +310,7 @@ fn given(args: &AddArgs, settings: &Settings) -> anyhow::Result<Given> {
     }
     Ok(Given {
         kind: args.kind.clone(),
-        title: args.title.clone(),
+        title: args.title.clone().unwrap_or_default(),
         properties,
         globs: args.files.clone(),
         actions: args.action.clone(),

@@ -14,7 +14,8 @@ use crate::ops::stats::{self, Figure, Stats, Unit};
 /// "change", "cases"}], "warnings": {"shown", "held_out", "prevented", "failed_anyway", "task_incomplete",
 /// "no_opportunity", "open", "missed_opportunities", "ignored": [{"warning", "task", "at", "run"}]}, "effect": {"shown":
 /// {"exposures", "recurrences"}, "held_out": {…}, "e_value", "verdict": "prevents", "harms" or
-/// "no_measurable_effect", "lift": {"value", "low", "high"} or null, "words"}}
+/// "no_measurable_effect", "lift": {"value", "low", "high"} or null, "words"}, "knowledge":
+/// {"entries", "reused", "uses", "tokens_saved_estimate"}}
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
@@ -38,6 +39,16 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     }
     context.output.table(&["figure", "measured", "before", "target", "cases"], &rows)?;
     context.output.line(&counted(&stats))?;
+    let knowledge = &stats.knowledge;
+    if knowledge.entries > 0 {
+        context.output.line(&format!(
+            "{} of {} written entries helped somebody else, {}: about {} tokens saved (an estimate)",
+            knowledge.reused,
+            knowledge.entries,
+            text::count(knowledge.uses, "time"),
+            knowledge.tokens_saved_estimate
+        ))?;
+    }
     context.output.line(&stats.effect.words)?;
     if let Some(lift) = stats.effect.lift {
         context.output.line(&format!(

@@ -16,7 +16,8 @@ use crate::store::TaskOutcome;
 /// belong to it whatever the branch is.
 ///
 /// With --json each prints one document with `"schema": 1`: `name`, `state` (`open`, `done`), `end`, `outcome`, `title`,
-/// `category`, `files`, `depends_on`, `first_at`, `last_at`, `runs`, `failures`, `signature`, `similar`; `list` and
+/// `category`, `files`, `depends_on`, `first_at`, `last_at`, `runs`, `failures`, `signature`, `similar`, of `done`
+/// `proposals` (patterns from fixes that held: `fix`, `title`, `properties`, `globs`, `accept`); `list` and
 /// `similar` print `tasks`.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -172,6 +173,9 @@ fn print_page(page: &Page, output: &mut Output) -> anyhow::Result<()> {
         if !values.is_empty() {
             output.line(&format!("{label}: {}", one_line(&ellipsis(&values.join(", "), 400))))?;
         }
+    }
+    for proposal in &page.proposals {
+        output.line(&format!("worth writing down: {}: {}", one_line(&proposal.title), proposal.accept))?;
     }
     if !page.similar.is_empty() {
         output.line("tasks like this one:")?;

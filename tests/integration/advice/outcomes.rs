@@ -79,6 +79,14 @@ fn stats_say_when_there_is_no_measurable_effect_and_set_figures_beside_targets()
     let names: Vec<&str> = figures.iter().filter_map(|figure| figure["name"].as_str()).collect();
     assert_eq!(
         names,
-        ["categorised", "failure_rate", "first_time_pass", "attempts", "warnings_prevent", "strategies_effective"]
+        [
+            "categorised",
+            "failure_rate",
+            "first_time_pass",
+            "attempts",
+            "warnings_prevent",
+            "strategies_effective",
+            "reuse"
+        ]
     );
 }

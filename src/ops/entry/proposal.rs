@@ -1,0 +1,118 @@
+//! What a finished task proposes to write down: a pattern from the diff of each of its fixes that held.
+
+use std::time::Duration;
+
+use anyhow::ensure;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::Given;
+use super::page::line;
+use crate::base::clock::Timestamp;
+use crate::base::lossless::Lossless;
+use crate::base::text::{count, ellipsis};
+use crate::config::Places;
+use crate::fix::standing;
+use crate::ops::reading;
+use crate::store::{Attempt, EntryFilter, EntrySource, FixFilter, FixRow, Index, Outcome, Segments, StoreError};
+
+/// Fixes of one task that are proposed.
+const PROPOSED_MAX: usize = 5;
+/// The code of a proposal, bytes.
+const TEMPLATE_BYTES_MAX: usize = 3_000;
+/// Files that a proposal is about.
+const FILES_MAX: usize = 10;
+
+/// A pattern that is worth writing down.
+#[derive(Debug, Clone, Serialize)]
+pub struct Proposal {
+    /// `x-…`
+    pub fix: String,
+    /// Its title.
+    pub title: String,
+    /// Its properties.
+    pub properties: Value,
+    /// Files that it is about.
+    pub globs: Vec<String>,
+    /// What to type to write it down.
+    pub accept: String,
+}
+
+/// What a task that is over proposes; nothing of a fix that an entry is about already.
+///
+/// # Errors
+/// When the store can't be read.
+pub(in crate::ops) fn of_task(places: &Places, task: &str) -> Result<Vec<Proposal>, StoreError> {
+    let reading = reading::open(places)?;
+    let Some(index) = &reading.index else { return Ok(Vec::new()) };
+    let filter =
+        FixFilter { state: Some("success".into()), task: Some(task.to_owned()), limit: 50, ..Default::default() };
+    let mut found = Vec::new();
+    for row in index.fixes(&filter)? {
+        // The task is over: what hasn't come back by now held.
+        let held = standing(&row, Timestamp::now(), Duration::ZERO).is_some_and(|standing| standing.confirmed);
+        let known = EntryFilter { source: Some(row.id.clone()), superseded: true, ..EntryFilter::default() };
+        if !held || found.len() >= PROPOSED_MAX || !index.newest_entries(&known, 0, 1)?.is_empty() {
+            continue;
+        }
+        if let Some(given) = proposed(index, &reading.segments, &row)? {
+            let accept = format!("verify-run knowledge add pattern --from-fix {}", row.id);
+            let properties = Value::Object(given.properties);
+            found.push(Proposal { fix: row.id, title: given.title, properties, globs: given.globs, accept });
+        }
+    }
+    Ok(found)
+}
+
+/// The pattern that a fix makes, to be written down.
+///
+/// # Errors
+/// When there is no such fix, it is none, nothing was changed in it, or the store can't be read.
+pub fn from_fix(places: &Places, id: &str) -> anyhow::Result<Given> {
+    let reading = reading::open(places)?;
+    let Some(index) = &reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }.into()) };
+    let row = index.fix(id)?;
+    ensure!(row.state == "success", "{} is no fix: {}; type `verify-run fix show {}`", row.id, row.state, row.id);
+    let given = proposed(index, &reading.segments, &row)?;
+    given.ok_or_else(|| anyhow::anyhow!("nothing is known of what was changed in {}", row.id))
+}
+
+/// `None` where neither a diff nor a command is known.
+fn proposed(index: &Index, segments: &Segments, row: &FixRow) -> Result<Option<Given>, StoreError> {
+    let attempts = index.attempts(segments, &row.id)?;
+    let Some(attempt) = attempts.iter().rev().find(|attempt| attempt.outcome == Outcome::Success) else {
+        return Ok(None);
+    };
+    let Some(template) = template(attempt) else { return Ok(None) };
+    let said = index.fix_notes(&row.id)?;
+    let newest = |of: fn(&crate::store::SaidRow) -> &Option<String>| said.iter().rev().find_map(|row| of(row).clone());
+    let summary = line(row.summary.as_deref().unwrap_or("a failure"));
+    let command = line(&shell_words::join(row.argv.iter().map(Lossless::display)));
+    let files: Vec<String> = attempt.files.iter().map(|file| file.path.display()).take(FILES_MAX).collect();
+    let description = newest(|row| &row.approach).or_else(|| newest(|row| &row.rule));
+    let description = description.unwrap_or_else(|| {
+        format!("what made it go away: a change of {} that held", count(attempt.files.len(), "file"))
+    });
+    let mut properties = Map::new();
+    properties.insert("description".into(), description.into());
+    properties.insert("template".into(), template.into());
+    properties.insert("usage".into(), format!("when {command} reports: {summary}").into());
+    let sources = [Some(row.id.clone()), row.failure.clone()].into_iter().flatten().collect();
+    Ok(Some(Given {
+        kind: "pattern".to_owned(),
+        title: format!("What helps against: {summary}"),
+        properties,
+        globs: files,
+        sources,
+        source: Some(EntrySource::Check),
+        fix_applied: true,
+        ..Given::default()
+    }))
+}
+
+/// The diff, else the commands that did it.
+fn template(attempt: &Attempt) -> Option<String> {
+    let commands: Vec<&str> = attempt.commands.iter().map(|command| command.line.as_str()).collect();
+    let text = if attempt.diff.trim().is_empty() { commands.join("\n") } else { attempt.diff.clone() };
+    (!text.trim().is_empty()).then(|| ellipsis(&text, TEMPLATE_BYTES_MAX))
+}
