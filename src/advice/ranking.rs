@@ -61,6 +61,13 @@ pub struct Candidate {
     pub concern: Concern,
 }
 
+impl Candidate {
+    /// Whether it is an entry that somebody wrote, not a pattern.
+    pub fn is_entry(&self) -> bool {
+        self.key.starts_with("k-")
+    }
+}
+
 /// A warning that is due, with the reason of its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranked {
@@ -160,7 +167,9 @@ pub fn rank(candidates: Vec<Candidate>, limit: usize, settings: &AdviceSettings,
 /// A candidate's figures; `None` when it is not due.
 fn weigh(candidate: Candidate, settings: &AdviceSettings) -> Option<Ranked> {
     let Concern { file, command, text } = &candidate.concern;
-    let unconfirmed = candidate.confidence < settings.confidence_min || candidate.failures < settings.occurrences_min;
+    // What somebody wrote down need not have failed here.
+    let is_rare = candidate.failures < settings.occurrences_min && !candidate.is_entry();
+    let unconfirmed = candidate.confidence < settings.confidence_min || is_rare;
     // Of what was hardly seen only the very place says enough.
     if unconfirmed && !matches!(file, Some((_, Reach::File))) {
         return None;

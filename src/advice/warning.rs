@@ -79,11 +79,11 @@ pub struct Warning {
     pub avoid: Option<String>,
     /// What worked.
     pub worked: Option<Worked>,
-    /// Failures so far.
+    /// Failures so far; of an entry how often it was written.
     pub failures: u64,
     /// Distinct tasks.
     pub tasks: u64,
-    /// `4 failures in 3 tasks`.
+    /// `4 failures in 3 tasks`, `written down 2 times`.
     pub how_often: String,
     /// Last failure.
     pub last_seen: Option<Timestamp>,
@@ -111,6 +111,10 @@ impl Warning {
             text.map(|text| text.trim_end_matches('.').to_owned()).filter(|text| !text.is_empty())
         };
         let failures = ranked.candidate.failures;
+        let how_often = match known.entry {
+            Some(_) => format!("written down {}", count(failures, "time")),
+            None => format!("{} in {}", count(failures, "failure"), count(known.tasks, "task")),
+        };
         Warning {
             id,
             rank: ranked.rank,
@@ -123,7 +127,7 @@ impl Warning {
             worked: known.worked,
             failures,
             tasks: known.tasks,
-            how_often: format!("{} in {}", count(failures, "failure"), count(known.tasks, "task")),
+            how_often,
             last_seen: known.last_seen,
             unconfirmed: ranked.unconfirmed,
             exploring: ranked.exploring,

@@ -4,6 +4,7 @@
 //! down as a note.
 
 mod candidates;
+mod entries;
 mod formats;
 
 use std::path::{Path, PathBuf};
@@ -127,14 +128,19 @@ pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Aske
     complete(&index, &mut question, asked)?;
     answer.files.clone_from(&question.files);
     let limit = asked.limit.unwrap_or(usize::try_from(settings.advice.limit).unwrap_or(usize::MAX));
-    let found = candidates::find(&index, &question, &settings, now)?;
+    let mut found = candidates::find(&index, &question, &settings, now)?;
+    if settings.advice.injection {
+        found.extend(entries::find(&index, &question, &settings, now)?);
+    }
     let due = ranking::rank(found, limit, &settings.advice, &question.session);
     let segments = Segments::new(places.events());
     for ranked in due {
-        let arm = Arm::of(&question.task, &ranked.candidate.family, settings.advice.held_out(), &settings.advice.salt);
+        let is_pinned = ranked.candidate.is_entry() && index.entry(&ranked.candidate.key)?.pinned;
+        let share = if is_pinned { 0.0 } else { settings.advice.held_out() };
+        let arm = Arm::of(&question.task, &ranked.candidate.family, share, &settings.advice.salt);
         let id = ids::warning(&question.session, &ranked.candidate.key);
         if settings.advice.learning {
-            let event = delivery(&id, &ranked, arm, &question, asked, &settings, now);
+            let event = delivery(&id, &ranked, (arm, share), &question, asked, now);
             if !index.has_event(RunId(event.id))?
                 && let Err(error) = note::put(places, &event)
             {
@@ -208,10 +214,9 @@ fn class_of(places: &Places, environment: &Environment, cwd: &Path, line: &str) 
 fn delivery(
     id: &str,
     ranked: &Ranked,
-    arm: Arm,
+    (arm, held_out): (Arm, f64),
     question: &Question,
     asked: &Asked,
-    settings: &Settings,
     now: Timestamp,
 ) -> Event {
     let permille = |share: f64| (share.clamp(0.0, 1.0) * 1_000.0).round() as u16;
@@ -220,13 +225,13 @@ fn delivery(
         warning: id.to_owned(),
         task: question.task.clone(),
         session: question.session.clone(),
-        pattern: Some(candidate.key.clone()),
-        entry: None,
+        pattern: (!candidate.is_entry()).then(|| candidate.key.clone()),
+        entry: candidate.is_entry().then(|| candidate.key.clone()),
         family: candidate.family.clone(),
         rank: ranked.rank,
         score_permille: permille(ranked.score),
         arm: if arm == Arm::Shown { DeliveryArm::Shown } else { DeliveryArm::Holdout },
-        holdout_permille: permille(settings.advice.held_out()),
+        holdout_permille: permille(held_out),
         surface: asked.surface.clone(),
         files: question.files.iter().take(DELIVERY_FILES_MAX).cloned().collect(),
         command: question.class.clone(),
@@ -245,6 +250,9 @@ fn known(
     settings: &Settings,
     now: Timestamp,
 ) -> Result<Option<Known>, StoreError> {
+    if ranked.candidate.is_entry() {
+        return entries::known(index, &ranked.candidate.key).map(Some);
+    }
     let Some(row) = index.pattern_of_key(&ranked.candidate.key)? else { return Ok(None) };
     let mut known = Known {
         pattern: Some(row.id.clone()),

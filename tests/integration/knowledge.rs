@@ -482,3 +482,31 @@ fn stats_show_reuse_beside_its_target_and_the_estimated_tokens_saved() {
     let text = sandbox.verify_run(["stats"]).prints();
     assert!(text.contains("1 of 2 written entries helped somebody else, 2 times: about 4000 tokens saved"), "{text}");
 }
+
+#[test]
+fn a_gotcha_about_a_file_is_warned_of_before_the_edit_and_one_that_is_pinned_is_never_held_out() {
+    let sandbox = Sandbox::repository();
+    sandbox.write("verify-run.toml", "[advice]\nholdout_share = 0.9\n");
+    let more = ["--set", "fix=run make migrate", "--files", "db/**"];
+    let gotcha = add(&sandbox, "human", "Migrations come first", "The schema is old", &more);
+    add(&sandbox, "codex", "Elsewhere", "The page is blank", &["--files", "web/**"]);
+    knowledge(&sandbox, &["pin", id(&gotcha)]);
+    for task in ["A", "B", "C", "D"] {
+        let asked = ["warn", "--json", "--task", task, "--session", task, "--files", "db/user.sql"];
+        let answer = sandbox.verify_run(asked).prints_json();
+        assert_eq!(
+            (answer["warnings"].as_array().map(Vec::len), &answer["held_out"]),
+            (Some(1), &0.into()),
+            "{answer}"
+        );
+        let warning = &answer["warnings"][0];
+        assert_eq!((&warning["entry"], &warning["what"]), (&gotcha["entry"]["id"], &"The schema is old".into()));
+        assert_eq!((&warning["avoid"], &warning["unconfirmed"]), (&"run make migrate".into(), &false.into()));
+        assert_eq!(warning["how_often"], "written down 1 time");
+    }
+    let off = sandbox.verify_run(["warn", "--json", "--files", "db/user.sql"]).env("ENABLE_KNOWLEDGE_INJECTION", "0");
+    assert_eq!(off.prints_json()["warnings"], json!([]), "injection is off");
+    sandbox.verify_run(["store", "status"]).outcome();
+    let deliveries = sandbox.events().into_iter().filter(|event| event["kind"] == "delivery");
+    assert!(deliveries.into_iter().all(|event| event["entry"] == gotcha["entry"]["id"] && event["pattern"].is_null()));
+}
