@@ -15,7 +15,7 @@
 //! - [`pattern`]: failures that share a key
 //! - [`fix`]: what made a failure go away: snapshots, sets of atoms, attempts, recipes, flakes, weakened passes
 //! - [`knowledge`]: what people and agents write down: types, duplicates, how far it is believed; strategies, memory
-//! - [`advice`]: who is shown advice, and whether it prevents anything
+//! - [`advice`]: who is shown advice, whether it prevents anything, and what earns a line in CLAUDE.md or AGENTS.md
 //! - [`ops`]: the verbs, one function each
 //! - [`surface`]: the command line
 //!
@@ -30,8 +30,8 @@
 //! - Nothing from tool output reaches a terminal or a Markdown file without control characters removed, a bounded
 //!   length, and quoting for that place.
 //! - Deleting `store.db` loses nothing. Deleting the whole state folder loses no lesson.
-//! - Nothing is written into the user's repository but `lessons/`, `.git/info/exclude`, and the pattern library on
-//!   request.
+//! - Nothing is written into the user's repository but `lessons/`, `.git/info/exclude`, the pattern library on request,
+//!   and what a person approved by name (`promote approve`).
 //! - No network.
 //!
 //! # Tool definitions

@@ -3,14 +3,12 @@
 //! A template decides the words around the facts, never their quoting: what it prints of a warning is escaped for the
 //! place it goes to, whatever the template says. It can read nothing, write nothing and not run for ever.
 
-use std::fmt::Write as _;
-
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value, ValueKind};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::Serialize;
 
-use crate::base::markdown;
+use crate::base::markdown::{self, escaped, untagged};
 use crate::base::text::{ellipsis, one_line, printable};
 
 /// What a template prints, bytes.
@@ -101,46 +99,6 @@ pub fn render(template: &str, quoting: Quoting, facts: &impl Serialize) -> Resul
 
 fn plain(text: &str) -> String {
     untagged(&one_line(text))
-}
-
-/// Markdown's own characters with a backslash, angle brackets as they can't open a tag.
-fn escaped(text: &str) -> String {
-    let mut found = String::with_capacity(text.len());
-    for c in one_line(text).chars() {
-        match c {
-            '<' => found.push_str("&lt;"),
-            '>' => found.push_str("&gt;"),
-            '&' => found.push_str("&amp;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '|' | '~' => {
-                let _ = write!(found, "\\{c}");
-            }
-            c => found.push(c),
-        }
-    }
-    found
-}
-
-/// Angle brackets that could open or close a tag as ones that only look like them: in a code span there is no escape.
-fn untagged(text: &str) -> String {
-    let mut found = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    let mut is_open = false;
-    while let Some(c) = rest.next() {
-        let opens = c == '<'
-            && rest.peek().is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?' | '|'));
-        match c {
-            '<' if opens => {
-                is_open = true;
-                found.push('‹');
-            }
-            '>' if is_open => {
-                is_open = false;
-                found.push('›');
-            }
-            c => found.push(c),
-        }
-    }
-    found
 }
 
 #[cfg(test)]

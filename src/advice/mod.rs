@@ -1,8 +1,13 @@
 //! What is said before the next edit, and whether it helped: which warnings are due and how they read, who is shown
-//! advice, and what the mistakes that come back say about it. Pure; cannot fail.
+//! advice, what the mistakes that come back say about it, and what has earned a line that everybody reads. Pure; cannot
+//! fail.
 
+pub mod block;
+pub mod diff;
 pub mod formatter;
 pub mod outcome;
+pub mod promotion;
+pub mod proposal;
 pub mod ranking;
 pub mod similarity;
 pub mod task;

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::ranking::Ranked;
 use crate::base::clock::Timestamp;
+use crate::base::markdown::untagged;
 use crate::base::text::{count, ellipsis, one_line};
 
 /// A cause, a rule, a fix, bytes.
@@ -55,8 +56,8 @@ pub struct Worked {
     pub how_often: String,
 }
 
-/// A warning as formatters get it. Every text is one line without control characters, bounded, and may hold anything
-/// else that a tool printed.
+/// A warning as formatters get it. Every text is one line without control characters and tags, bounded, and may hold
+/// anything else that a tool printed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Warning {
     /// `w-…`
@@ -153,8 +154,9 @@ impl Worked {
     }
 }
 
+/// Also what `--json` prints may be read by a model: nothing in it looks like a tag that gives orders.
 fn bounded(text: &str, max: usize) -> String {
-    ellipsis(one_line(text).trim(), max)
+    ellipsis(untagged(&one_line(text)).trim(), max)
 }
 
 /// Three digits, so that it reads the same everywhere.

@@ -62,6 +62,8 @@ pub enum Kind {
     Warning,
     /// `m-`: what an agent remembers.
     Memory,
+    /// `r-`: a promotion.
+    Promotion,
 }
 
 impl Kind {
@@ -76,6 +78,7 @@ impl Kind {
             Kind::Knowledge => 'k',
             Kind::Warning => 'w',
             Kind::Memory => 'm',
+            Kind::Promotion => 'r',
         }
     }
 }
@@ -112,6 +115,11 @@ pub fn gotcha(pattern_key: &str) -> String {
 /// The id of a warning: who gets it, what it is about.
 pub fn warning(session: &str, subject: &str) -> String {
     short(Kind::Warning, [session, subject].join("\0").as_bytes())
+}
+
+/// The id of the promotion of what has this pattern key, or of the entry that has this id.
+pub fn promotion(subject: &str) -> String {
+    short(Kind::Promotion, subject.as_bytes())
 }
 
 #[cfg(test)]

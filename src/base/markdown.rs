@@ -1,6 +1,7 @@
 //! Text of tools and people in Markdown: in a code span or a fence, so that it can't be anything but text.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use super::text::{ellipsis, one_line, printable};
 
@@ -48,4 +49,44 @@ fn without_commands(text: String) -> String {
         return text.replace("<!--", "<! --");
     }
     text
+}
+
+/// Markdown's own characters with a backslash, angle brackets as they can't open a tag.
+pub fn escaped(text: &str) -> String {
+    let mut found = String::with_capacity(text.len());
+    for c in one_line(text).chars() {
+        match c {
+            '<' => found.push_str("&lt;"),
+            '>' => found.push_str("&gt;"),
+            '&' => found.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '|' | '~' => {
+                let _ = write!(found, "\\{c}");
+            }
+            c => found.push(c),
+        }
+    }
+    found
+}
+
+/// Angle brackets that could open or close a tag as ones that only look like them: in a code span there is no escape.
+pub fn untagged(text: &str) -> String {
+    let mut found = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    let mut is_open = false;
+    while let Some(c) = rest.next() {
+        let opens = c == '<'
+            && rest.peek().is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?' | '|'));
+        match c {
+            '<' if opens => {
+                is_open = true;
+                found.push('‹');
+            }
+            '>' if is_open => {
+                is_open = false;
+                found.push('›');
+            }
+            c => found.push(c),
+        }
+    }
+    found
 }

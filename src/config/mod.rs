@@ -5,6 +5,7 @@ mod knowledge;
 mod learning;
 mod places;
 mod problem;
+mod promotion;
 mod settings;
 
 pub use advice::AdviceSettings;
@@ -12,4 +13,5 @@ pub use knowledge::{KnowledgeSettings, TypeSettings};
 pub use learning::{ConfidenceSettings, PatternSettings};
 pub use places::{Environment, Places, Repository};
 pub use problem::Problem;
+pub use promotion::PromotionSettings;
 pub use settings::{FixSettings, LessonSettings, RawSettings, SETTINGS_FILE, Settings, WriteWhen};

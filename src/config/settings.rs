@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::advice::AdviceSettings;
 use super::knowledge::KnowledgeSettings;
 use super::learning::{ConfidenceSettings, Figure, PatternSettings};
+use super::promotion::PromotionSettings;
 use super::{Environment, Places, Problem};
 use crate::base::limits::{
     CONFIG_FILE_BYTES_MAX, LESSON_BYTES_MAX, LESSON_LINES_BYTES_MAX, RAW_BYTES_MAX, RAW_DAYS_MAX, SNAPSHOT_BYTES_MAX,
@@ -103,6 +104,8 @@ pub struct Settings {
     pub advice: AdviceSettings,
     /// `[knowledge]`
     pub knowledge: KnowledgeSettings,
+    /// `[promotion]`
+    pub promotion: PromotionSettings,
 }
 
 impl Default for Settings {
@@ -127,6 +130,7 @@ impl Default for Settings {
             confidence: ConfidenceSettings::default(),
             advice: AdviceSettings::default(),
             knowledge: KnowledgeSettings::default(),
+            promotion: PromotionSettings::default(),
         }
     }
 }
@@ -225,6 +229,13 @@ impl Settings {
                         Some(switch) => layer.set(switch, section, key, value),
                         None => layer.set_figure(self.advice.figure(name), section, key, value),
                     },
+                    ("promotion", "rules") => layer.set(&mut self.promotion.rules, section, key, value),
+                    ("promotion", "target") => {
+                        if let Some(file) = layer.inside(section, key, value) {
+                            self.promotion.target = Some(file);
+                        }
+                    }
+                    ("promotion", name) => layer.set_figure(self.promotion.figure(name), section, key, value),
                     _ => layer.unknown(section, key),
                 }
             }

@@ -1,0 +1,337 @@
+//! What has earned a line in CLAUDE.md or AGENTS.md, how well that is proven, and when the line has to go again.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::trial::{Trial, Verdict};
+use crate::base::clock::Timestamp;
+use crate::base::text::count;
+use crate::config::PromotionSettings;
+use crate::pattern::confidence::Told;
+
+/// Sums of increments such as 0.05 are a little off.
+const ROUNDING: f64 = 1e-9;
+const DAY_US: u64 = 86_400_000_000;
+
+/// What is known of something that may be promoted.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Figures {
+    /// How far the pattern is believed: the ledger's value.
+    pub confidence: f64,
+    /// The lower bound of the evidence behind that.
+    pub lower_bound: f64,
+    /// Distinct tasks in which it was seen.
+    pub tasks: u64,
+    /// Failures.
+    pub failures: u64,
+    /// Warned tasks that did without it.
+    pub prevented: u64,
+    /// Warned tasks that made it all the same.
+    pub failed_anyway: u64,
+    /// `prevented` of both; 0.5 before a warned task told.
+    pub effectiveness: f64,
+    /// How far what is known to help is believed; `null` when nothing is.
+    pub knowledge: Option<f64>,
+    /// What its warned and held-out tasks say.
+    pub own: Trial,
+    /// What those of its whole family say.
+    pub family: Trial,
+}
+
+/// By what something has earned its proposal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// Warnings about it prevented it.
+    Prevention,
+    /// What is known to help against it is believed.
+    Knowledge,
+}
+
+/// How well a proposal is proven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strength {
+    /// The held-out tasks say that saying it prevents it.
+    Strong,
+    /// They don't, so far.
+    Weak,
+}
+
+/// How well a proposal is proven, and why.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Label {
+    /// In a word.
+    pub strength: Strength,
+    /// In a sentence.
+    pub reason: String,
+    /// The evidence, as many times better as the best guess explains what was seen; 1 before anything was.
+    pub e_value: f64,
+}
+
+/// What became of the warned tasks of a pattern: prevented, failed anyway. A task counts once.
+pub fn outcomes(told: &[Told]) -> (u64, u64) {
+    let mut tasks: BTreeMap<&str, bool> = BTreeMap::new();
+    for one in told {
+        *tasks.entry(&one.task).or_default() |= one.failed;
+    }
+    let failed = tasks.values().filter(|failed| **failed).count() as u64;
+    (tasks.len() as u64 - failed, failed)
+}
+
+/// The share of warned tasks that did without the mistake; 0.5 before one told.
+pub fn effectiveness(prevented: u64, failed_anyway: u64) -> f64 {
+    match prevented + failed_anyway {
+        0 => 0.5,
+        all => prevented as f64 / all as f64,
+    }
+}
+
+/// By what something may be proposed; `None` when it may not. What does harm when it is said never may.
+pub fn gate(figures: &Figures, settings: &PromotionSettings) -> Option<Way> {
+    if [figures.own, figures.family].iter().any(|trial| trial.verdict() == Verdict::Harms) {
+        return None;
+    }
+    let reaches = |value: f64, least: f64| value + ROUNDING >= least;
+    let prevents = figures.prevented > 0
+        && reaches(figures.effectiveness, settings.effectiveness)
+        && figures.tasks >= settings.tasks
+        && reaches(figures.confidence, settings.confidence);
+    let is_known = figures.failures >= settings.knowledge_occurrences
+        && figures.knowledge.is_some_and(|believed| reaches(believed, settings.knowledge_confidence));
+    match (prevents, is_known) {
+        (true, _) => Some(Way::Prevention),
+        (_, true) => Some(Way::Knowledge),
+        _ => None,
+    }
+}
+
+/// How well a proposal is proven. Its own trial and its family's are one test: the mean of two test martingales is one
+/// again, so that however often it is looked at, what does nothing is called strong in one of twenty histories at most
+/// (with the setting `promotion.evidence` at 20; Vovk and Wang 2021, "E-values", section 3).
+pub fn label(figures: &Figures, settings: &PromotionSettings) -> Label {
+    let trials = [figures.own, figures.family];
+    let e_value = trials.iter().map(Trial::e_value).sum::<f64>() / 2.0;
+    let proves = trials.iter().any(|trial| trial.verdict() == Verdict::Prevents);
+    let (shown, held_out) = (figures.family.shown, figures.family.held_out);
+    let counted = format!(
+        "{} of {} warned tasks and {} of {} held-out ones made the mistake again",
+        shown.recurrences, shown.exposures, held_out.recurrences, held_out.exposures
+    );
+    let is_strong = e_value >= settings.evidence && proves;
+    let reason = if is_strong {
+        format!("warnings about it prevent it: {counted} (evidence {})", number(e_value))
+    } else if held_out.exposures == 0 {
+        "no task was held out yet to compare with".to_owned()
+    } else {
+        format!(
+            "no measurable effect so far: {counted} (evidence {} of {})",
+            number(e_value),
+            number(settings.evidence)
+        )
+    };
+    // Three digits, so that it reads the same everywhere.
+    let e_value = (e_value * 1_000.0).round() / 1_000.0;
+    Label { strength: if is_strong { Strength::Strong } else { Strength::Weak }, reason, e_value }
+}
+
+/// A figure for people: as many digits as say something.
+fn number(value: f64) -> String {
+    if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+}
+
+/// What was seen of something since a person approved it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Since {
+    /// When it was approved last.
+    pub approved: Timestamp,
+    /// Distinct tasks in which it was seen after that.
+    pub tasks: u64,
+    /// When it was seen last, before or after.
+    pub last_seen: Timestamp,
+}
+
+/// Why a line should go again; `None` while it may stay.
+pub fn retirement(since: &Since, settings: &PromotionSettings, now: Timestamp) -> Option<String> {
+    if since.tasks >= settings.retire_tasks {
+        return Some(format!("it came back in {} after it was promoted", count(since.tasks, "task")));
+    }
+    let last = since.last_seen.max(since.approved);
+    let days = now.micros_since(last) / DAY_US;
+    (days >= settings.retire_days).then(|| format!("it was not seen for {}", count(days, "day")))
+}
+
+/// The folder that instructions about these files (each with its number of failures) are for: the deepest that has
+/// `coverage` of the failures in it or below; empty for the top.
+pub fn folder(files: &[(String, u64)], coverage: f64) -> String {
+    let all: u64 = files.iter().map(|(_, failures)| failures).sum();
+    let mut folders: BTreeMap<&str, u64> = BTreeMap::new();
+    for (path, failures) in files {
+        for (at, _) in path.match_indices('/') {
+            *folders.entry(&path[..at]).or_default() += failures;
+        }
+    }
+    let covers = folders.iter().filter(|(_, failures)| **failures as f64 + ROUNDING >= coverage * all as f64);
+    let deepest = covers.max_by_key(|(folder, failures)| (folder.matches('/').count() + 1, **failures));
+    deepest.map(|(folder, _)| (*folder).to_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::advice::Arm;
+
+    const DAY_US: i64 = 86_400_000_000;
+
+    /// Numbers that look random and are the same every time (SplitMix64, Steele et al. 2014).
+    struct Random(u64);
+
+    impl Random {
+        fn unit(&mut self) -> f64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = self.0;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        }
+    }
+
+    fn proven() -> Figures {
+        let (prevented, failed_anyway) = (4, 1);
+        Figures {
+            confidence: 0.5 + 4.0 * 0.05 + 0.10,
+            tasks: 5,
+            failures: 9,
+            prevented,
+            failed_anyway,
+            effectiveness: effectiveness(prevented, failed_anyway),
+            ..Figures::default()
+        }
+    }
+
+    #[test]
+    fn the_gate_is_effectiveness_tasks_and_confidence_at_its_numbers() {
+        let settings = PromotionSettings::default();
+        let way = |figures: Figures| gate(&figures, &settings);
+        assert_eq!(way(proven()), Some(Way::Prevention), "exactly at all three");
+        assert_eq!(way(Figures { effectiveness: 0.79, ..proven() }), None);
+        assert_eq!(way(Figures { tasks: 4, ..proven() }), None);
+        assert_eq!(way(Figures { confidence: 0.79, ..proven() }), None);
+        let stricter = PromotionSettings { tasks: 6, ..settings.clone() };
+        assert_eq!(gate(&proven(), &stricter), None, "each is a setting");
+        // What is known to help: by its own confidence, and how often it happened.
+        let known = Figures { knowledge: Some(0.8), failures: 3, ..Figures::default() };
+        assert_eq!(way(known.clone()), Some(Way::Knowledge));
+        assert_eq!(way(Figures { failures: 2, ..known.clone() }), None);
+        assert_eq!(way(Figures { knowledge: Some(0.79), ..known.clone() }), None);
+        // What does harm is never proposed.
+        let mut harmful = Trial::default();
+        (0..400).for_each(|_| harmful.add(Arm::Shown, true, 0.2));
+        assert_eq!(way(Figures { own: harmful, ..proven() }), None);
+        assert_eq!(way(Figures { family: harmful, ..known }), None);
+    }
+
+    #[test]
+    fn a_task_counts_once_for_the_effectiveness() {
+        let told =
+            |task: &str, failed| Told { task: task.into(), at: Timestamp(1), by: ("e".into(), Timestamp(2)), failed };
+        assert_eq!(outcomes(&[told("a", false), told("a", true), told("b", false), told("b", false)]), (1, 1));
+        assert_eq!((effectiveness(1, 1), effectiveness(0, 0)), (0.5, 0.5));
+    }
+
+    #[test]
+    fn each_label_has_its_reason() {
+        let settings = PromotionSettings::default();
+        let weak = label(&proven(), &settings);
+        assert_eq!(weak.strength, Strength::Weak);
+        assert_eq!(weak.reason, "no task was held out yet to compare with");
+        let mut trial = Trial::default();
+        (0..4).for_each(|_| trial.add(Arm::HeldOut, true, 0.1));
+        trial.add(Arm::Shown, false, 0.1);
+        let strong = label(&Figures { own: trial, family: trial, ..proven() }, &settings);
+        assert_eq!(strong.strength, Strength::Strong);
+        assert_eq!(
+            strong.reason,
+            "warnings about it prevent it: 0 of 1 warned tasks and 4 of 4 held-out ones made the mistake again \
+             (evidence 2000)"
+        );
+        let unclear = label(
+            &Figures { own: trial, family: trial, ..proven() },
+            &PromotionSettings { evidence: 3_000.0, ..settings },
+        );
+        assert_eq!(unclear.strength, Strength::Weak);
+        assert!(unclear.reason.ends_with("(evidence 2000 of 3000)"), "{}", unclear.reason);
+    }
+
+    /// The share of histories of 200 exposures that are ever called strong, looked at after each exposure. In half of
+    /// the exposures of its family it is another pattern's turn.
+    fn ever_strong(base: f64, prevented: f64, alone: bool) -> f64 {
+        const HISTORIES: u32 = 400;
+        let settings = PromotionSettings::default();
+        let mut random = Random(7);
+        let mut strong = 0;
+        for _ in 0..HISTORIES {
+            let mut figures = Figures::default();
+            let mut exposures = 0;
+            while exposures < 200 {
+                let arm = if random.unit() < 0.2 { Arm::HeldOut } else { Arm::Shown };
+                let rate = if arm == Arm::Shown { base * (1.0 - prevented) } else { base };
+                let recurred = random.unit() < rate;
+                figures.family.add(arm, recurred, 0.2);
+                if alone || random.unit() < 0.5 {
+                    figures.own.add(arm, recurred, 0.2);
+                    exposures += 1;
+                }
+                if label(&figures, &settings).strength == Strength::Strong {
+                    strong += 1;
+                    break;
+                }
+            }
+        }
+        f64::from(strong) / f64::from(HISTORIES)
+    }
+
+    #[test]
+    fn a_useless_warning_is_hardly_ever_called_strong_and_a_good_one_mostly_is() {
+        for (base, alone) in [(0.2, true), (0.4, true), (0.4, false)] {
+            let useless = ever_strong(base, 0.0, alone);
+            assert!(useless <= 0.05, "{base} {alone}: {useless}");
+        }
+        for alone in [true, false] {
+            let good = ever_strong(0.4, 0.8, alone);
+            assert!(good >= 0.80, "{alone}: {good}");
+        }
+    }
+
+    #[test]
+    fn coming_back_or_90_unseen_days_ask_for_retirement() {
+        let settings = PromotionSettings::default();
+        let since = |tasks, last_day: i64| Since {
+            approved: Timestamp(10 * DAY_US),
+            tasks,
+            last_seen: Timestamp(last_day * DAY_US),
+        };
+        let ask = |since: Since, day: i64| retirement(&since, &settings, Timestamp(day * DAY_US));
+        assert_eq!(ask(since(0, 9), 99), None);
+        assert_eq!(ask(since(0, 9), 100).as_deref(), Some("it was not seen for 90 days"));
+        assert_eq!(ask(since(1, 11), 12).as_deref(), Some("it came back in 1 task after it was promoted"));
+        let patient = PromotionSettings { retire_tasks: 2, retire_days: 10, ..PromotionSettings::default() };
+        assert_eq!(retirement(&since(1, 11), &patient, Timestamp(20 * DAY_US)), None);
+        assert!(retirement(&since(1, 11), &patient, Timestamp(21 * DAY_US)).is_some());
+    }
+
+    #[test]
+    fn the_folder_is_the_deepest_that_has_most_of_it() {
+        let of = |files: &[(&str, u64)]| {
+            let files: Vec<_> = files.iter().map(|(path, failures)| ((*path).to_owned(), *failures)).collect();
+            folder(&files, 0.8)
+        };
+        assert_eq!(of(&[("web/src/a.js", 3), ("web/src/b.js", 1)]), "web/src");
+        assert_eq!(of(&[("web/src/a.js", 4), ("web/b.js", 2)]), "web");
+        assert_eq!(of(&[("web/src/a.js", 8), ("db/b.sql", 2)]), "web/src");
+        assert_eq!(of(&[("web/a.js", 1), ("db/b.sql", 1)]), "");
+        assert_eq!(of(&[("a.js", 1)]), "");
+        assert_eq!(of(&[]), "");
+    }
+}
