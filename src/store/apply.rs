@@ -7,6 +7,7 @@ mod lesson;
 mod memory;
 mod outcome;
 mod pattern;
+mod promotion;
 mod run;
 mod snapshot;
 mod strategy;
@@ -68,6 +69,7 @@ pub(super) fn apply(
         Body::Knowledge(note) => knowledge::insert_entry_note(transaction, &id, &event.at.rfc3339(), note)?,
         Body::Strategy(note) => strategy::insert_strategy_note(transaction, &id, &event.at.rfc3339(), note)?,
         Body::Memory(note) => memory::insert_memory_note(transaction, &id, &event.at.rfc3339(), note)?,
+        Body::Promotion(said) => promotion::insert_promotion(transaction, &id, &event.at.rfc3339(), said)?,
         Body::Purge(purge) => return purge_runs(transaction, purge),
     }
     Ok(Applied::Done)

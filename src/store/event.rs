@@ -7,6 +7,7 @@ mod knowledge;
 mod lesson;
 mod memory;
 mod pattern;
+mod promotion;
 mod run;
 mod scope;
 mod snapshot;
@@ -28,6 +29,7 @@ pub use knowledge::{Entry, EntryChange, EntryNote, EntrySource, EntryUse, Origin
 pub use lesson::{Change, LessonChange};
 pub use memory::{MemoryChange, MemoryNote, MemorySort};
 pub use pattern::{Merge, NEAR_DUPLICATE, Review, ReviewState, Split};
+pub use promotion::{Promotion, PromotionStep};
 pub use run::{Failure, Item, LessonDecision, Run};
 pub use scope::Scope;
 pub use snapshot::{Base, FileChange, FileChangeKind, Snapshot};
@@ -91,10 +93,12 @@ pub enum Body {
     Strategy(StrategyNote),
     /// Something said of what an agent remembers.
     Memory(MemoryNote),
+    /// Something said of a promotion.
+    Promotion(Box<Promotion>),
 }
 
 /// The kinds this binary knows; a line with another one was written by a newer binary.
-pub(super) const KINDS: [&str; 16] = [
+pub(super) const KINDS: [&str; 17] = [
     "run",
     "lesson",
     "purge",
@@ -111,6 +115,7 @@ pub(super) const KINDS: [&str; 16] = [
     "knowledge",
     "strategy",
     "memory",
+    "promotion",
 ];
 
 /// Runs whose text was removed.
@@ -188,6 +193,7 @@ impl Body {
             Body::Knowledge(_) => KINDS[13],
             Body::Strategy(_) => KINDS[14],
             Body::Memory(_) => KINDS[15],
+            Body::Promotion(_) => KINDS[16],
         }
     }
 
@@ -215,6 +221,7 @@ impl Body {
             | Body::Knowledge(_)
             | Body::Strategy(_)
             | Body::Memory(_)
+            | Body::Promotion(_)
             | Body::Purge(_) => Vec::new(),
         }
     }

@@ -80,6 +80,7 @@ pub fn masked(mut event: Event) -> Event {
                 *text = MASKED.to_owned();
             }
         }
+        Body::Promotion(said) => hide(&mut said.by.session),
         Body::Lesson(_) | Body::FixNote(_) | Body::Purge(_) | Body::Merge(_) | Body::Split(_) | Body::Review(_) => {}
     }
     event

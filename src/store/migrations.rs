@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 11] = [
+const MIGRATIONS: [&str; 12] = [
     include_str!("schema_v1.sql"),
     // Version 2: the look-ups that commands and the recorder make.
     "CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -35,6 +35,7 @@ const MIGRATIONS: [&str; 11] = [
     // Version 10: whether a check passed since, however often it failed.
     "CREATE INDEX passes_by_key ON runs (command_key, ended_at) WHERE passed;",
     include_str!("schema_v11.sql"),
+    include_str!("schema_v12.sql"),
 ];
 
 /// The version this binary writes.
@@ -126,7 +127,9 @@ mod tests {
                  VALUES ('e', 'k-1', '2026', 'confidence_set', 0.5);
                  INSERT INTO knowledge_reuse (event_id, entry_id, at, how) VALUES ('e', 'k-1', '2026', 'applied');
                  INSERT INTO agent_memory (memory_id, event_id, sort, text, importance, at)
-                 VALUES ('m-1', 'e', 'context', 't', 0.5, '2026');",
+                 VALUES ('m-1', 'e', 'context', 't', 0.5, '2026');
+                 INSERT INTO promotion_changes (event_id, promotion_id, pattern_key, at, change, reason, person, target)
+                 VALUES ('a', 'r-1', 'p', '2026', 'approved', 'why', 'Ada', 'AGENTS.md');",
             )
             .expect("good values are accepted");
         for bad in [
@@ -160,6 +163,14 @@ mod tests {
             "UPDATE agent_memory SET importance = 1.2",
             "UPDATE agent_memory SET sort = 'dream'",
             "INSERT INTO strategy_reports (event_id, strategy_id, at, outcome) VALUES ('orphan', 's', '2026', 'success')",
+            "UPDATE promotion_changes SET change = 'wished'",
+            "UPDATE promotion_changes SET person = NULL",
+            "UPDATE promotion_changes SET person = ''",
+            "UPDATE promotion_changes SET reason = ''",
+            "UPDATE promotion_changes SET target = NULL",
+            "UPDATE promotion_changes SET entry_id = 'k-1'",
+            "UPDATE promotion_changes SET pattern_key = NULL",
+            "UPDATE promotion_changes SET strong = 2",
         ] {
             assert!(connection.execute_batch(bad).is_err(), "accepted: {bad}");
         }

@@ -25,8 +25,8 @@ pub use event::{
     Ack, Atom, AtomList, Attempt, Base, Body, By, Change, Command, Delivery, DeliveryArm, EVENT_VERSION, Entry,
     EntryChange, EntryNote, EntrySource, EntryUse, Event, Failure, FileChange, FileChangeKind, FixNote, Flake, Item,
     LessonChange, LessonDecision, Mark, Matches, Means, MemoryChange, MemoryNote, MemorySort, Merge, NEAR_DUPLICATE,
-    Origin, Outcome, Proof, Purge, Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split,
-    StrategyChange, StrategyNote, TaskNote, TaskOutcome, TaskStep, Trees, derived_id,
+    Origin, Outcome, Promotion, PromotionStep, Proof, Purge, Recipe, RecipeKind, Review, ReviewState, Run, Scope,
+    Snapshot, Split, StrategyChange, StrategyNote, TaskNote, TaskOutcome, TaskStep, Trees, derived_id,
 };
 pub use event::{Line as EventLine, parse as parse_event};
 pub use exchange::{ImportFault, Imported};
@@ -42,7 +42,8 @@ pub use query::strategy::{StrategyRow, TryRow};
 pub use query::{
     AdviceRow, BranchTask, Closing, Counts, DeliveryRow, FixFilter, FixRow, FlakeFilter, FlakeRow, Gap, KnownTask,
     LastRun, LessonRow, MemberRow, MergeRow, NearRow, OccurrenceRow, OpenRun, OutcomeRow, PassingTree, PatternRow,
-    PeriodRow, RateRow, RecipeRow, ReviewRow, SaidRow, SnapshotRow, TotalsRow, TreeUse, WorkedRow,
+    PeriodRow, PromotionChangeRow, PromotionRow, RateRow, RecipeRow, ReviewRow, SaidRow, SnapshotRow, TotalsRow,
+    TreeUse, WorkedRow,
 };
 pub use segment::{Segments, free_name};
 pub use writer::{Store, lock};

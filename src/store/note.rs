@@ -39,7 +39,7 @@ pub enum NoteError {
 
 impl Body {
     /// Whether it may come as a note: something that somebody said or was told. What the recorder finds out itself may
-    /// not, and neither may a purge, which removes text for good.
+    /// not, neither may a purge, which removes text for good, and no review, which a person does.
     pub fn is_note(&self) -> bool {
         match self {
             Body::Lesson(_)
@@ -53,6 +53,7 @@ impl Body {
             | Body::Knowledge(_)
             | Body::Strategy(_)
             | Body::Memory(_) => true,
+            Body::Promotion(said) => !said.step.is_decision(),
             Body::Run(_) | Body::Attempt(_) | Body::Flake(_) | Body::Snapshot(_) | Body::Purge(_) => false,
         }
     }

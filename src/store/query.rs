@@ -10,6 +10,7 @@ mod near;
 mod open;
 mod outcome;
 mod pattern;
+mod promotion;
 pub mod recovery;
 mod snapshot;
 pub mod strategy;
@@ -35,6 +36,7 @@ pub use near::NearRow;
 pub use open::{Gap, OpenRun};
 pub use outcome::OutcomeRow;
 pub use pattern::{MemberRow, MergeRow, OccurrenceRow, PatternRow, ReviewRow};
+pub use promotion::{PromotionChangeRow, PromotionRow};
 pub use snapshot::{PassingTree, SnapshotRow, TreeUse};
 pub use task::{BranchTask, KnownTask};
 

@@ -10,8 +10,8 @@ use crate::fingerprint;
 use crate::run::Ended;
 use crate::store::event::{
     Ack, Atom, AtomList, Attempt, Base, Body, By, Delivery, DeliveryArm, Event, Failure, FileChange, FileChangeKind,
-    Flake, Item, LessonDecision, Means, Merge, NEAR_DUPLICATE, Outcome, Proof, Recipe, RecipeKind, Review, ReviewState,
-    Run, Scope, Snapshot, Split, TaskNote, TaskOutcome, TaskStep, Trees,
+    Flake, Item, LessonDecision, Means, Merge, NEAR_DUPLICATE, Outcome, Promotion, PromotionStep, Proof, Recipe,
+    RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split, TaskNote, TaskOutcome, TaskStep, Trees,
 };
 use crate::whitelist::CheckKind;
 
@@ -316,4 +316,19 @@ pub fn delivery(n: u64, task: &str, pattern: &str) -> Event {
 /// What somebody thinks of the warning of second `n`.
 pub fn ack(n: u64) -> Event {
     event(n, 11_000, Body::Ack(Ack { warning: format!("w-{n}"), useful: Some(n.is_multiple_of(2)), by: by() }))
+}
+
+/// What is said of the promotion of a pattern in second `n`.
+pub fn promotion(n: u64, pattern: &str) -> Event {
+    let (reason, why, target) = (format!("because of {n}"), "it is weak".to_owned(), "AGENTS.md".to_owned());
+    let step = match n % 5 {
+        0 => PromotionStep::Proposed { strong: n.is_multiple_of(2), why },
+        1 => PromotionStep::Approved { reason, target, before: None, after: "00".into() },
+        2 => PromotionStep::Rejected { reason },
+        3 => PromotionStep::RolledBack { reason, after: None },
+        _ => PromotionStep::RetirementProposed { why },
+    };
+    let by = By { person: Some("Ada".into()), ..by() };
+    let said = Promotion { promotion: format!("r-{pattern}"), pattern: Some(pattern.into()), entry: None, step, by };
+    event(n, 12_000, Body::Promotion(Box::new(said)))
 }

@@ -2,6 +2,7 @@
 
 mod groups;
 mod outcomes;
+mod promotions;
 mod strategies;
 mod worlds;
 
@@ -34,6 +35,8 @@ pub(super) fn open(state: &Path) -> Store {
 fn try_open(state: &Path) -> Result<Store, StoreError> {
     Store::open(state, lock(state, Duration::ZERO).expect("nobody else"))
 }
+
+const PROMOTIONS: [&str; 2] = ["SELECT * FROM promotion_changes", "SELECT * FROM knowledge_promotions"];
 
 /// Every row that people can see, without row numbers.
 const ROWS: [&str; 49] = [
@@ -103,6 +106,7 @@ const ROWS: [&str; 49] = [
 pub(super) fn dump(index: &Index) -> Vec<String> {
     let mut rows = Vec::new();
     for sql in ROWS {
+    for sql in tables.into_iter().chain(PROMOTIONS) {
         let mut statement = index.connection.prepare(sql).expect("prepares");
         let columns = statement.column_count();
         let mut found: Vec<String> = statement

@@ -39,7 +39,7 @@ pub struct AdviceRow {
     pub masked: String,
     /// Failures of its group.
     pub failures: u64,
-    /// Nobody wants advice about it, or it is no mistake.
+    /// Nobody wants advice about it, it is no mistake, or everybody reads of it: it was promoted.
     pub silenced: bool,
     /// Warnings about it that were due before, shown or held out.
     pub exposures: u64,
@@ -221,7 +221,8 @@ impl Index {
                      coalesce((SELECT state = 'muted' FROM keys JOIN pattern_reviews USING (pattern_key)
                                WHERE state IN ('muted', 'unmuted') ORDER BY at DESC, event_id DESC LIMIT 1), 0)
                      OR coalesce((SELECT state = 'deprecated' FROM keys JOIN pattern_reviews USING (pattern_key)
-                                  WHERE state IN ('deprecated', 'restored') ORDER BY at DESC, event_id DESC LIMIT 1), 0),
+                                  WHERE state IN ('deprecated', 'restored') ORDER BY at DESC, event_id DESC LIMIT 1), 0)
+                     OR EXISTS (SELECT 1 FROM keys JOIN knowledge_promotions USING (pattern_key) WHERE state = 'approved'),
                      (SELECT count(*) FROM keys JOIN qa_warning_deliveries USING (pattern_key))
                  FROM qa_failure_patterns WHERE pattern_no = ?1"
             );

@@ -8,7 +8,8 @@ use crate::store::event::{
 };
 use crate::store::sample::{
     ack, delivery, entry, entry_change, failed_run, flake, key, memory, memory_change, merge, old_failed_run, old_key,
-    passed_run, review, run_id, said_strategy, snapshot, split, strategy_report, task_done, task_started, tried,
+    passed_run, promotion, review, run_id, said_strategy, snapshot, split, strategy_report, task_done, task_started,
+    tried,
 };
 
 /// Two begin with the same letter: an older fingerprint took them for one.
@@ -79,6 +80,7 @@ fn kinds() -> Vec<(u32, BoxedStrategy<Event>)> {
         (1, (0..9u64, task.clone()).prop_map(|(n, task)| task_done(n, task)).boxed()),
         (3, (0..30u64, task.clone(), any_key()).prop_map(|(n, task, key)| delivery(n, task, &key)).boxed()),
         (1, (0..9u64).prop_map(ack).boxed()),
+        (3, (0..30u64, any_key()).prop_map(|(n, key)| promotion(n, &key)).boxed()),
         (1, (0..9u64, any_key()).prop_map(|(n, pattern)| forget(n, pattern)).boxed()),
         (3, (0..20u64).prop_map(|n| entry(n, &format!("Entry {n}"))).boxed()),
         (4, (0..40u64, 0..5u64, 0..5u64).prop_map(|(n, about, other)| entry_change(n, about, other)).boxed()),

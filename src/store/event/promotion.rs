@@ -1,0 +1,86 @@
+//! Something that is proposed for CLAUDE.md or AGENTS.md, and what people decide about it.
+
+use serde::{Deserialize, Serialize};
+
+use super::by::By;
+
+/// Something said of a promotion. Its id is made of what it is about, so that it is one on every machine. It quotes no
+/// run: the line itself is in the file, and what is purged takes no decision with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Promotion {
+    /// `r-…`
+    pub promotion: String,
+    /// The pattern's key, of a promotion of a pattern.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+    /// `k-…`, of a promotion from the knowledge base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
+    /// What is said.
+    #[serde(flatten)]
+    pub step: PromotionStep,
+    /// Who says so; `person` is the reviewer.
+    #[serde(default)]
+    pub by: By,
+}
+
+/// What is said of a promotion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum PromotionStep {
+    /// It passed the gate. The earliest counts.
+    Proposed {
+        /// Whether held-out tasks prove it.
+        strong: bool,
+        /// Why that is so.
+        why: String,
+    },
+    /// A person wants it.
+    Approved {
+        /// Why.
+        reason: String,
+        /// The file, relative to the root, with `/`.
+        target: String,
+        /// BLAKE3 of the file before, 64 hexadecimal digits; absent when there was none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<String>,
+        /// … and after.
+        after: String,
+    },
+    /// A person doesn't want it.
+    Rejected {
+        /// Why.
+        reason: String,
+    },
+    /// A person took it out again.
+    RolledBack {
+        /// Why.
+        reason: String,
+        /// BLAKE3 of the file after; absent when there is none any more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<String>,
+    },
+    /// It didn't help, or isn't needed any more: a person should take it out. Until then it stays.
+    RetirementProposed {
+        /// Why.
+        why: String,
+    },
+}
+
+impl PromotionStep {
+    /// The word in events and tables.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            PromotionStep::Proposed { .. } => "proposed",
+            PromotionStep::Approved { .. } => "approved",
+            PromotionStep::Rejected { .. } => "rejected",
+            PromotionStep::RolledBack { .. } => "rolled_back",
+            PromotionStep::RetirementProposed { .. } => "retirement_proposed",
+        }
+    }
+
+    /// Whether only a person may say so, by a command that asks for their name: never as a note.
+    pub fn is_decision(&self) -> bool {
+        !matches!(self, PromotionStep::Proposed { .. } | PromotionStep::RetirementProposed { .. })
+    }
+}

@@ -1,0 +1,143 @@
+//! What is proposed for CLAUDE.md and AGENTS.md, and what people decided about it.
+
+use rusqlite::Row;
+use serde::Serialize;
+
+use super::time;
+use crate::base::clock::Timestamp;
+use crate::store::error::StoreError;
+use crate::store::index::Index;
+
+/// Promotions that are looked at, the newest.
+const PROMOTIONS_MAX: i64 = 10_000;
+/// Changes of one.
+const CHANGES_MAX: i64 = 1_000;
+
+/// A promotion as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromotionRow {
+    /// `r-…`
+    pub id: String,
+    /// The pattern's key, of a promotion of a pattern.
+    pub pattern: Option<String>,
+    /// `k-…`, of one from the knowledge base.
+    pub entry: Option<String>,
+    /// `pending`, `approved`, `rejected`, `rolled_back`.
+    pub state: String,
+    /// When it was first heard of.
+    pub proposed_at: Timestamp,
+    /// When it was decided.
+    pub decided_at: Option<Timestamp>,
+    /// Who decided.
+    pub person: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// Where it was written last.
+    pub target: Option<String>,
+    /// BLAKE3 of the file before it was approved last; `None` when there was none.
+    pub before: Option<String>,
+    /// … and after that, or after it was taken out.
+    pub after: Option<String>,
+    /// It is approved, and somebody was told since that it should go.
+    pub retirement_proposed: bool,
+}
+
+/// One thing that was said of a promotion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PromotionChangeRow {
+    /// When.
+    pub at: Timestamp,
+    /// `proposed`, `approved`, `rejected`, `rolled_back`, `retirement_proposed`.
+    pub change: String,
+    /// Whether it was strong then, of a proposal.
+    pub strong: Option<bool>,
+    /// Why.
+    pub reason: String,
+    /// Who decided.
+    pub person: Option<String>,
+    /// Which kind of worker said so.
+    pub agent: Option<String>,
+    /// Where it was written.
+    pub target: Option<String>,
+}
+
+impl Index {
+    /// All promotions that were ever heard of, the newest first.
+    ///
+    /// # Errors
+    /// SQLite's, as for all methods here.
+    pub fn promotions(&self) -> Result<Vec<PromotionRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT promotion_id, pattern_key, entry_id, state, proposed_at, decided_at, person, reason, target, before,
+                        after, retirement_proposed
+                 FROM knowledge_promotions ORDER BY coalesce(decided_at, proposed_at) DESC, promotion_id LIMIT ?1",
+            )?;
+            statement.query_map([PROMOTIONS_MAX], row)?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// What was said of a promotion, the first first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn promotion_changes(&self, id: &str) -> Result<Vec<PromotionChangeRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT at, change, strong, reason, person, agent, target FROM promotion_changes
+                 WHERE promotion_id = ?1 ORDER BY at, event_id LIMIT ?2",
+            )?;
+            let rows = statement.query_map(rusqlite::params![id, CHANGES_MAX], |row| {
+                Ok(PromotionChangeRow {
+                    at: time(row, 0)?,
+                    change: row.get(1)?,
+                    strong: row.get(2)?,
+                    reason: row.get(3)?,
+                    person: row.get(4)?,
+                    agent: row.get(5)?,
+                    target: row.get(6)?,
+                })
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// Keys of the patterns that may have earned a promotion, those of the most failures: a warning about them prevented
+    /// something, or something helped against them. Of groups those that stand for them.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn promotable(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT DISTINCT l.pattern_key FROM (
+                     SELECT pattern_no FROM qa_failure_patterns WHERE prevented > 0
+                     UNION SELECT pattern_no FROM error_recovery_strategies
+                     JOIN known_patterns ON recorded_key = error_pattern WHERE match = 'pattern' AND successes > 0)
+                 JOIN pattern_leaders USING (pattern_no) JOIN qa_failure_patterns l ON l.pattern_no = leader_no
+                 ORDER BY l.failure_count DESC, l.pattern_key LIMIT ?1",
+            )?;
+            statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+}
+
+fn row(row: &Row<'_>) -> rusqlite::Result<PromotionRow> {
+    Ok(PromotionRow {
+        id: row.get(0)?,
+        pattern: row.get(1)?,
+        entry: row.get(2)?,
+        state: row.get(3)?,
+        proposed_at: time(row, 4)?,
+        decided_at: row.get::<_, Option<String>>(5)?.map(|_| time(row, 5)).transpose()?,
+        person: row.get(6)?,
+        reason: row.get(7)?,
+        target: row.get(8)?,
+        before: row.get(9)?,
+        after: row.get(10)?,
+        retirement_proposed: row.get(11)?,
+    })
+}
