@@ -90,7 +90,7 @@ fn page_of(folder: &Path, id: &str) -> Option<String> {
 }
 
 /// A link in a cloned repository must not decide where else we write.
-fn stays_inside(root: &Path, folder: &Path) -> io::Result<()> {
+pub(super) fn stays_inside(root: &Path, folder: &Path) -> io::Result<()> {
     let existing = folder.ancestors().find(|dir| fs::symlink_metadata(dir).is_ok()).unwrap_or(root);
     if existing.canonicalize()?.starts_with(root.canonicalize()?) {
         return Ok(());

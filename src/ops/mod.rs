@@ -17,6 +17,7 @@ pub mod library;
 pub mod memory;
 pub mod outcome;
 pub mod pattern;
+pub mod promote;
 pub mod reading;
 pub mod record;
 pub mod report;

@@ -49,13 +49,13 @@ pub struct Filter {
 }
 
 /// Everything that words and figures are made of.
-struct Desk {
-    index: Index,
-    segments: Segments,
-    settings: Settings,
+pub(super) struct Desk {
+    pub index: Index,
+    pub segments: Segments,
+    pub settings: Settings,
     registry: Registry,
     history: History,
-    now: Timestamp,
+    pub now: Timestamp,
 }
 
 /// The patterns, the last seen first. A family of many patterns that were each seen in one task stands as one row.
@@ -102,21 +102,11 @@ pub fn show(places: &Places, environment: &Environment, id: &str) -> Result<(Pag
     let row = desk.index.pattern(id)?;
     let asked = desk.index.member(id).ok().filter(|member| member.id != row.id);
     notes.extend(asked.map(|member| format!("{} is counted with {}", member.id, row.id)));
-    let together =
-        Together::of(desk.index.group(row.number)?, desk.index.merges(row.number)?, desk.index.reviews(row.number)?);
-    let files = desk.index.pattern_files(row.number, SHOWN_MAX)?;
-    let lessons = desk.index.pattern_lessons(row.number)?;
-    let occurrences = desk.index.occurrences(row.number, SHOWN_MAX)?;
-    let parts = desk.parts(&row, &occurrences, true)?;
-    let known = knowledge::of_pattern(&desk.index, &desk.segments, &row, &desk.settings, desk.now)?;
-    let family = row.masked_family.clone();
-    let summary = Summary::of(row, &parts, &desk.settings, desk.now);
-    let page = Page::of(summary, &family, together, parts.findings, files, lessons, occurrences);
-    Ok((Page { gotcha: known.gotcha, strategies: known.strategies, ..page }, notes))
+    Ok((desk.page(row)?, notes))
 }
 
 /// Opens what is needed; `None` when nothing was ever recorded here.
-fn desk(places: &Places, environment: &Environment) -> Result<(Option<Desk>, Vec<String>), StoreError> {
+pub(super) fn desk(places: &Places, environment: &Environment) -> Result<(Option<Desk>, Vec<String>), StoreError> {
     let Reading { index, segments, mut notes } = reading::open(places)?;
     let Some(index) = index else { return Ok((None, notes)) };
     let (settings, _) = Settings::load(places, environment);
@@ -134,6 +124,21 @@ impl Desk {
     /// Whether a row of a family that stands as one is one of those: it does not recur by itself.
     fn is_single(&self, row: &PatternRow) -> bool {
         row.tasks < self.settings.patterns.recurring_tasks
+    }
+
+    /// Everything about one pattern.
+    pub fn page(&self, row: PatternRow) -> Result<Page, StoreError> {
+        let index = &self.index;
+        let together = Together::of(index.group(row.number)?, index.merges(row.number)?, index.reviews(row.number)?);
+        let files = index.pattern_files(row.number, SHOWN_MAX)?;
+        let lessons = index.pattern_lessons(row.number)?;
+        let occurrences = index.occurrences(row.number, SHOWN_MAX)?;
+        let parts = self.parts(&row, &occurrences, true)?;
+        let known = knowledge::of_pattern(index, &self.segments, &row, &self.settings, self.now)?;
+        let family = row.masked_family.clone();
+        let summary = Summary::of(row, &parts, &self.settings, self.now);
+        let page = Page::of(summary, &family, together, parts.findings, files, lessons, occurrences);
+        Ok(Page { gotcha: known.gotcha, strategies: known.strategies, ..page })
     }
 
     /// A row of the list.

@@ -240,7 +240,7 @@ fn warnings(rows: &[OutcomeRow], seen: &[Seen]) -> Warnings {
 }
 
 /// What is known of a delivery.
-fn seen(row: &OutcomeRow, now: Timestamp, silence: Duration) -> Seen {
+pub(super) fn seen(row: &OutcomeRow, now: Timestamp, silence: Duration) -> Seen {
     Seen {
         task: row.task.clone(),
         family: row.family.clone(),

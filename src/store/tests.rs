@@ -36,10 +36,8 @@ fn try_open(state: &Path) -> Result<Store, StoreError> {
     Store::open(state, lock(state, Duration::ZERO).expect("nobody else"))
 }
 
-const PROMOTIONS: [&str; 2] = ["SELECT * FROM promotion_changes", "SELECT * FROM knowledge_promotions"];
-
 /// Every row that people can see, without row numbers.
-const ROWS: [&str; 49] = [
+const ROWS: [&str; 51] = [
     "SELECT event_id, kind, at FROM events",
     "SELECT name, first_at, last_at FROM tasks WHERE task_no IN (SELECT task_no FROM runs)",
     "SELECT run_id, t.name, argv, root, dir, command_key, ended_at, exit_code, signal, passed
@@ -100,13 +98,14 @@ const ROWS: [&str; 49] = [
     "SELECT tasks.name FROM task_words JOIN tasks ON task_no = task_words.rowid WHERE task_words MATCH 'title'",
     "SELECT pattern_key FROM pattern_words JOIN qa_failure_patterns ON pattern_no = pattern_words.rowid
      WHERE pattern_words MATCH 'alpha OR apple'",
+    "SELECT * FROM promotion_changes",
+    "SELECT * FROM knowledge_promotions",
 ];
 
 /// [`ROWS`] of an index.
 pub(super) fn dump(index: &Index) -> Vec<String> {
     let mut rows = Vec::new();
     for sql in ROWS {
-    for sql in tables.into_iter().chain(PROMOTIONS) {
         let mut statement = index.connection.prepare(sql).expect("prepares");
         let columns = statement.column_count();
         let mut found: Vec<String> = statement

@@ -1,7 +1,9 @@
 //! Warnings before the next edit, tasks, and what turns them off.
 
 mod hints;
+mod hostile;
 mod outcomes;
+mod promotion;
 mod tasks;
 
 use serde_json::Value;

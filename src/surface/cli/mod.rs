@@ -14,6 +14,7 @@ mod outcome;
 mod output;
 mod parse;
 mod pattern;
+mod promote;
 mod report;
 pub mod run;
 mod stats;
@@ -77,6 +78,7 @@ enum Command {
     Knowledge(knowledge::Args),
     Strategy(strategy::Args),
     Memory(memory::Args),
+    Promote(promote::Args),
     Stats(stats::Args),
     Store(store::Args),
     Doctor(doctor::Args),
@@ -165,6 +167,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
         Command::Knowledge(args) => knowledge::run(&args, &mut context),
         Command::Strategy(args) => strategy::run(&args, &mut context),
         Command::Memory(args) => memory::run(&args, &mut context),
+        Command::Promote(args) => promote::run(&args, &mut context),
         Command::Pattern(args) => pattern::run(&args, &mut context),
         Command::Fix(args) => fix::run(&args, &mut context),
         Command::Stats(args) => stats::run(&args, &mut context),

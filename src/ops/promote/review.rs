@@ -1,0 +1,305 @@
+//! `promote approve`, `reject` and `rollback`: what a person decides, by name and with a reason. The only place that
+//! writes into CLAUDE.md or AGENTS.md.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail, ensure};
+use serde::Serialize;
+
+use super::target::{self, Wanted};
+use super::{Item, State, find, items};
+use crate::advice::block::{self, Edits, Line};
+use crate::base::clock::Timestamp;
+use crate::base::file::{Durability, read_start, write_atomic};
+use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::capture::Identity;
+use crate::config::{Environment, Places, Settings};
+use crate::ops::identity::{by, clean};
+use crate::ops::pattern;
+use crate::store::{Body, Event, Promotion, PromotionRow, PromotionStep, Store, lock};
+
+/// A file of instructions, bytes.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// What a person decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Write it.
+    Approve,
+    /// Don't.
+    Reject,
+    /// Take it out again.
+    RollBack,
+}
+
+/// A decision with who answers for it.
+#[derive(Debug, Clone)]
+pub struct Review {
+    /// What is decided.
+    pub decision: Decision,
+    /// About what: unique starts of ids.
+    pub ids: Vec<String>,
+    /// The reviewer's name.
+    pub person: String,
+    /// Why.
+    pub reason: String,
+    /// Where to, of an approval.
+    pub wanted: Wanted,
+    /// What becomes of lines that somebody edited.
+    pub edits: Edits,
+}
+
+/// What `promote approve`, `reject` and `rollback --json` print.
+#[derive(Debug, Serialize)]
+pub struct Decided {
+    /// Version of this shape.
+    pub schema: u32,
+    /// What was decided on.
+    pub promotions: Vec<One>,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// One promotion that was decided on.
+#[derive(Debug, Serialize)]
+pub struct One {
+    /// `r-…`
+    pub id: String,
+    /// Where it stands now.
+    pub state: State,
+    /// The file that was written, relative to the root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<PathBuf>,
+    /// Its bytes are those from before the promotion, or it is gone as it was before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub as_before: Option<bool>,
+}
+
+/// A file before and after; `None`: there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Its text now.
+    pub before: Option<String>,
+    /// Its text then.
+    pub after: Option<String>,
+}
+
+/// Files as they are going to be, each with what was read of it.
+type Staged = BTreeMap<PathBuf, Change>;
+
+/// Decides on all of `review.ids`, or, if one of them can't be, on none.
+///
+/// # Errors
+/// When the name or the reason is missing, an id names nothing that this can be decided of, the target can't be written
+/// or was edited between the marks.
+pub fn review(
+    places: &Places,
+    environment: &Environment,
+    identity: &Identity,
+    review: &Review,
+) -> anyhow::Result<Decided> {
+    let (person, reason) = (clean(&review.person), clean(&review.reason));
+    let (Some(person), Some(reason)) = (person, reason) else {
+        bail!("say who decides and why: --by NAME --reason TEXT");
+    };
+    let (desk, mut notes) = pattern::desk(places, environment)?;
+    let Some(desk) = desk else { bail!("nothing was recorded here yet") };
+    // From here on nobody else writes: what is read of files and decisions stays true.
+    let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX)).context("cannot decide it now")?;
+    let mut store = Store::open(&places.state, lock)?;
+    let items = items(places, &desk)?;
+    let (mut staged, mut events, mut decided) = (Staged::new(), Vec::new(), Vec::new());
+    for id in &review.ids {
+        let mut item = find(&items, id)?.clone();
+        if decided.iter().any(|one: &One| one.id == item.id) {
+            continue;
+        }
+        allowed(review.decision, &item)?;
+        if review.decision == Decision::Approve {
+            item.target = moved(places, &desk.settings, &review.wanted, &item)?;
+        }
+        let (step, one) = decide(places, &desk.settings, review, &item, &reason, &mut staged, &items)?;
+        let by = crate::store::By { person: Some(person.clone()), ..by(identity, None) };
+        let said = Promotion { promotion: item.id.clone(), pattern: Some(item.key.clone()), entry: None, step, by };
+        events.push(Event::new(Timestamp::now(), store.writer(), Body::Promotion(Box::new(said))));
+        decided.push(one);
+    }
+    write_all(places, &staged)?;
+    store.append(&events).context("the files were written, but the decision could not be recorded: decide it again")?;
+    notes.extend(store.take_notes());
+    Ok(Decided { schema: 1, promotions: decided, notes })
+}
+
+/// Whether this can be decided of it now.
+fn allowed(decision: Decision, item: &Item) -> anyhow::Result<()> {
+    let (id, state) = (&item.id, item.state.as_str());
+    match decision {
+        Decision::Approve => ensure!(
+            item.way.is_some() || item.state == State::Approved,
+            "{id} does not pass the gate any more; see why with: verify-run promote show {id}"
+        ),
+        Decision::Reject => ensure!(
+            item.state != State::Approved,
+            "{id} is approved; take it out with: verify-run promote rollback {id} --by NAME --reason TEXT"
+        ),
+        Decision::RollBack => ensure!(item.state == State::Approved, "{id} is {state}: there is nothing to take back"),
+    }
+    Ok(())
+}
+
+/// The target of an approval. One that is in a file stays there.
+fn moved(places: &Places, settings: &Settings, wanted: &Wanted, item: &Item) -> anyhow::Result<PathBuf> {
+    if item.state != State::Approved || item.missing {
+        return target::of(places, settings, wanted, item);
+    }
+    let elsewhere = *wanted != Wanted::default() && target::of(places, settings, wanted, item)? != item.target;
+    ensure!(
+        !elsewhere,
+        "{} is in {} already; take it out first with: verify-run promote rollback {} --by NAME --reason TEXT",
+        item.id,
+        item.target.display(),
+        item.id
+    );
+    Ok(item.target.clone())
+}
+
+/// What is decided, with the file as it is going to be.
+fn decide(
+    places: &Places,
+    settings: &Settings,
+    review: &Review,
+    item: &Item,
+    reason: &str,
+    staged: &mut Staged,
+    items: &[Item],
+) -> anyhow::Result<(PromotionStep, One)> {
+    let reason = reason.to_owned();
+    let one = |state, target, as_before| One { id: item.id.clone(), state, target, as_before };
+    if review.decision == Decision::Reject {
+        return Ok((PromotionStep::Rejected { reason }, one(State::Rejected, None, None)));
+    }
+    let real = target::real(places, &item.target)?;
+    let now = match staged.get(&real) {
+        Some(change) => change.after.clone(),
+        None => read(&real)?,
+    };
+    let after = if review.decision == Decision::Approve {
+        Some(approved(settings, item, now.as_deref(), review.edits)?)
+    } else {
+        rolled_back(item, now.as_deref(), review.edits, items)?
+    };
+    let (digest_before, digest_after) = (now.as_deref().map(digest), after.as_deref().map(digest));
+    staged.entry(real).or_insert_with(|| Change { before: now.clone(), after: None }).after = after;
+    let target = item.target.to_string_lossy().into_owned();
+    Ok(if review.decision == Decision::Approve {
+        // Approved once more: what was there before it the first time is what a rollback gives back.
+        let again = item.row.as_ref().filter(|_| item.state == State::Approved && !item.missing);
+        let before = again.map_or(digest_before, |row| row.before.clone());
+        let step = PromotionStep::Approved { reason, target, before, after: digest_after.unwrap_or_default() };
+        (step, one(State::Approved, Some(item.target.clone()), None))
+    } else {
+        let as_before = item.row.as_ref().map(|row| row.before == digest_after);
+        let step = PromotionStep::RolledBack { reason, after: digest_after };
+        (step, one(State::RolledBack, Some(item.target.clone()), as_before))
+    })
+}
+
+/// What deciding on an item would do to its target: of an approved one taking it out, else writing it.
+///
+/// # Errors
+/// As [`review`].
+pub(super) fn change(places: &Places, settings: &Settings, item: &Item, edits: Edits) -> anyhow::Result<Change> {
+    let before = read(&target::real(places, &item.target)?)?;
+    let after = if item.state == State::Approved {
+        rolled_back(item, before.as_deref(), edits, &[])?
+    } else {
+        Some(approved(settings, item, before.as_deref(), edits)?)
+    };
+    Ok(Change { before, after })
+}
+
+/// Whether the line of an approved one is in its file.
+pub(super) fn is_in_file(places: &Places, item: &Item) -> bool {
+    let text = target::real(places, &item.target).and_then(|real| read(&real)).ok().flatten();
+    text.is_some_and(|text| block::ids(&text).is_ok_and(|ids| ids.contains(&item.id)))
+}
+
+fn approved(settings: &Settings, item: &Item, now: Option<&str>, edits: Edits) -> anyhow::Result<String> {
+    let line = Line::new(&item.id, &item.proposal.line);
+    let max = usize::try_from(settings.promotion.lines).unwrap_or(usize::MAX);
+    let head = target::head(&item.target, item);
+    let text = now.map_or(head.as_str(), |now| now);
+    block::with(text, &line, max, edits).with_context(|| item.target.display().to_string())
+}
+
+fn rolled_back(item: &Item, now: Option<&str>, edits: Edits, items: &[Item]) -> anyhow::Result<Option<String>> {
+    let Some(now) = now else { return Ok(None) };
+    let text = block::without(now, &item.id, edits).with_context(|| item.target.display().to_string())?;
+    // Made by one of ours, whichever: it goes with the last line.
+    let of_target = |row: &&PromotionRow| row.target.as_deref().map(Path::new) == Some(&item.target);
+    let rows = items.iter().chain([item]).filter_map(|item| item.row.as_ref());
+    let is_ours = rows.filter(of_target).any(|row| row.before.is_none());
+    let is_empty = text.is_empty() || text == target::head(&item.target, item);
+    let is_untouched = item.row.as_ref().is_some_and(|row| row.before.is_none() && row.after == Some(digest(now)));
+    Ok((!(is_untouched || is_ours && is_empty)).then_some(text))
+}
+
+fn digest(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+/// The text of a file; `None` when there is none.
+///
+/// # Errors
+/// When it is no text, or too long.
+pub(super) fn read(path: &Path) -> anyhow::Result<Option<String>> {
+    let bytes = match read_start(path, FILE_BYTES_MAX + 1) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    };
+    ensure!(bytes.len() as u64 <= FILE_BYTES_MAX, "{} is larger than {FILE_BYTES_MAX} bytes", path.display());
+    let text = String::from_utf8(bytes).ok();
+    text.map(Some).with_context(|| format!("{} is not UTF-8", path.display()))
+}
+
+/// Writes all files, or none: what was written before one that can't be is put back.
+fn write_all(places: &Places, staged: &Staged) -> anyhow::Result<()> {
+    let mut written: Vec<(&PathBuf, &Change)> = Vec::new();
+    for (path, change) in staged.iter().filter(|(_, change)| change.before != change.after) {
+        if let Err(error) = write(places, path, change.before.as_deref(), change.after.as_deref()) {
+            for (path, change) in written {
+                let _ = write(places, path, change.after.as_deref(), change.before.as_deref());
+            }
+            return Err(error);
+        }
+        written.push((path, change));
+    }
+    Ok(())
+}
+
+fn write(places: &Places, path: &Path, before: Option<&str>, after: Option<&str>) -> anyhow::Result<()> {
+    let folder = path.parent().unwrap_or(&places.root);
+    if folder.starts_with(places.root.join(".claude")) {
+        fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    }
+    // An editor knows nothing of our lock.
+    ensure!(
+        read(path)?.as_deref() == before,
+        "{} was changed meanwhile: nothing was written; decide it again",
+        path.display()
+    );
+    let done = match after {
+        None => fs::remove_file(path),
+        Some(text) => {
+            let mode = fs::metadata(path).map_or(0o644, |metadata| metadata.permissions().mode() & 0o7777);
+            write_atomic(path, text.as_bytes(), mode, Durability::Synced)
+        }
+    };
+    done.with_context(|| format!("cannot write {}", path.display()))
+}

@@ -1,0 +1,225 @@
+//! `verify-run promote`.
+
+use std::path::PathBuf;
+
+use super::{Context, Exit};
+use crate::advice::block::Edits;
+use crate::advice::promotion::Strength;
+use crate::base::text::one_line;
+use crate::capture::{self, Identity};
+use crate::ops::promote::review::{self, Decision, Review};
+use crate::ops::promote::{self, Item, Shown, State, Wanted};
+
+/// Review what has earned a line in CLAUDE.md or AGENTS.md
+///
+/// What warnings were shown to prevent, and what is known to help, is proposed by itself; nothing is written before
+/// somebody approves it by name and with a reason. It goes into a marked block of the nearest CLAUDE.md or AGENTS.md of
+/// the files concerned, and can be taken out again: the file then has the bytes from before. What was promoted isn't
+/// warned of any more; when it comes back, or isn't seen for long, its retirement is proposed.
+///
+/// With --json: `list` prints one document with `"schema": 1` and `promotions`, each with `id`, `pattern`, `title`, `state`
+/// (`pending`, `approved`, `rejected`, `rolled_back`), `way`, `label` (`strength`, `reason`, `e_value`), `figures`,
+/// `proposal` (Markdown: `title`, `context`, `problem`, `solution`, `frequency`, `example`, `evidence`, `line`), `target`,
+/// `retirement`, `missing`, `proposed_at`, `decided_at`, `by`, `reason`; `show` prints one of these with `diff`, `refused`,
+/// `history`, `markdown`; the others print `promotions`, each with `id`, `state`, `target`, `as_before`.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// List what waits for somebody, strong proposals first
+    List {
+        /// What was decided, too
+        #[arg(long)]
+        all: bool,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a proposal with its evidence, its history, and the exact change to the file
+    Show {
+        /// Its id, a unique start of it, or its pattern's id
+        id: String,
+        #[command(flatten)]
+        wanted: Where,
+        /// Print the change alone, for `git apply`
+        #[arg(long, conflicts_with = "json")]
+        diff: bool,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write lines into the file; all of them or none
+    Approve {
+        #[command(flatten)]
+        said: Said,
+        #[command(flatten)]
+        wanted: Where,
+        /// Lines that somebody edited in the block stay as they are
+        #[arg(long, value_parser = ["keep"])]
+        edits: Option<String>,
+    },
+    /// Decide against proposals: they aren't proposed again
+    Reject {
+        #[command(flatten)]
+        said: Said,
+    },
+    /// Take lines out of the file again
+    Rollback {
+        #[command(flatten)]
+        said: Said,
+        /// Lines that somebody edited in the block stay as they are
+        #[arg(long, value_parser = ["keep"])]
+        edits: Option<String>,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Where {
+    /// Write into this file, relative to the top of the project
+    #[arg(long, value_name = "FILE", conflicts_with = "rules")]
+    target: Option<PathBuf>,
+    /// Write a file of its own in `.claude/rules`, which is read with the files that it is about
+    #[arg(long)]
+    rules: bool,
+}
+
+impl Where {
+    fn wanted(&self) -> Wanted {
+        Wanted { target: self.target.clone(), rules: self.rules }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+struct Said {
+    /// Their ids, or unique starts of them
+    #[arg(required = true)]
+    ids: Vec<String>,
+    /// The name of the person who decides
+    #[arg(long, value_name = "NAME")]
+    by: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let identity = capture::identify(Identity::default(), variable, crate::run::session());
+    let edits = |edits: &Option<String>| if edits.is_some() { Edits::Keep } else { Edits::Refuse };
+    match &args.action {
+        Action::List { all, json } => list(context, &identity, *all, *json),
+        Action::Show { id, wanted, diff, json } => {
+            let shown = promote::show(&context.places, &context.environment, &identity, id, &wanted.wanted())?;
+            shown.notes.iter().for_each(|note| context.output.note(note));
+            if *json {
+                context.output.json(&shown)?;
+            } else if *diff {
+                context.output.text(&shown.diff)?;
+            } else {
+                page(context, &shown)?;
+            }
+            if let Some(refused) = shown.refused.as_ref().filter(|_| !json) {
+                context.output.note(refused);
+            }
+            Ok(if shown.refused.is_some() { Exit::Failure } else { Exit::Ok })
+        }
+        Action::Approve { said, wanted, edits: kept } => {
+            decide(context, &identity, Decision::Approve, said, wanted.wanted(), edits(kept))
+        }
+        Action::Reject { said } => decide(context, &identity, Decision::Reject, said, Wanted::default(), Edits::Refuse),
+        Action::Rollback { said, edits: kept } => {
+            decide(context, &identity, Decision::RollBack, said, Wanted::default(), edits(kept))
+        }
+    }
+}
+
+fn list(context: &mut Context, identity: &Identity, all: bool, json: bool) -> anyhow::Result<Exit> {
+    let list = promote::list(&context.places, &context.environment, identity, all)?;
+    list.notes.iter().for_each(|note| context.output.note(note));
+    if json {
+        context.output.json(&list)?;
+        return Ok(Exit::Ok);
+    }
+    let rows: Vec<Vec<String>> = list.promotions.iter().map(row).collect();
+    if rows.is_empty() {
+        context.output.note("nothing waits for a review");
+        return Ok(Exit::Ok);
+    }
+    context.output.table(&["id", "state", "proof", "file", "what", "why"], &rows)?;
+    Ok(Exit::Ok)
+}
+
+fn row(item: &Item) -> Vec<String> {
+    let state = match (&item.retirement, item.state) {
+        (Some(_), State::Approved) => "retire?",
+        (_, State::Approved) if item.missing => "missing",
+        (_, state) => state.as_str(),
+    };
+    let strength = if item.label.strength == Strength::Strong { "strong" } else { "weak" };
+    let why = item.retirement.as_ref().or(item.reason.as_ref()).unwrap_or(&item.label.reason);
+    let target = item.target.to_string_lossy();
+    [&item.id, state, strength, &target, &item.title, why].iter().map(|text| one_line(text)).collect()
+}
+
+fn page(context: &mut Context, shown: &Shown) -> anyhow::Result<()> {
+    let mut text = crate::base::text::printable(&shown.markdown);
+    if let Some(why) = &shown.item.retirement {
+        text.push_str(&format!("\n## Retirement proposed\n\n{why}.\n"));
+    }
+    if !shown.history.is_empty() {
+        text.push_str("\n## History\n\n");
+    }
+    for change in &shown.history {
+        let who = change.person.as_deref().or(change.agent.as_deref()).map(|who| format!(" by {}", one_line(who)));
+        let target = change.target.as_deref().map(|target| format!(" into {}", one_line(target)));
+        text.push_str(&format!(
+            "- {} {}{}{}: {}\n",
+            change.at.local(),
+            change.change.replace('_', " "),
+            target.unwrap_or_default(),
+            who.unwrap_or_default(),
+            one_line(&change.reason)
+        ));
+    }
+    context.output.text(&text)
+}
+
+fn decide(
+    context: &mut Context,
+    identity: &Identity,
+    decision: Decision,
+    said: &Said,
+    wanted: Wanted,
+    edits: Edits,
+) -> anyhow::Result<Exit> {
+    let (ids, person, reason) = (said.ids.clone(), said.by.clone(), said.reason.clone());
+    let decided = review::review(
+        &context.places,
+        &context.environment,
+        identity,
+        &Review { decision, ids, person, reason, wanted, edits },
+    )?;
+    decided.notes.iter().for_each(|note| context.output.note(note));
+    if said.json {
+        context.output.json(&decided)?;
+        return Ok(Exit::Ok);
+    }
+    for one in &decided.promotions {
+        let file = one.target.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        let bytes = match one.as_before {
+            Some(true) => "\tas before",
+            Some(false) => "\tchanged since",
+            None => "",
+        };
+        context.output.line(&format!("{}\t{}\t{file}{bytes}", one.id, one.state.as_str()))?;
+    }
+    Ok(Exit::Ok)
+}
