@@ -5,6 +5,8 @@
 
 pub mod review;
 mod target;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -224,14 +226,19 @@ fn items(places: &Places, desk: &Desk) -> Result<Vec<Item>, StoreError> {
     }
     let mut found = Vec::new();
     let mut looked_at = HashSet::new();
-    // Of several that were merged since, the one that is in a file speaks for all.
+    // Of several that were merged since, those that are in a file speak for all.
     let mut rows = desk.index.promotions()?;
     rows.sort_by_key(|row| row.state != "approved");
     for row in rows {
+        let is_approved = row.state == "approved";
         let Some(key) = row.pattern.clone() else { continue };
-        let Some(pattern) = desk.index.pattern_of_key(&key)? else { continue };
-        if looked_at.insert(pattern.number) {
-            found.extend(item(places, desk, &families, pattern, Some(row))?);
+        match desk.index.pattern_of_key(&key)? {
+            Some(pattern) => {
+                if looked_at.insert(pattern.number) || is_approved {
+                    found.extend(item(places, desk, &families, pattern, Some(row))?);
+                }
+            }
+            None => found.extend(is_approved.then(|| forgotten(places, desk, key, row))),
         }
     }
     for key in desk.index.promotable(LOOKED_AT_MAX)? {
@@ -271,13 +278,14 @@ fn item(
         retirement(&Since { approved, tasks, last_seen: pattern.last_seen }, settings, desk.now)
     });
     let key = row.as_ref().and_then(|row| row.pattern.clone()).unwrap_or_else(|| pattern.key.clone());
+    let id = row.as_ref().map_or_else(|| ids::promotion(&key), |row| row.id.clone());
     let (number, pattern_id) = (pattern.number, pattern.id.clone());
     let what = warn::name(&desk.index, &pattern)?;
     let worked = warn::worked(&desk.index, &pattern, &desk.settings, desk.now)?;
     let (cause, rule) = knowledge::said(&desk.index, &desk.segments, number)?;
     let facts = Facts { what, worked, cause, rule, ..facts(&desk.page(pattern)?) };
     let mut item = Item {
-        id: ids::promotion(&key),
+        id,
         pattern: pattern_id,
         title: ellipsis(untagged(&one_line(&facts.what)).trim(), TITLE_BYTES_MAX),
         state,
@@ -307,6 +315,37 @@ fn item(
         None => item.target = target::of(places, &desk.settings, &Wanted::default(), &item).unwrap_or_default(),
     }
     Ok(Some(item))
+}
+
+/// A promotion whose runs were purged: its line can still be taken out.
+fn forgotten(places: &Places, desk: &Desk, key: String, row: PromotionRow) -> Item {
+    let figures = Figures::default();
+    let label = label(&figures, &desk.settings.promotion);
+    let title = "(its failures are not recorded any more)".to_owned();
+    let facts = Facts { what: title.clone(), ..Facts::default() };
+    let mut item = Item {
+        id: row.id.clone(),
+        pattern: String::new(),
+        title,
+        state: State::Approved,
+        way: None,
+        proposal: Proposal::of(&facts, &figures, None, &label),
+        label,
+        figures,
+        target: row.target.as_ref().map(PathBuf::from).unwrap_or_default(),
+        retirement: Some("its failures are not recorded any more".to_owned()),
+        missing: false,
+        proposed_at: Some(row.proposed_at),
+        decided_at: row.decided_at,
+        by: row.person.clone(),
+        reason: Some(row.reason.clone()),
+        key,
+        files: Vec::new(),
+        glob: None,
+        row: Some(row),
+    };
+    item.missing = !review::is_in_file(places, &item);
+    item
 }
 
 fn sightings(desk: &Desk, pattern: &PatternRow) -> Result<Vec<Sighting>, StoreError> {

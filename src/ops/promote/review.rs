@@ -119,7 +119,11 @@ pub fn review(
         if decided.iter().any(|one: &One| one.id == item.id) {
             continue;
         }
-        allowed(review.decision, &item)?;
+        if let Some(target) = item.row.as_ref().and_then(|row| row.target.as_ref()) {
+            // Where it was written last, also when it was taken out since: the line may have come back with the file.
+            item.target = PathBuf::from(target);
+        }
+        allowed(places, review.decision, &item)?;
         if review.decision == Decision::Approve {
             item.target = moved(places, &desk.settings, &review.wanted, &item)?;
         }
@@ -136,18 +140,21 @@ pub fn review(
 }
 
 /// Whether this can be decided of it now.
-fn allowed(decision: Decision, item: &Item) -> anyhow::Result<()> {
+fn allowed(places: &Places, decision: Decision, item: &Item) -> anyhow::Result<()> {
     let (id, state) = (&item.id, item.state.as_str());
     match decision {
         Decision::Approve => ensure!(
-            item.way.is_some() || item.state == State::Approved,
+            item.way.is_some() || item.state == State::Approved && !item.pattern.is_empty(),
             "{id} does not pass the gate any more; see why with: verify-run promote show {id}"
         ),
         Decision::Reject => ensure!(
             item.state != State::Approved,
             "{id} is approved; take it out with: verify-run promote rollback {id} --by NAME --reason TEXT"
         ),
-        Decision::RollBack => ensure!(item.state == State::Approved, "{id} is {state}: there is nothing to take back"),
+        Decision::RollBack => ensure!(
+            item.state == State::Approved || is_in_file(places, item),
+            "{id} is {state}: there is nothing to take back"
+        ),
     }
     Ok(())
 }
@@ -302,4 +309,35 @@ fn write(places: &Places, path: &Path, before: Option<&str>, after: Option<&str>
         }
     };
     done.with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_written_together_or_not_at_all_and_never_over_a_change_of_somebody_else() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let root = dir.path().to_owned();
+        let places = Places { root, repository: None, state: dir.path().join("state"), fallbacks: Vec::new() };
+        let (one, two) = (dir.path().join("A.md"), dir.path().join("B.md"));
+        fs::write(&two, "somebody else's\n").expect("written");
+        let change = |before: Option<&str>, after: &str| Change {
+            before: before.map(str::to_owned),
+            after: Some(after.to_owned()),
+        };
+        let staged = Staged::from([
+            (one.clone(), change(None, "new\n")),
+            (two.clone(), change(Some("as it was read\n"), "ours\n")),
+        ]);
+        let error = write_all(&places, &staged).expect_err("it was changed");
+        assert!(error.to_string().contains("B.md was changed meanwhile: nothing was written"), "{error}");
+        assert!(!one.exists(), "taken back");
+        assert_eq!(fs::read_to_string(&two).expect("reads"), "somebody else's\n");
+        let fine = Staged::from([(one.clone(), change(None, "new\n"))]);
+        write_all(&places, &fine).expect("writes");
+        let gone = Staged::from([(one.clone(), Change { before: Some("new\n".into()), after: None })]);
+        write_all(&places, &gone).expect("removes");
+        assert!(!one.exists());
+    }
 }

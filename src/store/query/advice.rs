@@ -222,7 +222,8 @@ impl Index {
                                WHERE state IN ('muted', 'unmuted') ORDER BY at DESC, event_id DESC LIMIT 1), 0)
                      OR coalesce((SELECT state = 'deprecated' FROM keys JOIN pattern_reviews USING (pattern_key)
                                   WHERE state IN ('deprecated', 'restored') ORDER BY at DESC, event_id DESC LIMIT 1), 0)
-                     OR EXISTS (SELECT 1 FROM keys JOIN knowledge_promotions USING (pattern_key) WHERE state = 'approved'),
+                     OR EXISTS (SELECT 1 FROM keys CROSS JOIN knowledge_promotions USING (pattern_key)
+                                WHERE state = 'approved'),
                      (SELECT count(*) FROM keys JOIN qa_warning_deliveries USING (pattern_key))
                  FROM qa_failure_patterns WHERE pattern_no = ?1"
             );

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use verify_run::run::Ended;
 
-use super::{UNDEFINED, fail, linter, warn, whats};
+use super::{UNDEFINED, fail, linter, recorded, warn, whats};
 use crate::sandbox::{Outcome, Sandbox};
 
 const CURLY: &str = "Expected { after 'if' condition  curly";
@@ -194,7 +194,27 @@ fn rolling_back_gives_the_identical_bytes() {
         let after = std::fs::read(sandbox.path("AGENTS.md")).ok();
         assert_eq!(after.as_deref(), before.map(str::as_bytes), "{before:?}");
         refuses(&decide(&sandbox, "rollback", &both[1..], &[]), &["rolled_back", "nothing to take back"]);
+        // The file comes back with it, from another branch.
+        sandbox.write("AGENTS.md", &text);
+        works(&decide(&sandbox, "rollback", &both, &[]));
+        assert!(!std::fs::read_to_string(sandbox.path("AGENTS.md")).unwrap_or_default().contains("verify-run"));
     }
+}
+
+#[test]
+fn a_line_whose_failures_were_purged_can_be_taken_out() {
+    let sandbox = easy("");
+    sandbox.write("AGENTS.md", "# Rules\n");
+    earn(&sandbox, &[("src/x.js", UNDEFINED)]);
+    let id = &ids(&sandbox)[0];
+    works(&decide(&sandbox, "approve", &[id], &[]));
+    for run in recorded(&sandbox, "run").iter().filter(|run| !run["failure"].is_null()) {
+        sandbox.verify_run(["store", "purge", run["id"].as_str().expect("an id")]).prints();
+    }
+    let waiting = list(&sandbox, &[]);
+    assert_eq!(waiting[0]["retirement"], "its failures are not recorded any more", "{waiting:?}");
+    works(&decide(&sandbox, "rollback", &[id], &[]));
+    assert_eq!(sandbox.read("AGENTS.md"), "# Rules\n");
 }
 
 #[test]
