@@ -17,7 +17,7 @@ pub struct PromotionSettings {
     pub knowledge_confidence: f64,
     /// `knowledge_occurrences`: … and what it helps against to have happened so often.
     pub knowledge_occurrences: u64,
-    /// `evidence`: a proposal is strong when the evidence that warnings prevent is this high; 20 errs in one of twenty
+    /// `evidence`: a proposal is strong when the evidence that warnings prevent is this high; 20, the least, errs in one of twenty
     /// histories.
     pub evidence: f64,
     /// `lines`: a block has no more lines.
@@ -63,7 +63,7 @@ impl PromotionSettings {
             "confidence" => share(&mut self.confidence),
             "knowledge_confidence" => share(&mut self.knowledge_confidence),
             "knowledge_occurrences" => Figure::Count(&mut self.knowledge_occurrences, 1..=1_000_000),
-            "evidence" => Figure::Share(&mut self.evidence, 1.0..=1_000_000.0),
+            "evidence" => Figure::Share(&mut self.evidence, 20.0..=1_000_000.0),
             "lines" => Figure::Count(&mut self.lines, 1..=200),
             "coverage" => Figure::Share(&mut self.coverage, 0.5..=1.0),
             "retire_tasks" => Figure::Count(&mut self.retire_tasks, 1..=1_000_000),
