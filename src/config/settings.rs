@@ -184,61 +184,65 @@ impl Settings {
                 continue;
             };
             for (key, value) in keys {
-                match (section.as_str(), key.as_str()) {
-                    ("lesson", "write") => layer.set(&mut self.lesson.write, section, key, value),
-                    ("lesson", "lines_bytes") => {
-                        layer.set(&mut self.lesson.lines_bytes, section, key, value);
-                        self.lesson.lines_bytes = self.lesson.lines_bytes.min(LESSON_BYTES_MAX);
-                    }
-                    ("lesson", "cancelled") => layer.set(&mut self.lesson.cancelled, section, key, value),
-                    ("lesson", "dir") => {
-                        if let Some(dir) = layer.inside(section, key, value) {
-                            self.lesson.dir = Some(dir);
-                        }
-                    }
-                    ("raw", "days") => layer.set(&mut self.raw.days, section, key, value),
-                    ("raw", "bytes") => layer.set(&mut self.raw.bytes, section, key, value),
-                    ("snapshot", "enabled") => layer.set(&mut self.snapshot.enabled, section, key, value),
-                    ("snapshot", "time_ms") => layer.set(&mut self.snapshot.time_ms, section, key, value),
-                    ("snapshot", "file_bytes") => layer.set(&mut self.snapshot.file_bytes, section, key, value),
-                    ("snapshot", "days") => layer.set(&mut self.snapshot.days, section, key, value),
-                    ("snapshot", "bytes") => layer.set(&mut self.snapshot.bytes, section, key, value),
-                    ("fix", "open_days") => layer.set(&mut self.fix.open_days, section, key, value),
-                    ("fix", "quick_attempts") => layer.set(&mut self.fix.quick_attempts, section, key, value),
-                    ("fix", "silence_hours") => layer.set(&mut self.fix.silence_hours, section, key, value),
-                    ("fix", "environment") => {
-                        if let Some(names) = layer.variables(section, key, value) {
-                            self.fix.environment = names;
-                        }
-                    }
-                    ("patterns", "dir") => {
-                        if let Some(dir) = layer.inside(section, key, value) {
-                            self.patterns.dir = dir;
-                        }
-                    }
-                    ("patterns", name) => layer.set_figure(self.patterns.figure(name), section, key, value),
-                    ("confidence", name) => layer.set_figure(self.confidence.figure(name), section, key, value),
-                    ("knowledge", "types") => {
-                        for (name, reason) in self.knowledge.take_types(value) {
-                            layer.refuse("knowledge.types", &name, &reason);
-                        }
-                    }
-                    ("knowledge", name) => layer.set_figure(self.knowledge.figure(name), section, key, value),
-                    ("advice", "salt") => layer.set(&mut self.advice.salt, section, key, value),
-                    ("advice", name) => match self.advice.switch(name) {
-                        Some(switch) => layer.set(switch, section, key, value),
-                        None => layer.set_figure(self.advice.figure(name), section, key, value),
-                    },
-                    ("promotion", "rules") => layer.set(&mut self.promotion.rules, section, key, value),
-                    ("promotion", "target") => {
-                        if let Some(file) = layer.inside(section, key, value) {
-                            self.promotion.target = Some(file);
-                        }
-                    }
-                    ("promotion", name) => layer.set_figure(self.promotion.figure(name), section, key, value),
-                    _ => layer.unknown(section, key),
+                self.apply_one(&mut layer, section, key, value);
+            }
+        }
+    }
+
+    fn apply_one(&mut self, layer: &mut Layer<'_>, section: &str, key: &str, value: &toml::Value) {
+        match (section, key) {
+            ("lesson", "write") => layer.set(&mut self.lesson.write, section, key, value),
+            ("lesson", "lines_bytes") => {
+                layer.set(&mut self.lesson.lines_bytes, section, key, value);
+                self.lesson.lines_bytes = self.lesson.lines_bytes.min(LESSON_BYTES_MAX);
+            }
+            ("lesson", "cancelled") => layer.set(&mut self.lesson.cancelled, section, key, value),
+            ("lesson", "dir") => {
+                if let Some(dir) = layer.inside(section, key, value) {
+                    self.lesson.dir = Some(dir);
                 }
             }
+            ("raw", "days") => layer.set(&mut self.raw.days, section, key, value),
+            ("raw", "bytes") => layer.set(&mut self.raw.bytes, section, key, value),
+            ("snapshot", "enabled") => layer.set(&mut self.snapshot.enabled, section, key, value),
+            ("snapshot", "time_ms") => layer.set(&mut self.snapshot.time_ms, section, key, value),
+            ("snapshot", "file_bytes") => layer.set(&mut self.snapshot.file_bytes, section, key, value),
+            ("snapshot", "days") => layer.set(&mut self.snapshot.days, section, key, value),
+            ("snapshot", "bytes") => layer.set(&mut self.snapshot.bytes, section, key, value),
+            ("fix", "open_days") => layer.set(&mut self.fix.open_days, section, key, value),
+            ("fix", "quick_attempts") => layer.set(&mut self.fix.quick_attempts, section, key, value),
+            ("fix", "silence_hours") => layer.set(&mut self.fix.silence_hours, section, key, value),
+            ("fix", "environment") => {
+                if let Some(names) = layer.variables(section, key, value) {
+                    self.fix.environment = names;
+                }
+            }
+            ("patterns", "dir") => {
+                if let Some(dir) = layer.inside(section, key, value) {
+                    self.patterns.dir = dir;
+                }
+            }
+            ("patterns", name) => layer.set_figure(self.patterns.figure(name), section, key, value),
+            ("confidence", name) => layer.set_figure(self.confidence.figure(name), section, key, value),
+            ("knowledge", "types") => {
+                for (name, reason) in self.knowledge.take_types(value) {
+                    layer.refuse("knowledge.types", &name, &reason);
+                }
+            }
+            ("knowledge", name) => layer.set_figure(self.knowledge.figure(name), section, key, value),
+            ("advice", "salt") => layer.set(&mut self.advice.salt, section, key, value),
+            ("advice", name) => match self.advice.switch(name) {
+                Some(switch) => layer.set(switch, section, key, value),
+                None => layer.set_figure(self.advice.figure(name), section, key, value),
+            },
+            ("promotion", "rules") => layer.set(&mut self.promotion.rules, section, key, value),
+            ("promotion", "target") => {
+                if let Some(file) = layer.inside(section, key, value) {
+                    self.promotion.target = Some(file);
+                }
+            }
+            ("promotion", name) => layer.set_figure(self.promotion.figure(name), section, key, value),
+            _ => layer.unknown(section, key),
         }
     }
 }

@@ -174,6 +174,21 @@ mod tests {
         ] {
             assert!(connection.execute_batch(bad).is_err(), "accepted: {bad}");
         }
+    }
+
+    #[test]
+    fn effectiveness_is_what_the_attempts_say() {
+        let mut connection = Connection::open_in_memory().expect("opens");
+        connection.pragma_update(None, "foreign_keys", false).expect("sets");
+        migrate(&mut connection).expect("migrates");
+        connection
+            .execute_batch(
+                "INSERT INTO error_recovery_strategies
+                     (strategy_no, strategy_id, match, error_pattern, technique, recipe_key, label, described_by)
+                 VALUES (1, 's-1', 'pattern', 'p', 'shape', '1:a', 'l', 'e');
+                 INSERT INTO strategy_attempts VALUES (1, 'e', 'r', 't', '2026', 'success', NULL);",
+            )
+            .expect("is fine");
         let effectiveness = |connection: &Connection| -> f64 {
             let sql = "SELECT effectiveness FROM error_recovery_strategies";
             connection.query_row(sql, [], |row| row.get(0)).expect("reads")
