@@ -137,13 +137,12 @@ impl Index {
         result.map_err(sql_at(action, &self.path))
     }
 
-    /// Reads what segments have beyond what was indexed, in one transaction. All or nothing.
+    /// Reads what segments, as `listed`, have beyond what was indexed, in one transaction. All or nothing.
     ///
     /// # Errors
     /// [`StoreError::Newer`] when a line is a newer binary's; I/O and SQLite errors.
-    pub fn catch_up(&mut self, segments: &Segments) -> Result<Progress, StoreError> {
+    pub fn catch_up(&mut self, segments: &Segments, listed: &[Segment]) -> Result<Progress, StoreError> {
         let path = self.path.clone();
-        let listed = segments.list()?;
         let known = self.known_segments()?;
         if let Some(version) = self.computed_with()? {
             if version > FINGERPRINT_VERSION {
@@ -157,14 +156,20 @@ impl Index {
         } else if !known.is_empty() {
             return Ok(Progress::Outdated { why: "was computed by an older version".into() });
         }
-        for (name, bytes, mark) in &known {
-            if let Some(why) = outdated(segments, name, *bytes, mark)? {
+        let by_name: HashMap<&str, &Segment> = listed.iter().map(|segment| (segment.name.as_str(), segment)).collect();
+        for (name, known) in &known {
+            let found = by_name.get(name.as_str()).copied();
+            if let Some(why) = outdated(segments, name, known, found)? {
                 return Ok(Progress::Outdated { why });
+            }
+            // Touched, copied back: it is read once, not by each recorder.
+            if let Some(found) = found.filter(|found| found.bytes == known.bytes && found.stamp != known.stamp) {
+                self.sql("write", self.restamp(name, &found.stamp))?;
             }
         }
         let behind: Vec<_> = listed
             .iter()
-            .map(|segment| (segment, known.iter().find(|(name, ..)| *name == segment.name).map_or(0, |known| known.1)))
+            .map(|segment| (segment, known.get(&segment.name).map_or(0, |known| known.bytes)))
             .filter(|(segment, indexed)| segment.bytes > *indexed)
             .collect();
         if behind.is_empty() {
@@ -187,12 +192,12 @@ impl Index {
     ///
     /// # Errors
     /// I/O and SQLite errors.
-    pub(super) fn is_far_behind(&self, segments: &Segments) -> Result<bool, StoreError> {
+    pub(super) fn is_far_behind(&self, listed: &[Segment]) -> Result<bool, StoreError> {
         if self.computed_with()?.is_some_and(|version| version > FINGERPRINT_VERSION) {
             return Ok(false);
         }
-        let bytes: u64 = segments.list()?.iter().map(|segment| segment.bytes).sum();
-        let indexed: u64 = self.known_segments()?.iter().map(|(_, bytes, _)| bytes).sum();
+        let bytes: u64 = listed.iter().map(|segment| segment.bytes).sum();
+        let indexed: u64 = self.known_segments()?.values().map(|known| known.bytes).sum();
         Ok(is_faster_anew(bytes.saturating_sub(indexed), bytes))
     }
 
@@ -209,7 +214,7 @@ impl Index {
     ) -> Result<Applied, StoreError> {
         let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Ok(Applied::Done) };
         let end = last.start + last.len;
-        let mark = segments.mark(segment, end)?;
+        let (mark, stamp) = (segments.mark(segment, end)?, segments.stamp(segment, end)?);
         let connection = &mut self.connection;
         let mut add = || -> rusqlite::Result<Applied> {
             let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
@@ -228,7 +233,7 @@ impl Index {
                     return Ok(Applied::Outdated);
                 }
             }
-            set_indexed(&transaction, number, end, &mark)?;
+            set_indexed(&transaction, number, end, (&mark, &stamp))?;
             transaction.commit()?;
             Ok(Applied::Done)
         };
@@ -252,15 +257,21 @@ impl Index {
         self.sql("read", find)
     }
 
-    fn known_segments(&self) -> Result<Vec<(String, u64, String)>, StoreError> {
+    fn known_segments(&self) -> Result<HashMap<String, Known>, StoreError> {
         let read = || {
-            let mut statement = self.connection.prepare_cached("SELECT name, indexed_bytes, mark FROM segments")?;
+            let sql = "SELECT name, indexed_bytes, mark, stamp FROM segments";
+            let mut statement = self.connection.prepare_cached(sql)?;
             let rows = statement.query_map([], |row| {
-                Ok((row.get(0)?, u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0), row.get(2)?))
+                let bytes = u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
+                Ok((row.get(0)?, Known { bytes, mark: row.get(2)?, stamp: row.get(3)? }))
             })?;
             rows.collect()
         };
         self.sql("read", read())
+    }
+
+    fn restamp(&self, name: &str, stamp: &str) -> rusqlite::Result<usize> {
+        self.connection.prepare_cached("UPDATE segments SET stamp = ?2 WHERE name = ?1")?.execute([name, stamp])
     }
 
     /// How many bytes of each segment are indexed.
@@ -268,7 +279,7 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(super) fn indexed(&self) -> Result<HashMap<String, u64>, StoreError> {
-        Ok(self.known_segments()?.into_iter().map(|(name, bytes, _)| (name, bytes)).collect())
+        Ok(self.known_segments()?.into_iter().map(|(name, known)| (name, known.bytes)).collect())
     }
 
     /// Ids of all purged runs.
@@ -349,19 +360,39 @@ pub(super) fn read_segments(
             Ok(())
         })?;
         let mark = segments.mark(&segment.name, end)?;
-        set_indexed(transaction, number, end, &mark).map_err(sql_at("write", path))?;
+        let stamp = if end == segment.bytes { segment.stamp.as_str() } else { "" };
+        set_indexed(transaction, number, end, (&mark, stamp)).map_err(sql_at("write", path))?;
     }
     Ok(read)
 }
 
+/// What is indexed of a segment.
+struct Known {
+    bytes: u64,
+    /// [`Segments::mark`] of its end.
+    mark: String,
+    /// [`Segment::stamp`] of then; empty in an index from before there were any.
+    stamp: String,
+}
+
 /// Why an indexed segment is not the one on disk.
-fn outdated(segments: &Segments, name: &str, bytes: u64, mark: &str) -> Result<Option<String>, StoreError> {
-    let size = fs::metadata(segments.path(name)).map(|metadata| metadata.len());
-    Ok(match size {
-        Err(_) => Some(format!("the event segment {name} is gone")),
-        Ok(size) if size < bytes => Some(format!("the event segment {name} is shorter than what was indexed")),
-        Ok(_) if segments.mark(name, bytes)? != mark => Some(format!("the event segment {name} was rewritten")),
-        Ok(_) => None,
+fn outdated(
+    segments: &Segments,
+    name: &str,
+    known: &Known,
+    found: Option<&Segment>,
+) -> Result<Option<String>, StoreError> {
+    Ok(match found {
+        None => Some(format!("the event segment {name} is gone")),
+        Some(found) if found.bytes < known.bytes => {
+            Some(format!("the event segment {name} is shorter than what was indexed"))
+        }
+        // Most are of past months or other writers: hundreds, none of which has to be opened.
+        Some(found) if found.stamp == known.stamp && found.bytes == known.bytes => None,
+        Some(_) if segments.mark(name, known.bytes)? != known.mark => {
+            Some(format!("the event segment {name} was rewritten"))
+        }
+        Some(_) => None,
     })
 }
 
@@ -402,10 +433,15 @@ fn segment_number(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result
         .query_row([name], |row| row.get(0))
 }
 
-fn set_indexed(transaction: &Transaction<'_>, number: i64, end: u64, mark: &str) -> rusqlite::Result<()> {
+fn set_indexed(
+    transaction: &Transaction<'_>,
+    number: i64,
+    end: u64,
+    (mark, stamp): (&str, &str),
+) -> rusqlite::Result<()> {
     transaction
-        .prepare_cached("UPDATE segments SET indexed_bytes = ?2, mark = ?3 WHERE segment_no = ?1")?
-        .execute(params![number, i64::try_from(end).unwrap_or(i64::MAX), mark])?;
+        .prepare_cached("UPDATE segments SET indexed_bytes = ?2, mark = ?3, stamp = ?4 WHERE segment_no = ?1")?
+        .execute(params![number, i64::try_from(end).unwrap_or(i64::MAX), mark, stamp])?;
     Ok(())
 }
 

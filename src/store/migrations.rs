@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 12] = [
+const MIGRATIONS: [&str; 13] = [
     include_str!("schema_v1.sql"),
     // Version 2: the look-ups that commands and the recorder make.
     "CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -36,6 +36,9 @@ const MIGRATIONS: [&str; 12] = [
     "CREATE INDEX passes_by_key ON runs (command_key, ended_at) WHERE passed;",
     include_str!("schema_v11.sql"),
     include_str!("schema_v12.sql"),
+    // Version 13: what a recorder asks however long the history is: which segments changed, which tasks are not over.
+    "ALTER TABLE segments ADD COLUMN stamp TEXT NOT NULL DEFAULT '';
+     CREATE INDEX tasks_by_last_at ON tasks (last_at);",
 ];
 
 /// The version this binary writes.
@@ -116,7 +119,7 @@ mod tests {
                 "INSERT INTO tasks VALUES (1, 't', '2026', '2026');
                  INSERT INTO runs (run_id, task_no, argv, root, dir, command_key, started_at, ended_at, duration_us, exit_code)
                  VALUES ('r', 1, '[]', '\"/\"', '\"\"', 'k', '2026', '2026', 0, 1);
-                 INSERT INTO segments VALUES (1, 's', 0, '');
+                 INSERT INTO segments VALUES (1, 's', 0, '', '');
                  INSERT INTO events VALUES ('e', 'attempt', '2026', 1, 0, 1);
                  INSERT INTO error_recovery_strategies
                      (strategy_no, strategy_id, match, error_pattern, technique, recipe_key, label, described_by)

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::error::{StoreError, io_at};
@@ -26,6 +26,14 @@ pub struct Segment {
     pub name: String,
     /// Size, bytes.
     pub bytes: u64,
+    /// Its inode and when content and attributes changed, nanoseconds: the same says that nothing was written since.
+    pub stamp: String,
+}
+
+fn stamp(metadata: &fs::Metadata) -> String {
+    let times = [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()];
+    let [modified, modified_nanos, changed, changed_nanos] = times;
+    format!("{}:{modified}.{modified_nanos:09}:{changed}.{changed_nanos:09}", metadata.ino())
 }
 
 /// Where a line is.
@@ -90,12 +98,22 @@ impl Segments {
             if let Some(name) = name.to_str()
                 && path.extension() == Some(OsStr::new("jsonl"))
             {
-                let bytes = entry.metadata().map_err(io_at("stat", &path))?.len();
-                segments.push(Segment { name: name.to_owned(), bytes });
+                let metadata = entry.metadata().map_err(io_at("stat", &path))?;
+                segments.push(Segment { name: name.to_owned(), bytes: metadata.len(), stamp: stamp(&metadata) });
             }
         }
         segments.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(segments)
+    }
+
+    /// The stamp of a segment whose size is `end`; empty when it has another one.
+    ///
+    /// # Errors
+    /// When the file can't be asked.
+    pub fn stamp(&self, segment: &str, end: u64) -> Result<String, StoreError> {
+        let path = self.path(segment);
+        let metadata = fs::metadata(&path).map_err(io_at("stat", &path))?;
+        Ok(if metadata.len() == end { stamp(&metadata) } else { String::new() })
     }
 
     /// Torn lines that were set aside earlier.

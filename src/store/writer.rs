@@ -61,22 +61,23 @@ impl Store {
         };
         // What is indexed to its end ends in a whole line. An index that can't be read says nothing of any.
         let whole = index.indexed().unwrap_or_default();
-        for segment in segments.list()? {
-            if whole.get(&segment.name) == Some(&segment.bytes) {
-                continue;
-            }
-            if let Some(mended) = segments.mend(&segment.name)? {
-                notes.push(describe_mended(&mended));
-            }
+        let mut listed = segments.list()?;
+        let mut mended = Vec::new();
+        for segment in listed.iter().filter(|segment| whole.get(&segment.name) != Some(&segment.bytes)) {
+            mended.extend(segments.mend(&segment.name)?);
+        }
+        if !mended.is_empty() {
+            notes.extend(mended.iter().map(describe_mended));
+            listed = segments.list()?;
         }
         let writer = writer_id(state)?;
         let mut store = Store { state: state.to_owned(), segments, index, writer, notes, _lock: lock };
-        if store.index.is_far_behind(&store.segments)? {
+        if store.index.is_far_behind(&listed)? {
             let why = why.unwrap_or_else(|| "was far behind".to_owned());
             store.rebuild(&why)?;
             return Ok(store);
         }
-        match store.index.catch_up(&store.segments) {
+        match store.index.catch_up(&store.segments, &listed) {
             Ok(Progress::CaughtUp { events, bad_lines }) => {
                 if let Some(why) = why.take().filter(|_| events > 0) {
                     store.notes.push(format!("the index {why}; rebuilt it from {}", count(events, "event")));
