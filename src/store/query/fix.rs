@@ -177,7 +177,8 @@ impl Index {
         let read = || {
             // As a range the id is looked up; anything else has to look at all.
             let by_id = if filter.id.is_some() { "w.fix_id >= ?1 AND w.fix_id < ?1 || '~'" } else { "?1 IS NULL" };
-            let mut statement = self.connection.prepare_cached(&FIXES.replace("{by_id}", by_id))?;
+            let sql = FIXES.replace("{by_id}", by_id).replace("{family_fixes}", FAMILY_FIXES_MAX);
+            let mut statement = self.connection.prepare_cached(&sql)?;
             let rows = statement.query_map(
                 params![
                     filter.id,
@@ -362,8 +363,22 @@ impl Index {
     }
 }
 
-/// Held in the rest of its task: none of the patterns that an attempt fixed is in a later failure of that task.
+/// Of a family of many thousand messages.
+const FAMILY_FIXES_MAX: &str = "2000";
+
+/// Held in the rest of its task: none of the patterns that an attempt fixed is in a later failure of that task. Fixes are
+/// chosen before anything else is asked about them. Whether another one helped against the same family in the same way is
+/// asked of [`FAMILY_FIXES_MAX`] of that family's.
 const FIXES: &str = "
+    WITH chosen AS MATERIALIZED (
+        SELECT * FROM qa_fix_workflows w
+        WHERE {by_id} AND (?2 IS NULL OR w.state = ?2)
+          AND (?3 IS NULL OR w.category = ?3)
+          AND (?4 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a WHERE a.fix_id = w.fix_id AND a.task = ?4))
+          AND (?5 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_files f USING (event_id)
+                                     WHERE a.fix_id = w.fix_id
+                                       AND (f.path = ?5 OR substr(f.path, 1, length(?5) + 1) = ?5 || '/')))
+        ORDER BY w.last_at DESC, w.fix_id LIMIT ?6)
     SELECT w.fix_id, w.command_key, w.root, w.state, w.attempts, w.reruns, w.first_at, w.last_at, w.resolved_at,
            w.failure_id, w.category, w.summary, r.argv, l.task, t.last_at,
            EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_patterns p USING (event_id)
@@ -371,32 +386,28 @@ const FIXES: &str = "
                    JOIN qa_pattern_occurrences o USING (pattern_no)
                    WHERE a.fix_id = w.fix_id AND p.role = 'fixed' AND o.task_no = t.task_no
                      AND o.at > coalesce(w.resolved_at, w.last_at)),
-           (SELECT count(*) FROM (SELECT DISTINCT b.fix_id FROM fix_attempts a JOIN attempt_recipes c USING (event_id)
-            JOIN attempt_recipes d USING (recipe_key) JOIN fix_attempts b ON b.event_id = d.event_id
+           (SELECT count(*) FROM (SELECT DISTINCT b.fix_id
+            FROM fix_attempts a CROSS JOIN attempt_patterns p ON p.event_id = a.event_id AND p.role = 'fixed'
+            CROSS JOIN known_patterns n ON n.recorded_key = p.pattern_key
+            CROSS JOIN qa_failure_patterns q ON q.pattern_no = n.pattern_no
+            CROSS JOIN fix_attempts b
+                ON b.event_id IN (SELECT u.event_id FROM qa_failure_patterns s
+                                  CROSS JOIN known_patterns m ON m.pattern_no = s.pattern_no
+                                  CROSS JOIN attempt_patterns u ON u.pattern_key = m.recorded_key AND u.role = 'fixed'
+                                  WHERE s.family_key = q.family_key LIMIT {family_fixes})
             WHERE a.fix_id = w.fix_id AND a.outcome = 'success' AND b.fix_id <> w.fix_id AND b.outcome = 'success'
               AND b.run_id <> a.run_id
               AND b.weakened = 0 AND b.means <> 'none'
-              AND EXISTS (SELECT 1 FROM attempt_patterns p
-                          JOIN known_patterns n ON n.recorded_key = p.pattern_key
-                          JOIN qa_failure_patterns q ON q.pattern_no = n.pattern_no
-                          JOIN attempt_patterns u ON u.event_id = b.event_id
-                          JOIN known_patterns m ON m.recorded_key = u.pattern_key
-                          JOIN qa_failure_patterns s ON s.pattern_no = m.pattern_no AND s.family_key = q.family_key
-                          WHERE p.event_id = a.event_id AND p.role = 'fixed' AND u.role = 'fixed') LIMIT 20)),
+              AND EXISTS (SELECT 1 FROM attempt_recipes c JOIN attempt_recipes d USING (recipe_key)
+                          WHERE c.event_id = a.event_id AND d.event_id = b.event_id) LIMIT 20)),
            EXISTS (SELECT 1 FROM fix_attempts a JOIN flakes k ON k.fail_run IN (a.before_run, a.opened_by)
                    WHERE a.fix_id = w.fix_id),
            (SELECT count(*) FROM fix_attempts a WHERE a.fix_id = w.fix_id AND a.means <> 'none' AND a.fixed > 0)
-    FROM qa_fix_workflows w
+    FROM chosen w
     JOIN fix_attempts l ON l.event_id = (SELECT event_id FROM fix_attempts x WHERE x.fix_id = w.fix_id
                                          ORDER BY at DESC, event_id DESC LIMIT 1)
     LEFT JOIN runs r ON r.run_id = w.opened_by LEFT JOIN tasks t ON t.name = l.task
-    WHERE {by_id} AND (?2 IS NULL OR w.state = ?2)
-      AND (?3 IS NULL OR w.category = ?3)
-      AND (?4 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a WHERE a.fix_id = w.fix_id AND a.task = ?4))
-      AND (?5 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_files f USING (event_id)
-                                 WHERE a.fix_id = w.fix_id
-                                   AND (f.path = ?5 OR substr(f.path, 1, length(?5) + 1) = ?5 || '/')))
-    ORDER BY w.last_at DESC, w.fix_id LIMIT ?6";
+    ORDER BY w.last_at DESC, w.fix_id";
 
 /// An attempt worked against a family when it fixed something of it and left nothing. Flakes count for nothing, and one
 /// run that closed a failure under several commands counts once.

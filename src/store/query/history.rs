@@ -290,12 +290,13 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub fn pattern_note(&self, pattern: i64) -> Result<NoteRow, StoreError> {
-        // Text by text: a later note replaces only what it says itself.
+        // Text by text: a later note replaces only what it says itself. In this order, which SQLite keeps for CROSS JOIN,
+        // only what belongs to the pattern is looked at.
         let newest = |column: &str| {
             let sql = format!(
                 "{GROUP} SELECT {column} FROM fix_notes WHERE {column} IS NOT NULL AND fix_id IN
-                 (SELECT fix_id FROM attempt_patterns JOIN fix_attempts USING (event_id)
-                  JOIN keys USING (pattern_key) WHERE role = 'fixed')
+                 (SELECT fix_id FROM keys CROSS JOIN attempt_patterns USING (pattern_key)
+                  CROSS JOIN fix_attempts USING (event_id) WHERE role = 'fixed')
                  ORDER BY at DESC, event_id DESC LIMIT 1"
             );
             let mut statement = self.connection.prepare_cached(&sql)?;
