@@ -20,7 +20,6 @@ use crate::store::{AtomList, FixFilter, Mark};
 /// lower_bound, high_value, confirmed, fixes, confidence), `gotchas` (id, pattern, pitfall, cause, rule, strategy, fix,
 /// successes, tries, success_rate, high_value, confirmed, confidence) and `said`.
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
 pub struct Args {
     #[command(subcommand)]
     action: Action,

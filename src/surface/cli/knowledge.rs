@@ -27,7 +27,6 @@ use crate::store::{EntryFilter, EntrySource, EntryUse};
 /// (`created` or `merged`), `entry`, `written` and `similar`; `query`, `relevant` and `export` print `entries` and
 /// `more`; what changes an entry prints `done` and `entry`; `log` prints `events`, `types` prints `types`.
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
 pub struct Args {
     #[command(subcommand)]
     action: Action,

@@ -21,7 +21,6 @@ const SORTS: [&str; 5] = ["context", "learning", "preference", "error_pattern", 
 /// importance, at, expires_at, agent, task, accesses, validated, entry); `learn` prints `memory`, and `knowledge` as
 /// `knowledge add` does.
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
 pub struct Args {
     #[command(subcommand)]
     action: Action,

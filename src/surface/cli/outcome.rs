@@ -8,7 +8,6 @@ use crate::ops::outcome;
 ///
 /// Whether a warning prevented anything is found out from the runs that follow, without anybody's help.
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
 pub struct Args {
     #[command(subcommand)]
     action: Action,

@@ -23,7 +23,6 @@ use crate::ops::promote::{self, Item, Shown, State, Wanted};
 /// `retirement`, `missing`, `proposed_at`, `decided_at`, `by`, `reason`; `show` prints one of these with `diff`, `refused`,
 /// `history`, `markdown`; the others print `promotions`, each with `id`, `state`, `target`, `as_before`.
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
 pub struct Args {
     #[command(subcommand)]
     action: Action,

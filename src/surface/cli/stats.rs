@@ -17,7 +17,6 @@ use crate::ops::stats::{self, Figure, Stats, Unit};
 /// "no_measurable_effect", "lift": {"value", "low", "high"} or null, "words"}, "knowledge":
 /// {"entries", "reused", "uses", "tokens_saved_estimate"}}
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
 pub struct Args {
     /// Print one JSON document
     #[arg(long)]

@@ -21,7 +21,6 @@ const ESCALATED: u8 = 3;
 /// origin, matches, steps, successes, partials, tries, effectiveness, lower_bound, untested, alike, failed_here,
 /// exhausted) and `escalation` (failed, technique, failures, next), `add` and `attempt` `strategy` and `escalation`.
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
 pub struct Args {
     #[command(subcommand)]
     action: Action,

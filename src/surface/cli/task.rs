@@ -20,7 +20,6 @@ use crate::store::TaskOutcome;
 /// `proposals` (patterns from fixes that held: `fix`, `title`, `properties`, `globs`, `accept`); `list` and
 /// `similar` print `tasks`.
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
 pub struct Args {
     #[command(subcommand)]
     action: Action,

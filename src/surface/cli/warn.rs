@@ -19,7 +19,6 @@ use crate::ops::warn::{self, Asked};
 /// A format is a template: `.verify-run/formatters/warnings.NAME.jinja` of the project, or in verify-run's configuration
 /// folder; `warnings.AGENT.NAME.jinja` is for one kind of agent. It gets what `--format json` prints.
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
 pub struct Args {
     /// What is being worked on (else VERIFY_RUN_TASK, the announced task, or the branch)
     #[arg(long)]
