@@ -45,8 +45,10 @@ pub(super) fn of_pattern(
     let silence = Duration::from_secs(settings.fix.silence_hours.saturating_mul(3_600));
     for strategy in &mut strategies {
         for fix in &strategy.fixes {
-            let standing = standing(&index.fix(fix)?, now, silence);
-            strategy.confirmed |= standing.is_some_and(|standing| standing.confirmed);
+            if strategy.confirmed {
+                break;
+            }
+            strategy.confirmed = standing(&index.fix(fix)?, now, silence).is_some_and(|standing| standing.confirmed);
         }
     }
     let gotcha = match index.gotcha(pattern.number)? {

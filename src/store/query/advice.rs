@@ -186,7 +186,7 @@ impl Index {
     pub fn is_of_tool(&self, pattern: i64, class: &str) -> Result<bool, StoreError> {
         let read = || {
             let sql = format!(
-                "{GROUP} SELECT 1 FROM members JOIN pattern_places USING (pattern_no) WHERE place = 't:' || ?2 LIMIT 1"
+                "{GROUP} SELECT 1 FROM members CROSS JOIN pattern_places USING (pattern_no) WHERE place = 't:' || ?2 LIMIT 1"
             );
             self.connection.prepare_cached(&sql)?.exists(params![pattern, class])
         };
@@ -217,14 +217,14 @@ impl Index {
         let read = || {
             let sql = format!(
                 "{GROUP} SELECT pattern_key, family_key, masked,
-                     (SELECT sum(failure_count) FROM members JOIN qa_failure_patterns USING (pattern_no)),
-                     coalesce((SELECT state = 'muted' FROM keys JOIN pattern_reviews USING (pattern_key)
+                     (SELECT sum(failure_count) FROM members CROSS JOIN qa_failure_patterns USING (pattern_no)),
+                     coalesce((SELECT state = 'muted' FROM keys CROSS JOIN pattern_reviews USING (pattern_key)
                                WHERE state IN ('muted', 'unmuted') ORDER BY at DESC, event_id DESC LIMIT 1), 0)
-                     OR coalesce((SELECT state = 'deprecated' FROM keys JOIN pattern_reviews USING (pattern_key)
+                     OR coalesce((SELECT state = 'deprecated' FROM keys CROSS JOIN pattern_reviews USING (pattern_key)
                                   WHERE state IN ('deprecated', 'restored') ORDER BY at DESC, event_id DESC LIMIT 1), 0)
                      OR EXISTS (SELECT 1 FROM keys CROSS JOIN knowledge_promotions USING (pattern_key)
                                 WHERE state = 'approved'),
-                     (SELECT count(*) FROM keys JOIN qa_warning_deliveries USING (pattern_key))
+                     (SELECT count(*) FROM keys CROSS JOIN qa_warning_deliveries USING (pattern_key))
                  FROM qa_failure_patterns WHERE pattern_no = ?1"
             );
             let mut row = self.connection.prepare_cached(&sql)?.query_row([pattern], |row| {
@@ -240,7 +240,7 @@ impl Index {
                 })
             })?;
             let sql = format!(
-                "{GROUP} SELECT file, count(*) FROM members JOIN qa_pattern_occurrences USING (pattern_no)
+                "{GROUP} SELECT file, count(*) FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no)
                  WHERE file IS NOT NULL GROUP BY file ORDER BY 2 DESC, 1 LIMIT ?2"
             );
             let mut statement = self.connection.prepare_cached(&sql)?;
@@ -260,7 +260,7 @@ impl Index {
         let read = || {
             let sql = format!(
                 "{GROUP} SELECT min(strategy_no), technique, label, sum(successes), sum(successes + failures + partials)
-                 FROM keys JOIN error_recovery_strategies ON error_pattern = pattern_key
+                 FROM keys CROSS JOIN error_recovery_strategies ON error_pattern = pattern_key
                  WHERE match = 'pattern' GROUP BY technique, recipe_key HAVING sum(successes) > 0
                  ORDER BY 4 DESC, 5, technique, recipe_key LIMIT ?2"
             );
@@ -353,7 +353,7 @@ impl Index {
             let Some(leader) = leader else { return Ok(None) };
             let sql = format!(
                 "{GROUP} SELECT count(DISTINCT failure_no), count(DISTINCT task_no)
-                 FROM members JOIN qa_pattern_occurrences USING (pattern_no) WHERE at < ?2"
+                 FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no) WHERE at < ?2"
             );
             let (failures, tasks) = self
                 .connection

@@ -364,7 +364,7 @@ impl Index {
 }
 
 /// Of a family of many thousand messages.
-const FAMILY_FIXES_MAX: &str = "2000";
+const FAMILY_FIXES_MAX: &str = "500";
 
 /// Held in the rest of its task: none of the patterns that an attempt fixed is in a later failure of that task. Fixes are
 /// chosen before anything else is asked about them. Whether another one helped against the same family in the same way is
@@ -387,14 +387,14 @@ const FIXES: &str = "
                    WHERE a.fix_id = w.fix_id AND p.role = 'fixed' AND o.task_no = t.task_no
                      AND o.at > coalesce(w.resolved_at, w.last_at)),
            (SELECT count(*) FROM (SELECT DISTINCT b.fix_id
-            FROM fix_attempts a CROSS JOIN attempt_patterns p ON p.event_id = a.event_id AND p.role = 'fixed'
-            CROSS JOIN known_patterns n ON n.recorded_key = p.pattern_key
-            CROSS JOIN qa_failure_patterns q ON q.pattern_no = n.pattern_no
-            CROSS JOIN fix_attempts b
-                ON b.event_id IN (SELECT u.event_id FROM qa_failure_patterns s
-                                  CROSS JOIN known_patterns m ON m.pattern_no = s.pattern_no
-                                  CROSS JOIN attempt_patterns u ON u.pattern_key = m.recorded_key AND u.role = 'fixed'
-                                  WHERE s.family_key = q.family_key LIMIT {family_fixes})
+            FROM fix_attempts a CROSS JOIN fix_attempts b ON b.event_id IN (
+                SELECT u.event_id FROM attempt_patterns p
+                CROSS JOIN qa_failure_patterns q
+                    ON q.pattern_no IN (SELECT pattern_no FROM known_patterns WHERE recorded_key = p.pattern_key)
+                CROSS JOIN qa_failure_patterns s ON s.family_key = q.family_key
+                CROSS JOIN attempt_patterns u ON u.role = 'fixed' AND u.pattern_key IN (
+                    SELECT s.pattern_key UNION SELECT recorded_key FROM recorded_keys k WHERE k.pattern_no = s.pattern_no)
+                WHERE p.event_id = a.event_id AND p.role = 'fixed' LIMIT {family_fixes})
             WHERE a.fix_id = w.fix_id AND a.outcome = 'success' AND b.fix_id <> w.fix_id AND b.outcome = 'success'
               AND b.run_id <> a.run_id
               AND b.weakened = 0 AND b.means <> 'none'

@@ -206,7 +206,7 @@ impl Index {
             "{GROUP} SELECT run_id, at, name FROM (
                  SELECT f.run_id, o.at, o.task_no,
                         row_number() OVER (PARTITION BY o.task_no ORDER BY o.at, f.run_id) AS nth
-                 FROM members JOIN qa_pattern_occurrences o USING (pattern_no) JOIN qa_failures f USING (failure_no)
+                 FROM members CROSS JOIN qa_pattern_occurrences o USING (pattern_no) JOIN qa_failures f USING (failure_no)
                  JOIN qa_failure_patterns p USING (pattern_no) WHERE NOT {IS_FLAKE})
              JOIN tasks USING (task_no) WHERE nth = 1 ORDER BY at, run_id LIMIT ?2"
         );
@@ -260,7 +260,7 @@ impl Index {
         let read = || {
             let sql = format!(
                 "{GROUP} SELECT event_id FROM lesson_changes WHERE change = 'annotated' AND lesson_id IN
-                 (SELECT lesson_id FROM members JOIN qa_pattern_occurrences USING (pattern_no)
+                 (SELECT lesson_id FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no)
                   JOIN qa_failures USING (failure_no)) ORDER BY at DESC, event_id DESC LIMIT ?2"
             );
             let mut statement = self.connection.prepare_cached(&sql)?;
@@ -278,7 +278,7 @@ impl Index {
             self.connection
                 .prepare_cached(&format!(
                     "{GROUP} SELECT count(DISTINCT failure_no), count(DISTINCT task_no)
-                     FROM members JOIN qa_pattern_occurrences USING (pattern_no) WHERE at >= ?2"
+                     FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no) WHERE at >= ?2"
                 ))?
                 .query_row(params![pattern, since.rfc3339()], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))
         };

@@ -68,7 +68,7 @@ impl Index {
     /// SQLite's.
     pub fn deliveries_about(&self, pattern: i64) -> Result<Vec<OutcomeRow>, StoreError> {
         let sql = format!(
-            "{GROUP} SELECT {COLUMNS} FROM keys JOIN qa_warning_deliveries d USING (pattern_key)
+            "{GROUP} SELECT {COLUMNS} FROM keys CROSS JOIN qa_warning_deliveries d USING (pattern_key)
              JOIN tasks t USING (task_no) GROUP BY d.event_id ORDER BY d.delivered_at, d.event_id LIMIT ?2"
         );
         let read = || {

@@ -130,8 +130,8 @@ pub(super) const GROUP: &str = "
         SELECT ?1 UNION SELECT other.pattern_no FROM pattern_groups own
         JOIN pattern_groups other ON other.leader_no = own.leader_no WHERE own.pattern_no = ?1
     ), keys (pattern_key) AS (
-        SELECT pattern_key FROM members JOIN qa_failure_patterns USING (pattern_no)
-        UNION SELECT recorded_key FROM members JOIN recorded_keys USING (pattern_no)
+        SELECT pattern_key FROM members CROSS JOIN qa_failure_patterns USING (pattern_no)
+        UNION SELECT recorded_key FROM members CROSS JOIN recorded_keys USING (pattern_no)
     )";
 
 impl Index {
@@ -142,7 +142,7 @@ impl Index {
     pub fn patterns_with_lesson(&self, keys: &[&str]) -> Result<HashSet<String>, StoreError> {
         self.filter_keys(
             keys,
-            "SELECT 1 FROM members JOIN qa_pattern_occurrences USING (pattern_no) JOIN qa_failures USING (failure_no)
+            "SELECT 1 FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no) JOIN qa_failures USING (failure_no)
              WHERE lesson_id IS NOT NULL LIMIT 1",
         )
     }
@@ -367,7 +367,7 @@ impl Index {
         let read = || {
             let leader = self.leader_of(pattern)?;
             let mut statement = self.connection.prepare_cached(&format!(
-                "{GROUP} SELECT pattern_no FROM members JOIN qa_failure_patterns USING (pattern_no)
+                "{GROUP} SELECT pattern_no FROM members CROSS JOIN qa_failure_patterns USING (pattern_no)
                  ORDER BY pattern_no <> ?2, failure_count DESC, pattern_key"
             ))?;
             let numbers = statement.query_map([pattern, leader], |row| row.get(0))?;
@@ -412,7 +412,7 @@ impl Index {
     pub fn reviews(&self, pattern: i64) -> Result<Vec<ReviewRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
-                "{GROUP} SELECT at, state, by, why FROM keys JOIN pattern_reviews USING (pattern_key)
+                "{GROUP} SELECT at, state, by, why FROM keys CROSS JOIN pattern_reviews USING (pattern_key)
                  ORDER BY at, event_id"
             ))?;
             let rows = statement.query_map([pattern], |row| {
@@ -433,7 +433,7 @@ impl Index {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT failure_id, run_id, at, name, sum(o.item_count), file, line, test, message, category,
                                 min(pattern_key)
-                 FROM members JOIN qa_pattern_occurrences o USING (pattern_no) JOIN qa_failure_patterns USING (pattern_no)
+                 FROM members CROSS JOIN qa_pattern_occurrences o USING (pattern_no) JOIN qa_failure_patterns USING (pattern_no)
                  JOIN qa_failures USING (failure_no) JOIN tasks USING (task_no)
                  GROUP BY failure_no ORDER BY at DESC, run_id DESC LIMIT ?2"
             ))?;
@@ -464,7 +464,7 @@ impl Index {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT file, count(DISTINCT failure_no) AS failures
-                 FROM members JOIN qa_pattern_occurrences USING (pattern_no) WHERE file IS NOT NULL
+                 FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no) WHERE file IS NOT NULL
                  GROUP BY file ORDER BY failures DESC, file LIMIT ?2"
             ))?;
             let rows = statement.query_map(params![pattern, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
@@ -494,7 +494,7 @@ impl Index {
         let pattern = self.pattern(id)?.number;
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
-                "{GROUP} SELECT DISTINCT run_id FROM members JOIN qa_pattern_occurrences USING (pattern_no)
+                "{GROUP} SELECT DISTINCT run_id FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no)
                  JOIN qa_failures USING (failure_no) ORDER BY run_id"
             ))?;
             let rows = statement.query_map([pattern], |row| row.get::<_, String>(0))?;
@@ -507,19 +507,19 @@ impl Index {
 
 const PATTERN_COLUMNS: &str = "
     SELECT pattern_no, pattern_id, pattern_key, family_key, tool, code, masked, masked_family,
-           (SELECT min(first_seen) FROM members JOIN qa_failure_patterns USING (pattern_no)),
-           (SELECT max(last_seen) FROM members JOIN qa_failure_patterns USING (pattern_no)),
-           (SELECT count(DISTINCT failure_no) FROM members JOIN qa_pattern_occurrences USING (pattern_no)),
-           (SELECT count(DISTINCT task_no) FROM members JOIN qa_pattern_occurrences USING (pattern_no)),
-           (SELECT category FROM members JOIN qa_pattern_occurrences USING (pattern_no) JOIN qa_failures USING (failure_no)
+           (SELECT min(first_seen) FROM members CROSS JOIN qa_failure_patterns USING (pattern_no)),
+           (SELECT max(last_seen) FROM members CROSS JOIN qa_failure_patterns USING (pattern_no)),
+           (SELECT count(DISTINCT failure_no) FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no)),
+           (SELECT count(DISTINCT task_no) FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no)),
+           (SELECT category FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no) JOIN qa_failures USING (failure_no)
             GROUP BY category ORDER BY count(DISTINCT failure_no) DESC, category LIMIT 1),
            (SELECT count(DISTINCT task_no) FROM qa_pattern_occurrences WHERE pattern_no IN (
-                SELECT f.pattern_no FROM members JOIN qa_failure_patterns m USING (pattern_no)
+                SELECT f.pattern_no FROM members CROSS JOIN qa_failure_patterns m USING (pattern_no)
                 JOIN qa_failure_patterns f ON f.family_key = m.family_key)),
            (SELECT count(*) FROM members),
-           coalesce((SELECT state = 'muted' FROM keys JOIN pattern_reviews USING (pattern_key)
+           coalesce((SELECT state = 'muted' FROM keys CROSS JOIN pattern_reviews USING (pattern_key)
                      WHERE state IN ('muted', 'unmuted') ORDER BY at DESC, event_id DESC LIMIT 1), 0),
-           coalesce((SELECT state = 'deprecated' FROM keys JOIN pattern_reviews USING (pattern_key)
+           coalesce((SELECT state = 'deprecated' FROM keys CROSS JOIN pattern_reviews USING (pattern_key)
                      WHERE state IN ('deprecated', 'restored') ORDER BY at DESC, event_id DESC LIMIT 1), 0)
     FROM qa_failure_patterns WHERE pattern_no = ?1";
 

@@ -73,7 +73,7 @@ impl Index {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT min(strategy_id), technique, recipe_key, label, sum(successes), sum(failures),
                                 sum(partials)
-                 FROM keys JOIN error_recovery_strategies ON error_pattern = pattern_key
+                 FROM keys CROSS JOIN error_recovery_strategies ON error_pattern = pattern_key
                  WHERE match = 'pattern' GROUP BY technique, recipe_key
                  HAVING sum(successes + failures + partials) > 0
                  ORDER BY 5 DESC, 6, 7, technique, recipe_key LIMIT ?2"
@@ -105,7 +105,7 @@ impl Index {
                     (SELECT count(*) FROM fix_attempts b WHERE b.fix_id = a.fix_id AND b.means <> 'none'
                      AND (b.at, b.event_id) <= (a.at, a.event_id)),
                     s.task, session, agent
-             FROM keys JOIN error_recovery_strategies ON error_pattern = pattern_key
+             FROM keys CROSS JOIN error_recovery_strategies ON error_pattern = pattern_key
              JOIN strategy_attempts s USING (strategy_no) JOIN fix_attempts a USING (event_id)
              LEFT JOIN runs r ON r.run_id = s.run_id
              WHERE match = 'pattern' AND technique = ?2 AND recipe_key = ?3 AND counts_as IS NOT NULL
@@ -135,7 +135,7 @@ impl Index {
     pub fn gotcha(&self, pattern: i64) -> Result<Option<String>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
-                "{GROUP} SELECT entry_id FROM keys JOIN knowledge_entries USING (pattern_key) WHERE type = 'gotcha'
+                "{GROUP} SELECT entry_id FROM keys CROSS JOIN knowledge_entries USING (pattern_key) WHERE type = 'gotcha'
                  ORDER BY pattern_key NOT IN (SELECT pattern_key FROM qa_failure_patterns WHERE pattern_no = ?1),
                           entry_id LIMIT 1"
             ))?;
