@@ -156,19 +156,7 @@ impl Trial {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Numbers that look random and are the same every time (SplitMix64, Steele et al. 2014).
-    struct Random(u64);
-
-    impl Random {
-        fn unit(&mut self) -> f64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = self.0;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-        }
-    }
+    use crate::base::random::Random;
 
     const SHARE: f64 = 0.2;
     const HISTORIES: u64 = 500;

@@ -9,6 +9,8 @@ pub mod limits;
 pub mod lock;
 pub mod lossless;
 pub mod markdown;
+#[cfg(test)]
+pub mod random;
 pub mod schema;
 pub mod text;
 pub mod tree;

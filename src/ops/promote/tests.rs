@@ -2,19 +2,11 @@
 
 use super::list;
 use crate::base::lossless::Lossless;
+use crate::base::random::Random;
 use crate::capture::Identity;
 use crate::config::{Environment, Places};
 use crate::store::sample::{delivery, failed_run, folder, key, merge, passed_run, promotion, task_done};
 use crate::store::{Body, Event, Store, lock};
-
-/// Numbers that look random and are the same every time (SplitMix64, Steele et al. 2014).
-fn random(state: &mut u64) -> usize {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    usize::try_from((z ^ (z >> 31)) >> 33).expect("31 bits")
-}
 
 /// `alpha` and `bravo` (one pattern since they were merged) pass the gate, `cargo` was approved and came back, `delta` was
 /// rejected; tasks are warned, held out, and end.
@@ -70,10 +62,10 @@ fn the_same_events_in_100_random_orders_give_the_same_proposals() {
     for state in ["pending", "approved", "rejected"] {
         assert!(states.contains(&state.into()), "{state} is not in {expected:#}");
     }
-    let mut state = 7;
+    let mut random = Random(7);
     for order in 0..100 {
         for at in (1..events.len()).rev() {
-            events.swap(at, random(&mut state) % (at + 1));
+            events.swap(at, random.below(at + 1));
         }
         assert_eq!(proposals(&events), expected, "order {order}");
     }
