@@ -9,6 +9,7 @@ use crate::base::clock::Timestamp;
 use crate::base::text::count;
 use crate::config::PromotionSettings;
 use crate::pattern::confidence::Told;
+use crate::pattern::statistics::rounded;
 
 /// Sums of increments such as 0.05 are a little off.
 const ROUNDING: f64 = 1e-9;
@@ -131,9 +132,7 @@ pub fn label(figures: &Figures, settings: &PromotionSettings) -> Label {
             number(settings.evidence)
         )
     };
-    // Three digits, so that it reads the same everywhere.
-    let e_value = (e_value * 1_000.0).round() / 1_000.0;
-    Label { strength: if is_strong { Strength::Strong } else { Strength::Weak }, reason, e_value }
+    Label { strength: if is_strong { Strength::Strong } else { Strength::Weak }, reason, e_value: rounded(e_value) }
 }
 
 /// A figure for people: as many digits as say something.
@@ -181,21 +180,9 @@ pub fn folder(files: &[(String, u64)], coverage: f64) -> String {
 mod tests {
     use super::*;
     use crate::advice::Arm;
+    use crate::base::random::Random;
 
     const DAY_US: i64 = 86_400_000_000;
-
-    /// Numbers that look random and are the same every time (SplitMix64, Steele et al. 2014).
-    struct Random(u64);
-
-    impl Random {
-        fn unit(&mut self) -> f64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = self.0;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-        }
-    }
 
     fn proven() -> Figures {
         let (prevented, failed_anyway) = (4, 1);

@@ -7,6 +7,7 @@ use super::ranking::Ranked;
 use crate::base::clock::Timestamp;
 use crate::base::markdown::untagged;
 use crate::base::text::{count, ellipsis, one_line};
+use crate::pattern::statistics::rounded;
 
 /// A cause, a rule, a fix, bytes.
 const SAID_BYTES_MAX: usize = 200;
@@ -157,9 +158,4 @@ impl Worked {
 /// Also what `--json` prints may be read by a model: nothing in it looks like a tag that gives orders.
 fn bounded(text: &str, max: usize) -> String {
     ellipsis(untagged(&one_line(text)).trim(), max)
-}
-
-/// Three digits, so that it reads the same everywhere.
-fn rounded(value: f64) -> f64 {
-    (value * 1_000.0).round() / 1_000.0
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::config::Settings;
-use crate::pattern::statistics::share_bound;
+use crate::pattern::statistics::{rounded, share_bound};
 use crate::store::{RecoveryRow, ReportRow};
 
 /// A strategy that fits the error, with the times that it was tried, the newest first.
@@ -105,7 +105,6 @@ fn suggestion(candidate: &Candidate, situation: &Situation, settings: &Settings)
     let helped = alike.iter().filter(|it| it.outcome == "success").count() as u64;
     let here = candidate.attempts.iter().filter(|it| it.task == situation.task);
     let failed_here = here.take_while(|it| it.outcome != "success").filter(|it| it.outcome == "failure").count() as u64;
-    let rounded = |value: f64| (value * 1_000.0).round() / 1_000.0;
     let effectiveness = match tries {
         0 => 0.5,
         tries => (row.successes as f64 + 0.5 * row.partials as f64) / tries as f64,

@@ -14,6 +14,7 @@ use crate::config::{Places, Settings};
 use crate::diagnose::redact::redact;
 use crate::fix::{Numbered, standing, workflow};
 use crate::pattern::knowledge::{Gotcha, Strategy};
+use crate::pattern::statistics::rounded;
 use crate::store::{
     Attempt, Body, FixFilter, FixNote, FixRow, FlakeFilter, FlakeRow, Mark, Proof, RateRow, RecipeRow, SaidRow, Store,
     StoreError, lock,
@@ -362,5 +363,5 @@ fn flaky(row: FlakeRow) -> Flaky {
 /// A share with three digits, so that it reads the same everywhere.
 #[allow(clippy::cast_precision_loss, reason = "counts of events")]
 fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { (part as f64 / whole as f64 * 1000.0).round() / 1000.0 }
+    if whole == 0 { 0.0 } else { rounded(part as f64 / whole as f64) }
 }

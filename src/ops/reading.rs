@@ -1,4 +1,4 @@
-//! What every reading command does first: record what waits, then open the index.
+//! What every reading command does first: record what waits, then open the index; or take the index as it is.
 
 use crate::config::Places;
 use crate::store::{Index, Segments, StoreError};
@@ -36,4 +36,17 @@ pub fn open(places: &Places) -> Result<Reading, StoreError> {
     }
     let index = Index::open_read(&places.index())?;
     Ok(Reading { index, segments: Segments::new(places.events()), notes })
+}
+
+/// Opens the index as it is: nobody is waited for. Only where there is none yet is what waits recorded first.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_as_it_is(places: &Places, notes: &mut Vec<String>) -> Result<Option<Index>, StoreError> {
+    if let Some(index) = Index::open_read(&places.index())? {
+        return Ok(Some(index));
+    }
+    let reading = open(places)?;
+    notes.extend(reading.notes);
+    Ok(reading.index)
 }

@@ -23,7 +23,7 @@ use crate::base::ids::RunId;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
 use crate::fix::standing;
-use crate::pattern::statistics::share_bound;
+use crate::pattern::statistics::{permille, share_bound};
 use crate::pattern::wording;
 use crate::store::{
     Body, Delivery, DeliveryArm, Event, Index, PatternRow, Segments, StoreError, WorkedRow, derived_id, note,
@@ -101,7 +101,7 @@ struct Question {
 pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Asked) -> Result<Answer, StoreError> {
     let (settings, _) = Settings::load(places, environment);
     let mut notes = Vec::new();
-    let index = open(places, &mut notes)?;
+    let index = reading::open_as_it_is(places, &mut notes)?;
     let now = Timestamp::now();
     let hours = settings.fix.silence_hours;
     let task = record::current_task(places, index.as_ref(), &asked.identity, now, hours)?;
@@ -173,16 +173,6 @@ pub fn formatted(
     formats::render(places, environment, agent, asked.format.as_deref(), answer)
 }
 
-/// The index as it is: nobody is waited for. Only where there is none yet is what waits recorded first.
-fn open(places: &Places, notes: &mut Vec<String>) -> Result<Option<Index>, StoreError> {
-    if let Some(index) = Index::open_read(&places.index())? {
-        return Ok(Some(index));
-    }
-    let reading = reading::open(places)?;
-    notes.extend(reading.notes);
-    Ok(reading.index)
-}
-
 /// What nobody said is taken from the task: its title, its files.
 fn complete(index: &Index, question: &mut Question, asked: &Asked) -> Result<(), StoreError> {
     if !question.files.is_empty() && !question.words.is_empty() {
@@ -219,7 +209,6 @@ fn delivery(
     asked: &Asked,
     now: Timestamp,
 ) -> Event {
-    let permille = |share: f64| (share.clamp(0.0, 1.0) * 1_000.0).round() as u16;
     let candidate = &ranked.candidate;
     let delivery = Delivery {
         warning: id.to_owned(),

@@ -58,6 +58,17 @@ pub fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
+/// With three digits, so that it reads the same everywhere.
+pub fn rounded(value: f64) -> f64 {
+    (value * 1_000.0).round() / 1_000.0
+}
+
+/// A share as it stands in events: thousandths.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1,000")]
+pub fn permille(share: f64) -> u16 {
+    (share.clamp(0.0, 1.0) * 1_000.0).round() as u16
+}
+
 /// The lower bound of the share behind `hits` of `tries`, before which nothing was known (Beta(1, 1)).
 pub fn share_bound(hits: u64, tries: u64, quantile: f64) -> f64 {
     let misses = tries.saturating_sub(hits);

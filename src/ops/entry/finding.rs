@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use serde::Serialize;
 
-use super::page::{Page, rounded};
+use super::page::Page;
 use crate::advice::ranking;
 use crate::advice::similarity::telling_words;
 use crate::base::clock::Timestamp;
@@ -16,6 +16,7 @@ use crate::config::{Places, Settings};
 use crate::ops::identity::{by, relative_files};
 use crate::ops::{knowledge, reading, record};
 use crate::pattern::glob;
+use crate::pattern::statistics::rounded;
 use crate::store::{
     Body, EntryChange, EntryFilter, EntryNote, EntryUse, Event, Index, LoggedRow, Segments, StoreError, derived_id,
     note,
@@ -107,7 +108,7 @@ pub fn query(
     asked: &Asked,
 ) -> Result<Found, StoreError> {
     let mut found = Found { schema: 1, entries: Vec::new(), more: false, notes: Vec::new() };
-    let Some(index) = open(places, &mut found.notes)? else { return Ok(found) };
+    let Some(index) = reading::open_as_it_is(places, &mut found.notes)? else { return Ok(found) };
     let files: Vec<String> = relative_files(places, cwd, &asked.files).into_iter().take(FILES_MAX).collect();
     let limit = asked.limit.unwrap_or(usize::try_from(settings.knowledge.limit).unwrap_or(usize::MAX)).max(1);
     let skip = asked.page.saturating_sub(1).saturating_mul(limit);
@@ -152,7 +153,7 @@ pub fn relevant(
     mut asked: Asked,
 ) -> Result<Found, StoreError> {
     let mut notes = Vec::new();
-    let Some(index) = open(places, &mut notes)? else {
+    let Some(index) = reading::open_as_it_is(places, &mut notes)? else {
         return Ok(Found { schema: 1, entries: Vec::new(), more: false, notes });
     };
     let hours = settings.fix.silence_hours;
@@ -235,16 +236,6 @@ pub fn log(places: &Places, limit: usize) -> Result<(Log, Vec<String>), StoreErr
         Logged { event: name, id: event, entry, at, agent, session, task }
     });
     Ok((Log { schema: 1, events: events.collect() }, reading.notes))
-}
-
-/// The index as it is: nobody is waited for. Only where there is none yet is what waits recorded first.
-fn open(places: &Places, notes: &mut Vec<String>) -> Result<Option<Index>, StoreError> {
-    if let Some(index) = Index::open_read(&places.index())? {
-        return Ok(Some(index));
-    }
-    let reading = reading::open(places)?;
-    notes.extend(reading.notes);
-    Ok(reading.index)
 }
 
 /// Letters and digits only, lower case.

@@ -11,6 +11,7 @@ use crate::config::Settings;
 use crate::knowledge::ledger;
 use crate::pattern::confidence::Confidence;
 use crate::pattern::knowledge::Gotcha;
+use crate::pattern::statistics::rounded;
 use crate::store::{By, EntryRow, EntryUseRow, Index, StoreError};
 
 /// A title or label that is shown, bytes.
@@ -201,9 +202,4 @@ fn inert(value: &Value) -> Value {
         Value::Object(fields) => fields.iter().map(|(name, field)| (line(name), inert(field))).collect(),
         other => other.clone(),
     }
-}
-
-/// Three digits, so that it reads the same everywhere.
-pub(super) fn rounded(value: f64) -> f64 {
-    (value * 1_000.0).round() / 1_000.0
 }

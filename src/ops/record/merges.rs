@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::fingerprint::{self, Compared, Leaders, Near, Verdict};
+use crate::pattern::statistics::permille;
 use crate::store::{Body, Event, Item, Merge, NEAR_DUPLICATE, Store, StoreError};
 
 /// New patterns of one run for which near-duplicates are looked up; further ones stay by themselves.
@@ -73,11 +74,6 @@ impl Merges {
         self.events.push(Event::derived("merge", &parts, Timestamp::now(), writer, body));
         self.into.insert(from, into);
     }
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1,000")]
-fn permille(similarity: f64) -> u16 {
-    (similarity.clamp(0.0, 1.0) * 1_000.0).round() as u16
 }
 
 /// The most similar pattern of the store that may be the same.

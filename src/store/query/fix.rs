@@ -177,8 +177,7 @@ impl Index {
         let read = || {
             // As a range the id is looked up; anything else has to look at all.
             let by_id = if filter.id.is_some() { "w.fix_id >= ?1 AND w.fix_id < ?1 || '~'" } else { "?1 IS NULL" };
-            let sql = FIXES.replace("{by_id}", by_id).replace("{family_fixes}", FAMILY_FIXES_MAX);
-            let mut statement = self.connection.prepare_cached(&sql)?;
+            let mut statement = self.connection.prepare_cached(&FIXES.replace("{by_id}", by_id))?;
             let rows = statement.query_map(
                 params![
                     filter.id,
@@ -186,7 +185,8 @@ impl Index {
                     filter.category,
                     filter.task,
                     filter.file,
-                    i64::try_from(filter.limit).unwrap_or(i64::MAX)
+                    i64::try_from(filter.limit).unwrap_or(i64::MAX),
+                    FAMILY_FIXES_MAX
                 ],
                 fix_row,
             )?;
@@ -364,7 +364,7 @@ impl Index {
 }
 
 /// Of a family of many thousand messages.
-const FAMILY_FIXES_MAX: &str = "500";
+const FAMILY_FIXES_MAX: i64 = 500;
 
 /// Held in the rest of its task: none of the patterns that an attempt fixed is in a later failure of that task. Fixes are
 /// chosen before anything else is asked about them. Whether another one helped against the same family in the same way is
@@ -394,7 +394,7 @@ const FIXES: &str = "
                 CROSS JOIN qa_failure_patterns s ON s.family_key = q.family_key
                 CROSS JOIN attempt_patterns u ON u.role = 'fixed' AND u.pattern_key IN (
                     SELECT s.pattern_key UNION SELECT recorded_key FROM recorded_keys k WHERE k.pattern_no = s.pattern_no)
-                WHERE p.event_id = a.event_id AND p.role = 'fixed' LIMIT {family_fixes})
+                WHERE p.event_id = a.event_id AND p.role = 'fixed' LIMIT ?7)
             WHERE a.fix_id = w.fix_id AND a.outcome = 'success' AND b.fix_id <> w.fix_id AND b.outcome = 'success'
               AND b.run_id <> a.run_id
               AND b.weakened = 0 AND b.means <> 'none'
