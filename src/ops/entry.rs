@@ -23,6 +23,7 @@ use crate::config::{Places, Settings};
 use crate::diagnose::redact::redact;
 use crate::knowledge::duplicate::{self, Likeness, Words};
 use crate::knowledge::{entry, types};
+use crate::pattern::statistics::{permille, rounded};
 use crate::store::{Body, By, Entry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Index, Origin, Store, lock};
 
 pub use finding::{Asked, Found, Log, export, log, query, relevant, show};
@@ -135,19 +136,15 @@ pub struct Changed {
 /// # Errors
 /// When there is no such type, a property doesn't fit its schema, or the store can't be written.
 pub fn add(places: &Places, settings: &Settings, identity: &Identity, given: &Given) -> anyhow::Result<Added> {
-    let (entry, merges) = written(settings, identity, given)?;
+    let entry = written(settings, identity, given)?;
     let mut open = Writing::new(places, settings, identity, given.person.as_deref())?;
-    let (written, result, similar) = open.add(settings, entry, merges)?;
-    let now = Timestamp::now();
-    let row = open.store.index().entry(&written)?;
-    let leader = open.store.index().entry(&row.leader)?;
-    let entry = Page::of(open.store.index(), leader, settings, now)?;
-    open.notes.extend(open.store.take_notes());
-    Ok(Added { schema: 1, result, entry, written, similar, notes: open.notes })
+    let mut added = open.add(settings, entry)?;
+    added.notes = open.into_notes();
+    Ok(added)
 }
 
 /// The entry for the event, checked, bounded, without secrets; and whether it may be merged.
-fn written(settings: &Settings, identity: &Identity, given: &Given) -> anyhow::Result<(Entry, bool)> {
+pub(super) fn written(settings: &Settings, identity: &Identity, given: &Given) -> anyhow::Result<(Entry, bool)> {
     let all = types(&settings.knowledge);
     let Some(sort) = all.get(&given.kind) else {
         let known: Vec<&str> = all.keys().map(String::as_str).collect();
@@ -224,8 +221,8 @@ fn duplicates(index: &Index, settings: &Settings, new: &Entry) -> anyhow::Result
     let mut similar = Vec::new();
     for (number, jaccard, likeness) in found {
         let row = index.entry_at(number)?;
-        let similarity = (jaccard * 1_000.0).round() / 1_000.0;
-        similar.push((Similar { id: row.id, title: page::line(&row.title), similarity }, likeness));
+        let (title, similarity) = (page::line(&row.title), rounded(jaccard));
+        similar.push((Similar { id: row.id, title, similarity }, likeness));
     }
     Ok(similar)
 }
@@ -299,8 +296,7 @@ pub fn set_confidence(
     let open = Writing::new(places, settings, identity, said.1)?;
     let row = open.store.index().entry(id)?;
     let done = format!("the confidence of {} is {value:.2}", row.leader);
-    let value_permille = (value * 1_000.0).round() as u16;
-    open.change(settings, &row.leader, EntryChange::ConfidenceSet { value_permille, reason }, done)
+    open.change(settings, &row.leader, EntryChange::ConfidenceSet { value_permille: permille(value), reason }, done)
 }
 
 /// Pins an entry: it never fades and is never held out; or takes the pin off.
@@ -355,14 +351,8 @@ impl Writing {
         Ok(Writing { store, by, notes })
     }
 
-    /// Writes an entry, and that it is merged where it says the same as another; its id, what became of it, what may say
-    /// the same.
-    pub(super) fn add(
-        &mut self,
-        settings: &Settings,
-        entry: Entry,
-        merges: bool,
-    ) -> anyhow::Result<(String, &'static str, Vec<Similar>)> {
+    /// Writes an entry, and where it `merges` and says the same as another that it is merged with it.
+    pub(super) fn add(&mut self, settings: &Settings, (entry, merges): (Entry, bool)) -> anyhow::Result<Added> {
         let found = if merges { duplicates(self.store.index(), settings, &entry)? } else { Vec::new() };
         let mut event = self.event(String::new(), EntryChange::Created(Box::new(entry)));
         let id = ids::short(ids::Kind::Knowledge, event.id.as_bytes());
@@ -380,8 +370,17 @@ impl Writing {
             None => "created",
         };
         self.store.append(&events)?;
-        let similar = found.into_iter().map(|(similar, _)| similar).filter(|it| same.as_ref() != Some(&it.id));
-        Ok((id, result, similar.collect()))
+        let similar =
+            found.into_iter().map(|(similar, _)| similar).filter(|it| same.as_ref() != Some(&it.id)).collect();
+        let entry = self.page(settings, &id)?;
+        Ok(Added { schema: 1, result, entry, written: id, similar, notes: Vec::new() })
+    }
+
+    /// The page of the entry that stands for the one with this id.
+    fn page(&self, settings: &Settings, id: &str) -> anyhow::Result<Page> {
+        let index = self.store.index();
+        let leader = index.entry(&index.entry(id)?.leader)?;
+        Ok(Page::of(index, leader, settings, Timestamp::now())?)
     }
 
     /// The index.
@@ -413,10 +412,7 @@ impl Writing {
     fn change(mut self, settings: &Settings, id: &str, change: EntryChange, done: String) -> anyhow::Result<Changed> {
         let event = self.event(id.to_owned(), change);
         self.store.append(&[event])?;
-        let row = self.store.index().entry(id)?;
-        let leader = self.store.index().entry(&row.leader)?;
-        let entry = Page::of(self.store.index(), leader, settings, Timestamp::now())?;
-        self.notes.extend(self.store.take_notes());
-        Ok(Changed { schema: 1, done, entry, notes: self.notes })
+        let entry = self.page(settings, id)?;
+        Ok(Changed { schema: 1, done, entry, notes: self.into_notes() })
     }
 }

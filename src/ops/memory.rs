@@ -16,7 +16,10 @@ use crate::config::{Places, Settings};
 use crate::diagnose::redact::redact;
 use crate::knowledge::duplicate::Words;
 use crate::knowledge::memory;
-use crate::store::{Body, EntrySource, Event, MemoryChange, MemoryNote, MemoryRow, MemorySort, StoreError, note};
+use crate::pattern::statistics::permille;
+use crate::store::{
+    Body, Entry, EntrySource, Event, MemoryChange, MemoryNote, MemoryRow, MemorySort, StoreError, note,
+};
 
 /// A memory, bytes.
 const TEXT_BYTES_MAX: usize = 4_000;
@@ -110,25 +113,30 @@ pub fn remember(
     identity: &Identity,
     given: &Remembered,
 ) -> anyhow::Result<Memories> {
+    let change = remembered(settings, given)?;
     let mut writing = Writing::new(places, settings, identity, None)?;
-    let id = write(&mut writing, settings, given)?;
+    let id = write(&mut writing, change)?;
     one(writing, &id)
 }
 
-fn write(writing: &mut Writing, settings: &Settings, given: &Remembered) -> anyhow::Result<String> {
+/// The memory for the event: checked, bounded, without secrets.
+fn remembered(settings: &Settings, given: &Remembered) -> anyhow::Result<MemoryChange> {
     let text = ellipsis(printable(&redact(&given.text).0).trim(), TEXT_BYTES_MAX);
     ensure!(!text.is_empty(), "say what is to be remembered: `verify-run memory remember TEXT`");
     ensure!((0.0..=1.0).contains(&given.importance), "an importance is from 0 to 1, not {}", given.importance);
     let hours = given.hours.or((given.sort == MemorySort::Context).then_some(settings.knowledge.context_hours));
     let now = Timestamp::now();
     let expires = hours.map(|hours| i64::try_from(hours).unwrap_or(i64::MAX).saturating_mul(HOUR_US));
-    let change = MemoryChange::Remembered {
+    Ok(MemoryChange::Remembered {
         sort: given.sort,
         text,
-        importance_permille: (given.importance * 1_000.0).round() as u16,
+        importance_permille: permille(given.importance),
         expires_at: expires.map(|after| Timestamp(now.0.saturating_add(after))),
-    };
-    let id = ids::short(ids::Kind::Memory, crate::base::ids::RunId::fresh().0.as_bytes());
+    })
+}
+
+fn write(writing: &mut Writing, change: MemoryChange) -> anyhow::Result<String> {
+    let id = ids::short(ids::Kind::Memory, ids::RunId::fresh().0.as_bytes());
     writing.record(|by| Body::Memory(MemoryNote { memory: id.clone(), change, by }))?;
     Ok(id)
 }
@@ -201,17 +209,25 @@ pub fn learn(
     given: &Remembered,
     globs: &[String],
 ) -> anyhow::Result<Learnt> {
-    // What can't be an entry is not half written.
-    let text = printable(&redact(&given.text).0).trim().to_owned();
-    let entry = as_entry(given.sort.as_str(), &text, globs);
     ensure!(given.sort != MemorySort::Preference, "a preference stays the agent's: type `verify-run memory remember`");
-    let knowledge = entry::add(places, settings, identity, &entry)?;
+    // Both are checked before one is written.
+    let change = remembered(settings, given)?;
+    let text = printable(&redact(&given.text).0).trim().to_owned();
+    let entry = entry::written(settings, identity, &as_entry(given.sort.as_str(), &text, globs))?;
     let mut writing = Writing::new(places, settings, identity, None)?;
-    let id = write(&mut writing, settings, given)?;
-    let change = MemoryChange::Promoted { entry: knowledge.written.clone() };
-    writing.record(|by| Body::Memory(MemoryNote { memory: id.clone(), change, by }))?;
+    let id = write(&mut writing, change)?;
+    let mut knowledge = promoted(&mut writing, settings, &id, entry)?;
     let memory = Memory::of(writing.index().memory(&id)?);
+    knowledge.notes = writing.into_notes();
     Ok(Learnt { schema: 1, memory, knowledge })
+}
+
+/// Writes the entry that a memory becomes, and that it did.
+fn promoted(writing: &mut Writing, settings: &Settings, memory: &str, entry: (Entry, bool)) -> anyhow::Result<Added> {
+    let added = writing.add(settings, entry)?;
+    let change = MemoryChange::Promoted { entry: added.written.clone() };
+    writing.record(|by| Body::Memory(MemoryNote { memory: memory.to_owned(), change, by }))?;
+    Ok(added)
 }
 
 /// Makes knowledge of what was learnt in a task and has turned out to be true; what became of each, for people.
@@ -234,10 +250,9 @@ pub(super) fn promote(
             session: row.by.session.clone().or_else(|| identity.session.clone()),
             agent: row.by.agent.clone(),
         };
-        let added = entry::add(places, settings, &owner, &given).context("cannot promote what was learnt")?;
+        let entry = entry::written(settings, &owner, &given).context("cannot promote what was learnt")?;
         let mut writing = Writing::new(places, settings, &owner, None)?;
-        let change = MemoryChange::Promoted { entry: added.written.clone() };
-        writing.record(|by| Body::Memory(MemoryNote { memory: row.id.clone(), change, by }))?;
+        let added = promoted(&mut writing, settings, &row.id, entry).context("cannot promote what was learnt")?;
         let title = one_line(&added.entry.title);
         notes.push(format!("{} is everybody's knowledge now: {} {title}", row.id, added.entry.id));
     }

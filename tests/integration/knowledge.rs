@@ -383,6 +383,7 @@ fn memory_learn_writes_both_and_a_preference_stays_the_agent_s() {
     assert_eq!(texts(&as_agent(&sandbox, "codex", &["memory", "recall", "pool"])), ["Pool the connections"]);
     assert_eq!(ids(&as_agent(&sandbox, "claude-code", &["knowledge", "query", "pool"])).len(), 1, "everybody's");
     assert!(refused(&sandbox, &["memory", "learn", "tabs", "--type", "preference"]).contains("memory remember"));
+    assert!(refused(&sandbox, &["memory", "learn", "Spaces", "--importance", "2"]).contains("from 0 to 1"));
     assert_eq!(ids(&knowledge(&sandbox, &["query"])).len(), 1, "nothing is half written");
 }
 
