@@ -76,6 +76,8 @@
 //!   glibc does before `main` costs as much as all of `env`, and relocating the program at every start (13,554 places
 //!   on 65 pages) as much again. Stack, heap and mappings are still at random addresses, and what parses hostile output
 //!   is Rust (only SQLite and zstd are not, and they get what was cleaned and redacted).
+//! - With musl, blocks of less than 128 KiB are dlmalloc's ([`base::arena`]): with musl's own allocator a recorder took
+//!   twice as long to have its definitions at hand.
 //! - BLAKE3 and the searches before the command starts do without vector instructions: choosing them takes dozens of
 //!   CPUID instructions, of which each costs a microsecond and more under a hypervisor.
 #![cfg_attr(

@@ -2,14 +2,19 @@
 //!
 //! A command that is no check is executed after a few hundred small allocations, and setting the C library's
 //! allocator up for them costs more than making them. So the first [`ARENA_BYTES`] come from zeroed memory of the
-//! program itself, one after the other; everything later is the C library's.
+//! program itself, one after the other; everything later is the C library's, or with musl [`crate::base::heap`]'s.
 #![allow(unsafe_code, reason = "a global allocator")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[cfg(not(target_env = "musl"))]
+use std::alloc::System as Behind;
+use std::alloc::{GlobalAlloc, Layout};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What is given out before the C library is asked, bytes.
+#[cfg(target_env = "musl")]
+use super::heap::Heap as Behind;
+
+/// What is given out before the allocator behind it is asked, bytes.
 pub const ARENA_BYTES: usize = 64 << 10;
 
 /// The allocator: see the module.
@@ -38,7 +43,7 @@ impl StartArena {
         self.memory.get() as usize
     }
 
-    /// Where in the arena `pointer` is; `None` for one of the C library's.
+    /// Where in the arena `pointer` is; `None` for a later one.
     fn offset(&self, pointer: *mut u8) -> Option<usize> {
         (pointer as usize).checked_sub(self.start()).filter(|offset| *offset < ARENA_BYTES)
     }
@@ -64,11 +69,11 @@ impl StartArena {
 }
 
 // SAFETY: `take` gives out each byte once and aligned, what is given back is given out again only when it was the last
-// block, and everything else is the system allocator's.
+// block, and everything else is the allocator's behind it.
 unsafe impl GlobalAlloc for StartArena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
-        self.take(layout).unwrap_or_else(|| unsafe { System.alloc(layout) })
+        self.take(layout).unwrap_or_else(|| unsafe { Behind.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
@@ -79,7 +84,7 @@ unsafe impl GlobalAlloc for StartArena {
                 block
             }
             // SAFETY: the caller's promise.
-            None => unsafe { System.alloc_zeroed(layout) },
+            None => unsafe { Behind.alloc_zeroed(layout) },
         }
     }
 
@@ -88,15 +93,15 @@ unsafe impl GlobalAlloc for StartArena {
             Some(offset) => {
                 self.resize_last(offset + layout.size(), offset);
             }
-            // SAFETY: the caller's promise; the block is not ours, so it is the system's.
-            None => unsafe { System.dealloc(pointer, layout) },
+            // SAFETY: the caller's promise; the block is not ours, so it is the other allocator's.
+            None => unsafe { Behind.dealloc(pointer, layout) },
         }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         let Some(offset) = self.offset(pointer) else {
             // SAFETY: as above.
-            return unsafe { System.realloc(pointer, layout, new_size) };
+            return unsafe { Behind.realloc(pointer, layout, new_size) };
         };
         let grown = offset.checked_add(new_size).is_some_and(|end| self.resize_last(offset + layout.size(), end));
         if grown || new_size <= layout.size() {
@@ -125,7 +130,7 @@ mod tests {
     fn blocks_are_apart_aligned_and_end_with_the_arena() {
         let arena = Box::new(StartArena::new());
         let mut last_end = 0;
-        let mut from_system = 0;
+        let mut from_behind = 0;
         for i in 0..3_000 {
             let layout = layout(1 + i % 40, 1 << (i % 5));
             // SAFETY: every block is given back with its layout, or never.
@@ -139,13 +144,13 @@ mod tests {
                         last_end = offset + layout.size();
                     }
                     None => {
-                        from_system += 1;
+                        from_behind += 1;
                         arena.dealloc(block, layout);
                     }
                 }
             }
         }
-        assert!(last_end <= ARENA_BYTES && from_system > 0);
+        assert!(last_end <= ARENA_BYTES && from_behind > 0);
     }
 
     #[test]

@@ -4,6 +4,8 @@ pub mod arena;
 pub mod bytes;
 pub mod clock;
 pub mod file;
+#[cfg(any(test, target_env = "musl"))]
+pub mod heap;
 pub mod ids;
 pub mod limits;
 pub mod lock;

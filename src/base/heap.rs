@@ -1,0 +1,150 @@
+//! The allocator behind [`crate::base::arena`] where the C library is musl.
+//!
+//! musl's own is made to be small: it starts slowly, and asks the system for memory and gives it back more often than a
+//! recorder's few milliseconds bear. dlmalloc's heap grows and is split without the system. It moves a large block that
+//! grows, and keeps the hole; with musl such a block is a mapping of its own, which grows in place or is moved without a
+//! copy. So small blocks are dlmalloc's and large ones musl's.
+//!
+//! The heap has one lock, and a child of `fork` would wait for a thread that it doesn't have. So [`crate::run`] forks
+//! while there is one thread only, and whoever starts one does it after that.
+#![allow(unsafe_code, reason = "a global allocator")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dlmalloc::Dlmalloc;
+
+/// musl maps a block of so many bytes by itself (`MMAP_THRESHOLD` of its allocator is a little above).
+const LARGE_BYTES_MIN: usize = 128 << 10;
+
+/// The allocator: see the module.
+#[derive(Debug)]
+pub struct Heap;
+
+/// The small blocks. Nearly always one thread allocates, and a mutex of musl takes as long as an allocation.
+struct Small {
+    heap: UnsafeCell<Dlmalloc>,
+    is_taken: AtomicBool,
+}
+
+// SAFETY: the heap is used by whoever set `is_taken` alone.
+unsafe impl Sync for Small {}
+
+static SMALL: Small = Small { heap: UnsafeCell::new(Dlmalloc::new()), is_taken: AtomicBool::new(false) };
+
+impl Small {
+    /// `work` must not allocate.
+    fn with<T>(&self, work: impl FnOnce(&mut Dlmalloc) -> T) -> T {
+        while self.is_taken.swap(true, Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        // SAFETY: it was free, and is ours until it is given back.
+        let done = work(unsafe { &mut *self.heap.get() });
+        self.is_taken.store(false, Ordering::Release);
+        done
+    }
+}
+
+fn is_large(bytes: usize) -> bool {
+    bytes >= LARGE_BYTES_MIN
+}
+
+// SAFETY: whose a block is follows from its size alone, which is in the layout that it was made with and in the one
+// that it is given back with.
+unsafe impl GlobalAlloc for Heap {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match is_large(layout.size()) {
+                true => System.alloc(layout),
+                false => SMALL.with(|heap| heap.malloc(layout.size(), layout.align())),
+            }
+        }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match is_large(layout.size()) {
+                true => System.alloc_zeroed(layout),
+                false => SMALL.with(|heap| heap.calloc(layout.size(), layout.align())),
+            }
+        }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise; a block of this size is that allocator's.
+        unsafe {
+            match is_large(layout.size()) {
+                true => System.dealloc(pointer, layout),
+                false => SMALL.with(|heap| heap.free(pointer, layout.size(), layout.align())),
+            }
+        }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        // SAFETY: as above; the caller's promise is that the new size and the alignment make a layout, and both blocks
+        // hold the bytes copied.
+        unsafe {
+            match (is_large(layout.size()), is_large(new_size)) {
+                (true, true) => System.realloc(pointer, layout, new_size),
+                (false, false) => SMALL.with(|heap| heap.realloc(pointer, layout.size(), layout.align(), new_size)),
+                _ => {
+                    let new = self.alloc(Layout::from_size_align_unchecked(new_size, layout.align()));
+                    if !new.is_null() {
+                        std::ptr::copy_nonoverlapping(pointer, new, layout.size().min(new_size));
+                        self.dealloc(pointer, layout);
+                    }
+                    new
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_keeps_its_bytes_however_it_grows_and_shrinks_over_the_limit() {
+        let sizes = [1, 1_000, LARGE_BYTES_MIN - 1, LARGE_BYTES_MIN, 3 * LARGE_BYTES_MIN, LARGE_BYTES_MIN, 500, 10];
+        for align in [1, 8, 64, 4_096] {
+            let mut layout = Layout::from_size_align(sizes[0], align).expect("a layout");
+            // SAFETY: every block is used with the layout it has, and given back once.
+            unsafe {
+                let mut block = Heap.alloc_zeroed(layout);
+                assert_eq!(*block, 0);
+                for size in sizes {
+                    let kept = layout.size().min(size);
+                    let before: Vec<u8> = std::slice::from_raw_parts(block, kept).to_vec();
+                    block = Heap.realloc(block, layout, size);
+                    assert!(!block.is_null() && (block as usize).is_multiple_of(align));
+                    assert_eq!(std::slice::from_raw_parts(block, kept), before, "{size}");
+                    layout = Layout::from_size_align(size, align).expect("a layout");
+                    for at in 0..size {
+                        block.add(at).write((at % 251) as u8);
+                    }
+                }
+                Heap.dealloc(block, layout);
+            }
+        }
+    }
+
+    #[test]
+    fn zeroed_memory_is_zero_when_it_was_used_before() {
+        for size in [100, LARGE_BYTES_MIN] {
+            let layout = Layout::from_size_align(size, 8).expect("a layout");
+            // SAFETY: as above.
+            unsafe {
+                for _ in 0..10 {
+                    let block = Heap.alloc_zeroed(layout);
+                    assert!(std::slice::from_raw_parts(block, size).iter().all(|byte| *byte == 0));
+                    block.write_bytes(0xff, size);
+                    Heap.dealloc(block, layout);
+                }
+            }
+        }
+    }
+}
