@@ -8,6 +8,7 @@ pub mod file;
 pub mod heap;
 pub mod ids;
 pub mod limits;
+pub mod literals;
 pub mod lock;
 pub mod lossless;
 pub mod markdown;

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use memchr::memmem;
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::base::limits::DEFINITION_REGEX_BYTES_MAX;
+use crate::base::literals::Literals;
 
 #[cfg(test)]
 use super::definition;
@@ -37,33 +37,91 @@ pub struct Rule {
     pub tool: usize,
     /// As written.
     pub text: RuleText,
-    regex: Lazy,
+    matcher: Lazy,
     closing: Option<Lazy>,
 }
 
 impl Rule {
     /// The compiled regex; `None` when it is broken (a shipped one can't be, a test holds that).
-    pub fn regex(&self) -> Option<&Regex> {
-        self.regex.get()
+    pub fn matcher(&self) -> Option<&Matcher> {
+        self.matcher.get()
     }
 
     /// How many of its regexes are compiled.
     #[cfg(test)]
     pub fn compiled(&self) -> usize {
-        let all = std::iter::once(&self.regex).chain(&self.closing);
+        let all = std::iter::once(&self.matcher).chain(&self.closing);
         all.filter(|lazy| lazy.compiled.get().is_some()).count()
     }
 
     /// The compiled regex of a traceback's last line.
-    pub fn closing(&self) -> Option<&Regex> {
+    pub fn closing(&self) -> Option<&Matcher> {
         self.closing.as_ref()?.get()
+    }
+}
+
+/// A compiled regex, with what its groups say.
+#[derive(Debug)]
+pub struct Matcher {
+    /// The regex.
+    pub regex: Regex,
+    /// Of each group that says something its number.
+    pub groups: Vec<(usize, Group)>,
+}
+
+/// What a named group of a regex says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// `file`
+    File,
+    /// `package`: what the file is below, with dots for slashes.
+    Package,
+    /// `line`
+    Line,
+    /// `col`
+    Col,
+    /// `severity`
+    Severity,
+    /// `code`
+    Code,
+    /// `message`
+    Message,
+    /// `test`
+    Test,
+    /// `dir`
+    Dir,
+    /// `problems`: the tool's own count.
+    Problems,
+    /// `errors`, and `more_errors` to be added.
+    Errors,
+    /// `warnings`
+    Warnings,
+}
+
+impl Group {
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "file" => Group::File,
+            "package" => Group::Package,
+            "line" => Group::Line,
+            "col" => Group::Col,
+            "severity" => Group::Severity,
+            "code" => Group::Code,
+            "message" => Group::Message,
+            "test" => Group::Test,
+            "dir" => Group::Dir,
+            "problems" => Group::Problems,
+            "errors" | "more_errors" => Group::Errors,
+            "warnings" => Group::Warnings,
+            _ => return None,
+        })
     }
 }
 
 #[derive(Debug)]
 struct Lazy {
     source: String,
-    compiled: OnceLock<Option<Regex>>,
+    compiled: OnceLock<Option<Matcher>>,
 }
 
 impl Lazy {
@@ -71,8 +129,14 @@ impl Lazy {
         Lazy { source: source.to_owned(), compiled: OnceLock::new() }
     }
 
-    fn get(&self) -> Option<&Regex> {
-        self.compiled.get_or_init(|| compile(&self.source).ok()).as_ref()
+    fn get(&self) -> Option<&Matcher> {
+        let compiled = self.compiled.get_or_init(|| {
+            let regex = compile(&self.source).ok()?;
+            let groups = regex.capture_names().enumerate();
+            let groups = groups.filter_map(|(number, name)| Some((number, Group::named(name?)?))).collect();
+            Some(Matcher { regex, groups })
+        });
+        compiled.as_ref()
     }
 }
 
@@ -86,6 +150,11 @@ pub fn compile(source: &str) -> Result<Regex, regex::Error> {
         .size_limit(DEFINITION_REGEX_BYTES_MAX)
         .dfa_size_limit(DEFINITION_REGEX_BYTES_MAX)
         .build()
+}
+
+/// Compiles a regex of the program's own, of bytes as all here: with Unicode's classes it takes several times as long.
+pub fn constant(source: &str) -> Regex {
+    RegexBuilder::new(source).unicode(false).build().expect("a constant regex, compiled in a test")
 }
 
 /// All definitions.
@@ -104,21 +173,19 @@ pub struct Catalog {
 /// An output of at most so many bytes is asked for every literal by itself: an automaton over all of them takes longer
 /// to build than a short output takes to diagnose.
 const SHORT_BYTES_MAX: usize = 16 << 10;
-/// An output of more bytes is worth an automaton that takes longer to build and finds faster.
-const LONG_BYTES_MIN: usize = 1 << 20;
 
 /// Finds the literals that an output has.
 #[derive(Debug)]
 pub struct Scanner {
-    automaton: AhoCorasick,
-    /// The literal of each of the automaton's patterns.
-    literals: Vec<usize>,
+    automaton: Literals,
+    /// The number of each of the automaton's literals.
+    numbers: Vec<usize>,
 }
 
 impl Scanner {
     /// Calls `found` with the number of each literal in `line`; the same one may come up several times.
     pub fn scan(&self, line: &[u8], mut found: impl FnMut(usize)) {
-        self.automaton.find_overlapping_iter(line).for_each(|hit| found(self.literals[hit.pattern().as_usize()]));
+        self.automaton.each(line, |literal, _| found(self.numbers[literal]));
     }
 }
 
@@ -157,8 +224,8 @@ impl Catalog {
                 for literal in text.needs.as_slice() {
                     add(literal, Meaning::Rule(rules.len()));
                 }
-                let (regex, closing) = (Lazy::new(&text.regex), text.closing.as_deref().map(Lazy::new));
-                rules.push(Rule { tool: index, text, regex, closing });
+                let (matcher, closing) = (Lazy::new(&text.regex), text.closing.as_deref().map(Lazy::new));
+                rules.push(Rule { tool: index, text, matcher, closing });
             }
         }
         Catalog { tools, rules, imported, literals, meaning }
@@ -177,18 +244,12 @@ impl Catalog {
         }
         let is_there = |literal: &usize| memmem::find(&text, self.literals[*literal].as_bytes()).is_some();
         let all = 0..self.literals.len();
-        let literals: Vec<usize> =
-            if bytes <= SHORT_BYTES_MAX { all.filter(is_there).collect() } else { all.collect() };
-        let kind = match bytes {
-            LONG_BYTES_MIN.. => AhoCorasickKind::DFA,
-            _ => AhoCorasickKind::ContiguousNFA,
-        };
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::Standard)
-            .kind(Some(kind))
-            .build(literals.iter().map(|&literal| &self.literals[literal]))
-            .unwrap_or_else(|_| AhoCorasick::new([""; 0]).expect("an automaton without patterns can be built"));
-        Scanner { automaton, literals }
+        let numbers: Vec<usize> = if bytes <= SHORT_BYTES_MAX { all.filter(is_there).collect() } else { all.collect() };
+        let literals = numbers.iter().map(|&literal| &self.literals[literal]);
+        let automaton = Literals::new(literals, false, bytes);
+        // Definitions are too small for it to fail.
+        let automaton = automaton.unwrap_or_else(|_| Literals::none());
+        Scanner { automaton, numbers }
     }
 
     /// How many literals there are.

@@ -57,6 +57,7 @@ pub fn run<'a>(
         dirs: Vec::new(),
         open: None,
         hits: Vec::new(),
+        read: None,
         since: HashMap::new(),
         tentative: HashMap::new(),
         began: tally::Began::default(),
@@ -110,6 +111,8 @@ struct Engine<'a> {
     dirs: Vec<&'a str>,
     open: Option<Open>,
     hits: Vec<Candidate>,
+    /// What this rule read from the current line when it ended the block before it.
+    read: Option<(usize, Groups<'a>)>,
     /// For each tool (or all, for a shared one) the first item that the next `dir_after` speaks of.
     since: HashMap<usize, usize>,
     /// Blocks whose test may still pass.
@@ -133,6 +136,7 @@ impl<'a> Engine<'a> {
                 self.blanks = 0;
                 continue;
             }
+            self.read = None;
             self.find_hits(index);
             let blanks = self.blanks_after(text);
             if self.open.is_none() || !self.in_block(stream, at, text) {
@@ -175,20 +179,15 @@ impl<'a> Engine<'a> {
 
     /// What a rule reads from a text.
     fn matching(&self, rule: usize, text: &'a str) -> Option<Groups<'a>> {
-        let regex = self.catalog.rules[rule].regex()?;
+        let matcher = self.catalog.rules[rule].matcher()?;
         let mut slots = self.slots.borrow_mut();
-        let slots = slots[rule].get_or_insert_with(|| regex.capture_locations());
-        Groups::take(regex, slots, text, &self.seen(text), self.texts)
+        let slots = slots[rule].get_or_insert_with(|| matcher.regex.capture_locations());
+        Groups::take(matcher, slots, text, &self.seen(text), self.texts)
     }
 
     /// A text as regexes are matched on it.
     fn seen<'t>(&self, text: &'t str) -> Cow<'t, [u8]> {
         if self.drives { drive::as_posix(text) } else { Cow::Borrowed(text.as_bytes()) }
-    }
-
-    /// Whether a rule can read a text, whatever it says.
-    fn matches(&self, rule: usize, text: &str) -> bool {
-        self.catalog.rules[rule].regex().is_some_and(|regex| regex.is_match(&self.seen(text)))
     }
 
     /// Looks at a line that belongs to no open block.
@@ -200,7 +199,8 @@ impl<'a> Engine<'a> {
                 continue;
             }
             // A file header holds until something else is known of the tool; it must not shadow a better rule.
-            let Some(groups) = self.matching(rule, text) else { continue };
+            let read = self.read.take_if(|(of, _)| *of == rule).map(|(_, groups)| groups);
+            let Some(groups) = read.or_else(|| self.matching(rule, text)) else { continue };
             if self.apply(index, text, rule, kind, groups) {
                 return;
             }

@@ -13,10 +13,11 @@ mod token;
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use memchr::memmem;
+
+use crate::base::literals::{LONG_TEXT_BYTES_MIN, Literals};
 
 /// A private key's text between its header and footer, bytes; more is not one key.
 const PEM_BYTES_MAX: usize = 64 << 10;
@@ -47,12 +48,8 @@ enum Sign {
     Name(name::Weight),
 }
 
-struct Signs {
-    automaton: AhoCorasick,
-    signs: Vec<Sign>,
-}
-
-static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
+/// The literals, with what each announces.
+static SIGNS: LazyLock<Vec<(&str, Sign)>> = LazyLock::new(|| {
     let mut table: Vec<(&str, Sign)> = vec![
         ("eyJ", Sign::Jwt),
         ("bearer", Sign::Bearer),
@@ -63,14 +60,16 @@ static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
     ];
     table.extend(token::SHAPES.iter().enumerate().map(|(i, shape)| (shape.prefix, Sign::Shape(i))));
     table.extend(name::NAMES.iter().map(|&(name, weight)| (name, Sign::Name(weight))));
-    // One that is built fast: most texts are short, and every recorder builds it.
-    let automaton = AhoCorasick::builder()
-        .kind(Some(AhoCorasickKind::ContiguousNFA))
-        .ascii_case_insensitive(true)
-        .build(table.iter().map(|(literal, _)| literal))
-        .expect("a small table of literals");
-    Signs { automaton, signs: table.into_iter().map(|(_, sign)| sign).collect() }
+    table
 });
+
+/// What finds the literals in a text of so many bytes.
+fn finder(bytes: usize) -> &'static Literals {
+    let build = |bytes| Literals::new(SIGNS.iter().map(|(literal, _)| literal), true, bytes).expect("a small table");
+    static SHORT: OnceLock<Literals> = OnceLock::new();
+    static LONG: OnceLock<Literals> = OnceLock::new();
+    if bytes < LONG_TEXT_BYTES_MIN { &SHORT } else { &LONG }.get_or_init(|| build(bytes))
+}
 
 /// A secret's place and what to call it.
 #[derive(Debug)]
@@ -104,13 +103,13 @@ fn once(text: &str) -> (Cow<'_, str>, usize) {
     let bytes = text.as_bytes();
     let mut out = String::new();
     let (mut copied, mut count) = (0, 0);
-    for hit in SIGNS.automaton.find_overlapping_iter(text) {
-        if hit.start() < copied {
-            continue;
+    finder(bytes.len()).each(bytes, |literal, end| {
+        let (literal, sign) = SIGNS[literal];
+        let start = end - literal.len();
+        if start < copied {
+            return;
         }
-        let Some(secret) = judge(bytes, copied, SIGNS.signs[hit.pattern().as_usize()], hit.start()..hit.end()) else {
-            continue;
-        };
+        let Some(secret) = judge(bytes, copied, sign, start..end) else { return };
         // The matchers cut at ASCII bytes only, so both ends are character boundaries.
         out.push_str(&text[copied..secret.range.start]);
         out.push_str("[redacted:");
@@ -118,7 +117,7 @@ fn once(text: &str) -> (Cow<'_, str>, usize) {
         out.push(']');
         copied = secret.range.end;
         count += 1;
-    }
+    });
     if count == 0 {
         return (Cow::Borrowed(text), 0);
     }

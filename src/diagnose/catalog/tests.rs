@@ -1,4 +1,5 @@
 use super::*;
+use crate::base::literals::LONG_TEXT_BYTES_MIN;
 use crate::base::tree::NoTree;
 use crate::diagnose::definition::FileText;
 use crate::diagnose::{DefinitionFile, Definitions, Input, diagnose, inline};
@@ -59,7 +60,7 @@ fn a_line_has_the_same_literals_however_long_the_output_is() {
     for (literal, line) in lines.iter().enumerate().step_by(97) {
         let short = found(0, line);
         assert!(short.contains(&literal), "{line}");
-        for more in [SHORT_BYTES_MAX, LONG_BYTES_MIN] {
+        for more in [SHORT_BYTES_MAX, LONG_TEXT_BYTES_MIN] {
             assert_eq!(found(more, line), short, "{line}");
         }
     }

@@ -50,11 +50,10 @@ impl<'a> Engine<'a> {
             }
             // What begins something else ends the block, and is read when it is looked at as a free line.
             if own && begins_another(kind) {
-                if self.matches(rule, text) {
-                    self.close();
-                    return false;
-                }
-                continue;
+                let Some(groups) = self.matching(rule, text) else { continue };
+                self.read = Some((rule, groups));
+                self.close();
+                return false;
             }
             if !(matches!(kind, Kind::Frame | Kind::Drop) || own && is_of_block(kind)) {
                 continue;
@@ -108,10 +107,10 @@ impl<'a> Engine<'a> {
             let closing = (body == Body::Traceback && indent(text) == open.indent && !text.trim().is_empty())
                 .then(|| self.catalog.rules[rule].closing())
                 .flatten()
-                .and_then(|regex| {
+                .and_then(|matcher| {
                     let said = &text[indent(text)..];
                     let seen = if self.drives { drive::as_posix(said) } else { Cow::Borrowed(said.as_bytes()) };
-                    Groups::take(regex, &mut regex.capture_locations(), said, &seen, self.texts)
+                    Groups::take(matcher, &mut matcher.regex.capture_locations(), said, &seen, self.texts)
                 });
             if let Some(groups) = closing {
                 self.fill(item, &groups, rule);

@@ -1,7 +1,8 @@
 //! What the engine finds, and how it is read from a match.
 
-use regex::bytes::{CaptureLocations, Regex};
+use regex::bytes::CaptureLocations;
 
+use crate::diagnose::catalog::{Group, Matcher};
 use crate::diagnose::texts::Texts;
 use crate::diagnose::{Category, Severity};
 
@@ -132,19 +133,19 @@ pub(super) struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    /// What `regex` reads from `text`, matched on `seen`, which is as long; `slots` are of this very regex.
+    /// What `matcher` reads from `text`, matched on `seen`, which is as long; `slots` are of its regex.
     pub fn take(
-        regex: &Regex,
+        matcher: &Matcher,
         slots: &mut CaptureLocations,
         text: &'a str,
         seen: &[u8],
         texts: &'a Texts,
     ) -> Option<Self> {
-        regex.captures_read(slots, seen)?;
+        matcher.regex.captures_read(slots, seen)?;
         let mut groups = Groups::default();
         let mut package = None;
-        for (index, name) in regex.capture_names().enumerate() {
-            let (Some(name), Some((from, until))) = (name, slots.get(index)) else { continue };
+        for &(number, group) in &matcher.groups {
+            let Some((from, until)) = slots.get(number) else { continue };
             let value = match text.get(from..until) {
                 Some(value) => value.trim(),
                 // A regex of bytes may have cut a character.
@@ -154,24 +155,23 @@ impl<'a> Groups<'a> {
                 continue;
             }
             let counted = || value.replace(',', "").parse::<usize>().ok();
-            match name {
-                "file" => groups.file = Some(value),
-                "package" => package = Some(value.replace('.', "/")),
+            match group {
+                Group::File => groups.file = Some(value),
+                Group::Package => package = Some(value.replace('.', "/")),
                 // cpplint says 0 of what concerns the whole file.
-                "line" => groups.line = value.parse().ok().filter(|&line| line > 0),
-                "col" => groups.col = value.parse().ok(),
-                "severity" => groups.severity = Some(value),
-                "code" => groups.code = Some(value),
-                "message" => groups.message = Some(value),
-                "test" => groups.test = Some(value),
-                "dir" => groups.dir = Some(value),
-                "problems" => groups.said.problems = counted(),
-                "errors" | "more_errors" => {
+                Group::Line => groups.line = value.parse().ok().filter(|&line| line > 0),
+                Group::Col => groups.col = value.parse().ok(),
+                Group::Severity => groups.severity = Some(value),
+                Group::Code => groups.code = Some(value),
+                Group::Message => groups.message = Some(value),
+                Group::Test => groups.test = Some(value),
+                Group::Dir => groups.dir = Some(value),
+                Group::Problems => groups.said.problems = counted(),
+                Group::Errors => {
                     let sum = |more: usize| groups.said.errors.unwrap_or(0).saturating_add(more);
                     groups.said.errors = counted().map(sum).or(groups.said.errors);
                 }
-                "warnings" => groups.said.warnings = counted(),
-                _ => {}
+                Group::Warnings => groups.said.warnings = counted(),
             }
         }
         if let (Some(package), Some(file)) = (package, &mut groups.file) {

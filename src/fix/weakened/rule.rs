@@ -23,9 +23,10 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
+
+use crate::base::literals::Literals;
 
 use super::lazy::{Lazy, LazySet};
 
@@ -247,7 +248,7 @@ impl Rule {
 #[derive(Debug)]
 pub(super) struct Rules {
     pub(super) rules: Vec<Rule>,
-    literals: AhoCorasick,
+    literals: Literals,
     /// The rules of each literal.
     meaning: Vec<Vec<usize>>,
 }
@@ -267,16 +268,15 @@ impl Rules {
             }
         }
         // One that is built fast: most changes are short.
-        let mut builder = AhoCorasick::builder();
-        builder.kind(Some(AhoCorasickKind::ContiguousNFA)).ascii_case_insensitive(true);
-        let literals = builder.build(&literals).expect("a small table of literals");
+        let literals = Literals::new(&literals, true, 0).expect("a small table of literals");
         Rules { rules: texts.into_iter().map(Rule::new).collect(), literals, meaning }
     }
 
     /// The rules that may match `line`.
     pub(super) fn candidates(&self, line: &str) -> BTreeSet<usize> {
-        let hits = self.literals.find_overlapping_iter(line);
-        hits.flat_map(|hit| self.meaning[hit.pattern().as_usize()].iter().copied()).collect()
+        let mut rules = BTreeSet::new();
+        self.literals.each(line.as_bytes(), |literal, _| rules.extend(&self.meaning[literal]));
+        rules
     }
 
     /// The rule of this name.
