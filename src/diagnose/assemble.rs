@@ -1,8 +1,10 @@
 //! From what was found to a diagnosis: paths resolved, duplicates merged, lines chosen.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::rc::Rc;
+
+use foldhash::fast::RandomState;
 
 use crate::base::limits::{FRAMES_MAX, ITEMS_MAX, LINE_KEEP_BYTES_MAX, TAIL_LINES};
 use crate::base::text::ellipsis;
@@ -116,7 +118,7 @@ impl<'a> Assembled<'a> {
             }
         }
         // Items are many and files are few: each is resolved once, as seen from the same folders.
-        let mut known: HashMap<(&str, &[&str]), Printed> = HashMap::new();
+        let mut known: HashMap<(&str, &[&str]), Printed, RandomState> = HashMap::default();
         for (found, failing) in self.outcome.items.iter().zip(&self.failing) {
             if *failing {
                 let frames = found.frames().iter();
@@ -165,7 +167,7 @@ impl<'a> Assembled<'a> {
 
     /// A failure that is printed live and again in a summary is one item.
     fn merge(&mut self) {
-        let hasher = RandomState::new();
+        let hasher = RandomState::default();
         let items = 0..self.outcome.items.len();
         let keys: Vec<u64> = items.clone().map(|index| self.key(index, &hasher)).collect();
         // Lists are kept only of what there is several times.
@@ -173,7 +175,7 @@ impl<'a> Assembled<'a> {
             items.clone().filter(|&index| self.failing[index]).map(|index| keys[index]).collect();
         sorted.sort_unstable();
         let several = sorted.chunk_by(|a, b| a == b).filter(|alike| alike.len() > 1);
-        let mut seen: HashMap<u64, Vec<usize>> = several.map(|alike| (alike[0], Vec::new())).collect();
+        let mut seen: HashMap<u64, Vec<usize>, RandomState> = several.map(|alike| (alike[0], Vec::new())).collect();
         drop(sorted);
         for index in items {
             if !self.failing[index] || self.outcome.items[index].repeats && self.was_found(index) {

@@ -1,14 +1,13 @@
 //! What kind of failure a run is: from how it ended, from what was found, and only then from what was run.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::bytes::Regex;
 
 use crate::run::Ended;
 use crate::whitelist::CheckKind;
 
-use super::catalog::Catalog;
+use super::catalog::{Catalog, constant};
 use super::engine::Found;
 use super::{Category, Input, Severity};
 
@@ -24,33 +23,48 @@ const ORDER: &[Category] = &[
     Category::Other,
 ];
 
-/// Texts that say what is wrong whoever prints them; the first that is found wins.
-static CONTENT: LazyLock<Vec<(Category, Regex)>> = LazyLock::new(|| {
-    let table = [
-        (
-            Category::MissingDependency,
-            r"command not found|(?m:^(?:\S+: )+not found$)|[Nn]o module named|Cannot find (?:module|package) '[^./]|cannot load such file|cannot find -l|[Uu]nable to resolve dependency|Could not resolve dependencies|is not recognized as an internal or external command|ERR_MODULE_NOT_FOUND|package \S+ is not in (?:GOROOT|std)|no required module provides package",
-        ),
-        (
-            Category::ConfigError,
-            r"(?i)unknown (?:option|argument|flag|rule)|unrecognized (?:option|argument)|no such option|invalid (?:option|config)|configuration error|config(?:uration)? file|failed to (?:parse|load) .{0,60}config|no tests? (?:files? )?(?:were )?found|no tests ran|no rule to make target|missing script|(?m:^usage:)",
-        ),
-        (
-            Category::TestFailure,
-            r"AssertionError|(?i:\b[1-9][0-9]* (?:tests? |examples? |specs? |scenarios? )?(?:failed|failures?|failing)\b)|(?m:^\s*(?:not ok|--- FAIL|FAIL|FAILED)\b)|(?m:^(?:FAILED|ERROR) +\S+::\S)|\bexpected\b.{1,80}\b(?:got|but|actual|received)\b",
-        ),
-        (Category::TypeError, r"error TS[0-9]+"),
-        (
-            Category::BuildError,
-            r"(?i)compilation (?:failed|error)|build failed|undefined reference to|ld returned 1|syntax error",
-        ),
-        (
-            Category::RuntimeError,
-            r"(?i:segmentation fault|core dumped|uncaught |unhandled |out of memory|panicked at|stack overflow)|\b[A-Z][A-Za-z]*(?:Error|Exception)\b|Traceback \(most recent",
-        ),
-    ];
-    table.into_iter().filter_map(|(category, source)| Some((category, Regex::new(source).ok()?))).collect()
-});
+/// Texts that say what is wrong whoever prints them; the first that is found wins. Compiled when it is asked.
+static CONTENT: [(Category, LazyLock<Regex>); 6] = [
+    (
+        Category::MissingDependency,
+        LazyLock::new(|| {
+            constant(
+                r"command not found|(?m:^(?:\S+: )+not found$)|[Nn]o module named|Cannot find (?:module|package) '[^./]|cannot load such file|cannot find -l|[Uu]nable to resolve dependency|Could not resolve dependencies|is not recognized as an internal or external command|ERR_MODULE_NOT_FOUND|package \S+ is not in (?:GOROOT|std)|no required module provides package",
+            )
+        }),
+    ),
+    (
+        Category::ConfigError,
+        LazyLock::new(|| {
+            constant(
+                r"(?i)unknown (?:option|argument|flag|rule)|unrecognized (?:option|argument)|no such option|invalid (?:option|config)|configuration error|config(?:uration)? file|failed to (?:parse|load) .{0,60}config|no tests? (?:files? )?(?:were )?found|no tests ran|no rule to make target|missing script|(?m:^usage:)",
+            )
+        }),
+    ),
+    (
+        Category::TestFailure,
+        LazyLock::new(|| {
+            constant(
+                r"AssertionError|(?i:\b[1-9][0-9]* (?:tests? |examples? |specs? |scenarios? )?(?:failed|failures?|failing)\b)|(?m:^\s*(?:not ok|--- FAIL|FAIL|FAILED)\b)|(?m:^(?:FAILED|ERROR) +\S+::\S)|\bexpected\b.{1,80}\b(?:got|but|actual|received)\b",
+            )
+        }),
+    ),
+    (Category::TypeError, LazyLock::new(|| constant(r"error TS[0-9]+"))),
+    (
+        Category::BuildError,
+        LazyLock::new(|| {
+            constant(r"(?i)compilation (?:failed|error)|build failed|undefined reference to|ld returned 1|syntax error")
+        }),
+    ),
+    (
+        Category::RuntimeError,
+        LazyLock::new(|| {
+            constant(
+                r"(?i:segmentation fault|core dumped|uncaught |unhandled |out of memory|panicked at|stack overflow)|\b[A-Z][A-Za-z]*(?:Error|Exception)\b|Traceback \(most recent",
+            )
+        }),
+    ),
+];
 
 /// What a run of this kind of check fails with when nothing else is known.
 fn of_kind(kind: CheckKind) -> Category {
@@ -101,7 +115,7 @@ pub fn decide<'f>(
         };
     }
     let kept = kept();
-    let content = CONTENT.iter().find(|(_, regex)| regex.is_match(&kept)).map(|&(category, _)| category);
+    let content = CONTENT.iter().find(|(_, regex)| regex.is_match(kept.as_bytes())).map(|(category, _)| *category);
     match (content, input.kind) {
         (Some(Category::RuntimeError | Category::BuildError), Some(kind)) => of_kind(kind),
         (Some(category), _) => category,
@@ -122,22 +136,21 @@ fn majority<'f>(
     catalog: &Catalog,
     failing: impl Iterator<Item = &'f Found<'f>>,
 ) -> Option<Category> {
-    let mut votes: HashMap<Category, usize> = HashMap::new();
-    let mut known: HashMap<usize, Option<Category>> = HashMap::new();
+    let mut votes = [0; ORDER.len()];
+    let mut known: Vec<Option<Option<Category>>> = vec![None; catalog.tools.len()];
     for found in failing {
         let of_tool = || {
             let tool = &catalog.tools[found.tool];
             let by_name = input.tool.and_then(|name| tool.category_of.get(name)).copied();
             by_name.or_else(|| by_command(input.command, tool)).or(tool.category)
         };
-        let category = found.category.or_else(|| *known.entry(found.tool).or_insert_with(of_tool));
-        if let Some(category) = category {
-            let weight = if found.severity == Severity::Error { 2 } else { 1 };
-            *votes.entry(category).or_default() += weight;
+        let category = found.category.or_else(|| *known[found.tool].get_or_insert_with(of_tool));
+        if let Some(place) = category.and_then(|category| ORDER.iter().position(|known| *known == category)) {
+            votes[place] += if found.severity == Severity::Error { 2 } else { 1 };
         }
     }
-    let most = votes.values().copied().max()?;
-    ORDER.iter().copied().find(|category| votes.get(category) == Some(&most))
+    let most = votes.iter().copied().max().filter(|most| *most > 0)?;
+    votes.iter().position(|votes| *votes == most).map(|place| ORDER[place])
 }
 
 fn by_command(command: &str, tool: &super::definition::ToolText) -> Option<Category> {

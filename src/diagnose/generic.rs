@@ -3,12 +3,13 @@
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
-use regex::bytes::{Captures, Regex, RegexBuilder};
+use regex::bytes::{Captures, Regex};
 
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
 
 use super::Severity;
+use super::catalog::constant;
 use super::engine::{self, Frame};
 
 /// How sure a line is about a failure.
@@ -20,15 +21,11 @@ pub enum Strength {
     Strong,
 }
 
-fn compile(source: &str) -> Regex {
-    RegexBuilder::new(source).unicode(false).build().expect("a constant regex, compiled in a test")
-}
-
 /// What may stand before the word: a time, a bracketed label, a program's name or a location.
 const BEFORE: &str = r"^[ \t]*(?:(?:\[[^\]]{1,40}\]|[0-9][0-9:.,TZ+-]{4,30}|[A-Za-z][A-Za-z0-9_.-]{0,30}:)[ \t]+){0,3}(?:[^ \t:]+:[0-9]+(?::[0-9]+)?:?[ \t]+)?";
 
 static STRONG: LazyLock<Regex> = LazyLock::new(|| {
-    compile(&format!(
+    constant(&format!(
         "{BEFORE}(?:{})",
         [
             r"(?i:error|fatal|fatal error|critical|panic|err!)(?:\[[^\]]+\])?(?::|!|[ \t]+[^ \t:=|0-9]|$)",
@@ -47,20 +44,20 @@ static STRONG: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 static STRONG_ANYWHERE: LazyLock<Regex> = LazyLock::new(|| {
-    compile(
+    constant(
         r"command not found|: not found$|No such file or directory|[Nn]o module named|[Cc]annot find (?:module|package)|undefined reference to|[Pp]ermission denied|core dumped|panicked at|Assertion .* failed|: syntax error|(?:^|[^A-Za-z0-9_\x22'`-])(?:[Ee]rror|ERROR)(?: [A-Z]{1,6}[0-9]+)?: [^ 0-9]|[Uu]nknown option|unrecognized (?:option|argument)|(?:[A-Z][A-Za-z]*Error|[A-Z][A-Za-z]*Exception)(?::|\))",
     )
 });
 
 static WEAK: LazyLock<Regex> = LazyLock::new(|| {
-    compile(
+    constant(
         r"(?:^|[^A-Za-z0-9_./-])(?i:errors?|failed|failures?|fails|failing|exceptions?|fatal|invalid|missing|unexpected|cannot|can't|unable|denied|expected|undefined|mismatch|violations?|exceed(?:s|ed)|timed out|timeout|refused|aborted|could not|couldn't|not found|not defined|never defined|unresolved|unbound|violation|forgot|should (?:be|have|not)|must (?:be|have|not))(?:$|[^A-Za-z0-9_./-]|[.,:;](?:$|[ \t]))",
     )
 });
 
 /// Counts of nothing, and words about errors that did not happen.
 static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
-    compile(
+    constant(
         r"(?i)(?:^|[^0-9.])0+(?:\.0+)?%?[ \t]+(?:errors?|fail(?:ed|ures?)|exceptions?|warnings?|problems?)|(?:errors?|failed|failures?|exceptions?)(?:[ \t]+[a-z]+)?[ \t]*[:=][ \t]*(?:0+(?:\.0+%?)?|none)(?:$|[^0-9.])|(?:no|without|non-fatal)[ \t]+(?:errors?|failures?|problems?)|^[ \t]*(?:ok|PASS|PASSED|passed|✓|✔|√)[ \t:]|[ \t](?:ok|PASSED|PASS|passed|OK)$",
     )
 });
@@ -89,7 +86,7 @@ pub fn indent(text: &str) -> usize {
 /// Whether a line only says that a command failed which has said why itself.
 pub fn is_wrapper(line: &str) -> bool {
     static WRAPPER: LazyLock<Regex> = LazyLock::new(|| {
-        compile(
+        constant(
             r"^(?:npm ERR!|npm error)|^[ \t]*(?:[a-z]*make(?:\[[0-9]+\])?: )?\*\*\* .*Error [0-9]+|: recipe for target '|^error Command failed|ELIFECYCLE|exit(?:ed with)?(?: exit)? (?:status|code):? [0-9]+[.)]?$|The command .* (?:exited with|failed)|returned (?:a )?non-zero exit|^(?:##\[error\])?Process completed with exit code|^travis_",
         )
     });
@@ -99,7 +96,7 @@ pub fn is_wrapper(line: &str) -> bool {
 /// Whether a line that is no deeper than the one before still belongs to it: a frame, or a side of a comparison.
 pub fn is_detail(line: &str) -> bool {
     static DETAIL: LazyLock<Regex> = LazyLock::new(|| {
-        compile(
+        constant(
             r"^[ \t]*(?:at |from |in [`']|\.\.\.$|Caused by|\.\.\. [0-9]+ more|#[0-9]+ |(?i:expected|actual|got|received|left|right|reason|diff|stack ?trace|message|but was|to equal|value|hint|note|help|details?)[a-z ]*:|[|^~+>]|[-+]{1,3} ?[^ -]|\*\* \(|[^ ]+:[0-9]+:in )",
         )
     });
@@ -114,7 +111,7 @@ pub fn is_announcement(line: &str) -> bool {
 /// Whether a line is a side of a comparison, or of a difference between two texts.
 pub fn is_comparison(line: &str) -> bool {
     static COMPARISON: LazyLock<Regex> = LazyLock::new(|| {
-        compile(
+        constant(
             r"^[ \t]*(?:E[ \t]+)?(?:(?i:expected|actual|got|received|have|want|wanted|left|right|found|but was|reason)[a-z ]*[:=]|(?:have|want) \(|[Ee]xpected |[-+] ?[^-+ \t])",
         )
     });
@@ -126,7 +123,7 @@ pub fn is_comparison(line: &str) -> bool {
 pub fn is_difference_head(line: &str) -> bool {
     static HEAD: LazyLock<Regex> = LazyLock::new(|| {
         let side = "(?i:expected|actual|received|snapshot)";
-        compile(&format!(
+        constant(&format!(
             r"^[ \t]*(?:E[ \t]+)?(?:@@ |(?:---|\+\+\+) [^ ]|[-+] {side}(?:[ \t]+[-+] (?:{side}|[0-9]+))?[ \t]*$)"
         ))
     });
@@ -143,7 +140,7 @@ pub fn differing_file(line: &str) -> Option<&str> {
 /// Whether a line is one of source with its number before a bar, as compilers show it under what they say.
 pub fn is_source(line: &str) -> bool {
     static SOURCE: LazyLock<Regex> = LazyLock::new(|| {
-        compile(r"^[ \t]*(?:>|\xe2\x9d\xb1)?[ \t]*[0-9]+(?:[ \t]+[0-9]+)?[ \t]*(?:\||\xe2\x94[\x82\x83])(?:[ \t]|$)")
+        constant(r"^[ \t]*(?:>|\xe2\x9d\xb1)?[ \t]*[0-9]+(?:[ \t]+[0-9]+)?[ \t]*(?:\||\xe2\x94[\x82\x83])(?:[ \t]|$)")
     });
     let begins = |c: char| c.is_ascii_digit() || matches!(c, '>' | '❱');
     line.trim_start().starts_with(begins) && SOURCE.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
@@ -158,7 +155,7 @@ pub fn is_advice(line: &str) -> bool {
 /// Whether a line is a record of a program's log, with its time and its level.
 pub fn is_log_record(line: &str) -> bool {
     static RECORD: LazyLock<Regex> = LazyLock::new(|| {
-        compile(
+        constant(
             r"^[ \t]*(?:\[[^\]]{1,40}\][ \t]*)?(?:[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[ T,])?[0-9]{2}:[0-9]{2}:[0-9]{2}[.,0-9]*[ \t]+.{0,40}?(?i:error|warn|fatal|severe)",
         )
     });
@@ -236,10 +233,10 @@ pub fn places(line: &str) -> Vec<Frame<'_>> {
     static PLACES: LazyLock<[Regex; 4]> = LazyLock::new(|| {
         let path = r#"(?P<file>(?:[A-Za-z]:[\\/])?[^ \t:()\[\]"'`<>|=,;*?]+)"#;
         [
-            compile(&format!(r"{path}:(?P<line>[0-9]{{1,7}})(?::(?P<col>[0-9]{{1,5}}))?(?:[^0-9A-Za-z/]|$)")),
-            compile(&format!(r"{path}\((?P<line>[0-9]{{1,7}})(?:[,:][ ]?(?P<col>[0-9]{{1,5}}))?\)")),
-            compile(&format!(r#"{path}["']?,?[ ](?:on[ ]|at[ ])?line[ :](?P<line>[0-9]{{1,7}})"#)),
-            compile(&format!(r"{path}::[A-Za-z_]")),
+            constant(&format!(r"{path}:(?P<line>[0-9]{{1,7}})(?::(?P<col>[0-9]{{1,5}}))?(?:[^0-9A-Za-z/]|$)")),
+            constant(&format!(r"{path}\((?P<line>[0-9]{{1,7}})(?:[,:][ ]?(?P<col>[0-9]{{1,5}}))?\)")),
+            constant(&format!(r#"{path}["']?,?[ ](?:on[ ]|at[ ])?line[ :](?P<line>[0-9]{{1,7}})"#)),
+            constant(&format!(r"{path}::[A-Za-z_]")),
         ]
     });
     let line = prefix(line, LINE_MATCH_BYTES_MAX);
@@ -278,10 +275,10 @@ pub fn leading_place(line: &str) -> Option<Frame<'_>> {
     static LEADING: LazyLock<[Regex; 2]> = LazyLock::new(|| {
         let path = r"^[ \t]*(?:[A-Za-z]+: )?(?P<file>(?:[A-Za-z]:[\\/])?[^:*?<>|\t]*[^:*?<>|\t ])";
         [
-            compile(&format!(
+            constant(&format!(
                 r"{path}:(?P<line>[0-9]{{1,7}})(?:[:.](?P<col>[0-9]{{1,5}}))?(?:-[0-9:]+)?(?::|[ \t])[ \t]*[^ \t0-9]"
             )),
-            compile(&format!(
+            constant(&format!(
                 r"{path}[ ]?\((?P<line>[0-9]{{1,7}})(?:[,:][ ]?(?P<col>[0-9]{{1,5}}))?(?:[,-][0-9,]+)?\)[ ]?:?[ \t]"
             )),
         ]
@@ -296,7 +293,7 @@ pub fn leading_place(line: &str) -> Option<Frame<'_>> {
 /// How bad a line is that begins with a place: by the first word after it.
 pub fn severity_of(line: &str) -> Severity {
     static WORD: LazyLock<Regex> = LazyLock::new(|| {
-        compile(
+        constant(
             r"(?i)(?:[:0-9)\]>-]|^)[ \t]*[\[(]?(?P<word>fatal error|error|warning|warn|note|info|hint|style|convention|refactor)[\])]?(?::|[ \t]|\[|,|$)",
         )
     });

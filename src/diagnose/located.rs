@@ -7,12 +7,13 @@
 
 use std::sync::LazyLock;
 
-use regex::bytes::{Captures, Regex, RegexBuilder};
+use regex::bytes::{Captures, Regex};
 
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
 
 use super::Severity;
+use super::catalog::constant;
 use super::engine::{Frame, severity};
 use super::generic::looks_like_a_file;
 
@@ -31,10 +32,6 @@ pub struct Located {
     pub code: Option<String>,
     /// What is left.
     pub message: String,
-}
-
-fn compile(source: &str) -> Regex {
-    RegexBuilder::new(source).unicode(false).build().expect("a constant regex, compiled in a test")
 }
 
 /// Words that say how bad, as they stand before or behind a place.
@@ -81,7 +78,7 @@ fn may_locate(line: &[u8]) -> bool {
 /// Whether a line is only a place, as some tools print it below or above the message (` --> a.rs:1:2`).
 pub fn bare_place(line: &str) -> Option<(Frame<'_>, bool)> {
     static BARE: LazyLock<Regex> = LazyLock::new(|| {
-        compile(
+        constant(
             r"^(?:-+>|at|in|@|from|├─|└─|╭─\[|┌─)?[ \t]*\[?(?P<file>(?:[A-Za-z]:[\\/])?[^ \t:()\[\]<>|,;*?]+)(?::(?P<line>[0-9]{1,7})(?::(?P<col>[0-9]{1,5}))?|\((?P<line2>[0-9]{1,7})(?:,(?P<col2>[0-9]{1,5}))?\))(?:-[0-9:]+)?\]?(?P<colon>:?)$",
         )
     });
@@ -100,7 +97,7 @@ pub fn bare_place(line: &str) -> Option<(Frame<'_>, bool)> {
 /// A row below the file that it speaks of: a line and a column, or a line and how bad it is.
 pub fn row(line: &str) -> Option<Row> {
     static ROW: LazyLock<Regex> = LazyLock::new(|| {
-        compile(
+        constant(
             r"^[ \t|]*(?P<word>[Ll]ine[ :]+|L|#|\[)?(?P<line>[0-9]{1,7})(?:[:,](?P<col>[0-9]{1,5}))?(?:-[0-9]{1,7}(?::[0-9]{1,5})?)?[\]:]*(?P<rest>[ \t|:,].*[A-Za-z].*)$",
         )
     });
@@ -138,7 +135,7 @@ impl Row {
 /// How bad a line says that something is before it says anything else (`[WARNING] …`, `error[E1]: …`).
 pub fn said_first(line: &str) -> Option<Severity> {
     static WORD: LazyLock<Regex> = LazyLock::new(|| {
-        compile(&format!(r"^[ \t]*(?:[^ \t:]+: )?\[?(?i:(?P<severity>{SEVERITY}))(?:\]|\[[^\]]+\])?(?::|[ \t]|$)"))
+        constant(&format!(r"^[ \t]*(?:[^ \t:]+: )?\[?(?i:(?P<severity>{SEVERITY}))(?:\]|\[[^\]]+\])?(?::|[ \t]|$)"))
     });
     let captures = WORD.captures(prefix(line, 200).as_bytes())?;
     worded(text(&captures, "severity")?)
@@ -176,24 +173,24 @@ impl<'a> Before<'a> {
         static STEPS: LazyLock<[Regex; 7]> = LazyLock::new(|| {
             [
                 // Questa: a code in parentheses
-                compile(r"^\((?P<coded>[a-z]+-[0-9]{1,6})\)[ \t]+"),
+                constant(r"^\((?P<coded>[a-z]+-[0-9]{1,6})\)[ \t]+"),
                 // Cadence: how bad and a code after a star
-                compile(r"^\*(?P<letter>[EWNF]),(?P<cadence>[A-Z0-9]+)[ :]+"),
+                constant(r"^\*(?P<letter>[EWNF]),(?P<cadence>[A-Z0-9]+)[ :]+"),
                 // a time, a build node, a number in a list, a bullet
-                compile(
+                constant(
                     r"^(?:[0-9]{2,4}[-/:.][0-9][0-9:.,TZ/+-]*|[0-9]{1,4}>|[0-9]{1,6}[.)]|[-*|>#]{1,3}|\xe2[\x80-\xbf][\x80-\xbf]|\xc3\x97)(?:[ \t]+|$)|^[0-9]{1,4}>",
                 ),
                 // a label in brackets
-                compile(r"^\[[ ]?(?P<label>[A-Za-z][^\]\[/\\]{0,40})\][ \t:]+"),
+                constant(r"^\[[ ]?(?P<label>[A-Za-z][^\]\[/\\]{0,40})\][ \t:]+"),
                 // how bad, and the word before the file
-                compile(&format!(
+                constant(&format!(
                     r"^(?i:(?:(?P<severity>{SEVERITY})(?:\[(?P<code>[^\]]+)\]|\([A-Za-z0-9]+\))?(?:[ \t]*:[ \t]*|[ \t]+(?:in|at|on|-|[(]))?[ \t]*)(?:(?:in|at|file)[ \t]+)?)"
                 )),
                 // a program or an annotation before a colon
-                compile(
+                constant(
                     r"^(?P<label>[A-Za-z][A-Za-z0-9_+-]*(?:[ ][A-Za-z0-9#_+-]+){0,2}(?:\([A-Za-z0-9]+\))?):(?:\((?P<letter>[A-Z])\))?[ \t]+",
                 ),
-                compile(r"^(?:(?:in|at|In|At|file|File)[ \t]+|file://)"),
+                constant(r"^(?:(?:in|at|In|At|file|File)[ \t]+|file://)"),
             ]
         });
         let mut this = Before { rest: line, severity: None, code: None };
@@ -232,20 +229,20 @@ fn leading(before: &Before<'_>) -> Option<Located> {
         let line = r"(?P<line>[0-9]{1,7})";
         let col = r"(?P<col>[0-9]{1,5})";
         [
-            compile(&format!(
+            constant(&format!(
                 r"^\[?[\x22'](?P<file>[^\x22']+?)[ ]*[\x22'](?:,[ ]*(?:WARNING|ERROR|REMARK)![ ]*(?:at[ ])?line[ ]|[,:]?[ ]*(?:(?:at|on)[ ])?[Ll]ines?[ :]+|,[ ]*|:|[ ]+|[ ]*\(){line}(?:(?:[.:/|,][ ]?|,?[ ]\(?col(?:umn)?[.:]*[ ]?){col})?(?:-[0-9]+)?[)\]]*{end}"
             )),
-            compile(&format!(
+            constant(&format!(
                 r"^{path}(?::[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)?:{line}(?:[:.,]{col})?(?:-[0-9]+(?:[:.][0-9]+)?)?{end}"
             )),
-            compile(&format!(
+            constant(&format!(
                 r"^{path}[ ]?:?[ ]?\((?:at[ ])?(?:line[ ])?{line}(?:[,:.|][ ]?{col})?(?:[,-][ ]?[0-9]+)*\){end}"
             )),
-            compile(&format!(r"^{path}:?\[{line}(?:,[ ]?{col})?\]{end}")),
-            compile(&format!(
+            constant(&format!(r"^{path}:?\[{line}(?:,[ ]?{col})?\]{end}")),
+            constant(&format!(
                 r"^{path}[,:]?[ ](?:(?:at|on)[ ])?[Ll]ine[ :]+{line}(?:(?:[.:]|,?[ ]?(?:col(?:umn)?|char)[.:]*[ ]?){col})?{end}"
             )),
-            compile(&format!(r"^\({path},{line}(?:\|{col})?\){end}")),
+            constant(&format!(r"^\({path},{line}(?:\|{col})?\){end}")),
         ]
     });
     let rest = before.rest;
@@ -293,17 +290,17 @@ struct Behind<'a> {
 impl<'a> Behind<'a> {
     fn of(text_behind: &'a str) -> Self {
         static WORD: LazyLock<Regex> = LazyLock::new(|| {
-            compile(&format!(
+            constant(&format!(
                 r"^:?(?:\{{[^}}]*\}})*[ \t:|,-]*(?:col(?:umn)?[ :.]*[0-9]+[ :.)]*)?[\[(]?(?:(?i:severity-)?(?i:(?P<severity>{SEVERITY}|low|medium|high|[ewcrfin]\b)))[\])]?(?:[ \t:!|,\[(-]|$)"
             ))
         });
         static CODE: LazyLock<Regex> = LazyLock::new(|| {
-            compile(
+            constant(
                 r"^[ \t:|,-]*(?:\[(?P<bracket>[A-Za-z][A-Za-z0-9_./:-]{1,60})[^\]]*\]|\((?P<letter>[A-Z])\)|(?P<code>#[0-9]+(?:-[A-Z])?|[A-Z]{1,10}-?[0-9]{2,7}|[0-9]{3,5}-[0-9]{2,4})(?:[ ]\((?P<level>[A-Z])\))?(?:[: \t]))[ \t:]*",
             )
         });
         static LAST: LazyLock<Regex> = LazyLock::new(|| {
-            compile(r"[ \t][\[(](?P<code>-?[A-Za-z][A-Za-z0-9]*(?:[_./:-][A-Za-z0-9]+)*[0-9]*)[\])]$")
+            constant(r"[ \t][\[(](?P<code>-?[A-Za-z][A-Za-z0-9]*(?:[_./:-][A-Za-z0-9]+)*[0-9]*)[\])]$")
         });
         let mut this = Behind { severity: None, code: None, message: text_behind };
         if let Some(captures) = WORD.captures(text_behind.as_bytes()) {
@@ -419,21 +416,21 @@ fn trailing(line: &str, before: &Before<'_>) -> Option<Located> {
         let path = r"(?P<file>(?:[A-Za-z]:[\\/])?[^ \t:*?\x22'`<>|()\[\],;]+)";
         [
             // PHP and Perl
-            compile(&format!(
+            constant(&format!(
                 r"^(?P<message>.+) (?:in {path} on line|at {path2} line) (?P<line>[0-9]{{1,7}})(?:[.,; ]|$)",
                 path2 = path.replace("<file>", "<file2>")
             )),
-            compile(&format!(
+            constant(&format!(
                 r"^(?P<message>.+?)[ ]?[\[(][Ff]ile:? ?{path}, ?[Ll]ine:? ?(?P<line>[0-9]{{1,7}})(?:, ?[Cc]ol(?:umn)?:? ?(?P<col>[0-9]{{1,5}}))?[\])]"
             )),
             // at the end of the line
-            compile(&format!(
+            constant(&format!(
                 r"^(?P<message>.+?)(?::| at| in)? [\[(]?{path}:(?P<line>[0-9]{{1,7}})(?::(?P<col>[0-9]{{1,5}}))?[\])]?\.?$"
             )),
         ]
     });
     static NO_FILE: LazyLock<Regex> = LazyLock::new(|| {
-        compile(
+        constant(
             r"^(?P<message>.*?[A-Za-z].*?)[ ,;:-]*(?:\(|\b(?:at|on|near) )?line (?P<line>[0-9]{1,7})[,:]? ?(?:and )?col(?:umn)? (?P<col>[0-9]{1,5})",
         )
     });
