@@ -51,17 +51,18 @@ pub enum Way {
 }
 
 /// How well a proposal is proven.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strength {
     /// The held-out tasks say that saying it prevents it.
     Strong,
     /// They don't, so far.
+    #[default]
     Weak,
 }
 
 /// How well a proposal is proven, and why.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Label {
     /// In a word.
     pub strength: Strength,

@@ -68,8 +68,37 @@ pub struct Example {
     pub failure: String,
 }
 
+/// What somebody wrote down and may be promoted.
+#[derive(Debug, Clone, Default)]
+pub struct EntryFacts {
+    /// Its type.
+    pub kind: String,
+    /// One line.
+    pub title: String,
+    /// What goes wrong, or where it matters.
+    pub problem: Option<String>,
+    /// Why.
+    pub cause: Option<String>,
+    /// What to do.
+    pub solution: Option<String>,
+    /// How that looks in code.
+    pub code: Option<String>,
+    /// Files that it is about, as patterns.
+    pub globs: Vec<String>,
+    /// Who wrote it.
+    pub writers: Vec<String>,
+    /// How often it was written.
+    pub written: u64,
+    /// In how many sessions it was `applied`, `validated`, `prevented` something.
+    pub used: Vec<(&'static str, u64)>,
+    /// When it was written first.
+    pub first_at: Option<Timestamp>,
+    /// When it was written or used last.
+    pub last_at: Option<Timestamp>,
+}
+
 /// What a reviewer reads. Every text is Markdown.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Proposal {
     /// What it is about.
     pub title: String,
@@ -96,7 +125,6 @@ impl Proposal {
         let solution = solution(facts);
         let how_often = format!("{} in {}", count(figures.failures, "failure"), count(figures.tasks, "task"));
         let place = place(facts, 1).map(|place| format!(" in {place}")).unwrap_or_default();
-        let seen = |at: Option<Timestamp>| at.map(|at| at.rfc3339()[..10].to_owned()).unwrap_or_default();
         let cause = facts.cause.as_deref().map(|cause| format!(" Why: {}.", said(cause))).unwrap_or_default();
         let known = solution.as_ref().map(|solution| format!(" {solution}"));
         let line = format!("{what}{place} ({how_often}).{}", known.unwrap_or_else(|| cause.clone()));
@@ -108,12 +136,48 @@ impl Proposal {
                 self::place(facts, FILES_MAX).map(|place| format!(" in {place}")).unwrap_or_default()
             ),
             problem: format!("{what} happens.{cause}"),
-            frequency: format!("{how_often}, from {} to {}.", seen(facts.first_seen), seen(facts.last_seen)),
+            frequency: format!("{how_often}, from {} to {}.", day(facts.first_seen), day(facts.last_seen)),
             example: facts.example.as_ref().map(example),
             evidence: evidence(figures, way, label),
             title: what,
             solution,
             line,
+        }
+    }
+
+    /// From what somebody wrote down, what came of using it, and how well that proves it.
+    pub fn of_entry(facts: &EntryFacts, figures: &Figures, way: Option<Way>, label: &Label) -> Self {
+        let what = bounded(&facts.title, WHAT_BYTES_MAX);
+        let globs: Vec<String> = facts.globs.iter().take(FILES_MAX).map(|glob| quoted(glob, FILE_BYTES_MAX)).collect();
+        let place = if globs.is_empty() { String::new() } else { format!(" in {}", globs.join(", ")) };
+        let writers: Vec<String> =
+            facts.writers.iter().take(FILES_MAX).map(|name| bounded(name, FILE_BYTES_MAX)).collect();
+        let used = facts.used.iter().filter(|(_, sessions)| *sessions > 0);
+        let used: Vec<String> = used.map(|(how, sessions)| format!("{how} {}", times(*sessions))).collect();
+        let used = if used.is_empty() { String::new() } else { format!(", {}", used.join(", ")) };
+        let cause = facts.cause.as_deref().map(|cause| format!(" Why: {}.", said(cause))).unwrap_or_default();
+        let problem = facts.problem.as_deref().map_or_else(|| what.clone(), said);
+        let solution = facts.solution.as_deref().map(|solution| format!("{}.", said(solution)));
+        let known = solution.as_ref().map(|solution| format!(" {solution}")).unwrap_or_else(|| cause.clone());
+        let mut evidence = evidence(figures, way, label);
+        evidence.insert(1, format!("written {}{used}", times(facts.written)));
+        Proposal {
+            context: format!("A {} that {} wrote down{place}.", bounded(&facts.kind, FILE_BYTES_MAX), listed(&writers)),
+            problem: format!("{problem}.{cause}"),
+            frequency: format!(
+                "written {}{used}, from {} to {}.",
+                times(facts.written),
+                day(facts.first_at),
+                day(facts.last_at)
+            ),
+            example: facts
+                .code
+                .as_deref()
+                .map(|code| fence("text", &untagged(&ellipsis(code, EXAMPLE_BYTES_MAX)), false)),
+            evidence,
+            line: format!("{what}{place}.{known}"),
+            title: what,
+            solution,
         }
     }
 
@@ -140,6 +204,18 @@ impl Proposal {
         }
         out
     }
+}
+
+fn day(at: Option<Timestamp>) -> String {
+    at.map(|at| at.rfc3339()[..10].to_owned()).unwrap_or_default()
+}
+
+fn times(number: u64) -> String {
+    if number == 1 { "once".to_owned() } else { count(number, "time") }
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "somebody".to_owned() } else { names.join(", ") }
 }
 
 fn solution(facts: &Facts) -> Option<String> {
@@ -204,10 +280,15 @@ fn quoted(text: &str, max: usize) -> String {
     code(&untagged(&ellipsis(one_line(text).trim(), max)))
 }
 
+/// A cause, a rule, a fix, in a person's words.
+fn said(text: &str) -> String {
+    bounded(text, SAID_BYTES_MAX)
+}
+
 /// A person's words: escaped, without the last full stop. A word with `@` stands in a code span: CLAUDE.md would take it
 /// for a file to import.
-fn said(text: &str) -> String {
-    let text = ellipsis(one_line(text).trim(), SAID_BYTES_MAX);
+fn bounded(text: &str, max: usize) -> String {
+    let text = ellipsis(one_line(text).trim(), max);
     let words = text.trim_end_matches('.').split(' ').filter(|word| !word.is_empty());
     let words: Vec<String> =
         words.map(|word| if word.contains('@') { code(&untagged(word)) } else { escaped(word) }).collect();

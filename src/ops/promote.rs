@@ -1,8 +1,9 @@
 //! `promote list` and `show`: what has earned a line in CLAUDE.md or AGENTS.md, and what became of such lines.
 //!
-//! What is proposed follows from what was recorded: nobody has to ask for it, and nothing is written before a person
-//! approved it by name ([`review`]).
+//! What is proposed follows from what was recorded and written down: nobody has to ask for it, and nothing is written
+//! before a person approved it by name ([`review`]).
 
+mod entries;
 pub mod review;
 mod target;
 #[cfg(test)]
@@ -31,7 +32,7 @@ use crate::config::{Environment, Places, Settings};
 use crate::pattern::Page;
 use crate::pattern::confidence::{self, Sighting, Told};
 use crate::store::{
-    Body, Event, PatternRow, Promotion, PromotionChangeRow, PromotionRow, PromotionStep, StoreError, note,
+    Body, By, Event, PatternRow, Promotion, PromotionChangeRow, PromotionRow, PromotionStep, StoreError, note,
 };
 
 pub use target::Wanted;
@@ -42,10 +43,11 @@ const LOOKED_AT_MAX: usize = 500;
 const TITLE_BYTES_MAX: usize = 140;
 
 /// Where a promotion stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// It waits for a person.
+    #[default]
     Pending,
     /// A person wanted it.
     Approved,
@@ -76,13 +78,30 @@ impl State {
     }
 }
 
+/// What is promoted.
+#[derive(Debug, Clone)]
+enum About {
+    /// A pattern, by its key.
+    Pattern(String),
+    /// An entry, by its id.
+    Entry(String),
+}
+
+impl Default for About {
+    fn default() -> Self {
+        About::Pattern(String::new())
+    }
+}
+
 /// A promotion: proposed now, or decided before.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Item {
-    /// `r-…`; any unique start of it, or the pattern's id, works as an argument.
+    /// `r-…`; any unique start of it, or the id of what it is about, works as an argument.
     pub id: String,
-    /// `p-…`
-    pub pattern: String,
+    /// `p-…`, of one of a pattern.
+    pub pattern: Option<String>,
+    /// `k-…`, of one of an entry that somebody wrote.
+    pub entry: Option<String>,
     /// What it is about, one line of plain text.
     pub title: String,
     /// Where it stands.
@@ -110,13 +129,52 @@ pub struct Item {
     /// … and why.
     pub reason: Option<String>,
     #[serde(skip)]
-    key: String,
+    about: About,
     #[serde(skip)]
     files: Vec<(String, u64)>,
     #[serde(skip)]
     glob: Option<String>,
     #[serde(skip)]
     row: Option<PromotionRow>,
+}
+
+impl Item {
+    /// Of what was decided on so far, or of nothing yet; what it is about is filled in by the caller.
+    fn decided(row: Option<PromotionRow>) -> Self {
+        let state = row.as_ref().map_or(State::Pending, |row| State::of(&row.state));
+        Item {
+            state,
+            proposed_at: row.as_ref().map(|row| row.proposed_at),
+            decided_at: row.as_ref().and_then(|row| row.decided_at),
+            by: row.as_ref().and_then(|row| row.person.clone()),
+            reason: row.as_ref().filter(|_| state != State::Pending).map(|row| row.reason.clone()),
+            row,
+            ..Item::default()
+        }
+    }
+
+    /// With the file that has the line, or would get it.
+    fn placed(mut self, places: &Places, desk: &Desk) -> Self {
+        let written = self.row.as_ref().filter(|_| self.state == State::Approved).and_then(|row| row.target.clone());
+        match written {
+            Some(path) => {
+                self.target = PathBuf::from(path);
+                self.missing = !review::is_in_file(places, &self);
+            }
+            // What is wrong with it is said where it is to be written.
+            None => self.target = target::of(places, &desk.settings, &Wanted::default(), &self).unwrap_or_default(),
+        }
+        self
+    }
+
+    /// What is said of it.
+    fn event(&self, step: PromotionStep, by: By) -> Promotion {
+        let (pattern, entry) = match &self.about {
+            About::Pattern(key) => (Some(key.clone()), None),
+            About::Entry(id) => (None, Some(id.clone())),
+        };
+        Promotion { promotion: self.id.clone(), pattern, entry, step, by }
+    }
 }
 
 /// What `promote list --json` prints.
@@ -195,11 +253,12 @@ pub fn show(
     Ok(Shown { schema: 1, item, diff, refused, history, markdown, notes })
 }
 
-/// The one that `id` names: a unique start of its own id, or its pattern's.
+/// The one that `id` names: a unique start of its own id, or the id of what it is about.
 fn find<'a>(items: &'a [Item], id: &str) -> anyhow::Result<&'a Item> {
     let fits = |item: &&Item| {
         let own = item.id.strip_prefix("r-").unwrap_or(&item.id);
-        item.id.starts_with(id) && id.len() > 2 || own.starts_with(id) || item.pattern == id
+        let about = [&item.pattern, &item.entry].into_iter().any(|about| about.as_deref() == Some(id));
+        item.id.starts_with(id) && id.len() > 2 || own.starts_with(id) || about
     };
     let mut found = items.iter().filter(fits);
     match (found.next(), found.next()) {
@@ -225,20 +284,36 @@ fn items(places: &Places, desk: &Desk) -> Result<Vec<Item>, StoreError> {
         families.entry(row.family).or_default().push(seen);
     }
     let mut found = Vec::new();
-    let mut looked_at = HashSet::new();
+    let (mut looked_at, mut entries_looked_at) = (HashSet::new(), HashSet::new());
     // Of several that were merged since, those that are in a file speak for all.
     let mut rows = desk.index.promotions()?;
     rows.sort_by_key(|row| row.state != "approved");
     for row in rows {
         let is_approved = row.state == "approved";
-        let Some(key) = row.pattern.clone() else { continue };
-        match desk.index.pattern_of_key(&key)? {
-            Some(pattern) => {
-                if looked_at.insert(pattern.number) || is_approved {
-                    found.extend(item(places, desk, &families, pattern, Some(row))?);
+        match (row.pattern.clone(), row.entry.clone()) {
+            (Some(key), _) => match desk.index.pattern_of_key(&key)? {
+                Some(pattern) => {
+                    if looked_at.insert(pattern.number) || is_approved {
+                        found.extend(item(places, desk, &families, pattern, Some(row))?);
+                    }
                 }
-            }
-            None => found.extend(is_approved.then(|| forgotten(places, desk, key, row))),
+                None => found.extend(is_approved.then(|| forgotten(places, desk, key, row))),
+            },
+            (None, Some(id)) => match desk.index.leading_entry(&id)? {
+                Some(entry) => {
+                    if entries_looked_at.insert(entry.id.clone()) || is_approved {
+                        found.extend(entries::item(places, desk, entry, Some(row))?);
+                    }
+                }
+                None => found.extend(is_approved.then(|| entries::gone(places, desk, id, row))),
+            },
+            (None, None) => {}
+        }
+    }
+    for id in desk.index.promotable_entries(LOOKED_AT_MAX)? {
+        let Some(entry) = desk.index.leading_entry(&id)? else { continue };
+        if entries_looked_at.insert(id) {
+            found.extend(entries::item(places, desk, entry, None)?);
         }
     }
     for key in desk.index.promotable(LOOKED_AT_MAX)? {
@@ -284,37 +359,21 @@ fn item(
     let worked = warn::worked(&desk.index, &pattern, &desk.settings, desk.now)?;
     let (cause, rule) = knowledge::said(&desk.index, &desk.segments, number)?;
     let facts = Facts { what, worked, cause, rule, ..facts(&desk.page(pattern)?) };
-    let mut item = Item {
+    let item = Item {
         id,
-        pattern: pattern_id,
+        pattern: Some(pattern_id),
         title: ellipsis(untagged(&one_line(&facts.what)).trim(), TITLE_BYTES_MAX),
-        state,
         way,
         proposal: Proposal::of(&facts, &figures, way, &label),
         label,
         figures,
-        target: PathBuf::new(),
         retirement,
-        missing: false,
-        proposed_at: row.as_ref().map(|row| row.proposed_at),
-        decided_at: row.as_ref().and_then(|row| row.decided_at),
-        by: row.as_ref().and_then(|row| row.person.clone()),
-        reason: row.as_ref().filter(|_| state != State::Pending).map(|row| row.reason.clone()),
-        key,
+        about: About::Pattern(key),
         files: desk.index.pattern_files(number, 100)?,
         glob: facts.glob,
-        row,
+        ..Item::decided(row)
     };
-    let written = item.row.as_ref().filter(|_| state == State::Approved).and_then(|row| row.target.clone());
-    match written {
-        Some(path) => {
-            item.target = PathBuf::from(path);
-            item.missing = !review::is_in_file(places, &item);
-        }
-        // What is wrong with it is said where it is to be written.
-        None => item.target = target::of(places, &desk.settings, &Wanted::default(), &item).unwrap_or_default(),
-    }
-    Ok(Some(item))
+    Ok(Some(item.placed(places, desk)))
 }
 
 /// A promotion whose runs were purged: its line can still be taken out.
@@ -325,24 +384,14 @@ fn forgotten(places: &Places, desk: &Desk, key: String, row: PromotionRow) -> It
     let facts = Facts { what: title.clone(), ..Facts::default() };
     let mut item = Item {
         id: row.id.clone(),
-        pattern: String::new(),
         title,
-        state: State::Approved,
-        way: None,
         proposal: Proposal::of(&facts, &figures, None, &label),
         label,
         figures,
         target: row.target.as_ref().map(PathBuf::from).unwrap_or_default(),
         retirement: Some("its failures are not recorded any more".to_owned()),
-        missing: false,
-        proposed_at: Some(row.proposed_at),
-        decided_at: row.decided_at,
-        by: row.person.clone(),
-        reason: Some(row.reason.clone()),
-        key,
-        files: Vec::new(),
-        glob: None,
-        row: Some(row),
+        about: About::Pattern(key),
+        ..Item::decided(Some(row))
     };
     item.missing = !review::is_in_file(places, &item);
     item
@@ -418,13 +467,7 @@ fn remember(places: &Places, settings: &Settings, identity: &Identity, items: &[
             }
             _ => continue,
         };
-        let said = Promotion {
-            promotion: item.id.clone(),
-            pattern: Some(item.key.clone()),
-            entry: None,
-            step,
-            by: by(identity, None),
-        };
+        let said = item.event(step, by(identity, None));
         // The writer is the store's that takes it.
         let event = Event::new(Timestamp::now(), "", Body::Promotion(Box::new(said)));
         if let Err(error) = note::put(places, &event) {

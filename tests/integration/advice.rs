@@ -5,6 +5,7 @@ mod hostile;
 mod outcomes;
 mod promotion;
 mod tasks;
+mod written;
 
 use serde_json::Value;
 use verify_run::run::Ended;

@@ -20,7 +20,7 @@ use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
 use crate::ops::identity::{by, clean};
 use crate::ops::pattern;
-use crate::store::{Body, Event, Promotion, PromotionRow, PromotionStep, Store, lock};
+use crate::store::{Body, Event, PromotionRow, PromotionStep, Store, lock};
 
 /// A file of instructions, bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -129,8 +129,7 @@ pub fn review(
         }
         let (step, one) = decide(places, &desk.settings, review, &item, &reason, &mut staged, &items)?;
         let by = crate::store::By { person: Some(person.clone()), ..by(identity, None) };
-        let said = Promotion { promotion: item.id.clone(), pattern: Some(item.key.clone()), entry: None, step, by };
-        events.push(Event::new(Timestamp::now(), store.writer(), Body::Promotion(Box::new(said))));
+        events.push(Event::new(Timestamp::now(), store.writer(), Body::Promotion(Box::new(item.event(step, by)))));
         decided.push(one);
     }
     write_all(places, &staged)?;
@@ -144,7 +143,7 @@ fn allowed(places: &Places, decision: Decision, item: &Item) -> anyhow::Result<(
     let (id, state) = (&item.id, item.state.as_str());
     match decision {
         Decision::Approve => ensure!(
-            item.way.is_some() || item.state == State::Approved && !item.pattern.is_empty(),
+            item.way.is_some() || item.state == State::Approved && (item.pattern.is_some() || item.entry.is_some()),
             "{id} does not pass the gate any more; see why with: verify-run promote show {id}"
         ),
         Decision::Reject => ensure!(

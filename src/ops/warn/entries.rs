@@ -44,6 +44,10 @@ pub(super) fn find(
     }
     let mut found = Vec::new();
     for (row, file, reach) in rows.into_values() {
+        // It is read all the time.
+        if index.is_promoted_entry(&row.id)? {
+            continue;
+        }
         let (changes, uses) = (index.entry_changes(&row.id)?, index.entry_uses(&row.id)?);
         let merged = if row.occurrences > 1 { index.merged_entries(&row.id)? } else { Vec::new() };
         let believed = ledger::confidence(&row, &merged, &changes, &uses, settings, now);

@@ -1,8 +1,9 @@
 //! What is proposed for CLAUDE.md and AGENTS.md, and what people decided about it.
 
-use rusqlite::Row;
+use rusqlite::{OptionalExtension as _, Row};
 use serde::Serialize;
 
+use super::knowledge::EntryRow;
 use super::time;
 use crate::base::clock::Timestamp;
 use crate::store::error::StoreError;
@@ -122,6 +123,55 @@ impl Index {
             statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.get(0))?.collect()
         };
         self.sql("read", read())
+    }
+}
+
+impl Index {
+    /// Ids of the entries that may have earned a promotion, those that were used most: they were written more than once, or
+    /// helped. Of merged ones those that stand for them; none that something better is known for.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn promotable_entries(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT leader_id, sum(number) FROM (
+                     SELECT leader_id, count(*) AS number FROM knowledge_entries WHERE event_id IS NOT NULL
+                     GROUP BY leader_id HAVING count(*) > 1
+                     UNION ALL SELECT leader_id, count(*) FROM knowledge_reuse u
+                     JOIN knowledge_entries e ON e.entry_id = u.entry_id AND e.event_id IS NOT NULL
+                     WHERE how IN ('applied', 'validated', 'prevented') GROUP BY leader_id)
+                 WHERE NOT EXISTS (SELECT 1 FROM knowledge_changes c WHERE c.entry_id = leader_id AND change = 'superseded')
+                 GROUP BY leader_id ORDER BY 2 DESC, leader_id LIMIT ?1",
+            )?;
+            statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// Whether an entry, or one that was merged into it, stands in a CLAUDE.md or AGENTS.md.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn is_promoted_entry(&self, leader: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM knowledge_entries e CROSS JOIN knowledge_promotions p USING (entry_id)
+             WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL AND p.state = 'approved'";
+        self.sql("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([leader])))
+    }
+
+    /// The entry with this whole id, or the one that it was merged into; `None` when there is none.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn leading_entry(&self, id: &str) -> Result<Option<EntryRow>, StoreError> {
+        let read = || {
+            let sql = "SELECT l.entry_no FROM knowledge_entries e
+                 JOIN knowledge_entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL
+                 WHERE e.entry_id = ?1 AND e.event_id IS NOT NULL";
+            self.connection.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()
+        };
+        let number: Option<i64> = self.sql("read", read())?;
+        number.map(|number| self.entry_at(number)).transpose()
     }
 }
 

@@ -17,8 +17,8 @@ use crate::ops::promote::{self, Item, Shown, State, Wanted};
 /// the files concerned, and can be taken out again: the file then has the bytes from before. What was promoted isn't
 /// warned of any more; when it comes back, or isn't seen for long, its retirement is proposed.
 ///
-/// With --json: `list` prints one document with `"schema": 1` and `promotions`, each with `id`, `pattern`, `title`, `state`
-/// (`pending`, `approved`, `rejected`, `rolled_back`), `way`, `label` (`strength`, `reason`, `e_value`), `figures`,
+/// With --json: `list` prints one document with `"schema": 1` and `promotions`, each with `id`, `pattern` or `entry`,
+/// `title`, `state` (`pending`, `approved`, `rejected`, `rolled_back`), `way`, `label` (`strength`, `reason`, `e_value`), `figures`,
 /// `proposal` (Markdown: `title`, `context`, `problem`, `solution`, `frequency`, `example`, `evidence`, `line`), `target`,
 /// `retirement`, `missing`, `proposed_at`, `decided_at`, `by`, `reason`; `show` prints one of these with `diff`, `refused`,
 /// `history`, `markdown`; the others print `promotions`, each with `id`, `state`, `target`, `as_before`.
@@ -41,7 +41,7 @@ enum Action {
     },
     /// Show a proposal with its evidence, its history, and the exact change to the file
     Show {
-        /// Its id, a unique start of it, or its pattern's id
+        /// Its id, a unique start of it, or the id of its pattern or entry
         id: String,
         #[command(flatten)]
         wanted: Where,

@@ -1,0 +1,69 @@
+//! What somebody wrote down, and others used, earns a line in AGENTS.md as well.
+
+use serde_json::Value;
+
+use super::promotion::{ids, list, promote};
+use crate::sandbox::Sandbox;
+
+fn knowledge(sandbox: &Sandbox, session: &str, arguments: &[&str]) -> Value {
+    let run = sandbox.verify_run(["knowledge"].iter().chain(arguments).chain(&["--json"]));
+    run.env("VERIFY_RUN_AGENT", "human").env("VERIFY_RUN_SESSION", session).prints_json()
+}
+
+fn written(sandbox: &Sandbox, title: &str, fix: &str) -> String {
+    let (pitfall, fix) = (format!("pitfall={title} is forgotten"), format!("fix={fix}"));
+    let more = ["--set", &pitfall, "--set", &fix, "--files", "db/**", "--by", "Ada"];
+    let added = knowledge(sandbox, "a", &[&["add", "gotcha", "--title", title], &more[..]].concat());
+    added["entry"]["id"].as_str().expect("an id").to_owned()
+}
+
+#[test]
+fn an_entry_that_is_believed_and_was_used_is_proposed_approved_and_taken_back() {
+    let sandbox = Sandbox::repository();
+    sandbox.write("verify-run.toml", "[advice]\nholdout = false\n");
+    sandbox.write("db/AGENTS.md", "# Database\n");
+    let entry = written(&sandbox, "The migration", "Run `make migrate`, then @everybody\n# restart");
+    let told = |session: &str| -> usize {
+        let asked = ["warn", "--json", "--task", "T", "--session", session, "--files", "db/user.sql"];
+        sandbox.verify_run(asked).prints_json()["warnings"].as_array().expect("a list").len()
+    };
+    assert_eq!(told("before"), 1);
+    knowledge(&sandbox, "b", &["boost", &entry]);
+    assert!(list(&sandbox, &[]).is_empty(), "believed at 0.75, and met twice");
+    // The same session counts once.
+    knowledge(&sandbox, "b", &["boost", &entry]);
+    assert!(list(&sandbox, &[]).is_empty());
+    knowledge(&sandbox, "c", &["boost", &entry]);
+
+    let found = list(&sandbox, &[]);
+    let [item] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((&item["entry"], &item["pattern"]), (&entry.as_str().into(), &Value::Null));
+    assert_eq!((&item["way"], &item["label"]["strength"]), (&"knowledge".into(), &"weak".into()));
+    assert_eq!(item["target"], "db/AGENTS.md", "the nearest of the files that it is about");
+    let evidence = item["proposal"]["evidence"].to_string();
+    assert!(evidence.contains("written once, applied 2 times"), "{evidence}");
+    assert!(item["proposal"]["context"].as_str().is_some_and(|text| text.contains("A gotcha that Ada wrote down")));
+    let id = item["id"].as_str().expect("an id").to_owned();
+    let shown = promote(&sandbox, &["show", &entry]);
+    assert!(shown.stdout().contains("+- The migration in `db/**`."), "{}", shown.stdout());
+    // Somebody else's words stay one line, and import nothing.
+    assert!(shown.stdout().contains("then `@everybody`"), "{}", shown.stdout());
+
+    let because = ["--by", "Bo", "--reason", "we all forget it"];
+    promote(&sandbox, &[&["approve", &id], &because[..]].concat());
+    let text = sandbox.read("db/AGENTS.md");
+    assert!(text.starts_with("# Database\n\n<!-- verify-run begin ") && text.contains(&format!("(`{id}`)")), "{text}");
+    assert!(!text.contains("\n# restart"), "{text}");
+    assert_eq!(told("after"), 0, "everybody reads of it");
+    assert!(list(&sandbox, &[]).is_empty(), "nothing waits");
+
+    // Something better is known: the line should go.
+    let better = written(&sandbox, "A better way of changing tables", "Use the wizard");
+    knowledge(&sandbox, "d", &["supersede", &entry, "--with", &better]);
+    let found = list(&sandbox, &[]);
+    assert_eq!(found[0]["retirement"], format!("{better} is better"));
+    let back = promote(&sandbox, &[&["rollback", &id], &because[..]].concat());
+    assert_eq!(back.stdout(), format!("{id}\trolled_back\tdb/AGENTS.md\tas before\n"));
+    assert_eq!(sandbox.read("db/AGENTS.md"), "# Database\n");
+    assert!(ids(&sandbox).is_empty(), "what something better is known for is not proposed again");
+}
