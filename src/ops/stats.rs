@@ -1,5 +1,6 @@
 //! `stats`: the measured figures beside what was aimed at, and whether advice prevents anything.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -103,6 +104,9 @@ pub struct Warnings {
     pub missed_opportunities: u64,
     /// Shown, and the mistake made: the newest.
     pub ignored: Vec<Ignored>,
+    /// Patterns and entries that nobody is warned of any more, because warned tasks made the mistake more often; one of
+    /// each family.
+    pub muted: Vec<String>,
 }
 
 /// A warning that was shown in vain.
@@ -157,6 +161,7 @@ pub fn stats(places: &Places, settings: &Settings) -> Result<Stats, StoreError> 
     let totals = index.totals()?;
     let mut warnings = warnings(&rows, &seen);
     warnings.missed_opportunities = totals.missed;
+    warnings.muted = muted(index, &rows, &seen)?;
     let decided = warnings.prevented + warnings.failed_anyway;
     let share = |name, what, part, whole, target| {
         let value = (whole > 0).then(|| ratio(part, whole));
@@ -237,6 +242,24 @@ fn warnings(rows: &[OutcomeRow], seen: &[Seen]) -> Warnings {
         }
     }
     counts
+}
+
+/// Of each family that was shown to do harm when it is warned of the id of what was warned of last.
+fn muted(index: &Index, rows: &[OutcomeRow], seen: &[Seen]) -> Result<Vec<String>, StoreError> {
+    let mut families: BTreeMap<&str, (Vec<&Seen>, &OutcomeRow)> = BTreeMap::new();
+    for (row, seen) in rows.iter().zip(seen) {
+        families.entry(&row.family).or_insert_with(|| (Vec::new(), row)).0.push(seen);
+    }
+    let mut found = Vec::new();
+    for (seen, newest) in families.into_values() {
+        if trial(seen).verdict() != Verdict::Harms {
+            continue;
+        }
+        let pattern = newest.pattern.as_deref().map(|key| index.pattern_of_key(key)).transpose()?.flatten();
+        // Of an entry the family is its id.
+        found.push(pattern.map_or_else(|| newest.family.clone(), |pattern| pattern.id));
+    }
+    Ok(found)
 }
 
 /// What is known of a delivery.

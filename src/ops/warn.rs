@@ -6,6 +6,7 @@
 mod candidates;
 mod entries;
 mod formats;
+mod harm;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,6 +21,7 @@ use crate::advice::{Arm, Known, Warning, Worked};
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::base::ids::RunId;
+use crate::base::text::count;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
 use crate::fix::standing;
@@ -79,6 +81,8 @@ pub struct Answer {
     pub warnings: Vec<Warning>,
     /// Warnings that were due and not shown, so that it can be known what happens without.
     pub held_out: usize,
+    /// Families that would have been due and muted themselves: warning of them was shown to do harm.
+    pub muted: usize,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -122,6 +126,7 @@ pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Aske
         command: question.class.clone(),
         warnings: Vec::new(),
         held_out: 0,
+        muted: 0,
         notes,
     };
     let Some(index) = index.filter(|_| answer.enabled) else { return Ok(answer) };
@@ -131,6 +136,13 @@ pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Aske
     let mut found = candidates::find(&index, &question, &settings, now)?;
     if settings.advice.injection {
         found.extend(entries::find(&index, &question, &settings, now)?);
+    }
+    answer.muted = harm::mute(&index, &mut found, &settings, now)?;
+    if answer.muted > 0 {
+        answer.notes.push(format!(
+            "{} left out: tasks that were warned made the mistake more often; see verify-run stats",
+            count(answer.muted, "warning")
+        ));
     }
     let due = ranking::rank(found, limit, &settings.advice, &question.session);
     let segments = Segments::new(places.events());

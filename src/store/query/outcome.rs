@@ -78,6 +78,43 @@ impl Index {
         self.sql("read", read())
     }
 
+    /// Those of `families` whose mistakes were made at least `least` times after advice about them was due.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn families_that_recurred<'a>(
+        &self,
+        families: impl IntoIterator<Item = &'a str>,
+        least: u64,
+    ) -> Result<Vec<String>, StoreError> {
+        let families: Vec<&str> = families.into_iter().collect();
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT family_key FROM json_each(?1) f CROSS JOIN qa_warning_deliveries d ON d.family_key = f.value
+                 GROUP BY family_key HAVING count(failed_in) >= ?2",
+            )?;
+            let least = i64::try_from(least).unwrap_or(i64::MAX);
+            statement.query_map(params![serde_json::json!(families).to_string(), least], |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// All advice about a family, the newest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn deliveries_of(&self, family: &str) -> Result<Vec<OutcomeRow>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM qa_warning_deliveries d JOIN tasks t USING (task_no) WHERE family_key = ?1
+             ORDER BY d.delivered_at DESC, d.event_id LIMIT ?2"
+        );
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            statement.query_map(params![family, DELIVERIES_MAX], row)?.collect()
+        };
+        self.sql("read", read())
+    }
+
     /// All advice, the newest first.
     ///
     /// # Errors

@@ -90,3 +90,48 @@ fn stats_say_when_there_is_no_measurable_effect_and_set_figures_beside_targets()
         ]
     );
 }
+
+#[test]
+fn harmful_advice_mutes_itself_and_says_so() {
+    let sandbox = linter();
+    fail(&sandbox, "A", "src/x.js", UNDEFINED);
+    sandbox.write("verify-run.toml", "[advice]\nholdout_share = 0.5\n[snapshot]\nenabled = false\n");
+    let ask = |task: &str| -> Value {
+        let asked = sandbox.verify_run(["warn", "--json", "--session", task, "--task", task, "--files", "src/x.js"]);
+        serde_json::from_str(asked.outcome().stdout()).expect("is JSON")
+    };
+    // Who is warned makes the mistake, who is held out doesn't: 2^n/(n + 1) says so at 20 from the eighth on.
+    let mut warned = 0;
+    for number in 0.. {
+        let task = format!("T{number}");
+        let answer = ask(&task);
+        if answer["muted"] == 1 {
+            break;
+        }
+        assert!(number < 60 && warned < 8, "{warned} of {number} were warned: {answer}");
+        if answer["held_out"] == 1 {
+            pass(&sandbox, &task);
+        } else {
+            assert_eq!(whats(&answer).len(), 1, "{answer}");
+            fail(&sandbox, &task, "src/x.js", UNDEFINED);
+            warned += 1;
+        }
+    }
+    assert_eq!(warned, 8);
+    let asked = sandbox.verify_run(["warn", "--task", "Z", "--files", "src/x.js"]).outcome();
+    assert_eq!(asked.stdout(), "");
+    assert!(
+        asked.stderr().contains("1 warning left out: tasks that were warned made the mistake more often"),
+        "{}",
+        asked.stderr()
+    );
+    let muted = &stats(&sandbox)["warnings"]["muted"];
+    let list = sandbox.verify_run(["pattern", "list", "--json"]).prints_json();
+    assert_eq!(muted, &serde_json::json!([list["patterns"][0]["id"]]));
+    let said = sandbox.verify_run(["stats"]).outcome();
+    assert!(
+        said.stdout().contains("muted by itself, because warned tasks made it more often: p-"),
+        "{}",
+        said.stdout()
+    );
+}
