@@ -7,6 +7,8 @@ mod candidates;
 mod entries;
 mod formats;
 mod harm;
+#[cfg(test)]
+mod replay;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, RunId};
 use crate::base::lossless::Lossless;
-use crate::diagnose::Severity;
+use crate::diagnose::{self, Severity};
 use crate::fingerprint;
 use crate::run::Ended;
 use crate::store::event::{
@@ -137,29 +137,38 @@ pub fn key(name: &str) -> String {
 }
 
 fn item(name: &str) -> Item {
-    let mut item = Item {
+    recorded(&diagnose::Item {
         tool: "jest".into(),
         code: Some("E1".into()),
         severity: Severity::Error,
         file: Some("src/a.js".into()),
         line: Some(3),
         col: None,
-        test: None,
         message: format!("{name} could not be parsed"),
+        test: None,
+        span: (0, 1),
+    })
+}
+
+/// What was found as it stands in an event.
+pub fn recorded(found: &diagnose::Item) -> Item {
+    let keys = fingerprint::keys(found);
+    Item {
+        tool: found.tool.clone(),
+        code: found.code.clone(),
+        severity: found.severity,
+        file: found.file.clone(),
+        line: found.line,
+        col: found.col,
+        test: found.test.clone(),
+        message: found.message.clone(),
         count: 1,
-        exact: String::new(),
-        pattern: String::new(),
-        family: String::new(),
-        masked: String::new(),
-        masked_family: String::new(),
-    };
-    let keys = fingerprint::keys(&item.found());
-    item.exact = keys.exact;
-    item.pattern = keys.pattern;
-    item.family = keys.family;
-    item.masked = keys.masked;
-    item.masked_family = keys.masked_family;
-    item
+        exact: keys.exact,
+        pattern: keys.pattern,
+        family: keys.family,
+        masked: keys.masked,
+        masked_family: keys.masked_family,
+    }
 }
 
 fn event(n: u64, base: u64, body: Body) -> Event {
