@@ -88,6 +88,7 @@ pub fn doctor(places: &Places, environment: &Environment) -> Report {
     let problems = definitions::load(places, environment).problems;
     findings.extend(problems_of("definitions", "no problems in the tool definitions", problems));
     findings.extend(advice(&settings));
+    findings.extend(promotions(places));
     let problems = super::warn::template_problems(places, environment);
     findings.extend(problems_of("formatters", "no problems in templates", problems));
     findings.extend(platform());
@@ -189,6 +190,19 @@ fn waiting(places: &Places) -> Vec<Finding> {
         findings.push(finding("recorder", Status::Ok, "nothing waits to be recorded", None));
     }
     findings
+}
+
+/// What stands in CLAUDE.md or AGENTS.md, and what a person should look at; as far as it was proposed so far.
+fn promotions(places: &Places) -> Option<Finding> {
+    let rows = Index::open_read(&places.index()).ok().flatten()?.promotions().ok()?;
+    let approved = rows.iter().filter(|row| row.state == "approved").count();
+    let waiting = rows.iter().filter(|row| row.state == "pending" || row.retirement_proposed).count();
+    if approved + waiting == 0 {
+        return None;
+    }
+    let message = format!("{} promoted, {waiting} to be looked at", count(approved, "line"));
+    let found = finding("promotions", Status::Ok, message, None);
+    Some(if waiting > 0 { hinted(found, "verify-run promote list") } else { found })
 }
 
 /// Index and events.

@@ -49,6 +49,8 @@ fn an_entry_that_is_believed_and_was_used_is_proposed_approved_and_taken_back() 
     // Somebody else's words stay one line, and import nothing.
     assert!(shown.stdout().contains("then `@everybody`"), "{}", shown.stdout());
 
+    let doctor = || sandbox.verify_run(["doctor"]).outcome().stdout().to_owned();
+    assert!(doctor().contains("0 lines promoted, 1 to be looked at"), "{}", doctor());
     let because = ["--by", "Bo", "--reason", "we all forget it"];
     promote(&sandbox, &[&["approve", &id], &because[..]].concat());
     let text = sandbox.read("db/AGENTS.md");
@@ -56,6 +58,7 @@ fn an_entry_that_is_believed_and_was_used_is_proposed_approved_and_taken_back() 
     assert!(!text.contains("\n# restart"), "{text}");
     assert_eq!(told("after"), 0, "everybody reads of it");
     assert!(list(&sandbox, &[]).is_empty(), "nothing waits");
+    assert!(doctor().contains("1 line promoted, 0 to be looked at"), "{}", doctor());
 
     // Something better is known: the line should go.
     let better = written(&sandbox, "A better way of changing tables", "Use the wizard");
