@@ -20,6 +20,7 @@ use super::{Question, candidates};
 use crate::advice::ranking;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
+use crate::base::random::Random;
 use crate::base::tree::FsTree;
 use crate::config::Settings;
 use crate::diagnose::{Definitions, Input, diagnose};
@@ -35,31 +36,18 @@ const TASK_SECONDS: u64 = 6 * 3_600;
 const WARM_UP: u64 = 100;
 const LIMIT: usize = 5;
 
-/// Numbers that look random and are the same every time (SplitMix64, Steele et al. 2014).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) >> 33).expect("31 bits") % end
-    }
-
-    /// The first ones more often: with 1/(n + 1) of the weight.
-    fn skewed(&mut self, end: usize) -> usize {
-        let weights: Vec<usize> = (1..=end).map(|n| 1_000_000 / n).collect();
-        let mut drawn = self.below(weights.iter().sum());
-        weights
-            .iter()
-            .position(|weight| {
-                let is_it = drawn < *weight;
-                drawn = drawn.saturating_sub(*weight);
-                is_it
-            })
-            .expect("below the sum")
-    }
+/// The first ones more often: with 1/(n + 1) of the weight.
+fn skewed(random: &mut Random, end: usize) -> usize {
+    let weights: Vec<usize> = (1..=end).map(|n| 1_000_000 / n).collect();
+    let mut drawn = random.below(weights.iter().sum());
+    weights
+        .iter()
+        .position(|weight| {
+            let is_it = drawn < *weight;
+            drawn = drawn.saturating_sub(*weight);
+            is_it
+        })
+        .expect("below the sum")
 }
 
 /// The mistakes, each once, in their projects' files.
@@ -86,7 +74,7 @@ fn mistakes() -> Vec<Item> {
             ended: Ended::Exit(code),
             dir: "",
             root: "/home/dev/project",
-            tree: &FsTree::new(&corpus.join("projects").join(project)),
+            tree: &FsTree::new(corpus.join("projects").join(project)),
             baseline: None,
             definitions: &definitions,
         });
@@ -122,7 +110,7 @@ fn history(mistakes: &[Item], seed: u64) -> Vec<Task> {
     let project = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
     let mut tasks = Vec::new();
     for number in 0..TASKS {
-        let about = order[random.skewed(order.len())];
+        let about = order[skewed(&mut random, order.len())];
         if random.below(4) == 0 {
             let (folder, tool) = match random.below(2) {
                 0 => (format!("notes/{}", number % 7), "spelling".to_owned()),
@@ -141,7 +129,7 @@ fn history(mistakes: &[Item], seed: u64) -> Vec<Task> {
         let possible: Vec<&&Item> = order.iter().filter(|item| places.contains_key(&place(&file(item)))).collect();
         let mut made = Vec::new();
         if random.below(2) == 0 {
-            let mistake = *possible[random.skewed(possible.len())];
+            let mistake = *possible[skewed(&mut random, possible.len())];
             made.push(Item { file: places.get(&place(&file(mistake))).copied().cloned(), ..mistake.clone() });
         }
         tasks.push(Task {
