@@ -11,7 +11,7 @@ use super::promotion::{Figures, Label, Strength, Way};
 use super::warning::Worked;
 use crate::base::clock::Timestamp;
 use crate::base::markdown::{code, escaped, fence, untagged};
-use crate::base::text::{count, ellipsis, one_line};
+use crate::base::text::{count, ellipsis, one_line, times};
 use crate::pattern::statistics::wilson_bound;
 
 /// A name, bytes.
@@ -89,7 +89,7 @@ pub struct EntryFacts {
     pub writers: Vec<String>,
     /// How often it was written.
     pub written: u64,
-    /// In how many sessions it was `applied`, `validated`, `prevented` something.
+    /// In how many sessions of others it was `applied`, `validated`, `prevented` something.
     pub used: Vec<(&'static str, u64)>,
     /// When it was written first.
     pub first_at: Option<Timestamp>,
@@ -159,17 +159,20 @@ impl Proposal {
         let problem = facts.problem.as_deref().map_or_else(|| what.clone(), said);
         let solution = facts.solution.as_deref().map(|solution| format!("{}.", said(solution)));
         let known = solution.as_ref().map(|solution| format!(" {solution}")).unwrap_or_else(|| cause.clone());
-        let mut evidence = evidence(figures, way, label);
-        evidence.insert(1, format!("written {}{used}", times(facts.written)));
+        let written = format!("written {}{used}", times(facts.written));
+        let evidence = vec![
+            format!("believed at {:.2} (lower bound {:.2})", figures.confidence, figures.lower_bound),
+            written.clone(),
+            label.reason.clone(),
+            match way {
+                Some(_) => "proposed because it is believed and was used".to_owned(),
+                None => "it does not pass the gate now".to_owned(),
+            },
+        ];
         Proposal {
             context: format!("A {} that {} wrote down{place}.", bounded(&facts.kind, FILE_BYTES_MAX), listed(&writers)),
             problem: format!("{problem}.{cause}"),
-            frequency: format!(
-                "written {}{used}, from {} to {}.",
-                times(facts.written),
-                day(facts.first_at),
-                day(facts.last_at)
-            ),
+            frequency: format!("{written}, from {} to {}.", day(facts.first_at), day(facts.last_at)),
             example: facts
                 .code
                 .as_deref()
@@ -208,10 +211,6 @@ impl Proposal {
 
 fn day(at: Option<Timestamp>) -> String {
     at.map(|at| at.rfc3339()[..10].to_owned()).unwrap_or_default()
-}
-
-fn times(number: u64) -> String {
-    if number == 1 { "once".to_owned() } else { count(number, "time") }
 }
 
 fn listed(names: &[String]) -> String {

@@ -2,7 +2,7 @@
 //!
 //! A command that is no check is executed after a few hundred small allocations, and setting the C library's
 //! allocator up for them costs more than making them. So the first [`ARENA_BYTES`] come from zeroed memory of the
-//! program itself, one after the other; everything later is the C library's, or with musl [`crate::base::heap`]'s.
+//! program itself, one after the other; everything later is the C library's, or with musl that of `base::heap`.
 #![allow(unsafe_code, reason = "a global allocator")]
 
 #[cfg(not(target_env = "musl"))]

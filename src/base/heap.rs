@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dlmalloc::Dlmalloc;
 
-/// musl maps a block of so many bytes by itself (`MMAP_THRESHOLD` of its allocator is a little above).
+/// musl maps a block of so many bytes by itself (`MMAP_THRESHOLD` of its allocator is a little below).
 const LARGE_BYTES_MIN: usize = 128 << 10;
 
 /// The allocator: see the module.
@@ -34,7 +34,7 @@ unsafe impl Sync for Small {}
 static SMALL: Small = Small { heap: UnsafeCell::new(Dlmalloc::new()), is_taken: AtomicBool::new(false) };
 
 impl Small {
-    /// `work` must not allocate.
+    /// `work` must not allocate, and can't panic: with the heap taken nobody else would get any further.
     fn with<T>(&self, work: impl FnOnce(&mut Dlmalloc) -> T) -> T {
         while self.is_taken.swap(true, Ordering::Acquire) {
             std::thread::yield_now();

@@ -41,6 +41,11 @@ pub fn count(n: impl TryInto<u64>, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
+/// `once`, `3 times`.
+pub fn times(n: u64) -> String {
+    if n == 1 { "once".to_owned() } else { count(n, "time") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -83,6 +84,13 @@ pub struct FixSettings {
     pub silence_hours: u64,
     /// `environment`: names of further variables that change what the project's checks do.
     pub environment: Vec<String>,
+}
+
+impl FixSettings {
+    /// After how long without a run a task is over.
+    pub fn silence(&self) -> Duration {
+        Duration::from_secs(self.silence_hours.saturating_mul(3_600))
+    }
 }
 
 /// The settings in force.

@@ -157,3 +157,24 @@ fn by_command(command: &str, tool: &super::definition::ToolText) -> Option<Categ
     let words = super::words(command);
     tool.category_of.iter().find(|(name, _)| super::names(&words, name)).map(|(_, &category)| category)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_compiles_and_reads_its_own() {
+        let texts = [
+            "sh: jest: command not found",
+            "error: unknown option --x",
+            "3 tests failed",
+            "a.ts(1,2): error TS2304: x",
+            "x.c:1: undefined reference to `y'",
+            "Traceback (most recent call last):",
+        ];
+        assert_eq!(texts.len(), CONTENT.len());
+        for (text, (category, regex)) in texts.iter().zip(&CONTENT) {
+            assert!(regex.is_match(text.as_bytes()), "{category:?}: {text}");
+        }
+    }
+}

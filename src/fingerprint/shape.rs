@@ -129,7 +129,7 @@ impl Shape {
         regex.find(rest).map(|found| found.end())
     }
 
-    /// With ASCII's digits: Unicode's take ten times as long to compile, and tools don't print them.
+    /// With ASCII's digits: Unicode's take ten times as long to compile, and hardly any tool prints them.
     fn source(&self) -> String {
         let whole = PARTS.iter().fold(self.source.to_owned(), |source, (name, part)| source.replace(name, part));
         whole.replace(r"\d", "[0-9]")

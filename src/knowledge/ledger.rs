@@ -26,8 +26,7 @@ pub fn confidence(
         found.push(step(&other.event, other.at, what, Kind::OtherAgent, agent.clone(), delta));
     }
     for used in uses {
-        let session =
-            used.by.session.clone().unwrap_or_else(|| format!("task {}", used.by.task.as_deref().unwrap_or("")));
+        let session = used.sitting();
         let agent = used.by.agent.as_deref().filter(|agent| entry.by.agent.as_deref() != Some(agent));
         let add =
             |what: &str, kind, scope: String, delta| step(&used.event, used.at, what.to_owned(), kind, scope, delta);
@@ -69,7 +68,7 @@ pub fn confidence(
         }
     }
     if !entry.pinned {
-        let helped = uses.iter().filter(|used| matches!(used.how.as_str(), "applied" | "validated" | "prevented"));
+        let helped = uses.iter().filter(|used| used.helped());
         let moments: BTreeSet<(Timestamp, &str)> = [(entry.at, entry.event.as_str())]
             .into_iter()
             .chain(helped.map(|used| (used.at, used.event.as_str())))

@@ -1,7 +1,6 @@
 //! `check-diff`: what a change weakens, and which fixes it takes back.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
 use serde::Serialize;
 
@@ -117,7 +116,7 @@ fn regressions(
     let reading = reading::open(places)?;
     notes.extend(reading.notes);
     let Some(index) = &reading.index else { return Ok(Vec::new()) };
-    let silence = Duration::from_secs(settings.fix.silence_hours.saturating_mul(3_600));
+    let silence = settings.fix.silence();
     let now = Timestamp::now();
     let touched: HashSet<&str> = patch.files.iter().flat_map(|file| [name(&file.old), name(&file.new)]).collect();
     let mut fixes: Vec<Fix> = Vec::new();

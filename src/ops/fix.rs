@@ -314,7 +314,7 @@ pub fn record(places: &Places, settings: &Settings, id: &str, said: Said) -> any
 }
 
 fn summary(row: FixRow, settings: &Settings, now: Timestamp) -> Summary {
-    let silence = Duration::from_secs(settings.fix.silence_hours.saturating_mul(3_600));
+    let silence = settings.fix.silence();
     let standing = standing(&row, now, silence);
     let summary = row.summary.as_deref().unwrap_or("its failure is not in the store");
     Summary {

@@ -1,7 +1,6 @@
 //! What is known to help against a pattern: for the pages of patterns and of fixes.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
@@ -42,7 +41,7 @@ pub(super) fn of_pattern(
     let tried = rows.iter().flat_map(|row| row.tries.iter().map(|tried| (tried.fix.clone(), row.id.clone())));
     let tried = tried.collect();
     let mut strategies = knowledge::strategies(&pattern.id, rows, settings, now);
-    let silence = Duration::from_secs(settings.fix.silence_hours.saturating_mul(3_600));
+    let silence = settings.fix.silence();
     for strategy in &mut strategies {
         for fix in &strategy.fixes {
             if strategy.confirmed {

@@ -11,7 +11,6 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::bail;
 use serde::Serialize;
@@ -277,7 +276,7 @@ fn find<'a>(items: &'a [Item], id: &str) -> anyhow::Result<&'a Item> {
 
 /// All promotions, decided or proposed by what is known now.
 fn items(places: &Places, desk: &Desk) -> Result<Vec<Item>, StoreError> {
-    let silence = Duration::from_secs(desk.settings.fix.silence_hours.saturating_mul(3_600));
+    let silence = desk.settings.fix.silence();
     let mut families: HashMap<String, Vec<Seen>> = HashMap::new();
     for row in desk.index.deliveries()? {
         let seen = stats::seen(&row, desk.now, silence);
@@ -297,7 +296,10 @@ fn items(places: &Places, desk: &Desk) -> Result<Vec<Item>, StoreError> {
                         found.extend(item(places, desk, &families, pattern, Some(row))?);
                     }
                 }
-                None => found.extend(is_approved.then(|| forgotten(places, desk, key, row))),
+                None => {
+                    let what = "its failures are not recorded any more";
+                    found.extend(is_approved.then(|| forgotten(places, desk, About::Pattern(key), what, row)));
+                }
             },
             (None, Some(id)) => match desk.index.leading_entry(&id)? {
                 Some(entry) => {
@@ -305,7 +307,10 @@ fn items(places: &Places, desk: &Desk) -> Result<Vec<Item>, StoreError> {
                         found.extend(entries::item(places, desk, entry, Some(row))?);
                     }
                 }
-                None => found.extend(is_approved.then(|| entries::gone(places, desk, id, row))),
+                None => {
+                    let what = "its entry is not there any more";
+                    found.extend(is_approved.then(|| forgotten(places, desk, About::Entry(id), what, row)));
+                }
             },
             (None, None) => {}
         }
@@ -376,11 +381,11 @@ fn item(
     Ok(Some(item.placed(places, desk)))
 }
 
-/// A promotion whose runs were purged: its line can still be taken out.
-fn forgotten(places: &Places, desk: &Desk, key: String, row: PromotionRow) -> Item {
+/// A promotion whose source is gone, as `what` says: its line can still be taken out.
+fn forgotten(places: &Places, desk: &Desk, about: About, what: &str, row: PromotionRow) -> Item {
     let figures = Figures::default();
     let label = label(&figures, &desk.settings.promotion);
-    let title = "(its failures are not recorded any more)".to_owned();
+    let title = format!("({what})");
     let facts = Facts { what: title.clone(), ..Facts::default() };
     let mut item = Item {
         id: row.id.clone(),
@@ -389,8 +394,8 @@ fn forgotten(places: &Places, desk: &Desk, key: String, row: PromotionRow) -> It
         label,
         figures,
         target: row.target.as_ref().map(PathBuf::from).unwrap_or_default(),
-        retirement: Some("its failures are not recorded any more".to_owned()),
-        about: About::Pattern(key),
+        retirement: Some(what.to_owned()),
+        about,
         ..Item::decided(Some(row))
     };
     item.missing = !review::is_in_file(places, &item);
@@ -408,7 +413,7 @@ fn figures(
     pattern: &PatternRow,
     sightings: &[Sighting],
 ) -> Result<Figures, StoreError> {
-    let silence = Duration::from_secs(desk.settings.fix.silence_hours.saturating_mul(3_600));
+    let silence = desk.settings.fix.silence();
     let deliveries = desk.index.deliveries_about(pattern.number)?;
     let own: Vec<Seen> = deliveries.iter().map(|row| stats::seen(row, desk.now, silence)).collect();
     let told: Vec<Told> = deliveries.into_iter().filter_map(Told::of).collect();

@@ -104,9 +104,8 @@ pub struct Warnings {
     pub missed_opportunities: u64,
     /// Shown, and the mistake made: the newest.
     pub ignored: Vec<Ignored>,
-    /// Patterns and entries that nobody is warned of any more, because warned tasks made the mistake more often; one of
-    /// each family.
-    pub muted: Vec<String>,
+    /// Patterns that nobody is warned of any more, because warned tasks made the mistake more often; one of each family.
+    pub harmful: Vec<String>,
 }
 
 /// A warning that was shown in vain.
@@ -155,13 +154,13 @@ pub fn stats(places: &Places, settings: &Settings) -> Result<Stats, StoreError> 
         });
     };
     let now = Timestamp::now();
-    let silence = Duration::from_secs(settings.fix.silence_hours.saturating_mul(3_600));
+    let silence = settings.fix.silence();
     let rows = index.deliveries()?;
     let seen: Vec<Seen> = rows.iter().map(|row| seen(row, now, silence)).collect();
     let totals = index.totals()?;
     let mut warnings = warnings(&rows, &seen);
     warnings.missed_opportunities = totals.missed;
-    warnings.muted = muted(index, &rows, &seen)?;
+    warnings.harmful = harmful(index, &rows, &seen)?;
     let decided = warnings.prevented + warnings.failed_anyway;
     let share = |name, what, part, whole, target| {
         let value = (whole > 0).then(|| ratio(part, whole));
@@ -244,20 +243,21 @@ fn warnings(rows: &[OutcomeRow], seen: &[Seen]) -> Warnings {
     counts
 }
 
-/// Of each family that was shown to do harm when it is warned of the id of what was warned of last.
-fn muted(index: &Index, rows: &[OutcomeRow], seen: &[Seen]) -> Result<Vec<String>, StoreError> {
-    let mut families: BTreeMap<&str, (Vec<&Seen>, &OutcomeRow)> = BTreeMap::new();
+/// Of each family that was shown to do harm when it is warned of the pattern that was warned of last.
+fn harmful(index: &Index, rows: &[OutcomeRow], seen: &[Seen]) -> Result<Vec<String>, StoreError> {
+    let mut families: BTreeMap<&str, (Vec<&Seen>, Option<&str>)> = BTreeMap::new();
     for (row, seen) in rows.iter().zip(seen) {
-        families.entry(&row.family).or_insert_with(|| (Vec::new(), row)).0.push(seen);
+        let (told, newest) = families.entry(&row.family).or_default();
+        told.push(seen);
+        *newest = newest.or(row.pattern.as_deref().filter(|_| row.arm == DeliveryArm::Shown));
     }
     let mut found = Vec::new();
-    for (seen, newest) in families.into_values() {
-        if trial(seen).verdict() != Verdict::Harms {
-            continue;
+    for (told, newest) in families.into_values() {
+        if let Some(key) = newest
+            && trial(told).verdict() == Verdict::Harms
+        {
+            found.extend(index.pattern_of_key(key)?.map(|pattern| pattern.id));
         }
-        let pattern = newest.pattern.as_deref().map(|key| index.pattern_of_key(key)).transpose()?.flatten();
-        // Of an entry the family is its id.
-        found.push(pattern.map_or_else(|| newest.family.clone(), |pattern| pattern.id));
     }
     Ok(found)
 }

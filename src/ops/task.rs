@@ -295,7 +295,7 @@ fn like(
 }
 
 fn page(task: KnownTask, parts: &[(String, String)], settings: &Settings, now: Timestamp) -> Page {
-    let silence = Duration::from_secs(settings.fix.silence_hours.saturating_mul(3_600));
+    let silence = settings.fix.silence();
     let end = task::end(&task, now, silence);
     Page {
         schema: 1,

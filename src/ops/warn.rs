@@ -11,7 +11,6 @@ mod harm;
 mod replay;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::Serialize;
 
@@ -83,8 +82,8 @@ pub struct Answer {
     pub warnings: Vec<Warning>,
     /// Warnings that were due and not shown, so that it can be known what happens without.
     pub held_out: usize,
-    /// Families that would have been due and muted themselves: warning of them was shown to do harm.
-    pub muted: usize,
+    /// Patterns that concern this and are left out: warning of them was shown to do harm.
+    pub harmful: usize,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -128,7 +127,7 @@ pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Aske
         command: question.class.clone(),
         warnings: Vec::new(),
         held_out: 0,
-        muted: 0,
+        harmful: 0,
         notes,
     };
     let Some(index) = index.filter(|_| answer.enabled) else { return Ok(answer) };
@@ -139,11 +138,11 @@ pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Aske
     if settings.advice.injection {
         found.extend(entries::find(&index, &question, &settings, now)?);
     }
-    answer.muted = harm::mute(&index, &mut found, &settings, now)?;
-    if answer.muted > 0 {
+    answer.harmful = harm::leave_out(&index, &mut found, &settings, now)?;
+    if answer.harmful > 0 {
         answer.notes.push(format!(
-            "{} left out: tasks that were warned made the mistake more often; see verify-run stats",
-            count(answer.muted, "warning")
+            "{} left out: tasks that were warned of it made the mistake more often; see verify-run stats",
+            count(answer.harmful, "pattern")
         ));
     }
     let due = ranking::rank(found, limit, &settings.advice, &question.session);
@@ -286,7 +285,7 @@ pub(super) fn worked(
     let rows = index.what_worked(row.number)?.into_iter().rev();
     let surest = rows.max_by(|a, b| bound(a).total_cmp(&bound(b)).then(telling(a).cmp(&telling(b))));
     let Some(it) = surest else { return Ok(None) };
-    let silence = Duration::from_secs(settings.fix.silence_hours.saturating_mul(3_600));
+    let silence = settings.fix.silence();
     let confirmed = match &it.fix {
         _ if it.successes > 1 => true,
         Some(fix) => standing(&index.fix(fix)?, now, silence).is_some_and(|standing| standing.confirmed),

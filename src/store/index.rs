@@ -64,7 +64,8 @@ fn set_up_library() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         // SAFETY: these are the types of this setting's arguments (SQLITE_CONFIG_PAGECACHE), and with no memory given
-        // SQLite takes its own. Once SQLite is at work it refuses, and goes on without.
+        // SQLite takes its own. No other thread is in SQLite: every connection to a file begins here, and waits. Once
+        // SQLite is at work it refuses, and goes on without.
         unsafe {
             ffi::sqlite3_config(ffi::SQLITE_CONFIG_PAGECACHE, ptr::null_mut::<c_void>(), 0 as c_int, PAGES_AT_ONCE)
         };

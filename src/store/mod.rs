@@ -35,7 +35,7 @@ pub use masked::masked;
 pub use query::history::{
     HistoryRows, NamedPatternRow, NoteRow, SightingRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow,
 };
-pub use query::knowledge::{EntryChangeRow, EntryFilter, EntryRow, EntryUseRow, LoggedRow};
+pub use query::knowledge::{EntryChangeRow, EntryFilter, EntryRow, EntryUseRow, HELPED, LoggedRow};
 pub use query::memory::MemoryRow;
 pub use query::recovery::{RecoveryRow, ReportRow};
 pub use query::strategy::{StrategyRow, TryRow};

@@ -152,23 +152,7 @@ fn item(name: &str) -> Item {
 
 /// What was found as it stands in an event.
 pub fn recorded(found: &diagnose::Item) -> Item {
-    let keys = fingerprint::keys(found);
-    Item {
-        tool: found.tool.clone(),
-        code: found.code.clone(),
-        severity: found.severity,
-        file: found.file.clone(),
-        line: found.line,
-        col: found.col,
-        test: found.test.clone(),
-        message: found.message.clone(),
-        count: 1,
-        exact: keys.exact,
-        pattern: keys.pattern,
-        family: keys.family,
-        masked: keys.masked,
-        masked_family: keys.masked_family,
-    }
+    Item::new(found, fingerprint::keys(found))
 }
 
 fn event(n: u64, base: u64, body: Body) -> Event {

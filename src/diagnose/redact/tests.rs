@@ -198,3 +198,14 @@ proptest! {
         let _ = redact(&once);
     }
 }
+
+#[test]
+fn a_long_text_is_read_as_a_short_one_is() {
+    let secrets = SECRETS.map(|(text, ..)| text).join("\n");
+    let (short, count) = redact(&secrets);
+    let filler = "nothing to see here\n".repeat(LONG_TEXT_BYTES_MIN / 20 + 1);
+    let whole = format!("{filler}{secrets}");
+    let (long, long_count) = redact(&whole);
+    assert_eq!((long.strip_prefix(&filler), long_count), (Some(&*short), count));
+    assert!(count >= SECRETS.len());
+}

@@ -4,20 +4,20 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{About, Item, State, TITLE_BYTES_MAX, review};
-use crate::advice::promotion::{Figures, effectiveness, gate, label};
+use super::{About, Item, State, TITLE_BYTES_MAX};
+use crate::advice::promotion::{Figures, Label, gate, label, unseen};
 use crate::advice::proposal::{EntryFacts, Proposal};
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::base::markdown::untagged;
-use crate::base::text::{count, ellipsis, one_line};
+use crate::base::text::{ellipsis, one_line, times};
 use crate::config::Places;
 use crate::knowledge::ledger;
 use crate::ops::pattern::Desk;
-use crate::store::{EntryRow, EntryUseRow, PromotionRow, StoreError};
+use crate::store::{EntryRow, EntryUseRow, HELPED, PromotionRow, StoreError};
 
-/// What a use that helped is called.
-const HELPED: [&str; 3] = ["applied", "validated", "prevented"];
+/// Why an entry is never called strong.
+const NOT_COMPARED: &str = "what comes of an entry isn't compared with held-out tasks";
 
 /// An entry as a promotion; `None` when it was never decided on and does not pass the gate, or something better is known.
 ///
@@ -34,16 +34,14 @@ pub(super) fn item(
     let (changes, uses) = (desk.index.entry_changes(&entry.id)?, desk.index.entry_uses(&entry.id)?);
     let merged = if entry.occurrences > 1 { desk.index.merged_entries(&entry.id)? } else { Vec::new() };
     let believed = ledger::confidence(&entry, &merged, &changes, &uses, &desk.settings, desk.now);
-    let helped: Vec<&EntryUseRow> = uses.iter().filter(|used| HELPED.contains(&used.how.as_str())).collect();
-    let (prevented, failed_anyway) = (sessions(&uses, "prevented"), sessions(&uses, "did_not_help"));
+    let used = by_others(&entry, &merged, &uses);
+    let helped = used.iter().copied().filter(|used| used.helped());
+    // What its warnings prevented isn't measured, so that it earns its line by being known to help.
     let figures = Figures {
         confidence: believed.value,
         lower_bound: believed.evidence.lower_bound,
-        tasks: helped.iter().filter_map(|used| used.by.task.as_deref()).collect::<BTreeSet<_>>().len() as u64,
-        failures: entry.occurrences + HELPED.iter().map(|how| sessions(&uses, how)).sum::<u64>(),
-        prevented,
-        failed_anyway,
-        effectiveness: effectiveness(prevented, failed_anyway),
+        tasks: helped.clone().filter_map(|used| used.by.task.as_deref()).collect::<BTreeSet<_>>().len() as u64,
+        failures: entry.occurrences + sittings(helped.clone()),
         knowledge: Some(believed.value),
         ..Figures::default()
     };
@@ -51,18 +49,20 @@ pub(super) fn item(
     if way.is_none() && state == State::Pending {
         return Ok(None);
     }
-    let label = label(&figures, settings);
+    let label = Label { reason: NOT_COMPARED.to_owned(), ..label(&figures, settings) };
+    let last_at = helped.map(|used| used.at).chain([&entry].into_iter().chain(&merged).map(|entry| entry.at)).max();
     let approved = row.as_ref().filter(|_| state == State::Approved).and_then(|row| row.decided_at);
     let retirement = approved.and_then(|approved| {
-        let failed = uses.iter().filter(|used| used.how == "did_not_help" && used.at > approved).count() as u64;
+        let failed = sittings(uses.iter().filter(|used| used.how == "did_not_help" && used.at > approved));
         match &entry.superseded_by {
             Some(better) => Some(format!("{} is better", one_line(better))),
-            None => (failed >= settings.retire_tasks)
-                .then(|| format!("it did not help {} after it was promoted", times(failed))),
+            None if failed > 0 && failed >= settings.retire_tasks => {
+                Some(format!("it did not help {} after it was promoted", times(failed)))
+            }
+            None => unseen(last_at.unwrap_or(entry.at).max(approved), settings, desk.now),
         }
     });
-    let last_at = helped.iter().map(|used| used.at).chain(merged.iter().map(|other| other.at)).max();
-    let facts = facts(&entry, &merged, &uses, last_at);
+    let facts = facts(&entry, &merged, &used, last_at);
     let globs: BTreeSet<&String> = [&entry].into_iter().chain(&merged).flat_map(|entry| &entry.globs).collect();
     let item = Item {
         id: row.as_ref().map_or_else(|| ids::promotion(&entry.id), |row| row.id.clone()),
@@ -81,17 +81,19 @@ pub(super) fn item(
     Ok(Some(item.placed(places, desk)))
 }
 
-/// Distinct sessions, else tasks, in which it was used like this.
-fn sessions(uses: &[EntryUseRow], how: &str) -> u64 {
-    let used = uses.iter().filter(|used| used.how == how);
-    used.map(|used| (&used.by.session, &used.by.task)).collect::<BTreeSet<_>>().len() as u64
+/// Its uses outside of the sessions in which it was written.
+fn by_others<'u>(entry: &EntryRow, merged: &[EntryRow], uses: &'u [EntryUseRow]) -> Vec<&'u EntryUseRow> {
+    let own: BTreeSet<&String> =
+        [entry].into_iter().chain(merged).filter_map(|entry| entry.by.session.as_ref()).collect();
+    uses.iter().filter(|used| used.by.session.as_ref().is_none_or(|session| !own.contains(session))).collect()
 }
 
-fn times(number: u64) -> String {
-    if number == 1 { "once".to_owned() } else { count(number, "time") }
+/// In how many sessions, else tasks, these were.
+fn sittings<'u>(uses: impl Iterator<Item = &'u EntryUseRow>) -> u64 {
+    uses.map(EntryUseRow::sitting).collect::<BTreeSet<_>>().len() as u64
 }
 
-fn facts(entry: &EntryRow, merged: &[EntryRow], uses: &[EntryUseRow], last_at: Option<Timestamp>) -> EntryFacts {
+fn facts(entry: &EntryRow, merged: &[EntryRow], uses: &[&EntryUseRow], last_at: Option<Timestamp>) -> EntryFacts {
     let text = |names: &[&str]| {
         names.iter().find_map(|name| entry.properties.get(*name).and_then(Value::as_str)).map(str::to_owned)
     };
@@ -109,29 +111,8 @@ fn facts(entry: &EntryRow, merged: &[EntryRow], uses: &[EntryUseRow], last_at: O
         globs: [entry].into_iter().chain(merged).flat_map(|entry| entry.globs.clone()).collect(),
         writers: writers.collect::<BTreeSet<_>>().into_iter().collect(),
         written: entry.occurrences,
-        used: HELPED.map(|how| (how, sessions(uses, how))).to_vec(),
+        used: HELPED.map(|how| (how, sittings(uses.iter().copied().filter(|used| used.how == how)))).to_vec(),
         first_at: [entry].into_iter().chain(merged).map(|entry| entry.at).min(),
-        last_at: last_at.or(Some(entry.at)),
+        last_at,
     }
-}
-
-/// A promotion whose entry is gone: its line can still be taken out.
-pub(super) fn gone(places: &Places, desk: &Desk, id: String, row: PromotionRow) -> Item {
-    let figures = Figures::default();
-    let label = label(&figures, &desk.settings.promotion);
-    let title = "(its entry is not there any more)".to_owned();
-    let facts = EntryFacts { title: title.clone(), ..EntryFacts::default() };
-    let mut item = Item {
-        id: row.id.clone(),
-        title,
-        proposal: Proposal::of_entry(&facts, &figures, None, &label),
-        label,
-        figures,
-        target: row.target.as_ref().map(Into::into).unwrap_or_default(),
-        retirement: Some("its entry is not there any more".to_owned()),
-        about: About::Entry(id),
-        ..Item::decided(Some(row))
-    };
-    item.missing = !review::is_in_file(places, &item);
-    item
 }

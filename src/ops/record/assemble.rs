@@ -4,9 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, Kind, RunId};
-use crate::base::limits::EVENT_MESSAGE_BYTES_MAX;
 use crate::base::lossless::Lossless;
-use crate::base::text;
 use crate::capture::Header;
 use crate::diagnose::redact;
 use crate::diagnose::{Category, Diagnosis, Item as Found, Severity, tests_run};
@@ -189,22 +187,7 @@ pub(super) fn items(header: &Header, diagnosis: &Diagnosis) -> Vec<Item> {
             Some(&index) => items[index].count += 1,
             None => {
                 seen.insert((keys.exact.clone(), found.file.clone()), items.len());
-                items.push(Item {
-                    tool: found.tool.clone(),
-                    code: found.code.clone(),
-                    severity: found.severity,
-                    file: found.file.clone(),
-                    line: found.line,
-                    col: found.col,
-                    test: found.test.clone(),
-                    message: text::ellipsis(&found.message, EVENT_MESSAGE_BYTES_MAX),
-                    count: 1,
-                    exact: keys.exact,
-                    pattern: keys.pattern,
-                    family: keys.family,
-                    masked: keys.masked,
-                    masked_family: keys.masked_family,
-                });
+                items.push(Item::new(found, keys));
             }
         }
     }

@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::time::Duration;
 
 use super::assemble::is_cancelled;
 use super::changes::{self, Change};
@@ -374,7 +373,7 @@ fn facts(
     let settings = projects.fix_settings(attempt.root.path());
     let quickly = settings.quick_attempts;
     let row: FixRow = store.index().fix(&id)?;
-    let silence = Duration::from_secs(settings.silence_hours.saturating_mul(3_600));
+    let silence = settings.silence();
     let standing = fix::standing(&row, attempt.ended_at, silence);
     let workflow = fix::workflow(store.index().attempts(store.segments(), &id)?, quickly);
     let number = workflow.attempts.iter().filter_map(|attempt| attempt.number).max().unwrap_or(1);

@@ -51,7 +51,7 @@ pub(super) fn find(
         let (changes, uses) = (index.entry_changes(&row.id)?, index.entry_uses(&row.id)?);
         let merged = if row.occurrences > 1 { index.merged_entries(&row.id)? } else { Vec::new() };
         let believed = ledger::confidence(&row, &merged, &changes, &uses, settings, now);
-        let helped = uses.iter().filter(|used| matches!(used.how.as_str(), "applied" | "validated" | "prevented"));
+        let helped = uses.iter().filter(|used| used.helped());
         let moments = [row.at].into_iter().chain(merged.iter().map(|row| row.at)).chain(helped.map(|used| used.at));
         found.push(Candidate {
             family: row.id.clone(),

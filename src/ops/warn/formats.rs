@@ -73,7 +73,7 @@ pub(in crate::ops) fn template_problems(places: &Places, environment: &Environme
         command: None,
         warnings: Vec::new(),
         held_out: 0,
-        muted: 0,
+        harmful: 0,
         notes: Vec::new(),
     };
     let mut found = Vec::new();

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::scope::Scope;
 use crate::base::clock::Timestamp;
+use crate::base::limits::EVENT_MESSAGE_BYTES_MAX;
 use crate::base::lossless::Lossless;
+use crate::base::text::ellipsis;
 use crate::diagnose::{Item as Found, Severity, Shortfall};
 use crate::fingerprint::{self, FINGERPRINT_VERSION, Keys};
 use crate::run::Ended;
@@ -167,6 +169,26 @@ impl Item {
     /// The keys as this version computes them, where the event has another version's.
     pub fn rekeyed(&self) -> Option<Keys> {
         (fingerprint::version_of(&self.pattern) != Some(FINGERPRINT_VERSION)).then(|| fingerprint::keys(&self.found()))
+    }
+
+    /// What was found, with its keys.
+    pub fn new(found: &Found, keys: Keys) -> Self {
+        Item {
+            tool: found.tool.clone(),
+            code: found.code.clone(),
+            severity: found.severity,
+            file: found.file.clone(),
+            line: found.line,
+            col: found.col,
+            test: found.test.clone(),
+            message: ellipsis(&found.message, EVENT_MESSAGE_BYTES_MAX),
+            count: 1,
+            exact: keys.exact,
+            pattern: keys.pattern,
+            family: keys.family,
+            masked: keys.masked,
+            masked_family: keys.masked_family,
+        }
     }
 
     /// The item as it was found, without its place in the output.

@@ -109,6 +109,21 @@ pub struct EntryUseRow {
     pub by: By,
 }
 
+/// What a use that helped is called.
+pub const HELPED: [&str; 3] = ["applied", "validated", "prevented"];
+
+impl EntryUseRow {
+    /// Whether it helped.
+    pub fn helped(&self) -> bool {
+        HELPED.contains(&self.how.as_str())
+    }
+
+    /// Its session, else its task: what counts once.
+    pub fn sitting(&self) -> String {
+        self.by.session.clone().unwrap_or_else(|| format!("task {}", self.by.task.as_deref().unwrap_or("")))
+    }
+}
+
 /// Which entries.
 #[derive(Debug, Clone, Default)]
 pub struct EntryFilter {

@@ -18,8 +18,8 @@ use crate::ops::promote::{self, Item, Shown, State, Wanted};
 /// warned of any more; when it comes back, or isn't seen for long, its retirement is proposed.
 ///
 /// With --json: `list` prints one document with `"schema": 1` and `promotions`, each with `id`, `pattern` or `entry`,
-/// `title`, `state` (`pending`, `approved`, `rejected`, `rolled_back`), `way`, `label` (`strength`, `reason`, `e_value`), `figures`,
-/// `proposal` (Markdown: `title`, `context`, `problem`, `solution`, `frequency`, `example`, `evidence`, `line`), `target`,
+/// `title`, `state` (`pending`, `approved`, `rejected`, `rolled_back`), `way`, `label` (`strength`, `reason`,
+/// `e_value`), `figures`, `proposal` (Markdown: `title`, `context`, `problem`, `solution`, `frequency`, `example`, `evidence`, `line`), `target`,
 /// `retirement`, `missing`, `proposed_at`, `decided_at`, `by`, `reason`; `show` prints one of these with `diff`, `refused`,
 /// `history`, `markdown`; the others print `promotions`, each with `id`, `state`, `target`, `as_before`.
 #[derive(Debug, clap::Args)]

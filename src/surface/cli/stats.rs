@@ -12,7 +12,7 @@ use crate::ops::stats::{self, Figure, Stats, Unit};
 ///
 /// JSON (--json): {"schema": 1, "figures": [{"name", "what", "value", "before", "target", "unit": "share", "number" or
 /// "change", "cases"}], "warnings": {"shown", "held_out", "prevented", "failed_anyway", "task_incomplete",
-/// "no_opportunity", "open", "missed_opportunities", "ignored": [{"warning", "task", "at", "run"}], "muted": [ids]},
+/// "no_opportunity", "open", "missed_opportunities", "ignored": [{"warning", "task", "at", "run"}], "harmful": ["p-…"]},
 /// "effect": {"shown": {"exposures", "recurrences"}, "held_out": {…}, "e_value", "verdict": "prevents", "harms" or
 /// "no_measurable_effect", "lift": {"value", "low", "high"} or null, "words"}, "knowledge":
 /// {"entries", "reused", "uses", "tokens_saved_estimate"}}
@@ -58,9 +58,9 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             stats.effect.e_value
         ))?;
     }
-    if !stats.warnings.muted.is_empty() {
-        let muted = stats.warnings.muted.join(", ");
-        context.output.line(&format!("muted by itself, because warned tasks made it more often: {muted}"))?;
+    if !stats.warnings.harmful.is_empty() {
+        let harmful = stats.warnings.harmful.join(", ");
+        context.output.line(&format!("not warned of any more, because warned tasks made it more often: {harmful}"))?;
     }
     for ignored in &stats.warnings.ignored {
         let task = text::one_line(&ignored.task);

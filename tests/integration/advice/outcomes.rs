@@ -92,7 +92,7 @@ fn stats_say_when_there_is_no_measurable_effect_and_set_figures_beside_targets()
 }
 
 #[test]
-fn harmful_advice_mutes_itself_and_says_so() {
+fn harmful_advice_stops_by_itself_and_says_so() {
     let sandbox = linter();
     fail(&sandbox, "A", "src/x.js", UNDEFINED);
     sandbox.write("verify-run.toml", "[advice]\nholdout_share = 0.5\n[snapshot]\nenabled = false\n");
@@ -105,7 +105,7 @@ fn harmful_advice_mutes_itself_and_says_so() {
     for number in 0.. {
         let task = format!("T{number}");
         let answer = ask(&task);
-        if answer["muted"] == 1 {
+        if answer["harmful"] == 1 {
             break;
         }
         assert!(number < 60 && warned < 8, "{warned} of {number} were warned: {answer}");
@@ -121,16 +121,16 @@ fn harmful_advice_mutes_itself_and_says_so() {
     let asked = sandbox.verify_run(["warn", "--task", "Z", "--files", "src/x.js"]).outcome();
     assert_eq!(asked.stdout(), "");
     assert!(
-        asked.stderr().contains("1 warning left out: tasks that were warned made the mistake more often"),
+        asked.stderr().contains("1 pattern left out: tasks that were warned of it made the mistake more often"),
         "{}",
         asked.stderr()
     );
-    let muted = &stats(&sandbox)["warnings"]["muted"];
+    let harmful = &stats(&sandbox)["warnings"]["harmful"];
     let list = sandbox.verify_run(["pattern", "list", "--json"]).prints_json();
-    assert_eq!(muted, &serde_json::json!([list["patterns"][0]["id"]]));
+    assert_eq!(harmful, &serde_json::json!([list["patterns"][0]["id"]]));
     let said = sandbox.verify_run(["stats"]).outcome();
     assert!(
-        said.stdout().contains("muted by itself, because warned tasks made it more often: p-"),
+        said.stdout().contains("not warned of any more, because warned tasks made it more often: p-"),
         "{}",
         said.stdout()
     );

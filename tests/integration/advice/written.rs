@@ -28,11 +28,11 @@ fn an_entry_that_is_believed_and_was_used_is_proposed_approved_and_taken_back() 
         sandbox.verify_run(asked).prints_json()["warnings"].as_array().expect("a list").len()
     };
     assert_eq!(told("before"), 1);
-    knowledge(&sandbox, "b", &["boost", &entry]);
-    assert!(list(&sandbox, &[]).is_empty(), "believed at 0.75, and met twice");
-    // The same session counts once.
-    knowledge(&sandbox, "b", &["boost", &entry]);
-    assert!(list(&sandbox, &[]).is_empty());
+    // The writer's own session doesn't count, and another one counts once.
+    for session in ["a", "b", "b"] {
+        knowledge(&sandbox, session, &["boost", &entry]);
+        assert!(list(&sandbox, &[]).is_empty(), "believed at 0.75, and met twice at most");
+    }
     knowledge(&sandbox, "c", &["boost", &entry]);
 
     let found = list(&sandbox, &[]);
@@ -50,7 +50,7 @@ fn an_entry_that_is_believed_and_was_used_is_proposed_approved_and_taken_back() 
     assert!(shown.stdout().contains("then `@everybody`"), "{}", shown.stdout());
 
     let doctor = || sandbox.verify_run(["doctor"]).outcome().stdout().to_owned();
-    assert!(doctor().contains("0 lines promoted, 1 to be looked at"), "{}", doctor());
+    assert!(!doctor().contains("promoted"), "{}", doctor());
     let because = ["--by", "Bo", "--reason", "we all forget it"];
     promote(&sandbox, &[&["approve", &id], &because[..]].concat());
     let text = sandbox.read("db/AGENTS.md");
@@ -58,7 +58,7 @@ fn an_entry_that_is_believed_and_was_used_is_proposed_approved_and_taken_back() 
     assert!(!text.contains("\n# restart"), "{text}");
     assert_eq!(told("after"), 0, "everybody reads of it");
     assert!(list(&sandbox, &[]).is_empty(), "nothing waits");
-    assert!(doctor().contains("1 line promoted, 0 to be looked at"), "{}", doctor());
+    assert!(doctor().contains("1 line promoted; verify-run promote list says"), "{}", doctor());
 
     // Something better is known: the line should go.
     let better = written(&sandbox, "A better way of changing tables", "Use the wizard");
