@@ -1,17 +1,14 @@
 //! The index: an SQLite database computed from the segments. Deleting it loses nothing.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::{c_int, c_void};
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::ptr;
-use std::sync::Once;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, ffi, params};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 use super::apply::{Applied, apply};
 use super::error::{StoreError, io_at, sql_at};
@@ -27,9 +24,6 @@ const BUSY_MS_MAX: u64 = 5_000;
 const STATEMENTS_MAX: usize = 128;
 /// Pages that a connection which writes keeps in memory, KiB; taken as they are needed.
 const CACHE_KIB: i64 = 32 << 10;
-/// Pages for which SQLite takes memory at once; for any more it takes it page by page, which with musl is a call of the
-/// system and another one back for each. Recording a failure reads about a hundred.
-const PAGES_AT_ONCE: c_int = 100;
 /// Events that the index doesn't have, bytes, from which on computing it anew may be faster than adding them; few in
 /// tests, so that they take both ways.
 const ANEW_BYTES_MIN: u64 = if cfg!(test) { 12 << 10 } else { 16 << 20 };
@@ -58,20 +52,6 @@ pub enum Progress {
     },
 }
 
-/// Before the first connection: what SQLite has for all of them.
-#[allow(unsafe_code, reason = "a setting that the binding doesn't know")]
-fn set_up_library() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: these are the types of this setting's arguments (SQLITE_CONFIG_PAGECACHE), and with no memory given
-        // SQLite takes its own. No other thread is in SQLite: every connection to a file begins here, and waits. Once
-        // SQLite is at work it refuses, and goes on without.
-        unsafe {
-            ffi::sqlite3_config(ffi::SQLITE_CONFIG_PAGECACHE, ptr::null_mut::<c_void>(), 0 as c_int, PAGES_AT_ONCE)
-        };
-    });
-}
-
 /// What every connection to an index has.
 pub(super) fn set_up(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
@@ -89,7 +69,6 @@ impl Index {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         check_size(path)?;
         create(path)?;
-        set_up_library();
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(sql_at("open", path))?;
         let mut index = Index { connection, path: path.to_owned() };
@@ -107,7 +86,6 @@ impl Index {
             return Ok(None);
         }
         check_size(path)?;
-        set_up_library();
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(sql_at("open", path))?;
         let mut index = Index { connection, path: path.to_owned() };
