@@ -18,8 +18,10 @@ fn python() -> Option<Sandbox> {
     Some(sandbox)
 }
 
-/// Runs a check and waits until it is recorded, so that the next change is younger.
+/// Runs a check and waits until it is recorded: what was written before it is older than the run, by more than a file
+/// time can be off, and the next change is younger.
 fn check(sandbox: &Sandbox, command: &[&str]) -> Outcome {
+    tick(sandbox);
     let outcome = quiet(sandbox.verify_run(command)).outcome();
     sandbox.settle();
     tick(sandbox);
@@ -333,6 +335,7 @@ fn a_command_between_a_failure_and_a_pass_over_the_same_tree_is_the_fix() {
         sandbox.write(".gitignore", "node_modules\npackage-lock.json\n");
         sandbox.commit("An app");
         let run = |command: &[&str]| {
+            tick(&sandbox);
             let outcome = quiet(sandbox.verify_run(command)).dir("app").outcome();
             sandbox.settle();
             tick(&sandbox);
