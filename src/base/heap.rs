@@ -18,6 +18,9 @@ use dlmalloc::Dlmalloc;
 /// musl maps a block of so many bytes by itself (`MMAP_THRESHOLD` of its allocator is a little below).
 const LARGE_BYTES_MIN: usize = 128 << 10;
 
+/// So often a heap in use is asked for before the processor is left to others.
+const TRIES: usize = 64;
+
 /// The allocator: see the module.
 #[derive(Debug)]
 pub struct Heap;
@@ -36,8 +39,11 @@ static SMALL: Small = Small { heap: UnsafeCell::new(Dlmalloc::new()), is_taken: 
 impl Small {
     /// `work` must not allocate, and can't panic: with the heap taken nobody else would get any further.
     fn with<T>(&self, work: impl FnOnce(&mut Dlmalloc) -> T) -> T {
+        let mut tries = 0;
         while self.is_taken.swap(true, Ordering::Acquire) {
-            std::thread::yield_now();
+            tries += 1;
+            // Whoever has it is done in no time, unless the processor was taken away meanwhile.
+            if tries % TRIES == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
         }
         // SAFETY: it was free, and is ours until it is given back.
         let done = work(unsafe { &mut *self.heap.get() });

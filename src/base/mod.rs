@@ -12,6 +12,7 @@ pub mod literals;
 pub mod lock;
 pub mod lossless;
 pub mod markdown;
+pub mod one_or_many;
 #[cfg(test)]
 pub mod random;
 pub mod schema;

@@ -30,6 +30,7 @@ use serde::Deserialize;
 
 use super::imported::Imported;
 use super::{Category, Severity};
+use crate::base::one_or_many::OneOrMany;
 
 /// What a matching line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -123,26 +124,6 @@ pub enum Frames {
     First,
     /// The last one: "most recent call last".
     Last,
-}
-
-/// One or several.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
-pub enum OneOrMany {
-    /// One.
-    One(String),
-    /// Several.
-    Many(Vec<String>),
-}
-
-impl OneOrMany {
-    /// All of them.
-    pub fn as_slice(&self) -> &[String] {
-        match self {
-            OneOrMany::One(one) => std::slice::from_ref(one),
-            OneOrMany::Many(many) => many,
-        }
-    }
 }
 
 /// A rule.

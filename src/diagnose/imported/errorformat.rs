@@ -6,7 +6,7 @@ use regex::bytes::{Captures, Regex, RegexBuilder};
 use super::Seen;
 use super::vim::{FILE_NAME_CHARACTER, Part, translate};
 use crate::base::limits::{BLOCK_LINES_MAX, DEFINITION_REGEX_BYTES_MAX, DEFINITION_RULES_MAX};
-use crate::diagnose::definition::OneOrMany;
+use crate::base::one_or_many::OneOrMany;
 use crate::diagnose::{Severity, engine};
 
 /// A list of patterns.

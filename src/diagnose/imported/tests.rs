@@ -1,6 +1,6 @@
 use super::errorformat::ErrorFormat;
 use super::*;
-use crate::diagnose::definition::OneOrMany;
+use crate::base::one_or_many::OneOrMany;
 
 /// What is seen, one line each: the lines, the place, the severity, the code, the message.
 fn shown(seen: &[Seen]) -> Vec<String> {

@@ -27,6 +27,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::base::literals::Literals;
+use crate::base::one_or_many::OneOrMany;
 
 use super::lazy::{Lazy, LazySet};
 
@@ -85,23 +86,6 @@ pub(super) enum Where {
     Comment,
     /// All of it.
     Line,
-}
-
-/// One or several.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
-pub(super) enum OneOrMany {
-    One(String),
-    Many(Vec<String>),
-}
-
-impl OneOrMany {
-    pub(super) fn as_slice(&self) -> &[String] {
-        match self {
-            OneOrMany::One(one) => std::slice::from_ref(one),
-            OneOrMany::Many(many) => many,
-        }
-    }
 }
 
 /// A rule.
