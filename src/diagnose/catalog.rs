@@ -202,11 +202,12 @@ impl Catalog {
     /// Builds the catalogue from definitions.
     pub fn new(mut tools: Vec<ToolText>) -> Self {
         tools.sort_by_key(|tool| tool.last);
-        let mut rules = Vec::new();
+        // Rules are large: a list that grows moves them again and again.
+        let mut rules = Vec::with_capacity(tools.iter().map(|tool| tool.rules.len()).sum());
         let mut imported = Vec::new();
         let mut literals: Vec<String> = Vec::new();
         let mut meaning: Vec<Vec<Meaning>> = Vec::new();
-        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut known: HashMap<String, usize, foldhash::fast::RandomState> = HashMap::default();
         let mut add = |literal: &str, what: Meaning| match known.get(literal) {
             Some(&at) => meaning[at].push(what),
             None => {

@@ -8,7 +8,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{OpenFlags, Transaction, TransactionBehavior};
 
 use super::error::{StoreError, io_at, sql_at};
 use super::index;
@@ -74,10 +74,8 @@ fn part_of(path: &Path) -> PathBuf {
 
 fn fill(part: &Path, segments: &Segments) -> Result<Built, StoreError> {
     index::create(part)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = || sql_at("write", part);
-    let mut connection = Connection::open_with_flags(part, flags).map_err(failed())?;
-    index::set_up(&connection).map_err(failed())?;
+    let mut connection = index::connect(part, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed())?;
     migrations::migrate(&mut connection).map_err(failed())?;
     let pragmas = format!(
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;

@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 use super::apply::{Applied, apply};
 use super::error::{StoreError, io_at, sql_at};
 use super::event::{self, EVENT_VERSION, Event, Line};
+use super::memory;
 use super::migrations::{self, APPLICATION_ID, INDEX_VERSION};
 use super::segment::{Segment, Segments, Span};
 use crate::fingerprint::FINGERPRINT_VERSION;
@@ -52,13 +53,15 @@ pub enum Progress {
     },
 }
 
-/// What every connection to an index has.
-pub(super) fn set_up(connection: &Connection) -> rusqlite::Result<()> {
+/// Opens a database as every connection to an index is.
+pub(super) fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    memory::share();
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     // Otherwise SQLite looks at the values that are bound and compiles a statement again for each row: half the time of
     // a rebuild. No plan here depends on them.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    Ok(())
+    Ok(connection)
 }
 
 impl Index {
@@ -69,8 +72,7 @@ impl Index {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         check_size(path)?;
         create(path)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags).map_err(sql_at("open", path))?;
+        let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(sql_at("open", path))?;
         let mut index = Index { connection, path: path.to_owned() };
         index.prepare(true)?;
         let before = migrations::migrate(&mut index.connection).map_err(sql_at("migrate", path))?;
@@ -86,15 +88,15 @@ impl Index {
             return Ok(None);
         }
         check_size(path)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags).map_err(sql_at("open", path))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let connection = connect(path, flags).map_err(sql_at("open", path))?;
         let mut index = Index { connection, path: path.to_owned() };
         match index.prepare(false) {
             Err(StoreError::Sql { source, .. }) if needs_writing(&source) => {
                 // A read-only file system: WAL wants a shared-memory file beside the database.
                 let uri = format!("file:{}?immutable=1", uri_path(path));
                 let flags = flags | OpenFlags::SQLITE_OPEN_URI;
-                index.connection = Connection::open_with_flags(uri, flags).map_err(sql_at("open", path))?;
+                index.connection = connect(uri, flags).map_err(sql_at("open", path))?;
                 index.prepare(false)?;
             }
             other => other?,
@@ -105,7 +107,6 @@ impl Index {
 
     fn prepare(&mut self, write: bool) -> Result<(), StoreError> {
         let connection = &self.connection;
-        set_up(connection).map_err(sql_at("open", &self.path))?;
         let setup = || -> rusqlite::Result<u32> {
             // First, so that switching to WAL waits for others too.
             connection.busy_timeout(Duration::from_millis(BUSY_MS_MAX))?;

@@ -10,6 +10,7 @@ mod event;
 mod exchange;
 mod index;
 mod masked;
+mod memory;
 mod migrations;
 pub mod note;
 mod query;
