@@ -189,6 +189,13 @@ fn timed_text_of(output: &[u8]) -> (Cow<'_, str>, Vec<String>) {
     streams::without_times(jsonlines::unwrap(clean::clean(output)))
 }
 
+/// Begins to read the shipped definitions, on a thread of its own; whoever needs them before they are there waits. That
+/// work is for nothing where there are definitions of the user's or the project's, and nobody waits for it there.
+pub fn prepare() {
+    // Without a thread they are read when they are needed.
+    let _ = std::thread::Builder::new().spawn(|| catalog::shipped().literal_count());
+}
+
 /// Turns a run's output into items, affected files, kept lines and a category.
 pub fn diagnose(input: &Input<'_>) -> Diagnosis {
     examine(input, None)

@@ -29,6 +29,7 @@ use std::time::{Duration, Instant};
 use crate::base::limits::{LOCK_WAIT_MS_MAX, SYNC_MS_MAX};
 use crate::capture;
 use crate::config::Places;
+use crate::diagnose;
 use crate::store::{Store, StoreError, lock};
 use queue::Queue;
 use trees::Trees;
@@ -100,6 +101,9 @@ fn drain_within(places: &Places, wait: Duration, until: Option<Instant>) -> Resu
             }
             Err(error) => return Err(error),
         };
+        if queue::pending(places).iter().any(|pending| pending.holds == Holds::Run) {
+            diagnose::prepare();
+        }
         let mut store = match Store::open(&places.state, lock) {
             Ok(store) => store,
             Err(error) => {
@@ -163,7 +167,7 @@ fn drain_locked(
         let kept = capture::remember(&places.state, &names);
         steps::note_error(drained, "the names of variables that count", kept);
     }
-    let mut trees = Trees::take(&mut projects, &queue.entries, until, &mut drained.notes);
+    let mut trees = Trees::begin(&mut projects, &queue.entries, until);
     for entries in queue.entries.chunk_by(|a, b| !a.is_spool && !b.is_spool) {
         let first = &entries[0];
         if until.is_some_and(|until| Instant::now() >= until) {
@@ -184,6 +188,7 @@ fn drain_locked(
             steps::record_passes(&mut projects, &mut trees, store, entries, drained)?;
         }
     }
+    drained.notes.extend(trees.notes());
     queue.release(drained);
     if queue.entries.is_empty() { Ok(()) } else { task::end_with_branches(&mut projects, store) }
 }

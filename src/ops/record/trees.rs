@@ -1,8 +1,8 @@
 //! The work trees of the runs that are recorded: one snapshot per drain and work tree serves all its runs.
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::queue::Entry;
@@ -24,15 +24,19 @@ pub(super) struct Trees {
     by_root: HashMap<PathBuf, TreeOf>,
     compared: HashMap<(String, String, bool), Result<Diff, Skipped>>,
     heads: HashMap<(PathBuf, Option<String>), Option<String>>,
-    /// Comparisons have to be done by then.
-    until: Instant,
 }
 
 /// What a snapshot of one work tree gave.
 struct TreeOf {
     places: Places,
     options: Options,
+    /// git takes it while what failed is diagnosed.
+    begun: Option<JoinHandle<Result<Taken, Skipped>>>,
     taken: Result<Taken, Skipped>,
+    /// Comparisons with it have to be done by then.
+    until: Instant,
+    /// What the thread said when it panicked, for the log.
+    panicked: Option<String>,
     /// The run that ended last.
     newest: RunId,
 }
@@ -50,16 +54,10 @@ pub(super) fn options(places: &Places, settings: &Settings, lessons: &Folder) ->
 }
 
 impl Trees {
-    /// Takes a snapshot of every work tree that has a run among `entries`, before anything is diagnosed: the sooner,
+    /// Begins a snapshot of every work tree that has a run among `entries`, before anything is diagnosed: the sooner,
     /// the likelier it is what the run saw.
-    pub fn take(
-        projects: &mut Projects<'_>,
-        entries: &[Entry],
-        until: Option<Instant>,
-        notes: &mut Vec<String>,
-    ) -> Self {
-        let mut trees =
-            Trees { by_root: HashMap::new(), compared: HashMap::new(), heads: HashMap::new(), until: Instant::now() };
+    pub fn begin(projects: &mut Projects<'_>, entries: &[Entry], until: Option<Instant>) -> Self {
+        let mut trees = Trees { by_root: HashMap::new(), compared: HashMap::new(), heads: HashMap::new() };
         for entry in entries.iter().rev() {
             let root = entry.header.place.root.path();
             if trees.by_root.contains_key(root) {
@@ -69,16 +67,15 @@ impl Trees {
             if let Some(until) = until {
                 options.time_max = options.time_max.min(until.saturating_duration_since(Instant::now()));
             }
-            let taken = catch_unwind(AssertUnwindSafe(|| snapshot::take(&places, &options)));
-            let taken = taken.unwrap_or_else(|panic| {
-                notes.push(super::panicked(&*panic));
-                Err(Skipped { reason: "verify-run failed at it".to_owned() })
-            });
             let newest = entry.header.run;
-            trees.until = Instant::now() + 2 * options.time_max;
-            trees.by_root.insert(root.to_owned(), TreeOf { places, options, taken, newest });
+            trees.by_root.insert(root.to_owned(), TreeOf::begin(places, options, newest));
         }
         trees
+    }
+
+    /// What went wrong with the snapshots that were asked for, for the log.
+    pub fn notes(&mut self) -> Vec<String> {
+        self.by_root.values_mut().filter_map(|of| of.panicked.take()).collect()
     }
 
     /// The event of a run's work tree; `None` where there are no snapshots.
@@ -87,7 +84,8 @@ impl Trees {
     /// When the store can't be read.
     pub fn event(&mut self, store: &Store, header: &Header) -> Result<Option<Event>, StoreError> {
         let root = header.place.root.path();
-        let Some(of) = self.by_root.get(root) else { return Ok(None) };
+        let Some(of) = self.by_root.get_mut(root) else { return Ok(None) };
+        let taken = of.taken().and_then(|taken| of.fits(&taken, header).map(|exact| (taken, exact)));
         let mut snapshot = Snapshot {
             run: header.run,
             tree: None,
@@ -101,7 +99,7 @@ impl Trees {
             diff_cut: 0,
             unavailable: None,
         };
-        match of.taken.clone().and_then(|taken| of.fits(&taken, header).map(|exact| (taken, exact))) {
+        match taken {
             Ok((taken, exact)) => {
                 (snapshot.exact, snapshot.left_out) = (exact, taken.left_out);
                 snapshot.base = self.base(store, header)?;
@@ -132,9 +130,8 @@ impl Trees {
         // What a pass changed is asked for its files alone.
         let with_text = !header.ended.passed();
         let key = (base.tree().to_owned(), tree.to_owned(), with_text);
-        let until = self.until;
         let compared = self.compared.entry(key).or_insert_with(|| {
-            let left = until.saturating_duration_since(Instant::now()).min(of.options.time_max);
+            let left = of.until.saturating_duration_since(Instant::now()).min(of.options.time_max);
             let options = Options { time_max: left, ..of.options.clone() };
             let limits =
                 if with_text { DiffLimits::default() } else { DiffLimits { bytes: 0, ..DiffLimits::default() } };
@@ -151,7 +148,38 @@ impl Trees {
     }
 }
 
+/// Nobody may take a snapshot in the same folder before this one is done, so it is waited for with the recorder's lock.
+impl Drop for TreeOf {
+    fn drop(&mut self) {
+        let _ = self.taken();
+    }
+}
+
 impl TreeOf {
+    /// Begins a snapshot; `newest` is the run of this work tree that ended last.
+    fn begin(places: Places, options: Options, newest: RunId) -> Self {
+        let (of, limits) = (places.clone(), options.clone());
+        let begun = thread::Builder::new().spawn(move || snapshot::take(&of, &limits));
+        let until = Instant::now() + 2 * options.time_max;
+        let (begun, taken) = match begun {
+            Ok(begun) => (Some(begun), Err(failed())),
+            Err(_) => (None, snapshot::take(&places, &options)),
+        };
+        TreeOf { places, options, begun, taken, until, panicked: None, newest }
+    }
+
+    /// What the snapshot gave, which is waited for.
+    fn taken(&mut self) -> Result<Taken, Skipped> {
+        if let Some(begun) = self.begun.take() {
+            self.taken = begun.join().unwrap_or_else(|panic| {
+                self.panicked = Some(super::panicked(&*panic));
+                Err(failed())
+            });
+            self.until = Instant::now() + 2 * self.options.time_max;
+        }
+        self.taken.clone()
+    }
+
     /// Whether the tree is the run's: `Ok(true)` exactly, `Ok(false)` as far as one can tell.
     fn fits(&self, taken: &Taken, header: &Header) -> Result<bool, Skipped> {
         if taken.is_exact_for(header.started_at) {
@@ -164,6 +192,10 @@ impl TreeOf {
         }
         Err(Skipped { reason: "files changed before the run was recorded".to_owned() })
     }
+}
+
+fn failed() -> Skipped {
+    Skipped { reason: "verify-run failed at it".to_owned() }
 }
 
 /// Whether these are the places of a work tree at `root`, and not of what is there instead.
