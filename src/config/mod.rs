@@ -1,6 +1,7 @@
 //! Where things are, and what the user set.
 
 mod advice;
+mod category;
 mod knowledge;
 mod learning;
 mod places;
@@ -9,6 +10,7 @@ mod promotion;
 mod settings;
 
 pub use advice::AdviceSettings;
+pub use category::{Categories, Category};
 pub use knowledge::{KnowledgeSettings, TypeSettings};
 pub use learning::{ConfidenceSettings, PatternSettings};
 pub use places::{Environment, Places, Repository};

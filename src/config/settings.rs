@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::advice::AdviceSettings;
+use super::category::Categories;
 use super::knowledge::KnowledgeSettings;
 use super::learning::{ConfidenceSettings, Figure, PatternSettings};
 use super::promotion::PromotionSettings;
@@ -114,6 +115,8 @@ pub struct Settings {
     pub knowledge: KnowledgeSettings,
     /// `[promotion]`
     pub promotion: PromotionSettings,
+    /// `[categories]`
+    pub categories: Categories,
 }
 
 impl Default for Settings {
@@ -139,6 +142,7 @@ impl Default for Settings {
             advice: AdviceSettings::default(),
             knowledge: KnowledgeSettings::default(),
             promotion: PromotionSettings::default(),
+            categories: Categories::default(),
         }
     }
 }
@@ -250,6 +254,11 @@ impl Settings {
                 }
             }
             ("promotion", name) => layer.set_figure(self.promotion.figure(name), section, key, value),
+            ("categories", name) => {
+                if let Err(reason) = self.categories.declare(name, value) {
+                    layer.refuse_with(section, name, &reason, "correct it: until then it is not declared");
+                }
+            }
             _ => layer.unknown(section, key),
         }
     }
@@ -303,8 +312,11 @@ impl Layer<'_> {
 
     /// A value that can't be: what was in force stays.
     fn refuse(&mut self, section: &str, key: &str, reason: &str) {
+        self.refuse_with(section, key, reason, "correct it: until then the default is in force");
+    }
+
+    fn refuse_with(&mut self, section: &str, key: &str, reason: &str, hint: &str) {
         let line = self.line(section, key);
-        let hint = "correct it: until then the default is in force";
         self.problem(line, format!("{section}.{key}: {reason}"), hint);
     }
 
@@ -507,6 +519,19 @@ mod tests {
         }
         let (_, problems) = load(None, Some("[knowledge.types.\"Run Book\"]\ndescription = \"x\"\n"));
         assert_eq!(problems.len(), 1, "{problems:?}");
+    }
+
+    #[test]
+    fn a_category_is_declared_by_either_layer_and_a_shipped_one_stays_what_it_is() {
+        let repository = "[categories]\nsecurity_issue = \"ours\"\nlint_error = \"x\"\nBad = \"x\"\nempty = 1\n";
+        let user = "[categories]\nsecurity_issue = \"theirs\"\nflaky_network = \"the other side was away\"\n";
+        let (settings, problems) = load(Some(user), Some(repository));
+        let declared: Vec<_> = settings.categories.declared().collect();
+        assert_eq!(declared, [("flaky_network", "the other side was away"), ("security_issue", "ours")]);
+        let lines: Vec<_> = problems.iter().map(|problem| (problem.line, problem.warning)).collect();
+        assert_eq!(lines, [(Some(3), false), (Some(4), false), (Some(5), false)], "{problems:?}");
+        assert!(problems[0].reason.starts_with("categories.lint_error: is shipped"), "{problems:?}");
+        assert!(problems[0].hint.contains("not declared; look again with: verify-run doctor"), "{problems:?}");
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub fn doctor(places: &Places, environment: &Environment) -> Report {
     findings.extend(problems_of("settings", "no problems in verify-run.toml", problems));
     let (_, problems) = Whitelist::load(places, environment);
     findings.extend(problems_of("whitelist", "no problems in whitelist.toml", problems));
-    let problems = definitions::load(places, environment).problems;
+    let problems = definitions::load(places, environment, &settings.categories).problems;
     findings.extend(problems_of("definitions", "no problems in the tool definitions", problems));
     findings.extend(advice(&settings));
     findings.extend(promotions(places));

@@ -86,6 +86,14 @@ pub fn failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
     event
 }
 
+/// A failed run of another category.
+pub fn of_category(mut event: Event, category: &str) -> Event {
+    if let Body::Run(run) = &mut event.body {
+        run.failure.iter_mut().for_each(|failure| failure.category = category.to_owned());
+    }
+    event
+}
+
 /// The work tree at run `n`, compared with a commit.
 pub fn snapshot(n: u64, tree: Option<&str>) -> Event {
     let file = FileChange {
