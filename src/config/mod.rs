@@ -8,6 +8,7 @@ mod places;
 mod problem;
 mod promotion;
 mod settings;
+mod strategy;
 
 pub use advice::AdviceSettings;
 pub use category::{Categories, Category};
@@ -17,3 +18,4 @@ pub use places::{Environment, Places, Repository};
 pub use problem::Problem;
 pub use promotion::PromotionSettings;
 pub use settings::{FixSettings, LessonSettings, RawSettings, SETTINGS_FILE, Settings, WriteWhen};
+pub use strategy::StrategyTable;

@@ -91,6 +91,9 @@ pub fn doctor(places: &Places, environment: &Environment) -> Report {
     findings.extend(promotions(places));
     let problems = super::warn::template_problems(places, environment);
     findings.extend(problems_of("formatters", "no problems in templates", problems));
+    if let Some(problems) = super::strategy::problems_of_settings(&settings) {
+        findings.extend(problems_of("strategies", "no problems in the strategies of verify-run.toml", problems));
+    }
     findings.extend(platform());
     Report {
         schema: 1,

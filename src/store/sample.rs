@@ -17,7 +17,7 @@ use crate::whitelist::CheckKind;
 
 mod said;
 
-pub use said::{entry, entry_change, memory, memory_change, said_strategy, strategy_report};
+pub use said::{declared_strategy, entry, entry_change, memory, memory_change, said_strategy, strategy_report};
 
 /// A folder for a test that is not about durability: in memory where the machine has such a place, because a thousand
 /// syncs of a disk take a minute and show nothing.

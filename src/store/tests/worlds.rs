@@ -7,9 +7,9 @@ use crate::store::event::{
     Body, Change, Event, FixNote, LessonChange, Means, Outcome, Purge, Recipe, RecipeKind, ReviewState,
 };
 use crate::store::sample::{
-    ack, delivery, entry, entry_change, failed_run, flake, key, memory, memory_change, merge, of_category,
-    old_failed_run, old_key, passed_run, promotion, review, run_id, said_strategy, snapshot, split, strategy_report,
-    task_done, task_started, tried,
+    ack, declared_strategy, delivery, entry, entry_change, failed_run, flake, key, memory, memory_change, merge,
+    of_category, old_failed_run, old_key, passed_run, promotion, review, run_id, said_strategy, snapshot, split,
+    strategy_report, task_done, task_started, tried,
 };
 
 /// Two begin with the same letter: an older fingerprint took them for one.
@@ -94,6 +94,7 @@ fn kinds() -> Vec<(u32, BoxedStrategy<Event>)> {
                 .prop_map(|(n, key, outcome)| strategy_report(n, &key, "do it", outcome))
                 .boxed(),
         ),
+        (2, (0..20u64, outcomes()).prop_map(|(n, outcome)| declared_strategy(n, outcome)).boxed()),
         (2, (0..20u64).prop_map(memory).boxed()),
         (2, (0..40u64, 0..5u64).prop_map(|(n, about)| memory_change(n, about)).boxed()),
     ]
