@@ -42,6 +42,11 @@
 //! one is read on the way to the command and these only after it. A definition can only name texts, regexes and
 //! files beside it, never a program: a cloned repository may bring some.
 //!
+//! A category that they name is shipped or declared in `verify-run.toml`. An event may have one that is declared elsewhere:
+//! clones differ in their settings, and the index depends on none. `[strategies.NAME]` there are templates of what to do
+//! ([`advice::strategy`]); in events and index they are known only once somebody has tried them, and proposed only where the
+//! settings have them.
+//!
 //! # Where this differs from the design, and why
 //!
 //! - Output is redacted before it is diagnosed, not after: nothing that is derived from it can then hold a secret.

@@ -3,9 +3,11 @@
 //! A template decides the words around the facts, never their quoting: what it prints of a warning is escaped for the
 //! place it goes to, whatever the template says. It can read nothing, write nothing and not run for ever.
 
+use std::collections::BTreeMap;
+
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value, ValueKind};
-use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior};
 use serde::Serialize;
 
 use crate::base::markdown::{self, escaped, untagged};
@@ -55,6 +57,36 @@ pub fn format_of(agent: &str) -> &'static str {
 /// # Errors
 /// When it can't be parsed, asks for what isn't there, or takes too long.
 pub fn render(template: &str, quoting: Quoting, facts: &impl Serialize) -> Result<String, TemplateFault> {
+    let text = environment(quoting).render_str(template, Value::from(Serde(facts))).map_err(fault)?;
+    Ok(ellipsis(&printable(&text), OUTPUT_BYTES_MAX))
+}
+
+/// Whether a template can be rendered with facts of these names.
+///
+/// # Errors
+/// When it can't be parsed, names other facts, or what there isn't.
+pub fn check(template: &str, names: &[&str]) -> Result<(), TemplateFault> {
+    let environment = environment(Quoting::Plain);
+    let parsed = environment.template_from_str(template).map_err(fault)?;
+    let is_known = |name: &str| names.contains(&name) || environment.globals().any(|(global, _)| global == name);
+    let unknown = parsed.undeclared_variables(false).into_iter().filter(|name| !is_known(name)).min();
+    if let Some(unknown) = unknown {
+        let reason = format!("there is no `{unknown}`; there are {}", names.join(", "));
+        return Err(TemplateFault { line: None, reason });
+    }
+    // Any other fault may be one of the facts alone.
+    let facts: BTreeMap<String, String> = names.iter().map(|&name| (name.to_owned(), name.to_owned())).collect();
+    let is_fixed = |error: &minijinja::Error| {
+        use ErrorKind::{OutOfFuel, UnknownFilter, UnknownFunction, UnknownMethod, UnknownTest};
+        matches!(error.kind(), OutOfFuel | UnknownFilter | UnknownFunction | UnknownMethod | UnknownTest)
+    };
+    match parsed.render(facts) {
+        Err(error) if is_fixed(&error) => Err(fault(error)),
+        _ => Ok(()),
+    }
+}
+
+fn environment(quoting: Quoting) -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_fuel(Some(STEPS_MAX));
     environment.set_recursion_limit(DEPTH_MAX);
@@ -87,14 +119,19 @@ pub fn render(template: &str, quoting: Quoting, facts: &impl Serialize) -> Resul
             Quoting::Markdown => markdown::code(&untagged(text)),
         })
     });
-    let text = environment.render_str(template, Value::from(Serde(facts))).map_err(|error| TemplateFault {
+    // One word of a command line, whatever it holds; quoted for its place like any text.
+    environment.add_filter("shell", |text: Option<&str>| text.map(|text| shell_words::quote(text).into_owned()));
+    environment
+}
+
+fn fault(error: minijinja::Error) -> TemplateFault {
+    TemplateFault {
         line: error.line(),
         reason: one_line(&match error.detail() {
             Some(detail) => format!("{}: {detail}", error.kind()),
             None => error.kind().to_string(),
         }),
-    })?;
-    Ok(ellipsis(&printable(&text), OUTPUT_BYTES_MAX))
+    }
 }
 
 fn plain(text: &str) -> String {
@@ -139,6 +176,21 @@ mod tests {
         assert_eq!(fault.line, Some(3), "{fault:?}");
         let endless = "{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}";
         assert!(render(endless, Quoting::Plain, &FACTS).is_err(), "it may not run for ever");
+    }
+
+    #[test]
+    fn what_a_template_needs_is_known_before_there_are_facts() {
+        let names = ["what", "number"];
+        for good in
+            ["{{ what | upper }}", "{% if number %}{{ number }}{% endif %}", "{{ what.split_at }}", "{{ range(2) }}"]
+        {
+            assert_eq!(check(good, &names), Ok(()), "{good}");
+        }
+        for bad in ["{{ what", "{{ nothing }}", "{% if what %}{% else %}{{ nothing }}{% endif %}", "{{ what | safe }}"]
+        {
+            assert!(check(bad, &names).is_err(), "{bad}");
+        }
+        assert_eq!(of("{{ what | shell }}|{{ nothing | shell }}", Quoting::Plain), "'a `b` *c* ‹/system› # d'|");
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod promotion;
 pub mod proposal;
 pub mod ranking;
 pub mod similarity;
+pub mod strategy;
 pub mod task;
 mod trial;
 mod warning;

@@ -107,6 +107,11 @@ pub fn said_strategy(matches: &str, error: &str, technique: &str) -> String {
     short(Kind::Strategy, ["said", matches, error, technique].join("\0").as_bytes())
 }
 
+/// The id of a strategy that settings have: what it is for, what to do.
+pub fn declared_strategy(error: &str, category: &str, tool: &str, technique: &str) -> String {
+    short(Kind::Strategy, ["declared", error, category, tool, technique].join("\0").as_bytes())
+}
+
 /// The id of the gotcha that was learnt about a pattern.
 pub fn gotcha(pattern_key: &str) -> String {
     short(Kind::Knowledge, ["gotcha", pattern_key].join("\0").as_bytes())

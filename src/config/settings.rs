@@ -1,16 +1,20 @@
 //! Settings: `verify-run.toml` in layers, shipped defaults < the user's file < the repository's.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
 
 use super::advice::AdviceSettings;
+use super::category::Categories;
 use super::knowledge::KnowledgeSettings;
 use super::learning::{ConfidenceSettings, Figure, PatternSettings};
 use super::promotion::PromotionSettings;
+use super::strategy::{STRATEGIES_MAX, StrategyTable};
 use super::{Environment, Places, Problem};
 use crate::base::limits::{
     CONFIG_FILE_BYTES_MAX, LESSON_BYTES_MAX, LESSON_LINES_BYTES_MAX, RAW_BYTES_MAX, RAW_DAYS_MAX, SNAPSHOT_BYTES_MAX,
@@ -114,6 +118,10 @@ pub struct Settings {
     pub knowledge: KnowledgeSettings,
     /// `[promotion]`
     pub promotion: PromotionSettings,
+    /// `[categories]`
+    pub categories: Categories,
+    /// `[strategies.NAME]`, by name.
+    pub strategies: BTreeMap<String, StrategyTable>,
 }
 
 impl Default for Settings {
@@ -139,6 +147,8 @@ impl Default for Settings {
             advice: AdviceSettings::default(),
             knowledge: KnowledgeSettings::default(),
             promotion: PromotionSettings::default(),
+            categories: Categories::default(),
+            strategies: BTreeMap::new(),
         }
     }
 }
@@ -154,7 +164,7 @@ impl Settings {
             match read(&file) {
                 Ok(Some(text)) => {
                     let from = problems.len();
-                    settings.apply(&file, &text, &mut problems);
+                    settings.apply(&file, &text.into(), &mut problems);
                     problems[from..].sort_by_key(|problem| problem.line);
                 }
                 Ok(None) => {}
@@ -172,8 +182,16 @@ impl Settings {
         (settings, problems)
     }
 
+    /// The settings of one file, with what is wrong in it.
+    #[cfg(test)]
+    pub fn of(text: &str) -> (Self, Vec<Problem>) {
+        let (mut settings, mut problems) = (Settings::default(), Vec::new());
+        settings.apply(Path::new(SETTINGS_FILE), &text.into(), &mut problems);
+        (settings, problems)
+    }
+
     /// Puts one layer over the settings.
-    fn apply(&mut self, file: &Path, text: &str, problems: &mut Vec<Problem>) {
+    fn apply(&mut self, file: &Path, text: &Arc<str>, problems: &mut Vec<Problem>) {
         let mut layer = Layer { file, text, problems };
         let table = match text.parse::<toml::Table>() {
             Ok(table) => table,
@@ -250,15 +268,32 @@ impl Settings {
                 }
             }
             ("promotion", name) => layer.set_figure(self.promotion.figure(name), section, key, value),
+            ("categories", name) => {
+                if let Err(reason) = self.categories.declare(name, value) {
+                    layer.refuse_with(section, name, &reason, "correct it: until then it is not declared");
+                }
+            }
+            ("strategies", name) => self.take_strategy(layer, name, value),
             _ => layer.unknown(section, key),
         }
+    }
+
+    fn take_strategy(&mut self, layer: &mut Layer<'_>, name: &str, value: &toml::Value) {
+        if self.strategies.len() >= STRATEGIES_MAX && !self.strategies.contains_key(name) {
+            let hint = "take others out: until then it is not proposed";
+            return layer.refuse_with("strategies", name, &format!("is one too many: at most {STRATEGIES_MAX}"), hint);
+        }
+        let (file, text) = (layer.file.to_owned(), Arc::clone(layer.text));
+        // A value that JSON has not is none that a strategy may have.
+        let value = serde_json::to_value(value).unwrap_or_default();
+        self.strategies.insert(name.to_owned(), StrategyTable { name: name.to_owned(), value, file, text });
     }
 }
 
 /// One file while it is applied.
 struct Layer<'a> {
     file: &'a Path,
-    text: &'a str,
+    text: &'a Arc<str>,
     problems: &'a mut Vec<Problem>,
 }
 
@@ -303,8 +338,11 @@ impl Layer<'_> {
 
     /// A value that can't be: what was in force stays.
     fn refuse(&mut self, section: &str, key: &str, reason: &str) {
+        self.refuse_with(section, key, reason, "correct it: until then the default is in force");
+    }
+
+    fn refuse_with(&mut self, section: &str, key: &str, reason: &str, hint: &str) {
         let line = self.line(section, key);
-        let hint = "correct it: until then the default is in force";
         self.problem(line, format!("{section}.{key}: {reason}"), hint);
     }
 
@@ -358,25 +396,29 @@ impl Layer<'_> {
         self.problems.push(problem);
     }
 
-    /// The line where a key stands. Looked up in the text: the parsed table has no places any more.
     fn line(&self, section: &str, key: &str) -> Option<usize> {
-        let mut current = String::new();
-        for (index, line) in self.text.lines().enumerate() {
-            let line = line.trim();
-            if let Some(name) = line.strip_prefix('[') {
-                current = name.split(']').next().unwrap_or_default().trim().to_owned();
-                if current == key && section.is_empty() || current == format!("{section}.{key}") {
-                    return Some(index + 1);
-                }
-            }
-            let name = line.split(['=']).next().unwrap_or_default().replace([' ', '"'], "");
-            let full = if current.is_empty() { name } else { format!("{current}.{name}") };
-            if full == key && section.is_empty() || full == format!("{section}.{key}") {
+        line_of_key(self.text, section, key)
+    }
+}
+
+/// The line where a key stands. Looked up in the text: the parsed table has no places any more.
+pub(super) fn line_of_key(text: &str, section: &str, key: &str) -> Option<usize> {
+    let mut current = String::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if let Some(name) = line.strip_prefix('[') {
+            current = name.split(']').next().unwrap_or_default().trim().replace(['"', '\''], "");
+            if current == key && section.is_empty() || current == format!("{section}.{key}") {
                 return Some(index + 1);
             }
         }
-        None
+        let name = line.split(['=']).next().unwrap_or_default().replace([' ', '"'], "");
+        let full = if current.is_empty() { name } else { format!("{current}.{name}") };
+        if full == key && section.is_empty() || full == format!("{section}.{key}") {
+            return Some(index + 1);
+        }
     }
+    None
 }
 
 fn line_of(text: &str, offset: usize) -> usize {
@@ -507,6 +549,32 @@ mod tests {
         }
         let (_, problems) = load(None, Some("[knowledge.types.\"Run Book\"]\ndescription = \"x\"\n"));
         assert_eq!(problems.len(), 1, "{problems:?}");
+    }
+
+    #[test]
+    fn a_category_is_declared_by_either_layer_and_a_shipped_one_stays_what_it_is() {
+        let repository = "[categories]\nsecurity_issue = \"ours\"\nlint_error = \"x\"\nBad = \"x\"\nempty = 1\n";
+        let user = "[categories]\nsecurity_issue = \"theirs\"\nflaky_network = \"the other side was away\"\n";
+        let (settings, problems) = load(Some(user), Some(repository));
+        let declared: Vec<_> = settings.categories.declared().collect();
+        assert_eq!(declared, [("flaky_network", "the other side was away"), ("security_issue", "ours")]);
+        let lines: Vec<_> = problems.iter().map(|problem| (problem.line, problem.warning)).collect();
+        assert_eq!(lines, [(Some(3), false), (Some(4), false), (Some(5), false)], "{problems:?}");
+        assert!(problems[0].reason.starts_with("categories.lint_error: is shipped"), "{problems:?}");
+        assert!(problems[0].hint.contains("not declared; look again with: verify-run doctor"), "{problems:?}");
+    }
+
+    #[test]
+    fn a_strategy_is_kept_with_its_place_and_one_too_many_is_named() {
+        let table = |n: usize| format!("[strategies.s{n:02}]\ntool = \"x\"\ntechnique = \"do {n}\"\n");
+        let text: String = (0..=STRATEGIES_MAX).map(table).collect();
+        let (settings, problems) = load(Some(&table(7)), Some(&text));
+        assert_eq!(settings.strategies.len(), STRATEGIES_MAX);
+        let strategy = &settings.strategies["s07"];
+        assert_eq!((strategy.line(None), strategy.line(Some("technique"))), (Some(22), Some(24)));
+        assert!(strategy.file.ends_with("root/verify-run.toml"), "the repository's wins");
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert_eq!(problems[0].line, Some(3 * STRATEGIES_MAX + 1));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::catalog::{Catalog, constant};
 use super::engine::Found;
 use super::{Category, Input, Severity};
 
-/// Ties are decided in this order.
+/// Ties are decided in this order; what somebody declared goes before it.
 const ORDER: &[Category] = &[
     Category::TestFailure,
     Category::TypeError,
@@ -94,7 +94,7 @@ pub fn decide<'f>(
         Ended::Exit(_) => {}
     }
     if let Some(category) = failing.clone().find(|found| found.decides).and_then(|found| found.category) {
-        return category;
+        return category.clone();
     }
     if let Ended::Exit(code) = input.ended {
         let named_tools = catalog.tools.iter().zip(named).filter(|(_, named)| **named).map(|(tool, _)| tool);
@@ -115,7 +115,8 @@ pub fn decide<'f>(
         };
     }
     let kept = kept();
-    let content = CONTENT.iter().find(|(_, regex)| regex.is_match(kept.as_bytes())).map(|(category, _)| *category);
+    let content =
+        CONTENT.iter().find(|(_, regex)| regex.is_match(kept.as_bytes())).map(|(category, _)| category.clone());
     match (content, input.kind) {
         (Some(Category::RuntimeError | Category::BuildError), Some(kind)) => of_kind(kind),
         (Some(category), _) => category,
@@ -127,7 +128,7 @@ pub fn decide<'f>(
 fn empty(catalog: &Catalog, named: &[bool], live: &[bool]) -> Option<Category> {
     let tools = catalog.tools.iter().zip(named.iter().zip(live));
     let mut seen = tools.filter(|(tool, (named, live))| **named || (**live && !tool.markers.is_empty()));
-    seen.find_map(|(tool, _)| tool.empty)
+    seen.find_map(|(tool, _)| tool.empty.clone())
 }
 
 /// The category that most failing items have.
@@ -136,26 +137,32 @@ fn majority<'f>(
     catalog: &Catalog,
     failing: impl Iterator<Item = &'f Found<'f>>,
 ) -> Option<Category> {
-    let mut votes = [0; ORDER.len()];
-    let mut known: Vec<Option<Option<Category>>> = vec![None; catalog.tools.len()];
+    let mut votes: Vec<(&Category, u64)> = Vec::new();
+    let mut known: Vec<Option<Option<&Category>>> = vec![None; catalog.tools.len()];
     for found in failing {
         let of_tool = || {
             let tool = &catalog.tools[found.tool];
-            let by_name = input.tool.and_then(|name| tool.category_of.get(name)).copied();
-            by_name.or_else(|| by_command(input.command, tool)).or(tool.category)
+            let by_name = input.tool.and_then(|name| tool.category_of.get(name));
+            by_name.or_else(|| by_command(input.command, tool)).or(tool.category.as_ref())
         };
         let category = found.category.or_else(|| *known[found.tool].get_or_insert_with(of_tool));
-        if let Some(place) = category.and_then(|category| ORDER.iter().position(|known| *known == category)) {
-            votes[place] += if found.severity == Severity::Error { 2 } else { 1 };
+        let Some(category) = category else { continue };
+        let vote = if found.severity == Severity::Error { 2 } else { 1 };
+        match votes.iter_mut().find(|(known, _)| *known == category) {
+            Some((_, votes)) => *votes += vote,
+            None => votes.push((category, vote)),
         }
     }
-    let most = votes.iter().copied().max().filter(|most| *most > 0)?;
-    votes.iter().position(|votes| *votes == most).map(|place| ORDER[place])
+    let place = |category: &Category| ORDER.iter().position(|known| known == category);
+    let most = votes
+        .into_iter()
+        .max_by(|(a, of_a), (b, of_b)| of_a.cmp(of_b).then_with(|| place(b).cmp(&place(a))).then_with(|| b.cmp(a)));
+    most.map(|(category, _)| category.clone())
 }
 
-fn by_command(command: &str, tool: &super::definition::ToolText) -> Option<Category> {
+fn by_command<'c>(command: &str, tool: &'c super::definition::ToolText) -> Option<&'c Category> {
     let words = super::words(command);
-    tool.category_of.iter().find(|(name, _)| super::names(&words, name)).map(|(_, &category)| category)
+    tool.category_of.iter().find(|(name, _)| super::names(&words, name)).map(|(_, category)| category)
 }
 
 #[cfg(test)]

@@ -233,6 +233,15 @@ pub struct ToolText {
     pub tests: Vec<TestText>,
 }
 
+impl ToolText {
+    /// All categories that it names.
+    pub fn categories(&self) -> impl Iterator<Item = &Category> {
+        let own = self.category.iter().chain(&self.empty).chain(self.category_of.values());
+        let rules = self.rules.iter().filter_map(|rule| rule.category.as_ref());
+        own.chain(rules).chain(self.tests.iter().filter_map(|test| test.category.as_ref()))
+    }
+}
+
 /// An inline test of a definition.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -310,7 +310,7 @@ impl<'a> Engine<'a> {
         self.outcome.items.push(Found {
             tool,
             severity,
-            category: said.category,
+            category: said.category.as_ref(),
             decides: said.decides,
             place,
             code: groups.code.or(said.code.as_deref()),

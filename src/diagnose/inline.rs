@@ -4,7 +4,7 @@ use crate::base::tree::NoTree;
 use crate::run::Ended;
 
 use super::definition::{ExpectText, TestText};
-use super::{Definitions, Diagnosis, Input, Item, Severity, examine};
+use super::{Category, Definitions, Diagnosis, Input, Item, Severity, examine};
 
 /// Where the project of an inline test is.
 pub const ROOT: &str = "/home/dev/project";
@@ -34,8 +34,8 @@ pub fn check(definitions: &Definitions, test: &TestText) -> Result<(), String> {
         let got: Vec<String> = items.iter().map(got).collect();
         return Err(format!("expected {}, got {}", list(&expected), list(&got)));
     }
-    if let Some(want) = test.category.filter(|want| *category != Some(*want)) {
-        let got = category.map_or("none", |category| category.as_str());
+    if let Some(want) = test.category.as_ref().filter(|want| category.as_ref() != Some(*want)) {
+        let got = category.as_ref().map_or("none", Category::as_str);
         return Err(format!("expected the category {}, got {got}", want.as_str()));
     }
     if let Some(want) = test.files.as_ref().filter(|want| *want != files) {

@@ -1,6 +1,6 @@
 //! Definitions in layers: shipped < the user's < the project's. A later layer adds, replaces by name, or removes.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -8,10 +8,11 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::base::limits::DEFINITION_RULES_MAX;
+use crate::config::Categories;
 
 use super::catalog::{self, Catalog};
 use super::definition::{self, FileText, RuleText, SCHEMA, ToolText};
-use super::{imported, inline};
+use super::{Category, imported, inline};
 
 /// The definitions in force.
 #[derive(Debug)]
@@ -65,14 +66,16 @@ impl Definitions {
         Definitions(None)
     }
 
-    /// The shipped ones under `files`, which come strongest layer first. Never fails: what can't be used is a
-    /// [`Fault`], and everything else holds. Whether regexes compile is only seen by [`Definitions::check`].
-    pub fn layered(files: &[DefinitionFile]) -> (Self, Vec<Fault>) {
+    /// The shipped ones under `files`, which come strongest layer first and may name `categories`. Never fails: what
+    /// can't be used is a [`Fault`], and everything else holds. Whether regexes compile is only seen by
+    /// [`Definitions::check`].
+    pub fn layered(files: &[DefinitionFile], categories: &Categories) -> (Self, Vec<Fault>) {
         if files.is_empty() {
             return (Self::shipped(), Vec::new());
         }
         let mut faults = Vec::new();
-        let parsed: Vec<_> = files.iter().filter_map(|file| Some((file, read(file, &mut faults)?))).collect();
+        let parsed: Vec<_> =
+            files.iter().filter_map(|file| Some((file, read(file, categories, &mut faults)?))).collect();
         if parsed.iter().all(|(_, text)| text.tools.is_empty() && text.remove.is_empty()) {
             return (Self::shipped(), faults);
         }
@@ -145,8 +148,8 @@ fn fault(file: &DefinitionFile, line: Option<usize>, reason: String, without: Op
     Fault { file: file.file.clone(), line, reason, without }
 }
 
-/// A file's definitions, without rules that could never hold.
-fn read(file: &DefinitionFile, faults: &mut Vec<Fault>) -> Option<FileText> {
+/// A file's definitions, without rules that could never hold and without those of categories that nobody declared.
+fn read(file: &DefinitionFile, categories: &Categories, faults: &mut Vec<Fault>) -> Option<FileText> {
     let mut text = match definition::parse(&file.text) {
         Ok(text) => text,
         Err(error) => {
@@ -184,6 +187,16 @@ fn read(file: &DefinitionFile, faults: &mut Vec<Fault>) -> Option<FileText> {
             faults.push(fault(file, line, format!("`{}`: {reason}", tool.name), THAT_PART));
         }
     }
+    let mut index = 0;
+    text.tools.retain(|tool| {
+        let refused = tool.categories().find_map(|category| Some((category, categories.refusal(category)?)));
+        if let Some((category, reason)) = &refused {
+            let line = Spans::of(&file.text).category(&file.text, index, category);
+            faults.push(fault(file, line, format!("`{}`: {reason}", tool.name), THE_DEFINITION));
+        }
+        index += 1;
+        refused.is_none()
+    });
     Some(text)
 }
 
@@ -251,6 +264,10 @@ struct Spans {
 #[derive(Deserialize)]
 struct ToolSpans {
     name: Spanned<String>,
+    category: Option<Spanned<String>>,
+    empty: Option<Spanned<String>>,
+    #[serde(default)]
+    category_of: BTreeMap<String, Spanned<String>>,
     #[serde(default)]
     rule: Vec<RuleSpans>,
     #[serde(default)]
@@ -260,11 +277,13 @@ struct ToolSpans {
 #[derive(Deserialize)]
 struct RuleSpans {
     regex: Spanned<String>,
+    category: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
 struct TestSpans {
     input: Spanned<String>,
+    category: Option<Spanned<String>>,
 }
 
 impl Spans {
@@ -276,6 +295,16 @@ impl Spans {
     fn name(&self, text: &str, name: &str) -> Option<usize> {
         let tool = self.tool.iter().rfind(|tool| tool.name.get_ref() == name)?;
         Some(start(text, tool.name.span()))
+    }
+
+    /// The line where the definition first names a category.
+    fn category(&self, text: &str, tool: usize, category: &Category) -> Option<usize> {
+        let tool = self.tool.get(tool)?;
+        let named = tool.category.iter().chain(&tool.empty).chain(tool.category_of.values());
+        let named = named.chain(tool.rule.iter().filter_map(|rule| rule.category.as_ref()));
+        let mut named = named.chain(tool.test.iter().filter_map(|test| test.category.as_ref()));
+        let found = named.find(|named| named.get_ref() == category.as_str())?;
+        Some(start(text, found.span()))
     }
 
     fn rule(&self, text: &str, tool: usize, rule: usize) -> Option<usize> {

@@ -32,6 +32,7 @@ mod streams;
 mod structured;
 mod texts;
 
+pub use crate::config::Category;
 pub use baseline::Baseline;
 pub use collected::tests_run;
 pub use layers::{DefinitionFile, Definitions, Fault, attachments};
@@ -57,44 +58,6 @@ impl Severity {
             Severity::Info => "info",
             Severity::Warning => "warning",
             Severity::Error => "error",
-        }
-    }
-}
-
-/// What kind of failure a run is; the reference table's rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Category {
-    /// Tests ran and failed, or a coverage threshold was missed.
-    TestFailure,
-    /// A compiler or bundler found an error.
-    BuildError,
-    /// A linter or formatter found something.
-    LintError,
-    /// A type checker found something.
-    TypeError,
-    /// A program crashed.
-    RuntimeError,
-    /// Something that should be installed is not.
-    MissingDependency,
-    /// The tool did not do its job: configuration, usage, nothing to check.
-    ConfigError,
-    /// None of these.
-    Other,
-}
-
-impl Category {
-    /// The word that events, lessons and the reference table use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Category::TestFailure => "test_failure",
-            Category::BuildError => "build_error",
-            Category::LintError => "lint_error",
-            Category::TypeError => "type_error",
-            Category::RuntimeError => "runtime_error",
-            Category::MissingDependency => "missing_dependency",
-            Category::ConfigError => "config_error",
-            Category::Other => "other",
         }
     }
 }

@@ -10,6 +10,7 @@ use regex::bytes::Regex;
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
 use crate::base::tree::NoTree;
+use crate::config::Categories;
 use crate::run::Ended;
 
 use super::catalog;
@@ -111,7 +112,7 @@ fn head(name: &str, category: Category, rules: &[Draft]) -> String {
 /// What is found in `output` with the definition in force.
 fn look(definition: &str, name: &str, output: &str) -> Result<Diagnosis, String> {
     let file = DefinitionFile { file: name.into(), layer: 0, text: definition.to_owned(), attached: Vec::new() };
-    let (definitions, faults) = Definitions::layered(&[file]);
+    let (definitions, faults) = Definitions::layered(&[file], &Categories::default());
     if let Some(fault) = faults.first() {
         return Err(fault.reason.clone());
     }

@@ -1,10 +1,15 @@
 //! Which strategy is next against an error: what most surely helped, without those that have failed here often enough.
 
+use regex::{Regex, RegexBuilder};
 use serde::Serialize;
 
+use crate::base::limits::DEFINITION_REGEX_BYTES_MAX;
 use crate::config::Settings;
 use crate::pattern::statistics::{rounded, share_bound};
-use crate::store::{RecoveryRow, ReportRow};
+use crate::store::{DECLARED, RecoveryRow, ReportRow};
+
+/// Steps of one strategy.
+pub const STEPS_MAX: usize = 30;
 
 /// A strategy that fits the error, with the times that it was tried, the newest first.
 #[derive(Debug, Clone)]
@@ -13,6 +18,8 @@ pub struct Candidate {
     pub row: RecoveryRow,
     /// The times that count.
     pub attempts: Vec<ReportRow>,
+    /// Its name in the settings, of one that they have.
+    pub declared: Option<String>,
 }
 
 /// Where it is to help.
@@ -33,9 +40,11 @@ pub struct Suggestion {
     pub id: String,
     /// What to do, in a few words.
     pub technique: String,
-    /// `said` by somebody, or learnt from what was changed: `shape`, `files`, `command`.
+    /// `said` by somebody, `declared` by settings, or learnt from what was changed: `shape`, `files`, `command`.
     pub origin: String,
-    /// How the error is known: `substring`, `regex`, `pattern`.
+    /// Its name in the settings, of one that they have.
+    pub declared: Option<String>,
+    /// How the error is known: `substring`, `regex`, `pattern`; of one of settings without a text `category` or `tool`.
     pub matches: String,
     /// How, one after the other.
     pub steps: Vec<String>,
@@ -80,7 +89,8 @@ pub fn rank(
 ) -> (Vec<Suggestion>, Option<Escalation>) {
     let mut found: Vec<Suggestion> = candidates.iter().map(|it| suggestion(it, situation, settings)).collect();
     found.sort_by(|a, b| {
-        let known = a.exhausted.cmp(&b.exhausted).then(b.lower_bound.total_cmp(&a.lower_bound));
+        let known = a.exhausted.cmp(&b.exhausted).then(evidence(a).cmp(&evidence(b)));
+        let known = known.then(b.lower_bound.total_cmp(&a.lower_bound));
         known.then(b.alike[0].cmp(&a.alike[0])).then(b.effectiveness.total_cmp(&a.effectiveness)).then(a.id.cmp(&b.id))
     });
     found.dedup_by(|a, b| a.id == b.id);
@@ -92,6 +102,25 @@ pub fn rank(
         next: found.first().filter(|first| !first.exhausted).map(|first| first.id.clone()),
     });
     (found, escalation)
+}
+
+/// What is tried after what: what helped, be it in part, and what somebody says of this very error; what settings propose
+/// and nobody has tried; what never helped.
+fn evidence(it: &Suggestion) -> u8 {
+    match it.successes + it.partials {
+        0 if !it.untested => 2,
+        0 if it.origin == DECLARED => 1,
+        _ => 0,
+    }
+}
+
+/// The regex that an error is known by.
+///
+/// # Errors
+/// Bad syntax, or larger than [`DEFINITION_REGEX_BYTES_MAX`].
+pub fn compiled(text: &str) -> Result<Regex, regex::Error> {
+    let limit = DEFINITION_REGEX_BYTES_MAX;
+    RegexBuilder::new(text).multi_line(true).size_limit(limit).dfa_size_limit(limit).build()
 }
 
 fn suggestion(candidate: &Candidate, situation: &Situation, settings: &Settings) -> Suggestion {
@@ -113,6 +142,7 @@ fn suggestion(candidate: &Candidate, situation: &Situation, settings: &Settings)
         id: row.id.clone(),
         technique: row.label.clone(),
         origin: row.technique.clone(),
+        declared: candidate.declared.clone(),
         matches: row.matches.clone(),
         steps: row.steps.clone(),
         successes: row.successes,
@@ -168,7 +198,7 @@ mod tests {
             partials: of("partial"),
             agents: 0,
         };
-        Candidate { row, attempts }
+        Candidate { row, attempts, declared: None }
     }
 
     fn ranked(candidates: &[(&str, &str)]) -> (Vec<Suggestion>, Option<Escalation>) {
@@ -188,6 +218,19 @@ mod tests {
         assert_eq!((found[0].alike, found[0].effectiveness), ([4, 5], 0.8));
         assert_eq!((found[2].untested, found[2].effectiveness), (true, 0.5));
         assert_eq!(escalation, None);
+    }
+
+    #[test]
+    fn what_settings_have_comes_after_what_ever_helped_and_before_what_never_did() {
+        let mut of_settings = candidate("s-a", "");
+        of_settings.row.technique = DECLARED.into();
+        of_settings.declared = Some("a".into());
+        let others = [("s-part", "~"), ("s-said", ""), ("s-bad", "F"), ("s-seldom", "SFFFFFFFFF")];
+        let mut candidates: Vec<Candidate> = others.map(|(id, outcomes)| candidate(id, outcomes)).into();
+        candidates.push(of_settings);
+        let (found, _) = rank(candidates, &Situation::default(), &Settings::default());
+        assert_eq!(ids(&found), ["s-said", "s-seldom", "s-part", "s-a", "s-bad"]);
+        assert_eq!((found[3].origin.as_str(), found[3].declared.as_deref()), ("declared", Some("a")));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::{CONFIG_FILE_BYTES_MAX, DEFINITION_FILES_MAX};
-use crate::config::{Environment, Places, Problem};
+use crate::config::{Categories, Environment, Places, Problem, Settings};
 use crate::diagnose::{self, Category, DefinitionFile, Definitions, Fault};
 use crate::pattern::detector::Registry;
 use crate::whitelist::{CheckKind, Whitelist};
@@ -25,8 +25,9 @@ pub struct Loaded {
     pub problems: Vec<Problem>,
 }
 
-/// The definitions for a place. Never fails: a file that can't be used is a problem, and the others hold.
-pub fn load(places: &Places, environment: &Environment) -> Loaded {
+/// The definitions for a place, which may name `categories`. Never fails: a file that can't be used is a problem, and the
+/// others hold.
+pub fn load(places: &Places, environment: &Environment, categories: &Categories) -> Loaded {
     let mut files = Vec::new();
     let mut faults = Vec::new();
     for (layer, dir) in places.definition_dirs(environment).into_iter().enumerate() {
@@ -47,16 +48,17 @@ pub fn load(places: &Places, environment: &Environment) -> Loaded {
             }
         }
     }
-    let (definitions, more) = Definitions::layered(&files);
+    let (definitions, more) = Definitions::layered(&files, categories);
     faults.extend(more);
     Loaded { definitions, files, problems: faults.into_iter().map(problem).collect() }
 }
 
 /// As [`load`], with every regex compiled and every inline test run.
 pub fn check(places: &Places, environment: &Environment) -> Loaded {
-    let mut loaded = load(places, environment);
+    let categories = Settings::load(places, environment).0.categories;
+    let mut loaded = load(places, environment, &categories);
     let faults = loaded.definitions.check(&loaded.files);
-    let (_, detectors) = Registry::new(&loaded.files);
+    let (_, detectors) = Registry::new(&loaded.files, &categories);
     loaded.problems.extend(faults.into_iter().chain(detectors).map(problem));
     loaded.problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     loaded

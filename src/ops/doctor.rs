@@ -85,12 +85,15 @@ pub fn doctor(places: &Places, environment: &Environment) -> Report {
     findings.extend(problems_of("settings", "no problems in verify-run.toml", problems));
     let (_, problems) = Whitelist::load(places, environment);
     findings.extend(problems_of("whitelist", "no problems in whitelist.toml", problems));
-    let problems = definitions::load(places, environment).problems;
+    let problems = definitions::load(places, environment, &settings.categories).problems;
     findings.extend(problems_of("definitions", "no problems in the tool definitions", problems));
     findings.extend(advice(&settings));
     findings.extend(promotions(places));
     let problems = super::warn::template_problems(places, environment);
     findings.extend(problems_of("formatters", "no problems in templates", problems));
+    if let Some(problems) = super::strategy::problems_of_settings(&settings) {
+        findings.extend(problems_of("strategies", "no problems in the strategies of verify-run.toml", problems));
+    }
     findings.extend(platform());
     Report {
         schema: 1,

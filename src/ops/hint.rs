@@ -30,7 +30,7 @@ pub fn line(places: &Places, environment: &Environment, failed: &Spooled) -> Opt
 fn known(places: &Places, environment: &Environment, failed: &Spooled) -> Result<Option<String>, StoreError> {
     let Some(index) = Index::open_read(&places.index())? else { return Ok(None) };
     let (settings, _) = Settings::load(places, environment);
-    let loaded = definitions::load(places, environment);
+    let loaded = definitions::load(places, environment, &settings.categories);
     let keys = record::pattern_keys(places, &loaded.definitions, failed);
     let mut best: Option<(u64, u64, i64)> = None;
     for key in keys.iter().take(PATTERNS_MAX) {

@@ -110,8 +110,8 @@ pub(super) fn desk(places: &Places, environment: &Environment) -> Result<(Option
     let Reading { index, segments, mut notes } = reading::open(places)?;
     let Some(index) = index else { return Ok((None, notes)) };
     let (settings, _) = Settings::load(places, environment);
-    let files = definitions::load(places, environment).files;
-    let (registry, faults) = Registry::new(&files);
+    let files = definitions::load(places, environment, &settings.categories).files;
+    let (registry, faults) = Registry::new(&files, &settings.categories);
     notes.extend(faults.into_iter().map(|fault| {
         let line = fault.line.map(|line| format!(":{line}")).unwrap_or_default();
         format!("{}{line}: {}; look again with: verify-run whitelist check", fault.file.display(), fault.reason)

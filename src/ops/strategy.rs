@@ -1,25 +1,26 @@
 //! `strategy add`, `attempt`, `suggest` and `list`: what to do against an error.
 
 use anyhow::{Context as _, bail, ensure};
-use regex::RegexBuilder;
 use serde::Serialize;
 
 use super::entry::Writing;
 use super::identity::clean;
-use super::{reading, record, report};
+use super::reading::{self, Reading};
+use super::{record, report};
 use crate::advice::similarity::telling_words;
+use crate::advice::strategy::{Declared, Proposal, Said, Subject, declared};
 use crate::base::clock::Timestamp;
 use crate::base::ids;
-use crate::base::limits::DEFINITION_REGEX_BYTES_MAX;
-use crate::base::text::{ellipsis, one_line};
+use crate::base::lossless::Lossless;
+use crate::base::text::{ellipsis, one_line, prefix};
 use crate::capture::Identity;
-use crate::config::{Places, Settings};
+use crate::config::{Places, Problem, Settings};
 use crate::knowledge::duplicate::Words;
-use crate::knowledge::recovery::{self, Candidate, Escalation, Situation, Suggestion};
-use crate::store::{Body, Index, Matches, Outcome, RecoveryRow, StrategyChange, StrategyNote};
+use crate::knowledge::recovery::{self, Candidate, Escalation, STEPS_MAX, Situation, Suggestion, compiled};
+use crate::store::{
+    Body, DECLARED, Index, Item, Matches, Outcome, RecoveryRow, Run, StoreError, StrategyChange, StrategyNote,
+};
 
-/// Steps of one strategy.
-const STEPS_MAX: usize = 30;
 /// An error that is looked up, bytes.
 const ERROR_BYTES_MAX: usize = 64 << 10;
 /// Patterns that an error may be.
@@ -113,7 +114,7 @@ pub fn add(places: &Places, settings: &Settings, identity: &Identity, given: &Gi
     };
     let id = ids::said_strategy(given.matches.as_str(), &given.matches.normal(&text), &technique);
     let steps: Vec<String> = given.steps.iter().filter_map(|step| clean(step)).take(STEPS_MAX).collect();
-    let change = StrategyChange::Created { matches: given.matches, text, technique, steps };
+    let change = StrategyChange::Created { matches: given.matches, text, technique, steps, declared: false };
     writing.record(|by| Body::Strategy(StrategyNote { strategy: id.clone(), change, by }))?;
     changed(writing, settings, &id)
 }
@@ -130,7 +131,10 @@ pub fn attempt(
     tried: &Tried,
 ) -> anyhow::Result<Changed> {
     let mut writing = Writing::new(places, settings, identity, None)?;
-    let id = writing.index().recovery(id)?.id;
+    let id = match writing.index().recovery(id) {
+        Err(StoreError::NoSuchId { .. }) => first_try(&mut writing, settings, id)?,
+        found => found?.id,
+    };
     let category = match tried.category.as_deref().and_then(clean) {
         Some(category) => Some(category),
         None => category_of(writing.index(), &writing.task())?,
@@ -145,6 +149,19 @@ pub fn attempt(
     changed(writing, settings, &id)
 }
 
+/// Makes a strategy of the settings that nobody has tried yet one that attempts are counted for.
+fn first_try(writing: &mut Writing, settings: &Settings, id: &str) -> anyhow::Result<String> {
+    let full = format!("s-{}", id.strip_prefix("s-").unwrap_or(id));
+    let mut named = declared(settings).0.into_iter().filter(|it| it.id.starts_with(&full) && full != "s-");
+    let (Some(found), None) = (named.next(), named.next()) else {
+        return Err(StoreError::NoSuchId { id: id.to_owned() }.into());
+    };
+    let (text, technique, steps) = (found.error().to_owned(), found.technique, found.steps);
+    let change = StrategyChange::Created { matches: Matches::Regex, text, technique, steps, declared: true };
+    writing.record(|by| Body::Strategy(StrategyNote { strategy: found.id.clone(), change, by }))?;
+    Ok(found.id)
+}
+
 /// The strategy after a change, and whether it has failed in this task too often: then with the next against the same.
 fn changed(writing: Writing, settings: &Settings, id: &str) -> anyhow::Result<Changed> {
     let index = writing.index();
@@ -154,9 +171,15 @@ fn changed(writing: Writing, settings: &Settings, id: &str) -> anyhow::Result<Ch
         "substring" => index.recoveries_in_text(&row.error)?,
         _ => index.recoveries_by_regex()?.into_iter().filter(|other| other.error == row.error).collect(),
     };
-    let rows = [row].into_iter().chain(others);
+    let mut candidates = Vec::new();
+    for known in declared(settings).0 {
+        if known.id == row.id || known.matches() == row.matches && known.error() == row.error {
+            candidates.push(of_settings(Some(index), &known, known.as_written())?);
+        }
+    }
+    look_up(index, [row].into_iter().chain(others), &mut candidates)?;
     let situation = Situation { task: writing.task(), ..Situation::default() };
-    let (found, escalation) = ranked(index, rows, &situation, settings)?;
+    let (found, escalation) = recovery::rank(candidates, &situation, settings);
     let escalation = escalation.filter(|it| it.failed == id);
     let Some(strategy) = found.into_iter().find(|it| it.id == id) else { bail!("the strategy {id} is gone") };
     Ok(Changed { schema: 1, strategy, escalation, notes: writing.into_notes() })
@@ -174,45 +197,100 @@ pub fn suggest(
     file_type: Option<&str>,
     limit: usize,
 ) -> anyhow::Result<Suggested> {
-    let (error, keys, mut kind, mut notes) = match against {
-        Against::Error(error) => (error.clone(), Vec::new(), None, Vec::new()),
-        Against::Run(id) => {
-            let (subject, notes) = report::find(places, id.as_deref())?;
-            let subject = subject.context("no run is recorded here yet")?;
-            let failure = subject.run.failure.context("that run passed: there is nothing to do")?;
-            let messages = failure.items.iter().map(|item| item.message.as_str());
-            let text: Vec<&str> = messages.chain(failure.lines.iter().map(String::as_str)).collect();
-            let keys: Vec<String> = failure.items.iter().map(|item| item.pattern.clone()).take(PATTERNS_MAX).collect();
-            let file = failure.items.iter().find_map(|item| item.file.clone());
-            let kind = file.and_then(|file| file.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()));
-            (text.join("\n"), keys, kind, notes)
-        }
-    };
-    let error = crate::base::text::prefix(&error, ERROR_BYTES_MAX).to_owned();
-    ensure!(!error.trim().is_empty(), "say against which error: --error TEXT, or --run last");
+    let Asked { text: error, run, mut notes } = asked(places, against)?;
     let shown = ellipsis(one_line(&error).trim(), LINE_BYTES_MAX);
     let reading = reading::open(places)?;
     notes.extend(reading.notes);
-    let Some(index) = &reading.index else {
-        return Ok(Suggested { schema: 1, error: Some(shown), strategies: Vec::new(), escalation: None, notes });
-    };
-    let keys = if keys.is_empty() { patterns_like(index, settings, &error)? } else { keys };
-    let mut rows = index.recoveries_of_patterns(&keys)?;
-    rows.extend(index.recoveries_in_text(&error.to_lowercase())?);
-    for row in index.recoveries_by_regex()? {
-        if compiled(&row.error).is_ok_and(|regex| regex.is_match(&error)) {
-            rows.push(row);
-        }
+    let index = reading.index.as_ref();
+    let failure = run.as_ref().and_then(|run| run.failure.as_ref());
+    let items = failure.map_or(&[][..], |failure| &failure.items);
+    let (mut candidates, problems) = proposed(index, settings, &error, run.as_ref())?;
+    notes.extend(problems.iter().map(told));
+    let mut situation = Situation::default();
+    if let Some(index) = index {
+        let keys: Vec<String> = items.iter().map(|item| item.pattern.clone()).take(PATTERNS_MAX).collect();
+        let keys = if keys.is_empty() { patterns_like(index, settings, &error)? } else { keys };
+        let mut rows = index.recoveries_of_patterns(&keys)?;
+        rows.extend(index.recoveries_in_text(&error.to_lowercase())?);
+        let is_match = |row: &RecoveryRow| compiled(&row.error).is_ok_and(|regex| regex.is_match(&error));
+        rows.extend(index.recoveries_by_regex()?.into_iter().filter(is_match));
+        look_up(index, rows, &mut candidates)?;
+        let hours = settings.fix.silence_hours;
+        situation.task = record::current_task(places, Some(index), identity, Timestamp::now(), hours)?;
+        situation.category = category_of(index, &situation.task)?;
     }
-    let hours = settings.fix.silence_hours;
-    let task = record::current_task(places, Some(index), identity, Timestamp::now(), hours)?;
-    if let Some(given) = file_type {
-        kind = Some(given.trim_start_matches('.').to_lowercase());
-    }
-    let situation = Situation { category: category_of(index, &task)?, file_type: kind, task };
-    let (mut strategies, escalation) = ranked(index, rows, &situation, settings)?;
+    let file = items.iter().find_map(|item| item.file.as_deref());
+    let kind = file_type.or_else(|| Some(file?.rsplit_once('.')?.1));
+    situation.file_type = kind.map(|kind| kind.trim_start_matches('.').to_lowercase());
+    let (mut strategies, escalation) = recovery::rank(candidates, &situation, settings);
     strategies.truncate(limit);
     Ok(Suggested { schema: 1, error: Some(shown), strategies, escalation, notes })
+}
+
+/// An error, and the run that it is of.
+struct Asked {
+    text: String,
+    run: Option<Run>,
+    notes: Vec<String>,
+}
+
+fn asked(places: &Places, against: &Against) -> anyhow::Result<Asked> {
+    let (text, run, notes) = match against {
+        Against::Error(error) => (error.clone(), None, Vec::new()),
+        Against::Run(id) => {
+            let (subject, notes) = report::find(places, id.as_deref())?;
+            let run = subject.context("no run is recorded here yet")?.run;
+            let failure = run.failure.as_ref().context("that run passed: there is nothing to do")?;
+            let messages = failure.items.iter().map(|item| item.message.as_str());
+            let text: Vec<&str> = messages.chain(failure.lines.iter().map(String::as_str)).collect();
+            (text.join("\n"), Some(run), notes)
+        }
+    };
+    let text = prefix(&text, ERROR_BYTES_MAX).to_owned();
+    ensure!(!text.trim().is_empty(), "say against which error: --error TEXT, or --run last");
+    Ok(Asked { text, run, notes })
+}
+
+/// The strategies of the settings that fit, as they read for this failure, and what is wrong with others.
+fn proposed(
+    index: Option<&Index>,
+    settings: &Settings,
+    error: &str,
+    run: Option<&Run>,
+) -> anyhow::Result<(Vec<Candidate>, Vec<Problem>)> {
+    let command = run.map(|run| shell_words::join(run.argv.iter().map(Lossless::display)));
+    let failure = run.and_then(|run| run.failure.as_ref());
+    let subject = Subject {
+        text: error,
+        category: failure.map(|failure| failure.category.as_str()),
+        tool: run.and_then(|run| run.tool.as_deref()),
+        command: command.as_deref(),
+        items: failure.iter().flat_map(|failure| failure.items.iter().map(said)).collect(),
+    };
+    let (known, mut problems) = declared(settings);
+    let mut candidates = Vec::new();
+    for known in known {
+        match known.proposal(&subject) {
+            Ok(Some(proposal)) => candidates.push(of_settings(index, &known, proposal)?),
+            Ok(None) => {}
+            Err(problem) => problems.push(problem),
+        }
+    }
+    Ok((candidates, problems))
+}
+
+fn said(item: &Item) -> Said<'_> {
+    Said { tool: &item.tool, code: item.code.as_deref(), message: &item.message, file: item.file.as_deref() }
+}
+
+/// What is wrong with the strategies of the settings; `None` when they have none.
+pub(super) fn problems_of_settings(settings: &Settings) -> Option<Vec<Problem>> {
+    (!settings.strategies.is_empty()).then(|| declared(settings).1)
+}
+
+fn told(problem: &Problem) -> String {
+    let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
+    format!("{}{line}: {}; {}", problem.file.display(), problem.reason, problem.hint)
 }
 
 /// All strategies, those that were tried most often first.
@@ -220,24 +298,46 @@ pub fn suggest(
 /// # Errors
 /// When the store can't be read.
 pub fn list(places: &Places, settings: &Settings, identity: &Identity, limit: usize) -> anyhow::Result<Suggested> {
-    let reading = reading::open(places)?;
-    let mut strategies = Vec::new();
-    if let Some(index) = &reading.index {
-        let hours = settings.fix.silence_hours;
-        let task = record::current_task(places, Some(index), identity, Timestamp::now(), hours)?;
-        let situation = Situation { task, ..Situation::default() };
-        strategies = ranked(index, index.recoveries(limit)?, &situation, settings)?.0;
+    let Reading { index, mut notes, .. } = reading::open(places)?;
+    let (known, problems) = declared(settings);
+    notes.extend(problems.iter().map(told));
+    let mut candidates = Vec::new();
+    for known in &known {
+        candidates.push(of_settings(index.as_ref(), known, known.as_written())?);
     }
-    Ok(Suggested { schema: 1, error: None, strategies, escalation: None, notes: reading.notes })
+    let mut situation = Situation::default();
+    if let Some(index) = &index {
+        look_up(index, index.recoveries(limit)?, &mut candidates)?;
+        let hours = settings.fix.silence_hours;
+        situation.task = record::current_task(places, Some(index), identity, Timestamp::now(), hours)?;
+    }
+    let (mut strategies, _) = recovery::rank(candidates, &situation, settings);
+    strategies.truncate(limit);
+    Ok(Suggested { schema: 1, error: None, strategies, escalation: None, notes })
 }
 
-fn ranked(
+/// A strategy of the settings with what was told of it; without, as nobody has tried it.
+fn of_settings(index: Option<&Index>, declared: &Declared, proposal: Proposal) -> anyhow::Result<Candidate> {
+    let mut row = RecoveryRow { id: declared.id.clone(), technique: DECLARED.to_owned(), ..RecoveryRow::default() };
+    let mut attempts = Vec::new();
+    if let Some(index) = index
+        && let Some(recorded) = index.declared_recovery(&declared.id)?
+    {
+        attempts = index.recovery_attempts(recorded.number)?;
+        row = recorded;
+    }
+    row.label = ellipsis(&proposal.technique, LINE_BYTES_MAX);
+    row.steps = proposal.steps.iter().map(|step| ellipsis(step, LINE_BYTES_MAX)).collect();
+    row.matches = declared.matches().to_owned();
+    Ok(Candidate { row, attempts, declared: Some(declared.name().to_owned()) })
+}
+
+/// Adds what is recorded, each once.
+fn look_up(
     index: &Index,
     rows: impl IntoIterator<Item = RecoveryRow>,
-    situation: &Situation,
-    settings: &Settings,
-) -> anyhow::Result<(Vec<Suggestion>, Option<Escalation>)> {
-    let mut candidates: Vec<Candidate> = Vec::new();
+    candidates: &mut Vec<Candidate>,
+) -> anyhow::Result<()> {
     for mut row in rows.into_iter().take(CANDIDATES_MAX) {
         if candidates.iter().any(|known| known.row.id == row.id) {
             continue;
@@ -246,9 +346,9 @@ fn ranked(
         // What was imported may be anybody's text.
         row.label = ellipsis(one_line(&row.label).trim(), LINE_BYTES_MAX);
         row.steps = row.steps.iter().map(|step| ellipsis(one_line(step).trim(), LINE_BYTES_MAX)).collect();
-        candidates.push(Candidate { row, attempts });
+        candidates.push(Candidate { row, attempts, declared: None });
     }
-    Ok(recovery::rank(candidates, situation, settings))
+    Ok(())
 }
 
 /// Keys of known patterns that a text reads like.
@@ -267,9 +367,4 @@ fn patterns_like(index: &Index, settings: &Settings, error: &str) -> anyhow::Res
 
 fn category_of(index: &Index, task: &str) -> anyhow::Result<Option<String>> {
     Ok(index.task(task)?.and_then(|task| task.category))
-}
-
-fn compiled(text: &str) -> Result<regex::Regex, regex::Error> {
-    let limit = DEFINITION_REGEX_BYTES_MAX;
-    RegexBuilder::new(text).multi_line(true).size_limit(limit).dfa_size_limit(limit).build()
 }

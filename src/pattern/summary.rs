@@ -173,6 +173,7 @@ impl Summary {
             tool: &row.tool,
             code: row.code.as_deref(),
             category: &row.category,
+            meaning: settings.categories.meaning(&row.category),
             masked: &row.masked,
             masked_family: &row.masked_family,
             example: parts.example.as_deref(),

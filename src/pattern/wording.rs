@@ -23,6 +23,8 @@ pub struct Known<'a> {
     pub code: Option<&'a str>,
     /// Its category.
     pub category: &'a str,
+    /// What that means, of one that the settings declare.
+    pub meaning: Option<&'a str>,
     /// The masked message, subject kept.
     pub masked: &'a str,
     /// The masked message of the family.
@@ -140,7 +142,10 @@ fn happens(known: &Known<'_>) -> String {
         "runtime_error" => format!("the program crashes{}", after(" with ")),
         "missing_dependency" => format!("something that should be installed is missing{}", after(": ")),
         "config_error" => format!("{tool} could not do its job{}", after(": ")),
-        _ => format!("{tool} fails{}", after(" with ")),
+        _ => match known.meaning {
+            Some(meaning) => format!("{}{}", stop(meaning), after(": ")),
+            None => format!("{tool} fails{}", after(" with ")),
+        },
     };
     capital(&said)
 }
@@ -410,6 +415,8 @@ mod tests {
                 "{text}"
             );
         }
+        let own = Known { category: "security_issue", meaning: Some("A scanner found a vulnerability."), ..known() };
+        assert!(sentence(&own, &[]).starts_with("A scanner found a vulnerability: “"), "{}", sentence(&own, &[]));
         let test = Known {
             category: "test_failure",
             test: Some("adds two numbers"),

@@ -33,7 +33,7 @@ pub use promotion::{Promotion, PromotionStep};
 pub use run::{Failure, Item, LessonDecision, Run};
 pub use scope::Scope;
 pub use snapshot::{Base, FileChange, FileChangeKind, Snapshot};
-pub use strategy::{Matches, StrategyChange, StrategyNote};
+pub use strategy::{DECLARED, Matches, StrategyChange, StrategyNote};
 pub use task::{TaskNote, TaskOutcome, TaskStep};
 
 /// Version of the event format that this binary writes, and the highest one that it reads.

@@ -83,6 +83,7 @@ pub fn migrate(connection: &mut Connection) -> rusqlite::Result<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Category;
 
     fn schema(connection: &Connection) -> Vec<String> {
         let mut statement =
@@ -107,6 +108,16 @@ mod tests {
             let kept: String = old.query_row("SELECT name FROM tasks", [], |row| row.get(0)).expect("is there");
             assert_eq!(kept, "kept");
         }
+    }
+
+    #[test]
+    fn the_reference_table_begins_with_the_shipped_categories() {
+        let mut connection = Connection::open_in_memory().expect("opens");
+        migrate(&mut connection).expect("migrates");
+        let mut statement = connection.prepare("SELECT name FROM failure_categories").expect("prepares");
+        let names = statement.query_map([], |row| row.get(0)).expect("queries");
+        let names: std::collections::BTreeSet<String> = names.collect::<Result<_, _>>().expect("reads");
+        assert_eq!(names, Category::SHIPPED.iter().map(|category| category.as_str().to_owned()).collect());
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::whitelist::CheckKind;
 
 mod said;
 
-pub use said::{entry, entry_change, memory, memory_change, said_strategy, strategy_report};
+pub use said::{declared_strategy, entry, entry_change, memory, memory_change, said_strategy, strategy_report};
 
 /// A folder for a test that is not about durability: in memory where the machine has such a place, because a thousand
 /// syncs of a disk take a minute and show nothing.
@@ -82,6 +82,14 @@ pub fn failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
             redactions: 0,
             lesson: LessonDecision::Known,
         });
+    }
+    event
+}
+
+/// A failed run of another category.
+pub fn of_category(mut event: Event, category: &str) -> Event {
+    if let Body::Run(run) = &mut event.body {
+        run.failure.iter_mut().for_each(|failure| failure.category = category.to_owned());
     }
     event
 }

@@ -18,14 +18,15 @@ use super::event::{Body, Change, Event, LessonChange, Outcome};
 use super::index::{Index, Progress};
 use super::migrations::APPLICATION_ID;
 use super::sample::{
-    attempt, failed_run, flake, folder, key, merge, old_failed_run, old_key, passed_run, review, run_id, snapshot,
-    split,
+    attempt, failed_run, flake, folder, key, merge, of_category, old_failed_run, old_key, passed_run, review, run_id,
+    snapshot, split,
 };
 use super::segment::Segments;
 use super::{Store, StoreError, lock};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, Kind};
 use crate::base::lossless::Lossless;
+use crate::config::Category;
 pub(super) use worlds::world;
 
 pub(super) fn open(state: &Path) -> Store {
@@ -37,12 +38,13 @@ fn try_open(state: &Path) -> Result<Store, StoreError> {
 }
 
 /// Every row that people can see, without row numbers.
-const ROWS: [&str; 51] = [
+const ROWS: [&str; 52] = [
     "SELECT event_id, kind, at FROM events",
     "SELECT name, first_at, last_at FROM tasks WHERE task_no IN (SELECT task_no FROM runs)",
     "SELECT run_id, t.name, argv, root, dir, command_key, ended_at, exit_code, signal, passed
      FROM runs JOIN tasks t USING (task_no)",
     "SELECT failure_id, run_id, category, summary, item_count, lesson_id, no_lesson FROM qa_failures",
+    "SELECT * FROM failure_categories",
     "SELECT run_id, path FROM failure_files JOIN qa_failures USING (failure_no)",
     "SELECT pattern_id, pattern_key, family_key, tool, masked, described_by, first_seen, last_seen, failure_count
      FROM qa_failure_patterns",
@@ -151,6 +153,27 @@ fn everything_in_the_state_folder_is_private() {
             }
         }
     }
+}
+
+#[test]
+fn a_category_of_another_clone_is_indexed_and_what_is_no_name_counts_as_other() {
+    let dir = folder();
+    let events = ["security_issue", "Security Issue", "lint_error"].into_iter().zip(1..);
+    let events: Vec<Event> = events.map(|(name, n)| of_category(failed_run(n, "one", &["a"]), name)).collect();
+    let mut store = open(dir.path());
+    store.append(&events).expect("appends");
+    let rows = |store: &Store, sql: &str| -> Vec<String> {
+        let mut statement = store.index().connection.prepare(sql).expect("prepares");
+        statement.query_map([], |row| row.get(0)).expect("queries").collect::<Result<_, _>>().expect("reads")
+    };
+    let categories = "SELECT category FROM qa_failures ORDER BY run_id";
+    assert_eq!(rows(&store, categories), ["security_issue", "other", "lint_error"]);
+    assert_eq!(rows(&store, "SELECT name FROM failure_categories").len(), Category::SHIPPED.len() + 1);
+    let totals = store.index().totals().expect("reads");
+    assert_eq!((totals.categorised, totals.failures), (2, 3), "one's own is a category");
+    let before = dump(store.index());
+    store.rebuild("is tested").expect("rebuilds");
+    assert_eq!(dump(store.index()), before);
 }
 
 #[test]

@@ -52,12 +52,12 @@ fn check_and_doctor_name_what_is_wrong_and_the_rest_holds() {
     let bad = sandbox.write(".verify-run/tools/bad.toml", "[[tool]]\nname = 'x'\ncategory = 'odd'\n");
     let outcome = sandbox.verify_run(["whitelist", "check"]).outcome();
     assert_eq!(outcome.ended, Ended::Exit(1));
-    let place = format!("{}:3: unknown variant `odd`", bad.display());
+    let place = format!("{}:3: `x`: no category `odd` is declared; there are test_failure, ", bad.display());
     assert!(outcome.stdout().starts_with(&place), "{}", outcome.stdout());
-    assert!(sandbox.verify_run(["doctor"]).outcome().stdout().contains("unknown variant `odd`"));
+    assert!(sandbox.verify_run(["doctor"]).outcome().stdout().contains("no category `odd` is declared"));
     sandbox.write("out.txt", "!! src/a.x@3 BAD wrong\n");
     let parsed = sandbox.verify_run(["parse", "out.txt"]).outcome();
-    assert!(parsed.stderr().contains("bad.toml:3: unknown variant"), "{}", parsed.stderr());
+    assert!(parsed.stderr().contains("bad.toml:3: `x`: no category"), "{}", parsed.stderr());
     assert!(parsed.stdout().contains("\"code\":\"BAD\""), "{}", parsed.stdout());
     std::fs::remove_file(bad).expect("removed");
     sandbox.write(".verify-run/tools/acme.toml", RULE.replace("line = 3", "line = 4"));
@@ -87,7 +87,7 @@ fn a_problem_matcher_is_read_from_the_repository_and_from_nowhere_else() {
 }
 
 /// The text of the README's block that begins with `start`.
-fn readme_block(start: &str) -> &'static str {
+pub fn readme_block(start: &str) -> &'static str {
     let readme = include_str!("../../README.md");
     let at = readme.find(start).expect("the block");
     readme[at..].split_once("```").expect("its end").0

@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests act as users do: they write files and start programs")]
 
 mod advice;
+mod configured;
 mod definitions;
 mod exchange;
 mod faults;

@@ -1,6 +1,7 @@
 use super::*;
 use crate::base::literals::LONG_TEXT_BYTES_MIN;
 use crate::base::tree::NoTree;
+use crate::config::Categories;
 use crate::diagnose::definition::FileText;
 use crate::diagnose::{DefinitionFile, Definitions, Input, diagnose, inline};
 use crate::run::Ended;
@@ -17,6 +18,8 @@ fn every_shipped_rule_compiles_and_holds_the_rules_of_rules() {
     for (name, file) in files() {
         for tool in &file.tools {
             assert!(!tool.from.is_empty(), "{name}: {} does not say what it was written from", tool.name);
+            let odd = tool.categories().find_map(|category| Categories::default().refusal(category));
+            assert_eq!(odd, None, "{name}: {}", tool.name);
             for rule in &tool.rules {
                 let place = format!("{name}.toml, {}, {}", tool.name, rule.regex);
                 for source in [Some(&rule.regex), rule.closing.as_ref()].into_iter().flatten() {
@@ -89,7 +92,7 @@ fn only_what_may_match_is_compiled() {
         text: "[[tool]]\nname = \"own\"\n".into(),
         attached: Vec::new(),
     };
-    let definitions = Definitions::layered(&[own]).0;
+    let definitions = Definitions::layered(&[own], &Categories::default()).0;
     let catalog = definitions.catalog();
     let output = "> eslint .\n\n/home/dev/project/src/a.js\n  1:7  error  'x' is never used  no-unused-vars\n\n\
                   ✖ 1 problem (1 error, 0 warnings)\n";

@@ -232,7 +232,7 @@ impl<'a> Engine<'a> {
         }
         found.code = found.code.or(groups.code).or(text.code.as_deref());
         found.test = found.test.or(groups.test);
-        found.category = text.category.or(found.category);
+        found.category = text.category.as_ref().or(found.category);
         found.severity = text.severity.unwrap_or(found.severity);
         found.decides |= text.decides;
     }

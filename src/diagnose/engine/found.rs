@@ -48,7 +48,7 @@ pub struct Found<'a> {
     /// How bad.
     pub severity: Severity,
     /// What it makes of the run, where the rule says so.
-    pub category: Option<Category>,
+    pub category: Option<&'a Category>,
     /// Whether that decides alone.
     pub decides: bool,
     /// Where, as printed.

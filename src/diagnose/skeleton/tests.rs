@@ -5,7 +5,7 @@ fn made(sample: &str) -> Skeleton {
     let made = skeleton("acme", Category::LintError, sample.as_bytes()).expect("a skeleton");
     let file = DefinitionFile { file: "acme.toml".into(), layer: 0, text: made.text.clone(), attached: Vec::new() };
     let files = [file];
-    let (definitions, faults) = Definitions::layered(&files);
+    let (definitions, faults) = Definitions::layered(&files, &Categories::default());
     assert_eq!((faults, definitions.check(&files)), (Vec::new(), Vec::new()), "{}", made.text);
     made
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::base::limits::ITEMS_MAX;
 use crate::base::tree::{Tree, ends_with_path};
+use crate::config::Categories;
 use crate::diagnose::{Category, DefinitionFile, Definitions, Input, Severity, diagnose};
 use crate::run::Ended;
 
@@ -298,7 +299,7 @@ fn definitions_that_match_everything() {
     let wide = "[[tool]]\nname = \"wide\"\nerrorformat = '%f:%l:%c: %m,%f:%l: %m'\n";
     let files =
         [DefinitionFile { file: PathBuf::from("wide.toml"), layer: 0, text: wide.to_owned(), attached: Vec::new() }];
-    let (definitions, faults) = Definitions::layered(&files);
+    let (definitions, faults) = Definitions::layered(&files, &Categories::default());
     assert_eq!(faults, []);
     let said = diagnose(&Input {
         output: output.as_bytes(),
@@ -325,7 +326,7 @@ fn the_window_does_not_change_the_verdict() {
         let said = diagnosed("make", output);
         assert_eq!(
             (places(&said.items), said.files, said.category),
-            (places(&want.items), want.files.clone(), want.category)
+            (places(&want.items), want.files.clone(), want.category.clone())
         );
         // (A longer output has room for more of the context.)
         assert!(want.lines.iter().all(|line| said.lines.contains(line)), "{:?}", said.lines);

@@ -106,7 +106,7 @@ pub(super) fn task(
 pub(super) fn failure(id: RunId, diagnosis: &Diagnosis, items: Vec<Item>, lesson: LessonDecision) -> Failure {
     Failure {
         id: ids::short(Kind::Failure, id.0.as_bytes()),
-        category: diagnosis.category.unwrap_or(Category::Other).as_str().to_owned(),
+        category: diagnosis.category.as_ref().unwrap_or(&Category::Other).as_str().to_owned(),
         files: diagnosis.files.clone(),
         items,
         items_cut: diagnosis.items_cut,
@@ -148,7 +148,7 @@ pub(super) fn facts(run: &Run) -> Option<Facts> {
         command: shell_words::join(run.argv.iter().map(Lossless::display)),
         dir: run.dir.display(),
         ended: run.ended,
-        category: category_of(&failure.category),
+        category: Category::named(&failure.category).unwrap_or(Category::Other),
         files: failure.files.clone(),
         items: failure.items.iter().map(Item::found).collect(),
         items_cut: failure.items_cut + usize::try_from(more).unwrap_or(0),
@@ -163,10 +163,6 @@ pub(super) fn facts(run: &Run) -> Option<Facts> {
         redactions: failure.redactions,
         cut_bytes: run.cut_bytes,
     })
-}
-
-fn category_of(name: &str) -> Category {
-    serde_json::from_value(serde_json::Value::from(name)).unwrap_or(Category::Other)
 }
 
 /// The diagnosis's items with their keys, equal ones in one file counted once. A failure in which nothing was found

@@ -57,7 +57,7 @@ impl<'a> Projects<'a> {
                 false => self.places.clone(),
             };
             let (settings, _) = Settings::load(&places, environment);
-            let definitions = definitions::load(&places, environment).definitions;
+            let definitions = definitions::load(&places, environment, &settings.categories).definitions;
             Project { lessons: Folder::find(&places, &settings), settings, definitions, places }
         })
     }

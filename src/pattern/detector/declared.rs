@@ -29,7 +29,7 @@ use toml::Spanned;
 use super::{Detector, Finding, Subject, percent};
 use crate::base::limits::{DEFINITION_REGEX_BYTES_MAX, DETECTORS_MAX};
 use crate::base::text::{ellipsis, one_line};
-use crate::config::Settings;
+use crate::config::{Categories, Category, Settings};
 use crate::diagnose::{DefinitionFile, Fault};
 use crate::pattern::glob;
 use crate::pattern::history::{Change, Failure, History, Known, Seen, Task};
@@ -64,7 +64,7 @@ struct DetectorText {
     summary: String,
     rule: Option<String>,
     #[serde(default)]
-    category: Vec<String>,
+    category: Vec<Category>,
     #[serde(default)]
     tool: Vec<String>,
     #[serde(default)]
@@ -88,7 +88,7 @@ pub(super) struct Declared {
     title: String,
     summary: String,
     rule: Option<String>,
-    category: Vec<String>,
+    category: Vec<Category>,
     tool: Vec<String>,
     code: Vec<String>,
     message: Vec<Regex>,
@@ -99,8 +99,8 @@ pub(super) struct Declared {
     min_share: f64,
 }
 
-/// The shipped detectors under those of `files`, which come strongest layer first.
-pub(super) fn layered(files: &[DefinitionFile]) -> (Vec<Declared>, Vec<Fault>) {
+/// The shipped detectors under those of `files`, which come strongest layer first and may name `categories`.
+pub(super) fn layered(files: &[DefinitionFile], categories: &Categories) -> (Vec<Declared>, Vec<Fault>) {
     let (mut found, mut faults) = (Vec::new(), Vec::new());
     let mut taken: HashSet<String> = HashSet::new();
     for layer in files.chunk_by(|a, b| a.layer == b.layer) {
@@ -128,7 +128,7 @@ pub(super) fn layered(files: &[DefinitionFile]) -> (Vec<Declared>, Vec<Fault>) {
                 } else if !names.insert(name.clone()) {
                     faults.push(fault(line, format!("`{name}` is defined twice in this folder")));
                 } else if !taken.contains(&name) && !text.off {
-                    match Declared::new(text) {
+                    match Declared::new(text, categories) {
                         Ok(detector) => found.push(detector),
                         Err(reason) => faults.push(fault(line, format!("`{name}`: {reason}"))),
                     }
@@ -139,7 +139,7 @@ pub(super) fn layered(files: &[DefinitionFile]) -> (Vec<Declared>, Vec<Fault>) {
     }
     let shipped = toml::from_str::<FileText>(SHIPPED).map(|file| file.detectors).unwrap_or_default();
     let shipped = shipped.into_iter().map(Spanned::into_inner).filter(|text| !taken.contains(&text.name));
-    found.extend(shipped.filter_map(|text| Declared::new(text).ok()));
+    found.extend(shipped.filter_map(|text| Declared::new(text, categories).ok()));
     (found, faults)
 }
 
@@ -148,7 +148,7 @@ fn line_of(text: &str, offset: usize) -> usize {
 }
 
 impl Declared {
-    fn new(text: DetectorText) -> Result<Self, String> {
+    fn new(text: DetectorText, categories: &Categories) -> Result<Self, String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if text.name.is_empty() || !text.name.chars().all(plain) {
             return Err("its name has other signs than letters, digits, `.`, `_` and `-`".into());
@@ -161,9 +161,12 @@ impl Declared {
                 return Err(format!("its {what} has {{{unknown}}}; it may have {}", PLACEHOLDERS.join(", ")));
             }
         }
-        let lists = [&text.category, &text.tool, &text.code, &text.message, &text.file, &text.changed];
-        if lists.iter().all(|list| list.is_empty()) && !text.moved {
+        let lists = [&text.tool, &text.code, &text.message, &text.file, &text.changed];
+        if lists.iter().all(|list| list.is_empty()) && text.category.is_empty() && !text.moved {
             return Err("it holds for everything: say which failures it is about".into());
+        }
+        if let Some(refusal) = text.category.iter().find_map(|category| categories.refusal(category)) {
+            return Err(refusal);
         }
         if text.min_share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
             return Err("min_share is not from 0 to 1".into());
@@ -204,7 +207,8 @@ impl Declared {
 
     fn holds(&self, failure: &Failure, seen: &Seen) -> bool {
         let file = || seen.file.as_deref().is_some_and(|file| self.file.iter().any(|glob| glob::matches(glob, file)));
-        (self.category.is_empty() || self.category.contains(&failure.category)) && (self.file.is_empty() || file())
+        (self.category.is_empty() || self.category.iter().any(|category| category.as_str() == failure.category))
+            && (self.file.is_empty() || file())
     }
 
     /// Whether the task had done what it asks for; `true` when it asks for nothing.

@@ -13,7 +13,7 @@ use std::fmt::Debug;
 
 use serde::Serialize;
 
-use crate::config::Settings;
+use crate::config::{Categories, Settings};
 use crate::diagnose::{DefinitionFile, Fault};
 use crate::pattern::history::{Failure, History, Task};
 
@@ -97,10 +97,10 @@ pub struct Registry {
 const OVERALL_MAX: usize = 20;
 
 impl Registry {
-    /// The shipped ones and those of `files`, which come strongest layer first. What can't be used is a fault, and all
-    /// others hold.
-    pub fn new(files: &[DefinitionFile]) -> (Self, Vec<Fault>) {
-        let (declared, faults) = declared::layered(files);
+    /// The shipped ones and those of `files`, which come strongest layer first and may name `categories`. What can't be
+    /// used is a fault, and all others hold.
+    pub fn new(files: &[DefinitionFile], categories: &Categories) -> (Self, Vec<Fault>) {
+        let (declared, faults) = declared::layered(files, categories);
         let mut detectors: Vec<Box<dyn Detector>> = vec![
             Box::new(recurrence::Recurrence),
             Box::new(files::Files),

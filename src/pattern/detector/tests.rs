@@ -31,13 +31,13 @@ fn history(tasks: Vec<Task>) -> History {
 fn about(pattern: i64, history: &History) -> Vec<Finding> {
     let id = format!("p-{pattern}");
     let subject = Subject { id: &id, patterns: &[pattern], family: &[pattern, 8] };
-    let (registry, faults) = Registry::new(&[]);
+    let (registry, faults) = Registry::new(&[], &Categories::default());
     assert_eq!(faults, []);
     registry.about(&subject, history, &Settings::default())
 }
 
 fn overall(history: &History) -> Vec<Finding> {
-    Registry::new(&[]).0.overall(history, &Settings::default())
+    Registry::new(&[], &Categories::default()).0.overall(history, &Settings::default())
 }
 
 fn of<'a>(findings: &'a [Finding], detector: &str) -> Option<&'a Finding> {
@@ -190,7 +190,8 @@ fn a_detector_is_added_replaced_and_taken_out_by_configuration_alone() {
                 [[detector]]\nname = \"unused-names\"\noff = true\n";
     let text = text.replace(", {{left}}", "");
     let weak = "[[detector]]\nname = \"migrations\"\ntitle = \"weaker\"\nsummary = \"x\"\ntool = [\"tsc\"]\n";
-    let (registry, faults) = Registry::new(&[file(0, "a.toml", &text), file(1, "b.toml", weak)]);
+    let (registry, faults) =
+        Registry::new(&[file(0, "a.toml", &text), file(1, "b.toml", weak)], &Categories::default());
     assert_eq!(faults, []);
     assert!(registry.names().all(|name| name != "unused-names"));
     assert_eq!(registry.names().filter(|name| *name == "migrations").count(), 1);
@@ -211,24 +212,26 @@ fn a_bad_detector_is_named_with_its_line_and_the_others_hold() {
         ("name = \"a\"\ntitle = \"t\"\nsummary = \"s\"", "holds for everything"),
         ("name = \"a\"\ntitle = \"t\"\nsummary = \"s\"\nmessage = ['(']", "message"),
         ("name = \"a\"\ntitle = \"t\"\nsummary = \"s\"\nmoved = true\nmin_share = 2.0", "min_share"),
+        ("name = \"a\"\ntitle = \"t\"\nsummary = \"s\"\ncategory = [\"odd\"]", "no category `odd` is declared"),
     ];
     for (text, wanted) in cases {
         let text = format!(
             "# first\n[[detector]]\n{text}\n[[detector]]\nname = \"good\"\ntitle = \"t\"\nsummary = \"s\"\nmoved = true\n"
         );
-        let (registry, faults) = Registry::new(&[file(0, "a.toml", &text)]);
+        let (registry, faults) = Registry::new(&[file(0, "a.toml", &text)], &Categories::default());
         assert_eq!(faults.len(), 1, "{text}");
         assert!(faults[0].reason.contains(wanted), "{faults:?}");
         assert_eq!(faults[0].line, Some(2), "{text}");
         assert!(registry.names().any(|name| name == "good"));
     }
-    let (_, faults) = Registry::new(&[file(0, "a.toml", "[[detector]]\nname = \"a\"\nwhat = 1\n")]);
+    let (_, faults) =
+        Registry::new(&[file(0, "a.toml", "[[detector]]\nname = \"a\"\nwhat = 1\n")], &Categories::default());
     assert_eq!((faults.len(), faults[0].line), (1, Some(3)), "{faults:?}");
 }
 
 #[test]
 fn every_shipped_detector_is_in_force() {
-    let names: Vec<String> = Registry::new(&[]).0.names().map(str::to_owned).collect();
+    let names: Vec<String> = Registry::new(&[], &Categories::default()).0.names().map(str::to_owned).collect();
     let shipped = include_str!("shipped.toml").matches("[[detector]]").count();
     assert_eq!(names.len(), 5 + shipped, "{names:?}");
 }

@@ -7,6 +7,7 @@ use rusqlite::{Transaction, params};
 use super::{advice, outcome, pattern, strategy, to_sql};
 use crate::base::ids::{self, Kind};
 use crate::base::text;
+use crate::config::Category;
 use crate::fingerprint::{self, Keys};
 use crate::run::Ended;
 use crate::store::event::{Failure, Item, LessonDecision, Run};
@@ -83,10 +84,11 @@ fn insert_failure(
     context: &Context<'_>,
     failure: &Failure,
 ) -> rusqlite::Result<()> {
-    // A user's own category comes with the event of whoever defined it.
+    // Somebody's own category comes with the event: which ones are declared here makes no difference.
+    let category = Category::named(&failure.category).unwrap_or(Category::Other);
     transaction
         .prepare_cached("INSERT INTO failure_categories VALUES (?1, '') ON CONFLICT DO NOTHING")?
-        .execute([&failure.category])?;
+        .execute([category.as_str()])?;
     let (lesson, file, none) = match &failure.lesson {
         LessonDecision::Written { id, file } => (Some(id), Some(file), None),
         LessonDecision::Known => (None, None, Some("known")),
@@ -105,7 +107,7 @@ fn insert_failure(
             params![
                 failure.id,
                 run_id,
-                failure.category,
+                category.as_str(),
                 bounded(summary),
                 to_sql(items as u64),
                 to_sql(failure.redactions as u64),

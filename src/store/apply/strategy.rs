@@ -5,7 +5,7 @@ use rusqlite::{Params, Transaction, params};
 use crate::base::ids;
 use crate::base::text;
 use crate::store::event::{Attempt, Means, Outcome, Recipe, RecipeKind, StrategyChange, StrategyNote};
-use crate::store::json;
+use crate::store::{DECLARED, json};
 
 /// A strategy's label, bytes.
 const LABEL_BYTES_MAX: usize = 200;
@@ -76,26 +76,29 @@ pub(super) fn insert_strategy_note(
     note: &StrategyNote,
 ) -> rusqlite::Result<()> {
     match &note.change {
-        StrategyChange::Created { matches, text, technique, steps } => {
+        StrategyChange::Created { matches, text, technique, steps, declared } => {
             if text.is_empty() || technique.is_empty() {
                 // Written by hand: it is against nothing.
                 return Ok(());
             }
             let error = matches.normal(text);
-            let strategy = ids::said_strategy(matches.as_str(), &error, technique);
+            let (strategy, kind, key) = match declared {
+                true => (note.strategy.clone(), DECLARED, &note.strategy),
+                false => (ids::said_strategy(matches.as_str(), &error, technique), "said", technique),
+            };
             let label = text::ellipsis(&text::one_line(technique), LABEL_BYTES_MAX);
             let number: i64 = transaction
                 .prepare_cached(
                     "INSERT INTO error_recovery_strategies
                          (strategy_id, match, error_pattern, technique, recipe_key, label, described_by, steps)
-                     VALUES (?1, ?2, ?3, 'said', ?4, ?5, ?6, ?7)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
                      ON CONFLICT (match, error_pattern, technique, recipe_key) DO UPDATE SET
-                         strategy_id = iif(?6 < described_by, ?1, strategy_id),
-                         label = iif(?6 < described_by, ?5, label), steps = iif(?6 < described_by, ?7, steps),
-                         described_by = min(described_by, ?6)
+                         strategy_id = iif(?7 < described_by, ?1, strategy_id),
+                         label = iif(?7 < described_by, ?6, label), steps = iif(?7 < described_by, ?8, steps),
+                         described_by = min(described_by, ?7)
                      RETURNING strategy_no",
                 )?
-                .query_row(params![strategy, matches.as_str(), error, technique, label, id, json(steps)], |row| {
+                .query_row(params![strategy, matches.as_str(), error, kind, key, label, id, json(steps)], |row| {
                     row.get(0)
                 })?;
             count_reports(transaction, number, &strategy)

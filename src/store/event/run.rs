@@ -83,7 +83,7 @@ pub struct Run {
 pub struct Failure {
     /// `f-…`, derived from the run's id.
     pub id: String,
-    /// Category name: one of [`crate::diagnose::Category`] or a user's own.
+    /// A category's name ([`crate::config::Category`]), declared here or not; what is none counts as `other`.
     pub category: String,
     /// Affected files, relative to the root; all of them.
     pub files: Vec<String>,

@@ -33,6 +33,9 @@ pub enum StrategyChange {
         /// How, one after the other.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         steps: Vec<String>,
+        /// Settings have it, as templates: it is proposed where they do, for what they say. Its id is theirs.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        declared: bool,
     },
     /// It was tried.
     Attempted {
@@ -49,6 +52,9 @@ pub enum StrategyChange {
         note: Option<String>,
     },
 }
+
+/// What tables call the technique of a strategy that settings have.
+pub const DECLARED: &str = "declared";
 
 /// How a strategy knows its error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use super::{ambiguous, time, unsigned};
 use crate::base::clock::Timestamp;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
-use crate::store::json;
+use crate::store::{DECLARED, json};
 
 /// Strategies that are looked at for one error, of each way of matching.
 const STRATEGIES_MAX: i64 = 500;
@@ -17,7 +17,7 @@ const COLUMNS: &str = "strategy_no, strategy_id, match, error_pattern, technique
     partials, (SELECT count(DISTINCT agent) FROM strategy_reports r WHERE r.strategy_id = s.strategy_id)";
 
 /// A strategy.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecoveryRow {
     /// Row number.
     pub number: i64,
@@ -27,7 +27,7 @@ pub struct RecoveryRow {
     pub matches: String,
     /// The error: a text, a regex, a pattern's key.
     pub error: String,
-    /// `said`, or of what was learnt `shape`, `files`, `command`.
+    /// `said`, `declared` by settings, or of what was learnt `shape`, `files`, `command`.
     pub technique: String,
     /// What to do, in a few words.
     pub label: String,
@@ -89,12 +89,22 @@ impl Index {
         self.recoveries_where("match = 'substring' AND instr(?1, error_pattern) > 0", error)
     }
 
-    /// The strategies that somebody proposed against a regex.
+    /// The strategies that somebody proposed against a regex; without those of settings, which say themselves where
+    /// they are to be proposed.
     ///
     /// # Errors
     /// SQLite's.
     pub fn recoveries_by_regex(&self) -> Result<Vec<RecoveryRow>, StoreError> {
-        self.recoveries_where("match = ?1", "regex")
+        self.recoveries_where("match = 'regex' AND technique <> ?1", DECLARED)
+    }
+
+    /// What is recorded of a strategy of the settings; `None` when nobody told of trying it.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn declared_recovery(&self, id: &str) -> Result<Option<RecoveryRow>, StoreError> {
+        let found = self.recoveries_where("strategy_id = ?1", id)?;
+        Ok(found.into_iter().find(|row| row.technique == DECLARED))
     }
 
     /// The strategies against patterns with these keys and those that are counted with them, learnt or proposed.

@@ -51,8 +51,21 @@ pub fn entry_change(n: u64, about: u64, other: u64) -> Event {
 pub fn said_strategy(n: u64, error: &str, technique: &str) -> Event {
     let strategy = ids::said_strategy("pattern", error, technique);
     let (matches, steps) = (Matches::Pattern, vec![format!("step {n}")]);
-    let change = StrategyChange::Created { matches, text: error.into(), technique: technique.into(), steps };
+    let change =
+        StrategyChange::Created { matches, text: error.into(), technique: technique.into(), steps, declared: false };
     event(n, 14_000, Body::Strategy(StrategyNote { strategy, change, by: agent(n) }))
+}
+
+/// A strategy of somebody's settings, and what came of it, in turn.
+pub fn declared_strategy(n: u64, outcome: Outcome) -> Event {
+    let strategy = ids::declared_strategy("a regex", "", "tool", "do {{ this }}");
+    let change = if n.is_multiple_of(2) {
+        let (technique, steps) = ("do {{ this }}".into(), vec![format!("step {n}")]);
+        StrategyChange::Created { matches: Matches::Regex, text: "a regex".into(), technique, steps, declared: true }
+    } else {
+        StrategyChange::Attempted { outcome, category: None, file_type: None, note: None }
+    };
+    event(n, 18_000, Body::Strategy(StrategyNote { strategy, change, by: agent(n) }))
 }
 
 /// What came of it in second `n`.

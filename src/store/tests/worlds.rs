@@ -7,9 +7,9 @@ use crate::store::event::{
     Body, Change, Event, FixNote, LessonChange, Means, Outcome, Purge, Recipe, RecipeKind, ReviewState,
 };
 use crate::store::sample::{
-    ack, delivery, entry, entry_change, failed_run, flake, key, memory, memory_change, merge, old_failed_run, old_key,
-    passed_run, promotion, review, run_id, said_strategy, snapshot, split, strategy_report, task_done, task_started,
-    tried,
+    ack, declared_strategy, delivery, entry, entry_change, failed_run, flake, key, memory, memory_change, merge,
+    of_category, old_failed_run, old_key, passed_run, promotion, review, run_id, said_strategy, snapshot, split,
+    strategy_report, task_done, task_started, tried,
 };
 
 /// Two begin with the same letter: an older fingerprint took them for one.
@@ -59,7 +59,10 @@ fn forget(n: u64, pattern: String) -> Event {
 fn kinds() -> Vec<(u32, BoxedStrategy<Event>)> {
     let names = || prop::collection::vec(prop::sample::select(NAMES.to_vec()), 1..4);
     let task = prop::sample::select(vec!["one", "two", "three"]);
-    let failed = (1..40u64, task.clone(), names()).prop_map(|(n, task, names)| failed_run(n, task, &names));
+    // Of some nobody here has declared the category, and of some it is no name.
+    let category = |n: u64| ["test_failure", "lint_error", "security_issue", "Not a name"][n as usize % 4];
+    let failed = (1..40u64, task.clone(), names())
+        .prop_map(move |(n, task, names)| of_category(failed_run(n, task, &names), category(n)));
     let older = (61..80u64, task.clone(), names()).prop_map(|(n, task, names)| old_failed_run(n, task, &names));
     let merges = (0..90u64, any_key(), any_key(), prop::option::of(851..=1000u16));
     let states = prop::sample::select(vec![ReviewState::Muted, ReviewState::Restored]);
@@ -91,6 +94,7 @@ fn kinds() -> Vec<(u32, BoxedStrategy<Event>)> {
                 .prop_map(|(n, key, outcome)| strategy_report(n, &key, "do it", outcome))
                 .boxed(),
         ),
+        (2, (0..20u64, outcomes()).prop_map(|(n, outcome)| declared_strategy(n, outcome)).boxed()),
         (2, (0..20u64).prop_map(memory).boxed()),
         (2, (0..40u64, 0..5u64).prop_map(|(n, about)| memory_change(n, about)).boxed()),
     ]

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::base::text::printable;
 use crate::base::tree::{FsTree, NoTree, Tree};
-use crate::config::Places;
+use crate::config::{Places, Settings};
 use crate::diagnose::{Baseline, Category, Diagnosis, Input, Item, Severity, Shortfall, diagnose};
 use crate::ops::definitions;
 use crate::run::Ended;
@@ -56,7 +56,7 @@ enum Print {
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
-    category: Option<Category>,
+    category: Option<&'a Category>,
     files: &'a [String],
     lines: &'a [String],
     diagnostics: Vec<Diagnostic<'a>>,
@@ -99,7 +99,9 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         None => None,
     };
     let places = root.as_deref().map(|root| Places::find(root, &context.environment));
-    let loaded = definitions::load(places.as_ref().unwrap_or(&context.places), &context.environment);
+    let places = places.as_ref().unwrap_or(&context.places);
+    let (settings, _) = Settings::load(places, &context.environment);
+    let loaded = definitions::load(places, &context.environment, &settings.categories);
     for problem in &loaded.problems {
         let line = problem.line.map_or_else(String::new, |line| format!("{line}:"));
         context.output.note(&format!("verify-run: {}:{line} {}", problem.file.display(), problem.reason));
@@ -134,7 +136,7 @@ fn print(diagnosis: &Diagnosis, what: Print, context: &mut Context) -> anyhow::R
     match what {
         Print::Json => context.output.json(&Document {
             schema: 1,
-            category: diagnosis.category,
+            category: diagnosis.category.as_ref(),
             files: &diagnosis.files,
             lines: &diagnosis.lines,
             diagnostics: diagnostics.collect(),

@@ -6,19 +6,20 @@ use crate::capture::{self, Identity};
 use crate::config::Settings;
 use crate::knowledge::recovery::{Escalation, Suggestion};
 use crate::ops::strategy::{self, Against, Given, Suggested, Tried};
-use crate::store::{Matches, Outcome};
+use crate::store::{DECLARED, Matches, Outcome};
 
 /// The exit code when one technique has failed in the task too often.
 const ESCALATED: u8 = 3;
 
 /// Say what to do against an error, what came of it, and ask for what most surely helps
 ///
-/// What was learnt from fixes is suggested too. When one technique has failed in the current task three times (setting
-/// `knowledge.escalate_attempts`) since it last helped there, that is said, the next is proposed, and `suggest` and
-/// `attempt` exit with 3.
+/// What was learnt from fixes is suggested too, and so are the templates that verify-run.toml has as
+/// `[strategies.NAME]`, where they fit; nothing runs their steps. When one technique has failed in the current task three
+/// times (setting `knowledge.escalate_attempts`) since it last helped there, that is said, the next is proposed, and
+/// `suggest` and `attempt` exit with 3.
 ///
 /// With --json each prints one document with `"schema": 1`: `suggest` and `list` `error`, `strategies` (id, technique,
-/// origin, matches, steps, successes, partials, tries, effectiveness, lower_bound, untested, alike, failed_here,
+/// origin, declared, matches, steps, successes, partials, tries, effectiveness, lower_bound, untested, alike, failed_here,
 /// exhausted) and `escalation` (failed, technique, failures, next), `add` and `attempt` `strategy` and `escalation`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -168,6 +169,7 @@ fn print_suggested(found: &Suggested, json: bool, output: &mut Output) -> anyhow
 
 fn print(strategy: &Suggestion, output: &mut Output) -> anyhow::Result<()> {
     let evidence = match (strategy.successes, strategy.tries) {
+        (_, 0) if strategy.origin == DECLARED => "untested: nothing shows yet that it helps".to_owned(),
         (_, 0) => "untested".to_owned(),
         (successes, tries) => format!("worked {successes} of {}", count(tries, "time")),
     };
@@ -176,7 +178,11 @@ fn print(strategy: &Suggestion, output: &mut Output) -> anyhow::Result<()> {
         0 => String::new(),
         times => format!(", failed {} in this task", count(times, "time")),
     };
-    output.line(&format!("{}\t{} ({evidence}{partly}{here})", strategy.id, one_line(&strategy.technique)))?;
+    let from = match &strategy.declared {
+        Some(name) => format!("[strategies.{}] of verify-run.toml, ", one_line(name)),
+        None => String::new(),
+    };
+    output.line(&format!("{}\t{} ({from}{evidence}{partly}{here})", strategy.id, one_line(&strategy.technique)))?;
     for (number, step) in (1..).zip(&strategy.steps) {
         output.line(&format!("  {number}. {}", one_line(step)))?;
     }
