@@ -10,12 +10,12 @@ use super::page::Page;
 use crate::advice::ranking;
 use crate::advice::similarity::telling_words;
 use crate::base::clock::Timestamp;
+use crate::base::glob;
 use crate::base::words::normalised;
 use crate::capture::Identity;
 use crate::config::{Places, Settings};
 use crate::ops::identity::{by, relative_files};
 use crate::ops::{knowledge, reading, record};
-use crate::pattern::glob;
 use crate::pattern::statistics::rounded;
 use crate::store::{
     Body, EntryChange, EntryFilter, EntryNote, EntryUse, Event, Index, LoggedRow, Segments, StoreError, derived_id,

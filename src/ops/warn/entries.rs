@@ -8,9 +8,9 @@ use super::Question;
 use crate::advice::Known;
 use crate::advice::ranking::{self, Candidate, Concern, Reach};
 use crate::base::clock::Timestamp;
+use crate::base::glob;
 use crate::config::Settings;
 use crate::knowledge::ledger;
-use crate::pattern::glob;
 use crate::store::{EntryRow, Index, StoreError};
 
 /// Files of the question that are looked for.
