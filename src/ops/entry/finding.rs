@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use serde::Serialize;
 
+use super::measured;
 use super::page::Page;
 use crate::advice::ranking;
 use crate::advice::similarity::telling_words;
@@ -198,8 +199,9 @@ pub fn show(
     let page = match page {
         Some(page) => page,
         None => {
-            let row = index.entry(id)?;
-            Page::of(index, index.entry(&row.leader)?, settings, now)?
+            let leader = index.entry(&index.entry(id)?.leader)?;
+            let measured = Some(measured::of(index, &leader, settings, now)?);
+            Page { measured, ..Page::of(index, leader, settings, now)? }
         }
     };
     remember(places, settings, identity, EntryUse::Retrieved, &[&page.id], &mut reading.notes);
