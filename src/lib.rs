@@ -75,6 +75,8 @@
 //!   give back the -0.05 for the warning that didn't help.
 //! - What became of a warning is computed from the runs that follow it, not recorded as an event: segments come in any
 //!   order. A pass counts where the pattern was seen before, under the same check or all of it.
+//! - An entry is held out together with the family that it is about, and said in place of that family's patterns while it
+//!   is believed: a task that is held out must not be told by the other, and would count twice.
 //! - The shipped definitions, rules and languages are TOML as people write them, and JSON without their examples in the
 //!   binary (`build.rs`): parsing TOML took more of a recorder's time than recording.
 //! - On Linux the distribution binary is linked with musl at a fixed address, not as a static-PIE one with glibc. What

@@ -157,12 +157,7 @@ pub fn retirement(since: &Since, settings: &PromotionSettings, now: Timestamp) -
     if since.tasks >= settings.retire_tasks {
         return Some(format!("it came back in {} after it was promoted", count(since.tasks, "task")));
     }
-    unseen(since.last_seen.max(since.approved), settings, now)
-}
-
-/// Why a line about what was `last` seen, or approved, then should go again; `None` while it may stay.
-pub fn unseen(last: Timestamp, settings: &PromotionSettings, now: Timestamp) -> Option<String> {
-    let days = now.micros_since(last) / DAY_US;
+    let days = now.micros_since(since.last_seen.max(since.approved)) / DAY_US;
     (days >= settings.retire_days).then(|| format!("it was not seen for {}", count(days, "day")))
 }
 

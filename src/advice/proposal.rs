@@ -160,15 +160,17 @@ impl Proposal {
         let solution = facts.solution.as_deref().map(|solution| format!("{}.", said(solution)));
         let known = solution.as_ref().map(|solution| format!(" {solution}")).unwrap_or_else(|| cause.clone());
         let written = format!("written {}{used}", times(facts.written));
-        let evidence = vec![
+        let mut evidence = vec![
             format!("believed at {:.2} (lower bound {:.2})", figures.confidence, figures.lower_bound),
             written.clone(),
-            label.reason.clone(),
-            match way {
-                Some(_) => "proposed because it is believed and was used".to_owned(),
-                None => "it does not pass the gate now".to_owned(),
-            },
         ];
+        evidence.extend(effect(figures));
+        evidence.push(label.reason.clone());
+        evidence.push(match way {
+            Some(Way::Prevention) => "proposed because warnings from it prevented what it is about".to_owned(),
+            Some(Way::Knowledge) => "proposed because it is believed and was used".to_owned(),
+            None => "it does not pass the gate now".to_owned(),
+        });
         Proposal {
             context: format!("A {} that {} wrote down{place}.", bounded(&facts.kind, FILE_BYTES_MAX), listed(&writers)),
             problem: format!("{problem}.{cause}"),
@@ -253,17 +255,7 @@ fn evidence(figures: &Figures, way: Option<Way>, label: &Label) -> Vec<String> {
         figures.lower_bound,
         count(figures.tasks, "task")
     )];
-    let warned = figures.prevented + figures.failed_anyway;
-    lines.push(match warned {
-        0 => "no warned task has shown anything yet".to_owned(),
-        _ => format!(
-            "effectiveness {:.2}: {} of {} did without it (lower bound {:.2})",
-            figures.effectiveness,
-            figures.prevented,
-            count(warned, "warned task"),
-            wilson_bound(figures.prevented, warned, Z_ONE_SIDED_95)
-        ),
-    });
+    lines.push(effect(figures).unwrap_or_else(|| "no warned task has shown anything yet".to_owned()));
     lines.extend(figures.knowledge.map(|believed| format!("what helps against it is believed at {believed:.2}")));
     lines.push(label.reason.clone());
     lines.push(match way {
@@ -272,6 +264,20 @@ fn evidence(figures: &Figures, way: Option<Way>, label: &Label) -> Vec<String> {
         None => "it does not pass the gate now".to_owned(),
     });
     lines
+}
+
+/// What the warned tasks say; `None` before one told.
+fn effect(figures: &Figures) -> Option<String> {
+    let warned = figures.prevented + figures.failed_anyway;
+    (warned > 0).then(|| {
+        format!(
+            "effectiveness {:.2}: {} of {} did without it (lower bound {:.2})",
+            figures.effectiveness,
+            figures.prevented,
+            count(warned, "warned task"),
+            wilson_bound(figures.prevented, warned, Z_ONE_SIDED_95)
+        )
+    })
 }
 
 /// A tool's words: a code span.

@@ -147,6 +147,10 @@ pub fn shares(scores: &[(i64, f64)]) -> Vec<(i64, f64)> {
 /// The warnings that are due, at most `limit`. `seed` decides the draw of what is explored.
 pub fn rank(candidates: Vec<Candidate>, limit: usize, settings: &AdviceSettings, seed: &str) -> Vec<Ranked> {
     let mut due: Vec<Ranked> = candidates.into_iter().filter_map(|candidate| weigh(candidate, settings)).collect();
+    // What somebody wrote down about a family, and is believed, is said in place of the family's patterns.
+    let is_written = |ranked: &&Ranked| ranked.candidate.is_entry() && !ranked.unconfirmed;
+    let written: HashSet<String> = due.iter().filter(is_written).map(|it| it.candidate.family.clone()).collect();
+    due.retain(|ranked| ranked.candidate.is_entry() || !written.contains(&ranked.candidate.family));
     due.sort_by(|a, b| {
         let by_bound = b.candidate.evidence.lower_bound.total_cmp(&a.candidate.evidence.lower_bound);
         b.score.total_cmp(&a.score).then(by_bound).then_with(|| a.candidate.key.cmp(&b.candidate.key))
@@ -313,6 +317,21 @@ mod tests {
         let mut many: Vec<Candidate> = many.collect();
         many[1].family = many[0].family.clone();
         assert_eq!(keys(&rank(many, 5, &settings(), "s")), ["0", "2", "3", "4", "5"]);
+    }
+
+    #[test]
+    fn what_is_written_and_believed_is_said_in_place_of_its_family() {
+        let pattern = candidate("a", 0.9, 0.9, in_file());
+        let entry =
+            |confidence| Candidate { family: pattern.family.clone(), ..candidate("k-1", confidence, 0.25, in_file()) };
+        let due = |entry: Candidate| {
+            let ranked = rank(vec![pattern.clone(), entry, candidate("b", 0.7, 0.5, in_file())], 5, &settings(), "s");
+            keys(&ranked).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(due(entry(0.7)), ["b", "k-1"], "at its own place");
+        assert_eq!(due(entry(0.5)), ["a", "b"], "one of a family");
+        let elsewhere = Candidate { concern: Concern::default(), ..entry(0.7) };
+        assert_eq!(due(elsewhere), ["a", "b"], "it is not due itself");
     }
 
     #[test]

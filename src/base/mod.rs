@@ -1,9 +1,10 @@
-//! What every stage needs and none of them is about: time, ids, files, locks, limits, text.
+//! What every stage needs and none of them is about: time, ids, files, locks, limits, text, file patterns.
 
 pub mod arena;
 pub mod bytes;
 pub mod clock;
 pub mod file;
+pub mod glob;
 #[cfg(any(test, target_env = "musl"))]
 pub mod heap;
 pub mod ids;

@@ -4,28 +4,34 @@ use std::collections::BTreeSet;
 
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
-use crate::pattern::confidence::{Confidence, Increment, Kind, unused};
+use crate::pattern::confidence::{Confidence, Increment, Kind, Told, became, unused};
 use crate::store::{EntryChangeRow, EntryRow, EntryUseRow};
 
-/// What the confidence in an entry is made of: its source, its type, every session and agent that it helped, what
-/// somebody set it to. `merged` are the entries that say the same: each is another voice.
-pub fn confidence(
-    entry: &EntryRow,
-    merged: &[EntryRow],
-    changes: &[EntryChangeRow],
-    uses: &[EntryUseRow],
-    settings: &Settings,
-    now: Timestamp,
-) -> Confidence {
+/// What happened to an entry after it was written.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct History {
+    /// The entries that say the same: each is another voice.
+    pub merged: Vec<EntryRow>,
+    /// What was said of it.
+    pub changes: Vec<EntryChangeRow>,
+    /// What was done with it.
+    pub uses: Vec<EntryUseRow>,
+    /// What became of the warnings that it was shown as.
+    pub told: Vec<Told>,
+}
+
+/// What the confidence in an entry is made of: its source, its type, every session and agent that it helped, every task
+/// that was warned with it and did without the mistake or made it, what somebody set it to.
+pub fn confidence(entry: &EntryRow, history: &History, settings: &Settings, now: Timestamp) -> Confidence {
     let mut found = source(entry, settings);
     let own_session = entry.by.session.as_deref().unwrap_or_default();
-    for other in merged.iter().filter(|other| other.by.agent != entry.by.agent) {
+    for other in history.merged.iter().filter(|other| other.by.agent != entry.by.agent) {
         let Some(agent) = &other.by.agent else { continue };
         let what = format!("found out by another agent too, {agent}");
         let delta = settings.confidence.other_agent;
         found.push(step(&other.event, other.at, what, Kind::OtherAgent, agent.clone(), delta));
     }
-    for used in uses {
+    for used in &history.uses {
         let session = used.sitting();
         let agent = used.by.agent.as_deref().filter(|agent| entry.by.agent.as_deref() != Some(agent));
         let add =
@@ -51,7 +57,8 @@ pub fn confidence(
             _ => {}
         }
     }
-    for change in changes {
+    found.extend(became(&history.told, &settings.confidence));
+    for change in &history.changes {
         match change.change.as_str() {
             "superseded" => {
                 let what = format!("superseded by {}", change.other.as_deref().unwrap_or("something better"));
@@ -68,10 +75,12 @@ pub fn confidence(
         }
     }
     if !entry.pinned {
-        let helped = uses.iter().filter(|used| used.helped());
+        let helped = history.uses.iter().filter(|used| used.helped());
+        let prevented = history.told.iter().filter(|told| !told.failed);
         let moments: BTreeSet<(Timestamp, &str)> = [(entry.at, entry.event.as_str())]
             .into_iter()
             .chain(helped.map(|used| (used.at, used.event.as_str())))
+            .chain(prevented.map(|told| (told.by.1, told.by.0.as_str())))
             .collect();
         found.extend(unused(moments, &settings.confidence, now));
     }
@@ -146,7 +155,8 @@ mod tests {
 
     #[track_caller]
     fn value(entry: &EntryRow, changes: &[EntryChangeRow], uses: &[EntryUseRow], day: i64, wanted: f64) {
-        let found = confidence(entry, &[], changes, uses, &Settings::default(), Timestamp(day * DAY_US));
+        let history = History { changes: changes.to_vec(), uses: uses.to_vec(), ..History::default() };
+        let found = confidence(entry, &history, &Settings::default(), Timestamp(day * DAY_US));
         assert!((found.value - wanted).abs() < 1e-9, "{} is not {wanted}: {:#?}", found.value, found.steps);
     }
 
@@ -174,13 +184,42 @@ mod tests {
     }
 
     #[test]
+    fn a_warned_task_counts_once_as_it_does_for_a_pattern() {
+        let told = |day: i64, task: &str, failed| Told {
+            task: task.into(),
+            at: Timestamp(day * DAY_US),
+            by: (format!("{day:04}"), Timestamp(day * DAY_US + 1)),
+            failed,
+        };
+        let close = |told: &[Told], uses: &[EntryUseRow], day: i64, wanted: f64| {
+            let history = History { told: told.to_vec(), uses: uses.to_vec(), ..History::default() };
+            let now = Timestamp(day * DAY_US);
+            let found = confidence(&entry("gotcha", "human"), &history, &Settings::default(), now);
+            assert!((found.value - wanted).abs() < 1e-9, "{} is not {wanted}: {:#?}", found.value, found.steps);
+        };
+        close(&[told(1, "a", false), told(2, "a", false)], &[], 3, 0.80);
+        close(&[told(1, "a", false), told(2, "b", false)], &[], 3, 0.90);
+        close(&[told(1, "a", false), told(2, "a", true), told(3, "a", true)], &[], 3, 0.65);
+        // Somebody said so of the same task: one prevention.
+        let mut said = used(2, "prevented", "codex", "s1");
+        said.by.task = Some("a".into());
+        close(&[told(1, "a", false)], &[said], 3, 0.80);
+        // What prevents is used: it fades from there on.
+        close(&[told(50, "a", false)], &[], 109, 0.80);
+        close(&[told(50, "a", true)], &[], 109, 0.70 - 0.05 - 0.02);
+    }
+
+    #[test]
     fn what_another_agent_wrote_down_too_is_believed_more() {
         let other = EntryRow { event: "0001".into(), by: by("claude", "s9"), ..entry("gotcha", "agent") };
         let same = EntryRow { event: "0002".into(), ..entry("gotcha", "agent") };
         let one = entry("gotcha", "agent");
-        let of = |merged: &[EntryRow]| confidence(&one, merged, &[], &[], &Settings::default(), Timestamp(0)).value;
-        assert!((of(&[other]) - 0.60).abs() < 1e-9);
-        assert!((of(&[same]) - 0.50).abs() < 1e-9);
+        let of = |merged: EntryRow| {
+            let history = History { merged: vec![merged], ..History::default() };
+            confidence(&one, &history, &Settings::default(), Timestamp(0)).value
+        };
+        assert!((of(other) - 0.60).abs() < 1e-9);
+        assert!((of(same) - 0.50).abs() < 1e-9);
     }
 
     #[test]
@@ -189,7 +228,8 @@ mod tests {
         let set = changed(2, "confidence_set", Some(0.30));
         value(&one, std::slice::from_ref(&set), &[used(1, "applied", "codex", "s1")], 2, 0.30);
         value(&one, std::slice::from_ref(&set), &[used(3, "applied", "codex", "s1")], 3, 0.35);
-        let ledger = confidence(&one, &[], &[set], &[], &Settings::default(), Timestamp(2 * DAY_US));
+        let history = History { changes: vec![set], ..History::default() };
+        let ledger = confidence(&one, &history, &Settings::default(), Timestamp(2 * DAY_US));
         let last = ledger.steps.last().expect("a step");
         assert_eq!((last.what.as_str(), last.after), ("set by ann: so", 0.30));
         assert!((last.delta + 0.40).abs() < 1e-9, "{last:?}");

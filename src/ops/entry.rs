@@ -2,6 +2,8 @@
 //! said of it.
 
 mod finding;
+pub(super) mod history;
+pub(super) mod measured;
 mod page;
 mod proposal;
 
@@ -24,9 +26,12 @@ use crate::diagnose::redact::redact;
 use crate::knowledge::duplicate::{self, Likeness, Words};
 use crate::knowledge::{entry, types};
 use crate::pattern::statistics::{permille, rounded};
-use crate::store::{Body, By, Entry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Index, Origin, Store, lock};
+use crate::store::{
+    Body, By, Entry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Index, Origin, Store, StoreError, lock,
+};
 
 pub use finding::{Asked, Found, Log, export, log, query, relevant, show};
+pub use measured::Measured;
 pub use page::{Page, Uses};
 pub(super) use proposal::of_task;
 pub use proposal::{Proposal, from_fix};
@@ -192,6 +197,26 @@ fn labels(given: &[String]) -> Vec<String> {
     unique.into_iter().take(LABELS_MAX).collect()
 }
 
+/// Sources by their whole ids, with the patterns that were seen in them: those are what the entry is about, and by them
+/// it will be known what comes of it. What is not recorded here stays as it was given.
+fn traced(index: &Index, sources: Vec<String>) -> Result<Vec<String>, StoreError> {
+    let mut found = BTreeSet::new();
+    let mut patterns = BTreeSet::new();
+    for source in sources {
+        match index.source(&source)? {
+            Some(row) => {
+                found.insert(row.id);
+                patterns.extend(row.patterns);
+            }
+            None => drop(found.insert(source)),
+        }
+    }
+    let room = LABELS_MAX.saturating_sub(found.len());
+    let further: Vec<String> = patterns.into_iter().filter(|id| !found.contains(id)).take(room).collect();
+    found.extend(further);
+    Ok(found.into_iter().collect())
+}
+
 /// A value without secrets and control characters in its texts.
 fn cleaned(value: &Value) -> Value {
     match value {
@@ -352,7 +377,8 @@ impl Writing {
     }
 
     /// Writes an entry, and where it `merges` and says the same as another that it is merged with it.
-    pub(super) fn add(&mut self, settings: &Settings, (entry, merges): (Entry, bool)) -> anyhow::Result<Added> {
+    pub(super) fn add(&mut self, settings: &Settings, (mut entry, merges): (Entry, bool)) -> anyhow::Result<Added> {
+        entry.sources = traced(self.store.index(), entry.sources)?;
         let found = if merges { duplicates(self.store.index(), settings, &entry)? } else { Vec::new() };
         let mut event = self.event(String::new(), EntryChange::Created(Box::new(entry)));
         let id = ids::short(ids::Kind::Knowledge, event.id.as_bytes());

@@ -198,7 +198,8 @@ pub fn recall(
     Ok(found)
 }
 
-/// Remembers something that was learnt, and writes it down for everybody at once.
+/// Remembers something that was learnt, and writes it down for everybody at once: about the files of `globs`, from
+/// `sources`.
 ///
 /// # Errors
 /// As `memory remember` and `knowledge add`.
@@ -208,12 +209,14 @@ pub fn learn(
     identity: &Identity,
     given: &Remembered,
     globs: &[String],
+    sources: &[String],
 ) -> anyhow::Result<Learnt> {
     ensure!(given.sort != MemorySort::Preference, "a preference stays the agent's: type `verify-run memory remember`");
     // Both are checked before one is written.
     let change = remembered(settings, given)?;
     let text = printable(&redact(&given.text).0).trim().to_owned();
-    let entry = entry::written(settings, identity, &as_entry(given.sort.as_str(), &text, globs))?;
+    let learnt = Given { globs: globs.to_vec(), sources: sources.to_vec(), ..as_entry(given.sort.as_str(), &text) };
+    let entry = entry::written(settings, identity, &learnt)?;
     let mut writing = Writing::new(places, settings, identity, None)?;
     let id = write(&mut writing, change)?;
     let mut knowledge = promoted(&mut writing, settings, &id, entry)?;
@@ -243,7 +246,7 @@ pub(super) fn promote(
     let Some(index) = reading::open(places)?.index else { return Ok(Vec::new()) };
     let mut notes = Vec::new();
     for row in index.memories_to_promote(task, Timestamp::now())?.into_iter().take(PROMOTED_MAX) {
-        let given = Given { sources: vec![row.id.clone()], ..as_entry(&row.sort, &row.text, &[]) };
+        let given = Given { sources: vec![row.id.clone()], ..as_entry(&row.sort, &row.text) };
         // It is whose it was, whoever ended the task.
         let owner = Identity {
             task: Some(task.to_owned()),
@@ -259,14 +262,14 @@ pub(super) fn promote(
     Ok(notes)
 }
 
-fn as_entry(sort: &str, text: &str, globs: &[String]) -> Given {
+fn as_entry(sort: &str, text: &str) -> Given {
     let (kind, title, properties) = memory::promoted(sort, text);
     let properties = match properties {
         Value::Object(properties) => properties,
         _ => serde_json::Map::new(),
     };
     let (kind, source) = (kind.to_owned(), Some(EntrySource::Agent));
-    Given { kind, title, properties, globs: globs.to_vec(), source, ..Given::default() }
+    Given { kind, title, properties, source, ..Given::default() }
 }
 
 impl Memory {

@@ -304,7 +304,7 @@ fn items(places: &Places, desk: &Desk) -> Result<Vec<Item>, StoreError> {
             (None, Some(id)) => match desk.index.leading_entry(&id)? {
                 Some(entry) => {
                     if entries_looked_at.insert(entry.id.clone()) || is_approved {
-                        found.extend(entries::item(places, desk, entry, Some(row))?);
+                        found.extend(entries::item(places, desk, &families, entry, Some(row))?);
                     }
                 }
                 None => {
@@ -318,7 +318,7 @@ fn items(places: &Places, desk: &Desk) -> Result<Vec<Item>, StoreError> {
     for id in desk.index.promotable_entries(LOOKED_AT_MAX)? {
         let Some(entry) = desk.index.leading_entry(&id)? else { continue };
         if entries_looked_at.insert(id) {
-            found.extend(entries::item(places, desk, entry, None)?);
+            found.extend(entries::item(places, desk, &families, entry, None)?);
         }
     }
     for key in desk.index.promotable(LOOKED_AT_MAX)? {

@@ -1,10 +1,12 @@
 //! `stats`: the measured figures beside what was aimed at, and whether advice prevents anything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::Serialize;
 
+use super::entry::measured::seen_of;
+use super::promote::State;
 use super::reading;
 use crate::advice::outcome::{Outcome, Seen, is_over, trial};
 use crate::advice::{Arm, Lift, Trial, Verdict};
@@ -33,6 +35,8 @@ pub struct Stats {
     pub effect: Effect,
     /// What people and agents wrote down, and what became of it.
     pub knowledge: KnowledgeUse,
+    /// What was proposed for CLAUDE.md and AGENTS.md.
+    pub promotions: Promotions,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -83,9 +87,28 @@ pub enum Unit {
     Change,
 }
 
-/// What became of advice that was shown.
+/// What became of advice.
 #[derive(Debug, Default, Serialize)]
 pub struct Warnings {
+    /// Of all of it.
+    #[serde(flatten)]
+    pub all: Became,
+    /// Of what came from entries that somebody wrote.
+    pub from_entries: Became,
+    /// Shown from entries of which nobody can say what comes of them: they are about no recorded failure.
+    pub not_measurable: u64,
+    /// Tasks in which a known mistake was made and nothing had been said.
+    pub missed_opportunities: u64,
+    /// Shown, and the mistake made: the newest.
+    pub ignored: Vec<Ignored>,
+    /// Patterns and entries that nobody is warned of any more, because warned tasks made the mistake more often; of each
+    /// family those that were warned of last.
+    pub harmful: Vec<String>,
+}
+
+/// What became of advice that was shown.
+#[derive(Debug, Default, Serialize)]
+pub struct Became {
     /// Pieces of advice shown.
     pub shown: u64,
     /// Held out.
@@ -100,12 +123,45 @@ pub struct Warnings {
     pub no_opportunity: u64,
     /// The task goes on.
     pub open: u64,
-    /// Tasks in which a known mistake was made and nothing had been said.
-    pub missed_opportunities: u64,
-    /// Shown, and the mistake made: the newest.
-    pub ignored: Vec<Ignored>,
-    /// Patterns that nobody is warned of any more, because warned tasks made the mistake more often; one of each family.
-    pub harmful: Vec<String>,
+}
+
+impl Became {
+    fn add(&mut self, seen: &Seen) {
+        *match (seen.arm, seen.outcome()) {
+            (Arm::HeldOut, _) => &mut self.held_out,
+            (Arm::Shown, Outcome::Prevented) => &mut self.prevented,
+            (Arm::Shown, Outcome::FailedAnyway) => &mut self.failed_anyway,
+            (Arm::Shown, Outcome::TaskIncomplete) => &mut self.task_incomplete,
+            (Arm::Shown, Outcome::NoOpportunity) => &mut self.no_opportunity,
+            (Arm::Shown, Outcome::Open) => &mut self.open,
+        } += 1;
+        self.shown += u64::from(seen.arm == Arm::Shown);
+    }
+}
+
+/// Lines for CLAUDE.md and AGENTS.md, by what people decided about them.
+#[derive(Debug, Default, Serialize)]
+pub struct Promotions {
+    /// They stand there.
+    pub promoted: u64,
+    /// They were proposed and nobody decided yet.
+    pub waiting: u64,
+    /// Nobody wanted them.
+    pub rejected: u64,
+    /// They stood there and were taken out.
+    pub retired: u64,
+}
+
+impl Promotions {
+    fn of(states: &BTreeMap<String, u64>) -> Self {
+        let of = |state: State| states.get(state.as_str()).copied().unwrap_or(0);
+        Promotions {
+            promoted: of(State::Approved),
+            waiting: of(State::Pending),
+            rejected: of(State::Rejected),
+            retired: of(State::RolledBack),
+        }
+    }
 }
 
 /// A warning that was shown in vain.
@@ -150,6 +206,7 @@ pub fn stats(places: &Places, settings: &Settings) -> Result<Stats, StoreError> 
             warnings: Warnings::default(),
             effect: effect(&[]),
             knowledge: KnowledgeUse::default(),
+            promotions: Promotions::default(),
             notes: reading.notes,
         });
     };
@@ -158,17 +215,17 @@ pub fn stats(places: &Places, settings: &Settings) -> Result<Stats, StoreError> 
     let rows = index.deliveries()?;
     let seen: Vec<Seen> = rows.iter().map(|row| seen(row, now, silence)).collect();
     let totals = index.totals()?;
-    let mut warnings = warnings(&rows, &seen);
+    let mut warnings = warnings(index, &rows, &seen)?;
     warnings.missed_opportunities = totals.missed;
-    warnings.harmful = harmful(index, &rows, &seen)?;
-    let decided = warnings.prevented + warnings.failed_anyway;
+    warnings.harmful = harmful(index, &rows, &seen, settings, now)?;
+    let decided = warnings.all.prevented + warnings.all.failed_anyway;
     let share = |name, what, part, whole, target| {
         let value = (whole > 0).then(|| ratio(part, whole));
         Figure { name, what, value, before: None, target, unit: Unit::Share, cases: whole }
     };
     let mut figures = vec![share("categorised", "failures with a category", totals.categorised, totals.failures, 0.8)];
     figures.extend(over_time(index)?);
-    figures.push(share("warnings_prevent", "warnings that prevented", warnings.prevented, decided, 0.4));
+    figures.push(share("warnings_prevent", "warnings that prevented", warnings.all.prevented, decided, 0.4));
     figures.push(share("strategies_effective", "tries of strategies that helped", totals.helped, totals.tries, 0.6));
     figures.push(share("reuse", "entries that helped somebody else", totals.reused, totals.entries, 0.3));
     let knowledge = KnowledgeUse {
@@ -177,7 +234,8 @@ pub fn stats(places: &Places, settings: &Settings) -> Result<Stats, StoreError> 
         uses: totals.uses,
         tokens_saved_estimate: totals.uses.saturating_mul(settings.knowledge.reuse_tokens),
     };
-    Ok(Stats { schema: 1, figures, warnings, effect: effect(&seen), knowledge, notes: reading.notes })
+    let promotions = Promotions::of(&index.promotion_states()?);
+    Ok(Stats { schema: 1, figures, warnings, effect: effect(&seen), knowledge, promotions, notes: reading.notes })
 }
 
 /// The first and the last stretch of what was recorded, side by side.
@@ -219,47 +277,73 @@ fn over_time(index: &Index) -> Result<Vec<Figure>, StoreError> {
     ])
 }
 
-fn warnings(rows: &[OutcomeRow], seen: &[Seen]) -> Warnings {
-    let mut counts = Warnings::default();
+fn warnings(index: &Index, rows: &[OutcomeRow], seen: &[Seen]) -> Result<Warnings, StoreError> {
+    let mut warnings = Warnings::default();
+    let mut measurable: BTreeMap<&str, bool> = BTreeMap::new();
     for (row, seen) in rows.iter().zip(seen) {
-        if seen.arm == Arm::HeldOut {
-            counts.held_out += 1;
-            continue;
+        warnings.all.add(seen);
+        if let Some(entry) = row.entry.as_deref() {
+            warnings.from_entries.add(seen);
+            let is_measurable = match measurable.get(entry) {
+                Some(&known) => known,
+                None => !index.about_entry(entry)?.patterns.is_empty(),
+            };
+            measurable.insert(entry, is_measurable);
+            warnings.not_measurable += u64::from(seen.arm == Arm::Shown && !is_measurable);
         }
-        counts.shown += 1;
-        let outcome = seen.outcome();
-        *match outcome {
-            Outcome::Prevented => &mut counts.prevented,
-            Outcome::FailedAnyway => &mut counts.failed_anyway,
-            Outcome::TaskIncomplete => &mut counts.task_incomplete,
-            Outcome::NoOpportunity => &mut counts.no_opportunity,
-            Outcome::Open => &mut counts.open,
-        } += 1;
-        if let Some(run) = row.failed_in.as_ref().filter(|_| counts.ignored.len() < LISTED_MAX) {
+        if seen.arm == Arm::Shown
+            && warnings.ignored.len() < LISTED_MAX
+            && let Some(run) = &row.failed_in
+        {
             let (warning, task) = (row.warning.clone(), row.task.clone());
-            counts.ignored.push(Ignored { warning, task, at: row.at, run: run.clone() });
+            warnings.ignored.push(Ignored { warning, task, at: row.at, run: run.clone() });
         }
     }
-    counts
+    Ok(warnings)
 }
 
-/// Of each family that was shown to do harm when it is warned of the pattern that was warned of last.
-fn harmful(index: &Index, rows: &[OutcomeRow], seen: &[Seen]) -> Result<Vec<String>, StoreError> {
-    let mut families: BTreeMap<&str, (Vec<&Seen>, Option<&str>)> = BTreeMap::new();
+/// Of each family that was shown to do harm when it is warned of the pattern and the entry that were warned of last, and
+/// the entries that do so by themselves.
+fn harmful(
+    index: &Index,
+    rows: &[OutcomeRow],
+    seen: &[Seen],
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<Vec<String>, StoreError> {
+    let mut families: BTreeMap<&str, (Vec<&Seen>, [Option<&str>; 2])> = BTreeMap::new();
+    let mut entries = BTreeSet::new();
     for (row, seen) in rows.iter().zip(seen) {
         let (told, newest) = families.entry(&row.family).or_default();
         told.push(seen);
-        *newest = newest.or(row.pattern.as_deref().filter(|_| row.arm == DeliveryArm::Shown));
-    }
-    let mut found = Vec::new();
-    for (told, newest) in families.into_values() {
-        if let Some(key) = newest
-            && trial(told).verdict() == Verdict::Harms
-        {
-            found.extend(index.pattern_of_key(key)?.map(|pattern| pattern.id));
+        for (newest, subject) in newest.iter_mut().zip([&row.pattern, &row.entry]) {
+            *newest = newest.or(subject.as_deref().filter(|_| row.arm == DeliveryArm::Shown));
+        }
+        // Without a mistake there is no harm.
+        if row.failed_in.is_some() {
+            entries.extend(row.entry.as_deref());
         }
     }
-    Ok(found)
+    let mut found = BTreeSet::new();
+    for (told, [pattern, entry]) in families.into_values() {
+        if trial(told).verdict() != Verdict::Harms {
+            continue;
+        }
+        if let Some(key) = pattern {
+            found.extend(index.pattern_of_key(key)?.map(|pattern| pattern.id));
+        }
+        if let Some(id) = entry {
+            found.extend(index.leading_entry(id)?.map(|entry| entry.id));
+        }
+    }
+    for id in entries {
+        let Some(entry) = index.leading_entry(id)? else { continue };
+        let rows = index.deliveries_of_entry(&entry.id)?;
+        if trial(&seen_of(&rows, &entry.id, settings, now)).verdict() == Verdict::Harms {
+            found.insert(entry.id);
+        }
+    }
+    Ok(found.into_iter().collect())
 }
 
 /// What is known of a delivery.

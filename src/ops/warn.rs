@@ -22,7 +22,6 @@ use crate::advice::{Arm, Known, Warning, Worked};
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::base::ids::RunId;
-use crate::base::text::count;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
 use crate::fix::standing;
@@ -82,7 +81,7 @@ pub struct Answer {
     pub warnings: Vec<Warning>,
     /// Warnings that were due and not shown, so that it can be known what happens without.
     pub held_out: usize,
-    /// Patterns that concern this and are left out: warning of them was shown to do harm.
+    /// Patterns and entries that concern this and are left out: warning of them was shown to do harm.
     pub harmful: usize,
     /// For standard error.
     #[serde(skip)]
@@ -138,12 +137,16 @@ pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Aske
     if settings.advice.injection {
         found.extend(entries::find(&index, &question, &settings, now)?);
     }
-    answer.harmful = harm::leave_out(&index, &mut found, &settings, now)?;
-    if answer.harmful > 0 {
-        answer.notes.push(format!(
-            "{} left out: tasks that were warned of it made the mistake more often; see verify-run stats",
-            count(answer.harmful, "pattern")
-        ));
+    let left_out = harm::leave_out(&index, &mut found, &settings, now)?;
+    answer.harmful = left_out.patterns + left_out.entries;
+    for (harmful, one, several) in [(left_out.patterns, "pattern", "patterns"), (left_out.entries, "entry", "entries")]
+    {
+        if harmful > 0 {
+            answer.notes.push(format!(
+                "{harmful} {} left out: tasks that were warned of it made the mistake more often; see verify-run stats",
+                if harmful == 1 { one } else { several }
+            ));
+        }
     }
     let due = ranking::rank(found, limit, &settings.advice, &question.session);
     let segments = Segments::new(places.events());

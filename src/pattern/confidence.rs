@@ -233,15 +233,20 @@ pub fn of_pattern(sightings: &[Sighting], told: &[Told], settings: &ConfidenceSe
             delta: if is_first || is_warned { 0.0 } else { settings.further_task },
         }
     });
-    let became = told.iter().filter(|told| told.failed || despite(&told.task).is_none()).map(|told| {
+    Confidence::fold(seen.chain(became(told, settings)).collect(), settings)
+}
+
+/// What the warned tasks add: each once, for a mistake in any of its sessions or else for doing without it.
+pub fn became<'a>(told: &'a [Told], settings: &'a ConfidenceSettings) -> impl Iterator<Item = Increment> + 'a {
+    let failed: HashSet<&str> = told.iter().filter(|told| told.failed).map(|told| told.task.as_str()).collect();
+    told.iter().filter(move |told| told.failed || !failed.contains(told.task.as_str())).map(|told| {
         let (kind, what, delta) = match told.failed {
             true => (Kind::Despite, "made despite a warning", -settings.failed_despite),
             false => (Kind::Prevented, "prevented", settings.prevented),
         };
         let what = format!("{what} in task {}", told.task);
         Increment { event: told.by.0.clone(), at: told.by.1, what, once: (kind, told.task.clone()), delta }
-    });
-    Confidence::fold(seen.chain(became).collect(), settings)
+    })
 }
 
 #[cfg(test)]

@@ -39,6 +39,9 @@ const INDEXED_LAST: [&str; 13] = [
     "pattern_places",
 ];
 
+/// Indexes of these tables that applying an event does need: by them an entry names what it is about.
+const KEPT: [&str; 2] = ["patterns_by_id", "patterns_by_family"];
+
 /// What was read.
 pub(super) struct Built {
     /// Events applied.
@@ -106,6 +109,7 @@ fn drop_indexes(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<String>> 
         for row in find.query_map([table], |row| Ok((row.get(0)?, row.get(1)?)))? {
             found.push(row?);
         }
+        found.retain(|(name, _)| !KEPT.contains(&name.as_str()));
     }
     for (name, _) in &found {
         transaction.execute_batch(&format!("DROP INDEX {name}"))?;

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 13] = [
+const MIGRATIONS: [&str; 14] = [
     include_str!("schema_v1.sql"),
     // Version 2: the look-ups that commands and the recorder make.
     "CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -39,6 +39,8 @@ const MIGRATIONS: [&str; 13] = [
     // Version 13: what a recorder asks however long the history is: which segments changed, which tasks are not over.
     "ALTER TABLE segments ADD COLUMN stamp TEXT NOT NULL DEFAULT '';
      CREATE INDEX tasks_by_last_at ON tasks (last_at);",
+    // Version 14: advice from entries is judged by runs that are in the index already: everything is read anew.
+    "DELETE FROM computed_with;",
 ];
 
 /// The version this binary writes.

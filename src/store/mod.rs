@@ -2,6 +2,7 @@
 //!
 //! [`Store`] writes and holds the recorder's lock; [`Index`] alone reads.
 
+mod about;
 mod apply;
 pub mod backup;
 mod build;
@@ -41,10 +42,10 @@ pub use query::memory::MemoryRow;
 pub use query::recovery::{RecoveryRow, ReportRow};
 pub use query::strategy::{StrategyRow, TryRow};
 pub use query::{
-    AdviceRow, BranchTask, Closing, Counts, DeliveryRow, FixFilter, FixRow, FlakeFilter, FlakeRow, Gap, KnownTask,
-    LastRun, LessonRow, MemberRow, MergeRow, NearRow, OccurrenceRow, OpenRun, OutcomeRow, PassingTree, PatternRow,
-    PeriodRow, PromotionChangeRow, PromotionRow, RateRow, RecipeRow, ReviewRow, SaidRow, SnapshotRow, TotalsRow,
-    TreeUse, WorkedRow,
+    AboutRow, AdviceRow, BranchTask, Closing, Counts, DeliveryRow, FixFilter, FixRow, FlakeFilter, FlakeRow, Gap,
+    KnownTask, LastRun, LessonRow, MemberRow, MergeRow, NearRow, OccurrenceRow, OpenRun, OutcomeRow, PassingTree,
+    PatternRow, PeriodRow, PromotionChangeRow, PromotionRow, RateRow, RecipeRow, ReviewRow, SaidRow, SnapshotRow,
+    SourceRow, TotalsRow, TreeUse, WorkedRow,
 };
 pub use segment::{Segments, free_name};
 pub use writer::{Store, lock};

@@ -1,5 +1,6 @@
 //! What the recorder and the reading commands ask the index.
 
+mod about;
 mod advice;
 mod figures;
 mod fix;
@@ -29,6 +30,7 @@ use crate::base::lossless::Lossless;
 use crate::run::Ended;
 use crate::store::event::{Body, Event, Run};
 
+pub use about::{AboutRow, SourceRow};
 pub use advice::{AdviceRow, DeliveryRow, WorkedRow};
 pub use figures::{PeriodRow, TotalsRow};
 pub use fix::{Closing, FixFilter, FixRow, FlakeFilter, FlakeRow, RateRow, RecipeRow, SaidRow};

@@ -17,7 +17,10 @@ use crate::whitelist::CheckKind;
 
 mod said;
 
-pub use said::{declared_strategy, entry, entry_change, memory, memory_change, said_strategy, strategy_report};
+pub use said::{
+    declared_strategy, entry, entry_change, entry_delivery, gotcha, memory, memory_change, said_strategy,
+    strategy_report,
+};
 
 /// A folder for a test that is not about durability: in memory where the machine has such a place, because a thousand
 /// syncs of a disk take a minute and show nothing.
@@ -142,6 +145,13 @@ pub fn old_key(name: &str) -> String {
 /// The pattern key of a name.
 pub fn key(name: &str) -> String {
     item(name).pattern
+}
+
+/// The ids and the key by which an entry may name the pattern of a name: its own, that of an older algorithm, and its
+/// family's key.
+pub fn names(name: &str) -> [String; 3] {
+    let id = |key: &str| ids::short(ids::Kind::Pattern, key.as_bytes());
+    [id(&key(name)), id(&old_key(name)), item(name).family]
 }
 
 fn item(name: &str) -> Item {

@@ -1,5 +1,6 @@
 //! The store as a whole: whatever happened to its files, it says what the events say.
 
+mod entries;
 mod groups;
 mod outcomes;
 mod promotions;
@@ -93,8 +94,8 @@ const ROWS: [&str; 52] = [
     "SELECT * FROM snapshot_files",
     "SELECT * FROM task_changes",
     "SELECT * FROM task_files",
-    "SELECT name, event_id, warning_id, session, agent, pattern_key, family_key, rank, score, arm, holdout_share, files,
-            delivered_at, failed_in, passed_in, outcome FROM qa_warning_deliveries JOIN tasks USING (task_no)",
+    "SELECT name, event_id, warning_id, session, agent, pattern_key, entry_id, family_key, rank, score, arm, holdout_share,
+            files, delivered_at, failed_in, passed_in, outcome FROM qa_warning_deliveries JOIN tasks USING (task_no)",
     "SELECT * FROM warning_acks",
     "SELECT place, pattern_key, failures FROM pattern_places JOIN qa_failure_patterns USING (pattern_no)",
     "SELECT tasks.name FROM task_words JOIN tasks ON task_no = task_words.rowid WHERE task_words MATCH 'title'",

@@ -1,5 +1,6 @@
 //! Warnings before the next edit, tasks, and what turns them off.
 
+mod entries;
 mod hints;
 mod hostile;
 mod outcomes;

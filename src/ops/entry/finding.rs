@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use serde::Serialize;
 
+use super::measured;
 use super::page::Page;
 use crate::advice::ranking;
 use crate::advice::similarity::telling_words;
 use crate::base::clock::Timestamp;
+use crate::base::glob;
 use crate::base::words::normalised;
 use crate::capture::Identity;
 use crate::config::{Places, Settings};
 use crate::ops::identity::{by, relative_files};
 use crate::ops::{knowledge, reading, record};
-use crate::pattern::glob;
 use crate::pattern::statistics::rounded;
 use crate::store::{
     Body, EntryChange, EntryFilter, EntryNote, EntryUse, Event, Index, LoggedRow, Segments, StoreError, derived_id,
@@ -198,8 +199,9 @@ pub fn show(
     let page = match page {
         Some(page) => page,
         None => {
-            let row = index.entry(id)?;
-            Page::of(index, index.entry(&row.leader)?, settings, now)?
+            let leader = index.entry(&index.entry(id)?.leader)?;
+            let measured = Some(measured::of(index, &leader, settings, now)?);
+            Page { measured, ..Page::of(index, leader, settings, now)? }
         }
     };
     remember(places, settings, identity, EntryUse::Retrieved, &[&page.id], &mut reading.notes);

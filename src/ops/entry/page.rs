@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::history;
+use super::measured::Measured;
 use crate::base::clock::Timestamp;
 use crate::base::text::{ellipsis, one_line, printable};
 use crate::config::Settings;
@@ -56,6 +58,9 @@ pub struct Page {
     /// Why; only where one entry is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ledger: Option<Confidence>,
+    /// What came of warnings from it; only where one entry is shown that somebody wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Measured>,
     /// Entries that were merged into it; only where one entry is shown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<String>,
@@ -115,9 +120,9 @@ impl Page {
     /// # Errors
     /// SQLite's.
     pub(super) fn of(index: &Index, row: EntryRow, settings: &Settings, now: Timestamp) -> Result<Self, StoreError> {
-        let (changes, uses) = (index.entry_changes(&row.id)?, index.entry_uses(&row.id)?);
-        let merged = if row.occurrences > 1 { index.merged_entries(&row.id)? } else { Vec::new() };
-        let believed = ledger::confidence(&row, &merged, &changes, &uses, settings, now);
+        let history = history::of(index, &row)?;
+        let believed = ledger::confidence(&row, &history, settings, now);
+        let merged = history.merged;
         let agents = [&row].into_iter().chain(&merged).filter_map(|row| row.by.agent.as_deref().map(line));
         let contributors: BTreeSet<String> = agents.collect();
         let lines = |texts: &[String]| -> Vec<String> { texts.iter().map(|text| line(text)).collect() };
@@ -148,10 +153,11 @@ impl Page {
             contributors: contributors.into_iter().collect(),
             confidence: rounded(believed.value),
             ledger: Some(believed),
+            measured: None,
             merged: lines(&merged.iter().map(|row| row.id.clone()).collect::<Vec<_>>()),
             superseded_by: row.superseded_by.as_deref().map(line),
             pinned: row.pinned,
-            uses: Uses::of(&uses),
+            uses: Uses::of(&history.uses),
             score: None,
         })
     }
@@ -181,6 +187,7 @@ impl Page {
             contributors: Vec::new(),
             confidence: rounded(gotcha.confidence.value),
             ledger: Some(gotcha.confidence),
+            measured: None,
             merged: Vec::new(),
             superseded_by: None,
             pinned: false,

@@ -1,23 +1,22 @@
 //! Entries of the knowledge base as promotions: what somebody wrote down, others used, and is believed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
 use super::{About, Item, State, TITLE_BYTES_MAX};
-use crate::advice::promotion::{Figures, Label, gate, label, unseen};
+use crate::advice::outcome::{Seen, trial};
+use crate::advice::promotion::{Figures, Label, Since, effectiveness, gate, label, retirement};
 use crate::advice::proposal::{EntryFacts, Proposal};
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::base::markdown::untagged;
 use crate::base::text::{ellipsis, one_line, times};
 use crate::config::Places;
-use crate::knowledge::ledger;
+use crate::knowledge::ledger::{self, History};
+use crate::ops::entry::{Measured, history, measured};
 use crate::ops::pattern::Desk;
 use crate::store::{EntryRow, EntryUseRow, HELPED, PromotionRow, StoreError};
-
-/// Why an entry is never called strong.
-const NOT_COMPARED: &str = "what comes of an entry isn't compared with held-out tasks";
 
 /// An entry as a promotion; `None` when it was never decided on and does not pass the gate, or something better is known.
 ///
@@ -26,44 +25,45 @@ const NOT_COMPARED: &str = "what comes of an entry isn't compared with held-out 
 pub(super) fn item(
     places: &Places,
     desk: &Desk,
+    families: &HashMap<String, Vec<Seen>>,
     entry: EntryRow,
     row: Option<PromotionRow>,
 ) -> Result<Option<Item>, StoreError> {
     let state = row.as_ref().map_or(State::Pending, |row| State::of(&row.state));
     let settings = &desk.settings.promotion;
-    let (changes, uses) = (desk.index.entry_changes(&entry.id)?, desk.index.entry_uses(&entry.id)?);
-    let merged = if entry.occurrences > 1 { desk.index.merged_entries(&entry.id)? } else { Vec::new() };
-    let believed = ledger::confidence(&entry, &merged, &changes, &uses, &desk.settings, desk.now);
-    let used = by_others(&entry, &merged, &uses);
-    let helped = used.iter().copied().filter(|used| used.helped());
-    // What its warnings prevented isn't measured, so that it earns its line by being known to help.
-    let figures = Figures {
-        confidence: believed.value,
-        lower_bound: believed.evidence.lower_bound,
-        tasks: helped.clone().filter_map(|used| used.by.task.as_deref()).collect::<BTreeSet<_>>().len() as u64,
-        failures: entry.occurrences + sittings(helped.clone()),
-        knowledge: Some(believed.value),
-        ..Figures::default()
-    };
+    let history = history::of(&desk.index, &entry)?;
+    let measured = measured::of(&desk.index, &entry, &desk.settings, desk.now)?;
+    let sightings = sightings(desk, &entry)?;
+    let used = by_others(&entry, &history);
+    let helped: Vec<&EntryUseRow> = used.iter().copied().filter(|used| used.helped()).collect();
+    let figures = figures(desk, families, &entry, &history, &measured, &sightings, &helped)?;
     let way = gate(&figures, settings).filter(|_| entry.superseded_by.is_none());
     if way.is_none() && state == State::Pending {
         return Ok(None);
     }
-    let label = Label { reason: NOT_COMPARED.to_owned(), ..label(&figures, settings) };
-    let last_at = helped.map(|used| used.at).chain([&entry].into_iter().chain(&merged).map(|entry| entry.at)).max();
+    let label = match measured.not_measurable {
+        Some(why) => Label { reason: why, ..label(&Figures::default(), settings) },
+        None => label(&figures, settings),
+    };
+    let merged = &history.merged;
+    let written = [&entry].into_iter().chain(merged).map(|entry| entry.at);
+    let last_at = helped.iter().map(|used| used.at).chain(written).max();
     let approved = row.as_ref().filter(|_| state == State::Approved).and_then(|row| row.decided_at);
     let retirement = approved.and_then(|approved| {
-        let failed = sittings(uses.iter().filter(|used| used.how == "did_not_help" && used.at > approved));
+        let failed = history.uses.iter().filter(|used| used.how == "did_not_help" && used.at > approved);
+        let failed = sittings(failed);
+        let tasks = sightings.values().filter(|at| **at > approved).count() as u64;
+        let last_seen = last_at.into_iter().chain(sightings.values().copied()).max().unwrap_or(entry.at);
         match &entry.superseded_by {
             Some(better) => Some(format!("{} is better", one_line(better))),
             None if failed > 0 && failed >= settings.retire_tasks => {
                 Some(format!("it did not help {} after it was promoted", times(failed)))
             }
-            None => unseen(last_at.unwrap_or(entry.at).max(approved), settings, desk.now),
+            None => retirement(&Since { approved, tasks, last_seen }, settings, desk.now),
         }
     });
-    let facts = facts(&entry, &merged, &used, last_at);
-    let globs: BTreeSet<&String> = [&entry].into_iter().chain(&merged).flat_map(|entry| &entry.globs).collect();
+    let facts = facts(&entry, merged, &used, last_at);
+    let globs: BTreeSet<&String> = [&entry].into_iter().chain(merged).flat_map(|entry| &entry.globs).collect();
     let item = Item {
         id: row.as_ref().map_or_else(|| ids::promotion(&entry.id), |row| row.id.clone()),
         entry: Some(entry.id.clone()),
@@ -81,11 +81,52 @@ pub(super) fn item(
     Ok(Some(item.placed(places, desk)))
 }
 
+/// The tasks in which the mistake of an entry was seen, each with the first time.
+fn sightings(desk: &Desk, entry: &EntryRow) -> Result<BTreeMap<String, Timestamp>, StoreError> {
+    let mut found: BTreeMap<String, Timestamp> = BTreeMap::new();
+    for pattern in desk.index.about_entry(&entry.id)?.patterns {
+        for seen in desk.index.sightings(pattern)? {
+            let at = found.entry(seen.task).or_insert(seen.at);
+            *at = (*at).min(seen.at);
+        }
+    }
+    Ok(found)
+}
+
+/// What is known of an entry: how far it is believed, how often it was met, and what came of warnings from it.
+fn figures(
+    desk: &Desk,
+    families: &HashMap<String, Vec<Seen>>,
+    entry: &EntryRow,
+    history: &History,
+    measured: &Measured,
+    sightings: &BTreeMap<String, Timestamp>,
+    helped: &[&EntryUseRow],
+) -> Result<Figures, StoreError> {
+    let believed = ledger::confidence(entry, history, &desk.settings, desk.now);
+    let family = desk.index.entry_family(&entry.id)?;
+    let family = family.and_then(|family| families.get(&family)).map_or(measured.trial, trial);
+    let helped_in = helped.iter().filter_map(|used| used.by.task.as_deref()).collect::<BTreeSet<_>>().len();
+    let tasks = if measured.patterns.is_empty() { helped_in } else { sightings.len() };
+    Ok(Figures {
+        confidence: believed.value,
+        lower_bound: believed.evidence.lower_bound,
+        tasks: tasks as u64,
+        failures: entry.occurrences + sittings(helped.iter().copied()),
+        prevented: measured.prevented,
+        failed_anyway: measured.failed_anyway,
+        effectiveness: effectiveness(measured.prevented, measured.failed_anyway),
+        knowledge: Some(believed.value),
+        own: measured.trial,
+        family,
+    })
+}
+
 /// Its uses outside of the sessions in which it was written.
-fn by_others<'u>(entry: &EntryRow, merged: &[EntryRow], uses: &'u [EntryUseRow]) -> Vec<&'u EntryUseRow> {
+fn by_others<'u>(entry: &EntryRow, history: &'u History) -> Vec<&'u EntryUseRow> {
     let own: BTreeSet<&String> =
-        [entry].into_iter().chain(merged).filter_map(|entry| entry.by.session.as_ref()).collect();
-    uses.iter().filter(|used| used.by.session.as_ref().is_none_or(|session| !own.contains(session))).collect()
+        [entry].into_iter().chain(&history.merged).filter_map(|entry| entry.by.session.as_ref()).collect();
+    history.uses.iter().filter(|used| used.by.session.as_ref().is_none_or(|session| !own.contains(session))).collect()
 }
 
 /// In how many sessions, else tasks, these were.

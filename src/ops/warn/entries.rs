@@ -8,9 +8,10 @@ use super::Question;
 use crate::advice::Known;
 use crate::advice::ranking::{self, Candidate, Concern, Reach};
 use crate::base::clock::Timestamp;
+use crate::base::glob;
 use crate::config::Settings;
 use crate::knowledge::ledger;
-use crate::pattern::glob;
+use crate::ops::entry::history;
 use crate::store::{EntryRow, Index, StoreError};
 
 /// Files of the question that are looked for.
@@ -48,13 +49,13 @@ pub(super) fn find(
         if index.is_promoted_entry(&row.id)? {
             continue;
         }
-        let (changes, uses) = (index.entry_changes(&row.id)?, index.entry_uses(&row.id)?);
-        let merged = if row.occurrences > 1 { index.merged_entries(&row.id)? } else { Vec::new() };
-        let believed = ledger::confidence(&row, &merged, &changes, &uses, settings, now);
-        let helped = uses.iter().filter(|used| used.helped());
-        let moments = [row.at].into_iter().chain(merged.iter().map(|row| row.at)).chain(helped.map(|used| used.at));
+        let history = history::of(index, &row)?;
+        let believed = ledger::confidence(&row, &history, settings, now);
+        let helped = history.uses.iter().filter(|used| used.helped()).map(|used| used.at);
+        let moments = [row.at].into_iter().chain(history.merged.iter().map(|row| row.at)).chain(helped);
         found.push(Candidate {
-            family: row.id.clone(),
+            // It is said and held out together with what it is about.
+            family: index.entry_family(&row.id)?.unwrap_or_else(|| row.id.clone()),
             failures: row.occurrences,
             confidence: believed.value,
             evidence: believed.evidence,

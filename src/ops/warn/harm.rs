@@ -1,5 +1,5 @@
-//! Advice that does harm stops by itself: where held-out tasks show that a family's mistakes come back more often when they
-//! are warned of, nobody is warned of them any more.
+//! Advice that does harm stops by itself: where held-out tasks show that a family's mistakes, or an entry's, come back more
+//! often when they are warned of, nobody is warned of them any more.
 
 use std::collections::HashSet;
 
@@ -8,13 +8,23 @@ use crate::advice::outcome::{Seen, trial};
 use crate::advice::ranking::Candidate;
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
+use crate::ops::entry::measured::seen_of;
 use crate::ops::stats::seen;
 use crate::store::{Index, StoreError};
 
 /// Recurrences below which no trial reaches a verdict, whatever share is held out (nine of ten at most).
 const RECURRENCES_MIN: u64 = 2;
 
-/// Takes out the candidates whose family does harm; how many those were.
+/// What was left out.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct LeftOut {
+    /// Patterns.
+    pub patterns: usize,
+    /// Entries that somebody wrote.
+    pub entries: usize,
+}
+
+/// Takes out the candidates whose family does harm, and the entries that do so by themselves; how many those were.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -23,7 +33,7 @@ pub(super) fn leave_out(
     found: &mut Vec<Candidate>,
     settings: &Settings,
     now: Timestamp,
-) -> Result<usize, StoreError> {
+) -> Result<LeftOut, StoreError> {
     let families: HashSet<&str> = found.iter().map(|candidate| candidate.family.as_str()).collect();
     let silence = settings.fix.silence();
     let mut harmful = HashSet::new();
@@ -34,7 +44,20 @@ pub(super) fn leave_out(
             harmful.insert(family);
         }
     }
-    let all = found.len();
-    found.retain(|candidate| !harmful.contains(&candidate.family));
-    Ok(all - found.len())
+    for entry in found.iter().filter(|candidate| candidate.is_entry()) {
+        let rows = index.deliveries_of_entry(&entry.key)?;
+        if trial(&seen_of(&rows, &entry.key, settings, now)).verdict() == Verdict::Harms {
+            harmful.insert(entry.key.clone());
+        }
+    }
+    let mut left_out = LeftOut::default();
+    found.retain(|candidate| {
+        let stays = !harmful.contains(&candidate.family) && !harmful.contains(&candidate.key);
+        match candidate.is_entry() {
+            true => left_out.entries += usize::from(!stays),
+            false => left_out.patterns += usize::from(!stays),
+        }
+        stays
+    });
+    Ok(left_out)
 }

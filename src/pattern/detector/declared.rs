@@ -27,11 +27,11 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{Detector, Finding, Subject, percent};
+use crate::base::glob;
 use crate::base::limits::{DEFINITION_REGEX_BYTES_MAX, DETECTORS_MAX};
 use crate::base::text::{ellipsis, one_line};
 use crate::config::{Categories, Category, Settings};
 use crate::diagnose::{DefinitionFile, Fault};
-use crate::pattern::glob;
 use crate::pattern::history::{Change, Failure, History, Known, Seen, Task};
 
 /// A title, bytes.

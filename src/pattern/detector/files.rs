@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{Detector, Finding, Subject, tasks_of};
+use crate::base::glob::matches;
 use crate::config::Settings;
 use crate::pattern::glob;
 use crate::pattern::history::{History, Task};
@@ -97,6 +98,6 @@ pub(super) fn touched(tasks: &[Task]) -> HashMap<&str, u64> {
 
 /// The share of touched files, each counted once a task, that are of the pattern.
 fn share_of(candidate: &str, touched: &HashMap<&str, u64>, all: u64) -> f64 {
-    let of_it = touched.iter().filter(|(file, _)| glob::matches(candidate, file));
+    let of_it = touched.iter().filter(|(file, _)| matches(candidate, file));
     of_it.map(|(_, tasks)| tasks).sum::<u64>() as f64 / all.max(1) as f64
 }

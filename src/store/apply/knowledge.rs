@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde_json::Value;
 
+use super::outcome;
 use crate::base::words::normalised;
 use crate::store::event::{By, Entry, EntryChange, EntryNote};
 use crate::store::json;
@@ -28,6 +29,7 @@ pub(super) fn insert_entry_note(
         EntryChange::Created(created) => {
             if insert_entry(transaction, id, at, entry, created, by)? {
                 lead(transaction, entry)?;
+                outcome::touch_entry(transaction, entry)?;
             }
         }
         EntryChange::Superseded { with } => drop(change("superseded", None, Some(with), None)?),
@@ -39,6 +41,7 @@ pub(super) fn insert_entry_note(
         EntryChange::Merged { into } => {
             change("merged", None, Some(into), None)?;
             lead(transaction, entry)?;
+            outcome::touch_entry(transaction, entry)?;
         }
         EntryChange::Used { how, with } => {
             let mut insert = transaction.prepare_cached(

@@ -3,9 +3,13 @@
 //! A function of what is in the index, computed anew for the deliveries that an event may concern: in whichever order
 //! events come, the last one finds the same.
 
+mod entry;
+
 use std::collections::BTreeSet;
 
 use rusqlite::{Params, Transaction};
+
+use crate::store::about;
 
 /// Patterns that the delivery `d` is about: those that have its key now, and those merged with them.
 const MEMBERS: &str = "
@@ -33,8 +37,22 @@ pub(super) fn touch_delivery(transaction: &Transaction<'_>, event: &str) -> rusq
     settle(transaction, "d.event_id = ?1", [event])
 }
 
-/// Judges all deliveries about a pattern or one that is counted with it: another check shows it, another key is its own, or it was merged or split.
+/// Judges all deliveries about an entry or one that is one with it: it was written, or merged.
+pub(super) fn touch_entry(transaction: &Transaction<'_>, entry: &str) -> rusqlite::Result<()> {
+    settle(
+        transaction,
+        "d.entry_id IN (
+            SELECT m.entry_id FROM knowledge_entries own
+            JOIN knowledge_entries m ON m.leader_id = own.leader_id AND m.event_id IS NOT NULL
+            WHERE own.entry_id = ?1 AND own.event_id IS NOT NULL)",
+        [entry],
+    )
+}
+
+/// Judges all deliveries about a pattern or one that is counted with it: another check shows it, another key is its own,
+/// its message reads otherwise, or it was merged or split.
 pub(super) fn touch_patterns(transaction: &Transaction<'_>, patterns: &BTreeSet<i64>) -> rusqlite::Result<()> {
+    let mut entries = BTreeSet::new();
     for pattern in patterns {
         settle(
             transaction,
@@ -44,35 +62,21 @@ pub(super) fn touch_patterns(transaction: &Transaction<'_>, patterns: &BTreeSet<
                 JOIN known_patterns k ON k.pattern_no = other.pattern_no WHERE own.pattern_no = ?1)",
             [pattern],
         )?;
+        entries.extend(about::entries_of(transaction, *pattern)?);
+    }
+    for entry in entries {
+        settle(transaction, "d.entry_id = ?1", [entry])?;
     }
     Ok(())
 }
 
 fn settle(transaction: &Transaction<'_>, which: &str, parameters: impl Params + Clone) -> rusqlite::Result<()> {
-    // Advice about no pattern is not judged: nothing says which failure it is about. What was asked about files or a
-    // command had its opportunity with them; otherwise a file of the pattern has to have been changed.
+    entry::settle(transaction, which, parameters.clone())?;
+    // What was asked about files or a command had its opportunity with them; otherwise a file of the pattern has to have
+    // been changed.
     let sql = format!(
-        "UPDATE qa_warning_deliveries AS d SET
-            failed_in = (
-                SELECT f.run_id FROM qa_pattern_occurrences o JOIN qa_failures f USING (failure_no)
-                WHERE o.task_no = d.task_no AND o.at > d.delivered_at AND o.pattern_no IN ({MEMBERS})
-                  AND NOT EXISTS (SELECT 1 FROM flakes k JOIN flake_patterns USING (event_id)
-                                  JOIN known_patterns n ON n.recorded_key = flake_patterns.pattern_key
-                                  WHERE k.fail_run = f.run_id AND n.pattern_no = o.pattern_no)
-                ORDER BY o.at, f.run_id LIMIT 1),
-            passed_in = (
-                SELECT r.run_id FROM runs r
-                WHERE r.task_no = d.task_no AND r.started_at > d.delivered_at AND r.passed AND r.own_status
-                  AND EXISTS (SELECT 1 FROM pattern_checks c WHERE c.pattern_no IN ({MEMBERS})
-                              AND c.class_key = r.class_key
-                              AND (c.dir = r.dir AND c.selectors = r.selectors
-                                   OR r.selectors = '[]' AND r.dir IN ('\"\"', c.dir)))
-                  AND (d.files <> '[]' OR d.command IS NOT NULL OR EXISTS (
-                        SELECT 1 FROM runs t JOIN snapshot_files s USING (run_id)
-                        WHERE t.task_no = d.task_no AND t.started_at > d.delivered_at AND s.path IN (
-                            SELECT file FROM qa_pattern_occurrences WHERE pattern_no IN ({MEMBERS}))))
-                ORDER BY r.started_at, r.run_id LIMIT 1)
-         WHERE d.pattern_key IS NOT NULL AND {which}"
+        "UPDATE qa_warning_deliveries AS d SET {} WHERE d.pattern_key IS NOT NULL AND {which}",
+        judged(MEMBERS, &asked_or_changed(MEMBERS))
     );
     if transaction.prepare_cached(&sql)?.execute(parameters.clone())? == 0 {
         return Ok(());
@@ -82,6 +86,39 @@ fn settle(transaction: &Transaction<'_>, which: &str, parameters: impl Params + 
                         JOIN known_patterns ON recorded_key = d.pattern_key WHERE {which})"
     );
     count(transaction, &concerned, parameters)
+}
+
+/// What the runs after a delivery `d` say, when it is about the patterns `members` and had its `opportunity` in a run `r`
+/// that passed.
+fn judged(members: &str, opportunity: &str) -> String {
+    format!(
+        "failed_in = (
+            SELECT f.run_id FROM qa_pattern_occurrences o JOIN qa_failures f USING (failure_no)
+            WHERE o.task_no = d.task_no AND o.at > d.delivered_at AND o.pattern_no IN ({members})
+              AND NOT EXISTS (SELECT 1 FROM flakes k JOIN flake_patterns USING (event_id)
+                              JOIN known_patterns n ON n.recorded_key = flake_patterns.pattern_key
+                              WHERE k.fail_run = f.run_id AND n.pattern_no = o.pattern_no)
+            ORDER BY o.at, f.run_id LIMIT 1),
+        passed_in = (
+            SELECT r.run_id FROM runs r
+            WHERE r.task_no = d.task_no AND r.started_at > d.delivered_at AND r.passed AND r.own_status
+              AND EXISTS (SELECT 1 FROM pattern_checks c WHERE c.pattern_no IN ({members})
+                          AND c.class_key = r.class_key
+                          AND (c.dir = r.dir AND c.selectors = r.selectors
+                               OR r.selectors = '[]' AND r.dir IN ('\"\"', c.dir)))
+              AND ({opportunity})
+            ORDER BY r.started_at, r.run_id LIMIT 1)"
+    )
+}
+
+/// It was asked about, or a file of it was changed.
+fn asked_or_changed(members: &str) -> String {
+    format!(
+        "d.files <> '[]' OR d.command IS NOT NULL OR EXISTS (
+            SELECT 1 FROM runs t JOIN snapshot_files s USING (run_id)
+            WHERE t.task_no = d.task_no AND t.started_at > d.delivered_at AND s.path IN (
+                SELECT file FROM qa_pattern_occurrences WHERE pattern_no IN ({members})))"
+    )
 }
 
 /// Counts each task once: if the mistake was made in any of its sessions, it was made.

@@ -125,8 +125,8 @@ fn insert_failure(
     let (mut has_older_keys, mut shown_anew) = (false, BTreeSet::new());
     for seen in sightings(failure) {
         has_older_keys |= !seen.recorded.is_empty();
-        let (pattern, is_new_key) = insert_occurrence(transaction, run_id, failure_no, context, &seen)?;
-        if insert_check(transaction, pattern, context.run)? || is_new_key {
+        let (pattern, reads_anew) = insert_occurrence(transaction, run_id, failure_no, context, &seen)?;
+        if insert_check(transaction, pattern, context.run)? || reads_anew {
             shown_anew.insert(pattern);
         }
     }
@@ -174,7 +174,7 @@ fn sightings(failure: &Failure) -> Vec<Sighting<'_>> {
     found
 }
 
-/// The pattern's number, and whether a key of it is new.
+/// The pattern's number, and whether a key of it or its text is new.
 fn insert_occurrence(
     transaction: &Transaction<'_>,
     run_id: &str,
@@ -183,7 +183,7 @@ fn insert_occurrence(
     seen: &Sighting<'_>,
 ) -> rusqlite::Result<(i64, bool)> {
     let (item, at) = (seen.item, context.at);
-    let (number, is_new) = upsert_pattern(transaction, run_id, at, seen)?;
+    let (number, is_new, is_described) = upsert_pattern(transaction, run_id, at, seen)?;
     transaction
         .prepare_cached("INSERT INTO qa_pattern_occurrences VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
         .execute(params![
@@ -206,7 +206,7 @@ fn insert_occurrence(
         is_new_key |= new > 0;
     }
     pattern::touch(transaction, number, is_new_key)?;
-    Ok((number, is_new_key))
+    Ok((number, is_new_key || is_described))
 }
 
 /// Remembers where a pattern was seen; whether that is new.
@@ -218,13 +218,13 @@ fn insert_check(transaction: &Transaction<'_>, pattern: i64, run: &Run) -> rusql
     Ok(new > 0)
 }
 
-/// The pattern's number, and whether it is new.
+/// The pattern's number, whether it is new, and whether its text is that of this run now.
 fn upsert_pattern(
     transaction: &Transaction<'_>,
     run_id: &str,
     at: &str,
     seen: &Sighting<'_>,
-) -> rusqlite::Result<(i64, bool)> {
+) -> rusqlite::Result<(i64, bool, bool)> {
     let [key, family, masked, masked_family] = seen.texts();
     // The texts come from the run with the smallest id, so that they don't depend on the order of events.
     let (pattern, is_new, is_described): (i64, bool, bool) = transaction
@@ -275,7 +275,7 @@ fn upsert_pattern(
             insert.execute(params![band, pattern])?;
         }
     }
-    Ok((pattern, is_new))
+    Ok((pattern, is_new, is_described))
 }
 
 /// What an item says: its message, else the test's name, else the code.

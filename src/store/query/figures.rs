@@ -115,6 +115,14 @@ impl Index {
                                        WHERE e.pattern_no = o.pattern_no AND e.task_no <> o.task_no AND e.at < o.at)
                            AND NOT EXISTS (SELECT 1 FROM qa_warning_deliveries d
                                            WHERE d.task_no = o.task_no AND d.pattern_key = p.pattern_key
+                                             AND d.delivered_at < o.at)
+                           AND NOT EXISTS (SELECT 1 FROM qa_warning_deliveries d
+                                           JOIN knowledge_entries own ON own.entry_id = d.entry_id
+                                             AND own.event_id IS NOT NULL
+                                           JOIN knowledge_entries e ON e.leader_id = own.leader_id
+                                             AND e.event_id IS NOT NULL
+                                           JOIN knowledge_labels l ON l.entry_no = e.entry_no AND l.sort = 'source'
+                                           WHERE d.task_no = o.task_no AND l.value IN (p.pattern_id, p.family_key)
                                              AND d.delivered_at < o.at)),
                         (SELECT count(*) FROM knowledge_entries WHERE event_id IS NOT NULL AND leader_id = entry_id),
                         (SELECT count(DISTINCT leader_id) FROM ({REUSE})), (SELECT count(*) FROM ({REUSE}))"

@@ -384,16 +384,6 @@ impl Index {
         self.sql("read", read())
     }
 
-    /// Warnings about an entry that were due before, shown or held out.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub fn entry_exposures(&self, id: &str) -> Result<u64, StoreError> {
-        let sql = "SELECT count(*) FROM qa_warning_deliveries WHERE entry_id = ?1";
-        let read = || self.connection.prepare_cached(sql)?.query_row([id], |row| unsigned(row, 0));
-        self.sql("read", read())
-    }
-
     /// The row number of the pattern that a learnt gotcha is about, by its whole id; of a group that which stands for it.
     ///
     /// # Errors

@@ -33,6 +33,8 @@ pub struct OutcomeRow {
     pub agent: Option<String>,
     /// The pattern's key, of advice about a pattern.
     pub pattern: Option<String>,
+    /// `k-…`, of advice from an entry, as that was called then.
+    pub entry: Option<String>,
     /// What is held out together.
     pub family: String,
     /// Whether it was shown.
@@ -59,7 +61,7 @@ const COLUMNS: &str = "
     d.session, d.agent, d.pattern_key, d.family_key, d.arm = 'shown', d.holdout_share, d.failed_in,
     (SELECT started_at FROM runs WHERE run_id = d.failed_in), d.passed_in,
     (SELECT started_at FROM runs WHERE run_id = d.passed_in),
-    EXISTS (SELECT 1 FROM runs r WHERE r.task_no = d.task_no AND r.started_at > d.delivered_at AND r.passed)";
+    EXISTS (SELECT 1 FROM runs r WHERE r.task_no = d.task_no AND r.started_at > d.delivered_at AND r.passed), d.entry_id";
 
 impl Index {
     /// Advice about a pattern and those that are counted with it, the oldest first.
@@ -74,6 +76,23 @@ impl Index {
         let read = || {
             let mut statement = self.connection.prepare_cached(&sql)?;
             statement.query_map(params![pattern, DELIVERIES_MAX], row)?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// Advice from an entry and those that were merged with it, the oldest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn deliveries_of_entry(&self, leader: &str) -> Result<Vec<OutcomeRow>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM knowledge_entries e CROSS JOIN qa_warning_deliveries d USING (entry_id)
+             JOIN tasks t USING (task_no) WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL
+             ORDER BY d.delivered_at, d.event_id LIMIT ?2"
+        );
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            statement.query_map(params![leader, DELIVERIES_MAX], row)?.collect()
         };
         self.sql("read", read())
     }
@@ -156,5 +175,6 @@ fn row(row: &Row<'_>) -> rusqlite::Result<OutcomeRow> {
         passed_in: row.get(14)?,
         passed_at: moment(15)?,
         any_pass: row.get(16)?,
+        entry: row.get(17)?,
     })
 }

@@ -1,10 +1,12 @@
 //! What is proposed for CLAUDE.md and AGENTS.md, and what people decided about it.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{OptionalExtension as _, Row};
 use serde::Serialize;
 
 use super::knowledge::EntryRow;
-use super::time;
+use super::{time, unsigned};
 use crate::base::clock::Timestamp;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
@@ -79,6 +81,19 @@ impl Index {
         self.sql("read", read())
     }
 
+    /// How many promotions there are in each state (`pending`, `approved`, `rejected`, `rolled_back`).
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn promotion_states(&self) -> Result<BTreeMap<String, u64>, StoreError> {
+        let read = || {
+            let sql = "SELECT state, count(*) FROM knowledge_promotions GROUP BY state";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_map([], |row| Ok((row.get(0)?, unsigned(row, 1)?)))?.collect()
+        };
+        self.sql("read", read())
+    }
+
     /// What was said of a promotion, the first first.
     ///
     /// # Errors
@@ -127,8 +142,8 @@ impl Index {
 }
 
 impl Index {
-    /// Ids of the entries that may have earned a promotion, those that were used most: they were written more than once, or
-    /// helped. Of merged ones those that stand for them; none that something better is known for.
+    /// Ids of the entries that may have earned a promotion, those that were used most: they were written more than once,
+    /// helped, or a warning from them prevented something. Of merged ones those that stand for them; none that something better is known for.
     ///
     /// # Errors
     /// SQLite's.
@@ -140,7 +155,10 @@ impl Index {
                      GROUP BY leader_id HAVING count(*) > 1
                      UNION ALL SELECT leader_id, count(*) FROM knowledge_reuse u
                      JOIN knowledge_entries e ON e.entry_id = u.entry_id AND e.event_id IS NOT NULL
-                     WHERE how IN ('applied', 'validated', 'prevented') GROUP BY leader_id)
+                     WHERE how IN ('applied', 'validated', 'prevented') GROUP BY leader_id
+                     UNION ALL SELECT leader_id, count(DISTINCT task_no) FROM qa_warning_deliveries d
+                     JOIN knowledge_entries e ON e.entry_id = d.entry_id AND e.event_id IS NOT NULL
+                     WHERE arm = 'shown' AND outcome = 'prevented' GROUP BY leader_id)
                  WHERE NOT EXISTS (SELECT 1 FROM knowledge_changes c WHERE c.entry_id = leader_id AND change = 'superseded')
                  GROUP BY leader_id ORDER BY 2 DESC, leader_id LIMIT ?1",
             )?;

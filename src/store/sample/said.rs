@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{by, event};
+use super::{by, delivery, event, run_id};
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::store::event::{
@@ -32,6 +32,30 @@ pub fn entry(n: u64, title: &str) -> Event {
     };
     let change = EntryChange::Created(Box::new(created));
     event(n, 12_000, Body::Knowledge(EntryNote { entry: format!("k-{}", n % 5), change, by: agent(n) }))
+}
+
+/// A gotcha `k-{n % 5}` that is written in second `n`, about files in `src`.
+pub fn gotcha(n: u64, pitfall: &str, sources: &[String]) -> Event {
+    let mut event = entry(n, &format!("Gotcha {n}"));
+    event.id = run_id(18_000 + n).0;
+    if let Body::Knowledge(EntryNote { change: EntryChange::Created(entry), .. }) = &mut event.body {
+        entry.sort = "gotcha".into();
+        entry.properties = json!({"pitfall": pitfall});
+        entry.actions = vec![if n.is_multiple_of(3) { "CREATE" } else { "UPDATE" }.into()];
+        entry.sources = sources.to_vec();
+    }
+    event
+}
+
+/// Advice from the entry `k-{about}` in second `n`.
+pub fn entry_delivery(n: u64, task: &str, about: u64) -> Event {
+    let mut event = delivery(n, task, "");
+    event.id = run_id(19_000 + n).0;
+    if let Body::Delivery(delivery) = &mut event.body {
+        (delivery.pattern, delivery.entry) = (None, Some(format!("k-{about}")));
+        delivery.warning = format!("w-{n}-k");
+    }
+    event
 }
 
 /// What is said in second `n` of the entry `k-{about}`: which of the changes `n` decides.

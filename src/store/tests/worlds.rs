@@ -7,9 +7,9 @@ use crate::store::event::{
     Body, Change, Event, FixNote, LessonChange, Means, Outcome, Purge, Recipe, RecipeKind, ReviewState,
 };
 use crate::store::sample::{
-    ack, declared_strategy, delivery, entry, entry_change, failed_run, flake, key, memory, memory_change, merge,
-    of_category, old_failed_run, old_key, passed_run, promotion, review, run_id, said_strategy, snapshot, split,
-    strategy_report, task_done, task_started, tried,
+    ack, declared_strategy, delivery, entry, entry_change, entry_delivery, failed_run, flake, gotcha, key, memory,
+    memory_change, merge, names, of_category, old_failed_run, old_key, passed_run, promotion, review, run_id,
+    said_strategy, snapshot, split, strategy_report, task_done, task_started, tried,
 };
 
 /// Two begin with the same letter: an older fingerprint took them for one.
@@ -38,6 +38,15 @@ fn attempts() -> impl Strategy<Value = Event> {
             attempt.recipes.push(Recipe { kind: RecipeKind::Shape, key: "1:cd".into(), label });
         }
         event
+    })
+}
+
+/// Gotchas that name a pattern as their source in each way, or say what its message says.
+fn gotchas() -> impl Strategy<Value = Event> + Clone {
+    let parts = (0..20u64, prop::sample::select(NAMES.to_vec()), 0..5usize);
+    parts.prop_map(|(n, name, how)| {
+        let sources: Vec<String> = names(name).get(how).cloned().into_iter().collect();
+        gotcha(n, &format!("{name} could not be parsed"), &sources)
     })
 }
 
@@ -86,6 +95,8 @@ fn kinds() -> Vec<(u32, BoxedStrategy<Event>)> {
         (3, (0..30u64, any_key()).prop_map(|(n, key)| promotion(n, &key)).boxed()),
         (1, (0..9u64, any_key()).prop_map(|(n, pattern)| forget(n, pattern)).boxed()),
         (3, (0..20u64).prop_map(|n| entry(n, &format!("Entry {n}"))).boxed()),
+        (4, gotchas().boxed()),
+        (4, (0..60u64, task.clone(), 0..5u64).prop_map(|(n, task, about)| entry_delivery(n, task, about)).boxed()),
         (4, (0..40u64, 0..5u64, 0..5u64).prop_map(|(n, about, other)| entry_change(n, about, other)).boxed()),
         (2, (0..20u64, any_key()).prop_map(|(n, key)| said_strategy(n, &key, "do it")).boxed()),
         (

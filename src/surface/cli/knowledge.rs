@@ -23,7 +23,9 @@ use crate::store::{EntryFilter, EntrySource, EntryUse};
 ///
 /// With --json each prints one document with `"schema": 1`; an entry has `id`, `type`, `title`, `properties`, `globs`,
 /// `actions`, `tags`, `sources`, `source`, `learnt`, `by`, `at`, `occurrences`, `contributors`, `confidence`,
-/// `superseded_by`, `pinned`, `uses`, of a search `score`; `show` adds `ledger` and `merged`; `add` prints `result`
+/// `superseded_by`, `pinned`, `uses`, of a search `score`; `show` adds `ledger`, `merged` and `measured`
+/// (`not_measurable`: why or null; `patterns`, `prevented`, `failed_anyway`, `effectiveness`, `shown`, `held_out`,
+/// `e_value`, `verdict`, `lift`); `add` prints `result`
 /// (`created` or `merged`), `entry`, `written` and `similar`; `query`, `relevant` and `export` print `entries` and
 /// `more`; what changes an entry prints `done` and `entry`; `log` prints `events`, `types` prints `types`.
 #[derive(Debug, clap::Args)]
@@ -153,7 +155,7 @@ struct AddArgs {
     /// Words to find it by
     #[arg(long, value_name = "TAG", num_args = 1.., value_delimiter = ',')]
     tag: Vec<String>,
-    /// Ids of what it comes from: a pattern, a fix, a failure
+    /// Ids of what it comes from: a pattern, a fix, a failure; by these it is known what comes of warnings from it
     #[arg(long, value_name = "ID", num_args = 1.., value_delimiter = ',')]
     from: Vec<String>,
     /// Who knows it (else a person, or the agent that runs this)

@@ -59,6 +59,9 @@ enum Action {
         /// Files that it is about, as patterns
         #[arg(long, value_name = "GLOB", num_args = 1.., value_delimiter = ',')]
         files: Vec<String>,
+        /// Ids of what it comes from: a pattern, a fix, a failure
+        #[arg(long, value_name = "ID", num_args = 1.., value_delimiter = ',')]
+        from: Vec<String>,
     },
 }
 
@@ -101,8 +104,8 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             let sort = sort.as_deref().and_then(MemorySort::parse);
             memory::recall(places, &settings, &identity, &Asked { text: text.join(" "), sort, limit: *limit })?
         }
-        Action::Learn { what, files } => {
-            let learnt = memory::learn(places, &settings, &identity, &what.given(), files)?;
+        Action::Learn { what, files, from } => {
+            let learnt = memory::learn(places, &settings, &identity, &what.given(), files, from)?;
             learnt.knowledge.notes.iter().for_each(|note| context.output.note(note));
             match args.json {
                 true => context.output.json(&learnt)?,

@@ -3,7 +3,7 @@
 use super::{Context, Exit};
 use crate::base::text;
 use crate::config::Settings;
-use crate::ops::stats::{self, Figure, Stats, Unit};
+use crate::ops::stats::{self, Became, Figure, Promotions, Unit};
 
 /// Show what got better, beside what is aimed at, and whether warnings prevent anything
 ///
@@ -12,10 +12,11 @@ use crate::ops::stats::{self, Figure, Stats, Unit};
 ///
 /// JSON (--json): {"schema": 1, "figures": [{"name", "what", "value", "before", "target", "unit": "share", "number" or
 /// "change", "cases"}], "warnings": {"shown", "held_out", "prevented", "failed_anyway", "task_incomplete",
-/// "no_opportunity", "open", "missed_opportunities", "ignored": [{"warning", "task", "at", "run"}], "harmful": ["p-…"]},
+/// "no_opportunity", "open", "from_entries": {"shown", …, "open"}, "not_measurable", "missed_opportunities", "ignored":
+/// [{"warning", "task", "at", "run"}], "harmful": ["p-…" or "k-…"]},
 /// "effect": {"shown": {"exposures", "recurrences"}, "held_out": {…}, "e_value", "verdict": "prevents", "harms" or
 /// "no_measurable_effect", "lift": {"value", "low", "high"} or null, "words"}, "knowledge":
-/// {"entries", "reused", "uses", "tokens_saved_estimate"}}
+/// {"entries", "reused", "uses", "tokens_saved_estimate"}, "promotions": {"promoted", "waiting", "rejected", "retired"}}
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Print one JSON document
@@ -37,7 +38,13 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     }
     context.output.table(&["figure", "measured", "before", "target", "cases"], &rows)?;
-    context.output.line(&counted(&stats))?;
+    let warnings = &stats.warnings;
+    let missed = warnings.missed_opportunities;
+    context.output.line(&format!("{}; {missed} missed", counted(&warnings.all)))?;
+    if warnings.from_entries.shown + warnings.from_entries.held_out > 0 {
+        let (counted, unknown) = (counted(&warnings.from_entries), warnings.not_measurable);
+        context.output.line(&format!("of these from entries: {counted}; {unknown} not measurable"))?;
+    }
     let knowledge = &stats.knowledge;
     if knowledge.entries > 0 {
         context.output.line(&format!(
@@ -48,6 +55,11 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             knowledge.tokens_saved_estimate
         ))?;
     }
+    let Promotions { promoted, waiting, rejected, retired } = &stats.promotions;
+    context.output.line(&format!(
+        "{} promoted, {waiting} waiting, {rejected} rejected, {retired} retired",
+        text::count(*promoted, "line")
+    ))?;
     context.output.line(&stats.effect.words)?;
     if let Some(lift) = stats.effect.lift {
         context.output.line(&format!(
@@ -69,19 +81,16 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn counted(stats: &Stats) -> String {
-    let warnings = &stats.warnings;
+fn counted(became: &Became) -> String {
     format!(
-        "{} shown, {} held out: {} prevented, {} failed anyway, {} without an opportunity, {} incomplete, {} open; {} \
-         missed",
-        text::count(warnings.shown, "warning"),
-        warnings.held_out,
-        warnings.prevented,
-        warnings.failed_anyway,
-        warnings.no_opportunity,
-        warnings.task_incomplete,
-        warnings.open,
-        warnings.missed_opportunities
+        "{} shown, {} held out: {} prevented, {} failed anyway, {} without an opportunity, {} incomplete, {} open",
+        text::count(became.shown, "warning"),
+        became.held_out,
+        became.prevented,
+        became.failed_anyway,
+        became.no_opportunity,
+        became.task_incomplete,
+        became.open
     )
 }
 

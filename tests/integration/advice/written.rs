@@ -1,11 +1,11 @@
 //! What somebody wrote down, and others used, earns a line in AGENTS.md as well.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::promotion::{ids, list, promote};
 use crate::sandbox::Sandbox;
 
-fn knowledge(sandbox: &Sandbox, session: &str, arguments: &[&str]) -> Value {
+pub fn knowledge(sandbox: &Sandbox, session: &str, arguments: &[&str]) -> Value {
     let run = sandbox.verify_run(["knowledge"].iter().chain(arguments).chain(&["--json"]));
     run.env("VERIFY_RUN_AGENT", "human").env("VERIFY_RUN_SESSION", session).prints_json()
 }
@@ -39,6 +39,11 @@ fn an_entry_that_is_believed_and_was_used_is_proposed_approved_and_taken_back() 
     let [item] = &found[..] else { panic!("{found:?}") };
     assert_eq!((&item["entry"], &item["pattern"]), (&entry.as_str().into(), &Value::Null));
     assert_eq!((&item["way"], &item["label"]["strength"]), (&"knowledge".into(), &"weak".into()));
+    let reason = item["label"]["reason"].as_str().expect("a reason");
+    assert!(reason.starts_with("not measurable: no recorded failure is what it comes from"), "{reason}");
+    let lines = || sandbox.verify_run(["stats", "--json"]).prints_json()["promotions"].clone();
+    let counted = |[promoted, waiting, retired]: [u64; 3]| json!({"promoted": promoted, "waiting": waiting, "rejected": 0, "retired": retired});
+    assert_eq!(lines(), counted([0, 1, 0]));
     assert_eq!(item["target"], "db/AGENTS.md", "the nearest of the files that it is about");
     let evidence = item["proposal"]["evidence"].to_string();
     assert!(evidence.contains("written once, applied 2 times"), "{evidence}");
@@ -56,6 +61,7 @@ fn an_entry_that_is_believed_and_was_used_is_proposed_approved_and_taken_back() 
     let text = sandbox.read("db/AGENTS.md");
     assert!(text.starts_with("# Database\n\n<!-- verify-run begin ") && text.contains(&format!("(`{id}`)")), "{text}");
     assert!(!text.contains("\n# restart"), "{text}");
+    assert_eq!(lines(), counted([1, 0, 0]));
     assert_eq!(told("after"), 0, "everybody reads of it");
     assert!(list(&sandbox, &[]).is_empty(), "nothing waits");
     assert!(doctor().contains("1 line promoted; verify-run promote list says"), "{}", doctor());
@@ -68,5 +74,6 @@ fn an_entry_that_is_believed_and_was_used_is_proposed_approved_and_taken_back() 
     let back = promote(&sandbox, &[&["rollback", &id], &because[..]].concat());
     assert_eq!(back.stdout(), format!("{id}\trolled_back\tdb/AGENTS.md\tas before\n"));
     assert_eq!(sandbox.read("db/AGENTS.md"), "# Database\n");
+    assert_eq!(lines(), counted([0, 0, 1]));
     assert!(ids(&sandbox).is_empty(), "what something better is known for is not proposed again");
 }

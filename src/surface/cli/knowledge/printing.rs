@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::base::markdown;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::knowledge::EntryType;
-use crate::ops::entry::{Added, Changed, Found, Log, Page};
+use crate::ops::entry::{Added, Changed, Found, Log, Measured, Page};
 use crate::surface::cli::{Context, Exit, Output};
 
 /// A property on one line, bytes.
@@ -112,7 +112,24 @@ pub(super) fn shown(page: &Page, notes: &[String], json: bool, context: &mut Con
     }
     let pinned = if page.pinned { ", pinned" } else { "" };
     output.line(&format!("confidence {:.2}{pinned}, {}", page.confidence, count(page.occurrences, "occurrence")))?;
+    if let Some(measured) = &page.measured {
+        output.line(&came_of(measured))?;
+    }
     print_ledger(page, output)
+}
+
+fn came_of(measured: &Measured) -> String {
+    let warned = measured.prevented + measured.failed_anyway;
+    match &measured.not_measurable {
+        Some(why) => format!("what comes of warnings is {why}"),
+        None if warned == 0 => "no warned task has shown anything yet".to_owned(),
+        None => format!(
+            "effectiveness {:.2}: {} of {} did without it",
+            measured.effectiveness,
+            measured.prevented,
+            count(warned, "warned task")
+        ),
+    }
 }
 
 fn print_ledger(page: &Page, output: &mut Output) -> anyhow::Result<Exit> {

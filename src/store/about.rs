@@ -1,0 +1,182 @@
+//! Which recorded patterns an entry that somebody wrote is about. A function of what is in the index: in whichever order
+//! events come, the last one finds the same.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// A pitfall with fewer words says too little to recognise a mistake by.
+const WORDS_MIN: usize = 3;
+/// One with more is no message.
+const WORDS_MAX: usize = 60;
+
+/// Patterns that the entries of a group name as their source: by an id of any version of the fingerprint, or by their
+/// family's key. Begins with `said` (value).
+const NAMED: &str = "named (pattern_no) AS (
+        SELECT pattern_no FROM said CROSS JOIN qa_failure_patterns ON pattern_id = value
+        UNION SELECT pattern_no FROM said CROSS JOIN recorded_keys ON recorded_id = value
+        UNION SELECT pattern_no FROM said CROSS JOIN qa_failure_patterns ON family_key = value
+    )";
+
+/// What an entry, with those that it was merged with, is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct About {
+    /// Row numbers of the patterns, with those that are counted with them.
+    pub patterns: BTreeSet<i64>,
+    /// They are named as its source; else their messages say what its pitfall says.
+    pub named: bool,
+    /// Files that it is about.
+    pub globs: BTreeSet<String>,
+    /// What is being done when it matters.
+    pub actions: BTreeSet<String>,
+}
+
+/// What the entry with this id is about; nothing where nobody wrote it yet.
+pub(super) fn of_entry(connection: &Connection, id: &str) -> rusqlite::Result<About> {
+    let mut about = About { patterns: named(connection, id)?, named: true, ..About::default() };
+    let mut pitfalls = Vec::new();
+    let mut statement = connection.prepare_cached(
+        "SELECT e.globs, e.actions, CASE WHEN e.type = 'gotcha' THEN
+                CAST(json_extract(e.properties, '$.pitfall') AS TEXT) END
+         FROM knowledge_entries own JOIN knowledge_entries e ON e.leader_id = own.leader_id AND e.event_id IS NOT NULL
+         WHERE own.entry_id = ?1 AND own.event_id IS NOT NULL",
+    )?;
+    let mut rows = statement.query([id])?;
+    while let Some(row) = rows.next()? {
+        let list = |column: usize| -> rusqlite::Result<Vec<String>> {
+            Ok(serde_json::from_str(&row.get::<_, Option<String>>(column)?.unwrap_or_default()).unwrap_or_default())
+        };
+        about.globs.extend(list(0)?);
+        about.actions.extend(list(1)?);
+        pitfalls.extend(row.get::<_, Option<String>>(2)?);
+    }
+    if about.patterns.is_empty() {
+        about.named = false;
+        for phrase in pitfalls.iter().filter_map(|pitfall| phrase(pitfall)) {
+            let mut find = connection.prepare_cached("SELECT rowid FROM pattern_words WHERE pattern_words MATCH ?1")?;
+            let found: BTreeSet<i64> = find.query_map([&phrase], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            about.patterns.extend(found);
+        }
+        about.patterns = grouped(connection, &about.patterns)?;
+    }
+    Ok(about)
+}
+
+/// The patterns that an entry names as its source, with those that are counted with them.
+pub(super) fn named(connection: &Connection, id: &str) -> rusqlite::Result<BTreeSet<i64>> {
+    let sql = format!(
+        "WITH said (value) AS (
+             SELECT l.value FROM knowledge_entries own
+             JOIN knowledge_entries e ON e.leader_id = own.leader_id AND e.event_id IS NOT NULL
+             JOIN knowledge_labels l ON l.entry_no = e.entry_no AND l.sort = 'source'
+             WHERE own.entry_id = ?1 AND own.event_id IS NOT NULL
+         ), {NAMED} SELECT pattern_no FROM named"
+    );
+    let found: BTreeSet<i64> =
+        connection.prepare_cached(&sql)?.query_map([id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    grouped(connection, &found)
+}
+
+/// Ids of the entries, as advice names them, that may be about a pattern: what becomes known of it concerns them.
+pub(super) fn entries_of(connection: &Connection, pattern: i64) -> rusqlite::Result<BTreeSet<String>> {
+    // Most stores have no advice from entries: that is one look-up.
+    let advised = "SELECT 1 FROM qa_warning_deliveries WHERE entry_id IS NOT NULL LIMIT 1";
+    if !connection.prepare_cached(advised)?.exists([])? {
+        return Ok(BTreeSet::new());
+    }
+    let mut found: BTreeSet<String> = connection
+        .prepare_cached(
+            "WITH members (pattern_no) AS (
+                 SELECT ?1 UNION SELECT other.pattern_no FROM pattern_groups own JOIN pattern_groups other USING (leader_no)
+                 WHERE own.pattern_no = ?1
+             ), names (value) AS (
+                 SELECT pattern_id FROM members CROSS JOIN qa_failure_patterns USING (pattern_no)
+                 UNION SELECT family_key FROM members CROSS JOIN qa_failure_patterns USING (pattern_no)
+                 UNION SELECT recorded_id FROM members CROSS JOIN recorded_keys USING (pattern_no)
+             )
+             SELECT m.entry_id FROM names CROSS JOIN knowledge_labels l ON l.sort = 'source' AND l.value = names.value
+             JOIN knowledge_entries e ON e.entry_no = l.entry_no AND e.event_id IS NOT NULL
+             JOIN knowledge_entries m ON m.leader_id = e.leader_id AND m.event_id IS NOT NULL",
+        )?
+        .query_map([pattern], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut pitfalls = connection.prepare_cached(
+        "SELECT d.entry_id, CAST(json_extract(e.properties, '$.pitfall') AS TEXT)
+         FROM (SELECT DISTINCT entry_id FROM qa_warning_deliveries WHERE entry_id IS NOT NULL) d
+         JOIN knowledge_entries own ON own.entry_id = d.entry_id AND own.event_id IS NOT NULL
+         JOIN knowledge_entries e ON e.leader_id = own.leader_id AND e.event_id IS NOT NULL
+         WHERE e.type = 'gotcha'",
+    )?;
+    let mut rows = pitfalls.query([])?;
+    while let Some(row) = rows.next()? {
+        let pitfall: Option<String> = row.get(1)?;
+        if let Some(phrase) = pitfall.as_deref().and_then(phrase)
+            && says(connection, pattern, &phrase)?
+        {
+            found.insert(row.get(0)?);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether the message of a pattern, or of one that is counted with it, has a phrase.
+fn says(connection: &Connection, pattern: i64, phrase: &str) -> rusqlite::Result<bool> {
+    let mut find =
+        connection.prepare_cached("SELECT 1 FROM pattern_words WHERE pattern_words MATCH ?1 AND rowid = ?2")?;
+    for member in grouped(connection, &BTreeSet::from([pattern]))? {
+        if find.exists(params![phrase, member])? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The words of a pitfall, one after the other, as they are looked for in messages; `None` where they say too little to
+/// recognise a mistake by.
+fn phrase(pitfall: &str) -> Option<String> {
+    let words = pitfall.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    (WORDS_MIN..=WORDS_MAX).contains(&words.len()).then(|| format!("masked : \"{}\"", words.join(" ")))
+}
+
+/// These patterns and those that are counted with them.
+fn grouped(connection: &Connection, patterns: &BTreeSet<i64>) -> rusqlite::Result<BTreeSet<i64>> {
+    let mut found = patterns.clone();
+    let mut find = connection.prepare_cached(
+        "SELECT other.pattern_no FROM pattern_groups own JOIN pattern_groups other USING (leader_no)
+         WHERE own.pattern_no = ?1",
+    )?;
+    for pattern in patterns {
+        for member in find.query_map([pattern], |row| row.get(0))? {
+            found.insert(member?);
+        }
+    }
+    Ok(found)
+}
+
+/// The family of all patterns that an entry names, as those have it that stand for them; `None` where it names none, or
+/// those of several families.
+pub(super) fn family(connection: &Connection, id: &str) -> rusqlite::Result<Option<String>> {
+    let mut find = connection.prepare_cached(
+        "SELECT family_key FROM pattern_leaders m JOIN qa_failure_patterns l ON l.pattern_no = m.leader_no
+         WHERE m.pattern_no = ?1",
+    )?;
+    let mut families = BTreeSet::new();
+    for pattern in named(connection, id)? {
+        families.extend(find.query_row([pattern], |row| row.get::<_, String>(0)).optional()?);
+    }
+    Ok(families.pop_first().filter(|_| families.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pitfall_of_a_few_words_is_a_phrase() {
+        assert_eq!(phrase("'x' is not defined!").as_deref(), Some("masked : \"x is not defined\""));
+        assert_eq!(phrase("no_undef \" OR code : x").as_deref(), Some("masked : \"no_undef OR code x\""));
+        assert_eq!(phrase("it hangs"), None, "half of everything hangs");
+        assert_eq!(phrase(&"word ".repeat(61)), None);
+    }
+}
