@@ -139,15 +139,7 @@ pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Aske
     }
     let left_out = harm::leave_out(&index, &mut found, &settings, now)?;
     answer.harmful = left_out.patterns + left_out.entries;
-    for (harmful, one, several) in [(left_out.patterns, "pattern", "patterns"), (left_out.entries, "entry", "entries")]
-    {
-        if harmful > 0 {
-            answer.notes.push(format!(
-                "{harmful} {} left out: tasks that were warned of it made the mistake more often; see verify-run stats",
-                if harmful == 1 { one } else { several }
-            ));
-        }
-    }
+    answer.notes.extend(left_out.notes());
     let due = ranking::rank(found, limit, &settings.advice, &question.session);
     let segments = Segments::new(places.events());
     for ranked in due {

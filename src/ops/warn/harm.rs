@@ -24,6 +24,19 @@ pub(super) struct LeftOut {
     pub entries: usize,
 }
 
+impl LeftOut {
+    /// What is said of it, for people.
+    pub fn notes(&self) -> impl Iterator<Item = String> {
+        let counted = [(self.patterns, "pattern", "patterns"), (self.entries, "entry", "entries")];
+        counted.into_iter().filter(|(harmful, ..)| *harmful > 0).map(|(harmful, one, several)| {
+            format!(
+                "{harmful} {} left out: tasks that were warned of it made the mistake more often; see verify-run stats",
+                if harmful == 1 { one } else { several }
+            )
+        })
+    }
+}
+
 /// Takes out the candidates whose family does harm, and the entries that do so by themselves; how many those were.
 ///
 /// # Errors
