@@ -19,7 +19,7 @@ use dlmalloc::Dlmalloc;
 const LARGE_BYTES_MIN: usize = 128 << 10;
 
 /// So often a heap in use is asked for before the processor is left to others.
-const TRIES: usize = 64;
+const TRIES: u32 = 64;
 
 /// The allocator: see the module.
 #[derive(Debug)]
@@ -39,16 +39,25 @@ static SMALL: Small = Small { heap: UnsafeCell::new(Dlmalloc::new()), is_taken: 
 impl Small {
     /// `work` must not allocate, and can't panic: with the heap taken nobody else would get any further.
     fn with<T>(&self, work: impl FnOnce(&mut Dlmalloc) -> T) -> T {
-        let mut tries = 0;
-        while self.is_taken.swap(true, Ordering::Acquire) {
-            tries += 1;
-            // Whoever has it is done in no time, unless the processor was taken away meanwhile.
-            if tries % TRIES == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+        if self.is_taken.swap(true, Ordering::Acquire) {
+            self.wait();
         }
         // SAFETY: it was free, and is ours until it is given back.
         let done = work(unsafe { &mut *self.heap.get() });
         self.is_taken.store(false, Ordering::Release);
         done
+    }
+
+    /// Takes the heap as soon as it is free: whoever has it is done in no time, unless the processor was taken away
+    /// meanwhile. Apart, so that it is not in each place that allocates.
+    #[cold]
+    #[inline(never)]
+    fn wait(&self) {
+        let mut tries = 0_u32;
+        while self.is_taken.swap(true, Ordering::Acquire) {
+            tries = tries.wrapping_add(1);
+            if tries.is_multiple_of(TRIES) { std::thread::yield_now() } else { std::hint::spin_loop() }
+        }
     }
 }
 
