@@ -3,7 +3,7 @@
 //!
 //! ```toml
 //! [strategies.install-types]
-//! error = "declaration file for module '(?<module>[^']+)'" # a regex; one of these three at least, all that are given hold
+//! error = "declaration file for module '(?<module>[^']+)'" # a regex; of these three one at least, and all of them hold
 //! category = "missing_dependency"
 //! tool = "tsc"
 //! technique = "Install the package's types"
@@ -197,8 +197,8 @@ impl Declared {
         Proposal { technique: self.technique.clone(), steps: self.steps.clone() }
     }
 
-    /// How it reads for a failure that it fits; `None` when it doesn't fit. What isn't known of a text alone says nothing
-    /// against it.
+    /// How it reads for a failure that it fits; `None` when it doesn't fit. What isn't known of a text alone says
+    /// nothing against it.
     ///
     /// # Errors
     /// When a template can't be rendered with what is known of this failure.
