@@ -141,22 +141,35 @@ pub fn redact_args<S: AsRef<str>>(args: &[S]) -> (Vec<String>, usize) {
                 return format!("[redacted:{kind}]");
             }
             value_of = name::flag_kind(arg);
-            if let Some((flag, value)) = arg.split_once('=')
-                && let Some(kind) = name::flag_kind(flag)
-                && !value.is_empty()
-                && !name::is_marker(value)
-            {
-                // What ends like a flag's name may be a whole address.
-                let (flag, n) = redact(flag);
-                count += 1 + n;
-                return format!("{flag}=[redacted:{kind}]");
-            }
-            let (text, n) = redact(arg);
+            let (text, n) = argument(arg);
             count += n;
-            text.into_owned()
+            text
         })
         .collect();
     (redacted, count)
+}
+
+/// One argument by itself: `--token=…`, or any text.
+fn argument(arg: &str) -> (String, usize) {
+    let (mut text, mut count) = (arg.to_owned(), 0);
+    // A value that was taken out may have had the first `=`, before that of the flag.
+    for _ in 0..ROUNDS_MAX {
+        if let Some((flag, value)) = text.split_once('=')
+            && let Some(kind) = name::flag_kind(flag)
+            && !value.is_empty()
+            && !name::is_marker(value)
+        {
+            // What ends like a flag's name may be a whole address.
+            let (flag, n) = redact(flag);
+            return (format!("{flag}=[redacted:{kind}]"), count + 1 + n);
+        }
+        let (redacted, n) = redact(&text);
+        if n == 0 {
+            break;
+        }
+        (text, count) = (redacted.into_owned(), count + n);
+    }
+    (text, count)
 }
 
 /// `copied` bytes are out already: no secret starts before.

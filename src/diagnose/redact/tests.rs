@@ -164,7 +164,10 @@ fn redacting_again_changes_nothing() {
         let once = redact(text).0.into_owned();
         assert_eq!(redact(&once), (Cow::Borrowed(once.as_str()), 0));
     }
-    for args in [["--password", "a", "--token=b"], ["x", "--db://root:p1ss@h/DB_PASSWORD=c", "y"]] {
+    let taken_out_before_the_flag = ["x", "-;password:`p1ss=7`a_token=p1ss=b", "y"];
+    for args in
+        [["--password", "a", "--token=b"], ["x", "--db://root:p1ss@h/DB_PASSWORD=c", "y"], taken_out_before_the_flag]
+    {
         let args = redact_args(&args).0;
         assert!(!args.concat().contains("p1ss"), "{args:?}");
         assert_eq!(redact_args(&args), (args.clone(), 0));
