@@ -1,6 +1,7 @@
 //! What tests that are still there no longer say: assertions that are gone, bodies without anything in them, an
 //! expectation that was made to fit.
 
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 
 use super::census::{Census, Test, squeezed};
@@ -57,7 +58,7 @@ const ASSERTION_LINES_MAX: usize = 12;
 /// Marks what became of the tests that both sides have.
 pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
-    let subjects = gone::subjects(views, census);
+    let subjects = LazyCell::new(|| gone::subjects(views, census));
     let added: HashSet<String> =
         views.iter().flat_map(|view| view.changed(Side::New)).map(|line| squeezed(&line.masked.text)).collect();
     for old in &census.old {
@@ -175,8 +176,10 @@ pub(super) fn same_operands(sheet: &mut Sheet<'_, '_>) {
         let Some(language) = view.language.filter(|_| !matches!(view.part, Part::Foreign | Part::Document)) else {
             continue;
         };
-        for line in view.changed(Side::New).filter(|line| language.asserts.is_match(&line.masked.code)) {
-            if let Some(operand) = repeated_operand(&line.masked.text) {
+        for line in view.changed(Side::New) {
+            if let Some(operand) = repeated_operand(&line.masked.text)
+                && language.asserts.is_match(&line.masked.code)
+            {
                 let literal = operand.starts_with(|c: char| c.is_ascii_digit() || c == '"' || c == '\'');
                 let literal =
                     literal || matches!(operand, "true" | "false" | "True" | "False" | "nil" | "null" | "None");

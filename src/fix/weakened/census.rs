@@ -1,6 +1,7 @@
 //! The tests of both sides: which are gone, which have only moved or have another name, and which no runner takes any
 //! more.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::language::{Language, Part};
@@ -219,7 +220,7 @@ impl Census {
     pub(super) fn mark(&self, sheet: &mut Sheet<'_, '_>) {
         let views = sheet.views;
         let added = Added::of(views);
-        let subjects = gone::subjects(views, self);
+        let subjects = LazyCell::new(|| gone::subjects(views, self));
         let mut lost: BTreeMap<usize, Vec<&Test>> = BTreeMap::new();
         for test in self.old.iter().filter(|test| test.twin.is_none()) {
             let lines = &views[test.file].hunks[test.hunk].old;

@@ -7,6 +7,7 @@ use regex::Regex;
 use super::Sheet;
 use super::census::squeezed;
 use super::language::Part;
+use super::lazy::compile;
 use super::rule::Severity;
 use super::view::{Seen, Side, View};
 use crate::fix::patch::Change;
@@ -20,16 +21,16 @@ const COMMAND_BYTES_MAX: usize = 2_000;
 /// Whatever came before, the line succeeds.
 static SWALLOWED: LazyLock<Regex> = LazyLock::new(|| {
     let always = r"(?:(?:/bin/)?true|:|exit\s+0|echo\b[^&;]*|printf\b[^&;]*)";
-    Regex::new(&format!(r"^(?P<command>.+?)\s*(?:\|\||;)\s*(?P<always>{always})\s*$")).expect("a regex")
+    compile(&format!(r"^(?P<command>.+?)\s*(?:\|\||;)\s*(?P<always>{always})\s*$")).expect("a regex")
 });
 /// A program or script whose name says that it checks, though the whitelist doesn't know it.
 static CHECK_BY_NAME: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^(?:\S*/)?\w*[\w.-]*(?:tests?|lint|checks?|verify|typecheck|coverage|specs?)(?:[._-]\w+)*$")
+    compile(r"(?i)^(?:\S*/)?\w*[\w.-]*(?:tests?|lint|checks?|verify|typecheck|coverage|specs?)(?:[._-]\w+)*$")
         .expect("a regex")
 });
 /// Keys of pipelines and task files under which commands stand.
 static COMMAND_KEY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:^|\.)(?:run|script|scripts|before_script|after_script|cmd|cmds|command|commands|entry|tasks|test|bash|pwsh)(?:\.[\w:.-]+)?$")
+    compile(r"(?:^|\.)(?:run|script|scripts|before_script|after_script|cmd|cmds|command|commands|entry|tasks|test|bash|pwsh)(?:\.[\w:.-]+)?$")
         .expect("a regex")
 });
 

@@ -7,6 +7,7 @@ use regex::Regex;
 
 use super::census::{Census, identifiers};
 use super::language::Part;
+use super::lazy::compile;
 use super::view::{Seen, Side, View};
 use crate::fix::patch::Change;
 
@@ -19,7 +20,7 @@ static DEFINED: LazyLock<[Regex; 4]> = LazyLock::new(|| {
         r"^\s*(?:pub(?:\([^)]*\))?\s+)?(\w+)\s*[:=]",
         r"^\s*([A-Z]\w*)\s*(?:[,({=]|$)",
     ]
-    .map(|source| Regex::new(source).expect("a regex"))
+    .map(|source| compile(source).expect("a regex"))
 });
 
 /// Shorter names are everywhere, bytes.

@@ -6,20 +6,20 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::language::Keys;
+use super::lazy::compile;
 
 /// Keys followed into each other; deeper ones are not.
 const DEPTH_MAX: usize = 64;
 
-static SECTION: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^\s*\[\[?\s*([^\]\[]+?)\s*\]\]?\s*$").expect("a regex"));
-static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"^\s*([\w.'"*/ -]+?)\s*="#).expect("a regex"));
-static INI: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\s*([\w.*/-]+(?: [\w.-]+)?)\s*[=:]").expect("a regex"));
+static SECTION: LazyLock<Regex> = LazyLock::new(|| compile(r"^\s*\[\[?\s*([^\]\[]+?)\s*\]\]?\s*$").expect("a regex"));
+static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| compile(r#"^\s*([\w.'"*/ -]+?)\s*="#).expect("a regex"));
+static INI: LazyLock<Regex> = LazyLock::new(|| compile(r"^\s*([\w.*/-]+(?: [\w.-]+)?)\s*[=:]").expect("a regex"));
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"^[\s{]*((?:- )*)(?:["']([^"']+)["']|([\w.@/$*+<-][\w.@/$*+<> -]*?))\s*:(?:\s|$|\[|\{)"#)
+    compile(r#"^[\s{]*((?:- )*)(?:["']([^"']+)["']|([\w.@/$*+<-][\w.@/$*+<> -]*?))\s*:(?:\s|$|\[|\{)"#)
         .expect("a regex")
 });
 static CALLED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:export\s+default|(?:module\.)?exports|const\s+(\w+)|return)\b[^{\[]*[{\[(]").expect("a regex")
+    compile(r"^\s*(?:export\s+default|(?:module\.)?exports|const\s+(\w+)|return)\b[^{\[]*[{\[(]").expect("a regex")
 });
 
 /// The keys above the next line.

@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use regex::RegexSet;
 use serde::Deserialize;
 
 use super::lazy::{Lazy, LazySet};
 use super::lexis::Lexis;
+use crate::base::glob;
 
 /// How the key that a line belongs to is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -54,6 +54,8 @@ struct LanguageText {
     #[serde(default)]
     names: Vec<String>,
     #[serde(default)]
+    folders: Vec<String>,
+    #[serde(default)]
     comments: Vec<String>,
     #[serde(default)]
     spaced: bool,
@@ -96,25 +98,25 @@ struct Table {
 
 struct Languages {
     languages: Vec<Language>,
-    names: LazySet,
-    /// The language of each of the names.
-    named: Vec<usize>,
+    /// Globs, each with its language.
+    names: Vec<(String, usize)>,
+    folders: HashMap<String, usize>,
     extensions: HashMap<String, usize>,
 }
 
 static LANGUAGES: LazyLock<Languages> = LazyLock::new(|| {
     let table = serde_json::from_str::<Table>(include_str!(concat!(env!("OUT_DIR"), "/languages.json")));
-    let (mut languages, mut extensions) = (Vec::new(), HashMap::new());
-    let (mut names, mut named) = (Vec::new(), Vec::new());
+    let mut all =
+        Languages { languages: Vec::new(), names: Vec::new(), folders: HashMap::new(), extensions: HashMap::new() };
     // A broken table would mean that nothing is ever found: a test holds that it is not.
     for mut text in table.map(|table| table.languages).unwrap_or_default() {
-        let at = languages.len();
-        named.extend(text.names.iter().map(|_| at));
-        names.append(&mut text.names);
-        extensions.extend(text.extensions.drain(..).map(|extension| (extension, at)));
-        languages.push(Language::from(text));
+        let at = all.languages.len();
+        all.names.extend(text.names.drain(..).map(|name| (name, at)));
+        all.folders.extend(text.folders.drain(..).map(|folder| (folder, at)));
+        all.extensions.extend(text.extensions.drain(..).map(|extension| (extension, at)));
+        all.languages.push(Language::from(text));
     }
-    Languages { languages, names: LazySet::new(names), named, extensions }
+    all
 });
 
 impl From<LanguageText> for Language {
@@ -137,12 +139,13 @@ impl From<LanguageText> for Language {
 impl Language {
     /// The language of the file at `path`; `None` for one that the table doesn't have.
     pub(super) fn of(path: &str) -> Option<&'static Language> {
-        let named = LANGUAGES.names.first(path).map(|name| LANGUAGES.named[name]);
-        let by_extension = || {
-            let (_, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
-            LANGUAGES.extensions.get(extension.to_ascii_lowercase().as_str()).copied()
-        };
-        named.or_else(by_extension).map(|at| &LANGUAGES.languages[at])
+        let all = &*LANGUAGES;
+        let named = all.names.iter().find(|(name, _)| glob::matches(name, path)).map(|&(_, at)| at);
+        let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let by_folder = || all.folders.get(folders.rsplit('/').next()?).filter(|_| !name.contains('.'));
+        let by_extension = || all.extensions.get(name.rsplit_once('.')?.1.to_ascii_lowercase().as_str());
+        let at = named.or_else(|| by_folder().or_else(by_extension).copied())?;
+        Some(&all.languages[at])
     }
 
     /// Whether `path` is a file of tests by the language's customs.
@@ -172,8 +175,8 @@ pub(super) enum Part {
 }
 
 /// Recorded output.
-static SNAPSHOTS: LazyLock<RegexSet> = LazyLock::new(|| {
-    RegexSet::new([
+static SNAPSHOTS: LazyLock<LazySet> = LazyLock::new(|| {
+    LazySet::of(&[
         r"\.snap(?:shot)?$",
         r"(?:^|/)__snapshots__/",
         r"(?:^|/)__image_snapshots__/",
@@ -183,11 +186,10 @@ static SNAPSHOTS: LazyLock<RegexSet> = LazyLock::new(|| {
         r"(?:^|/)(?:testdata|tests?|specs?|fixtures)/(?:.*/)?(?:expected|snapshots|golden[^/]*|baselines?)(?:/|\.)",
         r"\.ambr$",
     ])
-    .unwrap_or_default()
 });
 
-static FOREIGN: LazyLock<RegexSet> = LazyLock::new(|| {
-    RegexSet::new([
+static FOREIGN: LazyLock<LazySet> = LazyLock::new(|| {
+    LazySet::of(&[
         r"(?:^|/)(?:fixtures?|__fixtures__|test-?data|corpus|corpora|samples?|test-?cases|resources)/",
         r"(?:^|/)(?:node_modules|vendor|vendored|third[_-]?party|external|dist|generated|__generated__|\.yarn)/",
         r"\.min\.\w+$",
@@ -196,15 +198,13 @@ static FOREIGN: LazyLock<RegexSet> = LazyLock::new(|| {
         // Written by this program.
         r"(?:^|/)\.?lessons/",
     ])
-    .unwrap_or_default()
 });
 
-static DOCUMENTS: LazyLock<RegexSet> = LazyLock::new(|| {
-    RegexSet::new([
+static DOCUMENTS: LazyLock<LazySet> = LazyLock::new(|| {
+    LazySet::of(&[
         r"(?i)\.(?:md|markdown|mdx|rst|txt|adoc|asciidoc|org|tex|pod|\d)$",
         r"(?i)(?:^|/)(?:readme|changelog|changes|license|copying|authors|notice|contributing)[^/]*$",
     ])
-    .unwrap_or_default()
 });
 
 /// What `path` is.
@@ -225,19 +225,20 @@ pub(super) fn part(path: &str) -> Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fix::weakened::lazy::compile;
 
     #[test]
     fn the_table_is_sound() {
         let table: Table = toml::from_str(include_str!("languages.toml")).expect("TOML of the documented shape");
         for text in &table.languages {
             let cases = text.cases.iter().flat_map(|case| case.marker.iter().chain([&case.regex]));
-            let all = [&text.names, &text.tests, &text.collected, &text.functions, &text.asserts, &text.guards];
+            let all = [&text.tests, &text.collected, &text.functions, &text.asserts, &text.guards];
             for source in all.into_iter().flatten().chain(cases) {
-                regex::Regex::new(source).unwrap_or_else(|error| panic!("{}: {error}", text.name));
+                compile(source).unwrap_or_else(|error| panic!("{}: {error}", text.name));
             }
         }
         assert_eq!(table.languages.len(), LANGUAGES.languages.len());
-        assert!(SNAPSHOTS.len() > 1 && FOREIGN.len() > 1 && DOCUMENTS.len() > 1);
+        assert!([&SNAPSHOTS, &FOREIGN, &DOCUMENTS].iter().all(|set| set.is_sound()));
     }
 
     #[test]

@@ -42,22 +42,28 @@ impl LazySet {
         LazySet { sources, compiled: OnceLock::new() }
     }
 
+    /// The same of constants.
+    pub(super) fn of(sources: &[&str]) -> Self {
+        LazySet::new(sources.iter().map(ToString::to_string).collect())
+    }
+
     /// Whether one of them matches.
     pub(super) fn is_match(&self, text: &str) -> bool {
         !self.sources.is_empty() && self.set().is_match(text)
     }
 
-    /// The first one that matches.
-    pub(super) fn first(&self, text: &str) -> Option<usize> {
-        self.set().matches(text).iter().next()
-    }
-
     fn set(&self) -> &RegexSet {
         let compile = || {
-            let mut builder = RegexSetBuilder::new(&self.sources);
+            let mut builder = RegexSetBuilder::new(self.sources.iter().map(|source| plain(source)));
             builder.size_limit(REGEX_BYTES_MAX).dfa_size_limit(REGEX_BYTES_MAX).build().unwrap_or_default()
         };
         self.compiled.get_or_init(compile)
+    }
+
+    /// Whether they compile.
+    #[cfg(test)]
+    pub(super) fn is_sound(&self) -> bool {
+        !self.sources.is_empty() && self.set().len() == self.sources.len()
     }
 }
 
@@ -66,5 +72,50 @@ impl LazySet {
 /// # Errors
 /// Bad syntax, or larger than [`REGEX_BYTES_MAX`].
 pub(super) fn compile(source: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(source).size_limit(REGEX_BYTES_MAX).dfa_size_limit(REGEX_BYTES_MAX).build()
+    RegexBuilder::new(&plain(source)).size_limit(REGEX_BYTES_MAX).dfa_size_limit(REGEX_BYTES_MAX).build()
+}
+
+/// The regex with simpler classes: `\w` is ASCII's and all that is not ASCII, `\d` is ASCII's. Unicode's tables of them
+/// are most of what a regex costs to compile, and each process compiles its own. No class stands in another one here.
+fn plain(source: &str) -> String {
+    const WORD: &str = r"0-9A-Za-z_\u{80}-\u{10FFFF}";
+    let mut plain = String::with_capacity(2 * source.len());
+    let mut within = false;
+    let mut rest = source.chars();
+    while let Some(next) = rest.next() {
+        match next {
+            '\\' => match (rest.next(), within) {
+                (Some('w'), true) => plain.push_str(WORD),
+                (Some('w'), false) => plain.extend(["[", WORD, "]"]),
+                (Some('d'), true) => plain.push_str("0-9"),
+                (Some('d'), false) => plain.push_str("[0-9]"),
+                (escaped, _) => plain.extend(['\\'].into_iter().chain(escaped)),
+            },
+            '[' => {
+                plain.push('[');
+                within = true;
+            }
+            ']' => {
+                plain.push(']');
+                within = false;
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_made_simple_and_mean_the_same() {
+        assert_eq!(plain(r"a\.[^\]\w]\d"), r"a\.[^\]0-9A-Za-z_\u{80}-\u{10FFFF}][0-9]");
+        let regex = compile(r"^def\s+(?P<name>test\w*)\b\(").expect("a regex");
+        let name = |line: &'static str| Some(regex.captures(line)?.name("name")?.as_str());
+        assert_eq!(name("def test_größe("), Some("test_größe"));
+        assert_eq!(name("def  test_2("), Some("test_2"));
+        assert_eq!(name("def tes("), None);
+    }
 }

@@ -172,13 +172,13 @@ pub(super) fn skips(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
 pub(super) fn applies(rule: &Rule, view: &View<'_>, side: Side) -> bool {
     let text = &rule.text;
     let language = text.languages.is_empty() || text.languages.iter().any(|name| view.is(name));
-    let file = text.files.is_empty() || rule.files.is_match(view.path(side));
+    let file = || text.files.is_empty() || rule.files.is_match(view.path(side));
     let part = match text.tests {
         None => view.part != Part::Document || view.is("markdown") || !text.files.is_empty(),
         Some(true) => view.part == Part::Test,
         Some(false) => view.part == Part::Source,
     };
-    language && file && part
+    language && part && file()
 }
 
 /// The match of `rule` on what it looks at of `line`.
