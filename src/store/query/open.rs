@@ -38,6 +38,18 @@ pub struct OpenRun {
     pub commit: Option<String>,
 }
 
+/// When a check was closed last: by its own pass on a branch, or by an attempt.
+struct Closed {
+    passes: HashMap<Option<String>, Timestamp>,
+    solved: Option<Timestamp>,
+}
+
+impl Closed {
+    fn at(&self, open: &OpenRun) -> Option<Timestamp> {
+        self.passes.get(&open.branch).copied().max(self.solved)
+    }
+}
+
 /// A stretch of time in one work tree.
 #[derive(Debug, Clone, Copy)]
 pub struct Gap<'a> {
@@ -74,45 +86,35 @@ impl Index {
             let rows = statement.query_map(parameters, open_run)?;
             let mut found: Vec<OpenRun> = rows.filter_map(Result::transpose).collect::<rusqlite::Result<_>>()?;
             found.sort_by_key(|open| (open.ended_at, open.run));
-            // The oldest of each comes first, so that its time bounds what has to be looked at.
-            let mut closed: HashMap<(String, Option<String>), Option<Timestamp>> = HashMap::new();
+            let mut closed: HashMap<String, Closed> = HashMap::new();
             for open in &found {
-                if let Entry::Vacant(place) = closed.entry((open.key.clone(), open.branch.clone())) {
-                    place.insert(self.closed_at(open, until, run)?);
+                // The oldest of each comes first: its time bounds what has to be looked at.
+                if let Entry::Vacant(place) = closed.entry(open.key.clone()) {
+                    place.insert(self.closed(open, until, run)?);
                 }
             }
-            found.retain(|open| {
-                let closed = closed.get(&(open.key.clone(), open.branch.clone())).copied().flatten();
-                closed.is_none_or(|closed| open.ended_at > closed)
-            });
+            found.retain(|open| closed.get(&open.key).and_then(|it| it.at(open)).is_none_or(|at| open.ended_at > at));
             Ok(found)
         };
         self.sql("read", read())
     }
 
-    /// When a check was closed last, from `open` on: by its own pass on the branch, or by an attempt.
-    fn closed_at(&self, open: &OpenRun, until: Timestamp, run: RunId) -> rusqlite::Result<Option<Timestamp>> {
-        let (from, until, run) = (open.ended_at.rfc3339(), until.rfc3339(), run.to_string());
-        let passed: Option<String> = self
-            .connection
-            .prepare_cached(
-                "SELECT ended_at FROM runs INDEXED BY passes_by_key
-                 WHERE command_key = ?1 AND ended_at >= ?2 AND ended_at <= ?3 AND run_id <> ?4 AND passed
-                   AND own_status AND branch IS ?5
-                 ORDER BY ended_at DESC LIMIT 1",
-            )?
-            .query_row(params![open.key, from, until, run, open.branch], |row| row.get(0))
-            .optional()?;
-        let solved: Option<String> = self
-            .connection
-            .prepare_cached(
-                "SELECT at FROM fix_attempts WHERE command_key = ?1 AND at >= ?2 AND at <= ?3 AND run_id <> ?4
-                   AND outcome = 'success'
-                 ORDER BY at DESC LIMIT 1",
-            )?
-            .query_row(params![open.key, from, until, run], |row| row.get(0))
-            .optional()?;
-        Ok(passed.max(solved).and_then(|at| Timestamp::parse(&at)))
+    /// When the check of `open` was closed last, from `open` on.
+    fn closed(&self, open: &OpenRun, until: Timestamp, run: RunId) -> rusqlite::Result<Closed> {
+        let parameters = (&open.key, open.ended_at.rfc3339(), until.rfc3339(), run.to_string());
+        let mut passes = self.connection.prepare_cached(
+            "SELECT branch, max(ended_at) FROM runs INDEXED BY passes_by_key
+             WHERE command_key = ?1 AND ended_at >= ?2 AND ended_at <= ?3 AND run_id <> ?4 AND passed AND own_status
+             GROUP BY branch",
+        )?;
+        let rows = passes.query_map(parameters.clone(), |row| Ok((row.get(0)?, time(row, 1)?)))?;
+        let mut attempts = self.connection.prepare_cached(
+            "SELECT at FROM fix_attempts
+             WHERE command_key = ?1 AND at >= ?2 AND at <= ?3 AND run_id <> ?4 AND outcome = 'success'
+             ORDER BY at DESC LIMIT 1",
+        )?;
+        let solved = attempts.query_row(parameters, |row| time(row, 0)).optional()?;
+        Ok(Closed { passes: rows.collect::<rusqlite::Result<_>>()?, solved })
     }
 
     /// The newest attempt of a fix that ended at or after `since` and isn't `run`'s: what a later one goes on from.
