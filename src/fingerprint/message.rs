@@ -48,6 +48,10 @@ pub(super) fn without_hint(text: &str) -> &str {
         Regex::new(r#"(?i)(?:[;,.]? \(?(?:maybe|did you mean|perhaps you meant)\b[^?]*\?\)?|;? \((?:hint|help|consider|perhaps)\b.*\))\.?$"#)
             .expect("a valid pattern")
     });
+    // A regex is compiled by each process that asks it.
+    if !text.strip_suffix('.').unwrap_or(text).ends_with(['?', ')']) {
+        return text;
+    }
     HINT.find(text).filter(|hint| hint.start() > 0).map_or(text, |hint| &text[..hint.start()])
 }
 
@@ -57,7 +61,7 @@ pub(super) fn without_kind(text: &str) -> Cow<'_, str> {
         Regex::new(r#"^(?:(?i:module|type object|class|instance of) )?(['"`][^'"`]+['"`])(?: object)?( has no )"#)
             .expect("a valid pattern")
     });
-    KIND.replace(text, "$1$2")
+    if text.contains(" has no ") { KIND.replace(text, "$1$2") } else { Cow::Borrowed(text) }
 }
 
 /// A message that is one quoted sentence (`KeyError: 'No message with key 5'`, `('…',)`, `<urlopen error …>`) is that

@@ -187,6 +187,9 @@ static SNAPSHOTS: LazyLock<LazySet> = LazyLock::new(|| {
         r"\.ambr$",
     ])
 });
+/// One of these is in every such path.
+const SNAPSHOT_WORDS: [&str; 8] =
+    ["snap", "approved", "verified", "received", "golden", "expected", "baseline", ".ambr"];
 
 static FOREIGN: LazyLock<LazySet> = LazyLock::new(|| {
     LazySet::of(&[
@@ -199,23 +202,57 @@ static FOREIGN: LazyLock<LazySet> = LazyLock::new(|| {
         r"(?:^|/)\.?lessons/",
     ])
 });
+/// One of these is in every such path.
+const FOREIGN_WORDS: [&str; 20] = [
+    "fixture",
+    "testdata",
+    "test-data",
+    "corp",
+    "sample",
+    "testcases",
+    "test-cases",
+    "resources",
+    "node_modules",
+    "vendor",
+    "third",
+    "external",
+    "dist",
+    "generated",
+    ".yarn",
+    ".min.",
+    "gen.",
+    "pb.",
+    "_pb2",
+    "lessons",
+];
 
-static DOCUMENTS: LazyLock<LazySet> = LazyLock::new(|| {
-    LazySet::of(&[
-        r"(?i)\.(?:md|markdown|mdx|rst|txt|adoc|asciidoc|org|tex|pod|\d)$",
-        r"(?i)(?:^|/)(?:readme|changelog|changes|license|copying|authors|notice|contributing)[^/]*$",
-    ])
-});
+/// Endings of texts for people, beside the sections of a manual (`.1`).
+const DOCUMENT_EXTENSIONS: [&str; 10] =
+    ["md", "markdown", "mdx", "rst", "txt", "adoc", "asciidoc", "org", "tex", "pod"];
+/// How the name of such a text begins where its ending is none of a language.
+const DOCUMENT_NAMES: [&str; 8] =
+    ["readme", "changelog", "changes", "license", "copying", "authors", "notice", "contributing"];
+
+fn is_document(path: &str, language: Option<&Language>) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let is_manual = extension.len() == 1 && extension.as_bytes()[0].is_ascii_digit();
+    is_manual
+        || DOCUMENT_EXTENSIONS.contains(&extension) && name != "cmakelists.txt"
+        || language.is_none() && DOCUMENT_NAMES.iter().any(|start| name.starts_with(start))
+}
 
 /// What `path` is.
 pub(super) fn part(path: &str) -> Part {
-    if SNAPSHOTS.is_match(path) {
+    let has = |words: &[&str]| words.iter().any(|word| path.contains(word));
+    let language = Language::of(path);
+    if has(&SNAPSHOT_WORDS) && SNAPSHOTS.is_match(path) {
         Part::Snapshot
-    } else if FOREIGN.is_match(path) {
+    } else if has(&FOREIGN_WORDS) && FOREIGN.is_match(path) {
         Part::Foreign
-    } else if Language::of(path).is_some_and(|language| language.is_test(path)) {
+    } else if language.is_some_and(|language| language.is_test(path)) {
         Part::Test
-    } else if DOCUMENTS.is_match(path) && !path.ends_with("CMakeLists.txt") {
+    } else if is_document(path, language) {
         Part::Document
     } else {
         Part::Source
@@ -238,7 +275,7 @@ mod tests {
             }
         }
         assert_eq!(table.languages.len(), LANGUAGES.languages.len());
-        assert!([&SNAPSHOTS, &FOREIGN, &DOCUMENTS].iter().all(|set| set.is_sound()));
+        assert!([&SNAPSHOTS, &FOREIGN].iter().all(|set| set.is_sound()));
     }
 
     #[test]
@@ -259,9 +296,38 @@ mod tests {
             ("src/store/tests.rs", Part::Test),
             ("CMakeLists.txt", Part::Source),
             ("t/basic.t", Part::Test),
+            ("LICENSE-MIT", Part::Document),
+            ("man/verify-run.1", Part::Document),
+            ("src/license.rs", Part::Source),
+            ("bin/changes", Part::Source),
         ];
         for (path, wanted) in parts {
             assert_eq!(part(path), wanted, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_of_recorded_or_foreign_files_has_one_of_the_words() {
+        let snapshots = ["a.snap", "a.snapshot", "__snapshots__/a", "a/__image_snapshots__/b", "a.approved.txt"];
+        let more = [
+            "a.verified.xml",
+            "a.received.json",
+            "a.golden",
+            "a/goldens/b",
+            "spec/expected/a",
+            "tests/a/baselines/b",
+            "a.ambr",
+        ];
+        for path in snapshots.into_iter().chain(more) {
+            assert!(SNAPSHOTS.is_match(path) && part(path) == Part::Snapshot, "{path}");
+        }
+        let folders = "fixture fixtures __fixtures__ testdata test-data corpus corpora sample samples testcases test-cases resources \
+                       node_modules vendor vendored thirdparty third_party third-party external dist generated __generated__ .yarn \
+                       lessons .lessons";
+        let names = ["a.min.js", "a.gen.ts", "gen.go", "a_generated.rs", "a.pb.go", "a_pb2.py", "a_pb2_grpc.pyi"];
+        let paths = folders.split_whitespace().map(|folder| format!("{folder}/a.rs"));
+        for path in paths.chain(names.map(str::to_owned)) {
+            assert!(FOREIGN.is_match(&path) && part(&path) == Part::Foreign, "{path}");
         }
     }
 }
