@@ -8,7 +8,17 @@ use std::time::{Duration, Instant};
 
 /// A held exclusive lock; released when dropped or when the process ends in any way.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "held for its descriptor")] File);
+pub struct Lock(File);
+
+impl Lock {
+    /// A second hold on it: it is released when both are dropped.
+    ///
+    /// # Errors
+    /// When there are no descriptors left.
+    pub fn share(&self) -> io::Result<Lock> {
+        self.0.try_clone().map(Lock)
+    }
+}
 
 /// Tries once. `Ok(None)` when another process holds the lock.
 ///
@@ -43,4 +53,21 @@ pub fn exclusive(path: &Path, wait: Duration) -> io::Result<Option<Lock>> {
 
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).write(true).truncate(false).mode(0o600).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shared_lock_is_held_until_both_are_dropped() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("lock");
+        let first = try_exclusive(&path).expect("locks").expect("is free");
+        let second = first.share().expect("shares");
+        drop(first);
+        assert!(try_exclusive(&path).expect("asks").is_none());
+        drop(second);
+        assert!(try_exclusive(&path).expect("asks").is_some());
+    }
 }

@@ -30,17 +30,25 @@ pub fn list(state: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Makes the backup of `day` (`2026-11-21`) unless there is one, nothing to back up, or more than `bytes_max` of what no
-/// backup has; keeps the newest [`BACKUPS_MAX`].
+/// Makes the backup of `day` (`2026-11-21`) unless there is one, nothing to back up, or, of the segments as `listed`, more
+/// than `bytes_max` of what no backup has; keeps the newest [`BACKUPS_MAX`].
 ///
 /// # Errors
 /// When it can't be written.
-pub fn daily(state: &Path, segments: &Segments, day: &str, bytes_max: u64) -> Result<Option<PathBuf>, StoreError> {
+pub fn daily(
+    state: &Path,
+    segments: &Segments,
+    listed: &[Segment],
+    day: &str,
+    bytes_max: u64,
+) -> Result<Option<PathBuf>, StoreError> {
     let target = state.join("backup").join(day);
     if target.exists() {
         return Ok(None);
     }
-    let (last, listed) = (list(state).pop(), segments.list()?);
+    // The store's first events may be younger.
+    let first = if listed.is_empty() { segments.list()? } else { Vec::new() };
+    let (last, listed) = (list(state).pop(), if listed.is_empty() { &first } else { listed });
     let new = listed.iter().filter(|segment| same_in(last.as_deref(), segments, segment).is_none());
     if listed.is_empty() || new.map(|segment| segment.bytes).sum::<u64>() > bytes_max {
         return Ok(None);
@@ -167,7 +175,7 @@ mod tests {
     fn seven_are_kept_and_the_last_restores_what_was_lost() {
         let dir = tempfile::tempdir().expect("a folder");
         let segments = Segments::new(dir.path().join("events"));
-        let daily = |day: &str| daily(dir.path(), &segments, day, u64::MAX);
+        let daily = |day: &str| daily(dir.path(), &segments, &segments.list()?, day, u64::MAX);
         assert_eq!(daily("2026-01-01").expect("nothing to do"), None);
         for day in 1..=9 {
             segments.append("w-2026-01.jsonl", &[sample::passed_run(day, "t")]).expect("appends");
@@ -197,7 +205,8 @@ mod tests {
         use std::os::unix::fs::MetadataExt;
         let dir = tempfile::tempdir().expect("a folder");
         let segments = Segments::new(dir.path().join("events"));
-        let daily = |day: &str, bytes_max| daily(dir.path(), &segments, day, bytes_max).expect("backs up");
+        let listed = || segments.list().expect("lists");
+        let daily = |day: &str, bytes_max| daily(dir.path(), &segments, &listed(), day, bytes_max).expect("backs up");
         let inode = |backup: &Path, name: &str| fs::metadata(backup.join(name)).expect("is there").ino();
         segments.append("w-2026-01.jsonl", &[sample::passed_run(1, "t")]).expect("appends");
         segments.append("w-2026-02.jsonl", &[sample::passed_run(2, "t")]).expect("appends");

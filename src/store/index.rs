@@ -142,9 +142,13 @@ impl Index {
     ///
     /// # Errors
     /// [`StoreError::Newer`] when a line is a newer binary's; I/O and SQLite errors.
-    pub fn catch_up(&mut self, segments: &Segments, listed: &[Segment]) -> Result<Progress, StoreError> {
+    pub(super) fn catch_up(
+        &mut self,
+        segments: &Segments,
+        listed: &[Segment],
+        known: &HashMap<String, Known>,
+    ) -> Result<Progress, StoreError> {
         let path = self.path.clone();
-        let known = self.known_segments()?;
         if let Some(version) = self.computed_with()? {
             if version > FINGERPRINT_VERSION {
                 let (path, found) = (path.clone(), format!("fingerprint version {version}"));
@@ -158,7 +162,7 @@ impl Index {
             return Ok(Progress::Outdated { why: "was computed by an older version".into() });
         }
         let by_name: HashMap<&str, &Segment> = listed.iter().map(|segment| (segment.name.as_str(), segment)).collect();
-        for (name, known) in &known {
+        for (name, known) in known {
             let found = by_name.get(name.as_str()).copied();
             if let Some(why) = outdated(segments, name, known, found)? {
                 return Ok(Progress::Outdated { why });
@@ -193,12 +197,12 @@ impl Index {
     ///
     /// # Errors
     /// I/O and SQLite errors.
-    pub(super) fn is_far_behind(&self, listed: &[Segment]) -> Result<bool, StoreError> {
+    pub(super) fn is_far_behind(&self, listed: &[Segment], known: &HashMap<String, Known>) -> Result<bool, StoreError> {
         if self.computed_with()?.is_some_and(|version| version > FINGERPRINT_VERSION) {
             return Ok(false);
         }
         let bytes: u64 = listed.iter().map(|segment| segment.bytes).sum();
-        let indexed: u64 = self.known_segments()?.values().map(|known| known.bytes).sum();
+        let indexed: u64 = known.values().map(|known| known.bytes).sum();
         Ok(is_faster_anew(bytes.saturating_sub(indexed), bytes))
     }
 
@@ -258,7 +262,11 @@ impl Index {
         self.sql("read", find)
     }
 
-    fn known_segments(&self) -> Result<HashMap<String, Known>, StoreError> {
+    /// What is indexed of each segment.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(super) fn known_segments(&self) -> Result<HashMap<String, Known>, StoreError> {
         let read = || {
             let sql = "SELECT name, indexed_bytes, mark, stamp FROM segments";
             let mut statement = self.connection.prepare_cached(sql)?;
@@ -273,14 +281,6 @@ impl Index {
 
     fn restamp(&self, name: &str, stamp: &str) -> rusqlite::Result<usize> {
         self.connection.prepare_cached("UPDATE segments SET stamp = ?2 WHERE name = ?1")?.execute([name, stamp])
-    }
-
-    /// How many bytes of each segment are indexed.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub(super) fn indexed(&self) -> Result<HashMap<String, u64>, StoreError> {
-        Ok(self.known_segments()?.into_iter().map(|(name, known)| (name, known.bytes)).collect())
     }
 
     /// Ids of all purged runs.
@@ -368,8 +368,9 @@ pub(super) fn read_segments(
 }
 
 /// What is indexed of a segment.
-struct Known {
-    bytes: u64,
+pub(super) struct Known {
+    /// So much.
+    pub(super) bytes: u64,
     /// [`Segments::mark`] of its end.
     mark: String,
     /// [`Segment::stamp`] of then; empty in an index from before there were any.

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 14] = [
+const MIGRATIONS: [&str; 15] = [
     include_str!("schema_v1.sql"),
     // Version 2: the look-ups that commands and the recorder make.
     "CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -41,6 +41,11 @@ const MIGRATIONS: [&str; 14] = [
      CREATE INDEX tasks_by_last_at ON tasks (last_at);",
     // Version 14: advice from entries is judged by runs that are in the index already: everything is read anew.
     "DELETE FROM computed_with;",
+    // Version 15: what is open is told by the indexes alone.
+    "DROP INDEX runs_by_class_and_time;
+     CREATE INDEX runs_by_class_and_time ON runs (class_key, passed, ended_at, command_key, branch);
+     DROP INDEX passes_by_key;
+     CREATE INDEX passes_by_key ON runs (command_key, ended_at, branch, own_status) WHERE passed;",
 ];
 
 /// The version this binary writes.

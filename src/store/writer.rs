@@ -9,7 +9,7 @@ use super::error::{StoreError, io_at};
 use super::event::{Body, Event};
 use super::exchange::is_purged;
 use super::index::{self, Index, Progress};
-use super::segment::{Mended, Segments};
+use super::segment::{Mended, Segment, Segments};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
@@ -25,6 +25,8 @@ pub struct Store {
     index: Index,
     writer: String,
     notes: Vec<String>,
+    /// The segments as they were found.
+    listed: Vec<Segment>,
     _lock: Lock,
 }
 
@@ -60,10 +62,14 @@ impl Store {
             Err(error) => return Err(error),
         };
         // What is indexed to its end ends in a whole line. An index that can't be read says nothing of any.
-        let whole = index.indexed().unwrap_or_default();
+        let known = index.known_segments();
+        let is_whole = |segment: &Segment| {
+            let known = known.as_ref().ok().and_then(|known| known.get(&segment.name));
+            known.is_some_and(|known| known.bytes == segment.bytes)
+        };
         let mut listed = segments.list()?;
         let mut mended = Vec::new();
-        for segment in listed.iter().filter(|segment| whole.get(&segment.name) != Some(&segment.bytes)) {
+        for segment in listed.iter().filter(|segment| !is_whole(segment)) {
             mended.extend(segments.mend(&segment.name)?);
         }
         if !mended.is_empty() {
@@ -71,13 +77,14 @@ impl Store {
             listed = segments.list()?;
         }
         let writer = writer_id(state)?;
-        let mut store = Store { state: state.to_owned(), segments, index, writer, notes, _lock: lock };
-        if store.index.is_far_behind(&listed)? {
+        let mut store = Store { state: state.to_owned(), segments, index, writer, notes, listed, _lock: lock };
+        let known = known?;
+        if store.index.is_far_behind(&store.listed, &known)? {
             let why = why.unwrap_or_else(|| "was far behind".to_owned());
             store.rebuild(&why)?;
             return Ok(store);
         }
-        match store.index.catch_up(&store.segments, &listed) {
+        match store.index.catch_up(&store.segments, &store.listed, &known) {
             Ok(Progress::CaughtUp { events, bad_lines }) => {
                 if let Some(why) = why.take().filter(|_| events > 0) {
                     store.notes.push(format!("the index {why}; rebuilt it from {}", count(events, "event")));
@@ -89,6 +96,11 @@ impl Store {
             Err(error) => return Err(error),
         }
         Ok(store)
+    }
+
+    /// The segments as they were when the store was opened.
+    pub fn listed(&self) -> &[Segment] {
+        &self.listed
     }
 
     /// Throws the index away and computes it anew from the segments.

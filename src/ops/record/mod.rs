@@ -27,6 +27,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::base::limits::{LOCK_WAIT_MS_MAX, SYNC_MS_MAX};
+use crate::base::lock::Lock;
 use crate::capture;
 use crate::config::Places;
 use crate::diagnose;
@@ -104,6 +105,14 @@ fn drain_within(places: &Places, wait: Duration, until: Option<Instant>) -> Resu
         if queue::pending(places).iter().any(|pending| pending.holds == Holds::Run) {
             diagnose::prepare();
         }
+        // git looks at the work trees while the store is opened.
+        let begun = match catch_unwind(AssertUnwindSafe(|| Begun::of(places, &lock, until, &mut drained))) {
+            Ok(begun) => begun,
+            Err(panic) => {
+                log::append(&places.state, &[panicked(&*panic)]);
+                return Ok(drained);
+            }
+        };
         let mut store = match Store::open(&places.state, lock) {
             Ok(store) => store,
             Err(error) => {
@@ -115,7 +124,7 @@ fn drain_within(places: &Places, wait: Duration, until: Option<Instant>) -> Resu
         };
         let known = drained.notes.len();
         drained.notes.extend(store.take_notes());
-        let work = AssertUnwindSafe(|| drain_locked(places, &mut store, until, &mut drained));
+        let work = AssertUnwindSafe(|| drain_locked(places, begun, &mut store, until, &mut drained));
         let result = match catch_unwind(work) {
             Ok(result) => result,
             Err(panic) => {
@@ -150,24 +159,41 @@ fn panicked(panic: &(dyn Any + Send)) -> String {
     format!("the recorder panicked ({})", message.unwrap_or("without a message"))
 }
 
+/// What waits, and the snapshots of its work trees under way.
+struct Begun<'a> {
+    projects: steps::Projects<'a>,
+    queue: Queue,
+    trees: Trees,
+    /// As long as git is at work; dropped after the snapshots.
+    _lock: Option<Lock>,
+}
+
+impl<'a> Begun<'a> {
+    fn of(places: &'a Places, lock: &Lock, until: Option<Instant>, drained: &mut Drained) -> Self {
+        upkeep::remove_unfinished(places);
+        let mut projects = steps::Projects::new(places);
+        let queue = Queue::collect(places, drained);
+        let trees = Trees::begin(&mut projects, &queue.entries, until);
+        Begun { projects, queue, trees, _lock: lock.share().ok() }
+    }
+}
+
 fn drain_locked(
     places: &Places,
+    begun: Begun<'_>,
     store: &mut Store,
     until: Option<Instant>,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
-    upkeep::remove_unfinished(places);
-    let mut projects = steps::Projects::new(places);
+    let Begun { mut projects, queue, mut trees, _lock } = begun;
     steps::retry_lessons(&mut projects, store, drained)?;
     // A task that was announced before a run is known when the run is recorded.
     notes::record(places, store, drained)?;
-    let queue = Queue::collect(places, drained);
     if let Some(newest) = queue.entries.last() {
         let names = projects.fix_settings(newest.header.place.root.path()).environment;
         let kept = capture::remember(&places.state, &names);
         steps::note_error(drained, "the names of variables that count", kept);
     }
-    let mut trees = Trees::begin(&mut projects, &queue.entries, until);
     for entries in queue.entries.chunk_by(|a, b| !a.is_spool && !b.is_spool) {
         let first = &entries[0];
         if until.is_some_and(|until| Instant::now() >= until) {

@@ -26,7 +26,8 @@ pub(super) fn run(places: &Places, store: &Store, new_raw: u64, has_time: bool, 
         note_raw(places, new_raw, settings.raw.bytes, age_max);
     }
     let bytes_max = if has_time { u64::MAX } else { backup::WAITED_BYTES_MAX };
-    if let Err(error) = backup::daily(&places.state, store.segments(), &Timestamp::now().local_day(), bytes_max) {
+    let (segments, listed, today) = (store.segments(), store.listed(), Timestamp::now().local_day());
+    if let Err(error) = backup::daily(&places.state, segments, listed, &today, bytes_max) {
         notes.push(error.to_string());
     }
 }

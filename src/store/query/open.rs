@@ -38,6 +38,14 @@ pub struct OpenRun {
     pub commit: Option<String>,
 }
 
+/// A failing run, as far as an index has it.
+struct FailedRun {
+    row: i64,
+    key: String,
+    branch: Option<String>,
+    ended_at: Timestamp,
+}
+
 /// When a check was closed last: by its own pass on a branch, or by an attempt.
 struct Closed {
     passes: HashMap<Option<String>, Timestamp>,
@@ -45,8 +53,8 @@ struct Closed {
 }
 
 impl Closed {
-    fn at(&self, open: &OpenRun) -> Option<Timestamp> {
-        self.passes.get(&open.branch).copied().max(self.solved)
+    fn of(&self, run: &FailedRun) -> Option<Timestamp> {
+        self.passes.get(&run.branch).copied().max(self.solved)
     }
 }
 
@@ -76,35 +84,55 @@ impl Index {
         run: RunId,
     ) -> Result<Vec<OpenRun>, StoreError> {
         let read = || {
-            let mut statement = self.connection.prepare_cached(
-                "SELECT run_id, command_key, started_at, ended_at, exit_code, signal, branch, commit_id
-                 FROM runs INDEXED BY runs_by_class_and_time
-                 WHERE class_key = ?1 AND passed = 0 AND ended_at >= ?2 AND ended_at <= ?3 AND run_id <> ?4
-                 ORDER BY ended_at DESC LIMIT ?5",
-            )?;
-            let parameters = params![class, since.rfc3339(), until.rfc3339(), run.to_string(), OPEN_RUNS_MAX];
-            let rows = statement.query_map(parameters, open_run)?;
-            let mut found: Vec<OpenRun> = rows.filter_map(Result::transpose).collect::<rusqlite::Result<_>>()?;
-            found.sort_by_key(|open| (open.ended_at, open.run));
+            let since = since.rfc3339();
+            let mut failed = self.failed_runs(class, (&since, until), run)?;
             let mut closed: HashMap<String, Closed> = HashMap::new();
-            for open in &found {
+            for failed in failed.iter().rev() {
                 // The oldest of each comes first: its time bounds what has to be looked at.
-                if let Entry::Vacant(place) = closed.entry(open.key.clone()) {
-                    place.insert(self.closed(open, until, run)?);
+                if let Entry::Vacant(place) = closed.entry(failed.key.clone()) {
+                    place.insert(self.closed(failed, until, run)?);
                 }
             }
-            found.retain(|open| closed.get(&open.key).and_then(|it| it.at(open)).is_none_or(|at| open.ended_at > at));
-            Ok(found)
+            failed.retain(|it| closed.get(&it.key).and_then(|closed| closed.of(it)).is_none_or(|at| it.ended_at > at));
+            let mut statement = self.connection.prepare_cached(
+                "SELECT run_id, command_key, started_at, ended_at, exit_code, signal, branch, commit_id
+                 FROM runs WHERE rowid = ?1",
+            )?;
+            let open = failed.iter().filter_map(|failed| statement.query_row([failed.row], open_run).transpose());
+            let mut open: Vec<OpenRun> = open.collect::<rusqlite::Result<_>>()?;
+            open.sort_by_key(|open| (open.ended_at, open.run));
+            Ok(open)
         };
         self.sql("read", read())
     }
 
-    /// When the check of `open` was closed last, from `open` on.
-    fn closed(&self, open: &OpenRun, until: Timestamp, run: RunId) -> rusqlite::Result<Closed> {
-        let parameters = (&open.key, open.ended_at.rfc3339(), until.rfc3339(), run.to_string());
+    /// The failing runs of a class in a time, the newest [`OPEN_RUNS_MAX`], the newest first.
+    fn failed_runs(
+        &self,
+        class: &str,
+        (since, until): (&str, Timestamp),
+        run: RunId,
+    ) -> rusqlite::Result<Vec<FailedRun>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT rowid, command_key, branch, ended_at FROM runs INDEXED BY runs_by_class_and_time
+             WHERE class_key = ?1 AND passed = 0 AND ended_at >= ?2 AND ended_at <= ?3
+               AND rowid IS NOT (SELECT rowid FROM runs WHERE run_id = ?4)
+             ORDER BY ended_at DESC LIMIT ?5",
+        )?;
+        let parameters = params![class, since, until.rfc3339(), run.to_string(), OPEN_RUNS_MAX];
+        let rows = statement.query_map(parameters, |row| {
+            Ok(FailedRun { row: row.get(0)?, key: row.get(1)?, branch: row.get(2)?, ended_at: time(row, 3)? })
+        })?;
+        rows.collect()
+    }
+
+    /// When a check was closed last, from `failed` on.
+    fn closed(&self, failed: &FailedRun, until: Timestamp, run: RunId) -> rusqlite::Result<Closed> {
+        let parameters = (&failed.key, failed.ended_at.rfc3339(), until.rfc3339(), run.to_string());
         let mut passes = self.connection.prepare_cached(
             "SELECT branch, max(ended_at) FROM runs INDEXED BY passes_by_key
-             WHERE command_key = ?1 AND ended_at >= ?2 AND ended_at <= ?3 AND run_id <> ?4 AND passed AND own_status
+             WHERE command_key = ?1 AND ended_at >= ?2 AND ended_at <= ?3 AND passed AND own_status
+               AND rowid IS NOT (SELECT rowid FROM runs WHERE run_id = ?4)
              GROUP BY branch",
         )?;
         let rows = passes.query_map(parameters.clone(), |row| Ok((row.get(0)?, time(row, 1)?)))?;
