@@ -22,6 +22,8 @@ const WAIT: Duration = Duration::from_secs(60);
 const QUIET_LOOKS: u32 = 4;
 /// Pause between two looks at a condition.
 const LOOK_EVERY: Duration = Duration::from_millis(4);
+/// A program is executed within so many of them.
+const EXECUTION_LOOKS: usize = 10;
 /// Where system programs are looked for, after the sandbox's own `bin`.
 const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -265,7 +267,7 @@ impl Sandbox {
         let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
         let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
         ids.filter_map(|id| {
-            let environment = fs::read(format!("/proc/{id}/environ")).ok()?;
+            let environment = environment_of(id)?;
             mark.find(&environment).is_some().then(|| {
                 let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
                 (id, String::from_utf8_lossy(&line).replace('\0', " "))
@@ -273,6 +275,19 @@ impl Sandbox {
         })
         .collect()
     }
+}
+
+/// The environment of a process. It is empty for a moment while a program is executed, which is waited for.
+fn environment_of(id: i32) -> Option<Vec<u8>> {
+    for _ in 0..EXECUTION_LOOKS {
+        let environment = fs::read(format!("/proc/{id}/environ")).ok()?;
+        // Threads of the kernel and the dead have no program.
+        if !environment.is_empty() || fs::read_link(format!("/proc/{id}/exe")).is_err() {
+            return Some(environment);
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    None
 }
 
 impl Drop for Sandbox {
