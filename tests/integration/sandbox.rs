@@ -1,5 +1,7 @@
 //! A world of its own for one test: folders, environment, repository, and the checks at its end.
 
+mod lesson;
+
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{Read, Write};
@@ -12,6 +14,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use verify_run::run::Ended;
+
+pub use lesson::Lesson;
 
 /// The program under test.
 pub const VERIFY_RUN: &str = env!("CARGO_BIN_EXE_verify-run");
@@ -304,41 +308,6 @@ impl Drop for Sandbox {
             panic!("processes left behind: {left:?}");
         }
     }
-}
-
-/// A lesson file as a user finds it.
-pub struct Lesson {
-    /// Where it is.
-    pub path: PathBuf,
-    /// All of it.
-    pub text: String,
-}
-
-impl Lesson {
-    /// The value of a one-line front matter field, without quotes; `None` when the field is missing or empty.
-    pub fn field(&self, name: &str) -> Option<&str> {
-        let (front, _) = self.text.strip_prefix("---\n")?.split_once("\n---\n")?;
-        let line = front.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-        let value = line.trim().trim_matches(['"', '\'']);
-        (!value.is_empty() && value != "null").then_some(value)
-    }
-
-    /// The entries of a front matter list, without quotes.
-    pub fn list(&self, name: &str) -> Vec<&str> {
-        let front = self.text.strip_prefix("---\n").and_then(|text| text.split_once("\n---\n")).map_or("", |it| it.0);
-        let mut lines =
-            front.lines().skip_while(|line| line.strip_prefix(name).is_none_or(|rest| !rest.starts_with(':')));
-        let Some(first) = lines.next() else { return Vec::new() };
-        let inline = first[name.len() + 1..].trim();
-        if let Some(inside) = inline.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            return inside.split(',').map(unquoted).filter(|entry| !entry.is_empty()).collect();
-        }
-        lines.map_while(|line| line.trim_start().strip_prefix("- ")).map(unquoted).collect()
-    }
-}
-
-fn unquoted(text: &str) -> &str {
-    text.trim().trim_matches(['"', '\''])
 }
 
 /// A command being put together.
