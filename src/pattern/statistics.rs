@@ -11,13 +11,17 @@ const HALVINGS: u32 = 50;
 /// By its continued fraction (DLMF 8.17.22), evaluated as Lentz does. `a` and `b` are taken as at least 1e-9.
 pub fn beta_probability(x: f64, a: f64, b: f64) -> f64 {
     let (a, b) = (a.max(1e-9), b.max(1e-9));
+    incomplete(x, a, b, ln_beta(a, b))
+}
+
+fn incomplete(x: f64, a: f64, b: f64, ln_beta: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }
     if x >= 1.0 {
         return 1.0;
     }
-    let front = (-ln_beta(a, b) + a * x.ln() + b * (1.0 - x).ln()).exp();
+    let front = (-ln_beta + a * x.ln() + b * (1.0 - x).ln()).exp();
     // The fraction converges fast on this side of the mean only.
     if x < (a + 1.0) / (a + b + 2.0) {
         front * fraction(x, a, b) / a
@@ -50,10 +54,12 @@ fn fraction(x: f64, a: f64, b: f64) -> f64 {
 
 /// The value below which a Beta distribution lies with probability `p`.
 pub fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
+    let (a, b) = (a.max(1e-9), b.max(1e-9));
+    let ln_beta = ln_beta(a, b);
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
-        if beta_probability(middle, a, b) < p { low = middle } else { high = middle }
+        if incomplete(middle, a, b, ln_beta) < p { low = middle } else { high = middle }
     }
     f64::midpoint(low, high)
 }

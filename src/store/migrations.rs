@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 15] = [
+const MIGRATIONS: [&str; 16] = [
     include_str!("schema_v1.sql"),
     // Version 2: the look-ups that commands and the recorder make.
     "CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -46,6 +46,11 @@ const MIGRATIONS: [&str; 15] = [
      CREATE INDEX runs_by_class_and_time ON runs (class_key, passed, ended_at, command_key, branch);
      DROP INDEX passes_by_key;
      CREATE INDEX passes_by_key ON runs (command_key, ended_at, branch, own_status) WHERE passed;",
+    // Version 16: entries are found by the very file that they name, and listed in the order of an index. Their labels are
+    // made when they are read: everything is read anew.
+    "DROP INDEX knowledge_by_time;
+     CREATE INDEX knowledge_by_time ON knowledge_entries (at DESC, entry_id) WHERE event_id IS NOT NULL;
+     DELETE FROM computed_with;",
 ];
 
 /// The version this binary writes.

@@ -16,6 +16,7 @@ pub mod recovery;
 mod snapshot;
 pub mod strategy;
 mod task;
+mod words;
 
 use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;

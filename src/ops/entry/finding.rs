@@ -119,7 +119,9 @@ pub fn query(
         true => search.newest(skip.saturating_add(limit).saturating_add(1))?,
         false => {
             let segments = Segments::new(places.events());
-            let mut pages = search.fitting(&words, &files)?;
+            // The newest may fit worst.
+            let wanted = if asked.recent { usize::MAX } else { skip.saturating_add(limit).saturating_add(1) };
+            let mut pages = search.fitting(&words, &files, wanted)?;
             pages.extend(search.learnt(&segments, &words, &files)?);
             match asked.recent {
                 true => pages.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id))),
@@ -310,8 +312,8 @@ impl Search<'_> {
         }
     }
 
-    /// Entries that fit the words and the files; where both are asked about either.
-    fn fitting(&self, words: &[String], files: &[String]) -> Result<Vec<Page>, StoreError> {
+    /// Entries that fit the words and the files; where both are asked about either. The `wanted` best are among them.
+    fn fitting(&self, words: &[String], files: &[String], wanted: usize) -> Result<Vec<Page>, StoreError> {
         let forms = normalised(&self.asked.text);
         let forms: Vec<String> = forms.into_iter().filter(|form| form.chars().all(char::is_alphanumeric)).collect();
         let mut by_words = self.index.entries_with_words(words, &forms, true)?;
@@ -334,10 +336,19 @@ impl Search<'_> {
                 reach.1 = best.fold(reach.1, f64::max);
             }
         }
-        let mut pages = Vec::new();
-        for (number, (text, file)) in fits {
-            if text > 0.0 || file > 0.0 {
-                pages.extend(self.page(number, Some(1.0 - (1.0 - text) * (1.0 - file)))?);
+        let fits = fits.into_iter().map(|(number, (text, file))| (number, 1.0 - (1.0 - text) * (1.0 - file)));
+        let mut fits: Vec<(i64, f64)> = fits.filter(|(_, fit)| *fit > 0.0).collect();
+        fits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let (mut pages, mut scores) = (Vec::new(), Vec::new());
+        for (number, fit) in fits {
+            // Nothing is believed more than fully: what fits worse from here on can't be among the best.
+            if scores.get(wanted.saturating_sub(1)).is_some_and(|worst| rounded(fit) < *worst) {
+                break;
+            }
+            if let Some(page) = self.page(number, Some(fit))? {
+                let score = page.score.unwrap_or(0.0);
+                scores.insert(scores.partition_point(|better| *better >= score), score);
+                pages.push(page);
             }
         }
         Ok(pages)

@@ -159,8 +159,12 @@ fn lead(transaction: &Transaction<'_>, entry: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Where a glob may match: the folder before its first wildcard, and the ending of its files where it says one.
+/// Where a glob may match: the file that it names (`=src/db/user.py`), else the folder before its first wildcard, and the
+/// ending of its files where it says one (`src/db|py`).
 fn place_of_glob(glob: &str) -> String {
+    if !glob.contains(['*', '?']) {
+        return format!("={glob}");
+    }
     let (folder, name) = glob.rsplit_once('/').unwrap_or(("", glob));
     let fixed: Vec<&str> = folder.split('/').take_while(|part| !part.contains(['*', '?'])).collect();
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
@@ -174,7 +178,8 @@ pub(in crate::store) fn places_of_path(path: &str) -> BTreeSet<String> {
     let endings = ["*", name.rsplit_once('.').map_or("*", |(_, extension)| extension)];
     let ends = folder.match_indices('/').map(|(at, _)| at).chain((!folder.is_empty()).then_some(folder.len()));
     let folders = [""].into_iter().chain(ends.map(|end| &folder[..end])).take(FOLDERS_MAX);
-    folders.flat_map(|folder| endings.map(|ending| format!("{folder}|{ending}"))).collect()
+    let places = folders.flat_map(|folder| endings.map(|ending| format!("{folder}|{ending}")));
+    places.chain([format!("={path}")]).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::pattern::GROUP;
-use super::task::any_of;
+use super::words::{any_of, rarest};
 use super::{ambiguous, time, unsigned};
 use crate::base::clock::Timestamp;
 use crate::store::apply::places_of_file;
@@ -167,13 +167,14 @@ impl Index {
             return Ok(Vec::new());
         }
         let read = || {
+            let question = any_of(&rarest(&self.connection, "pattern_words", words)?);
             let mut statement = self.connection.prepare_cached(
                 "SELECT leader_no, score FROM (
                      SELECT rowid AS pattern_no, -bm25(pattern_words, 3.0, 2.0, 1.0) AS score FROM pattern_words
                      WHERE pattern_words MATCH ?1 ORDER BY bm25(pattern_words, 3.0, 2.0, 1.0), rowid LIMIT ?2)
                  JOIN pattern_leaders USING (pattern_no) ORDER BY score DESC, leader_no",
             )?;
-            let rows = statement.query_map(params![any_of(words), WORDS_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let rows = statement.query_map(params![question, WORDS_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.collect()
         };
         self.sql("read", read())

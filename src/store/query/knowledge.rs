@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, Row, params};
 use serde_json::Value;
 
-use super::task::any_of;
+use super::words::{all_of, any_of, rarest};
 use super::{ambiguous, time, unsigned};
 use crate::base::clock::Timestamp;
 use crate::store::apply::places_of_path;
@@ -220,15 +220,15 @@ impl Index {
         if words.is_empty() {
             return Ok(Vec::new());
         }
-        let joined = |words: &[String]| match all {
-            true => any_of(words).replace("\" OR \"", "\" AND \""),
-            false => any_of(words),
-        };
-        let mut question = format!("{{title tags body}} : ({})", joined(words));
-        if !forms.is_empty() {
-            question.push_str(&format!(" OR forms : ({})", joined(forms)));
-        }
         let read = || {
+            let question = |words: &[String]| match all {
+                true => Ok(all_of(words)),
+                false => rarest(&self.connection, "knowledge_words", words).map(|rarest| any_of(&rarest)),
+            };
+            let mut asked = format!("{{title tags body}} : ({})", question(words)?);
+            if !forms.is_empty() {
+                asked.push_str(&format!(" OR forms : ({})", question(forms)?));
+            }
             let mut statement = self.connection.prepare_cached(
                 "SELECT l.entry_no, max(score) FROM (
                      SELECT rowid, -bm25(knowledge_words, 3.0, 2.0, 1.0, 1.0) AS score FROM knowledge_words
@@ -237,7 +237,7 @@ impl Index {
                  JOIN knowledge_entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL
                  GROUP BY l.entry_no ORDER BY 2 DESC, l.at DESC, l.entry_id",
             )?;
-            let rows = statement.query_map(params![question, FOUND_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let rows = statement.query_map(params![asked, FOUND_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.collect()
         };
         self.sql("read", read())

@@ -2,6 +2,7 @@
 
 use rusqlite::{OptionalExtension, Row, params};
 
+use super::words::{any_of, rarest};
 use super::{time, unsigned};
 use crate::base::clock::Timestamp;
 use crate::store::error::StoreError;
@@ -214,9 +215,9 @@ impl Index {
         let read = || {
             let sql = "SELECT rowid, -bm25(task_words, 1.0, 3.0) FROM task_words WHERE task_words MATCH ?1
                 ORDER BY bm25(task_words, 1.0, 3.0), rowid LIMIT ?2";
+            let question = any_of(&rarest(&self.connection, "task_words", words)?);
             let mut statement = self.connection.prepare_cached(sql)?;
-            let rows =
-                statement.query_map(params![any_of(words), SIMILAR_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let rows = statement.query_map(params![question, SIMILAR_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.collect()
         };
         self.sql("read", read())
@@ -279,12 +280,6 @@ impl Index {
             self.connection.prepare_cached(sql).and_then(|mut find| find.query_row([task], |row| row.get(0))),
         )
     }
-}
-
-/// An FTS5 query for any of these words.
-pub(super) fn any_of(words: &[String]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| format!("\"{}\"", word.replace('"', ""))).collect();
-    quoted.join(" OR ")
 }
 
 fn task_row(row: &Row<'_>) -> rusqlite::Result<KnownTask> {
