@@ -163,7 +163,8 @@ class Store:
         """takes up a store that was kept"""
         self.size, self.project = size, os.path.join(self.folder, f'project-{size}')
         self.state = os.path.join(self.project, '.git/verify-run')
-        own = max(os.scandir(os.path.join(self.state, 'events')), key=lambda entry: entry.stat().st_size)
+        own = max((entry for entry in os.scandir(os.path.join(self.state, 'events')) if not entry.name.startswith('wknowing-')),
+                  key=lambda entry: entry.stat().st_size)
         known = []
         with open(own.path) as file:
             for line in file:

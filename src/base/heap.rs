@@ -54,7 +54,8 @@ impl Small {
     #[inline(never)]
     fn wait(&self) {
         let mut tries = 0_u32;
-        while self.is_taken.swap(true, Ordering::Acquire) {
+        // Looked at before it is taken: looking alone doesn't slow down who has it.
+        while self.is_taken.load(Ordering::Relaxed) || self.is_taken.swap(true, Ordering::Acquire) {
             tries = tries.wrapping_add(1);
             if tries.is_multiple_of(TRIES) { std::thread::yield_now() } else { std::hint::spin_loop() }
         }

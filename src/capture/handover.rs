@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, PipeWriter};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,12 @@ pub struct Run {
     /// The same, for the command line.
     pub redact_arguments: RedactArguments,
     /// Records everything that is spooled; runs in a process of its own.
-    pub record: fn(&Places),
+    pub record: fn(&Places, Waiting),
+}
+
+/// Who waits for the recorder, if anybody does: goes on when this is dropped.
+pub struct Waiting {
+    _end: Option<PipeWriter>,
 }
 
 impl Run {
@@ -203,7 +208,7 @@ impl Run {
     /// Starts the recorder in a process that has nothing of the caller's but `keep`, and does `before` in it.
     fn start_recorder(&self, keep: &[RawFd], before: impl FnOnce()) {
         let wait = self.sync || run::is_init();
-        // The recorder holds one end for as long as it works.
+        // The recorder holds one end until it has recorded.
         let Ok((done, working)) = std::io::pipe() else { return };
         let mut keep = keep.to_vec();
         if wait {
@@ -211,9 +216,17 @@ impl Run {
         }
         match run::detached(&keep) {
             Ok(Detached::Process) => {
+                let waiting = match wait {
+                    true => Waiting { _end: Some(working) },
+                    false => {
+                        // It is closed already.
+                        std::mem::forget(working);
+                        Waiting { _end: None }
+                    }
+                };
                 let work = std::panic::AssertUnwindSafe(|| {
                     before();
-                    (self.record)(&self.places);
+                    (self.record)(&self.places, waiting);
                 });
                 let _ = std::panic::catch_unwind(work);
                 run::end_as(Ended::Exit(0))

@@ -12,7 +12,7 @@ mod reading;
 mod spool;
 
 pub use around::{Around, remember};
-pub use handover::{Redact, RedactArguments, Run, prepare_fallback};
+pub use handover::{Redact, RedactArguments, Run, Waiting, prepare_fallback};
 pub use identity::identify;
 pub use reading::SpoolError;
 pub use spool::{Header, Identity, Place, SPOOL_SCHEMA, Spooled};

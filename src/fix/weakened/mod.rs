@@ -125,6 +125,12 @@ pub struct Counts {
     pub after: u64,
 }
 
+/// Reads the rules in a thread of its own, beside what else has to be done before there is a diff.
+pub fn prepare() {
+    // Without a thread they are read when they are needed.
+    let _ = std::thread::Builder::new().spawn(|| rule::shipped().named(""));
+}
+
 /// Where `patch`, or the number of collected tests, weakens a check.
 pub fn detect(patch: &Patch, tests: Option<Counts>) -> Findings {
     let tests = tests.filter(|counts| counts.after < counts.before);

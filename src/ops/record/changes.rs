@@ -1,7 +1,9 @@
 //! What was done between two runs: files by their snapshots, commands by what is recorded, packages by file times.
 
 use std::collections::BTreeSet;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::thread::{self, JoinHandle};
 
 use super::fixes::Recorded;
 use super::steps::Projects;
@@ -146,46 +148,91 @@ fn leave_out_base(
     }
 }
 
-/// What made a check weaker between an earlier run, given with its commit, and one in which something is gone. `counts`
-/// are the tests that ran in two runs of the same check.
-///
-/// # Errors
-/// When the store can't be read.
-pub(super) fn weakened(
-    projects: &mut Projects<'_>,
-    store: &Store,
-    earlier: (RunId, Option<&str>),
-    recorded: Recorded<'_>,
-    counts: Option<Counts>,
-    notes: &mut Vec<String>,
-) -> Result<Vec<Mark>, StoreError> {
-    let Recorded { id, run } = recorded;
-    let (earlier, commit) = earlier;
-    let rows = [store.index().snapshot(&earlier.to_string())?, store.index().snapshot(&id.to_string())?];
-    let marked = |patch: &Patch, counts| {
-        let marks = weakened::detect(patch, counts).marks.into_iter().filter(|mark| mark.concerns(run.check));
-        marks.take(MARKS_MAX).map(mark).collect()
-    };
-    let trees = rows.map(|row| row.and_then(|row| row.tree));
-    let ([Some(old), Some(new)], Some((places, mut options))) = (trees, projects.snapshot_options(run.root.path()))
-    else {
-        return Ok(marked(&Patch::default(), counts.filter(|_| commit == run.commit.as_deref())));
-    };
-    if old == new {
-        return Ok(Vec::new());
+/// What makes a check weaker, with what has to be said in the log: looked for in a thread of its own.
+pub(super) enum Weakened {
+    Begun(JoinHandle<(Vec<Mark>, Vec<String>)>),
+    Found(Vec<Mark>, Vec<String>),
+}
+
+impl Weakened {
+    /// Begins to look for what made a check weaker between an earlier run, given with its commit, and one in which
+    /// something is gone. `counts` are the tests that ran in two runs of the same check. `None` where the
+    /// tree is the same.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub fn begin(
+        projects: &mut Projects<'_>,
+        store: &Store,
+        earlier: (RunId, Option<&str>),
+        recorded: Recorded<'_>,
+        counts: Option<Counts>,
+    ) -> Result<Option<Self>, StoreError> {
+        let Recorded { id, run } = recorded;
+        let (earlier, commit) = earlier;
+        let (check, branch) = (run.check, run.branch.clone());
+        let commits = [commit.map(str::to_owned), run.commit.clone()];
+        let rows = [store.index().snapshot(&earlier.to_string())?, store.index().snapshot(&id.to_string())?];
+        let trees = rows.map(|row| row.and_then(|row| row.tree));
+        let known = match (trees, projects.snapshot_options(run.root.path())) {
+            ([Some(old), Some(new)], _) if old == new => return Ok(None),
+            ([Some(old), Some(new)], Some(at)) => Some(([old, new], at)),
+            _ => None,
+        };
+        let look = move || {
+            let mut notes = Vec::new();
+            let (patch, counts) = match known {
+                Some((trees, at)) => compared(trees, commits, branch.as_deref(), at, counts, &mut notes),
+                None => (Patch::default(), counts.filter(|_| commits[0] == commits[1])),
+            };
+            let marks = weakened::detect(&patch, counts).marks.into_iter().filter(|mark| mark.concerns(check));
+            (marks.take(MARKS_MAX).map(mark).collect(), notes)
+        };
+        let alone = look.clone();
+        Ok(Some(match thread::Builder::new().spawn(look) {
+            Ok(begun) => Weakened::Begun(begun),
+            Err(_) => {
+                let (marks, notes) = alone();
+                Weakened::Found(marks, notes)
+            }
+        }))
     }
+
+    /// What was found, which is waited for.
+    pub fn end(self, notes: &mut Vec<String>) -> Vec<Mark> {
+        let (marks, said) = match self {
+            Weakened::Begun(begun) => begun.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Weakened::Found(marks, said) => (marks, said),
+        };
+        notes.extend(said);
+        marks
+    }
+}
+
+/// What differs between two trees but for what others did, and the tests that ran unless some of those are theirs.
+fn compared(
+    [old, new]: [String; 2],
+    commits: [Option<String>; 2],
+    branch: Option<&str>,
+    (places, mut options): (Places, Options),
+    mut counts: Option<Counts>,
+    notes: &mut Vec<String>,
+) -> (Patch, Option<Counts>) {
     // What others did to their checks is not what this work made of it.
-    let mut counts = counts;
-    if let (Some(before), Some(after)) = (commit, run.commit.as_deref()) {
-        let moved = Moved { branch: run.branch.as_deref(), commits: [before, after], trees: [&old, &new] };
-        let came = leave_out_base(&places, &mut options, moved, notes);
+    if let [Some(before), Some(after)] = &commits {
+        let came = leave_out_base(
+            &places,
+            &mut options,
+            Moved { branch, commits: [before, after], trees: [&old, &new] },
+            notes,
+        );
         counts = counts.filter(|_| came.is_empty());
     }
     let patch = snapshot::patch(&places, &old, &new, &options).unwrap_or_else(|skipped| {
         notes.push(format!("nobody knows whether the check was made weaker: {skipped}"));
         Patch::default()
     });
-    Ok(marked(&patch, counts))
+    (patch, counts)
 }
 
 fn mark(found: weakened::Mark) -> Mark {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use super::assemble::is_cancelled;
-use super::changes::{self, Change};
+use super::changes::{self, Change, Weakened};
 use super::steps::{Projects, file_name, mark_open};
 use super::{Drained, assemble, flakes};
 use crate::base::clock::Timestamp;
@@ -172,21 +172,20 @@ fn judge(
     if !same && sets.fixed.is_empty() {
         return Ok(None);
     }
-    let change = changes::between(projects, store, (stretch.since_run(), stretch.since()), recorded, notes)?;
     let first = stretch.first();
-    let weakened = match outcome {
-        _ if sets.fixed.is_empty() => Vec::new(),
+    let since = (stretch.since_run(), stretch.since());
+    let (from, counts) = match outcome {
         // Over all attempts: an earlier one may have weakened what passes only now.
-        Outcome::Success => {
-            let counts = stretch.counts(store, run)?;
-            changes::weakened(projects, store, (first.run, first.commit.as_deref()), recorded, counts, notes)?
-        }
-        _ => {
-            let since = (stretch.since_run(), stretch.since().commit.as_deref());
-            // A run that fails may end early.
-            changes::weakened(projects, store, since, recorded, None, notes)?
-        }
+        Outcome::Success => ((first.run, first.commit.as_deref()), stretch.counts(store, run)?),
+        // A run that fails may end early.
+        _ => ((since.0, since.1.commit.as_deref()), None),
     };
+    let weakened = match sets.fixed.is_empty() {
+        true => None,
+        false => Weakened::begin(projects, store, from, recorded, counts)?,
+    };
+    let change = changes::between(projects, store, since, recorded, notes)?;
+    let weakened = weakened.map_or_else(Vec::new, |weakened| weakened.end(notes));
     Ok(Some(Verdict { sets, outcome, change, weakened }))
 }
 

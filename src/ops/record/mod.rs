@@ -71,16 +71,17 @@ pub struct Drained {
 /// # Errors
 /// When the store can't be opened: it is newer, or its folder can't be written. The spool stays.
 pub fn drain(places: &Places) -> Result<Drained, StoreError> {
-    drain_within(places, Duration::ZERO, None)
+    drain_within(places, Duration::ZERO, None, || {})
 }
 
-/// Records before returning (`--sync`), within [`SYNC_MS_MAX`].
+/// Records before somebody goes on (`--sync`), within [`SYNC_MS_MAX`], and says so by `recorded`, once: what else a
+/// recorder does, as the daily backup and the database's own upkeep, nobody waits for.
 ///
 /// # Errors
 /// As [`drain`].
-pub fn drain_sync(places: &Places) -> Result<Drained, StoreError> {
+pub fn drain_sync(places: &Places, recorded: impl FnOnce()) -> Result<Drained, StoreError> {
     let limit = Duration::from_millis(SYNC_MS_MAX);
-    drain_within(places, limit, Some(Instant::now() + limit))
+    drain_within(places, limit, Some(Instant::now() + limit), recorded)
 }
 
 /// Records what waits before something is read.
@@ -88,11 +89,17 @@ pub fn drain_sync(places: &Places) -> Result<Drained, StoreError> {
 /// # Errors
 /// As [`drain`].
 pub fn drain_for_reading(places: &Places) -> Result<Drained, StoreError> {
-    drain_within(places, Duration::from_millis(LOCK_WAIT_MS_MAX), None)
+    drain_within(places, Duration::from_millis(LOCK_WAIT_MS_MAX), None, || {})
 }
 
-fn drain_within(places: &Places, wait: Duration, until: Option<Instant>) -> Result<Drained, StoreError> {
+fn drain_within(
+    places: &Places,
+    wait: Duration,
+    until: Option<Instant>,
+    recorded: impl FnOnce(),
+) -> Result<Drained, StoreError> {
     let mut drained = Drained::default();
+    let mut recorded = Some(recorded);
     loop {
         let lock = match lock(&places.state, wait) {
             Ok(lock) => lock,
@@ -132,6 +139,9 @@ fn drain_within(places: &Places, wait: Duration, until: Option<Instant>) -> Resu
                 return Ok(drained);
             }
         };
+        if let Some(recorded) = recorded.take() {
+            recorded();
+        }
         // Nobody waits for a recorder of its own.
         let has_time = wait.is_zero() && until.is_none();
         upkeep::run(places, &store, std::mem::take(&mut drained.raw_bytes), has_time, &mut drained.notes);

@@ -50,12 +50,17 @@ pub(super) fn prune_trees(
 
 /// Removes what a killed recorder had half written. Only who holds the lock writes in these folders.
 pub(super) fn remove_unfinished(places: &Places) {
-    for folder in ["", "events", "raw", "open", "baseline", "unwritten"] {
+    // Not of `raw`, where thousands may be: what is half written there goes when it is looked through.
+    for folder in ["", "events", "open", "baseline", "unwritten"] {
         let entries = fs::read_dir(places.state.join(folder)).into_iter().flatten().flatten();
-        for entry in entries.filter(|entry| entry.file_name().as_bytes().starts_with(b".tmp-")) {
+        for entry in entries.filter(is_half_written) {
             let _ = fs::remove_file(entry.path());
         }
     }
+}
+
+fn is_half_written(entry: &fs::DirEntry) -> bool {
+    entry.file_name().as_bytes().starts_with(b".tmp-")
 }
 
 /// Adds to what is known of the folder's size, and looks at the files themselves when that is too large, or once a day:
@@ -81,6 +86,11 @@ fn rotate_raw(places: &Places, bytes_max: u64, age_max: Duration) -> u64 {
     let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
         .flatten()
         .filter_map(|entry| {
+            if is_half_written(&entry) {
+                // By a recorder that was killed: only who holds the lock writes here.
+                let _ = fs::remove_file(entry.path());
+                return None;
+            }
             let metadata = entry.metadata().ok()?;
             Some((metadata.modified().ok()?, metadata.len(), entry.path()))
         })

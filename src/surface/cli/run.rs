@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Exit, Output};
 use crate::base::text;
-use crate::capture;
+use crate::capture::{self, Waiting};
 use crate::config::{Environment, Places};
 use crate::diagnose::redact::redact;
 use crate::ops::record;
@@ -111,13 +111,15 @@ fn supervise(program: &Program, options: Options, check: Option<Check>, cwd: Pat
 }
 
 /// As [`record_all`], but waits for a recorder that is at work: the caller wants to find this run recorded.
-fn record_now(places: &Places) {
-    let _ = record::drain_sync(places);
+fn record_now(places: &Places, waiting: Waiting) {
+    let _ = record::drain_sync(places, || drop(waiting));
 }
 
 /// The recorder's work. What it could not do is in its log; there is nobody to tell here.
-fn record_all(places: &Places) {
+fn record_all(places: &Places, waiting: Waiting) {
     let _ = record::drain(places);
+    // The first process of a container waits until everything is done: its end is everybody's.
+    drop(waiting);
 }
 
 /// A recording verify-run above us records the same repository's failure already. (One that records another
