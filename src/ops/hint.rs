@@ -44,9 +44,9 @@ fn known(places: &Places, environment: &Environment, failed: &Spooled) -> Result
     if row.muted || row.deprecated {
         return Ok(None);
     }
-    let what = ellipsis(&one_line(&warn::name(&index, &row)?), TEXT_BYTES_MAX);
+    let what = ellipsis(&one_line(&warn::name(&index.brief(number)?)), TEXT_BYTES_MAX);
     let fixed = match settings.advice.injection {
-        true => warn::worked(&index, &row, &settings, Timestamp::now())?,
+        true => warn::worked(&index, number, &settings, Timestamp::now())?,
         false => None,
     };
     let fixed = fixed.map(|it| {

@@ -6,7 +6,7 @@ use crate::base::clock::Timestamp;
 use crate::config::Settings;
 use crate::fix::standing;
 use crate::pattern::knowledge::{self, Gotcha, Strategy};
-use crate::store::{Body, Change, Index, PatternRow, Segments, StoreError};
+use crate::store::{Body, BriefRow, Change, Index, PatternRow, Segments, StoreError, StrategyRow};
 
 /// What is known to help against a pattern.
 pub(super) struct Helps {
@@ -41,20 +41,51 @@ pub(super) fn of_pattern(
     let tried = rows.iter().flat_map(|row| row.tries.iter().map(|tried| (tried.fix.clone(), row.id.clone())));
     let tried = tried.collect();
     let mut strategies = knowledge::strategies(&pattern.id, rows, settings, now);
-    let silence = settings.fix.silence();
     for strategy in &mut strategies {
-        for fix in &strategy.fixes {
-            if strategy.confirmed {
-                break;
-            }
-            strategy.confirmed = standing(&index.fix(fix)?, now, silence).is_some_and(|standing| standing.confirmed);
-        }
+        confirm(index, strategy, settings, now)?;
     }
+    let about = (pattern.id.as_str(), pattern.masked.as_str());
     let gotcha = match index.gotcha(pattern.number)? {
-        Some(id) => Gotcha::of(id, pattern, &strategies, said(index, segments, pattern.number)?),
+        Some(id) => Gotcha::of(id, about, &strategies, said(index, segments, pattern.number)?),
         None => None,
     };
     Ok(Helps { strategies, gotcha, tried })
+}
+
+/// What was learnt about a pattern, without a look at anything but the fix that most surely helps.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn gotcha_of(
+    index: &Index,
+    segments: &Segments,
+    pattern: &BriefRow,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<Option<Gotcha>, StoreError> {
+    let Some(id) = index.gotcha(pattern.number)? else { return Ok(None) };
+    for row in knowledge::surest_first(index.strategies_without_tries(pattern.number)?, settings) {
+        let tries = index.tries(pattern.number, &row)?;
+        let mut strategy = knowledge::strategy(&pattern.id, StrategyRow { tries, ..row }, settings, now);
+        if strategy.confidence.is_some() {
+            confirm(index, &mut strategy, settings, now)?;
+            let said = said(index, segments, pattern.number)?;
+            return Ok(Gotcha::of(id, (&pattern.id, &pattern.masked), &[strategy], said));
+        }
+    }
+    Ok(None)
+}
+
+/// Looks whether one of a strategy's fixes is confirmed.
+fn confirm(index: &Index, strategy: &mut Strategy, settings: &Settings, now: Timestamp) -> Result<(), StoreError> {
+    let silence = settings.fix.silence();
+    for fix in &strategy.fixes {
+        if standing(&index.fix(fix)?, now, silence).is_some_and(|standing| standing.confirmed) {
+            strategy.confirmed = true;
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The newest cause and rule that somebody wrote into a lesson about a pattern, else said of a fix of it.

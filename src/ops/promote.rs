@@ -360,8 +360,8 @@ fn item(
     let key = row.as_ref().and_then(|row| row.pattern.clone()).unwrap_or_else(|| pattern.key.clone());
     let id = row.as_ref().map_or_else(|| ids::promotion(&key), |row| row.id.clone());
     let (number, pattern_id) = (pattern.number, pattern.id.clone());
-    let what = warn::name(&desk.index, &pattern)?;
-    let worked = warn::worked(&desk.index, &pattern, &desk.settings, desk.now)?;
+    let what = warn::name(&desk.index.brief(number)?);
+    let worked = warn::worked(&desk.index, number, &desk.settings, desk.now)?;
     let (cause, rule) = knowledge::said(&desk.index, &desk.segments, number)?;
     let facts = Facts { what, worked, cause, rule, ..facts(&desk.page(pattern)?) };
     let item = Item {

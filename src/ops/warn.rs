@@ -28,7 +28,7 @@ use crate::fix::standing;
 use crate::pattern::statistics::{permille, share_bound};
 use crate::pattern::wording;
 use crate::store::{
-    Body, Delivery, DeliveryArm, Event, Index, PatternRow, Segments, StoreError, WorkedRow, derived_id, note,
+    Body, BriefRow, Delivery, DeliveryArm, Event, Index, Segments, StoreError, WorkedRow, derived_id, note,
 };
 use crate::whitelist::{self, Whitelist};
 
@@ -36,6 +36,8 @@ pub(super) use formats::template_problems;
 
 /// Files of a delivery.
 const DELIVERY_FILES_MAX: usize = 20;
+/// Files that a warning names.
+const FILES_MAX: usize = 3;
 /// Files of a task that nobody named.
 const TASK_FILES_MAX: usize = 50;
 /// Without a session there is one for each task.
@@ -250,18 +252,18 @@ fn known(
     if ranked.candidate.is_entry() {
         return entries::known(index, &ranked.candidate.key).map(Some);
     }
-    let Some(row) = index.pattern_of_key(&ranked.candidate.key)? else { return Ok(None) };
+    let Some(row) = index.brief_of_key(&ranked.candidate.key)? else { return Ok(None) };
     let mut known = Known {
         pattern: Some(row.id.clone()),
-        what: name(index, &row)?,
-        files: index.pattern_files(row.number, 3)?.into_iter().map(|(path, _)| path).collect(),
+        what: name(&row),
+        files: row.files.into_iter().take(FILES_MAX).map(|(path, _)| path).collect(),
         tasks: row.tasks,
         last_seen: Some(row.last_seen),
         ..Known::default()
     };
     if settings.advice.injection {
         (known.cause, known.rule) = knowledge::said(index, segments, row.number)?;
-        known.worked = worked(index, &row, settings, now)?;
+        known.worked = worked(index, row.number, settings, now)?;
     }
     Ok(Some(known))
 }
@@ -270,41 +272,38 @@ fn known(
 /// its fix held.
 pub(super) fn worked(
     index: &Index,
-    row: &PatternRow,
+    pattern: i64,
     settings: &Settings,
     now: Timestamp,
 ) -> Result<Option<Worked>, StoreError> {
     let bound = |it: &WorkedRow| share_bound(it.successes, it.tries, settings.confidence.bound);
     // What was changed says more than where.
     let telling = |it: &WorkedRow| it.technique != "files";
-    let rows = index.what_worked(row.number)?.into_iter().rev();
+    let rows = index.what_worked(pattern)?.into_iter().rev();
     let surest = rows.max_by(|a, b| bound(a).total_cmp(&bound(b)).then(telling(a).cmp(&telling(b))));
     let Some(it) = surest else { return Ok(None) };
     let silence = settings.fix.silence();
-    let confirmed = match &it.fix {
-        _ if it.successes > 1 => true,
-        Some(fix) => standing(&index.fix(fix)?, now, silence).is_some_and(|standing| standing.confirmed),
-        None => false,
-    };
+    let confirmed = it.successes > 1
+        || match index.last_worked_in(it.strategy)? {
+            Some(fix) => standing(&index.fix(&fix)?, now, silence).is_some_and(|standing| standing.confirmed),
+            None => false,
+        };
     Ok(Some(Worked::of(&it.label, &it.technique, (it.successes, it.tries), confirmed)))
 }
 
 /// A few words for a pattern, without the detectors: those want definitions.
-pub(super) fn name(index: &Index, row: &PatternRow) -> Result<String, StoreError> {
-    let occurrences = index.occurrences(row.number, 3)?;
-    let test = occurrences.first().and_then(|seen| seen.test.clone());
-    let test = test.filter(|test| occurrences.iter().all(|seen| seen.test.as_ref() == Some(test)));
+pub(super) fn name(row: &BriefRow) -> String {
+    let example = row.newest.first();
+    let test = example.and_then(|(_, test)| test.as_deref());
+    let is_always_that = row.newest.iter().all(|(_, other)| other.as_deref() == test);
     let known = wording::Known {
         tool: &row.tool,
         code: row.code.as_deref(),
-        category: &row.category,
         masked: &row.masked,
         masked_family: &row.masked_family,
-        example: occurrences.first().map(|seen| seen.message.as_str()),
-        test: test.as_deref(),
-        failures: row.failures,
-        tasks: row.tasks,
+        example: example.map(|(message, _)| message.as_str()),
+        test: test.filter(|_| is_always_that),
         ..wording::Known::default()
     };
-    Ok(wording::name(&known, &[]))
+    wording::name(&known, &[])
 }

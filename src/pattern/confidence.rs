@@ -9,7 +9,7 @@ use super::statistics::beta_quantile;
 use crate::base::clock::Timestamp;
 use crate::base::text::count;
 use crate::config::ConfidenceSettings;
-use crate::store::{DeliveryArm, OutcomeRow};
+use crate::store::{DeliveryArm, OutcomeRow, ToldRow};
 
 /// The weight of one observation would be without bound where an increment reaches the end of the scale.
 const ROOM_MIN: f64 = 0.05;
@@ -207,6 +207,13 @@ pub struct Told {
 }
 
 impl Told {
+    /// From what a warning asks of the store: tasks by their row numbers.
+    pub fn in_brief(row: ToldRow) -> Option<Self> {
+        let is_failed = row.failed.is_some();
+        let by = row.failed.or(row.passed)?;
+        Some(Told { task: row.task.to_string(), at: row.at, by, failed: is_failed })
+    }
+
     /// From the store's row; `None` when the warning was held out, or no run says what became of it.
     pub fn of(row: OutcomeRow) -> Option<Self> {
         let failed = row.failed_in.zip(row.failed_at);

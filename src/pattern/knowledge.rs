@@ -7,7 +7,7 @@ use super::statistics::share_bound;
 use super::summary::title;
 use crate::base::clock::Timestamp;
 use crate::config::{ConfidenceSettings, Settings};
-use crate::store::{PatternRow, StrategyRow, TryRow};
+use crate::store::{StrategyRow, TryRow};
 
 /// Fixes named for one strategy, the newest.
 const FIXES_MAX: usize = 5;
@@ -75,22 +75,29 @@ pub struct Gotcha {
 
 /// What was tried against a pattern, what most surely helps first. Nothing of it is known to be confirmed yet.
 pub fn strategies(against: &str, rows: Vec<StrategyRow>, settings: &Settings, now: Timestamp) -> Vec<Strategy> {
-    let rank = |strategy: &Strategy| match strategy.technique.as_str() {
+    surest_first(rows, settings).into_iter().map(|row| strategy(against, row, settings, now)).collect()
+}
+
+/// What most surely helps first.
+pub fn surest_first(mut rows: Vec<StrategyRow>, settings: &Settings) -> Vec<StrategyRow> {
+    let rank = |row: &StrategyRow| match row.technique.as_str() {
         // What was changed says more than where.
         "shape" => 0,
         "command" => 1,
         _ => 2,
     };
-    let mut found: Vec<Strategy> = rows.into_iter().map(|row| strategy(against, row, settings, now)).collect();
-    found.sort_by(|a, b| {
-        let by_figures = b.lower_bound.total_cmp(&a.lower_bound).then(b.tries.cmp(&a.tries));
-        by_figures.then_with(|| (rank(a), &a.id).cmp(&(rank(b), &b.id)))
+    let bound = |row: &StrategyRow| share_bound(row.successes, row.counted(), settings.confidence.bound);
+    rows.sort_by_cached_key(|row| {
+        let (bound, tries) = (bound(row), row.counted());
+        // Not negative: its bits are in its order.
+        (std::cmp::Reverse((bound.to_bits(), tries)), rank(row), row.id.clone())
     });
-    found
+    rows
 }
 
-fn strategy(against: &str, row: StrategyRow, settings: &Settings, now: Timestamp) -> Strategy {
-    let tries = row.successes + row.failures + row.partials;
+/// A strategy with its ledger; nothing is known to be confirmed yet.
+pub fn strategy(against: &str, row: StrategyRow, settings: &Settings, now: Timestamp) -> Strategy {
+    let tries = row.counted();
     let mut fixes: Vec<String> = Vec::new();
     for tried in row.tries.iter().rev() {
         if fixes.len() < FIXES_MAX && !fixes.contains(&tried.fix) {
@@ -115,6 +122,13 @@ fn strategy(against: &str, row: StrategyRow, settings: &Settings, now: Timestamp
     }
 }
 
+impl StrategyRow {
+    /// How often it was tried, as far as that counts.
+    fn counted(&self) -> u64 {
+        self.successes + self.failures + self.partials
+    }
+}
+
 impl TryRow {
     fn helped(&self) -> bool {
         self.outcome == "success" && !self.recurred
@@ -122,11 +136,11 @@ impl TryRow {
 }
 
 impl Gotcha {
-    /// The gotcha called `id` about a pattern, from what was tried against it; `said` is the cause and the rule.
-    /// `None` when nothing ever made it go away.
+    /// The gotcha called `id` about a pattern, given by id and masked text, from what was tried against it; `said` is the
+    /// cause and the rule. `None` when nothing ever made it go away.
     pub fn of(
         id: String,
-        pattern: &PatternRow,
+        (pattern, masked): (&str, &str),
         strategies: &[Strategy],
         said: (Option<String>, Option<String>),
     ) -> Option<Self> {
@@ -134,8 +148,8 @@ impl Gotcha {
             strategies.iter().find_map(|strategy| Some((strategy, strategy.confidence.clone()?)))?;
         Some(Gotcha {
             id,
-            pattern: pattern.id.clone(),
-            pitfall: title(&pattern.masked),
+            pattern: pattern.to_owned(),
+            pitfall: title(masked),
             cause: said.0,
             rule: said.1,
             strategy: surest.id.clone(),
@@ -214,6 +228,7 @@ mod tests {
         StrategyRow {
             id: format!("s-{technique}"),
             technique: technique.into(),
+            recipe: String::new(),
             label: "import the name".into(),
             successes: of("success"),
             failures: of("failure") + recurred,
@@ -277,8 +292,8 @@ mod tests {
         assert_eq!((found[0].technique.as_str(), found[0].successes, found[0].tries), ("command", 8, 9));
         assert_eq!(found[0].fixes, ["x-9", "x-8", "x-7", "x-6", "x-5"]);
         assert_eq!(found[2].technique, "files");
-        let pattern = PatternRow { masked: "No such\nname".into(), ..crate::pattern::summary::sample(1, 1) };
-        let gotcha = |found: &[Strategy]| Gotcha::of("k-1".into(), &pattern, found, (None, Some("Import it.".into())));
+        let about = ("p-1", "No such\nname");
+        let gotcha = |found: &[Strategy]| Gotcha::of("k-1".into(), about, found, (None, Some("Import it.".into())));
         let shown = gotcha(&found).expect("a fix worked");
         assert_eq!((shown.strategy.as_str(), shown.successes, shown.tries), ("s-command", 8, 9));
         assert_eq!((shown.pitfall.as_str(), shown.rule.as_deref()), ("No such name", Some("Import it.")));

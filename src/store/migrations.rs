@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 16] = [
+const MIGRATIONS: [&str; 17] = [
     include_str!("schema_v1.sql"),
     // Version 2: the look-ups that commands and the recorder make.
     "CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -51,6 +51,7 @@ const MIGRATIONS: [&str; 16] = [
     "DROP INDEX knowledge_by_time;
      CREATE INDEX knowledge_by_time ON knowledge_entries (at DESC, entry_id) WHERE event_id IS NOT NULL;
      DELETE FROM computed_with;",
+    include_str!("schema_v17.sql"),
 ];
 
 /// The version this binary writes.

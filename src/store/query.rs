@@ -13,6 +13,7 @@ mod outcome;
 mod pattern;
 mod promotion;
 pub mod recovery;
+mod sightings;
 mod snapshot;
 pub mod strategy;
 mod task;
@@ -40,6 +41,7 @@ pub use open::{Gap, OpenRun};
 pub use outcome::OutcomeRow;
 pub use pattern::{MemberRow, MergeRow, OccurrenceRow, PatternRow, ReviewRow};
 pub use promotion::{PromotionChangeRow, PromotionRow};
+pub use sightings::{BriefRow, ToldRow};
 pub use snapshot::{PassingTree, SnapshotRow, TreeUse};
 pub use task::{BranchTask, KnownTask};
 
@@ -320,7 +322,11 @@ fn last_run(row: &Row<'_>, files: Vec<String>) -> rusqlite::Result<LastRun> {
 }
 
 fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {
-    Ok(Timestamp::parse(&row.get::<_, String>(column)?).unwrap_or(Timestamp(0)))
+    Ok(time_of(&row.get::<_, String>(column)?))
+}
+
+fn time_of(text: &str) -> Timestamp {
+    Timestamp::parse(text).unwrap_or(Timestamp(0))
 }
 
 fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {

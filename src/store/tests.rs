@@ -39,7 +39,7 @@ fn try_open(state: &Path) -> Result<Store, StoreError> {
 }
 
 /// Every row that people can see, without row numbers.
-const ROWS: [&str; 52] = [
+const ROWS: [&str; 53] = [
     "SELECT event_id, kind, at FROM events",
     "SELECT name, first_at, last_at FROM tasks WHERE task_no IN (SELECT task_no FROM runs)",
     "SELECT run_id, t.name, argv, root, dir, command_key, ended_at, exit_code, signal, passed
@@ -88,6 +88,7 @@ const ROWS: [&str; 52] = [
     "SELECT * FROM flakes",
     "SELECT * FROM flake_patterns",
     "SELECT * FROM fix_notes",
+    "SELECT * FROM note_patterns",
     "SELECT * FROM qa_fix_workflows",
     "SELECT * FROM failure_resolutions",
     "SELECT * FROM snapshots",

@@ -122,7 +122,8 @@ pub fn query(
             // The newest may fit worst.
             let wanted = if asked.recent { usize::MAX } else { skip.saturating_add(limit).saturating_add(1) };
             let mut pages = search.fitting(&words, &files, wanted)?;
-            pages.extend(search.learnt(&segments, &words, &files)?);
+            let learnt = search.learnt(&segments, &words, &files, (&pages, wanted))?;
+            pages.extend(learnt);
             match asked.recent {
                 true => pages.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id))),
                 false => {
@@ -279,10 +280,35 @@ fn learnt(
     settings: &Settings,
     now: Timestamp,
 ) -> Result<Option<Page>, StoreError> {
-    let row = index.pattern_at(pattern)?;
-    let Some(gotcha) = knowledge::of_pattern(index, segments, &row, settings, now)?.gotcha else { return Ok(None) };
-    let files = index.pattern_files(pattern, 5)?.into_iter().map(|(path, _)| path);
-    Ok(Some(Page::learnt(gotcha, files.collect())))
+    let row = index.brief(pattern)?;
+    let Some(gotcha) = knowledge::gotcha_of(index, segments, &row, settings, now)? else { return Ok(None) };
+    Ok(Some(Page::learnt(gotcha, row.files.into_iter().map(|(path, _)| path).collect())))
+}
+
+/// The scores of the best pages so far.
+struct Best {
+    wanted: usize,
+    /// The best first.
+    scores: Vec<f64>,
+}
+
+impl Best {
+    fn of(wanted: usize, pages: &[Page]) -> Self {
+        let mut scores: Vec<f64> = pages.iter().filter_map(|page| page.score).collect();
+        scores.sort_by(|a, b| b.total_cmp(a));
+        Best { wanted, scores }
+    }
+
+    fn add(&mut self, page: Page) -> Page {
+        let score = page.score.unwrap_or(0.0);
+        self.scores.insert(self.scores.partition_point(|better| *better >= score), score);
+        page
+    }
+
+    /// Whether what fits so well, or worse, can't be among them: nothing is believed more than fully.
+    fn is_beyond(&self, fit: f64) -> bool {
+        self.scores.get(self.wanted.saturating_sub(1)).is_some_and(|worst| rounded(fit) < *worst)
+    }
 }
 
 /// One search.
@@ -339,17 +365,12 @@ impl Search<'_> {
         let fits = fits.into_iter().map(|(number, (text, file))| (number, 1.0 - (1.0 - text) * (1.0 - file)));
         let mut fits: Vec<(i64, f64)> = fits.filter(|(_, fit)| *fit > 0.0).collect();
         fits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        let (mut pages, mut scores) = (Vec::new(), Vec::new());
+        let (mut pages, mut best) = (Vec::new(), Best::of(wanted, &[]));
         for (number, fit) in fits {
-            // Nothing is believed more than fully: what fits worse from here on can't be among the best.
-            if scores.get(wanted.saturating_sub(1)).is_some_and(|worst| rounded(fit) < *worst) {
+            if best.is_beyond(fit) {
                 break;
             }
-            if let Some(page) = self.page(number, Some(fit))? {
-                let score = page.score.unwrap_or(0.0);
-                scores.insert(scores.partition_point(|better| *better >= score), score);
-                pages.push(page);
-            }
+            pages.extend(self.page(number, Some(fit))?.map(|page| best.add(page)));
         }
         Ok(pages)
     }
@@ -364,8 +385,15 @@ impl Search<'_> {
         }
     }
 
-    /// Gotchas that were learnt from fixes. They have no tags and no actions.
-    fn learnt(&self, segments: &Segments, words: &[String], files: &[String]) -> Result<Vec<Page>, StoreError> {
+    /// Gotchas that were learnt from fixes; those that may be among the `wanted` best, beside what was found before. They
+    /// have no tags and no actions.
+    fn learnt(
+        &self,
+        segments: &Segments,
+        words: &[String],
+        files: &[String],
+        (others, wanted): (&[Page], usize),
+    ) -> Result<Vec<Page>, StoreError> {
         let EntryFilter { kind, tag, action, .. } = &self.asked.filter;
         if kind.as_ref().is_some_and(|kind| kind != "gotcha") || tag.is_some() || action.is_some() {
             return Ok(Vec::new());
@@ -380,9 +408,10 @@ impl Search<'_> {
         let mut ranked: Vec<(i64, f64)> =
             fits.into_iter().map(|(pattern, (text, file))| (pattern, 1.0 - (1.0 - text) * (1.0 - file))).collect();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let mut best = Best::of(wanted, others);
         let mut pages = Vec::new();
         for (pattern, fit) in ranked {
-            if pages.len() >= LEARNT_MAX {
+            if pages.len() >= LEARNT_MAX || best.is_beyond(fit) {
                 break;
             }
             if self.index.gotcha(pattern)?.is_none() {
@@ -390,7 +419,7 @@ impl Search<'_> {
             }
             let page = learnt(self.index, segments, pattern, self.settings, self.now)?;
             let page = page.filter(|page| page.confidence >= self.asked.min_confidence);
-            pages.extend(page.map(|page| Page { score: Some(rounded(fit * page.confidence)), ..page }));
+            pages.extend(page.map(|page| best.add(Page { score: Some(rounded(fit * page.confidence)), ..page })));
         }
         Ok(pages)
     }

@@ -87,12 +87,13 @@ fn candidate(
     if file.is_none() && command.is_none() && text <= 0.0 {
         return Ok(None);
     }
-    let seen = index.sightings(pattern)?.into_iter();
-    let seen: Vec<Sighting> = seen.map(|row| Sighting { run: row.run, at: row.at, task: row.task }).collect();
+    // Nobody asks for the ledger's events here.
+    let sighting = |(task, at): &(i64, Timestamp)| Sighting { run: String::new(), at: *at, task: task.to_string() };
+    let seen: Vec<Sighting> = row.seen.iter().map(sighting).collect();
     if seen.is_empty() {
         return Ok(None);
     }
-    let told: Vec<Told> = index.deliveries_about(pattern)?.into_iter().filter_map(Told::of).collect();
+    let told: Vec<Told> = index.told_about(pattern)?.into_iter().filter_map(Told::in_brief).collect();
     let believed = confidence::of_pattern(&seen, &told, &settings.confidence);
     Ok(Some(Candidate {
         key: row.key,

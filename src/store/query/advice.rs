@@ -3,6 +3,7 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::pattern::GROUP;
+use super::sightings::Sightings;
 use super::words::{any_of, rarest};
 use super::{ambiguous, time, unsigned};
 use crate::base::clock::Timestamp;
@@ -24,7 +25,7 @@ const TELLING_FILES_MAX: i64 = 10;
 /// Things that worked against one pattern.
 const WORKED_MAX: i64 = 20;
 /// Files of one pattern.
-const FILES_MAX: i64 = 100;
+const FILES_MAX: usize = 100;
 
 /// A pattern that may be worth a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub struct AdviceRow {
     pub exposures: u64,
     /// The files of its failures, each with how many of them.
     pub files: Vec<(String, u64)>,
+    /// The tasks that it was seen in, each by its row number and with the first time; flakes are left out.
+    pub seen: Vec<(i64, Timestamp)>,
 }
 
 /// Something that made a pattern go away.
@@ -58,8 +61,8 @@ pub struct WorkedRow {
     pub successes: u64,
     /// … of how often it was tried.
     pub tries: u64,
-    /// `x-…` of the fix that it last worked in.
-    pub fix: Option<String>,
+    /// Row number of its strategy, for [`Index::last_worked_in`].
+    pub strategy: i64,
 }
 
 /// A warning that was due.
@@ -228,7 +231,7 @@ impl Index {
                      (SELECT count(*) FROM keys CROSS JOIN qa_warning_deliveries USING (pattern_key))
                  FROM qa_failure_patterns WHERE pattern_no = ?1"
             );
-            let mut row = self.connection.prepare_cached(&sql)?.query_row([pattern], |row| {
+            let row = self.connection.prepare_cached(&sql)?.query_row([pattern], |row| {
                 Ok(AdviceRow {
                     number: pattern,
                     key: row.get(0)?,
@@ -238,22 +241,17 @@ impl Index {
                     silenced: row.get(4)?,
                     exposures: unsigned(row, 5)?,
                     files: Vec::new(),
+                    seen: Vec::new(),
                 })
             })?;
-            let sql = format!(
-                "{GROUP} SELECT file, count(*) FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no)
-                 WHERE file IS NOT NULL GROUP BY file ORDER BY 2 DESC, 1 LIMIT ?2"
-            );
-            let mut statement = self.connection.prepare_cached(&sql)?;
-            let files = statement.query_map([pattern, FILES_MAX], |row| Ok((row.get(0)?, unsigned(row, 1)?)))?;
-            row.files = files.collect::<rusqlite::Result<_>>()?;
-            Ok(row)
+            let sightings = Sightings::of(self, pattern)?;
+            Ok(AdviceRow { files: sightings.files(FILES_MAX), seen: sightings.first_of_tasks(self, pattern)?, ..row })
         };
         self.sql("read", read())
     }
 
-    /// What made a pattern, or one that is counted with it, go away at least once, the most successful first; each with
-    /// the fix that it last worked in. Without the single attempts: a warning has no time for them.
+    /// What made a pattern, or one that is counted with it, go away at least once, the most successful first. Without the
+    /// single attempts: a warning has no time for them.
     ///
     /// # Errors
     /// SQLite's.
@@ -266,22 +264,28 @@ impl Index {
                  ORDER BY 4 DESC, 5, technique, recipe_key LIMIT ?2"
             );
             let mut statement = self.connection.prepare_cached(&sql)?;
-            let mut fix = self.connection.prepare_cached(
-                "SELECT fix_id FROM strategy_attempts s JOIN fix_attempts USING (event_id)
-                 WHERE strategy_no = ?1 AND counts_as = 'success' ORDER BY s.at DESC, event_id DESC LIMIT 1",
-            )?;
             let rows = statement.query_map(params![pattern, WORKED_MAX], |row| {
-                let fix = fix.query_row([row.get::<_, i64>(0)?], |row| row.get(0)).optional()?;
                 Ok(WorkedRow {
+                    strategy: row.get(0)?,
                     technique: row.get(1)?,
                     label: row.get(2)?,
                     successes: unsigned(row, 3)?,
                     tries: unsigned(row, 4)?,
-                    fix,
                 })
             })?;
             rows.collect()
         };
+        self.sql("read", read())
+    }
+
+    /// `x-…` of the fix that a strategy last worked in.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn last_worked_in(&self, strategy: i64) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT fix_id FROM strategy_attempts s JOIN fix_attempts USING (event_id)
+            WHERE strategy_no = ?1 AND counts_as = 'success' ORDER BY s.at DESC, event_id DESC LIMIT 1";
+        let read = || self.connection.prepare_cached(sql)?.query_row([strategy], |row| row.get(0)).optional();
         self.sql("read", read())
     }
 

@@ -290,21 +290,23 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub fn pattern_note(&self, pattern: i64) -> Result<NoteRow, StoreError> {
-        // Text by text: a later note replaces only what it says itself. In this order, which SQLite keeps for CROSS JOIN,
-        // only what belongs to the pattern is looked at.
-        let newest = |column: &str| {
-            let sql = format!(
-                "{GROUP} SELECT {column} FROM fix_notes WHERE {column} IS NOT NULL AND fix_id IN
-                 (SELECT fix_id FROM keys CROSS JOIN attempt_patterns USING (pattern_key)
-                  CROSS JOIN fix_attempts USING (event_id) WHERE role = 'fixed')
-                 ORDER BY at DESC, event_id DESC LIMIT 1"
-            );
-            let mut statement = self.connection.prepare_cached(&sql)?;
-            let mut rows = statement.query([pattern])?;
-            rows.next()?.map(|row| row.get::<_, String>(0)).transpose()
-        };
         let read = || -> rusqlite::Result<NoteRow> {
-            Ok(NoteRow { cause: newest("cause")?, approach: newest("approach")?, rule: newest("rule")? })
+            let mut statement = self.connection.prepare_cached(&format!(
+                "{GROUP} SELECT cause, approach, rule FROM fix_notes WHERE event_id IN
+                 (SELECT event_id FROM keys CROSS JOIN note_patterns USING (pattern_key))
+                 ORDER BY at DESC, event_id DESC"
+            ))?;
+            let mut rows = statement.query([pattern])?;
+            let mut note = NoteRow::default();
+            // Text by text: a later note replaces only what it says itself.
+            while (note.cause.is_none() || note.approach.is_none() || note.rule.is_none())
+                && let Some(row) = rows.next()?
+            {
+                note.cause = note.cause.or(row.get(0)?);
+                note.approach = note.approach.or(row.get(1)?);
+                note.rule = note.rule.or(row.get(2)?);
+            }
+            Ok(note)
         };
         self.sql("read", read())
     }

@@ -192,7 +192,7 @@ impl Index {
         self.sql("read", filter())
     }
 
-    fn number_of_key(&self, key: &str) -> rusqlite::Result<Option<i64>> {
+    pub(super) fn number_of_key(&self, key: &str) -> rusqlite::Result<Option<i64>> {
         self.connection
             .prepare_cached("SELECT pattern_no FROM qa_failure_patterns WHERE pattern_key = ?1")?
             .query_row([key], |row| row.get(0))

@@ -24,6 +24,8 @@ pub struct StrategyRow {
     pub id: String,
     /// `shape` (the changed lines read alike), `files` (the same files), `command`.
     pub technique: String,
+    /// What is the same in all its tries.
+    pub recipe: String,
     /// What a person recognises it by.
     pub label: String,
     /// How often the pattern was gone afterwards, and stayed away for the rest of the task.
@@ -68,6 +70,18 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub fn strategies(&self, pattern: i64) -> Result<Vec<StrategyRow>, StoreError> {
+        let mut found = self.strategies_without_tries(pattern)?;
+        for strategy in &mut found {
+            strategy.tries = self.tries(pattern, strategy)?;
+        }
+        Ok(found)
+    }
+
+    /// The same without the single tries.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn strategies_without_tries(&self, pattern: i64) -> Result<Vec<StrategyRow>, StoreError> {
         let read = || {
             // Merged patterns have a strategy each; `min` picks the one that names them all.
             let mut statement = self.connection.prepare_cached(&format!(
@@ -79,27 +93,31 @@ impl Index {
                  ORDER BY 5 DESC, 6, 7, technique, recipe_key LIMIT ?2"
             ))?;
             let rows = statement.query_map(params![pattern, STRATEGIES_MAX], |row| {
-                let strategy = StrategyRow {
+                Ok(StrategyRow {
                     id: row.get(0)?,
                     technique: row.get(1)?,
+                    recipe: row.get(2)?,
                     label: row.get(3)?,
                     successes: unsigned(row, 4)?,
                     failures: unsigned(row, 5)?,
                     partials: unsigned(row, 6)?,
                     tries: Vec::new(),
-                };
-                Ok((strategy, row.get::<_, String>(2)?))
+                })
             })?;
-            let mut found = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-            for (strategy, recipe) in &mut found {
-                strategy.tries = self.tries(pattern, &strategy.technique, recipe)?;
-            }
-            Ok(found.into_iter().map(|(strategy, _)| strategy).collect())
+            rows.collect()
         };
         self.sql("read", read())
     }
 
-    fn tries(&self, pattern: i64, technique: &str, recipe: &str) -> rusqlite::Result<Vec<TryRow>> {
+    /// The tries of a strategy against a pattern, the oldest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn tries(&self, pattern: i64, strategy: &StrategyRow) -> Result<Vec<TryRow>, StoreError> {
+        self.sql("read", self.tries_of(pattern, &strategy.technique, &strategy.recipe))
+    }
+
+    fn tries_of(&self, pattern: i64, technique: &str, recipe: &str) -> rusqlite::Result<Vec<TryRow>> {
         let mut statement = self.connection.prepare_cached(&format!(
             "{GROUP} SELECT s.event_id, fix_id, s.at, s.outcome, discounted IS 'recurred', a.outcome = 'success',
                     (SELECT count(*) FROM fix_attempts b WHERE b.fix_id = a.fix_id AND b.means <> 'none'

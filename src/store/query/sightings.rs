@@ -1,0 +1,216 @@
+//! Where and when a pattern was seen, for advice: all of it in one pass, because there is no time for several.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use rusqlite::params;
+
+use super::pattern::GROUP;
+use super::{time, time_of};
+use crate::base::clock::Timestamp;
+use crate::store::error::StoreError;
+use crate::store::event::DeliveryArm;
+use crate::store::index::Index;
+
+/// Occurrences of one pattern that are looked at.
+const SIGHTINGS_MAX: i64 = 100_000;
+/// Failures whose message and test stand for a pattern.
+const NEWEST: usize = 3;
+/// Files that a pattern is shown with.
+const FILES: usize = 5;
+
+/// A pattern as a warning names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BriefRow {
+    /// Row number of the pattern that stands for its group.
+    pub number: i64,
+    /// `p-…`
+    pub id: String,
+    /// The tool definition that found it.
+    pub tool: String,
+    /// Rule or error code.
+    pub code: Option<String>,
+    /// Masked text, subject kept.
+    pub masked: String,
+    /// Masked text of the family.
+    pub masked_family: String,
+    /// Distinct tasks.
+    pub tasks: u64,
+    /// Its last failure.
+    pub last_seen: Timestamp,
+    /// Files that it failed in with the number of failures, the most frequent first, at most five.
+    pub files: Vec<(String, u64)>,
+    /// Message and test of its last failures, the newest first, at most three.
+    pub newest: Vec<(String, Option<String>)>,
+}
+
+/// What became of a warning that was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToldRow {
+    /// Row number of its task.
+    pub task: i64,
+    /// When it was shown.
+    pub at: Timestamp,
+    /// The run that had the mistake in it, and when that was started …
+    pub failed: Option<(String, Timestamp)>,
+    /// … and the one that passed where it would have been seen.
+    pub passed: Option<(String, Timestamp)>,
+}
+
+/// One pattern of a group in one failure.
+struct Sighting {
+    pattern: i64,
+    failure: i64,
+    task: i64,
+    at: String,
+    file: Option<String>,
+}
+
+/// All sightings of a group, each failure and file once.
+pub(super) struct Sightings(Vec<Sighting>);
+
+impl Sightings {
+    pub fn of(index: &Index, pattern: i64) -> rusqlite::Result<Self> {
+        let mut statement = index.connection.prepare_cached(&format!(
+            "{GROUP} SELECT pattern_no, failure_no, task_no, at, file
+             FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no) LIMIT ?2"
+        ))?;
+        let rows = statement.query_map(params![pattern, SIGHTINGS_MAX], |row| {
+            Ok(Sighting {
+                pattern: row.get(0)?,
+                failure: row.get(1)?,
+                task: row.get(2)?,
+                at: row.get(3)?,
+                file: row.get(4)?,
+            })
+        })?;
+        rows.collect::<rusqlite::Result<_>>().map(Sightings)
+    }
+
+    /// The files with the number of failures, the most frequent first.
+    pub fn files(&self, limit: usize) -> Vec<(String, u64)> {
+        let mut files: HashMap<&str, u64> = HashMap::new();
+        // Two patterns of the group in one failure are one failure of the file.
+        let mut counted: BTreeSet<(i64, &str)> = BTreeSet::new();
+        let is_group = self.0.iter().any(|seen| seen.pattern != self.0[0].pattern);
+        for seen in &self.0 {
+            let Some(file) = &seen.file else { continue };
+            if !is_group || counted.insert((seen.failure, file)) {
+                *files.entry(file).or_default() += 1;
+            }
+        }
+        let mut files: Vec<_> = files.into_iter().collect();
+        files.sort_unstable_by_key(|(file, failures)| (std::cmp::Reverse(*failures), *file));
+        files.into_iter().take(limit).map(|(file, failures)| (file.to_owned(), failures)).collect()
+    }
+
+    /// Tasks by their row number, each with the first time, without flakes; the earliest first.
+    pub fn first_of_tasks(&self, index: &Index, pattern: i64) -> rusqlite::Result<Vec<(i64, Timestamp)>> {
+        let flakes = index.flakes_of_group(pattern)?;
+        let mut first: BTreeMap<i64, &str> = BTreeMap::new();
+        for seen in self.0.iter().filter(|seen| !flakes.contains(&(seen.pattern, seen.failure))) {
+            let at = first.entry(seen.task).or_insert(&seen.at);
+            *at = (*at).min(&seen.at);
+        }
+        let mut found: Vec<_> = first.into_iter().map(|(task, at)| (task, time_of(at))).collect();
+        found.sort_by_key(|(_, at)| *at);
+        Ok(found)
+    }
+
+    fn tasks(&self) -> u64 {
+        self.0.iter().map(|seen| seen.task).collect::<BTreeSet<_>>().len() as u64
+    }
+
+    /// The newest failures: pattern and failure by their row numbers.
+    fn newest(&self) -> Vec<(i64, i64)> {
+        let mut by_time: Vec<_> = self.0.iter().map(|seen| (&seen.at, seen.failure, seen.pattern)).collect();
+        by_time.sort_unstable_by(|a, b| b.cmp(a));
+        by_time.dedup_by_key(|(_, failure, _)| *failure);
+        by_time.into_iter().take(NEWEST).map(|(_, failure, pattern)| (pattern, failure)).collect()
+    }
+}
+
+impl Index {
+    /// What of a group was a flake: pattern and failure by their row numbers.
+    fn flakes_of_group(&self, pattern: i64) -> rusqlite::Result<BTreeSet<(i64, i64)>> {
+        let mut statement = self.connection.prepare_cached(&format!(
+            "{GROUP} SELECT n.pattern_no, f.failure_no FROM keys CROSS JOIN flake_patterns p USING (pattern_key)
+             CROSS JOIN flakes k USING (event_id) CROSS JOIN qa_failures f ON f.run_id = k.fail_run
+             JOIN known_patterns n ON n.recorded_key = p.pattern_key"
+        ))?;
+        let rows = statement.query_map([pattern], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect()
+    }
+
+    /// What a warning says of the pattern with this key, or that stands for it; `None` when there is none.
+    ///
+    /// # Errors
+    /// SQLite's, as for all methods here.
+    pub fn brief_of_key(&self, key: &str) -> Result<Option<BriefRow>, StoreError> {
+        let number = self.sql("read", self.number_of_key(key))?;
+        number.map(|number| self.brief(number)).transpose()
+    }
+
+    /// What a warning says of a pattern, by its row number or that of another one of its group.
+    ///
+    /// # Errors
+    /// SQLite's; also when there is none.
+    pub fn brief(&self, number: i64) -> Result<BriefRow, StoreError> {
+        let read = || {
+            let number = self.leader_of(number)?;
+            let sightings = Sightings::of(self, number)?;
+            let mut statement = self.connection.prepare_cached(
+                "SELECT message, test FROM qa_pattern_occurrences WHERE pattern_no = ?1 AND failure_no = ?2",
+            )?;
+            let newest = sightings.newest().into_iter();
+            let newest = newest.map(|seen| statement.query_row(seen, |row| Ok((row.get(0)?, row.get(1)?))));
+            let newest = newest.collect::<rusqlite::Result<_>>()?;
+            let last_seen = sightings.0.iter().map(|seen| seen.at.as_str()).max();
+            let sql = "SELECT pattern_id, tool, code, masked, masked_family, last_seen FROM qa_failure_patterns
+                WHERE pattern_no = ?1";
+            self.connection.prepare_cached(sql)?.query_row([number], |row| {
+                let own: String = row.get(5)?;
+                Ok(BriefRow {
+                    number,
+                    id: row.get(0)?,
+                    tool: row.get(1)?,
+                    code: row.get(2)?,
+                    masked: row.get(3)?,
+                    masked_family: row.get(4)?,
+                    tasks: sightings.tasks(),
+                    last_seen: time_of(last_seen.unwrap_or(&own)),
+                    files: sightings.files(FILES),
+                    newest,
+                })
+            })
+        };
+        self.sql("read", read())
+    }
+
+    /// What became of the warnings about a pattern and those that are counted with it that were shown, as far as a run
+    /// tells, the oldest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn told_about(&self, pattern: i64) -> Result<Vec<ToldRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&format!(
+                "{GROUP} SELECT task_no, delivered_at,
+                     failed_in, (SELECT started_at FROM runs WHERE run_id = failed_in),
+                     passed_in, (SELECT started_at FROM runs WHERE run_id = passed_in)
+                 FROM keys CROSS JOIN qa_warning_deliveries USING (pattern_key)
+                 WHERE arm = ?2 AND (failed_in IS NOT NULL OR passed_in IS NOT NULL)
+                 ORDER BY delivered_at, event_id LIMIT ?3"
+            ))?;
+            let arm = DeliveryArm::Shown.as_str();
+            let rows = statement.query_map(params![pattern, arm, SIGHTINGS_MAX], |row| {
+                let run = |column: usize| -> rusqlite::Result<Option<(String, Timestamp)>> {
+                    let (run, at): (Option<String>, Option<String>) = (row.get(column)?, row.get(column + 1)?);
+                    Ok(run.zip(at.map(|at| time_of(&at))))
+                };
+                Ok(ToldRow { task: row.get(0)?, at: time(row, 1)?, failed: run(2)?, passed: run(4)? })
+            })?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+}
