@@ -24,4 +24,4 @@ pub use reach::{StopsAt, selects_anew, stops_at};
 pub use recipe::recipes;
 pub use sets::{Sets, compare};
 pub use surroundings::{Surroundings, surroundings};
-pub use workflow::{Numbered, Standing, Workflow, standing, workflow};
+pub use workflow::{Numbered, Standing, Workflow, has_held, standing, workflow};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::base::clock::Timestamp;
-use crate::store::{Attempt, FixRow, Means, Outcome};
+use crate::store::{Attempt, FixRow, Means, Outcome, SolvedRow};
 
 /// Whether a fix is to be believed; said wherever a fix is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,6 +38,16 @@ pub fn standing(row: &FixRow, now: Timestamp, silence: Duration) -> Option<Stand
     match is_over {
         true => said(true, "it held in the rest of its task".to_owned()),
         false => said(false, "its task is not over yet".to_owned()),
+    }
+}
+
+/// Whether a fix that solved its failure held, as far as is told without a look at other fixes; `None` where those decide.
+pub fn has_held(row: &SolvedRow, now: Timestamp, silence: Duration) -> Option<bool> {
+    let last = row.resolved_at.map_or(row.task_last_at, |resolved| resolved.max(row.task_last_at));
+    let is_over = Duration::from_micros(now.micros_since(last)) >= silence;
+    match row.suspect {
+        true => Some(false),
+        false => (!row.recurred && is_over).then_some(true),
     }
 }
 

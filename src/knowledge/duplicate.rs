@@ -67,12 +67,11 @@ impl Words {
         shared as f64 / all.max(1) as f64
     }
 
-    /// So many of its words, whichever, have one that everything which is at least `least` alike has too.
-    pub fn needles(&self, least: f64) -> usize {
+    /// So many of its words at least has everything that is at least `least` alike.
+    pub fn shared(&self, least: f64) -> usize {
         let all = self.set.len();
-        let shared = (least * all as f64).ceil().max(1.0);
         // A whole number from 1 to the number of words.
-        all.saturating_sub(shared as usize).saturating_add(1).min(all)
+        ((least * all as f64).ceil().max(1.0) as usize).min(all)
     }
 }
 
@@ -330,14 +329,14 @@ mod tests {
     }
 
     #[test]
-    fn a_few_words_are_enough_to_find_whatever_may_be_alike() {
+    fn whatever_is_alike_shares_so_many_words() {
         let words = |count: usize| Words::of(&(0..count).map(|n| format!("w{n} ")).collect::<String>());
         for all in 1..40 {
             let one = words(all);
-            let needles = one.needles(0.6);
-            assert!(needles >= 1 && needles <= all);
-            // Whatever shares none of so many of its words has too few of the others.
-            assert!(((all - needles) as f64) < 0.6 * all as f64, "{all}: {needles}");
+            let shared = one.shared(0.6);
+            assert!(shared >= 1 && shared <= all);
+            // One word fewer is too few.
+            assert!(((shared - 1) as f64) < 0.6 * all as f64, "{all}: {shared}");
         }
     }
 }

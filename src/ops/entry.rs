@@ -230,9 +230,9 @@ fn cleaned(value: &Value) -> Value {
 /// Entries of the type that say the same or may, the most alike first.
 fn duplicates(index: &Index, settings: &Settings, new: &Entry) -> anyhow::Result<Vec<(Similar, Likeness)>> {
     let words = Words::of(&entry::text(&new.title, &new.properties));
-    let needles = words.needles(settings.knowledge.suggested);
+    let shared = words.shared(settings.knowledge.suggested);
     let mut found: Vec<(i64, f64, Likeness)> = Vec::new();
-    for (number, forms) in index.entries_alike(&new.sort, words.as_slice(), needles)? {
+    for (number, forms) in index.entries_alike(&new.sort, words.as_slice(), shared)? {
         let (jaccard, likeness) = duplicate::compare(&words, &Words::from_forms(forms), &settings.knowledge);
         if likeness != Likeness::Different {
             found.push((number, jaccard, likeness));

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
-use crate::fix::standing;
+use crate::fix::{has_held, standing};
 use crate::pattern::knowledge::{self, Gotcha, Strategy};
 use crate::store::{Body, BriefRow, Change, Index, PatternRow, Segments, StoreError, StrategyRow};
 
@@ -78,14 +78,26 @@ pub(super) fn gotcha_of(
 
 /// Looks whether one of a strategy's fixes is confirmed.
 fn confirm(index: &Index, strategy: &mut Strategy, settings: &Settings, now: Timestamp) -> Result<(), StoreError> {
-    let silence = settings.fix.silence();
     for fix in &strategy.fixes {
-        if standing(&index.fix(fix)?, now, silence).is_some_and(|standing| standing.confirmed) {
+        if is_confirmed(index, fix, settings, now)? {
             strategy.confirmed = true;
             break;
         }
     }
     Ok(())
+}
+
+/// Whether a fix is confirmed; as [`standing`] says it, but without a look at other fixes where those don't matter.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn is_confirmed(index: &Index, fix: &str, settings: &Settings, now: Timestamp) -> Result<bool, StoreError> {
+    let silence = settings.fix.silence();
+    let Some(solved) = index.solved(fix)? else { return Ok(false) };
+    match has_held(&solved, now, silence) {
+        Some(held) => Ok(held),
+        None => Ok(standing(&index.fix(fix)?, now, silence).is_some_and(|standing| standing.confirmed)),
+    }
 }
 
 /// The newest cause and rule that somebody wrote into a lesson about a pattern, else said of a fix of it.

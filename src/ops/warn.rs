@@ -24,7 +24,6 @@ use crate::base::ids;
 use crate::base::ids::RunId;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
-use crate::fix::standing;
 use crate::pattern::statistics::{permille, share_bound};
 use crate::pattern::wording;
 use crate::store::{
@@ -282,10 +281,9 @@ pub(super) fn worked(
     let rows = index.what_worked(pattern)?.into_iter().rev();
     let surest = rows.max_by(|a, b| bound(a).total_cmp(&bound(b)).then(telling(a).cmp(&telling(b))));
     let Some(it) = surest else { return Ok(None) };
-    let silence = settings.fix.silence();
     let confirmed = it.successes > 1
         || match index.last_worked_in(it.strategy)? {
-            Some(fix) => standing(&index.fix(&fix)?, now, silence).is_some_and(|standing| standing.confirmed),
+            Some(fix) => knowledge::is_confirmed(index, &fix, settings, now)?,
             None => false,
         };
     Ok(Some(Worked::of(&it.label, &it.technique, (it.successes, it.tries), confirmed)))

@@ -45,7 +45,7 @@ pub use query::{
     AboutRow, AdviceRow, BranchTask, BriefRow, Closing, Counts, DeliveryRow, FixFilter, FixRow, FlakeFilter, FlakeRow,
     Gap, KnownTask, LastRun, LessonRow, MemberRow, MergeRow, NearRow, OccurrenceRow, OpenRun, OutcomeRow, PassingTree,
     PatternRow, PeriodRow, PromotionChangeRow, PromotionRow, RateRow, RecipeRow, ReviewRow, SaidRow, SnapshotRow,
-    SourceRow, ToldRow, TotalsRow, TreeUse, WorkedRow,
+    SolvedRow, SourceRow, ToldRow, TotalsRow, TreeUse, WorkedRow,
 };
 pub use segment::{Segments, free_name};
 pub use writer::{Store, lock};

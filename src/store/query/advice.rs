@@ -2,6 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
+use super::group::Group;
 use super::pattern::GROUP;
 use super::sightings::Sightings;
 use super::words::{any_of, rarest};
@@ -189,10 +190,14 @@ impl Index {
     /// SQLite's.
     pub fn is_of_tool(&self, pattern: i64, class: &str) -> Result<bool, StoreError> {
         let read = || {
-            let sql = format!(
-                "{GROUP} SELECT 1 FROM members CROSS JOIN pattern_places USING (pattern_no) WHERE place = 't:' || ?2 LIMIT 1"
-            );
-            self.connection.prepare_cached(&sql)?.exists(params![pattern, class])
+            let sql = "SELECT 1 FROM pattern_places WHERE place = 't:' || ?1 AND pattern_no = ?2";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            for member in self.group_of(pattern)?.members {
+                if statement.exists(params![class, member])? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
         };
         self.sql("read", read())
     }
@@ -219,35 +224,59 @@ impl Index {
     /// SQLite's; also when there is none.
     pub fn advice_row(&self, pattern: i64) -> Result<AdviceRow, StoreError> {
         let read = || {
-            let sql = format!(
-                "{GROUP} SELECT pattern_key, family_key, masked,
-                     (SELECT sum(failure_count) FROM members CROSS JOIN qa_failure_patterns USING (pattern_no)),
-                     coalesce((SELECT state = 'muted' FROM keys CROSS JOIN pattern_reviews USING (pattern_key)
-                               WHERE state IN ('muted', 'unmuted') ORDER BY at DESC, event_id DESC LIMIT 1), 0)
-                     OR coalesce((SELECT state = 'deprecated' FROM keys CROSS JOIN pattern_reviews USING (pattern_key)
-                                  WHERE state IN ('deprecated', 'restored') ORDER BY at DESC, event_id DESC LIMIT 1), 0)
-                     OR EXISTS (SELECT 1 FROM keys CROSS JOIN knowledge_promotions USING (pattern_key)
-                                WHERE state = 'approved'),
-                     (SELECT count(*) FROM keys CROSS JOIN qa_warning_deliveries USING (pattern_key))
-                 FROM qa_failure_patterns WHERE pattern_no = ?1"
-            );
-            let row = self.connection.prepare_cached(&sql)?.query_row([pattern], |row| {
+            let group = self.group_of(pattern)?;
+            let sql =
+                "SELECT pattern_key, family_key, masked, failure_count FROM qa_failure_patterns WHERE pattern_no = ?1";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let mut row = statement.query_row([pattern], |row| {
                 Ok(AdviceRow {
                     number: pattern,
                     key: row.get(0)?,
                     family: row.get(1)?,
                     masked: row.get(2)?,
                     failures: unsigned(row, 3)?,
-                    silenced: row.get(4)?,
-                    exposures: unsigned(row, 5)?,
+                    silenced: false,
+                    exposures: 0,
                     files: Vec::new(),
                     seen: Vec::new(),
                 })
             })?;
-            let sightings = Sightings::of(self, pattern)?;
-            Ok(AdviceRow { files: sightings.files(FILES_MAX), seen: sightings.first_of_tasks(self, pattern)?, ..row })
+            for other in group.members.iter().filter(|&&member| member != pattern) {
+                row.failures += statement.query_row([other], |row| unsigned(row, 3))?;
+            }
+            row.silenced = self.is_silenced(&group)?;
+            let sql = "SELECT count(*) FROM qa_warning_deliveries WHERE pattern_key = ?1";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            for key in group.names() {
+                row.exposures += statement.query_row([key], |row| unsigned(row, 0))?;
+            }
+            let sightings = Sightings::of(self, &group)?;
+            Ok(AdviceRow { files: sightings.files(FILES_MAX), seen: sightings.first_of_tasks(self, &group)?, ..row })
         };
         self.sql("read", read())
+    }
+
+    /// Whether nobody wants advice about a group, it is no mistake, or was promoted.
+    fn is_silenced(&self, group: &Group) -> rusqlite::Result<bool> {
+        let sql = "SELECT state, at, event_id FROM pattern_reviews WHERE pattern_key = ?1";
+        let mut reviews = self.connection.prepare_cached(sql)?;
+        let sql = "SELECT 1 FROM knowledge_promotions WHERE pattern_key = ?1 AND state = 'approved'";
+        let mut promotions = self.connection.prepare_cached(sql)?;
+        // The last word on each of the two questions.
+        let (mut muted, mut deprecated) = (None, None);
+        for key in group.names() {
+            if promotions.exists([key])? {
+                return Ok(true);
+            }
+            let mut rows = reviews.query([key])?;
+            while let Some(row) = rows.next()? {
+                let (state, at, event): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                let last = if matches!(state.as_str(), "muted" | "unmuted") { &mut muted } else { &mut deprecated };
+                *last = std::mem::take(last).max(Some((at, event, state)));
+            }
+        }
+        let is = |last: Option<(String, String, String)>, word: &str| last.is_some_and(|(_, _, state)| state == word);
+        Ok(is(muted, "muted") || is(deprecated, "deprecated"))
     }
 
     /// What made a pattern, or one that is counted with it, go away at least once, the most successful first. Without the

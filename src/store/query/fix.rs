@@ -1,6 +1,6 @@
 //! Fix workflows, their recipes and rates, flakes, and what people say about fixes.
 
-use rusqlite::{Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;
 
 use super::{ambiguous, time, unsigned};
@@ -70,6 +70,19 @@ pub struct FixRow {
     pub suspect: bool,
     /// Attempts that fixed something.
     pub steps: u64,
+}
+
+/// What tells soonest whether a fix held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SolvedRow {
+    /// When the failure was gone.
+    pub resolved_at: Option<Timestamp>,
+    /// When a run of its task was last started.
+    pub task_last_at: Timestamp,
+    /// A pattern that was fixed failed again in that task afterwards.
+    pub recurred: bool,
+    /// One of its failing runs is known as a flake's.
+    pub suspect: bool,
 }
 
 /// A recipe and how often it worked against one family of failures.
@@ -177,7 +190,7 @@ impl Index {
         let read = || {
             // As a range the id is looked up; anything else has to look at all.
             let by_id = if filter.id.is_some() { "w.fix_id >= ?1 AND w.fix_id < ?1 || '~'" } else { "?1 IS NULL" };
-            let mut statement = self.connection.prepare_cached(&FIXES.replace("{by_id}", by_id))?;
+            let mut statement = self.connection.prepare_cached(&told(FIXES).replace("{by_id}", by_id))?;
             let rows = statement.query_map(
                 params![
                     filter.id,
@@ -191,6 +204,25 @@ impl Index {
                 fix_row,
             )?;
             rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// What tells soonest whether a fix, by its whole id, held. `None` of one that solved nothing.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn solved(&self, fix: &str) -> Result<Option<SolvedRow>, StoreError> {
+        let read = || {
+            let row = |row: &Row<'_>| {
+                Ok(SolvedRow {
+                    resolved_at: optional_time(row, 0)?,
+                    task_last_at: optional_time(row, 1)?.unwrap_or(Timestamp(0)),
+                    recurred: row.get(2)?,
+                    suspect: row.get(3)?,
+                })
+            };
+            self.connection.prepare_cached(&told(SOLVED))?.query_row([fix], row).optional()
         };
         self.sql("read", read())
     }
@@ -369,6 +401,27 @@ const FAMILY_FIXES_MAX: i64 = 500;
 /// Held in the rest of its task: none of the patterns that an attempt fixed is in a later failure of that task. Fixes are
 /// chosen before anything else is asked about them. Whether another one helped against the same family in the same way is
 /// asked of [`FAMILY_FIXES_MAX`] of that family's.
+/// Whether a pattern that was fixed failed again in the task `t` after the workflow `w` was over.
+const RECURRED: &str = "EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_patterns p USING (event_id)
+                   JOIN known_patterns n ON n.recorded_key = p.pattern_key
+                   JOIN qa_pattern_occurrences o USING (pattern_no)
+                   WHERE a.fix_id = w.fix_id AND p.role = 'fixed' AND o.task_no = t.task_no
+                     AND o.at > coalesce(w.resolved_at, w.last_at))";
+
+/// Whether a failing run of the workflow `w` is known as a flake's.
+const SUSPECT: &str = "EXISTS (SELECT 1 FROM fix_attempts a JOIN flakes k ON k.fail_run IN (a.before_run, a.opened_by)
+                   WHERE a.fix_id = w.fix_id)";
+
+fn told(sql: &str) -> String {
+    sql.replace("{recurred}", RECURRED).replace("{suspect}", SUSPECT)
+}
+
+const SOLVED: &str = "
+    SELECT w.resolved_at, t.last_at, {recurred}, {suspect} FROM qa_fix_workflows w
+    LEFT JOIN tasks t ON t.name = (SELECT task FROM fix_attempts x WHERE x.fix_id = w.fix_id
+                                   ORDER BY at DESC, event_id DESC LIMIT 1)
+    WHERE w.fix_id = ?1 AND w.state = 'success'";
+
 const FIXES: &str = "
     WITH chosen AS MATERIALIZED (
         SELECT * FROM qa_fix_workflows w
@@ -381,11 +434,7 @@ const FIXES: &str = "
         ORDER BY w.last_at DESC, w.fix_id LIMIT ?6)
     SELECT w.fix_id, w.command_key, w.root, w.state, w.attempts, w.reruns, w.first_at, w.last_at, w.resolved_at,
            w.failure_id, w.category, w.summary, r.argv, l.task, t.last_at,
-           EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_patterns p USING (event_id)
-                   JOIN known_patterns n ON n.recorded_key = p.pattern_key
-                   JOIN qa_pattern_occurrences o USING (pattern_no)
-                   WHERE a.fix_id = w.fix_id AND p.role = 'fixed' AND o.task_no = t.task_no
-                     AND o.at > coalesce(w.resolved_at, w.last_at)),
+           {recurred},
            (SELECT count(*) FROM (SELECT DISTINCT b.fix_id
             FROM fix_attempts a CROSS JOIN fix_attempts b ON b.event_id IN (
                 SELECT u.event_id FROM attempt_patterns p
@@ -400,8 +449,7 @@ const FIXES: &str = "
               AND b.weakened = 0 AND b.means <> 'none'
               AND EXISTS (SELECT 1 FROM attempt_recipes c JOIN attempt_recipes d USING (recipe_key)
                           WHERE c.event_id = a.event_id AND d.event_id = b.event_id) LIMIT 20)),
-           EXISTS (SELECT 1 FROM fix_attempts a JOIN flakes k ON k.fail_run IN (a.before_run, a.opened_by)
-                   WHERE a.fix_id = w.fix_id),
+           {suspect},
            (SELECT count(*) FROM fix_attempts a WHERE a.fix_id = w.fix_id AND a.means <> 'none' AND a.fixed > 0)
     FROM chosen w
     JOIN fix_attempts l ON l.event_id = (SELECT event_id FROM fix_attempts x WHERE x.fix_id = w.fix_id
@@ -439,10 +487,11 @@ const FLAKES: &str = "
     WHERE ?1 IS NULL OR p.pattern_key = ?1
     GROUP BY p.pattern_key ORDER BY 9 DESC, 1 LIMIT ?2";
 
+fn optional_time(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
+    Ok(row.get::<_, Option<String>>(column)?.and_then(|text| Timestamp::parse(&text)))
+}
+
 fn fix_row(row: &Row<'_>) -> rusqlite::Result<FixRow> {
-    let optional_time = |column| -> rusqlite::Result<Option<Timestamp>> {
-        Ok(row.get::<_, Option<String>>(column)?.and_then(|text| Timestamp::parse(&text)))
-    };
     let argv: Option<String> = row.get(12)?;
     Ok(FixRow {
         id: row.get(0)?,
@@ -453,13 +502,13 @@ fn fix_row(row: &Row<'_>) -> rusqlite::Result<FixRow> {
         reruns: unsigned(row, 5)?,
         first_at: time(row, 6)?,
         last_at: time(row, 7)?,
-        resolved_at: optional_time(8)?,
+        resolved_at: optional_time(row, 8)?,
         failure: row.get(9)?,
         category: row.get(10)?,
         summary: row.get(11)?,
         argv: argv.and_then(|argv| serde_json::from_str(&argv).ok()).unwrap_or_default(),
         task: row.get(13)?,
-        task_last_at: optional_time(14)?.unwrap_or(Timestamp(0)),
+        task_last_at: optional_time(row, 14)?.unwrap_or(Timestamp(0)),
         recurred: row.get(15)?,
         twins: unsigned(row, 16)?,
         suspect: row.get(17)?,

@@ -1,5 +1,8 @@
 //! Entries: by id, by words, by file, by label, the newest; those that may be duplicates; and what was said of them.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+
 use rusqlite::{OptionalExtension, Row, params};
 use serde_json::Value;
 
@@ -14,8 +17,10 @@ use crate::store::json;
 
 /// Entries found by words, by a file, or that may be duplicates.
 const FOUND_MAX: i64 = 400;
-/// Entries that may be duplicates: those with one of a few rare words.
-const ALIKE_MAX: i64 = 5_000;
+/// Entries that may be duplicates: those with the most of a few rare words.
+const ALIKE_MAX: usize = 1_000;
+/// So many rare words tell what may be one: with more of them fewer entries are read, and more words looked up.
+const TOLD_BY: usize = 3;
 /// Changes and uses of one entry, the oldest.
 const CHANGES_MAX: i64 = 10_000;
 /// Entries that were merged into one.
@@ -292,8 +297,8 @@ impl Index {
         self.sql("read", read())
     }
 
-    /// Entries of a type that have one of the `needles` rarest of these normal forms, each with its own: all that may be
-    /// alike. Superseded ones are none of them.
+    /// Entries of a type that may have `shared` of these normal forms, each with its own: all that do are among them, but
+    /// for superseded ones. Whoever has `shared` of `n` forms has `k` of any `n - shared + k` of them: the rarest.
     ///
     /// # Errors
     /// SQLite's.
@@ -301,9 +306,12 @@ impl Index {
         &self,
         kind: &str,
         forms: &[String],
-        needles: usize,
+        shared: usize,
     ) -> Result<Vec<(i64, Vec<String>)>, StoreError> {
         let read = || {
+            let forms: BTreeSet<&String> = forms.iter().collect();
+            let told_by = shared.min(TOLD_BY);
+            let needles = forms.len().saturating_sub(shared) + told_by;
             let mut count = self.connection.prepare_cached("SELECT doc FROM knowledge_vocabulary WHERE term = ?1")?;
             let mut rare = Vec::with_capacity(forms.len());
             for form in forms {
@@ -312,26 +320,36 @@ impl Index {
                     true => count.query_row([form], |row| row.get(0)).optional()?.unwrap_or(0),
                     false => i64::MAX,
                 };
-                rare.push((known, form.clone()));
+                rare.push((known, form));
             }
             rare.sort();
-            let chosen: Vec<String> = rare.into_iter().take(needles).map(|(_, form)| form).collect();
-            if chosen.is_empty() {
-                return Ok(Vec::new());
+            let mut found: HashMap<i64, usize> = HashMap::new();
+            let mut having =
+                self.connection.prepare_cached("SELECT rowid FROM knowledge_words WHERE knowledge_words MATCH ?1")?;
+            for (_, form) in rare.into_iter().take(needles) {
+                let mut rows = having.query([format!("forms : {}", any_of(std::slice::from_ref(form)))])?;
+                while let Some(row) = rows.next()? {
+                    *found.entry(row.get(0)?).or_default() += 1;
+                }
             }
-            let mut statement = self.connection.prepare_cached(
-                "SELECT l.entry_no, e.forms FROM (SELECT rowid FROM knowledge_words WHERE knowledge_words MATCH ?1 LIMIT ?2) w
-                 JOIN knowledge_entries e ON e.entry_no = w.rowid
+            let mut found: Vec<_> = found.into_iter().filter(|(_, count)| *count >= told_by).collect();
+            found.sort_unstable_by_key(|(number, count)| (Reverse(*count), *number));
+            let mut entry = self.connection.prepare_cached(
+                "SELECT l.entry_no, e.forms FROM knowledge_entries e
                  JOIN knowledge_entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL
-                 WHERE e.type = ?3 AND NOT EXISTS (SELECT 1 FROM knowledge_changes c
-                                                   WHERE c.entry_id = l.entry_id AND change = 'superseded')",
+                 WHERE e.entry_no = ?1 AND e.type = ?2
+                   AND NOT EXISTS (SELECT 1 FROM knowledge_changes c
+                                   WHERE c.entry_id = l.entry_id AND change = 'superseded')",
             )?;
-            let question = format!("forms : ({})", any_of(&chosen));
-            let rows = statement.query_map(params![question, ALIKE_MAX, kind], |row| {
-                let forms: String = row.get::<_, Option<String>>(1)?.unwrap_or_default();
-                Ok((row.get(0)?, forms.split(' ').map(str::to_owned).collect()))
-            })?;
-            rows.collect()
+            let mut alike = Vec::new();
+            for (number, _) in found.into_iter().take(ALIKE_MAX) {
+                let row = entry.query_row(params![number, kind], |row| {
+                    let forms: String = row.get::<_, Option<String>>(1)?.unwrap_or_default();
+                    Ok((row.get(0)?, forms.split(' ').map(str::to_owned).collect()))
+                });
+                alike.extend(row.optional()?);
+            }
+            Ok(alike)
         };
         self.sql("read", read())
     }

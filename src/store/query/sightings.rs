@@ -1,10 +1,10 @@
 //! Where and when a pattern was seen, for advice: all of it in one pass, because there is no time for several.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use rusqlite::params;
 
-use super::pattern::GROUP;
+use super::group::Group;
 use super::{time, time_of};
 use crate::base::clock::Timestamp;
 use crate::store::error::StoreError;
@@ -69,21 +69,19 @@ struct Sighting {
 pub(super) struct Sightings(Vec<Sighting>);
 
 impl Sightings {
-    pub fn of(index: &Index, pattern: i64) -> rusqlite::Result<Self> {
-        let mut statement = index.connection.prepare_cached(&format!(
-            "{GROUP} SELECT pattern_no, failure_no, task_no, at, file
-             FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no) LIMIT ?2"
-        ))?;
-        let rows = statement.query_map(params![pattern, SIGHTINGS_MAX], |row| {
-            Ok(Sighting {
-                pattern: row.get(0)?,
-                failure: row.get(1)?,
-                task: row.get(2)?,
-                at: row.get(3)?,
-                file: row.get(4)?,
-            })
-        })?;
-        rows.collect::<rusqlite::Result<_>>().map(Sightings)
+    pub fn of(index: &Index, group: &Group) -> rusqlite::Result<Self> {
+        let mut statement = index.connection.prepare_cached(
+            "SELECT failure_no, task_no, at, file FROM qa_pattern_occurrences WHERE pattern_no = ?1 LIMIT ?2",
+        )?;
+        let mut found = Vec::new();
+        for &pattern in &group.members {
+            let mut rows = statement.query([pattern, SIGHTINGS_MAX])?;
+            while let Some(row) = rows.next()? {
+                let (failure, task, at, file) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+                found.push(Sighting { pattern, failure, task, at, file });
+            }
+        }
+        Ok(Sightings(found))
     }
 
     /// The files with the number of failures, the most frequent first.
@@ -104,8 +102,8 @@ impl Sightings {
     }
 
     /// Tasks by their row number, each with the first time, without flakes; the earliest first.
-    pub fn first_of_tasks(&self, index: &Index, pattern: i64) -> rusqlite::Result<Vec<(i64, Timestamp)>> {
-        let flakes = index.flakes_of_group(pattern)?;
+    pub fn first_of_tasks(&self, index: &Index, group: &Group) -> rusqlite::Result<Vec<(i64, Timestamp)>> {
+        let flakes = index.flakes_of_group(group)?;
         let mut first: BTreeMap<i64, &str> = BTreeMap::new();
         for seen in self.0.iter().filter(|seen| !flakes.contains(&(seen.pattern, seen.failure))) {
             let at = first.entry(seen.task).or_insert(&seen.at);
@@ -131,14 +129,19 @@ impl Sightings {
 
 impl Index {
     /// What of a group was a flake: pattern and failure by their row numbers.
-    fn flakes_of_group(&self, pattern: i64) -> rusqlite::Result<BTreeSet<(i64, i64)>> {
-        let mut statement = self.connection.prepare_cached(&format!(
-            "{GROUP} SELECT n.pattern_no, f.failure_no FROM keys CROSS JOIN flake_patterns p USING (pattern_key)
-             CROSS JOIN flakes k USING (event_id) CROSS JOIN qa_failures f ON f.run_id = k.fail_run
-             JOIN known_patterns n ON n.recorded_key = p.pattern_key"
-        ))?;
-        let rows = statement.query_map([pattern], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        rows.collect()
+    fn flakes_of_group(&self, group: &Group) -> rusqlite::Result<HashSet<(i64, i64)>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT failure_no FROM flake_patterns CROSS JOIN flakes USING (event_id)
+             CROSS JOIN qa_failures ON run_id = fail_run WHERE pattern_key = ?1",
+        )?;
+        let mut found = HashSet::new();
+        for (key, pattern) in &group.keys {
+            let mut rows = statement.query([key])?;
+            while let Some(row) = rows.next()? {
+                found.insert((*pattern, row.get(0)?));
+            }
+        }
+        Ok(found)
     }
 
     /// What a warning says of the pattern with this key, or that stands for it; `None` when there is none.
@@ -157,7 +160,7 @@ impl Index {
     pub fn brief(&self, number: i64) -> Result<BriefRow, StoreError> {
         let read = || {
             let number = self.leader_of(number)?;
-            let sightings = Sightings::of(self, number)?;
+            let sightings = Sightings::of(self, &self.group_of(number)?)?;
             let mut statement = self.connection.prepare_cached(
                 "SELECT message, test FROM qa_pattern_occurrences WHERE pattern_no = ?1 AND failure_no = ?2",
             )?;
@@ -193,23 +196,26 @@ impl Index {
     /// SQLite's.
     pub fn told_about(&self, pattern: i64) -> Result<Vec<ToldRow>, StoreError> {
         let read = || {
-            let mut statement = self.connection.prepare_cached(&format!(
-                "{GROUP} SELECT task_no, delivered_at,
+            let mut statement = self.connection.prepare_cached(
+                "SELECT event_id, task_no, delivered_at,
                      failed_in, (SELECT started_at FROM runs WHERE run_id = failed_in),
                      passed_in, (SELECT started_at FROM runs WHERE run_id = passed_in)
-                 FROM keys CROSS JOIN qa_warning_deliveries USING (pattern_key)
-                 WHERE arm = ?2 AND (failed_in IS NOT NULL OR passed_in IS NOT NULL)
-                 ORDER BY delivered_at, event_id LIMIT ?3"
-            ))?;
-            let arm = DeliveryArm::Shown.as_str();
-            let rows = statement.query_map(params![pattern, arm, SIGHTINGS_MAX], |row| {
-                let run = |column: usize| -> rusqlite::Result<Option<(String, Timestamp)>> {
-                    let (run, at): (Option<String>, Option<String>) = (row.get(column)?, row.get(column + 1)?);
-                    Ok(run.zip(at.map(|at| time_of(&at))))
-                };
-                Ok(ToldRow { task: row.get(0)?, at: time(row, 1)?, failed: run(2)?, passed: run(4)? })
-            })?;
-            rows.collect()
+                 FROM qa_warning_deliveries
+                 WHERE pattern_key = ?1 AND arm = ?2 AND (failed_in IS NOT NULL OR passed_in IS NOT NULL) LIMIT ?3",
+            )?;
+            let mut found = BTreeMap::new();
+            for key in self.group_of(pattern)?.names() {
+                let mut rows = statement.query(params![key, DeliveryArm::Shown.as_str(), SIGHTINGS_MAX])?;
+                while let Some(row) = rows.next()? {
+                    let run = |column: usize| -> rusqlite::Result<Option<(String, Timestamp)>> {
+                        let (run, at): (Option<String>, Option<String>) = (row.get(column)?, row.get(column + 1)?);
+                        Ok(run.zip(at.map(|at| time_of(&at))))
+                    };
+                    let (event, at): (String, _) = (row.get(0)?, time(row, 2)?);
+                    found.insert((at, event), ToldRow { task: row.get(1)?, at, failed: run(3)?, passed: run(5)? });
+                }
+            }
+            Ok(found.into_values().collect())
         };
         self.sql("read", read())
     }

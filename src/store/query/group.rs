@@ -1,0 +1,46 @@
+//! A pattern with those that were merged with it, and all their keys: looked up once, where a query for each of them is
+//! cheaper than one that has to find them first.
+
+use std::collections::BTreeSet;
+
+use crate::store::index::Index;
+
+/// A pattern and those that are counted with it.
+pub(super) struct Group {
+    /// Their row numbers, at least one.
+    pub members: Vec<i64>,
+    /// Every key that events have for them, and whose it is.
+    pub keys: Vec<(String, i64)>,
+}
+
+impl Group {
+    /// The keys, each once.
+    pub fn names(&self) -> BTreeSet<&str> {
+        self.keys.iter().map(|(key, _)| key.as_str()).collect()
+    }
+}
+
+impl Index {
+    /// The group of a pattern.
+    pub(super) fn group_of(&self, pattern: i64) -> rusqlite::Result<Group> {
+        let mut others = self.connection.prepare_cached(
+            "SELECT other.pattern_no FROM pattern_groups own JOIN pattern_groups other USING (leader_no)
+             WHERE own.pattern_no = ?1",
+        )?;
+        let mut members: Vec<i64> = others.query_map([pattern], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        if members.is_empty() {
+            members.push(pattern);
+        }
+        let mut named = self.connection.prepare_cached(
+            "SELECT pattern_key FROM qa_failure_patterns WHERE pattern_no = ?1
+             UNION ALL SELECT recorded_key FROM recorded_keys WHERE pattern_no = ?1",
+        )?;
+        let mut keys = Vec::with_capacity(members.len());
+        for &member in &members {
+            for key in named.query_map([member], |row| row.get(0))? {
+                keys.push((key?, member));
+            }
+        }
+        Ok(Group { members, keys })
+    }
+}
