@@ -110,12 +110,8 @@ impl Confidence {
         increments.sort_by(|a, b| (a.at, &a.event, a.once.0 as u8).cmp(&(b.at, &b.event, b.once.0 as u8)));
         let within = |value: f64| value.max(settings.min).min(settings.max);
         let start = within(settings.start);
-        let mut confidence = Confidence {
-            value: start,
-            evidence: evidence(&[], settings),
-            start,
-            steps: Vec::with_capacity(increments.len()),
-        };
+        let mut value = start;
+        let mut steps = Vec::with_capacity(increments.len());
         let mut seen = HashSet::new();
         let mut counted = Vec::new();
         for Increment { event, at, what, once, delta } in increments {
@@ -123,17 +119,16 @@ impl Confidence {
             if !seen.insert(once) {
                 continue;
             }
-            let before = confidence.value;
+            let before = value;
             // What somebody says is no observation: the evidence stays.
             let delta = if kind == Kind::Set { within(delta) - before } else { delta };
-            confidence.value = within(before + delta);
+            value = within(before + delta);
             if kind != Kind::Set {
                 counted.push(delta);
             }
-            confidence.steps.push(Step { event, at, kind, what, delta, after: confidence.value });
+            steps.push(Step { event, at, kind, what, delta, after: value });
         }
-        confidence.evidence = evidence(&counted, settings);
-        confidence
+        Confidence { value, evidence: evidence(&counted, settings), start, steps }
     }
 }
 

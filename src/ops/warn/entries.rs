@@ -49,18 +49,23 @@ pub(super) fn find(
         if index.is_promoted_entry(&row.id)? {
             continue;
         }
-        let history = history::of(index, &row)?;
+        let exposures = index.entry_exposures(&row.id)?;
+        let history = history::with(index, &row, exposures)?;
         let believed = ledger::confidence(&row, &history, settings, now);
         let helped = history.uses.iter().filter(|used| used.helped()).map(|used| used.at);
         let moments = [row.at].into_iter().chain(history.merged.iter().map(|row| row.at)).chain(helped);
+        let family = match row.sources.is_empty() && row.occurrences == 1 {
+            true => None,
+            false => index.entry_family(&row.id)?,
+        };
         found.push(Candidate {
             // It is said and held out together with what it is about.
-            family: index.entry_family(&row.id)?.unwrap_or_else(|| row.id.clone()),
+            family: family.unwrap_or_else(|| row.id.clone()),
             failures: row.occurrences,
             confidence: believed.value,
             evidence: believed.evidence,
             frequency: ranking::frequency(moments.map(|at| now.micros_since(at)), &settings.advice),
-            exposures: index.entry_exposures(&row.id)?,
+            exposures,
             concern: Concern { file: Some((file, reach)), ..Concern::default() },
             key: row.id,
         });

@@ -57,7 +57,7 @@ pub(super) fn leave_out(
             harmful.insert(family);
         }
     }
-    for entry in found.iter().filter(|candidate| candidate.is_entry()) {
+    for entry in found.iter().filter(|candidate| candidate.is_entry() && candidate.exposures > 0) {
         let rows = index.deliveries_of_entry(&entry.key)?;
         if trial(&seen_of(&rows, &entry.key, settings, now)).verdict() == Verdict::Harms {
             harmful.insert(entry.key.clone());
