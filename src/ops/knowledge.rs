@@ -76,13 +76,14 @@ pub(super) fn gotcha_of(
     Ok(None)
 }
 
-/// Looks whether one of a strategy's fixes is confirmed.
+/// Looks whether a strategy worked twice, or one of its fixes is confirmed.
 fn confirm(index: &Index, strategy: &mut Strategy, settings: &Settings, now: Timestamp) -> Result<(), StoreError> {
+    strategy.confirmed = strategy.successes > 1;
     for fix in &strategy.fixes {
-        if is_confirmed(index, fix, settings, now)? {
-            strategy.confirmed = true;
+        if strategy.confirmed {
             break;
         }
+        strategy.confirmed = is_confirmed(index, fix, settings, now)?;
     }
     Ok(())
 }

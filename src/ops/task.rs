@@ -281,7 +281,7 @@ fn like(
             continue;
         }
         let share = words.iter().find(|(task, _)| *task == number).map_or(0.0, |(_, share)| *share);
-        let similarity = own.like(&pairs(&index.task_parts(number)?), share, &settings.advice);
+        let similarity = own.like(&pairs(&index.task_profile(number)?), share, &settings.advice);
         found.push((name, similarity));
     }
     found.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then_with(|| a.0.cmp(&b.0)));

@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, params};
 use super::group::Group;
 use super::pattern::GROUP;
 use super::sightings::Sightings;
-use super::words::{any_of, rarest};
+use super::words::telling;
 use super::{ambiguous, time, unsigned};
 use crate::base::clock::Timestamp;
 use crate::store::apply::places_of_file;
@@ -14,7 +14,7 @@ use crate::store::index::Index;
 use crate::store::json;
 
 /// Failures of one file that are looked at, the newest.
-const FAILURES_MAX: i64 = 200;
+const FAILURES_MAX: i64 = 100;
 /// Patterns of one folder, kind of file or tool class: those of the most failures.
 const PLACE_MAX: i64 = 30;
 /// Patterns found by words.
@@ -171,7 +171,7 @@ impl Index {
             return Ok(Vec::new());
         }
         let read = || {
-            let question = any_of(&rarest(&self.connection, "pattern_words", words)?);
+            let question = telling(&self.connection, "pattern_words", words)?;
             let mut statement = self.connection.prepare_cached(
                 "SELECT leader_no, score FROM (
                      SELECT rowid AS pattern_no, -bm25(pattern_words, 3.0, 2.0, 1.0) AS score FROM pattern_words

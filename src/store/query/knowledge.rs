@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use rusqlite::{OptionalExtension, Row, params};
 use serde_json::Value;
 
-use super::words::{all_of, any_of, rarest};
+use super::words::{all_of, any_of, telling};
 use super::{ambiguous, time, unsigned};
 use crate::base::clock::Timestamp;
 use crate::store::apply::places_of_path;
@@ -228,7 +228,7 @@ impl Index {
         let read = || {
             let question = |words: &[String]| match all {
                 true => Ok(all_of(words)),
-                false => rarest(&self.connection, "knowledge_words", words).map(|rarest| any_of(&rarest)),
+                false => telling(&self.connection, "knowledge_words", words),
             };
             let mut asked = format!("{{title tags body}} : ({})", question(words)?);
             if !forms.is_empty() {

@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::words::{any_of, rarest};
+use super::words::telling;
 use super::{time, unsigned};
 use crate::base::clock::Timestamp;
 use crate::store::error::StoreError;
@@ -187,6 +187,26 @@ impl Index {
         self.sql("read", read())
     }
 
+    /// What tasks are compared by: pairs of `tool` or `file` and its value, some more than once.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn task_profile(&self, task: i64) -> Result<Vec<(String, String)>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT 'tool', tool FROM runs WHERE task_no = ?1 AND tool IS NOT NULL
+                 UNION ALL SELECT 'file', path FROM runs CROSS JOIN qa_failures USING (run_id)
+                     CROSS JOIN failure_files USING (failure_no) WHERE task_no = ?1
+                 UNION ALL SELECT 'file', path FROM runs CROSS JOIN snapshot_files USING (run_id) WHERE task_no = ?1
+                 UNION ALL SELECT 'file', path FROM tasks CROSS JOIN task_changes USING (name)
+                     CROSS JOIN task_files USING (event_id) WHERE task_no = ?1 LIMIT ?2",
+            )?;
+            let rows = statement.query_map([task, PARTS_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
     /// The files that the runs of a task changed or failed in, the newest runs first, at most `limit`.
     ///
     /// # Errors
@@ -215,7 +235,7 @@ impl Index {
         let read = || {
             let sql = "SELECT rowid, -bm25(task_words, 1.0, 3.0) FROM task_words WHERE task_words MATCH ?1
                 ORDER BY bm25(task_words, 1.0, 3.0), rowid LIMIT ?2";
-            let question = any_of(&rarest(&self.connection, "task_words", words)?);
+            let question = telling(&self.connection, "task_words", words)?;
             let mut statement = self.connection.prepare_cached(sql)?;
             let rows = statement.query_map(params![question, SIMILAR_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.collect()

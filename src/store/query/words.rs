@@ -5,6 +5,8 @@ use rusqlite::{Connection, params};
 
 /// Rows that are read for the words of one question.
 const ROWS_MAX: i64 = 1_000;
+/// Common words of which two are looked for together.
+const PAIRED_MAX: usize = 4;
 
 /// An FTS5 query for any of these words.
 pub(super) fn any_of(words: &[String]) -> String {
@@ -22,11 +24,11 @@ fn quoted(word: &str) -> String {
     format!("\"{}\"", word.replace('"', ""))
 }
 
-/// Of `words` the rarest, so many that at most [`ROWS_MAX`] rows of the full text index `table` have one of them. All
-/// where no row has a rare one: then none says more than another.
-pub(super) fn rarest(connection: &Connection, table: &str, words: &[String]) -> rusqlite::Result<Vec<String>> {
+/// An FTS5 query for the rarest of these words, so many that at most [`ROWS_MAX`] rows of the full text index `table`
+/// have one of them. Where more rows than that have each of them: for two of the rarest; where no row has two, for any.
+pub(super) fn telling(connection: &Connection, table: &str, words: &[String]) -> rusqlite::Result<String> {
     if words.len() < 2 {
-        return Ok(words.to_vec());
+        return Ok(any_of(words));
     }
     let mut count = connection
         .prepare_cached(&format!("SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ?1 LIMIT ?2)"))?;
@@ -37,14 +39,23 @@ pub(super) fn rarest(connection: &Connection, table: &str, words: &[String]) -> 
     }
     known.sort_by_key(|(rows, _)| *rows);
     let (mut rare, mut read) = (Vec::new(), 0);
-    for (rows, word) in known {
+    for (rows, word) in &known {
         if read + rows > ROWS_MAX {
             break;
         }
         read += rows;
-        rare.push(word.clone());
+        rare.push((*word).clone());
     }
-    Ok(if read == 0 { words.to_vec() } else { rare })
+    if read > 0 {
+        return Ok(any_of(&rare));
+    }
+    let common: Vec<&String> =
+        known.iter().filter(|(rows, _)| *rows > 0).map(|(_, word)| *word).take(PAIRED_MAX).collect();
+    let paired = common.iter().enumerate().flat_map(|(n, one)| common[n + 1..].iter().map(move |other| (one, other)));
+    let pairs: Vec<String> = paired.map(|(one, other)| format!("({} AND {})", quoted(one), quoted(other))).collect();
+    let pairs = pairs.join(" OR ");
+    let is_enough = !pairs.is_empty() && count.query_row(params![pairs, 1], |row| row.get::<_, i64>(0))? > 0;
+    Ok(if is_enough { pairs } else { any_of(words) })
 }
 
 #[cfg(test)]
@@ -62,11 +73,11 @@ mod tests {
             insert.execute([format!("common usual {half} {rare}")]).expect("inserts");
         }
         let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let rarest = |asked: &[&str]| rarest(&connection, "texts", &words(asked)).expect("reads");
-        assert_eq!(rarest(&["common", "rare", "half"]), words(&["rare", "half"]));
-        assert_eq!(rarest(&["common", "unknown"]), words(&["common", "unknown"]));
-        assert_eq!(rarest(&["common", "unknown", "rare"]), words(&["unknown", "rare"]));
-        assert_eq!(rarest(&["common", "usual"]), words(&["common", "usual"]));
-        assert_eq!(rarest(&["common"]), words(&["common"]));
+        let telling = |asked: &[&str]| telling(&connection, "texts", &words(asked)).expect("reads");
+        assert_eq!(telling(&["common", "rare", "half"]), r#""rare" OR "half""#);
+        assert_eq!(telling(&["common", "unknown"]), r#""common" OR "unknown""#);
+        assert_eq!(telling(&["common", "unknown", "rare"]), r#""unknown" OR "rare""#);
+        assert_eq!(telling(&["common", "usual"]), r#"("common" AND "usual")"#);
+        assert_eq!(telling(&["common"]), r#""common""#);
     }
 }
