@@ -1,6 +1,7 @@
 //! `knowledge query`, `relevant`, `show`, `export` and `log`.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -19,16 +20,18 @@ use crate::ops::identity::{by, relative_files};
 use crate::ops::{knowledge, reading, record};
 use crate::pattern::statistics::rounded;
 use crate::store::{
-    Body, EntryChange, EntryFilter, EntryNote, EntryUse, Event, Index, LoggedRow, Segments, StoreError, derived_id,
-    note,
+    Body, EntryChange, EntryFilter, EntryNote, EntryRow, EntryUse, Event, Index, LoggedRow, Segments, StoreError,
+    derived_id, note,
 };
 
 /// Words of a question that are looked for.
 const WORDS_MAX: usize = 20;
 /// Found entries that are looked at closely.
 const LOOKED_AT_MAX: usize = 200;
-/// Learnt gotchas that are looked at.
-const LEARNT_MAX: usize = 10;
+/// Entries about one file that are looked at.
+const OF_FILE_MAX: usize = 60;
+/// Learnt gotchas that are looked at, of those that fit alike the ones with the most failures.
+const LEARNT_MAX: usize = 5;
 /// Files of a question.
 const FILES_MAX: usize = 30;
 /// Entries of an export.
@@ -108,12 +111,26 @@ pub fn query(
     identity: &Identity,
     asked: &Asked,
 ) -> Result<Found, StoreError> {
-    let mut found = Found { schema: 1, entries: Vec::new(), more: false, notes: Vec::new() };
-    let Some(index) = reading::open_as_it_is(places, &mut found.notes)? else { return Ok(found) };
+    let mut notes = Vec::new();
+    match reading::open_as_it_is(places, &mut notes)? {
+        Some(index) => search(places, settings, cwd, identity, asked, (&index, notes)),
+        None => Ok(Found { schema: 1, entries: Vec::new(), more: false, notes }),
+    }
+}
+
+fn search(
+    places: &Places,
+    settings: &Settings,
+    cwd: &Path,
+    identity: &Identity,
+    asked: &Asked,
+    (index, notes): (&Index, Vec<String>),
+) -> Result<Found, StoreError> {
+    let mut found = Found { schema: 1, entries: Vec::new(), more: false, notes };
     let files: Vec<String> = relative_files(places, cwd, &asked.files).into_iter().take(FILES_MAX).collect();
     let limit = asked.limit.unwrap_or(usize::try_from(settings.knowledge.limit).unwrap_or(usize::MAX)).max(1);
     let skip = asked.page.saturating_sub(1).saturating_mul(limit);
-    let search = Search { index: &index, settings, now: Timestamp::now(), asked };
+    let search = Search { index, settings, now: Timestamp::now(), asked };
     let words = words(&asked.text);
     let mut pages = match words.is_empty() && files.is_empty() {
         true => search.newest(skip.saturating_add(limit).saturating_add(1))?,
@@ -177,7 +194,7 @@ pub fn relevant(
     if words(&asked.text).is_empty() && asked.files.is_empty() {
         return Ok(Found { schema: 1, entries: Vec::new(), more: false, notes });
     }
-    query(places, settings, cwd, identity, &asked)
+    search(places, settings, cwd, identity, &asked, (&index, notes))
 }
 
 /// One entry with its ledger: written, by the start of its id; or learnt, by its id.
@@ -326,7 +343,7 @@ impl Search<'_> {
         loop {
             let numbers = self.index.newest_entries(&self.asked.filter, skip, CHUNK)?;
             for number in &numbers {
-                pages.extend(self.page(*number, None)?);
+                pages.extend(self.page(self.index.entry_at(*number)?, None)?);
                 if pages.len() >= limit {
                     return Ok(pages);
                 }
@@ -347,14 +364,18 @@ impl Search<'_> {
             by_words = self.index.entries_with_words(words, &forms, false)?;
         }
         let mut fits: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
+        let mut rows: HashMap<i64, EntryRow> = HashMap::new();
         for (number, share) in ranking::shares(&by_words).into_iter().take(LOOKED_AT_MAX) {
             fits.entry(number).or_default().0 = share;
         }
         for file in files {
-            for number in self.index.entries_of_file(file)? {
+            for number in self.index.entries_of_file(file, OF_FILE_MAX)? {
                 let reach = fits.entry(number).or_default();
-                let row = self.index.entry_at(number)?;
-                let mut globs = row.globs;
+                let row = match rows.entry(number) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(place) => place.insert(self.index.entry_at(number)?),
+                };
+                let mut globs = row.globs.clone();
                 if row.occurrences > 1 {
                     globs.extend(self.index.merged_entries(&row.id)?.into_iter().flat_map(|row| row.globs));
                 }
@@ -370,7 +391,11 @@ impl Search<'_> {
             if best.is_beyond(fit) {
                 break;
             }
-            pages.extend(self.page(number, Some(fit))?.map(|page| best.add(page)));
+            let row = match rows.remove(&number) {
+                Some(row) => row,
+                None => self.index.entry_at(number)?,
+            };
+            pages.extend(self.page(row, Some(fit))?.map(|page| best.add(page)));
         }
         Ok(pages)
     }
@@ -407,7 +432,10 @@ impl Search<'_> {
         }
         let mut ranked: Vec<(i64, f64)> =
             fits.into_iter().map(|(pattern, (text, file))| (pattern, 1.0 - (1.0 - text) * (1.0 - file))).collect();
-        ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let numbers: Vec<i64> = ranked.iter().map(|(pattern, _)| *pattern).collect();
+        let frequent = self.index.most_frequent(&numbers, numbers.len())?;
+        let rank: HashMap<i64, usize> = frequent.into_iter().zip(0..).collect();
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(rank.get(&a.0).cmp(&rank.get(&b.0))));
         let mut best = Best::of(wanted, others);
         let mut pages = Vec::new();
         for (pattern, fit) in ranked {
@@ -425,8 +453,7 @@ impl Search<'_> {
     }
 
     /// The page of an entry that passes every filter.
-    fn page(&self, number: i64, fit: Option<f64>) -> Result<Option<Page>, StoreError> {
-        let row = self.index.entry_at(number)?;
+    fn page(&self, row: EntryRow, fit: Option<f64>) -> Result<Option<Page>, StoreError> {
         let EntryFilter { kind, tag, action, source, superseded } = &self.asked.filter;
         if kind.as_ref().is_some_and(|kind| row.kind != *kind) || row.superseded_by.is_some() && !superseded {
             return Ok(None);

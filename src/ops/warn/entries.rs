@@ -16,6 +16,8 @@ use crate::store::{EntryRow, Index, StoreError};
 
 /// Files of the question that are looked for.
 const FILES_MAX: usize = 30;
+/// Entries about one file that are looked at.
+const OF_FILE_MAX: usize = 60;
 /// Entries that are looked at closely.
 const ENTRIES_MAX: usize = 20;
 
@@ -31,7 +33,7 @@ pub(super) fn find(
 ) -> Result<Vec<Candidate>, StoreError> {
     let mut rows: BTreeMap<i64, (EntryRow, String, Reach)> = BTreeMap::new();
     for file in question.files.iter().take(FILES_MAX) {
-        for number in index.entries_of_file(file)? {
+        for number in index.entries_of_file(file, OF_FILE_MAX)? {
             if rows.len() >= ENTRIES_MAX || rows.contains_key(&number) {
                 continue;
             }

@@ -19,6 +19,8 @@ const FAILURES_MAX: i64 = 100;
 const PLACE_MAX: i64 = 30;
 /// Patterns found by words.
 const WORDS_MAX: i64 = 30;
+/// Patterns with such words that are compared, the oldest: what recurs is old.
+const SCORED_MAX: i64 = 1_000;
 /// A failure with more items says nothing about the files that were changed before it.
 const TELLING_ITEMS_MAX: i64 = 5;
 /// A change of more files says nothing about each of them.
@@ -174,11 +176,13 @@ impl Index {
             let question = telling(&self.connection, "pattern_words", words)?;
             let mut statement = self.connection.prepare_cached(
                 "SELECT leader_no, score FROM (
-                     SELECT rowid AS pattern_no, -bm25(pattern_words, 3.0, 2.0, 1.0) AS score FROM pattern_words
-                     WHERE pattern_words MATCH ?1 ORDER BY bm25(pattern_words, 3.0, 2.0, 1.0), rowid LIMIT ?2)
+                     SELECT * FROM (SELECT rowid AS pattern_no, -bm25(pattern_words, 3.0, 2.0, 1.0) AS score
+                                    FROM pattern_words WHERE pattern_words MATCH ?1 ORDER BY rowid LIMIT ?3)
+                     ORDER BY score DESC, pattern_no LIMIT ?2)
                  JOIN pattern_leaders USING (pattern_no) ORDER BY score DESC, leader_no",
             )?;
-            let rows = statement.query_map(params![question, WORDS_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let parameters = params![question, WORDS_MAX, SCORED_MAX];
+            let rows = statement.query_map(parameters, |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.collect()
         };
         self.sql("read", read())

@@ -15,7 +15,7 @@ use crate::store::event::By;
 use crate::store::index::Index;
 use crate::store::json;
 
-/// Entries found by words, by a file, or that may be duplicates.
+/// Entries found by words.
 const FOUND_MAX: i64 = 400;
 /// Entries that may be duplicates: those with the most of a few rare words.
 const ALIKE_MAX: usize = 1_000;
@@ -248,21 +248,25 @@ impl Index {
         self.sql("read", read())
     }
 
-    /// Row numbers of entries with a glob that may match this file, relative to the root; those that stand for others.
+    /// Row numbers of entries with a glob that may match this file, relative to the root, the last `limit` of them, but
+    /// first those that name it; those that stand for others.
     ///
     /// # Errors
     /// SQLite's.
-    pub fn entries_of_file(&self, path: &str) -> Result<Vec<i64>, StoreError> {
+    pub fn entries_of_file(&self, path: &str, limit: usize) -> Result<Vec<i64>, StoreError> {
         let places: Vec<String> = places_of_path(path).into_iter().collect();
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT DISTINCT l.entry_no FROM json_each(?1) p
-                 CROSS JOIN knowledge_labels b ON b.sort = 'place' AND b.value = p.value
-                 JOIN knowledge_entries e ON e.entry_no = b.entry_no
+                "SELECT DISTINCT l.entry_no FROM (
+                     SELECT b.entry_no FROM json_each(?1) p
+                     CROSS JOIN knowledge_labels b ON b.sort = 'place' AND b.value = p.value
+                     ORDER BY substr(b.value, 1, 1) <> '=', b.entry_no DESC LIMIT ?2)
+                 JOIN knowledge_entries e USING (entry_no)
                  JOIN knowledge_entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL
-                 ORDER BY l.at DESC, l.entry_id LIMIT ?2",
+                 ORDER BY l.at DESC, l.entry_id",
             )?;
-            statement.query_map(params![json(&places), FOUND_MAX], |row| row.get(0))?.collect()
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            statement.query_map(params![json(&places), limit], |row| row.get(0))?.collect()
         };
         self.sql("read", read())
     }

@@ -1,7 +1,8 @@
 //! Where and when a pattern was seen, for advice: all of it in one pass, because there is no time for several.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use foldhash::HashMap;
 use rusqlite::params;
 
 use super::group::Group;
@@ -86,7 +87,7 @@ impl Sightings {
 
     /// The files with the number of failures, the most frequent first.
     pub fn files(&self, limit: usize) -> Vec<(String, u64)> {
-        let mut files: HashMap<&str, u64> = HashMap::new();
+        let mut files: HashMap<&str, u64> = HashMap::default();
         // Two patterns of the group in one failure are one failure of the file.
         let mut counted: BTreeSet<(i64, &str)> = BTreeSet::new();
         let is_group = self.0.iter().any(|seen| seen.pattern != self.0[0].pattern);
