@@ -101,6 +101,8 @@ impl Index {
             }
             other => other?,
         }
+        // One transaction for all that is read: every look-up sees the same, and none takes the locks again.
+        index.connection.execute_batch("BEGIN").map_err(sql_at("read", path))?;
         let version = migrations::version(&index.connection).map_err(sql_at("read", path))?;
         Ok((version == INDEX_VERSION).then_some(index))
     }

@@ -14,13 +14,13 @@ use crate::store::index::Index;
 use crate::store::json;
 
 /// Failures of one file that are looked at, the newest.
-const FAILURES_MAX: i64 = 100;
+const FAILURES_MAX: i64 = 60;
 /// Patterns of one folder, kind of file or tool class: those of the most failures.
 const PLACE_MAX: i64 = 30;
 /// Patterns found by words.
 const WORDS_MAX: i64 = 30;
 /// Patterns with such words that are compared, the oldest: what recurs is old.
-const SCORED_MAX: i64 = 1_000;
+const SCORED_MAX: i64 = 300;
 /// A failure with more items says nothing about the files that were changed before it.
 const TELLING_ITEMS_MAX: i64 = 5;
 /// A change of more files says nothing about each of them.
@@ -255,7 +255,7 @@ impl Index {
                 row.exposures += statement.query_row([key], |row| unsigned(row, 0))?;
             }
             let sightings = Sightings::of(self, &group)?;
-            Ok(AdviceRow { files: sightings.files(FILES_MAX), seen: sightings.first_of_tasks(self, &group)?, ..row })
+            Ok(AdviceRow { files: sightings.files(FILES_MAX), seen: sightings.first_of_tasks(), ..row })
         };
         self.sql("read", read())
     }

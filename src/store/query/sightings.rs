@@ -1,8 +1,9 @@
 //! Where and when a pattern was seen, for advice: all of it in one pass, because there is no time for several.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use rusqlite::params;
 
 use super::group::Group;
@@ -57,74 +58,80 @@ pub struct ToldRow {
     pub passed: Option<(String, Timestamp)>,
 }
 
-/// One pattern of a group in one failure.
-struct Sighting {
-    pattern: i64,
-    failure: i64,
-    task: i64,
-    at: String,
-    file: Option<String>,
+/// What the sightings of a group add up to.
+#[derive(Default)]
+pub(super) struct Sightings {
+    /// Failures of each file.
+    files: HashMap<String, u64>,
+    /// Tasks by their row number, each with the first time that was no flake.
+    first: HashMap<i64, String>,
+    /// All tasks.
+    tasks: HashSet<i64>,
+    /// The newest failures, the newest first: when, failure and pattern by their row numbers.
+    newest: Vec<(String, i64, i64)>,
 }
-
-/// All sightings of a group, each failure and file once.
-pub(super) struct Sightings(Vec<Sighting>);
 
 impl Sightings {
     pub fn of(index: &Index, group: &Group) -> rusqlite::Result<Self> {
+        let flakes = index.flakes_of_group(group)?;
         let mut statement = index.connection.prepare_cached(
             "SELECT failure_no, task_no, at, file FROM qa_pattern_occurrences WHERE pattern_no = ?1 LIMIT ?2",
         )?;
-        let mut found = Vec::new();
+        let mut all = Sightings::default();
+        // Two patterns of the group in one failure are one failure of the file.
+        let mut counted: HashSet<(i64, String)> = HashSet::default();
         for &pattern in &group.members {
             let mut rows = statement.query([pattern, SIGHTINGS_MAX])?;
             while let Some(row) = rows.next()? {
-                let (failure, task, at, file) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-                found.push(Sighting { pattern, failure, task, at, file });
+                let (failure, task) = (row.get(0)?, row.get(1)?);
+                let at = row.get_ref(2)?.as_str()?;
+                let file = row.get_ref(3)?.as_str_or_null()?;
+                all.tasks.insert(task);
+                if let Some(file) = file
+                    && (group.members.len() == 1 || counted.insert((failure, file.to_owned())))
+                {
+                    match all.files.get_mut(file) {
+                        Some(failures) => *failures += 1,
+                        None => drop(all.files.insert(file.to_owned(), 1)),
+                    }
+                }
+                if flakes.is_empty() || !flakes.contains(&(pattern, failure)) {
+                    match all.first.get_mut(&task) {
+                        Some(first) if first.as_str() <= at => {}
+                        Some(first) => at.clone_into(first),
+                        None => drop(all.first.insert(task, at.to_owned())),
+                    }
+                }
+                all.note(at, failure, pattern);
             }
         }
-        Ok(Sightings(found))
+        Ok(all)
+    }
+
+    fn note(&mut self, at: &str, failure: i64, pattern: i64) {
+        let is_older = |(known, number, _): &(String, i64, i64)| (known.as_str(), *number) < (at, failure);
+        if self.newest.len() == NEWEST && !self.newest.last().is_some_and(is_older)
+            || self.newest.iter().any(|(_, number, _)| *number == failure)
+        {
+            return;
+        }
+        let place = self.newest.partition_point(|it| !is_older(it));
+        self.newest.insert(place, (at.to_owned(), failure, pattern));
+        self.newest.truncate(NEWEST);
     }
 
     /// The files with the number of failures, the most frequent first.
     pub fn files(&self, limit: usize) -> Vec<(String, u64)> {
-        let mut files: HashMap<&str, u64> = HashMap::default();
-        // Two patterns of the group in one failure are one failure of the file.
-        let mut counted: BTreeSet<(i64, &str)> = BTreeSet::new();
-        let is_group = self.0.iter().any(|seen| seen.pattern != self.0[0].pattern);
-        for seen in &self.0 {
-            let Some(file) = &seen.file else { continue };
-            if !is_group || counted.insert((seen.failure, file)) {
-                *files.entry(file).or_default() += 1;
-            }
-        }
-        let mut files: Vec<_> = files.into_iter().collect();
-        files.sort_unstable_by_key(|(file, failures)| (std::cmp::Reverse(*failures), *file));
-        files.into_iter().take(limit).map(|(file, failures)| (file.to_owned(), failures)).collect()
+        let mut files: Vec<_> = self.files.iter().collect();
+        files.sort_unstable_by_key(|(file, failures)| (Reverse(**failures), *file));
+        files.into_iter().take(limit).map(|(file, failures)| (file.clone(), *failures)).collect()
     }
 
     /// Tasks by their row number, each with the first time, without flakes; the earliest first.
-    pub fn first_of_tasks(&self, index: &Index, group: &Group) -> rusqlite::Result<Vec<(i64, Timestamp)>> {
-        let flakes = index.flakes_of_group(group)?;
-        let mut first: BTreeMap<i64, &str> = BTreeMap::new();
-        for seen in self.0.iter().filter(|seen| !flakes.contains(&(seen.pattern, seen.failure))) {
-            let at = first.entry(seen.task).or_insert(&seen.at);
-            *at = (*at).min(&seen.at);
-        }
-        let mut found: Vec<_> = first.into_iter().map(|(task, at)| (task, time_of(at))).collect();
-        found.sort_by_key(|(_, at)| *at);
-        Ok(found)
-    }
-
-    fn tasks(&self) -> u64 {
-        self.0.iter().map(|seen| seen.task).collect::<BTreeSet<_>>().len() as u64
-    }
-
-    /// The newest failures: pattern and failure by their row numbers.
-    fn newest(&self) -> Vec<(i64, i64)> {
-        let mut by_time: Vec<_> = self.0.iter().map(|seen| (&seen.at, seen.failure, seen.pattern)).collect();
-        by_time.sort_unstable_by(|a, b| b.cmp(a));
-        by_time.dedup_by_key(|(_, failure, _)| *failure);
-        by_time.into_iter().take(NEWEST).map(|(_, failure, pattern)| (pattern, failure)).collect()
+    pub fn first_of_tasks(&self) -> Vec<(i64, Timestamp)> {
+        let mut found: Vec<_> = self.first.iter().map(|(task, at)| (*task, time_of(at))).collect();
+        found.sort_unstable_by_key(|(task, at)| (*at, *task));
+        found
     }
 }
 
@@ -135,7 +142,7 @@ impl Index {
             "SELECT failure_no FROM flake_patterns CROSS JOIN flakes USING (event_id)
              CROSS JOIN qa_failures ON run_id = fail_run WHERE pattern_key = ?1",
         )?;
-        let mut found = HashSet::new();
+        let mut found = HashSet::default();
         for (key, pattern) in &group.keys {
             let mut rows = statement.query([key])?;
             while let Some(row) = rows.next()? {
@@ -165,10 +172,10 @@ impl Index {
             let mut statement = self.connection.prepare_cached(
                 "SELECT message, test FROM qa_pattern_occurrences WHERE pattern_no = ?1 AND failure_no = ?2",
             )?;
-            let newest = sightings.newest().into_iter();
+            let newest = sightings.newest.iter().map(|(_, failure, pattern)| (*pattern, *failure));
             let newest = newest.map(|seen| statement.query_row(seen, |row| Ok((row.get(0)?, row.get(1)?))));
             let newest = newest.collect::<rusqlite::Result<_>>()?;
-            let last_seen = sightings.0.iter().map(|seen| seen.at.as_str()).max();
+            let last_seen = sightings.newest.first().map(|(at, ..)| at.as_str());
             let sql = "SELECT pattern_id, tool, code, masked, masked_family, last_seen FROM qa_failure_patterns
                 WHERE pattern_no = ?1";
             self.connection.prepare_cached(sql)?.query_row([number], |row| {
@@ -180,7 +187,7 @@ impl Index {
                     code: row.get(2)?,
                     masked: row.get(3)?,
                     masked_family: row.get(4)?,
-                    tasks: sightings.tasks(),
+                    tasks: sightings.tasks.len() as u64,
                     last_seen: time_of(last_seen.unwrap_or(&own)),
                     files: sightings.files(FILES),
                     newest,
