@@ -1,7 +1,11 @@
 //! Patterns that are counted together, and patterns whose keys changed with the fingerprint.
 
+use proptest::prelude::*;
+
+use super::worlds::world;
 use super::{failed_run, folder, key, merge, old_failed_run, old_key, open, review, split};
 use crate::base::ids::{self, Kind};
+use crate::pattern::confidence::Told;
 use crate::store::event::{Body, Change, Event, LessonChange, ReviewState};
 use crate::store::{PatternRow, Store, StoreError};
 
@@ -137,4 +141,33 @@ fn an_older_key_of_several_patterns_names_them_all() {
     let error = store.index().pattern(&old_id).expect_err("two now");
     assert!(matches!(&error, StoreError::Ambiguous { count: 2, .. }), "{error}");
     assert!(error.to_string().contains(&id("apple")), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 50, ..ProptestConfig::default() })]
+
+    /// Both are asked of the same tables in their own ways.
+    #[test]
+    fn a_warning_reads_of_a_pattern_what_its_page_reads(events in world(8)) {
+        let dir = folder();
+        let mut store = open(dir.path());
+        store.append(&events).expect("appends");
+        let index = store.index();
+        for page in index.patterns(0, 100, None).expect("reads") {
+            let (row, brief) = (index.advice_row(page.number).expect("reads"), index.brief(page.number).expect("reads"));
+            let mut times: Vec<_> = index.sightings(page.number).expect("reads").iter().map(|seen| seen.at).collect();
+            times.sort();
+            prop_assert_eq!(row.seen.iter().map(|(_, at)| *at).collect::<Vec<_>>(), times);
+            prop_assert_eq!(&row.files[..row.files.len().min(5)], &brief.files[..]);
+            prop_assert_eq!(&brief.files, &index.pattern_files(page.number, 5).expect("reads"));
+            let told = index.told_about(page.number).expect("reads").into_iter().filter_map(Told::in_brief);
+            let deliveries = index.deliveries_about(page.number).expect("reads");
+            prop_assert_eq!(row.exposures, deliveries.len() as u64);
+            let facts = |told: Told| (told.at, told.by, told.failed);
+            let known: Vec<_> = deliveries.into_iter().filter_map(Told::of).map(facts).collect();
+            prop_assert_eq!(told.map(facts).collect::<Vec<_>>(), known);
+            prop_assert!(row.silenced || !page.muted && !page.deprecated);
+            prop_assert_eq!((brief.id, brief.tasks, brief.last_seen), (page.id, page.tasks, page.last_seen));
+        }
+    }
 }
