@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::worlds::world;
-use super::{failed_run, folder, key, merge, old_failed_run, old_key, open, review, split};
+use super::{failed_run, flake, folder, key, merge, old_failed_run, old_key, open, passed_run, review, split};
 use crate::base::ids::{self, Kind};
 use crate::pattern::confidence::Told;
 use crate::store::event::{Body, Change, Event, LessonChange, ReviewState};
@@ -143,8 +143,22 @@ fn an_older_key_of_several_patterns_names_them_all() {
     assert!(error.to_string().contains(&id("apple")), "{error}");
 }
 
+#[test]
+fn what_was_a_flake_is_no_sighting_for_a_warning_either() {
+    let mut flaky = flake(9, 2);
+    if let Body::Flake(flake) = &mut flaky.body {
+        flake.patterns = vec![key("alpha")];
+    }
+    let events = [failed_run(1, "one", &["alpha"]), failed_run(2, "two", &["alpha"]), passed_run(9, "two"), flaky];
+    let (_dir, store) = store(&events);
+    let number = shown(&store, "alpha").number;
+    let row = store.index().advice_row(number).expect("reads");
+    assert_eq!(row.seen.iter().map(|(_, at)| at.0).collect::<Vec<_>>(), [1_000_000]);
+    assert_eq!((row.failures, store.index().sightings(number).expect("reads").len()), (2, 1));
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 50, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
     /// Both are asked of the same tables in their own ways.
     #[test]

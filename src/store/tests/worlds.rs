@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use crate::base::clock::Timestamp;
+use crate::base::ids;
 use crate::store::event::{
     Body, Change, Event, FixNote, LessonChange, Means, Outcome, Purge, Recipe, RecipeKind, ReviewState,
 };
@@ -54,9 +55,20 @@ fn event(id: u64, body: Body) -> Event {
     Event { id: run_id(id).0, ..Event::new(Timestamp(0), "w", body) }
 }
 
+/// A note on a fix of those that [`attempts`] may make.
 fn note(n: u64) -> Event {
     let (cause, rule) = (Some(format!("because of {n}")), None);
-    event(3000 + n, Body::FixNote(FixNote { fix: "x-1".into(), cause, approach: None, rule, by: None }))
+    let fix = ids::fix("00ff", run_id(n + 1));
+    event(3000 + n, Body::FixNote(FixNote { fix, cause, approach: None, rule, by: None }))
+}
+
+/// A flake of a pattern that runs may have.
+fn flaky(pass: u64, fail: u64) -> Event {
+    let mut event = flake(pass, fail);
+    if let Body::Flake(flake) = &mut event.body {
+        flake.patterns = vec![key(NAMES[usize::try_from(pass + fail).expect("small") % NAMES.len()])];
+    }
+    event
 }
 
 fn forget(n: u64, pattern: String) -> Event {
@@ -84,8 +96,8 @@ fn kinds() -> Vec<(u32, BoxedStrategy<Event>)> {
         (2, (0..90u64, any_key()).prop_map(|(n, pattern)| split(n, &pattern)).boxed()),
         (1, (0..90u64, any_key(), states).prop_map(|(n, pattern, state)| review(n, &pattern, state)).boxed()),
         (4, attempts().boxed()),
-        (2, (1..60u64, 1..30u64).prop_map(|(pass, fail)| flake(pass, fail)).boxed()),
-        (1, (0..9u64).prop_map(note).boxed()),
+        (2, (1..60u64, 1..30u64).prop_map(|(pass, fail)| flaky(pass, fail)).boxed()),
+        (2, (0..19u64).prop_map(note).boxed()),
         (2, (1..60u64).prop_map(|n| snapshot(n, Some(&format!("{n:040x}")))).boxed()),
         (1, (1..60u64).prop_map(purge).boxed()),
         (2, (0..9u64, task.clone()).prop_map(|(n, task)| task_started(n, task, &format!("Title {n}"))).boxed()),
