@@ -107,35 +107,46 @@ pub(super) fn entries_of(connection: &Connection, pattern: i64) -> rusqlite::Res
          JOIN knowledge_entries e ON e.leader_id = own.leader_id AND e.event_id IS NOT NULL
          WHERE e.type = 'gotcha'",
     )?;
+    let mut messages = Vec::new();
+    let mut message = connection.prepare_cached("SELECT masked FROM qa_failure_patterns WHERE pattern_no = ?1")?;
+    for member in grouped(connection, &BTreeSet::from([pattern]))? {
+        let masked: Option<String> = message.query_row([member], |row| row.get(0)).optional()?;
+        messages.extend(masked.map(|masked| (member, masked.to_lowercase())));
+    }
+    let mut find =
+        connection.prepare_cached("SELECT 1 FROM pattern_words WHERE pattern_words MATCH ?1 AND rowid = ?2")?;
     let mut rows = pitfalls.query([])?;
     while let Some(row) = rows.next()? {
         let pitfall: Option<String> = row.get(1)?;
-        if let Some(phrase) = pitfall.as_deref().and_then(phrase)
-            && says(connection, pattern, &phrase)?
-        {
-            found.insert(row.get(0)?);
+        let Some((pitfall, phrase)) = pitfall.and_then(|pitfall| phrase(&pitfall).map(|phrase| (pitfall, phrase)))
+        else {
+            continue;
+        };
+        for (member, message) in &messages {
+            if may_say(message, &pitfall) && find.exists(params![phrase, member])? {
+                found.insert(row.get(0)?);
+                break;
+            }
         }
     }
     Ok(found)
 }
 
-/// Whether the message of a pattern, or of one that is counted with it, has a phrase.
-fn says(connection: &Connection, pattern: i64, phrase: &str) -> rusqlite::Result<bool> {
-    let mut find =
-        connection.prepare_cached("SELECT 1 FROM pattern_words WHERE pattern_words MATCH ?1 AND rowid = ?2")?;
-    for member in grouped(connection, &BTreeSet::from([pattern]))? {
-        if find.exists(params![phrase, member])? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+/// Whether a message, lower case, may have the words of a pitfall one after the other. Asked before the index of words is,
+/// which reads every message that has one of them. Letters that it folds are left to it.
+fn may_say(message: &str, pitfall: &str) -> bool {
+    let has = |word: &str| !word.is_ascii() || message.contains(&word.to_ascii_lowercase());
+    !message.is_ascii() || words(pitfall).all(has)
+}
+
+fn words(pitfall: &str) -> impl Iterator<Item = &str> {
+    pitfall.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
 }
 
 /// The words of a pitfall, one after the other, as they are looked for in messages; `None` where they say too little to
 /// recognise a mistake by.
 fn phrase(pitfall: &str) -> Option<String> {
-    let words = pitfall.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = words(pitfall).collect();
     (WORDS_MIN..=WORDS_MAX).contains(&words.len()).then(|| format!("masked : \"{}\"", words.join(" ")))
 }
 
@@ -178,5 +189,14 @@ mod tests {
         assert_eq!(phrase("no_undef \" OR code : x").as_deref(), Some("masked : \"no_undef OR code x\""));
         assert_eq!(phrase("it hangs"), None, "half of everything hangs");
         assert_eq!(phrase(&"word ".repeat(61)), None);
+    }
+
+    #[test]
+    fn the_index_is_asked_of_whatever_may_have_the_words() {
+        let message = "the config of `port` is not defined";
+        assert!(may_say(message, "Config of PORT is not"));
+        assert!(may_say(message, "not the port, config"), "their order is the index's");
+        assert!(!may_say(message, "the config of host is not"));
+        assert!(may_say(message, "the überport is not") && may_say("the pört is not", "the port is not"));
     }
 }

@@ -5,9 +5,8 @@ use proptest::prelude::*;
 use super::worlds::world;
 use super::{failed_run, flake, folder, key, merge, old_failed_run, old_key, open, passed_run, review, split};
 use crate::base::ids::{self, Kind};
-use crate::pattern::confidence::Told;
 use crate::store::event::{Body, Change, Event, LessonChange, ReviewState};
-use crate::store::{PatternRow, Store, StoreError};
+use crate::store::{DeliveryArm, PatternRow, Store, StoreError};
 
 fn store(events: &[Event]) -> (tempfile::TempDir, Store) {
     let dir = folder();
@@ -174,12 +173,15 @@ proptest! {
             prop_assert_eq!(row.seen.iter().map(|(_, at)| *at).collect::<Vec<_>>(), times);
             prop_assert_eq!(&row.files[..row.files.len().min(5)], &brief.files[..]);
             prop_assert_eq!(&brief.files, &index.pattern_files(page.number, 5).expect("reads"));
-            let told = index.told_about(page.number).expect("reads").into_iter().filter_map(Told::in_brief);
             let deliveries = index.deliveries_about(page.number).expect("reads");
             prop_assert_eq!(row.exposures, deliveries.len() as u64);
-            let facts = |told: Told| (told.at, told.by, told.failed);
-            let known: Vec<_> = deliveries.into_iter().filter_map(Told::of).map(facts).collect();
-            prop_assert_eq!(told.map(facts).collect::<Vec<_>>(), known);
+            let told = index.told_about(page.number).expect("reads").into_iter();
+            let known = deliveries.into_iter().filter(|known| known.arm == DeliveryArm::Shown).map(|known| {
+                (known.at, known.failed_in.zip(known.failed_at), known.passed_in.zip(known.passed_at))
+            });
+            let became = |(_, failed, passed): &(_, Option<_>, Option<_>)| failed.is_some() || passed.is_some();
+            let told: Vec<_> = told.map(|told| (told.at, told.failed, told.passed)).filter(became).collect();
+            prop_assert_eq!(told, known.filter(became).collect::<Vec<_>>());
             prop_assert!(row.silenced || !page.muted && !page.deprecated);
             prop_assert_eq!((brief.id, brief.tasks, brief.last_seen), (page.id, page.tasks, page.last_seen));
         }
