@@ -16,6 +16,7 @@
 //! - [`fix`]: what made a failure go away: snapshots, sets of atoms, attempts, recipes, flakes, weakened passes
 //! - [`knowledge`]: what people and agents write down: types, duplicates, how far it is believed; strategies, memory
 //! - [`advice`]: who is shown advice, whether it prevents anything, and what earns a line in CLAUDE.md or AGENTS.md
+//! - [`host`]: agents, git, CI systems and shells: what they ask and are answered, and what of their configuration names us
 //! - [`ops`]: the verbs, one function each
 //! - [`surface`]: the command line
 //!
@@ -100,6 +101,7 @@ pub mod config;
 pub mod diagnose;
 pub mod fingerprint;
 pub mod fix;
+pub mod host;
 pub mod knowledge;
 pub mod lesson;
 pub mod ops;

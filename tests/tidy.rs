@@ -23,8 +23,8 @@ const DOORS: [(&[&str], &[&str], &str); 10] = [
     (&["serde_saphyr"], &["lesson"], "only `lesson` knows YAML"),
     (
         &["toml::", "toml_edit"],
-        &["config", "whitelist", "diagnose", "pattern", "fix/weakened"],
-        "only the layers, the definitions, the detectors and the rules know TOML",
+        &["config", "whitelist", "diagnose", "pattern", "fix/weakened", "host"],
+        "only the layers, the definitions, the detectors, the rules and the hosts know TOML",
     ),
     (
         &["println!", "eprintln!", "print!(", "eprint!(", "io::stdout(", "io::stderr("],

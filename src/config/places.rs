@@ -29,6 +29,8 @@ pub struct Environment {
     pub xdg_config_home: Option<PathBuf>,
     /// `XDG_STATE_HOME`
     pub xdg_state_home: Option<PathBuf>,
+    /// `XDG_DATA_HOME`
+    pub xdg_data_home: Option<PathBuf>,
     /// `TMPDIR`
     pub tmpdir: Option<PathBuf>,
 }
@@ -41,6 +43,7 @@ impl Environment {
             home: absolute("HOME"),
             xdg_config_home: absolute("XDG_CONFIG_HOME"),
             xdg_state_home: absolute("XDG_STATE_HOME"),
+            xdg_data_home: absolute("XDG_DATA_HOME"),
             tmpdir: absolute("TMPDIR"),
         }
     }
@@ -55,6 +58,13 @@ impl Environment {
     pub fn state_dir(&self) -> Option<PathBuf> {
         let base = self.xdg_state_home.clone();
         base.or_else(|| self.home.as_ref().map(|home| home.join(".local/state"))).map(|dir| dir.join("verify-run"))
+    }
+
+    /// Where the shims are: `$XDG_DATA_HOME/verify-run/shims`, else `~/.local/share/verify-run/shims`.
+    pub fn shims_dir(&self) -> Option<PathBuf> {
+        let base = self.xdg_data_home.clone();
+        base.or_else(|| self.home.as_ref().map(|home| home.join(".local/share")))
+            .map(|dir| dir.join("verify-run/shims"))
     }
 }
 

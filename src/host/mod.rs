@@ -1,0 +1,6 @@
+//! The programs that run checks: agents, git, CI systems, shells. What they ask in their own words, what they are
+//! answered, and what of their configuration names us.
+
+mod change;
+
+pub use change::{Change, Planned, Site};
