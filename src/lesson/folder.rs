@@ -78,7 +78,7 @@ impl Folder {
     /// # Errors
     /// When the folder or the file can't be written.
     pub fn write(&self, facts: &Facts) -> Result<Written, Error> {
-        match self.path_of(&facts.id) {
+        match self.path_of(&facts.id, Some(&facts.file_name())) {
             Some(path) => Ok(Written { path, new: false }),
             None => self.write_new(facts),
         }
@@ -98,10 +98,13 @@ impl Folder {
         Ok(Written { path, new: true })
     }
 
-    /// The file whose name ends with this id.
-    pub fn path_of(&self, id: &str) -> Option<PathBuf> {
+    /// The file whose name ends with this id: `written`, as it was written, or another one if that was renamed.
+    pub fn path_of(&self, id: &str, written: Option<&str>) -> Option<PathBuf> {
         let end = format!("{id}.md");
-        self.names().into_iter().find(|name| name.ends_with(&end)).map(|name| self.dir.join(name))
+        let is_its = |name: &str| name.ends_with(&end) && is_lesson_name(name);
+        // The folder may be large.
+        let same = written.filter(|name| is_its(name)).map(|name| self.dir.join(name)).filter(|path| path.is_file());
+        same.or_else(|| self.unsorted().filter(|name| is_its(name)).min().map(|name| self.dir.join(name)))
     }
 
     /// All lessons, newest name last. Files that are no lessons by name are not looked at.
@@ -167,7 +170,7 @@ impl Folder {
     /// # Errors
     /// When the file can't be read or removed.
     pub fn withdraw(&self, facts: &Facts) -> Result<bool, Error> {
-        let Some(path) = self.path_of(&facts.id) else { return Ok(false) };
+        let Some(path) = self.path_of(&facts.id, Some(&facts.file_name())) else { return Ok(false) };
         let is_ours = read_text(&path)? == render(facts, self.lines_bytes);
         if is_ours {
             self.remove(&path)?;
@@ -252,13 +255,15 @@ impl Folder {
 
     /// Names of lesson files, sorted.
     fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
-        let mut names: Vec<String> = entries
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .filter(|name| is_lesson_name(name))
-            .collect();
+        let mut names: Vec<String> = self.unsorted().filter(|name| is_lesson_name(name)).collect();
         names.sort();
         names
+    }
+
+    /// Names of everything that has a name in UTF-8.
+    fn unsorted(&self) -> impl Iterator<Item = String> {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok())
     }
 }
 

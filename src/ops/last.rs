@@ -141,7 +141,9 @@ pub fn last(places: &Places, environment: &Environment) -> Result<(Option<Last>,
     };
     if let Some(id) = &newest.lesson {
         let folder = Folder::find(places, &Settings::load(places, environment).0);
-        let path = folder.path_of(id).map(|path| places.relative(&path).unwrap_or_else(|| path.into_os_string()));
+        let path = folder
+            .path_of(id, newest.lesson_file.as_deref())
+            .map(|path| places.relative(&path).unwrap_or_else(|| path.into_os_string()));
         newest.lesson_file = path.map(|path| path.to_string_lossy().into_owned());
     }
     Ok((Some(newest), notes))

@@ -326,7 +326,8 @@ fn fill_lessons(
     let is_proven = flake.is_some_and(|flake| flake.proof == Proof::Proven);
     for (lesson, run) in lessons {
         let folder = projects.lessons(root);
-        let Some(path) = folder.path_of(&lesson) else { continue };
+        let written = store.index().lesson_of(run)?.map(|(_, file)| file);
+        let Some(path) = folder.path_of(&lesson, written.as_deref()) else { continue };
         let mut done = Ok(false);
         if is_proven && runs.contains(&run) {
             let recorded = store.index().run(store.segments(), &run.to_string())?;
@@ -348,7 +349,7 @@ fn lessons_of(store: &Store, runs: &[RunId], fixed: &AtomList) -> Result<Vec<(St
     let keys: Vec<&str> = patterns.iter().copied().collect();
     let mut found = Vec::new();
     for run in runs {
-        found.extend(store.index().lesson_of(*run)?.map(|lesson| (lesson, *run)));
+        found.extend(store.index().lesson_of(*run)?.map(|(lesson, _)| (lesson, *run)));
     }
     for row in store.index().lessons_of_patterns(&keys, LESSONS_MAX)? {
         let Ok(run) = uuid::Uuid::parse_str(&row.run).map(RunId) else { continue };

@@ -202,15 +202,16 @@ impl Index {
         Ok(self.sql("read", find())?.is_some_and(|found| found == earlier.to_string()))
     }
 
-    /// The lesson that was written for a run.
+    /// The lesson that was written for a run: its id, and its file's name then.
     ///
     /// # Errors
     /// SQLite's.
-    pub fn lesson_of(&self, run: RunId) -> Result<Option<String>, StoreError> {
+    pub fn lesson_of(&self, run: RunId) -> Result<Option<(String, String)>, StoreError> {
         let find = || {
+            let sql = "SELECT lesson_id, lesson_file FROM qa_failures WHERE run_id = ?1 AND lesson_id IS NOT NULL";
             self.connection
-                .prepare_cached("SELECT lesson_id FROM qa_failures WHERE run_id = ?1 AND lesson_id IS NOT NULL")?
-                .query_row([run.to_string()], |row| row.get(0))
+                .prepare_cached(sql)?
+                .query_row([run.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))
                 .optional()
         };
         self.sql("read", find())
