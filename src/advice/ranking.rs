@@ -38,6 +38,8 @@ pub struct Concern {
     pub command: Option<String>,
     /// How well the words of the task fit its message, 0 to 1.
     pub text: f64,
+    /// The task's check has just failed in this very way.
+    pub failed: bool,
 }
 
 /// Something that may be worth a warning.
@@ -170,12 +172,12 @@ pub fn rank(candidates: Vec<Candidate>, limit: usize, settings: &AdviceSettings,
 
 /// A candidate's figures; `None` when it is not due.
 fn weigh(candidate: Candidate, settings: &AdviceSettings) -> Option<Ranked> {
-    let Concern { file, command, text } = &candidate.concern;
+    let Concern { file, command, text, failed } = &candidate.concern;
     // What somebody wrote down need not have failed here.
     let is_rare = candidate.failures < settings.occurrences_min && !candidate.is_entry();
     let unconfirmed = candidate.confidence < settings.confidence_min || is_rare;
     // Of what was hardly seen only the very place says enough.
-    if unconfirmed && !matches!(file, Some((_, Reach::File))) {
+    if unconfirmed && !failed && !matches!(file, Some((_, Reach::File))) {
         return None;
     }
     let file = settings.weight_file
@@ -186,11 +188,14 @@ fn weigh(candidate: Candidate, settings: &AdviceSettings) -> Option<Ranked> {
             None => 0.0,
         };
     let command = if command.is_some() { settings.weight_command } else { 0.0 };
-    let relevance = 1.0 - (1.0 - file) * (1.0 - command) * (1.0 - settings.weight_text * text.clamp(0.0, 1.0));
+    let relevance = match failed {
+        true => 1.0,
+        false => 1.0 - (1.0 - file) * (1.0 - command) * (1.0 - settings.weight_text * text.clamp(0.0, 1.0)),
+    };
     let most = if unconfirmed { settings.young_confidence } else { 1.0 };
     let confidence = candidate.confidence.min(most);
     let score = relevance * confidence * candidate.frequency;
-    let is_due = relevance >= settings.relevance_min && score >= settings.score_min;
+    let is_due = *failed || relevance >= settings.relevance_min && score >= settings.score_min;
     is_due.then(|| Ranked {
         candidate,
         rank: 0,
@@ -227,7 +232,7 @@ fn unit(seed: &str, key: &str) -> f64 {
 }
 
 fn reason(ranked: &Ranked) -> String {
-    let Concern { file, command, text } = &ranked.candidate.concern;
+    let Concern { file, command, text, failed } = &ranked.candidate.concern;
     let file = file.as_ref().map(|(path, reach)| match reach {
         Reach::File => format!("it concerns {path}"),
         Reach::Folder => format!("it happens in the folder of {path}"),
@@ -235,7 +240,8 @@ fn reason(ranked: &Ranked) -> String {
     });
     let command = command.as_ref().map(|class| format!("{class} reported it"));
     let text = (*text > 0.0).then(|| "the task's words are in its message".to_owned());
-    let why: Vec<String> = file.into_iter().chain(command).chain(text).collect();
+    let failed = failed.then(|| "it has just failed in this way".to_owned());
+    let why: Vec<String> = failed.into_iter().chain(file).chain(command).chain(text).collect();
     let figures = format!(
         "relevance {:.2} × confidence {:.2} × frequency {:.2} = {:.2}",
         ranked.relevance, ranked.confidence, ranked.candidate.frequency, ranked.score
@@ -272,6 +278,7 @@ mod tests {
             file: Some(("src/a.py".into(), file)),
             command: command.then(|| "pytest".into()),
             text,
+            failed: false,
         };
         let candidates = vec![
             candidate("folder", 0.9, 0.5, with(Reach::Folder, false, 0.0)),
@@ -305,8 +312,12 @@ mod tests {
         let ranked = rank(vec![young(in_file())], 5, &settings(), "s");
         assert!(ranked[0].unconfirmed);
         assert_eq!(ranked[0].confidence, 0.5);
-        let folder =
-            Concern { file: Some(("src/a.py".into(), Reach::Folder)), command: Some("pytest".into()), text: 1.0 };
+        let folder = Concern {
+            file: Some(("src/a.py".into(), Reach::Folder)),
+            command: Some("pytest".into()),
+            text: 1.0,
+            failed: false,
+        };
         assert!(rank(vec![young(folder)], 5, &settings(), "s").is_empty());
         assert!(!rank(vec![candidate("b", 0.6, 0.5, in_file())], 5, &settings(), "s")[0].unconfirmed);
     }

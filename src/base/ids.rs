@@ -25,6 +25,12 @@ impl RunId {
         let millis = u64::try_from(Timestamp::now().0 / 1_000).unwrap_or(0);
         RunId(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
     }
+
+    /// The id that sorts before all others of a moment's millisecond.
+    pub fn first_at(moment: Timestamp) -> Self {
+        let millis = u64::try_from(moment.0 / 1_000).unwrap_or(0);
+        RunId(uuid::Builder::from_unix_timestamp_millis(millis, &[0; 10]).into_uuid())
+    }
 }
 
 impl fmt::Display for RunId {

@@ -141,6 +141,7 @@ impl Run {
             shared,
             redacted: false,
             around: None,
+            observed_via: None,
         }
     }
 

@@ -15,4 +15,4 @@ pub use around::{Around, remember};
 pub use handover::{Redact, RedactArguments, Run, Waiting, prepare_fallback};
 pub use identity::identify;
 pub use reading::SpoolError;
-pub use spool::{Header, Identity, Place, SPOOL_SCHEMA, Spooled};
+pub use spool::{Header, Identity, ObservedVia, Place, SPOOL_SCHEMA, Spooled, write as write_spool};

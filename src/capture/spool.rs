@@ -60,6 +60,18 @@ pub struct Header {
     /// What the run found around it; in spool files alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around: Option<Around>,
+    /// Who saw it, where no wrapper did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_via: Option<ObservedVia>,
+}
+
+/// Who saw a run that no wrapper stood before. What it knows is less: the whole line's exit code, output that was
+/// shortened, no environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ObservedVia {
+    /// A hook of the agent that ran it.
+    Hook,
 }
 
 /// Where a run belongs: so that a spool found in a fallback folder is recorded in the right store.
@@ -167,6 +179,7 @@ pub(super) mod tests {
             shared: false,
             redacted: false,
             around: None,
+            observed_via: None,
         }
     }
 

@@ -28,11 +28,15 @@ pub enum Step {
     Run(Simple),
 }
 
-/// A simple command: assignments and redirections are left out.
+/// A simple command; redirections are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Simple {
     /// Its words with quotes removed. Expansions (`$x`, `$(…)`, globs) stay as they are written.
     pub words: Vec<String>,
+    /// Where each word starts in the line, bytes.
+    pub starts: Vec<usize>,
+    /// `NAME=value` before them, quotes removed.
+    pub assignments: Vec<String>,
 }
 
 /// Why a line can't be told apart without running it.
@@ -160,6 +164,7 @@ impl Parser<'_> {
                 b'(' => return Err(if read_something { GaveUp::Compound } else { GaveUp::Syntax }),
                 b'<' | b'>' | b'&' if !self.at_process_substitution() => self.redirection()?,
                 _ => {
+                    let start = self.at;
                     let word = self.word()?;
                     if self.is_redirected_number(&word) {
                         continue;
@@ -184,7 +189,7 @@ impl Parser<'_> {
                         }
                     }
                     read_something = true;
-                    self.take(&mut simple, word)?;
+                    self.take(&mut simple, word, start)?;
                 }
             }
         }
@@ -196,9 +201,10 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    fn take(&self, simple: &mut Simple, word: Word) -> Result<(), GaveUp> {
+    fn take(&self, simple: &mut Simple, word: Word, start: usize) -> Result<(), GaveUp> {
         if simple.words.is_empty() {
             if word.assignment {
+                simple.assignments.push(word.text);
                 return Ok(());
             }
             if word.substituted {
@@ -212,6 +218,7 @@ impl Parser<'_> {
             }
         }
         simple.words.push(word.text);
+        simple.starts.push(start);
         Ok(())
     }
 

@@ -59,8 +59,10 @@ pub struct AdviceSettings {
     pub similar_words: f64,
     /// `similar_commands`: … and how far what was run in them does.
     pub similar_commands: f64,
-    /// `hint_ms`: the hint at a failure is silent when it would take longer, milliseconds.
+    /// `hint_ms`: the hint at a failure is silent when it would take longer, milliseconds …
     pub hint_ms: u64,
+    /// `hook_ms`: … and so is an agent's hook.
+    pub hook_ms: u64,
 }
 
 impl Default for AdviceSettings {
@@ -91,6 +93,7 @@ impl Default for AdviceSettings {
             similar_words: 0.3,
             similar_commands: 0.2,
             hint_ms: 50,
+            hook_ms: 40,
         }
     }
 }
@@ -136,6 +139,7 @@ impl AdviceSettings {
             "similar_words" => share(&mut self.similar_words),
             "similar_commands" => share(&mut self.similar_commands),
             "hint_ms" => Figure::Count(&mut self.hint_ms, 1..=60_000),
+            "hook_ms" => Figure::Count(&mut self.hook_ms, 1..=60_000),
             _ => return None,
         })
     }

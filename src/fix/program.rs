@@ -216,6 +216,7 @@ mod tests {
                 cut_at: 0,
                 shared: false,
                 redacted: false,
+                observed_via: None,
                 around: Some(Around {
                     environment: String::new(),
                     path: Some(Lossless::from(&format!("/nowhere:{}", self.0.path().join("bin").display()))),

@@ -2,5 +2,8 @@
 //! answered, and what of their configuration names us.
 
 mod change;
+pub mod dialect;
+mod permission;
 
 pub use change::{Change, Planned, Site};
+pub use permission::Permissions;

@@ -9,6 +9,7 @@ pub mod exchange;
 pub mod explain;
 pub mod fix;
 pub mod hint;
+pub mod hook;
 mod identity;
 mod knowledge;
 pub mod last;

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::identity::{by, clean, relative_files};
 use super::{knowledge, reading, record};
-use crate::advice::ranking::{self, Ranked};
+use crate::advice::ranking::{self, Candidate, Ranked};
 use crate::advice::similarity::telling_words;
 use crate::advice::{Arm, Known, Warning, Worked};
 use crate::base::clock::Timestamp;
@@ -61,6 +61,19 @@ pub struct Asked {
     pub format: Option<String>,
     /// Where it is shown.
     pub surface: String,
+    /// Only what this session hasn't been told yet, and wasn't held out of.
+    pub news: bool,
+    /// A check that has just failed: what is known of its failure is asked for, and nothing else.
+    pub failed: Option<FailedNow>,
+}
+
+/// A failure of this moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedNow {
+    /// The keys of its patterns, in the order of the output.
+    pub keys: Vec<String>,
+    /// When the check was started. What is recorded of it already counts for nothing.
+    pub started_at: Timestamp,
 }
 
 /// What `warn --format json` prints.
@@ -134,10 +147,7 @@ pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Aske
     complete(&index, &mut question, asked)?;
     answer.files.clone_from(&question.files);
     let limit = asked.limit.unwrap_or(usize::try_from(settings.advice.limit).unwrap_or(usize::MAX));
-    let mut found = candidates::find(&index, &question, &settings, now)?;
-    if settings.advice.injection {
-        found.extend(entries::find(&index, &question, &settings, now)?);
-    }
+    let mut found = candidates(places, &index, &question, asked, (&settings, now))?;
     let left_out = harm::leave_out(&index, &mut found, &settings, now)?;
     answer.harmful = left_out.patterns + left_out.entries;
     answer.notes.extend(left_out.notes());
@@ -165,6 +175,39 @@ pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Aske
         }
     }
     Ok(answer)
+}
+
+/// What may be worth a warning; of what a session was told already nothing, where only news are asked for.
+fn candidates(
+    places: &Places,
+    index: &Index,
+    question: &Question,
+    asked: &Asked,
+    (settings, now): (&Settings, Timestamp),
+) -> Result<Vec<Candidate>, StoreError> {
+    let mut found = match &asked.failed {
+        Some(failed) => candidates::failed(index, failed, settings, now)?,
+        None => candidates::find(index, question, settings, now)?,
+    };
+    if settings.advice.injection && asked.failed.is_none() {
+        found.extend(entries::find(index, question, settings, now)?);
+    }
+    if !asked.news {
+        return Ok(found);
+    }
+    let mut news = Vec::with_capacity(found.len());
+    for candidate in found {
+        if !is_told(places, index, &question.session, &candidate.key)? {
+            news.push(candidate);
+        }
+    }
+    Ok(news)
+}
+
+/// Whether a session was told of something already, or held out of it.
+fn is_told(places: &Places, index: &Index, session: &str, key: &str) -> Result<bool, StoreError> {
+    let id = derived_id("delivery", &[session, key]);
+    Ok(note::waits(places, id) || index.has_event(RunId(id))?)
 }
 
 /// The answer as text, by the template of the format and the agent. A template that can't be used is named and the

@@ -85,6 +85,12 @@ pub fn put(places: &Places, event: &Event) -> io::Result<()> {
     result
 }
 
+/// Whether a note of this event waits for the recorder.
+pub fn waits(places: &Places, id: Uuid) -> bool {
+    let name = format!("spool/{}.{NOTE_SUFFIX}", id.hyphenated());
+    places.state_dirs().any(|dir| dir.join(&name).exists())
+}
+
 /// Reads a note back.
 ///
 /// # Errors

@@ -133,6 +133,20 @@ impl Index {
         })
     }
 
+    /// The ids of the runs of a work tree that were recorded between two moments.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn runs_between(&self, root: &Lossless, from: Timestamp, to: Timestamp) -> Result<Vec<String>, StoreError> {
+        let read = || {
+            let sql = "SELECT run_id FROM runs WHERE run_id >= ?1 AND run_id < ?2 AND root = ?3";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let bounds = params![RunId::first_at(from).to_string(), RunId::first_at(to).to_string(), json(root)];
+            statement.query_map(bounds, |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
     /// An event, from its segment.
     ///
     /// # Errors

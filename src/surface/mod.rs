@@ -1,6 +1,7 @@
 //! What people and programs talk to. The only stage that prints.
 
 pub mod cli;
+pub mod hook;
 
 use std::ffi::{OsString, c_int};
 
@@ -12,6 +13,7 @@ use std::ffi::{OsString, c_int};
 pub fn start(args: Vec<OsString>) -> c_int {
     match args.first() {
         Some(first) if !cli::is_ours(first) => cli::run::start(args),
+        Some(first) if first == "hook" && hook::is_call(&args[1..]) => hook::start(&args[1..]),
         _ => cli::start(args),
     }
 }

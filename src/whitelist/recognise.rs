@@ -254,7 +254,7 @@ fn one_of(list: List<'_>) -> String {
 }
 
 /// `cd DIR`, `pushd DIR`.
-fn change_of_directory<'a>(words: &[&'a [u8]]) -> Option<&'a [u8]> {
+pub(super) fn change_of_directory<'a>(words: &[&'a [u8]]) -> Option<&'a [u8]> {
     match words {
         [b"cd" | b"pushd", b"--", dir] | [b"cd" | b"pushd", b"-P" | b"-L", dir] | [b"cd" | b"pushd", dir] => Some(dir),
         _ => None,

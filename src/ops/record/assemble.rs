@@ -50,6 +50,7 @@ pub(super) fn run(header: &Header, default_branch: Option<&str>) -> Run {
         tests: None,
         environment: header.around.as_ref().map(|around| around.environment.clone()),
         program: None,
+        observed_via: header.observed_via,
         failure: None,
     }
 }

@@ -12,6 +12,7 @@ mod head;
 mod log;
 mod merges;
 mod notes;
+mod observed;
 mod queue;
 mod reports;
 mod steps;

@@ -8,7 +8,7 @@ use super::fixes::{self, Recorded};
 use super::merges::Merges;
 use super::queue::{self, Entry};
 use super::trees::{self, Trees};
-use super::{Drained, assemble, head, reports, task};
+use super::{Drained, assemble, head, observed, reports, task};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
@@ -185,6 +185,10 @@ pub(super) fn record_spool(
             return Ok(());
         }
     };
+    if observed::is_recorded(store, &spooled.header)? {
+        let _ = fs::remove_file(&entry.path);
+        return Ok(());
+    }
     if spooled.header.ended.passed() {
         record_pass(projects, trees, store, &spooled, drained)?;
     } else {

@@ -64,6 +64,7 @@ impl World {
             shared: false,
             redacted: false,
             around: None,
+            observed_via: None,
         }
     }
 

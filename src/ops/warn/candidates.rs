@@ -2,17 +2,19 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::Question;
+use super::{FailedNow, Question};
 use crate::advice::ranking::{self, Candidate, Concern};
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
 use crate::pattern::confidence::{self, Sighting, Told};
-use crate::store::{Index, StoreError};
+use crate::store::{AdviceRow, Index, StoreError};
 
 /// Patterns that are looked at closely.
-const LOOKED_AT_MAX: usize = 30;
+const LOOKED_AT_MAX: usize = 20;
 /// … of them found by their very files.
-const OF_FILES_MAX: usize = 20;
+const OF_FILES_MAX: usize = 14;
+/// Patterns of a failure that are looked up.
+const OF_FAILURE_MAX: usize = 20;
 /// Files of the question that are looked for.
 const FILES_MAX: usize = 30;
 
@@ -87,6 +89,44 @@ fn candidate(
     if file.is_none() && command.is_none() && text <= 0.0 {
         return Ok(None);
     }
+    let concern = Concern { file, command, text, failed: false };
+    weighed(index, pattern, row, concern, settings, now)
+}
+
+/// The patterns of a failure of this moment that were seen before it.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn failed(
+    index: &Index,
+    failed: &FailedNow,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<Vec<Candidate>, StoreError> {
+    let mut found: Vec<Candidate> = Vec::new();
+    for key in failed.keys.iter().take(OF_FAILURE_MAX) {
+        let Some((failures, _, pattern)) = index.seen_before(key, failed.started_at)? else { continue };
+        let mut row = index.advice_row(pattern)?;
+        if row.silenced || found.iter().any(|known| known.key == row.key) {
+            continue;
+        }
+        row.failures = failures;
+        row.seen.retain(|(_, at)| *at < failed.started_at);
+        let concern = Concern { failed: true, ..Concern::default() };
+        found.extend(weighed(index, pattern, row, concern, settings, now)?);
+    }
+    Ok(found)
+}
+
+/// A pattern with how far it is believed; `None` when it was never more than a flake.
+fn weighed(
+    index: &Index,
+    pattern: i64,
+    row: AdviceRow,
+    concern: Concern,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<Option<Candidate>, StoreError> {
     // Nobody asks for the ledger's events here.
     let sighting = |(task, at): &(i64, Timestamp)| Sighting { run: String::new(), at: *at, task: task.to_string() };
     let seen: Vec<Sighting> = row.seen.iter().map(sighting).collect();
@@ -103,7 +143,7 @@ fn candidate(
         evidence: believed.evidence,
         frequency: ranking::frequency(seen.iter().map(|seen| now.micros_since(seen.at)), &settings.advice),
         exposures: row.exposures,
-        concern: Concern { file, command, text },
+        concern,
     }))
 }
 

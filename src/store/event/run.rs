@@ -7,6 +7,7 @@ use crate::base::clock::Timestamp;
 use crate::base::limits::EVENT_MESSAGE_BYTES_MAX;
 use crate::base::lossless::Lossless;
 use crate::base::text::ellipsis;
+use crate::capture::ObservedVia;
 use crate::diagnose::{Item as Found, Severity, Shortfall};
 use crate::fingerprint::{self, FINGERPRINT_VERSION, Keys};
 use crate::run::Ended;
@@ -73,6 +74,9 @@ pub struct Run {
     /// run began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
+    /// Who saw it, where no wrapper did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_via: Option<ObservedVia>,
     /// What failed; absent on a pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,

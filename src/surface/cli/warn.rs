@@ -62,6 +62,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         limit: args.limit,
         format: args.format.clone(),
         surface: "warn".to_owned(),
+        ..Asked::default()
     };
     let cwd = std::env::current_dir()?;
     let mut answer = warn::warn(&context.places, &context.environment, &cwd, &asked)?;

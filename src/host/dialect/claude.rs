@@ -1,0 +1,69 @@
+//! Claude Code: `settings.json` hooks and plugins.
+
+use serde_json::{Map, Value};
+
+use super::{
+    Answer, Call, Dialect, Ending, Moment, Rewriting, action, code, folder, milliseconds, replaced, specific, text,
+};
+
+/// Without a decision about permission: a command that is replaced is asked about as any other.
+pub const DIALECT: Dialect = Dialect {
+    name: "claude",
+    agent: "claude-code",
+    rewriting: Rewriting::Asks,
+    hears: &[Moment::BeforeTool, Moment::AfterTool, Moment::AfterFailure, Moment::SessionStart, Moment::Prompt],
+    neutral: "",
+    read,
+    write,
+};
+
+/// Tools that run a line in bash or zsh (`PowerShell` is another language), and those that change a file.
+pub(super) const TOOLS: (&[&str], &[&str]) = (&["Bash"], &["Edit", "Write", "MultiEdit", "NotebookEdit"]);
+
+fn read(moment: Moment, said: &Value) -> Call {
+    let input = said.get("tool_input").unwrap_or(&Value::Null);
+    Call {
+        session: text(said, &["session_id"]),
+        cwd: folder(said, &["cwd"]),
+        action: action(TOOLS, said.get("tool_name").and_then(Value::as_str), input),
+        ended: match moment {
+            Moment::AfterTool => passed(said),
+            Moment::AfterFailure => failed(said),
+            _ => None,
+        },
+        prompt: text(said, &["prompt"]),
+        asks_nobody: text(said, &["permission_mode"]).as_deref() == Some("bypassPermissions"),
+    }
+}
+
+/// Called only where the tool succeeded. A command in the background has only been started, and a code other than 0 that
+/// the host takes for a success is not told.
+fn passed(said: &Value) -> Option<Ending> {
+    let response = said.get("tool_response")?.as_object()?;
+    let is_set = |key: &str| response.get(key).is_some_and(|value| !value.is_null() && value != &Value::Bool(false));
+    if ["backgroundTaskId", "interrupted", "timedOutAfterMs", "returnCodeInterpretation"].into_iter().any(is_set) {
+        return None;
+    }
+    let stream = |key: &str| response.get(key).and_then(Value::as_str).unwrap_or_default();
+    let output = format!("{}{}", stream("stdout"), stream("stderr"));
+    Some(Ending { code: 0, output, duration_ms: milliseconds(said, "duration_ms") })
+}
+
+/// `Exit code N` in the first line of the error, then what the command said.
+fn failed(said: &Value) -> Option<Ending> {
+    if said.get("is_interrupt").and_then(Value::as_bool) == Some(true) {
+        return None;
+    }
+    let error = said.get("error")?.as_str()?;
+    let (first, rest) = error.split_once('\n').unwrap_or((error, ""));
+    let number = first.trim().strip_prefix("Exit code ")?.trim().parse().ok();
+    Some(Ending { code: code(number)?, output: rest.to_owned(), duration_ms: milliseconds(said, "duration_ms") })
+}
+
+fn write(moment: Moment, said: &Value, answer: &Answer) -> Value {
+    let mut fields = Map::new();
+    if let Some(line) = &answer.line {
+        fields.insert("updatedInput".to_owned(), replaced(said.get("tool_input").unwrap_or(&Value::Null), line));
+    }
+    specific(moment.claude_name(), answer, fields)
+}

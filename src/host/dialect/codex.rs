@@ -1,0 +1,56 @@
+//! Codex CLI: Claude Code's shapes, checked strictly: a key that it doesn't know makes it drop the answer.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use super::{Action, Answer, Call, Dialect, Moment, Rewriting, action, folder, replaced, specific, text};
+
+/// It tells no exit code, and calls nothing for a failure.
+pub const DIALECT: Dialect = Dialect {
+    name: "codex",
+    agent: "codex",
+    rewriting: Rewriting::Allows,
+    hears: &[Moment::BeforeTool, Moment::AfterTool, Moment::SessionStart, Moment::Prompt],
+    neutral: "",
+    read,
+    write,
+};
+
+/// What a line of a patch begins with that names a file.
+const PATCHED: [&str; 4] = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
+/// Files of one patch.
+const FILES_MAX: usize = 50;
+
+fn read(_moment: Moment, said: &Value) -> Call {
+    let name = said.get("tool_name").and_then(Value::as_str);
+    let input = said.get("tool_input").unwrap_or(&Value::Null);
+    let patch = (name == Some("apply_patch")).then(|| text(input, &["command"]).or_else(|| text(input, &["patch"])));
+    Call {
+        session: text(said, &["session_id"]),
+        cwd: folder(said, &["cwd"]),
+        action: match patch.flatten() {
+            Some(patch) => patched(&patch),
+            None => action((&["Bash", "shell", "local_shell"], &["Edit", "Write"]), name, input),
+        },
+        ended: None,
+        prompt: text(said, &["prompt"]),
+        asks_nobody: false,
+    }
+}
+
+fn patched(patch: &str) -> Action {
+    let named =
+        |line: &str| PATCHED.iter().find_map(|start| line.strip_prefix(start)).map(|file| file.trim().to_owned());
+    let files: Vec<PathBuf> = patch.lines().filter_map(named).take(FILES_MAX).map(PathBuf::from).collect();
+    if files.is_empty() { Action::Other } else { Action::Edit(files) }
+}
+
+fn write(moment: Moment, said: &Value, answer: &Answer) -> Value {
+    let mut fields = Map::new();
+    if let Some(line) = &answer.line {
+        fields.insert("permissionDecision".to_owned(), "allow".into());
+        fields.insert("updatedInput".to_owned(), replaced(said.get("tool_input").unwrap_or(&Value::Null), line));
+    }
+    specific(moment.claude_name(), answer, fields)
+}

@@ -1,0 +1,60 @@
+//! GitHub Copilot CLI and cloud agent, in both of its dialects: camelCase, and the one of VS Code.
+
+use serde_json::{Map, Value};
+
+use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, action, code, folder, replaced, text};
+
+/// A command that fails is a tool that succeeded. An exit code of ours other than 0 would be a refusal.
+pub const DIALECT: Dialect = Dialect {
+    name: "copilot",
+    agent: "copilot",
+    rewriting: Rewriting::Asks,
+    hears: &[Moment::AfterTool, Moment::AfterFailure, Moment::SessionStart, Moment::Prompt],
+    neutral: "{}",
+    read,
+    write,
+};
+
+fn read(moment: Moment, said: &Value) -> Call {
+    Call {
+        session: text(said, &["sessionId"]).or_else(|| text(said, &["session_id"])),
+        cwd: folder(said, &["cwd"]),
+        action: action(
+            (&["bash"], &["edit", "create", "write", "str_replace_editor"]),
+            said.get("toolName").or_else(|| said.get("tool_name")).and_then(Value::as_str),
+            &input(said),
+        ),
+        ended: if moment == Moment::AfterTool { ended(said) } else { None },
+        prompt: text(said, &["prompt"]),
+        asks_nobody: false,
+    }
+}
+
+/// The arguments; some versions send them as JSON in a string.
+fn input(said: &Value) -> Value {
+    let input = said.get("toolArgs").or_else(|| said.get("tool_input")).unwrap_or(&Value::Null);
+    match input {
+        Value::String(json) => serde_json::from_str(json).unwrap_or_default(),
+        other => other.clone(),
+    }
+}
+
+/// `<shellId: 0 completed with exit code 1>` at the end of the result.
+fn ended(said: &Value) -> Option<Ending> {
+    let result = said.get("toolResult").or_else(|| said.get("tool_result"))?;
+    let told = text(result, &["textResultForLlm"]).or_else(|| text(result, &["text_result_for_llm"]))?;
+    let (output, mark) = told.trim_end().rsplit_once("<shellId: ")?;
+    let number = mark.strip_suffix('>')?.split_once(" completed with exit code ")?.1.parse().ok();
+    Some(Ending { code: code(number)?, output: output.to_owned(), duration_ms: None })
+}
+
+fn write(_moment: Moment, said: &Value, answer: &Answer) -> Value {
+    let mut fields = Map::new();
+    if let Some(line) = &answer.line {
+        fields.insert("modifiedArgs".to_owned(), replaced(&input(said), line));
+    }
+    if let Some(context) = &answer.context {
+        fields.insert("additionalContext".to_owned(), context.as_str().into());
+    }
+    Value::Object(fields)
+}

@@ -1,0 +1,76 @@
+//! Cursor and `cursor-agent`: `hooks.json`.
+
+use serde_json::{Map, Value};
+
+use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, action, code, folder, milliseconds, replaced, text};
+
+/// Its neutral answer has to be an object. A text before a tool is not passed on.
+pub const DIALECT: Dialect = Dialect {
+    name: "cursor",
+    agent: "cursor",
+    rewriting: Rewriting::Asks,
+    hears: &[Moment::AfterTool, Moment::AfterFailure, Moment::SessionStart],
+    neutral: "{}",
+    read,
+    write,
+};
+
+/// A failure's exit code is not told: this stands for it.
+const SOME_FAILURE: u8 = 1;
+
+fn read(moment: Moment, said: &Value) -> Call {
+    let input = said.get("tool_input").unwrap_or(&Value::Null);
+    let workspace = || said.get("workspace_roots")?.get(0)?.as_str().map(Into::into);
+    Call {
+        session: text(said, &["conversation_id"]).or_else(|| text(said, &["session_id"])),
+        cwd: folder(input, &["cwd"]).or_else(|| folder(said, &["cwd"])).or_else(workspace),
+        action: action(
+            (
+                &["Shell", "run_terminal_cmd"],
+                &["Edit", "Write", "MultiEdit", "edit_file", "search_replace", "StrReplace"],
+            ),
+            said.get("tool_name").and_then(Value::as_str),
+            input,
+        ),
+        ended: match moment {
+            Moment::AfterTool => passed(said),
+            Moment::AfterFailure => failed(said),
+            _ => None,
+        },
+        prompt: text(said, &["prompt"]),
+        asks_nobody: false,
+    }
+}
+
+/// `tool_output` is JSON in a string.
+fn passed(said: &Value) -> Option<Ending> {
+    let told = said.get("tool_output")?;
+    let output: Value = match told {
+        Value::String(json) => serde_json::from_str(json).ok()?,
+        other => other.clone(),
+    };
+    Some(Ending {
+        code: code(output.get("exitCode")?.as_i64())?,
+        output: text(&output, &["output"]).unwrap_or_default(),
+        duration_ms: milliseconds(said, "duration"),
+    })
+}
+
+fn failed(said: &Value) -> Option<Ending> {
+    let is_its_own = said.get("failure_type").and_then(Value::as_str) == Some("error");
+    let is_interrupt = said.get("is_interrupt").and_then(Value::as_bool) == Some(true);
+    let output = said.get("error_message")?.as_str()?.to_owned();
+    let ending = Ending { code: SOME_FAILURE, output, duration_ms: milliseconds(said, "duration") };
+    (is_its_own && !is_interrupt).then_some(ending)
+}
+
+fn write(_moment: Moment, said: &Value, answer: &Answer) -> Value {
+    let mut fields = Map::new();
+    if let Some(line) = &answer.line {
+        fields.insert("updated_input".to_owned(), replaced(said.get("tool_input").unwrap_or(&Value::Null), line));
+    }
+    if let Some(context) = &answer.context {
+        fields.insert("additional_context".to_owned(), context.as_str().into());
+    }
+    Value::Object(fields)
+}

@@ -1,0 +1,231 @@
+//! What agents tell their hooks, and what they understand: one row an agent.
+//!
+//! Documentation and programs differ, and both change: every field is optional, unknown ones are left alone, and what
+//! isn't understood is answered as if there were nothing to say. Shapes and versions: `tests/hosts/` has what each host
+//! sends. Sources: Claude Code 2.1.289 to 2.1.330, Codex 0.144 to 0.169, Cursor 2026.10, Gemini CLI 0.62, Copilot CLI
+//! 1.0.91, OpenCode 1.18, Cline 3.36.
+
+mod claude;
+mod cline;
+mod codex;
+mod copilot;
+mod cursor;
+mod gemini;
+mod opencode;
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+/// The point in an agent's work at which a hook is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Moment {
+    /// A tool is about to be used.
+    BeforeTool,
+    /// A tool was used.
+    AfterTool,
+    /// A tool was used and failed, where the host tells the two apart.
+    AfterFailure,
+    /// A session starts or goes on.
+    SessionStart,
+    /// A session ends.
+    SessionEnd,
+    /// A person says what to do.
+    Prompt,
+}
+
+impl Moment {
+    /// By our name for it (`pre-tool`) or any host's (`PreToolUse`, `beforeTool`, `userPromptSubmitted`).
+    pub fn named(name: &str) -> Option<Self> {
+        let letters: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+        Some(match letters.to_ascii_lowercase().as_str() {
+            "pretool" | "pretooluse" | "beforetool" => Moment::BeforeTool,
+            "posttool" | "posttooluse" | "aftertool" | "after" => Moment::AfterTool,
+            "postfail" | "posttoolusefailure" => Moment::AfterFailure,
+            "sessionstart" | "taskstart" | "taskresume" => Moment::SessionStart,
+            "sessionend" | "taskcomplete" | "taskcancel" => Moment::SessionEnd,
+            "prompt" | "userpromptsubmit" | "userpromptsubmitted" | "beforeagent" | "beforesubmitprompt" => {
+                Moment::Prompt
+            }
+            _ => return None,
+        })
+    }
+
+    /// The name that Claude Code gave it, which others took over.
+    fn claude_name(self) -> &'static str {
+        match self {
+            Moment::BeforeTool => "PreToolUse",
+            Moment::AfterTool => "PostToolUse",
+            Moment::AfterFailure => "PostToolUseFailure",
+            Moment::SessionStart => "SessionStart",
+            Moment::SessionEnd => "SessionEnd",
+            Moment::Prompt => "UserPromptSubmit",
+        }
+    }
+}
+
+/// What a host says, as far as it is understood.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Call {
+    /// The host's session.
+    pub session: Option<String>,
+    /// Where the agent is at work, absolute.
+    pub cwd: Option<PathBuf>,
+    /// What the tool is told to do.
+    pub action: Action,
+    /// How a shell command ended.
+    pub ended: Option<Ending>,
+    /// What a person said.
+    pub prompt: Option<String>,
+    /// The session is one that everything is run in without asking.
+    pub asks_nobody: bool,
+}
+
+/// What a tool is told to do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Action {
+    /// A line for a POSIX shell.
+    Shell(String),
+    /// Changes files, as they are named.
+    Edit(Vec<PathBuf>),
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+/// How a shell command ended, as the host saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// The line's exit code.
+    pub code: u8,
+    /// What it said, both streams as the host joined them.
+    pub output: String,
+    /// How long it took, milliseconds.
+    pub duration_ms: Option<u64>,
+}
+
+/// What is answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Text for the model.
+    pub context: Option<String>,
+    /// The shell line that is to be run instead.
+    pub line: Option<String>,
+}
+
+/// Whether a host lets a hook replace a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rewriting {
+    /// It asks about the new command as it would about any.
+    Asks,
+    /// Only where the hook allows the command at the same time: done only where the user said so.
+    Allows,
+    /// It doesn't.
+    Never,
+}
+
+/// A host's way of asking and understanding.
+pub struct Dialect {
+    /// As it is named in `verify-run hook NAME`.
+    pub name: &'static str,
+    /// As its runs are recorded ([`crate::capture::identify`] has the same names).
+    pub agent: &'static str,
+    /// Whether a command can be replaced.
+    pub rewriting: Rewriting,
+    /// When a text reaches the model.
+    pub hears: &'static [Moment],
+    /// What it is answered when there is nothing to say. Never understood as a refusal.
+    pub neutral: &'static str,
+    read: fn(Moment, &Value) -> Call,
+    write: fn(Moment, &Value, &Answer) -> Value,
+}
+
+/// Every host, by name.
+pub const DIALECTS: [&Dialect; 7] = [
+    &claude::DIALECT,
+    &codex::DIALECT,
+    &cursor::DIALECT,
+    &gemini::DIALECT,
+    &copilot::DIALECT,
+    &opencode::DIALECT,
+    &cline::DIALECT,
+];
+
+impl Dialect {
+    /// The host of this name.
+    pub fn named(name: &str) -> Option<&'static Dialect> {
+        DIALECTS.into_iter().find(|dialect| dialect.name == name)
+    }
+
+    /// What the host says.
+    pub fn read(&self, moment: Moment, said: &Value) -> Call {
+        let mut call = (self.read)(moment, said);
+        call.cwd = call.cwd.filter(|cwd| cwd.is_absolute());
+        call
+    }
+
+    /// The answer in the host's words, one JSON object; [`Dialect::neutral`] when there is nothing in it that the host
+    /// would understand at this moment.
+    pub fn write(&self, moment: Moment, said: &Value, answer: &Answer) -> String {
+        let context = answer.context.clone().filter(|_| self.hears.contains(&moment));
+        let line = answer.line.clone().filter(|_| moment == Moment::BeforeTool && self.rewriting != Rewriting::Never);
+        if context.is_none() && line.is_none() {
+            return self.neutral.to_owned();
+        }
+        (self.write)(moment, said, &Answer { context, line }).to_string()
+    }
+}
+
+/// The text at a path of keys.
+fn text(value: &Value, path: &[&str]) -> Option<String> {
+    let found = path.iter().try_fold(value, |value, key| value.get(key))?;
+    found.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+fn folder(value: &Value, path: &[&str]) -> Option<PathBuf> {
+    text(value, path).map(PathBuf::from)
+}
+
+/// The names under which tools take the file that they change.
+const FILE_KEYS: [&str; 6] = ["file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file"];
+
+/// What a tool of this name is told by this input. `tools` are those that run a shell line, and those that change files.
+fn action(tools: (&[&str], &[&str]), name: Option<&str>, input: &Value) -> Action {
+    let is = |names: &[&str]| name.is_some_and(|name| names.iter().any(|known| name.eq_ignore_ascii_case(known)));
+    if is(tools.0) {
+        return text(input, &["command"]).map_or(Action::Other, Action::Shell);
+    }
+    if is(tools.1) {
+        let files: Vec<_> = FILE_KEYS.iter().filter_map(|key| folder(input, &[key])).collect();
+        return if files.is_empty() { Action::Other } else { Action::Edit(files) };
+    }
+    Action::Other
+}
+
+/// A tool's input with another command in it, everything else as it was.
+fn replaced(input: &Value, line: &str) -> Value {
+    let mut input = input.as_object().cloned().unwrap_or_default();
+    input.insert("command".to_owned(), line.into());
+    Value::Object(input)
+}
+
+/// `{"hookSpecificOutput": {"hookEventName": …, …}}`, as Claude Code and those after it have it.
+fn specific(event: &str, answer: &Answer, mut fields: Map<String, Value>) -> Value {
+    fields.insert("hookEventName".to_owned(), event.into());
+    if let Some(context) = &answer.context {
+        fields.insert("additionalContext".to_owned(), context.as_str().into());
+    }
+    serde_json::json!({ "hookSpecificOutput": fields })
+}
+
+fn milliseconds(value: &Value, key: &str) -> Option<u64> {
+    let value = value.get(key)?;
+    // Some hosts have fractions.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a saturating cast of a duration")]
+    value.as_u64().or_else(|| value.as_f64().filter(|ms| ms.is_finite() && *ms >= 0.0).map(|ms| ms as u64))
+}
+
+/// An exit code as a host counts it; what doesn't fit is none.
+fn code(number: Option<i64>) -> Option<u8> {
+    number.and_then(|number| u8::try_from(number).ok())
+}

@@ -1,0 +1,179 @@
+//! `hook AGENT EVENT`: what an agent's hook is answered.
+//!
+//! Before a tool: the wrapper is put before the checks of a shell line, and what is known to go wrong with the files or
+//! the command is said. After a failed check: what is known of its failure; and the check is recorded if no wrapper saw
+//! it. At the start of a session and at a prompt: the few things that concern the task. Nothing twice in a session, and
+//! nothing at all where there is nothing to say.
+
+mod line;
+mod observed;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::entry;
+use super::warn::{self, FailedNow};
+use super::{definitions, record};
+use crate::base::text::{ellipsis, one_line};
+use crate::capture::{self, Identity, Spooled};
+use crate::config::{Environment, Places, Settings};
+use crate::host::dialect::{Action, Answer, Call, Dialect, Moment};
+use crate::store::EntryFilter;
+use crate::whitelist::Whitelist;
+
+/// What is said to a host at once, bytes: Claude Code puts more than 10,000 characters into a file.
+const CONTEXT_BYTES_MAX: usize = 9_000;
+/// A prompt that is looked at, bytes.
+const PROMPT_BYTES_MAX: usize = 2_000;
+/// Entries that join a session's start are believed at least so far.
+const ENTRY_CONFIDENCE_MIN: f64 = 0.7;
+
+/// A hook's call.
+pub struct Hook {
+    dialect: &'static Dialect,
+    moment: Moment,
+    said: Value,
+    call: Call,
+    cwd: PathBuf,
+    places: Places,
+    environment: Environment,
+    identity: Identity,
+    /// The user wants commands replaced even where that allows them.
+    rewrite: bool,
+    /// What a check that failed printed, as far as the host shows it.
+    failed: Option<Spooled>,
+}
+
+impl Hook {
+    /// Understands a call: `said` is what the host wrote to standard input. `None` where there is nothing to answer.
+    pub fn read(dialect: &'static Dialect, moment: Moment, said: &[u8], rewrite: bool) -> Option<Self> {
+        let said: Value = serde_json::from_slice(said).ok()?;
+        let call = dialect.read(moment, &said);
+        let cwd = call.cwd.clone().or_else(|| std::env::current_dir().ok()).filter(|cwd| cwd.is_dir())?;
+        let environment = Environment::from_process();
+        let places = Places::find(&cwd, &environment);
+        let variable = |name: &str| std::env::var(name).ok();
+        let session = variable("VERIFY_RUN_SESSION").filter(|session| !session.is_empty());
+        let told = Identity { session: session.or_else(|| call.session.clone()), ..Identity::default() };
+        let agent = variable("VERIFY_RUN_AGENT").filter(|agent| !agent.is_empty());
+        let told = Identity { agent: Some(agent.unwrap_or_else(|| dialect.agent.to_owned())), ..told };
+        let identity = capture::identify(told, variable, crate::run::session());
+        Some(Hook { dialect, moment, said, call, cwd, places, environment, identity, rewrite, failed: None })
+    }
+
+    /// Puts down what has to be remembered of the call, before anything is answered: a check that no wrapper stood
+    /// before. Starts the recorder where there is something for it to do. To be called by a process of one thread.
+    pub fn remember(&mut self) {
+        let seen = observed::checked(&self.call, &self.cwd, &self.places, &self.environment, &self.identity);
+        if let Some(check) = seen {
+            if check.is_new
+                && capture::write_spool(&self.places.state, &check.spooled.header, &[&check.spooled.output]).is_ok()
+            {
+                observed::start_recorder(&self.places);
+            }
+            self.failed = Some(check.spooled).filter(|spooled| !spooled.header.ended.passed());
+        }
+        if self.moment == Moment::SessionEnd && !record::pending(&self.places).is_empty() {
+            observed::start_recorder(&self.places);
+        }
+    }
+
+    /// How long the answer may take; see the setting `advice.hook_ms`.
+    pub fn time_limit(&self) -> Duration {
+        let (settings, _) = Settings::load(&self.places, &self.environment);
+        Duration::from_millis(settings.advice.hook_ms)
+    }
+
+    /// The answer in the host's words.
+    pub fn answer(&self) -> String {
+        let line = match (&self.call.action, self.moment) {
+            (Action::Shell(line), Moment::BeforeTool) => line::rewritten(self, line),
+            _ => None,
+        };
+        let context = self.dialect.hears.contains(&self.moment).then(|| self.context()).flatten();
+        self.dialect.write(self.moment, &self.said, &Answer { context, line })
+    }
+
+    /// What there is to say.
+    fn context(&self) -> Option<String> {
+        let asked = self.asked()?;
+        let mut said = self.warnings(&asked).unwrap_or_default();
+        if self.moment == Moment::SessionStart {
+            said.push_str(&self.entries().unwrap_or_default());
+        }
+        let said = said.trim_end();
+        (!said.is_empty()).then(|| ellipsis(said, CONTEXT_BYTES_MAX))
+    }
+
+    /// The question that the call amounts to; `None` where it amounts to none.
+    fn asked(&self) -> Option<warn::Asked> {
+        let asked = warn::Asked {
+            identity: self.identity.clone(),
+            news: true,
+            surface: format!("hook:{}", self.dialect.name),
+            ..warn::Asked::default()
+        };
+        let whitelist = || Whitelist::open(&self.places, &self.environment);
+        Some(match (self.moment, &self.call.action) {
+            (Moment::BeforeTool, Action::Edit(files)) => warn::Asked { files: files.clone(), ..asked },
+            (Moment::BeforeTool, Action::Shell(line)) => {
+                whitelist().decide_line(line).check()?;
+                warn::Asked { command: Some(line.clone()), ..asked }
+            }
+            (Moment::AfterTool | Moment::AfterFailure, _) => {
+                let failed = self.failed.as_ref()?;
+                let (settings, _) = Settings::load(&self.places, &self.environment);
+                let loaded = definitions::load(&self.places, &self.environment, &settings.categories);
+                let keys = record::pattern_keys(&self.places, &loaded.definitions, failed);
+                let started_at = failed.header.started_at;
+                warn::Asked { failed: Some(FailedNow { keys, started_at }), ..asked }
+            }
+            (Moment::SessionStart, _) => asked,
+            (Moment::Prompt, _) => {
+                let prompt = ellipsis(self.call.prompt.as_deref()?, PROMPT_BYTES_MAX);
+                warn::Asked { title: Some(prompt), ..asked }
+            }
+            _ => return None,
+        })
+    }
+
+    fn warnings(&self, asked: &warn::Asked) -> Option<String> {
+        let mut answer = warn::warn(&self.places, &self.environment, &self.cwd, asked).ok()?;
+        if answer.warnings.is_empty() {
+            return None;
+        }
+        warn::formatted(&self.places, &self.environment, asked, &mut answer).ok()
+    }
+
+    /// What people and agents wrote down about the task, and is believed. That it is said counts as a use.
+    fn entries(&self) -> Option<String> {
+        let (settings, _) = Settings::load(&self.places, &self.environment);
+        if !settings.advice.injection || !self.places.index().exists() {
+            return None;
+        }
+        let limit = usize::try_from(settings.advice.limit).ok();
+        let mut lines = String::new();
+        for kind in ["gotcha", "pattern"] {
+            let filter = EntryFilter { kind: Some(kind.to_owned()), ..EntryFilter::default() };
+            let asked = entry::Asked { filter, min_confidence: ENTRY_CONFIDENCE_MIN, limit, ..entry::Asked::default() };
+            let found = entry::relevant(&self.places, &settings, &self.cwd, &self.identity, asked).ok()?;
+            for page in found.entries.iter().filter(|page| !page.learnt) {
+                let property = |name: &str| page.properties.get(name).and_then(Value::as_str).unwrap_or_default();
+                let body = [property("fix"), property("description")].into_iter().find(|text| !text.is_empty());
+                let body = body.map_or_else(String::new, |text| format!(": {}", one_line(text)));
+                lines.push_str(&format!("- {}{body} [{}]\n", one_line(&page.title), page.id));
+            }
+        }
+        (!lines.is_empty()).then(|| format!("\nWritten down here about this task:\n\n{lines}"))
+    }
+}
+
+/// The moment of a call: as the command line names it, else as the host does.
+pub fn moment(named: Option<&str>, said: &[u8]) -> Option<Moment> {
+    named.and_then(Moment::named).or_else(|| {
+        let said: Value = serde_json::from_slice(said).ok()?;
+        Moment::named(said.get("hook_event_name").or_else(|| said.get("hookName"))?.as_str()?)
+    })
+}

@@ -1,0 +1,85 @@
+//! A shell line with the wrapper before its checks.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use super::Hook;
+use crate::host::Permissions;
+use crate::host::dialect::Rewriting;
+use crate::whitelist::{Opening, Whitelist};
+
+/// What comes between us and the command, so that a command of any name is one.
+const PLAIN: &str = "--";
+/// The same where a rule lets only this run unasked.
+const ONLY_CHECKS: &str = "--only-checks --";
+
+/// The line that is to be run instead; `None` where this one is.
+///
+/// What is run without being asked about stays so, and what is asked about is asked about: the wrapper is left out where
+/// the host's rules would judge the new line otherwise than the old one.
+pub(super) fn rewritten(hook: &Hook, line: &str) -> Option<String> {
+    let wanted = match hook.dialect.rewriting {
+        Rewriting::Asks => true,
+        Rewriting::Allows => hook.rewrite,
+        Rewriting::Never => false,
+    };
+    if !wanted || env::var_os("VERIFY_RUN_DISABLE").is_some_and(|value| !value.is_empty() && value != "0") {
+        return None;
+    }
+    let whitelist = Whitelist::open(&hook.places, &hook.environment);
+    let openings = whitelist.openings(line);
+    let us = our_name()?;
+    let rules = match hook.dialect.name {
+        "claude" => Permissions::read(&hook.places.root, hook.environment.home.as_deref()),
+        _ => Permissions::default(),
+    };
+    let mut text = line.to_owned();
+    for opening in openings.iter().rev() {
+        if !opening.prepared && !can_be_found(&opening.words[0]) {
+            return None;
+        }
+        text.insert_str(opening.at, &before(opening, &us, &rules, hook.call.asks_nobody)?);
+    }
+    (!openings.is_empty()).then_some(text)
+}
+
+/// What is put before a command; `None` where nothing may be.
+fn before(opening: &Opening, us: &str, rules: &Permissions, asks_nobody: bool) -> Option<String> {
+    let command = opening.words.join(" ");
+    if rules.is_against(&command) {
+        return None;
+    }
+    let with = |options: &str| format!("{us} {options} ");
+    let allowed = |options: &str| rules.allows(&format!("{}{command}", with(options)));
+    // The user lets exactly this run.
+    if opening.check.alone && !allowed(PLAIN) && allowed(ONLY_CHECKS) {
+        return Some(with(ONLY_CHECKS));
+    }
+    (asks_nobody || !rules.allows(&command) || allowed(PLAIN)).then(|| with(PLAIN))
+}
+
+/// What the agent's shell can call us by: the name, if that is found here and is us, else the whole path.
+fn our_name() -> Option<String> {
+    let own = env::current_exe().ok()?.canonicalize().ok()?;
+    let named = folders().map(|dir| dir.join("verify-run")).find(|path| is_program(path));
+    if named.and_then(|path| path.canonicalize().ok()) == Some(own.clone()) {
+        return Some("verify-run".to_owned());
+    }
+    Some(shell_words::quote(own.to_str()?).into_owned())
+}
+
+/// Whether a program is there that the shell would run by this name. Where it isn't, the name may be a function of the
+/// shell's, which we could not run.
+fn can_be_found(name: &str) -> bool {
+    name.contains('/') || folders().any(|dir| is_program(&dir.join(name)))
+}
+
+fn folders() -> impl Iterator<Item = PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).collect::<Vec<_>>().into_iter().filter(|dir| dir.is_absolute())
+}
+
+fn is_program(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}

@@ -1,0 +1,132 @@
+//! A check that a hook saw the end of.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::base::clock::Timestamp;
+use crate::base::ids::RunId;
+use crate::base::lossless::Lossless;
+use crate::capture::{Header, Identity, ObservedVia, Place, SPOOL_SCHEMA, Spooled};
+use crate::command::{Line, Step};
+use crate::config::{Environment, Places};
+use crate::host::dialect::{Action, Call, Ending};
+use crate::ops::record;
+use crate::run::{self, Detached, Ended};
+use crate::whitelist::{self, Check, Whitelist};
+
+/// Output that is kept, bytes; hosts show less.
+const OUTPUT_BYTES_MAX: usize = 256 << 10;
+
+/// A check with what the host shows of it.
+pub struct Observed {
+    /// As a wrapper would have spooled it.
+    pub spooled: Spooled,
+    /// To be recorded: no wrapper stood before it as far as the line says, and it is worth a record.
+    pub is_new: bool,
+}
+
+/// The check that has ended, if one has.
+pub fn checked(
+    call: &Call,
+    cwd: &Path,
+    places: &Places,
+    environment: &Environment,
+    identity: &Identity,
+) -> Option<Observed> {
+    let (Action::Shell(line), Some(ending)) = (&call.action, &call.ended) else { return None };
+    let wrapped = is_wrapped(line);
+    let whitelist = Whitelist::open(places, environment);
+    let check = whitelist.decide_line(line).check().or_else(|| behind_wrapper(&whitelist, line))?;
+    let argv: Vec<OsString> = ["sh", "-c", line].map(OsString::from).to_vec();
+    let root = places.repository.as_ref().and_then(|repository| repository.worktree.clone());
+    let key = whitelist::key(root.as_deref().unwrap_or(&places.root), cwd, Some(&check), &argv);
+    // A pass says something only where it ends an open failure, and only of a check whose code the line's code is.
+    let ends_failure = ending.code == 0 && check.status_is_own && places.state.join("open").join(&key).exists();
+    let is_new = !wrapped && (ending.code != 0 || ends_failure) && !is_disabled();
+    Some(Observed { spooled: spooled(ending, check, (argv, key), cwd, places, identity), is_new })
+}
+
+fn spooled(
+    ending: &Ending,
+    check: Check,
+    (argv, key): (Vec<OsString>, String),
+    cwd: &Path,
+    places: &Places,
+    identity: &Identity,
+) -> Spooled {
+    let ended_at = Timestamp::now();
+    let duration_us = ending.duration_ms.unwrap_or(0).saturating_mul(1_000);
+    let started_at = Timestamp(ended_at.0.saturating_sub(i64::try_from(duration_us).unwrap_or(0)));
+    let end = ending.output.floor_char_boundary(OUTPUT_BYTES_MAX);
+    let output = ending.output.as_bytes()[..end].to_vec();
+    let header = Header {
+        schema: SPOOL_SCHEMA,
+        run: RunId::fresh(),
+        argv: argv.iter().map(Lossless::from).collect(),
+        cwd: Lossless::from(cwd),
+        place: Place::now(places),
+        started_at,
+        ended_at,
+        duration_us,
+        ended: Ended::Exit(ending.code),
+        check: Some(check),
+        key,
+        identity: identity.clone(),
+        kept_bytes: output.len() as u64,
+        cut_bytes: (ending.output.len() - end) as u64,
+        cut_at: output.len() as u64,
+        shared: false,
+        redacted: false,
+        around: None,
+        observed_via: Some(ObservedVia::Hook),
+    };
+    Spooled { header, output }
+}
+
+/// Whether a wrapper stands in the line.
+fn is_wrapped(line: &str) -> bool {
+    match Line::parse(line) {
+        Ok(parsed) => words(&parsed).any(is_us),
+        Err(_) => line.contains("verify-run"),
+    }
+}
+
+/// The check that a wrapper was put before, for what is said about its failure.
+fn behind_wrapper(whitelist: &Whitelist, line: &str) -> Option<Check> {
+    let parsed = Line::parse(line).ok()?;
+    let simple = parsed.steps.iter().find_map(|step| match step {
+        Step::Run(simple) if simple.words.iter().any(|word| is_us(word)) => Some(simple),
+        _ => None,
+    })?;
+    let start = simple.words.iter().position(|word| is_us(word))? + 1;
+    let rest = simple.words[start..].iter().skip_while(|word| word.starts_with('-'));
+    let argv: Vec<OsString> = rest.map(OsString::from).collect();
+    whitelist.decide(&argv).check()
+}
+
+fn words(line: &Line) -> impl Iterator<Item = &str> {
+    line.steps
+        .iter()
+        .flat_map(|step| match step {
+            Step::Run(simple) => simple.words.as_slice(),
+            _ => &[],
+        })
+        .map(String::as_str)
+}
+
+fn is_us(word: &str) -> bool {
+    word.rsplit('/').next() == Some("verify-run")
+}
+
+fn is_disabled() -> bool {
+    std::env::var_os("VERIFY_RUN_DISABLE").is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// Starts the recorder in a process of its own.
+pub fn start_recorder(places: &Places) {
+    if matches!(run::detached(&[]), Ok(Detached::Process)) {
+        let work = std::panic::AssertUnwindSafe(|| record::drain(places));
+        let _ = std::panic::catch_unwind(work);
+        run::end_as(Ended::Exit(0))
+    }
+}

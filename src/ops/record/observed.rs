@@ -1,0 +1,36 @@
+//! Runs that a hook alone saw, and those that it wasn't alone in seeing.
+
+use crate::base::clock::Timestamp;
+use crate::capture::Header;
+use crate::store::{Store, StoreError};
+
+/// Clocks of a host and of a wrapper differ by so much: the one counts from its own start, microseconds.
+const SLACK_US: i64 = 2_000_000;
+/// A hook that doesn't say how long the command took may speak of one that was started so long ago.
+const UNKNOWN_US: i64 = 3_600_000_000;
+
+/// Whether what a hook saw is recorded already: by a wrapper at the command or inside of it, or by the same hook that is
+/// configured twice.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn is_recorded(store: &Store, header: &Header) -> Result<bool, StoreError> {
+    if header.observed_via.is_none() {
+        return Ok(false);
+    }
+    let moved = |moment: Timestamp, us: i64| Timestamp(moment.0.saturating_add(us));
+    let back = if header.duration_us == 0 { UNKNOWN_US } else { SLACK_US };
+    let (from, to) = (moved(header.started_at, -back), moved(header.ended_at, SLACK_US));
+    // Its end is known always: of what began nobody knows when, only what ended just now is the same.
+    let ended_from = if header.duration_us == 0 { moved(header.ended_at, -SLACK_US) } else { from };
+    for id in store.index().runs_between(&header.place.root, ended_from, to)? {
+        let Some(run) = store.index().run(store.segments(), &id)? else { continue };
+        let same_session = run.session.is_some() && run.session == header.identity.session;
+        let within = run.started_at >= from && run.ended_at >= ended_from && run.ended_at <= to;
+        let by_wrapper = run.observed_via.is_none();
+        if within && (run.key == header.key && id != header.run.to_string() || same_session && by_wrapper) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
