@@ -142,6 +142,7 @@ impl Run {
             redacted: false,
             around: None,
             observed_via: None,
+            call: None,
         }
     }
 

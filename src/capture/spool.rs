@@ -63,6 +63,9 @@ pub struct Header {
     /// Who saw it, where no wrapper did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_via: Option<ObservedVia>,
+    /// The agent's name for the call that it saw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
 }
 
 /// Who saw a run that no wrapper stood before. What it knows is less: the whole line's exit code, output that was
@@ -180,6 +183,7 @@ pub(super) mod tests {
             redacted: false,
             around: None,
             observed_via: None,
+            call: None,
         }
     }
 

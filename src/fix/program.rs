@@ -217,6 +217,7 @@ mod tests {
                 shared: false,
                 redacted: false,
                 observed_via: None,
+                call: None,
                 around: Some(Around {
                     environment: String::new(),
                     path: Some(Lossless::from(&format!("/nowhere:{}", self.0.path().join("bin").display()))),

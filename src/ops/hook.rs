@@ -7,6 +7,7 @@
 
 mod line;
 mod observed;
+mod shims;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,11 +21,13 @@ use crate::base::text::{ellipsis, one_line};
 use crate::capture::{self, Identity, Spooled};
 use crate::config::{Environment, Places, Settings};
 use crate::host::dialect::{Action, Answer, Call, Dialect, Moment};
-use crate::store::EntryFilter;
+use crate::store::{EntryFilter, Index};
 use crate::whitelist::Whitelist;
 
 /// What is said to a host at once, bytes: Claude Code puts more than 10,000 characters into a file.
 const CONTEXT_BYTES_MAX: usize = 9_000;
+/// What an entry says, bytes.
+const LINE_BYTES_MAX: usize = 300;
 /// A prompt that is looked at, bytes.
 const PROMPT_BYTES_MAX: usize = 2_000;
 /// Entries that join a session's start are believed at least so far.
@@ -75,6 +78,11 @@ impl Hook {
             }
             self.failed = Some(check.spooled).filter(|spooled| !spooled.header.ended.passed());
         }
+        let file = std::env::var_os("CLAUDE_ENV_FILE").filter(|_| self.dialect.agent == "claude-code");
+        if let (Moment::SessionStart, Some(file), Some(shims)) = (self.moment, file, self.environment.shims_dir()) {
+            // Without them a check is still recorded where the agent names us, or the hook sees its end.
+            let _ = shims::put_in_front(&shims, file.as_ref());
+        }
         if self.moment == Moment::SessionEnd && !record::pending(&self.places).is_empty() {
             observed::start_recorder(&self.places);
         }
@@ -99,11 +107,15 @@ impl Hook {
     /// What there is to say.
     fn context(&self) -> Option<String> {
         let asked = self.asked()?;
-        let mut said = self.warnings(&asked).unwrap_or_default();
+        let mut answer = warn::warn(&self.places, &self.environment, &self.cwd, &asked).ok()?;
+        let mut said = match answer.warnings.is_empty() {
+            true => String::new(),
+            false => warn::formatted(&self.places, &self.environment, &asked, &mut answer).ok()?,
+        };
         if self.moment == Moment::SessionStart {
-            said.push_str(&self.entries().unwrap_or_default());
+            said.push_str(&self.entries(&answer).unwrap_or_default());
         }
-        let said = said.trim_end();
+        let said = said.trim();
         (!said.is_empty()).then(|| ellipsis(said, CONTEXT_BYTES_MAX))
     }
 
@@ -139,35 +151,37 @@ impl Hook {
         })
     }
 
-    fn warnings(&self, asked: &warn::Asked) -> Option<String> {
-        let mut answer = warn::warn(&self.places, &self.environment, &self.cwd, asked).ok()?;
-        if answer.warnings.is_empty() {
-            return None;
-        }
-        warn::formatted(&self.places, &self.environment, asked, &mut answer).ok()
-    }
-
     /// What people and agents wrote down about the task, and is believed. That it is said counts as a use.
-    fn entries(&self) -> Option<String> {
+    fn entries(&self, answer: &warn::Answer) -> Option<String> {
         let (settings, _) = Settings::load(&self.places, &self.environment);
-        if !settings.advice.injection || !self.places.index().exists() {
+        let index = Index::open_read(&self.places.index()).ok().flatten()?;
+        if !settings.advice.injection {
             return None;
         }
-        let limit = usize::try_from(settings.advice.limit).ok();
-        let mut lines = String::new();
+        let limit = usize::try_from(settings.advice.limit).ok()?.saturating_sub(answer.warnings.len());
+        let mut lines: Vec<String> = Vec::new();
         for kind in ["gotcha", "pattern"] {
             let filter = EntryFilter { kind: Some(kind.to_owned()), ..EntryFilter::default() };
-            let asked = entry::Asked { filter, min_confidence: ENTRY_CONFIDENCE_MIN, limit, ..entry::Asked::default() };
+            let asked = entry::Asked { filter, min_confidence: ENTRY_CONFIDENCE_MIN, ..entry::Asked::default() };
             let found = entry::relevant(&self.places, &settings, &self.cwd, &self.identity, asked).ok()?;
             for page in found.entries.iter().filter(|page| !page.learnt) {
-                let property = |name: &str| page.properties.get(name).and_then(Value::as_str).unwrap_or_default();
-                let body = [property("fix"), property("description")].into_iter().find(|text| !text.is_empty());
-                let body = body.map_or_else(String::new, |text| format!(": {}", one_line(text)));
-                lines.push_str(&format!("- {}{body} [{}]\n", one_line(&page.title), page.id));
+                let is_said = answer.warnings.iter().any(|warning| warning.entry.as_ref() == Some(&page.id));
+                if !is_said && !warn::is_held_out(&index, &page.id, &answer.task, &settings).ok()? {
+                    lines.push(line_of(page));
+                }
             }
         }
-        (!lines.is_empty()).then(|| format!("\nWritten down here about this task:\n\n{lines}"))
+        lines.truncate(limit);
+        (!lines.is_empty()).then(|| format!("\nWritten down here about this task:\n\n{}", lines.concat()))
     }
+}
+
+/// An entry in one line.
+fn line_of(page: &entry::Page) -> String {
+    let property = |name: &str| page.properties.get(name).and_then(Value::as_str).unwrap_or_default();
+    let body = ["fix", "description"].map(property).into_iter().find(|text| !text.is_empty());
+    let body = body.map_or_else(String::new, |text| format!(": {}", ellipsis(&one_line(text), LINE_BYTES_MAX)));
+    format!("- {}{body} [{}]\n", one_line(&page.title), page.id)
 }
 
 /// The moment of a call: as the command line names it, else as the host does.

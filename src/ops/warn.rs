@@ -204,6 +204,16 @@ fn candidates(
     Ok(news)
 }
 
+/// Whether an entry is kept from a task, so that it can be known what happens without.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn is_held_out(index: &Index, entry: &str, task: &str, settings: &Settings) -> Result<bool, StoreError> {
+    let family = index.entry_family(entry)?.unwrap_or_else(|| entry.to_owned());
+    let arm = Arm::of(task, &family, settings.advice.held_out(), &settings.advice.salt);
+    Ok(arm == Arm::HeldOut && !index.entry(entry)?.pinned)
+}
+
 /// Whether a session was told of something already, or held out of it.
 fn is_told(places: &Places, index: &Index, session: &str, key: &str) -> Result<bool, StoreError> {
     let id = derived_id("delivery", &[session, key]);

@@ -63,6 +63,7 @@ pub fn passed_run(n: u64, task: &str) -> Event {
         environment: (!n.is_multiple_of(3)).then(|| format!("{:032x}", n % 2)),
         program: (!n.is_multiple_of(5)).then(|| format!("{:032x}", n % 2)),
         observed_via: None,
+        call: None,
         failure: None,
     };
     Event::of_run(run_id(n), at, "w-test", run)

@@ -13,6 +13,7 @@ mod exchange;
 mod faults;
 mod fixes;
 mod frame;
+mod hooks;
 mod knowledge;
 mod lessons;
 mod patterns;

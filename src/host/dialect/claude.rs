@@ -25,6 +25,7 @@ fn read(moment: Moment, said: &Value) -> Call {
     Call {
         session: text(said, &["session_id"]),
         cwd: folder(said, &["cwd"]),
+        id: text(said, &["tool_use_id"]),
         action: action(TOOLS, said.get("tool_name").and_then(Value::as_str), input),
         ended: match moment {
             Moment::AfterTool => passed(said),

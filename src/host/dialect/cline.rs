@@ -20,6 +20,7 @@ fn read(_moment: Moment, said: &Value) -> Call {
     Call {
         session: text(said, &["taskId"]),
         cwd: said.get("workspaceRoots").and_then(|roots| roots.get(0)?.as_str().map(Into::into)),
+        id: None,
         action: action(
             (&["execute_command"], &["write_to_file", "replace_in_file", "insert_content"]),
             tool.get("toolName").or_else(|| tool.get("tool")).and_then(Value::as_str),

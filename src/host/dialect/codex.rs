@@ -29,6 +29,7 @@ fn read(_moment: Moment, said: &Value) -> Call {
     Call {
         session: text(said, &["session_id"]),
         cwd: folder(said, &["cwd"]),
+        id: text(said, &["tool_use_id"]),
         action: match patch.flatten() {
             Some(patch) => patched(&patch),
             None => action((&["Bash", "shell", "local_shell"], &["Edit", "Write"]), name, input),

@@ -19,6 +19,7 @@ fn read(moment: Moment, said: &Value) -> Call {
     Call {
         session: text(said, &["sessionId"]).or_else(|| text(said, &["session_id"])),
         cwd: folder(said, &["cwd"]),
+        id: None,
         action: action(
             (&["bash"], &["edit", "create", "write", "str_replace_editor"]),
             said.get("toolName").or_else(|| said.get("tool_name")).and_then(Value::as_str),

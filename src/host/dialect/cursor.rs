@@ -24,6 +24,7 @@ fn read(moment: Moment, said: &Value) -> Call {
     Call {
         session: text(said, &["conversation_id"]).or_else(|| text(said, &["session_id"])),
         cwd: folder(input, &["cwd"]).or_else(|| folder(said, &["cwd"])).or_else(workspace),
+        id: text(said, &["tool_use_id"]),
         action: action(
             (
                 &["Shell", "run_terminal_cmd"],

@@ -20,6 +20,7 @@ fn read(moment: Moment, said: &Value) -> Call {
     Call {
         session: text(said, &["session_id"]),
         cwd: folder(input, &["dir_path"]).filter(|dir| dir.is_absolute()).or_else(|| folder(said, &["cwd"])),
+        id: None,
         action: action(
             (&["run_shell_command"], &["replace", "write_file", "edit"]),
             said.get("tool_name").and_then(Value::as_str),

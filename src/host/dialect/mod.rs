@@ -71,6 +71,8 @@ pub struct Call {
     pub session: Option<String>,
     /// Where the agent is at work, absolute.
     pub cwd: Option<PathBuf>,
+    /// The host's name for this use of a tool.
+    pub id: Option<String>,
     /// What the tool is told to do.
     pub action: Action,
     /// How a shell command ended.

@@ -23,6 +23,7 @@ fn read(moment: Moment, said: &Value) -> Call {
     Call {
         session: text(said, &["sessionID"]),
         cwd: folder(input, &["workdir"]).filter(|dir| dir.is_absolute()).or_else(|| folder(said, &["cwd"])),
+        id: text(said, &["callID"]),
         action: action((&["bash"], &["edit", "write", "patch"]), said.get("tool").and_then(Value::as_str), input),
         ended: if moment == Moment::AfterTool { ended(said) } else { None },
         prompt: text(said, &["prompt"]),

@@ -36,7 +36,7 @@ pub(super) fn rewritten(hook: &Hook, line: &str) -> Option<String> {
     };
     let mut text = line.to_owned();
     for opening in openings.iter().rev() {
-        if !opening.prepared && !can_be_found(&opening.words[0]) {
+        if !opening.prepared && !can_be_found(&hook.cwd, opening) {
             return None;
         }
         text.insert_str(opening.at, &before(opening, &us, &rules, hook.call.asks_nobody)?);
@@ -71,8 +71,13 @@ fn our_name() -> Option<String> {
 
 /// Whether a program is there that the shell would run by this name. Where it isn't, the name may be a function of the
 /// shell's, which we could not run.
-fn can_be_found(name: &str) -> bool {
-    name.contains('/') || folders().any(|dir| is_program(&dir.join(name)))
+fn can_be_found(cwd: &Path, opening: &Opening) -> bool {
+    let name = opening.words[0].as_str();
+    let dir = opening.dir.as_deref().unwrap_or_default();
+    match name.contains('/') {
+        true => dir.contains(['$', '~', '`']) || is_program(&cwd.join(dir).join(name)),
+        false => folders().any(|dir| is_program(&dir.join(name))),
+    }
 }
 
 fn folders() -> impl Iterator<Item = PathBuf> {

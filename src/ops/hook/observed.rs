@@ -43,13 +43,14 @@ pub fn checked(
     // A pass says something only where it ends an open failure, and only of a check whose code the line's code is.
     let ends_failure = ending.code == 0 && check.status_is_own && places.state.join("open").join(&key).exists();
     let is_new = !wrapped && (ending.code != 0 || ends_failure) && !is_disabled();
-    Some(Observed { spooled: spooled(ending, check, (argv, key), cwd, places, identity), is_new })
+    let run = (argv, key, call.id.as_deref());
+    Some(Observed { spooled: spooled(ending, check, run, cwd, places, identity), is_new })
 }
 
 fn spooled(
     ending: &Ending,
     check: Check,
-    (argv, key): (Vec<OsString>, String),
+    (argv, key, call): (Vec<OsString>, String, Option<&str>),
     cwd: &Path,
     places: &Places,
     identity: &Identity,
@@ -79,6 +80,7 @@ fn spooled(
         redacted: false,
         around: None,
         observed_via: Some(ObservedVia::Hook),
+        call: call.map(str::to_owned),
     };
     Spooled { header, output }
 }

@@ -51,6 +51,7 @@ pub(super) fn run(header: &Header, default_branch: Option<&str>) -> Run {
         environment: header.around.as_ref().map(|around| around.environment.clone()),
         program: None,
         observed_via: header.observed_via,
+        call: header.call.as_deref().map(without_secret),
         failure: None,
     }
 }

@@ -27,8 +27,15 @@ pub(super) fn is_recorded(store: &Store, header: &Header) -> Result<bool, StoreE
         let Some(run) = store.index().run(store.segments(), &id)? else { continue };
         let same_session = run.session.is_some() && run.session == header.identity.session;
         let within = run.started_at >= from && run.ended_at >= ended_from && run.ended_at <= to;
-        let by_wrapper = run.observed_via.is_none();
-        if within && (run.key == header.key && id != header.run.to_string() || same_session && by_wrapper) {
+        let is_double = match (&run.observed_via, &run.call, &header.call) {
+            (None, ..) => run.key == header.key || same_session,
+            (Some(_), Some(one), Some(other)) => one == other,
+            (Some(_), ..) => run.key == header.key,
+        };
+        // A code that is the check's own says whether it is the same end.
+        let is_own = header.check.as_ref().is_some_and(|check| check.status_is_own);
+        let differs = is_own && run.key == header.key && run.ended != header.ended;
+        if within && is_double && !differs && id != header.run.to_string() {
             return Ok(true);
         }
     }

@@ -65,6 +65,7 @@ impl World {
             redacted: false,
             around: None,
             observed_via: None,
+            call: None,
         }
     }
 

@@ -77,6 +77,9 @@ pub struct Run {
     /// Who saw it, where no wrapper did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_via: Option<ObservedVia>,
+    /// The agent's name for the call that it saw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
     /// What failed; absent on a pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,

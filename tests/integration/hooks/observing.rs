@@ -1,0 +1,105 @@
+//! What a hook alone saw is recorded, and once.
+
+use serde_json::{Value, json};
+use verify_run::run::Ended;
+
+use super::{FINDING, answer, hook, scene};
+use crate::sandbox::Sandbox;
+
+fn failed(sandbox: &Sandbox, call: &str, command: &str, code: u8) -> String {
+    let finding = FINDING.replace("$PWD", &sandbox.work().to_string_lossy());
+    let said = json!({
+        "session_id": "s-1", "cwd": sandbox.work(), "hook_event_name": "PostToolUseFailure", "tool_name": "Bash",
+        "tool_input": { "command": command }, "tool_use_id": call, "duration_ms": 40,
+        "error": format!("Exit code {code}\n{finding}"),
+    });
+    said.to_string()
+}
+
+fn runs(sandbox: &Sandbox) -> Vec<Value> {
+    sandbox.events().into_iter().filter(|event| event["kind"] == "run").collect()
+}
+
+#[test]
+fn a_failure_without_a_wrapper_is_recorded_with_who_saw_it() {
+    let sandbox = scene();
+    let before = runs(&sandbox).len();
+    answer(hook(&sandbox, "claude", "post-fail", failed(&sandbox, "t-1", "cd src && eslint .", 1)));
+    sandbox.settle();
+    let runs = runs(&sandbox);
+    assert_eq!(runs.len(), before + 1);
+    let run = runs.last().expect("a run");
+    assert_eq!(run["observed_via"], "hook");
+    assert_eq!(
+        (&run["session"], &run["agent"], &run["tool"]),
+        (&json!("s-1"), &json!("claude-code"), &json!("eslint"))
+    );
+    assert_eq!(run["failure"]["items"][0]["message"], "foo is not defined");
+    let pattern = sandbox.verify_run(["pattern", "list", "--json"]).prints_json();
+    assert_eq!(pattern["patterns"].as_array().map(Vec::len), Some(1), "the same mistake: {pattern}");
+}
+
+#[test]
+fn no_check_no_failure_and_no_answer_of_a_wrapped_run_is_recorded() {
+    let sandbox = scene();
+    let before = runs(&sandbox).len();
+    for command in
+        ["git status", "verify-run -- eslint src", "cd web && verify-run -- eslint src | tail", "./eslint.sh"]
+    {
+        answer(hook(&sandbox, "claude", "post-fail", failed(&sandbox, "t", command, 1)));
+    }
+    let passed = json!({
+        "session_id": "s-1", "cwd": sandbox.work(), "tool_name": "Bash", "tool_input": { "command": "eslint other" },
+        "tool_response": { "stdout": "", "stderr": "" },
+    });
+    answer(hook(&sandbox, "claude", "post-tool", passed.to_string()));
+    sandbox.settle();
+    assert_eq!(runs(&sandbox).len(), before);
+}
+
+#[test]
+fn a_check_that_a_wrapper_saw_inside_of_the_line_is_one_run() {
+    let sandbox = scene();
+    sandbox.write("package.json", r#"{"scripts": {"lint": "verify-run eslint src"}}"#);
+    let before = runs(&sandbox).len();
+    // Seen by the wrapper of the script, then by the hook of the agent, which doesn't see into the script.
+    let wrapped = sandbox.verify_run(["eslint", "src"]).env("VERIFY_RUN_SESSION", "s-1").outcome();
+    assert_eq!(wrapped.ended, Ended::Exit(1));
+    answer(hook(&sandbox, "claude", "post-fail", failed(&sandbox, "t-1", "npm run lint", 1)));
+    // And configured twice: in the settings and by a plugin.
+    answer(hook(&sandbox, "claude", "post-fail", failed(&sandbox, "t-1", "npm run lint", 1)));
+    sandbox.settle();
+    assert_eq!(runs(&sandbox).len(), before + 1);
+}
+
+#[test]
+fn a_hook_that_is_configured_twice_records_once_and_two_failures_in_a_row_are_two() {
+    let sandbox = scene();
+    let before = runs(&sandbox).len();
+    for call in ["t-1", "t-1", "t-2"] {
+        answer(hook(&sandbox, "claude", "post-fail", failed(&sandbox, call, "eslint lib", 1)));
+    }
+    sandbox.settle();
+    assert_eq!(runs(&sandbox).len(), before + 2);
+}
+
+#[test]
+fn a_pass_that_ends_an_open_failure_is_recorded_too() {
+    let sandbox = scene();
+    let before = runs(&sandbox).len();
+    let passed = |command: &str| {
+        json!({
+            "session_id": "s-1", "cwd": sandbox.work(), "tool_name": "Bash", "tool_input": { "command": command },
+            "tool_response": { "stdout": "", "stderr": "", "interrupted": false }, "duration_ms": 20,
+        })
+    };
+    sandbox.write("src/a.js", "let foo\nfoo\n");
+    answer(hook(&sandbox, "claude", "post-tool", passed("eslint src | tail -3").to_string()));
+    sandbox.settle();
+    assert_eq!(runs(&sandbox).len(), before, "tail has passed");
+    answer(hook(&sandbox, "claude", "post-tool", passed("eslint src").to_string()));
+    sandbox.settle();
+    assert_eq!(runs(&sandbox).len(), before + 1);
+    let fixes = sandbox.verify_run(["fix", "list", "--json"]).prints_json();
+    assert_eq!(fixes["fixes"].as_array().map(Vec::len), Some(1), "{fixes}");
+}
