@@ -1,5 +1,6 @@
 //! The lessons folder: which one it is, and its files.
 
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -100,11 +101,33 @@ impl Folder {
 
     /// The file whose name ends with this id: `written`, as it was written, or another one if that was renamed.
     pub fn path_of(&self, id: &str, written: Option<&str>) -> Option<PathBuf> {
-        let end = format!("{id}.md");
-        let is_its = |name: &str| name.ends_with(&end) && is_lesson_name(name);
-        // The folder may be large.
-        let same = written.filter(|name| is_its(name)).map(|name| self.dir.join(name)).filter(|path| path.is_file());
-        same.or_else(|| self.unsorted().filter(|name| is_its(name)).min().map(|name| self.dir.join(name)))
+        let wanted = [(id.to_owned(), written.map(str::to_owned))];
+        self.paths_of(&wanted).remove(id)
+    }
+
+    /// As [`Folder::path_of`], of several at once, by their ids. The folder may be large: it is listed once, and not at
+    /// all where every file has the name that it was written under.
+    pub fn paths_of(&self, wanted: &[(String, Option<String>)]) -> HashMap<String, PathBuf> {
+        let mut found = HashMap::new();
+        for (id, written) in wanted {
+            let named = written.iter().filter(|name| lesson_id(name) == Some(id)).map(|name| self.dir.join(name));
+            found.extend(named.filter(|path| path.is_file()).map(|path| (id.clone(), path)));
+        }
+        let missing: HashSet<&str> =
+            wanted.iter().map(|(id, _)| id.as_str()).filter(|id| !found.contains_key(*id)).collect();
+        if missing.is_empty() {
+            return found;
+        }
+        for name in self.unsorted() {
+            let Some(id) = lesson_id(&name).filter(|id| missing.contains(id)) else { continue };
+            let path = self.dir.join(&name);
+            // Of copies always the same one.
+            match found.get(id) {
+                Some(known) if *known <= path => {}
+                _ => drop(found.insert(id.to_owned(), path)),
+            }
+        }
+        found
     }
 
     /// All lessons, newest name last. Files that are no lessons by name are not looked at.
@@ -334,13 +357,18 @@ fn is_ours(dir: &Path) -> bool {
     !others
 }
 
-/// `<anything>-l-<8 base32 characters>.md`
 fn is_lesson_name(name: &str) -> bool {
-    let Some(stem) = name.strip_suffix(".md") else { return false };
-    let Some((_, id)) = stem.rsplit_once("l-") else { return false };
-    (stem.len() == id.len() + 2 || stem[..stem.len() - id.len() - 2].ends_with('-'))
+    lesson_id(name).is_some()
+}
+
+/// The id in `<anything>-l-<8 base32 characters>.md`.
+fn lesson_id(name: &str) -> Option<&str> {
+    let stem = name.strip_suffix(".md")?;
+    let (before, id) = stem.rsplit_once("l-")?;
+    let is_id = (before.is_empty() || before.ends_with('-'))
         && id.len() == 8
-        && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+        && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    is_id.then(|| &stem[before.len()..])
 }
 
 fn read_text(path: &Path) -> Result<String, Error> {

@@ -23,6 +23,9 @@ const BUSY_MS_MAX: u64 = 5_000;
 
 /// Statements that a connection keeps prepared: what one event needs is more than SQLite's binding keeps by itself.
 const STATEMENTS_MAX: usize = 128;
+/// Pages that a reader keeps. It reads most of them once, and memory that was never used before costs more than reading
+/// again what the system has at hand.
+const READER_PAGES: i64 = 128;
 /// Pages that a connection which writes keeps in memory, KiB; taken as they are needed.
 const CACHE_KIB: i64 = 32 << 10;
 /// Events that the index doesn't have, bytes, from which on computing it anew may be faster than adding them; few in
@@ -124,6 +127,8 @@ impl Index {
                 connection.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(()))?;
                 connection.pragma_update(None, "synchronous", "NORMAL")?;
                 connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+            } else if !write {
+                connection.pragma_update(None, "cache_size", READER_PAGES)?;
             }
             Ok(version)
         };

@@ -324,17 +324,21 @@ fn fill_lessons(
         None => FixPart::Fixed(Box::new(facts(projects, store, stretch, attempt)?)),
     };
     let is_proven = flake.is_some_and(|flake| flake.proof == Proof::Proven);
+    let mut written = Vec::with_capacity(lessons.len());
+    for (lesson, run) in &lessons {
+        written.push((lesson.clone(), store.index().lesson_of(*run)?.map(|(_, file)| file)));
+    }
+    let folder = projects.lessons(root);
+    let paths = folder.paths_of(&written);
     for (lesson, run) in lessons {
-        let folder = projects.lessons(root);
-        let written = store.index().lesson_of(run)?.map(|(_, file)| file);
-        let Some(path) = folder.path_of(&lesson, written.as_deref()) else { continue };
+        let Some(path) = paths.get(&lesson) else { continue };
         let mut done = Ok(false);
         if is_proven && runs.contains(&run) {
             let recorded = store.index().run(store.segments(), &run.to_string())?;
             done = recorded.and_then(|run| assemble::facts(&run)).map_or(Ok(false), |facts| folder.withdraw(&facts));
         }
         if !matches!(done, Ok(true)) {
-            done = done.and_then(|_| folder.set_fix(&path, &part));
+            done = done.and_then(|_| folder.set_fix(path, &part));
         }
         if let Err(error) = done {
             drained.notes.push(error.to_string());

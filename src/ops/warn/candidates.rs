@@ -10,9 +10,9 @@ use crate::pattern::confidence::{self, Sighting, Told};
 use crate::store::{AdviceRow, Index, StoreError};
 
 /// Patterns that are looked at closely.
-const LOOKED_AT_MAX: usize = 20;
+const LOOKED_AT_MAX: usize = 30;
 /// … of them found by their very files.
-const OF_FILES_MAX: usize = 14;
+const OF_FILES_MAX: usize = 20;
 /// Patterns of a failure that are looked up.
 const OF_FAILURE_MAX: usize = 20;
 /// Files of the question that are looked for.

@@ -19,7 +19,7 @@ const FILES_MAX: usize = 30;
 /// Entries about one file that are looked at.
 const OF_FILE_MAX: usize = 60;
 /// Entries that are looked at closely.
-const ENTRIES_MAX: usize = 12;
+const ENTRIES_MAX: usize = 20;
 
 /// The gotchas that the files of a question are about.
 ///
