@@ -352,7 +352,7 @@ fn look_up(
 }
 
 /// Keys of known patterns that a text reads like.
-fn patterns_like(index: &Index, settings: &Settings, error: &str) -> anyhow::Result<Vec<String>> {
+pub(super) fn patterns_like(index: &Index, settings: &Settings, error: &str) -> anyhow::Result<Vec<String>> {
     let asked = Words::of(error);
     let mut keys = Vec::new();
     for (pattern, _) in index.patterns_with_words(&telling_words(error))? {

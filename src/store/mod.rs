@@ -42,10 +42,10 @@ pub use query::memory::MemoryRow;
 pub use query::recovery::{RecoveryRow, ReportRow};
 pub use query::strategy::{StrategyRow, TryRow};
 pub use query::{
-    AboutRow, AdviceRow, BranchTask, BriefRow, Closing, Counts, DeliveryRow, FixFilter, FixRow, FlakeFilter, FlakeRow,
-    Gap, KnownTask, LastRun, LessonRow, MemberRow, MergeRow, NearRow, OccurrenceRow, OpenRun, OutcomeRow, PassingTree,
-    PatternRow, PeriodRow, PromotionChangeRow, PromotionRow, RateRow, RecipeRow, ReviewRow, SaidRow, SnapshotRow,
-    SolvedRow, SourceRow, ToldRow, TotalsRow, TreeUse, WorkedRow,
+    AboutRow, AdviceRow, BranchTask, BriefRow, Closing, Counts, DeliveryRow, FailureRow, FixFilter, FixRow,
+    FlakeFilter, FlakeRow, Gap, KnownTask, LastRun, LessonRow, MemberRow, MergeRow, NearRow, OccurrenceRow, OpenRun,
+    OutcomeRow, PassingTree, PatternRow, PeriodRow, PromotionChangeRow, PromotionRow, RateRow, RecipeRow, ReviewRow,
+    SaidRow, SnapshotRow, SolvedRow, SourceRow, ToldRow, TotalsRow, TreeUse, WorkedRow,
 };
 pub use segment::{Segments, free_name};
 pub use writer::{Store, lock};

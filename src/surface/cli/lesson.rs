@@ -1,4 +1,4 @@
-//! `verify-run lesson list|show|annotate|forget|prune|share`.
+//! `verify-run lesson list|search|show|annotate|forget|prune|share`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use crate::base::text::{count, one_line, printable};
 use crate::config::Settings;
 use crate::lesson::Front;
 use crate::ops::lesson::{self, Annotation, Found, Prune};
+use crate::ops::search::{self, Hits};
 
 /// Version of the shapes that `--json` prints.
 const SCHEMA: u32 = 1;
@@ -25,6 +26,17 @@ pub struct Args {
 enum Command {
     /// List the lessons, oldest first
     List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Find lessons by words, the best first: those where people wrote them, and those with more of them
+    Search {
+        /// Words, or the start of an id; the newest without
+        text: Vec<String>,
+        /// At most so many
+        #[arg(long, default_value_t = 10, value_name = "N")]
+        limit: usize,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -115,6 +127,10 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
     match &args.command {
         Command::List { json } => list(&settings, *json, context),
+        Command::Search { text, limit, json } => {
+            let hits = search::lessons(&context.places, &settings, &text.join(" "), *limit);
+            found(&hits, *json, context)
+        }
         Command::Show { id, json } => show(&settings, id, *json, context),
         Command::Annotate { id, cause, resolution, corrective_rule } => {
             let annotation = Annotation {
@@ -177,6 +193,30 @@ fn list(settings: &Settings, json: bool, context: &mut Context) -> anyhow::Resul
     context.output.table(&["ID", "WHEN", "TOOL", "CATEGORY", "WHAT"], &rows)?;
     for (_, reason) in &listed.broken {
         context.output.note(&one_line(&format!("verify-run: {reason}")));
+    }
+    Ok(Exit::Ok)
+}
+
+fn found(hits: &Hits, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+    hits.notes.iter().for_each(|note| context.output.note(&one_line(note)));
+    if json {
+        context.output.json(hits)?;
+        return Ok(Exit::Ok);
+    }
+    if hits.lessons.is_empty() {
+        context.output.note("no lesson has these words");
+    }
+    let rows: Vec<Vec<String>> = hits
+        .lessons
+        .iter()
+        .map(|hit| {
+            let why = hit.cause.clone().or_else(|| hit.rule.clone()).unwrap_or_default();
+            vec![hit.id.clone(), hit.recorded_at.local(), hit.tool.clone(), hit.title.clone(), why]
+        })
+        .collect();
+    context.output.table(&["ID", "WHEN", "TOOL", "WHAT", "WHY"], &rows)?;
+    if hits.more > 0 {
+        context.output.note(&format!("{} more", hits.more));
     }
     Ok(Exit::Ok)
 }

@@ -1,0 +1,457 @@
+//! What is known of a failure: of a recorded run, or of an output or message that somebody has at hand.
+
+use serde::Serialize;
+
+use super::strategy::{self, Against};
+use super::{definitions, knowledge, reading, report, warn};
+use crate::base::clock::Timestamp;
+use crate::base::lossless::Lossless;
+use crate::base::markdown::untagged;
+use crate::base::text::{ellipsis, one_line};
+use crate::base::tree::FsTree;
+use crate::capture::Identity;
+use crate::config::{Environment, Places, Settings};
+use crate::diagnose::{self, Input, Item};
+use crate::fingerprint::{self, Verdict};
+use crate::knowledge::recovery::{Escalation, Suggestion};
+use crate::pattern::confidence::{self, Sighting, Told};
+use crate::pattern::knowledge::Strategy;
+use crate::pattern::statistics::rounded;
+use crate::run::Ended;
+use crate::store::{Index, PatternRow, Segments, StoreError};
+use crate::whitelist::Whitelist;
+
+/// A text that is looked at, bytes: its first quarter and its end.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+/// A text that is compared as one message, bytes.
+const MESSAGE_BYTES_MAX: usize = 2_000;
+/// Items of a failure that are looked up.
+const ITEMS_MAX: usize = 50;
+/// Items that no pattern has, and that are compared with what reads alike.
+const COMPARED_MAX: usize = 10;
+/// What was tried against one pattern.
+const FIXES_MAX: usize = 3;
+/// Strategies of one answer.
+const STRATEGIES_MAX: usize = 3;
+/// A few words, a message, a command line, bytes.
+const LINE_BYTES_MAX: usize = 300;
+
+/// What is asked about.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// The output of a check, or a message in it; without one a recorded run is meant.
+    pub text: Option<String>,
+    /// The command line that printed the text.
+    pub command: Option<String>,
+    /// A recorded run, by the id of it, its failure, lesson or pattern; the last one of this work tree without.
+    pub run: Option<String>,
+    /// At most so many patterns.
+    pub limit: usize,
+}
+
+/// What is known of a failure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Known {
+    /// Version of this shape.
+    pub schema: u32,
+    /// What this is about.
+    pub about: About,
+    /// What was seen before, the surest match first.
+    pub patterns: Vec<Pattern>,
+    /// Patterns beyond the limit.
+    pub more: usize,
+    /// What failed and is like nothing that was recorded.
+    pub unknown: usize,
+    /// What to do about it, the best first.
+    pub strategies: Vec<Suggestion>,
+    /// One of these has failed in this task too often.
+    pub escalation: Option<Escalation>,
+    /// Bytes of the text that were not looked at.
+    pub cut: usize,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// What is asked about. Every text is one line without control characters.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct About {
+    /// `text`, `run`; `nothing` where no run is recorded.
+    pub source: &'static str,
+    /// The run's id.
+    pub run: Option<String>,
+    /// `f-…`, of a run that failed.
+    pub failure: Option<String>,
+    /// What was run, secrets replaced.
+    pub command: Option<String>,
+    /// When it ended.
+    pub at: Option<Timestamp>,
+    /// Whether the run passed; `null` of a text.
+    pub passed: Option<bool>,
+    /// The failure's category.
+    pub category: Option<String>,
+    /// Its first message.
+    pub summary: Option<String>,
+}
+
+/// How a pattern was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Match {
+    /// It is the same failure.
+    Exact,
+    /// It says the same in other words.
+    Near,
+    /// It has much the same words.
+    Words,
+}
+
+/// A failure that was seen before. Every text is one line without control characters and tags.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pattern {
+    /// `p-…`
+    pub id: String,
+    /// How it was found.
+    pub found: Match,
+    /// What a person would call it.
+    pub what: String,
+    /// The tool that reported it.
+    pub tool: String,
+    /// Rule, error code or exception class.
+    pub code: Option<String>,
+    /// The most frequent category.
+    pub category: String,
+    /// Failed runs that had it, the one that is asked about included.
+    pub failures: u64,
+    /// Distinct tasks in which it was seen.
+    pub tasks: u64,
+    /// First failure.
+    pub first_seen: Timestamp,
+    /// Last failure.
+    pub last_seen: Timestamp,
+    /// How far it is believed to be one that comes back, 0 to 1.
+    pub confidence: f64,
+    /// The lower bound of the evidence behind that.
+    pub lower_bound: f64,
+    /// Somebody wants no advice about it.
+    pub muted: bool,
+    /// Somebody said that it can't happen any more, or is no mistake.
+    pub deprecated: bool,
+    /// Why it happens, as somebody said.
+    pub cause: Option<String>,
+    /// What to do about it, as somebody said.
+    pub rule: Option<String>,
+    /// What was tried against it, what most surely helps first.
+    pub fixes: Vec<Fix>,
+    /// `l-…` of the lessons about it.
+    pub lessons: Vec<String>,
+}
+
+/// Something that was tried against a pattern.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fix {
+    /// `s-…`
+    pub strategy: String,
+    /// `shape` (the changed lines read alike), `files` (the same files), `command`.
+    pub technique: String,
+    /// What was done: the changed line, the files, the command.
+    pub what: String,
+    /// How often the pattern was gone afterwards …
+    pub successes: u64,
+    /// … of how often it was tried.
+    pub tries: u64,
+    /// The lower bound of that share: what ranks it.
+    pub lower_bound: f64,
+    /// It held, or worked twice.
+    pub confirmed: bool,
+    /// How far it is believed to help, 0 to 1; `null` of what never did.
+    pub confidence: Option<f64>,
+    /// `x-…` of fixes that it was part of, the newest first.
+    pub fixes: Vec<String>,
+}
+
+/// What failed, as far as it is to be looked up.
+struct Subject {
+    about: About,
+    against: Option<Against>,
+    items: Vec<Item>,
+    /// The text as one message, where no item was found in it.
+    message: Option<String>,
+    cut: usize,
+}
+
+/// What is known of a failure. Nothing is recorded of the question.
+///
+/// # Errors
+/// No such run, or the store can't be read.
+pub fn failure(
+    places: &Places,
+    environment: &Environment,
+    identity: &Identity,
+    asked: &Asked,
+) -> anyhow::Result<Known> {
+    let (settings, _) = Settings::load(places, environment);
+    let mut notes = Vec::new();
+    let subject = match &asked.text {
+        Some(text) => of_text(places, environment, &settings, text, asked.command.as_deref()),
+        None => of_run(places, asked.run.as_deref(), &mut notes)?,
+    };
+    let Subject { about, against, items, message, cut } = subject;
+    let mut known = Known {
+        schema: 1,
+        about,
+        patterns: Vec::new(),
+        more: 0,
+        unknown: 0,
+        strategies: Vec::new(),
+        escalation: None,
+        cut,
+        notes,
+    };
+    let reading = reading::open(places)?;
+    known.notes.extend(reading.notes);
+    known.unknown = items.len() + usize::from(message.is_some());
+    if let Some(index) = &reading.index {
+        let (found, unknown) = look_up(index, &settings, &items, message.as_deref())?;
+        known.more = found.len().saturating_sub(asked.limit);
+        known.unknown = unknown;
+        for (found, row) in found.into_iter().take(asked.limit) {
+            known.patterns.push(pattern(index, &reading.segments, &settings, found, row)?);
+        }
+    }
+    if let Some(against) = against.filter(|_| settings.advice.injection) {
+        let suggested = strategy::suggest(places, &settings, identity, &against, None, STRATEGIES_MAX)?;
+        known.notes.extend(suggested.notes);
+        (known.strategies, known.escalation) = (suggested.strategies, suggested.escalation);
+    }
+    known.notes.sort();
+    known.notes.dedup();
+    Ok(known)
+}
+
+fn of_run(places: &Places, id: Option<&str>, notes: &mut Vec<String>) -> anyhow::Result<Subject> {
+    let nothing = |about| Subject { about, against: None, items: Vec::new(), message: None, cut: 0 };
+    let (subject, more) = report::find(places, id)?;
+    notes.extend(more);
+    let Some(report::Subject { id, run }) = subject else {
+        return Ok(nothing(About { source: "nothing", ..About::default() }));
+    };
+    let about = About {
+        source: "run",
+        run: Some(id.clone()),
+        command: Some(line(&shell_words::join(run.argv.iter().map(Lossless::display)))),
+        at: Some(run.ended_at),
+        passed: Some(run.ended.passed()),
+        ..About::default()
+    };
+    let Some(failure) = run.failure else { return Ok(nothing(about)) };
+    let about = About {
+        failure: Some(failure.id),
+        category: Some(line(&failure.category)),
+        summary: failure.items.first().map(|item| line(&item.message)),
+        ..about
+    };
+    let items = failure.items.iter().map(crate::store::Item::found).collect();
+    Ok(Subject { about, against: Some(Against::Run(Some(id))), items, message: None, cut: 0 })
+}
+
+fn of_text(
+    places: &Places,
+    environment: &Environment,
+    settings: &Settings,
+    text: &str,
+    command: Option<&str>,
+) -> Subject {
+    let (text, cut) = shortened(text);
+    let loaded = definitions::load(places, environment, &settings.categories);
+    let command = command.unwrap_or_default();
+    let check = Whitelist::open(places, environment).decide_line(command).check();
+    let dir = check.as_ref().and_then(|check| check.dir.clone()).unwrap_or_default();
+    let diagnosis = diagnose::diagnose(&Input {
+        output: text.as_bytes(),
+        command,
+        tool: check.as_ref().map(|check| check.tool.as_str()),
+        kind: check.as_ref().map(|check| check.kind),
+        ended: Ended::Exit(1),
+        dir: &dir,
+        root: &places.root.to_string_lossy(),
+        tree: &FsTree::new(&places.root),
+        baseline: None,
+        definitions: &loaded.definitions,
+    });
+    let message = diagnosis.items.is_empty() && text.len() <= MESSAGE_BYTES_MAX;
+    let about = About {
+        source: "text",
+        command: (!command.is_empty()).then(|| line(command)),
+        category: diagnosis.category.map(|category| line(category.as_str())),
+        summary: diagnosis.items.first().map(|item| line(&item.message)),
+        ..About::default()
+    };
+    let against = (!text.trim().is_empty()).then(|| Against::Error(text.clone()));
+    Subject { about, against, items: diagnosis.items, message: message.then_some(text), cut }
+}
+
+/// The start and the end of a long text: what was run, and how it ended.
+fn shortened(text: &str) -> (String, usize) {
+    if text.len() <= TEXT_BYTES_MAX {
+        return (text.to_owned(), 0);
+    }
+    let head = &text[..text.floor_char_boundary(TEXT_BYTES_MAX / 4)];
+    let tail = &text[text.ceil_char_boundary(text.len() - TEXT_BYTES_MAX / 4 * 3)..];
+    (format!("{head}\n{tail}"), text.len() - head.len() - tail.len())
+}
+
+/// The patterns of what failed, the surest first, each once; and how many items have none.
+fn look_up(
+    index: &Index,
+    settings: &Settings,
+    items: &[Item],
+    message: Option<&str>,
+) -> anyhow::Result<(Vec<(Match, PatternRow)>, usize)> {
+    let mut found: Vec<(Match, PatternRow)> = Vec::new();
+    let mut left = Vec::new();
+    let mut keys: Vec<String> = Vec::new();
+    for item in items {
+        let key = fingerprint::keys(item).pattern;
+        if keys.contains(&key) || keys.len() == ITEMS_MAX {
+            continue;
+        }
+        match index.pattern_of_key(&key)? {
+            Some(row) => add(&mut found, Match::Exact, row),
+            None => left.push(item),
+        }
+        keys.push(key);
+    }
+    let mut unknown = left.len().saturating_sub(COMPARED_MAX);
+    for item in left.into_iter().take(COMPARED_MAX) {
+        if let Some(row) = nearest(index, settings, item)? {
+            add(&mut found, Match::Near, row);
+        } else if !add_like(index, settings, &item.message, &mut found)? {
+            unknown += 1;
+        }
+    }
+    if let Some(message) = message
+        && !add_like(index, settings, message, &mut found)?
+    {
+        unknown += 1;
+    }
+    found.sort_by_key(|(found, row)| (*found, std::cmp::Reverse(row.failures)));
+    Ok((found, unknown))
+}
+
+fn add(found: &mut Vec<(Match, PatternRow)>, how: Match, row: PatternRow) {
+    if found.iter().all(|(_, known)| known.number != row.number) {
+        found.push((how, row));
+    }
+}
+
+/// The pattern that says the same in other words, if there is one.
+fn nearest(index: &Index, settings: &Settings, item: &Item) -> Result<Option<PatternRow>, StoreError> {
+    let Some(near) = fingerprint::near(item) else { return Ok(None) };
+    let compared = index.near_patterns(&near)?.into_iter().filter_map(|row| {
+        let compared = fingerprint::compare(&near.text, &row.text, settings.patterns.similarity);
+        (compared.verdict == Verdict::Same).then_some((compared.similarity, row.key))
+    });
+    match compared.max_by(|(a, _), (b, _)| a.total_cmp(b)) {
+        Some((_, key)) => index.pattern_of_key(&key),
+        None => Ok(None),
+    }
+}
+
+/// Adds the patterns that have much the same words; whether there is one.
+fn add_like(
+    index: &Index,
+    settings: &Settings,
+    message: &str,
+    found: &mut Vec<(Match, PatternRow)>,
+) -> anyhow::Result<bool> {
+    let mut is_known = false;
+    for key in strategy::patterns_like(index, settings, message)? {
+        if let Some(row) = index.pattern_of_key(&key)? {
+            add(found, Match::Words, row);
+            is_known = true;
+        }
+    }
+    Ok(is_known)
+}
+
+fn pattern(
+    index: &Index,
+    segments: &Segments,
+    settings: &Settings,
+    found: Match,
+    row: PatternRow,
+) -> Result<Pattern, StoreError> {
+    let now = Timestamp::now();
+    let sightings = index.sightings(row.number)?.into_iter();
+    let sightings: Vec<_> = sightings.map(|it| Sighting { run: it.run, at: it.at, task: it.task }).collect();
+    let told: Vec<_> = index.deliveries_about(row.number)?.into_iter().filter_map(Told::of).collect();
+    let confidence = confidence::of_pattern(&sightings, &told, &settings.confidence);
+    let (mut cause, mut rule, mut fixes) = (None, None, Vec::new());
+    if settings.advice.injection {
+        (cause, rule) = knowledge::said(index, segments, row.number)?;
+        let known = knowledge::of_pattern(index, segments, &row, settings, now)?;
+        fixes = known.strategies.into_iter().take(FIXES_MAX).map(Fix::of).collect();
+    }
+    let lessons = index.pattern_lessons(row.number)?.into_iter().filter(|lesson| !lesson.forgotten);
+    Ok(Pattern {
+        found,
+        what: line(&warn::name(&index.brief(row.number)?)),
+        tool: line(&row.tool),
+        code: row.code.as_deref().map(line),
+        category: line(&row.category),
+        failures: row.failures,
+        tasks: row.tasks,
+        first_seen: row.first_seen,
+        last_seen: row.last_seen,
+        confidence: rounded(confidence.value),
+        lower_bound: rounded(confidence.evidence.lower_bound),
+        muted: row.muted,
+        deprecated: row.deprecated,
+        cause: cause.as_deref().map(line),
+        rule: rule.as_deref().map(line),
+        fixes,
+        lessons: lessons.map(|lesson| lesson.id).collect(),
+        id: row.id,
+    })
+}
+
+impl Fix {
+    fn of(strategy: Strategy) -> Self {
+        Fix {
+            strategy: strategy.id,
+            technique: strategy.technique,
+            what: line(&strategy.label),
+            successes: strategy.successes,
+            tries: strategy.tries,
+            lower_bound: rounded(strategy.lower_bound),
+            confirmed: strategy.confirmed,
+            confidence: strategy.confidence.map(|confidence| rounded(confidence.value)),
+            fixes: strategy.fixes,
+        }
+    }
+}
+
+/// One line, also for a model: nothing in it looks like a tag that gives orders.
+fn line(text: &str) -> String {
+    ellipsis(untagged(&one_line(text)).trim(), LINE_BYTES_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_keeps_its_start_and_its_end() {
+        let text = format!("{}é{}", "a".repeat(TEXT_BYTES_MAX), "z".repeat(TEXT_BYTES_MAX));
+        let (kept, cut) = shortened(&text);
+        assert!(kept.starts_with('a') && kept.ends_with('z') && kept.len() <= TEXT_BYTES_MAX + 1, "{}", kept.len());
+        assert_eq!(kept.len() - 1 + cut, text.len());
+        assert_eq!(shortened("short"), ("short".to_owned(), 0));
+    }
+
+    #[test]
+    fn what_is_said_of_it_is_one_line_without_tags() {
+        assert_eq!(line("a\x1b[31m\n</system>\u{202e}"), "a[31m ‹/system›");
+    }
+}

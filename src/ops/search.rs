@@ -1,0 +1,193 @@
+//! Lessons by the words in them.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::lesson::{self, Found};
+use crate::base::clock::Timestamp;
+use crate::base::text::{count, ellipsis, one_line};
+use crate::base::words::normalised;
+use crate::config::{Places, Settings};
+use crate::pattern::statistics::rounded;
+
+/// Words of a question that are looked for.
+const WORDS_MAX: usize = 20;
+/// Lessons of one answer.
+const LESSONS_MAX: usize = 50;
+/// Files that are named of each.
+const FILES_MAX: usize = 5;
+/// A title, a path, bytes.
+const LINE_BYTES_MAX: usize = 200;
+/// A cause, a resolution, a rule, bytes.
+const SAID_BYTES_MAX: usize = 500;
+/// What a word adds where people wrote it, where it names what failed, and anywhere else.
+const WEIGHTS: [f64; 3] = [3.0, 2.0, 1.0];
+
+/// What a search of the lessons finds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Hits {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The best first.
+    pub lessons: Vec<Hit>,
+    /// How many more fit.
+    pub more: usize,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// A lesson that fits. Every text is one line without control characters.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Hit {
+    /// `l-…`
+    pub id: String,
+    /// What it is about.
+    pub title: String,
+    /// Its file, relative to the root.
+    pub file: PathBuf,
+    /// When the run ended.
+    pub recorded_at: Timestamp,
+    /// The check.
+    pub tool: String,
+    /// The category.
+    pub category: String,
+    /// Affected files, up to five.
+    pub files: Vec<String>,
+    /// Why it happened, as somebody said.
+    pub cause: Option<String>,
+    /// What made it go away, as somebody said.
+    pub resolution: Option<String>,
+    /// What to do so that it does not happen again, as somebody said.
+    pub rule: Option<String>,
+    /// How well it fits, 0 to 1; 0 where nothing was asked for.
+    pub score: f64,
+}
+
+/// The lessons that have the words of `text`, the best first: those with more of the words, then those where people
+/// wrote them, then the newest. Without words the newest. An id (`l-…`), or the start of one, finds its lesson.
+pub fn lessons(places: &Places, settings: &Settings, text: &str, limit: usize) -> Hits {
+    let listed = lesson::list(places, settings);
+    let mut notes = Vec::new();
+    if let Some((_, reason)) = listed.broken.first() {
+        notes.push(format!("{} can't be read: {reason}", count(listed.broken.len(), "lesson file")));
+    }
+    let asked = text.trim().to_lowercase();
+    let is_id = asked.strip_prefix("l-").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+    let words: Vec<String> = normalised(text).into_iter().take(WORDS_MAX).collect();
+    let weigh = |found: &Found| match () {
+        () if is_id => found.lesson.front.id.starts_with(&asked).then_some(1.0),
+        () if words.is_empty() => asked.is_empty().then_some(0.0),
+        () => fit(found, &words),
+    };
+    let mut found: Vec<(f64, Found)> =
+        listed.lessons.into_iter().filter_map(|found| Some((weigh(&found)?, found))).collect();
+    found.sort_by(|(a, one), (b, other)| {
+        let newest_first = other.lesson.front.recorded_at.cmp(&one.lesson.front.recorded_at);
+        b.total_cmp(a).then(newest_first).then_with(|| one.path.cmp(&other.path))
+    });
+    let shown = found.len().min(limit.min(LESSONS_MAX));
+    let more = found.len() - shown;
+    let lessons = found.into_iter().take(shown).map(|(score, found)| Hit::of(places, score, &found)).collect();
+    Hits { schema: 1, lessons, more, notes }
+}
+
+/// How well a lesson fits: the share of the words that it has, and a little for where; `None` when it has none.
+#[allow(clippy::cast_precision_loss, reason = "a few words")]
+fn fit(found: &Found, words: &[String]) -> Option<f64> {
+    let front = &found.lesson.front;
+    let lower = |texts: &[&str]| texts.join("\n").to_lowercase();
+    let said = |text: &Option<String>| text.clone().unwrap_or_default();
+    let places = [
+        lower(&[&said(&front.cause), &said(&front.resolution), &said(&front.corrective_rule)]),
+        lower(&[found.lesson.title(), &front.tool, &front.category, &front.command, &front.files.join("\n")]),
+        lower(&[&found.lesson.body]),
+    ];
+    let weight = |word: &String| {
+        let place = places.iter().zip(WEIGHTS).find(|(text, _)| has(text, word));
+        place.map_or(0.0, |(_, weight)| weight)
+    };
+    let weights: Vec<f64> = words.iter().map(weight).filter(|weight| *weight > 0.0).collect();
+    if weights.is_empty() {
+        return None;
+    }
+    let share = weights.len() as f64 / words.len() as f64;
+    let place = weights.iter().sum::<f64>() / (WEIGHTS[0] * words.len() as f64);
+    Some(rounded(0.8 * share + 0.2 * place))
+}
+
+/// Whether a text has a word, in whatever form; a short one only by itself.
+fn has(text: &str, word: &str) -> bool {
+    match word.len() {
+        ..3 => text.split(|c: char| !c.is_alphanumeric()).any(|other| other == word),
+        _ => text.contains(word),
+    }
+}
+
+impl Hit {
+    fn of(places: &Places, score: f64, found: &Found) -> Self {
+        let front = &found.lesson.front;
+        let line = |text: &str, max| ellipsis(one_line(text).trim(), max);
+        let said = |text: &Option<String>| {
+            text.as_deref().map(|text| line(text, SAID_BYTES_MAX)).filter(|text| !text.is_empty())
+        };
+        let file = places.relative(&found.path).unwrap_or_else(|| found.path.clone().into_os_string());
+        Hit {
+            id: line(&front.id, LINE_BYTES_MAX),
+            title: line(found.lesson.title(), LINE_BYTES_MAX),
+            file: PathBuf::from(line(&file.to_string_lossy(), LINE_BYTES_MAX)),
+            recorded_at: front.recorded_at,
+            tool: line(&front.tool, LINE_BYTES_MAX),
+            category: line(&front.category, LINE_BYTES_MAX),
+            files: front.files.iter().take(FILES_MAX).map(|file| line(file, LINE_BYTES_MAX)).collect(),
+            cause: said(&front.cause),
+            resolution: said(&front.resolution),
+            rule: said(&front.corrective_rule),
+            score,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Environment;
+
+    fn lesson(id: &str, minute: u32, cause: &str, title: &str, body: &str) -> (String, String) {
+        let text = format!(
+            "---\nschema: 1\nid: l-{id}\nrecorded_at: 2026-01-01T00:{minute:02}:00Z\ntool: pytest\ncommand: pytest\n\
+             category: test_failure\nfiles:\n  - src/{id}.py\ncause: {cause}\nresolution:\ncorrective_rule:\n---\n\n\
+             # {title}\n\n{body}\n"
+        );
+        (format!("2026-01-01-l-{id}.md"), text)
+    }
+
+    #[test]
+    fn words_that_people_wrote_come_first_then_more_words_then_the_newest() {
+        let dir = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(dir.path().join("lessons")).expect("a folder");
+        let written = [
+            lesson("aaaaaaaa", 1, "the cache was stale", "a value is wrong", ""),
+            lesson("bbbbbbbb", 2, "", "a value is wrong", "caching\u{1b}[31m failed"),
+            lesson("cccccccc", 3, "", "a port is taken", "nothing of it"),
+        ];
+        for (name, text) in written {
+            std::fs::write(dir.path().join("lessons").join(name), text).expect("a file");
+        }
+        let environment = Environment { home: Some(dir.path().to_owned()), ..Environment::default() };
+        let places = Places::find(dir.path(), &environment);
+        let ids = |text: &str, limit| {
+            let hits = lessons(&places, &Settings::default(), text, limit);
+            let ids: Vec<String> = hits.lessons.iter().map(|hit| hit.id[2..4].to_owned()).collect();
+            (ids.join(" "), hits.more)
+        };
+        assert_eq!(ids("caches", 9), ("aa bb".to_owned(), 0), "in another form, and where somebody said it first");
+        assert_eq!(ids("wrong caching", 9), ("aa bb".to_owned(), 0));
+        assert_eq!(ids("wrong", 1), ("bb".to_owned(), 1), "the newest of equals");
+        assert_eq!(ids("", 9), ("cc bb aa".to_owned(), 0));
+        assert_eq!(ids("l-cccc", 9), ("cc".to_owned(), 0));
+        assert_eq!(ids("zebra", 9), (String::new(), 0));
+        assert_eq!(ids("\u{1}\u{202e}", 9), (String::new(), 0), "what has no words finds nothing");
+    }
+}

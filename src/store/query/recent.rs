@@ -1,0 +1,133 @@
+//! The newest failures, and what became of them.
+
+use rusqlite::{Row, params};
+
+use super::{time, time_of, unsigned};
+use crate::base::clock::Timestamp;
+use crate::base::lossless::Lossless;
+use crate::run::Ended;
+use crate::store::error::StoreError;
+use crate::store::index::Index;
+use crate::store::json;
+
+/// Failures that are looked at for those that are still open, the newest.
+const LOOKED_AT_MAX: i64 = 500;
+/// Patterns of one failure.
+const PATTERNS_MAX: i64 = 5;
+
+/// A recorded failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailureRow {
+    /// `f-…`
+    pub failure: String,
+    /// The run's id.
+    pub run: String,
+    /// What was run, secrets replaced.
+    pub argv: Vec<Lossless>,
+    /// Where, relative to the root.
+    pub dir: Lossless,
+    /// The tool, of a recognised check.
+    pub tool: Option<String>,
+    /// Its category.
+    pub category: String,
+    /// Its first message.
+    pub summary: String,
+    /// What failed in it.
+    pub items: u64,
+    /// When the run ended.
+    pub at: Timestamp,
+    /// How.
+    pub ended: Ended,
+    /// The task.
+    pub task: String,
+    /// Which kind of worker.
+    pub agent: Option<String>,
+    /// Affected files.
+    pub files: Vec<String>,
+    /// `p-…`, the first few.
+    pub patterns: Vec<String>,
+    /// `l-…`, when a lesson was written for it.
+    pub lesson: Option<String>,
+    /// When the check passed again on its branch, or a run of another one showed that all of it was gone.
+    pub resolved_at: Option<Timestamp>,
+    /// `x-…` of what was tried until it was gone.
+    pub fix: Option<String>,
+}
+
+impl Index {
+    /// The failures of a work tree up to `now`, the newest first; with `open` only those that nothing resolved, of the
+    /// newest 500.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn recent_failures(
+        &self,
+        root: &Lossless,
+        now: Timestamp,
+        open: bool,
+        limit: usize,
+    ) -> Result<Vec<FailureRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT failure_no, failure_id, r.run_id, argv, dir, tool, f.category, f.summary, item_count, ended_at,
+                        exit_code, signal, t.name, agent, lesson_id,
+                        (SELECT min(p.ended_at) FROM runs p INDEXED BY passes_by_key
+                         WHERE p.command_key = r.command_key AND p.ended_at > r.ended_at AND p.branch IS r.branch
+                           AND p.own_status AND p.passed),
+                        (SELECT min(a.at) FROM fix_attempts a
+                         WHERE a.command_key = r.command_key AND a.at >= r.ended_at AND a.outcome = 'success'),
+                        (SELECT a.fix_id FROM fix_attempts a
+                         WHERE a.command_key = r.command_key AND a.at >= r.ended_at AND a.outcome = 'success'
+                         ORDER BY a.at LIMIT 1)
+                 FROM runs r JOIN qa_failures f USING (run_id) JOIN tasks t USING (task_no)
+                 WHERE root = ?1 AND passed = 0 AND ended_at <= ?2 ORDER BY ended_at DESC, r.run_id DESC LIMIT ?3",
+            )?;
+            let mut rows = statement.query(params![json(root), now.rfc3339(), LOOKED_AT_MAX])?;
+            let mut found = Vec::new();
+            while found.len() < limit
+                && let Some(row) = rows.next()?
+            {
+                let failure = self.failure_row(row)?;
+                if !open || failure.resolved_at.is_none() {
+                    found.push(failure);
+                }
+            }
+            Ok(found)
+        };
+        self.sql("read", read())
+    }
+
+    fn failure_row(&self, row: &Row<'_>) -> rusqlite::Result<FailureRow> {
+        let number: i64 = row.get(0)?;
+        let ended = match row.get::<_, Option<u8>>(10)? {
+            Some(code) => Ended::Exit(code),
+            None => Ended::Signal(row.get(11)?),
+        };
+        let [passed, gone] = [15, 16].map(|column| row.get::<_, Option<String>>(column));
+        let resolved = [passed?, gone?].into_iter().flatten().map(|at| time_of(&at)).min();
+        let mut patterns = self.connection.prepare_cached(
+            "SELECT pattern_id FROM qa_pattern_occurrences JOIN qa_failure_patterns USING (pattern_no)
+             WHERE failure_no = ?1 ORDER BY pattern_id LIMIT ?2",
+        )?;
+        let patterns = patterns.query_map([number, PATTERNS_MAX], |row| row.get(0))?;
+        Ok(FailureRow {
+            failure: row.get(1)?,
+            run: row.get(2)?,
+            argv: serde_json::from_str(&row.get::<_, String>(3)?).unwrap_or_default(),
+            dir: serde_json::from_str(&row.get::<_, String>(4)?).unwrap_or_default(),
+            tool: row.get(5)?,
+            category: row.get(6)?,
+            summary: row.get(7)?,
+            items: unsigned(row, 8)?,
+            at: time(row, 9)?,
+            ended,
+            task: row.get(12)?,
+            agent: row.get(13)?,
+            files: self.files(number)?,
+            patterns: patterns.collect::<rusqlite::Result<_>>()?,
+            lesson: row.get(14)?,
+            resolved_at: resolved,
+            fix: row.get(17)?,
+        })
+    }
+}
