@@ -18,7 +18,7 @@
 //! - [`advice`]: who is shown advice, whether it prevents anything, and what earns a line in CLAUDE.md or AGENTS.md
 //! - [`host`]: agents, git, CI systems and shells: what they ask and are answered, and what of their configuration names us
 //! - [`ops`]: the verbs, one function each
-//! - [`surface`]: the command line
+//! - [`surface`]: the command line, and the Model Context Protocol for agents
 //!
 //! A module imports only from modules above it in this list; `tests/tidy.rs` holds that.
 //!

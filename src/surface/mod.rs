@@ -2,6 +2,7 @@
 
 pub mod cli;
 pub mod hook;
+pub mod mcp;
 
 use std::ffi::{OsString, c_int};
 

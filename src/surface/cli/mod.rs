@@ -9,6 +9,7 @@ mod knowledge;
 mod last;
 mod lesson;
 mod man;
+mod mcp;
 mod memory;
 mod outcome;
 mod output;
@@ -88,6 +89,7 @@ enum Command {
     Parse(parse::Args),
     Report(report::Args),
     Whitelist(whitelist::Args),
+    Mcp(mcp::Args),
 }
 
 /// First words that are ours, now or in a later version. To run a program of such a name: `verify-run -- NAME`.
@@ -180,6 +182,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
         Command::Parse(args) => parse::run(&args, &mut context),
         Command::Report(args) => report::run(&args, &mut context),
         Command::Whitelist(args) => whitelist::run(&args, &mut context),
+        Command::Mcp(args) => mcp::run(&args, &mut context),
     };
     match result {
         Ok(exit) => exit.code(),

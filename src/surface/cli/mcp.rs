@@ -1,0 +1,29 @@
+//! `verify-run mcp`.
+
+use std::path::PathBuf;
+
+use super::{Context, Exit};
+use crate::surface::mcp;
+
+/// Serve agents over the Model Context Protocol, on standard input and output
+///
+/// For a host's configuration: `{"mcpServers": {"verify-run": {"command": "verify-run", "args": ["mcp"]}}}`. Tools:
+/// warnings, known_failure, lessons_search, record_fix, remember, recall, recent_failures, check_diff. Resources: each
+/// lesson (verify-run://lessons/ID), recurring patterns (verify-run://patterns/active). Prompt: before-work.
+///
+/// Every call is made as its command would be in the project's folder: --root, else CLAUDE_PROJECT_DIR or
+/// CURSOR_PROJECT_DIR, else the working directory. Nothing is kept between calls. Each answer has a text and the same as
+/// `structuredContent` with `"schema": 1`: the documents that the commands print with --json, cut to a length that models
+/// read ("truncated": true). A bad call is the tool's error. The end of standard input ends it, with exit code 0.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The project's folder
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+}
+
+pub fn run(args: &Args, _context: &mut Context) -> anyhow::Result<Exit> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    mcp::serve(mcp::root(args.root.as_deref(), &std::env::current_dir()?, variable))?;
+    Ok(Exit::Ok)
+}

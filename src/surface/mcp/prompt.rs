@@ -1,0 +1,75 @@
+//! The prompt `before-work`: what an agent should know before it begins.
+
+use std::path::PathBuf;
+
+use super::answer::bounded;
+use super::desk::Desk;
+use super::tools;
+use crate::ops::warn::Asked;
+use crate::ops::{memory, recent};
+
+/// Its name.
+pub const NAME: &str = "before-work";
+/// What it is for.
+pub const DESCRIPTION: &str =
+    "What went wrong here before, what is still open and what this agent remembered, for the task at hand";
+/// Its arguments, none of which is required.
+pub const ARGUMENTS: [(&str, &str); 3] = [
+    ("task", "What the task is about, in a few words"),
+    ("files", "Files that it will touch, separated by commas"),
+    ("command", "A check that will be run"),
+];
+
+/// Failures and memories that are told.
+const FAILURES: usize = 5;
+const MEMORIES: usize = 5;
+/// An argument, characters.
+const ARGUMENT_CHARS_MAX: usize = 20_000;
+/// Files of an argument.
+const FILES_MAX: usize = 200;
+
+/// What to do with the tools.
+const ADVICE: &str = "\
+While you work:
+
+- Run checks as `verify-run -- COMMAND`: it is exactly COMMAND, and is recorded.
+- When one fails, call `known_failure` before you look for the cause.
+- When it passes again, call `record_fix` with why it failed and the rule that follows.
+- Before you commit, call `check_diff`.
+";
+
+/// The prompt's text for these arguments, by their names.
+///
+/// # Errors
+/// An argument that there isn't or that is too long; a store that can't be read.
+pub fn text(desk: &Desk, argument: impl Fn(&str) -> Option<String>) -> anyhow::Result<String> {
+    let [task, files, command] = ARGUMENTS.map(|(name, _)| {
+        let text = argument(name).unwrap_or_default();
+        let cut = text.chars().take(ARGUMENT_CHARS_MAX).collect::<String>();
+        Some(cut.trim().to_owned()).filter(|text| !text.is_empty())
+    });
+    let files = files.unwrap_or_default();
+    let files = files.split(',').map(str::trim).filter(|file| !file.is_empty()).take(FILES_MAX).map(PathBuf::from);
+    let asked = Asked {
+        identity: desk.identity(None),
+        title: task.clone(),
+        files: files.collect(),
+        command,
+        surface: tools::SURFACE.to_owned(),
+        ..Asked::default()
+    };
+    let mut parts = vec!["# Before you begin".to_owned()];
+    let (_, warnings) = tools::warned(desk, &asked)?;
+    parts.push(warnings.trim_end().to_owned());
+    let open = recent::failures(&desk.places, true, FAILURES)?;
+    if !open.failures.is_empty() {
+        parts.push(format!("Still open. {}", tools::recent_text(&open.failures).trim_end()));
+    }
+    let asked = memory::Asked { text: task.unwrap_or_default(), sort: None, limit: MEMORIES };
+    let remembered = memory::recall(&desk.places, &desk.settings, &desk.identity(None), &asked)?;
+    if !remembered.memories.is_empty() {
+        parts.push(format!("You remembered:\n\n{}", tools::recalled_text(&remembered).trim_end()));
+    }
+    parts.push(ADVICE.trim_end().to_owned());
+    Ok(bounded(&parts.join("\n\n")))
+}

@@ -1,0 +1,177 @@
+//! The tools, in the order in which they are listed: each with what it takes, what it says of itself, and its verb.
+
+mod advice;
+mod failures;
+mod memory;
+mod writing;
+
+use anyhow::ensure;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+pub use advice::{SURFACE, warned};
+pub use failures::recent_text;
+pub use memory::recalled_text;
+
+use super::answer::Answer;
+use super::desk::Desk;
+use crate::base::schema::Schema;
+
+/// A path, characters.
+const PATH_CHARS_MAX: usize = 4_096;
+/// A command line, characters.
+const COMMAND_CHARS_MAX: usize = 20_000;
+/// A name, a title, characters.
+const NAME_CHARS_MAX: usize = 500;
+/// Files of a question.
+const FILES_MAX: usize = 200;
+
+/// A tool.
+pub struct Tool {
+    /// Its name.
+    pub name: &'static str,
+    /// A name for people.
+    pub title: &'static str,
+    /// What it does and when to call it, for models.
+    pub description: &'static str,
+    /// Whether it only reads; that something was read may be remembered.
+    pub reads: bool,
+    /// JSON Schema of its arguments.
+    pub input: fn() -> Value,
+    /// The properties of its structured answer beside `schema`, with their types; the verbs' types say what is in them.
+    pub output: &'static [(&'static str, &'static str)],
+    call: fn(&Desk, Value) -> anyhow::Result<Answer>,
+}
+
+/// All tools.
+pub const TOOLS: [&Tool; 8] = [
+    &advice::WARNINGS,
+    &failures::KNOWN_FAILURE,
+    &writing::LESSONS_SEARCH,
+    &writing::RECORD_FIX,
+    &memory::REMEMBER,
+    &memory::RECALL,
+    &failures::RECENT_FAILURES,
+    &advice::CHECK_DIFF,
+];
+
+impl Tool {
+    /// Calls it.
+    ///
+    /// # Errors
+    /// Arguments that don't fit the schema, each named with its path; what the verb says.
+    pub fn call(&self, desk: &Desk, arguments: Map<String, Value>) -> anyhow::Result<Answer> {
+        let arguments = Value::Object(arguments);
+        let faults = Schema::new(&(self.input)()).map_err(anyhow::Error::msg)?.faults(&arguments);
+        ensure!(faults.is_empty(), "these arguments don't fit {}: {}", self.name, faults.join("; "));
+        (self.call)(desk, arguments)
+    }
+
+    /// JSON Schema of its structured answer: what is always there. Later versions may have more.
+    pub fn output(&self) -> Value {
+        let all = [("schema", "integer")].into_iter().chain(self.output.iter().copied());
+        let properties: Map<String, Value> =
+            all.clone().map(|(name, kind)| (name.to_owned(), json!({ "type": kind }))).collect();
+        let required: Vec<&str> = all.map(|(name, _)| name).collect();
+        json!({"type": "object", "properties": properties, "required": required})
+    }
+}
+
+/// The tool of this name.
+pub fn named(name: &str) -> Option<&'static Tool> {
+    TOOLS.into_iter().find(|tool| tool.name == name)
+}
+
+/// The schema of an object with these properties and no others.
+fn object(required: &[&str], properties: Value) -> Value {
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}
+
+fn string(description: &str, most: usize) -> Value {
+    json!({"type": "string", "description": description, "maxLength": most})
+}
+
+fn integer(description: &str, least: u64, most: u64, default: u64) -> Value {
+    json!({"type": "integer", "description": description, "minimum": least, "maximum": most, "default": default})
+}
+
+fn boolean(description: &str) -> Value {
+    json!({"type": "boolean", "description": description, "default": false})
+}
+
+fn files(description: &str) -> Value {
+    let one = json!({"type": "string", "minLength": 1, "maxLength": PATH_CHARS_MAX});
+    json!({"type": "array", "description": description, "items": one, "maxItems": FILES_MAX})
+}
+
+/// What a whole number is, also when it is written as `5.0`.
+#[derive(serde::Deserialize)]
+#[serde(transparent)]
+struct Count(f64);
+
+impl Count {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and bounded by the schema")]
+    fn of(given: Option<Self>, default: usize) -> usize {
+        given.map_or(default, |count| count.0 as usize)
+    }
+}
+
+/// The arguments as a tool has them; the schema has said what is wrong with them.
+fn parsed<T: DeserializeOwned>(arguments: Value) -> anyhow::Result<T> {
+    Ok(serde_json::from_value(arguments)?)
+}
+
+/// A text, without one that is empty.
+fn some(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_is_strict_and_every_name_is_one() {
+        let mut names = std::collections::HashSet::new();
+        for tool in TOOLS {
+            assert!(names.insert(tool.name) && tool.name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'));
+            assert!(tool.description.len() < 400, "{}: models read all of them", tool.name);
+            let input = (tool.input)();
+            Schema::new(&input).expect("a schema that is checked");
+            assert_eq!(input["additionalProperties"], json!(false), "{}", tool.name);
+            for (name, schema) in input["properties"].as_object().expect("properties") {
+                assert!(schema["description"].is_string(), "{}.{name} says nothing of itself", tool.name);
+                let bounded = match schema["type"].as_str() {
+                    Some("string") => schema.get("maxLength").is_some() || schema.get("enum").is_some(),
+                    Some("array") => schema.get("maxItems").is_some(),
+                    Some("integer" | "number") => schema.get("maximum").is_some(),
+                    _ => true,
+                };
+                assert!(bounded || (tool.name, name.as_str()) == ("known_failure", "text"), "{}.{name}", tool.name);
+            }
+        }
+    }
+
+    #[test]
+    fn bad_arguments_are_named_and_no_verb_is_reached() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let environment = crate::config::Environment { home: Some(dir.path().to_owned()), ..Default::default() };
+        let desk = Desk::at(dir.path(), environment);
+        let call = |name: &str, arguments: Value| {
+            let Value::Object(arguments) = arguments else { panic!("an object") };
+            named(name).expect("a tool").call(&desk, arguments).expect_err("does not fit").to_string()
+        };
+        let error = call("warnings", json!({"files": "a", "limit": 99, "mood": 1}));
+        assert_eq!(
+            error,
+            "these arguments don't fit warnings: files: has to be a list; limit: 99 is out of range; \
+             mood: is not known; there are category, command, files, limit, task, title"
+        );
+        assert!(call("remember", json!({})).contains("text: is missing"));
+        assert!(call("remember", json!({"text": "x".repeat(10 << 20)})).contains("at most 4000"));
+        assert!(call("recall", json!({"limit": 1.5})).contains("limit: has to be an integer"));
+        assert!(call("check_diff", json!({"range": null})).contains("range: has to be a string"));
+        assert!(call("record_fix", json!({"id": "p-1", "cause": "x"})).contains("known_failure"));
+        assert!(call("known_failure", json!({"text": "x", "run": "y"})).contains("not both"));
+    }
+}

@@ -1,0 +1,150 @@
+//! `warnings` and `check_diff`: before an edit, a command, a commit.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{anyhow, bail};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{COMMAND_CHARS_MAX, Count, NAME_CHARS_MAX, Tool, boolean, files, integer, object, parsed, some, string};
+use crate::fix::snapshot::Compared;
+use crate::fix::weakened::Severity;
+use crate::ops::check_diff::{self, Wanted};
+use crate::ops::warn::{self, Asked};
+use crate::surface::mcp::answer::{Answer, quoted};
+use crate::surface::mcp::desk::Desk;
+
+/// Where warnings are shown, as deliveries say it.
+pub const SURFACE: &str = "mcp";
+/// Warnings of one answer.
+const WARNINGS_MAX: u64 = 5;
+/// Places that a text names.
+const PLACES_MAX: usize = 30;
+
+pub const WARNINGS: Tool = Tool {
+    name: "warnings",
+    title: "Known mistakes ahead",
+    description: "What went wrong before in these files, under this command or in such a task: at most five, each with \
+                  what happens, why, how to avoid it and what fixed it. Call before you edit files or run a check. No \
+                  warnings is a fine answer.",
+    reads: true,
+    input: || {
+        object(
+            &[],
+            json!({
+                "files": files("Files that you are about to change, relative to the project's folder or absolute"),
+                "command": string("A command line that you are about to run", COMMAND_CHARS_MAX),
+                "title": string("What the task is about, in a few words", NAME_CHARS_MAX),
+                "category": string("What kind of work it is", NAME_CHARS_MAX),
+                "task": string("The task's name, if it has one; else the branch is the task", NAME_CHARS_MAX),
+                "limit": integer("At most so many", 1, WARNINGS_MAX, WARNINGS_MAX),
+            }),
+        )
+    },
+    output: &[("enabled", "boolean"), ("task", "string"), ("warnings", "array"), ("held_out", "integer")],
+    call: warnings,
+};
+
+pub const CHECK_DIFF: Tool = Tool {
+    name: "check_diff",
+    title: "Does this change weaken a check?",
+    description: "Where a change weakens a check (tests skipped or deleted, rules disabled, exit codes ignored, \
+                  thresholds lowered) or takes back a fix that held. Looks at all uncommitted changes, at what is \
+                  staged, or at a range of commits. Call before you commit.",
+    reads: true,
+    input: || {
+        object(
+            &[],
+            json!({
+                "staged": boolean("Only what is staged"),
+                "range": string("As git diff understands it: A..B, A...B, A^!, or a commit", NAME_CHARS_MAX),
+                "certain": boolean("Leave out what is only likely to weaken a check"),
+            }),
+        )
+    },
+    output: &[("weakened", "array"), ("regressions", "array"), ("cut", "integer")],
+    call: check_diff,
+};
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct WarningsArguments {
+    files: Vec<PathBuf>,
+    command: Option<String>,
+    title: Option<String>,
+    category: Option<String>,
+    task: Option<String>,
+    limit: Option<Count>,
+}
+
+fn warnings(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
+    let given: WarningsArguments = parsed(arguments)?;
+    let asked = Asked {
+        identity: desk.identity(some(given.task)),
+        title: some(given.title),
+        category: some(given.category),
+        files: given.files,
+        command: some(given.command),
+        limit: given.limit.map(|limit| Count::of(Some(limit), 0)),
+        surface: SURFACE.to_owned(),
+        ..Asked::default()
+    };
+    let (facts, text) = warned(desk, &asked)?;
+    Answer::new(&facts, text, &facts.notes)
+}
+
+/// The warnings that are due, and as a text.
+pub fn warned(desk: &Desk, asked: &Asked) -> anyhow::Result<(warn::Answer, String)> {
+    let mut facts = warn::warn(&desk.places, &desk.environment, &desk.cwd, asked)?;
+    let text = match (facts.enabled, facts.warnings.is_empty()) {
+        (false, _) => "Warnings are turned off here.".to_owned(),
+        (true, true) => "Nothing is known to go wrong here.".to_owned(),
+        (true, false) => warn::formatted(&desk.places, &desk.environment, asked, &mut facts)?,
+    };
+    Ok((facts, text))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct CheckDiffArguments {
+    staged: bool,
+    range: Option<String>,
+    certain: bool,
+}
+
+fn check_diff(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
+    let CheckDiffArguments { staged, range, certain } = parsed(arguments)?;
+    let compared = match (some(range), staged) {
+        (Some(_), true) => bail!("say staged or a range, not both"),
+        (Some(range), false) => Compared::Range(range),
+        (None, true) => Compared::Index,
+        (None, false) => Compared::WorkTree,
+    };
+    let wanted = Wanted { weakened: true, certain, regressions: true };
+    let report = check_diff::check_diff(&desk.places, &desk.settings, &compared, wanted)
+        .map_err(|skipped| anyhow!("cannot look at the change: {skipped}"))?;
+    let mut text = String::new();
+    for mark in report.weakened.iter().take(PLACES_MAX) {
+        let likely = if mark.severity == Severity::Likely { ", likely" } else { "" };
+        let (place, message) = (quoted(&mark.place()), quoted(&mark.message));
+        let _ = writeln!(text, "- {place}: {message} [{}{likely}]: {}", mark.rule, quoted(&mark.text));
+    }
+    for it in report.regressions.iter().take(PLACES_MAX) {
+        let place = quoted(&format!("{}:{}", it.path, it.line));
+        let what = it.summary.as_deref().map_or_else(|| "a failure".to_owned(), quoted);
+        let _ = writeln!(text, "- {place}: takes back {}, which fixed {what} ({})", it.fix, it.standing);
+    }
+    let more = report.weakened.len().saturating_sub(PLACES_MAX) + report.regressions.len().saturating_sub(PLACES_MAX);
+    if more > 0 {
+        let _ = writeln!(text, "- and {more} more");
+    }
+    if report.is_clean() {
+        text.push_str("Nothing weakens a check, and no fix is taken back.\n");
+    }
+    if report.cut > 0 {
+        let _ =
+            writeln!(text, "Not looked at, or not listed: {} (files, lines and places beyond the limits).", report.cut);
+    }
+    Answer::new(&report, text, &report.notes)
+}

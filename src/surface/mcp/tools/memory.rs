@@ -1,0 +1,121 @@
+//! `remember` and `recall`: an agent's own memory.
+
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Count, Tool, integer, object, parsed, string};
+use crate::ops::memory::{self, Asked, Memories, Remembered};
+use crate::store::MemorySort;
+use crate::surface::mcp::answer::{Answer, quoted};
+use crate::surface::mcp::desk::Desk;
+
+/// A memory, characters.
+const TEXT_CHARS_MAX: usize = 4_000;
+/// Memories of one answer, unless asked otherwise.
+const MEMORIES: usize = 10;
+/// How important a memory is, unless it is said.
+const IMPORTANCE: f64 = 0.5;
+/// A year, hours.
+const HOURS_MAX: u64 = 8_760;
+const SORTS: [&str; 5] = ["context", "learning", "preference", "error_pattern", "success_pattern"];
+
+pub const REMEMBER: Tool = Tool {
+    name: "remember",
+    title: "Remember",
+    description: "Remembers something for later sessions of this agent in this project: a learning, an error_pattern or \
+                  success_pattern, a preference; or the context of the current task, which is forgotten after a day. Call \
+                  when you learnt something that neither the code nor a lesson says.",
+    reads: false,
+    input: || {
+        object(
+            &["text"],
+            json!({
+                "text": {"type": "string", "description": "What is to be remembered", "minLength": 1,
+                    "maxLength": TEXT_CHARS_MAX},
+                "type": {"type": "string", "description": "What it is", "enum": SORTS, "default": "learning"},
+                "importance": {"type": "number", "description": "How important it is", "minimum": 0, "maximum": 1,
+                    "default": IMPORTANCE},
+                "expires_hours": {"type": "integer", "description": "Forget it after so many hours", "minimum": 1,
+                    "maximum": HOURS_MAX},
+            }),
+        )
+    },
+    output: &[("memories", "array")],
+    call: remember,
+};
+
+pub const RECALL: Tool = Tool {
+    name: "recall",
+    title: "Recall",
+    description: "What this agent remembered in this project before: what is important, fresh, often used, and has the \
+                  words. Call at the start of a task, and when something seems familiar.",
+    reads: true,
+    input: || {
+        object(
+            &[],
+            json!({
+                "text": string("Words that it is about", TEXT_CHARS_MAX),
+                "type": {"type": "string", "description": "Only of this kind", "enum": SORTS},
+                "limit": integer("At most so many", 1, 50, MEMORIES as u64),
+            }),
+        )
+    },
+    output: &[("memories", "array")],
+    call: recall,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RememberArguments {
+    text: String,
+    #[serde(rename = "type")]
+    sort: Option<String>,
+    importance: Option<f64>,
+    expires_hours: Option<Count>,
+}
+
+fn remember(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
+    let given: RememberArguments = parsed(arguments)?;
+    let remembered = Remembered {
+        sort: given.sort.as_deref().and_then(MemorySort::parse).unwrap_or(MemorySort::Learning),
+        text: given.text,
+        importance: given.importance.unwrap_or(IMPORTANCE),
+        hours: given.expires_hours.map(|hours| Count::of(Some(hours), 0) as u64),
+    };
+    let kept = memory::remember(&desk.places, &desk.settings, &desk.identity(None), &remembered)?;
+    let ids: Vec<&str> = kept.memories.iter().map(|memory| memory.id.as_str()).collect();
+    Answer::new(&kept, format!("Remembered as {}.\n", ids.join(", ")), &kept.notes)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RecallArguments {
+    text: String,
+    #[serde(rename = "type")]
+    sort: Option<String>,
+    limit: Option<Count>,
+}
+
+fn recall(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
+    let given: RecallArguments = parsed(arguments)?;
+    let sort = given.sort.as_deref().and_then(MemorySort::parse);
+    let asked = Asked { text: given.text, sort, limit: Count::of(given.limit, MEMORIES) };
+    let found = memory::recall(&desk.places, &desk.settings, &desk.identity(None), &asked)?;
+    let text = match found.memories.is_empty() {
+        true => "Nothing comes to mind.\n".to_owned(),
+        false => recalled_text(&found),
+    };
+    Answer::new(&found, text, &found.notes)
+}
+
+/// A line for each memory.
+pub fn recalled_text(found: &Memories) -> String {
+    let mut text = String::new();
+    for memory in &found.memories {
+        let sure = if memory.validated { ", validated" } else { "" };
+        let _ = writeln!(text, "- {} ({}{sure}): {}", memory.id, memory.sort, quoted(&memory.text));
+    }
+    text
+}

@@ -1,0 +1,194 @@
+//! `lessons_search` and `record_fix`: what was learnt from failures, read and written.
+
+use std::fmt::Write as _;
+
+use anyhow::bail;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Count, NAME_CHARS_MAX, Tool, integer, object, parsed, some, string};
+use crate::ops::entry::{self, Asked};
+use crate::ops::fix::{self, Said};
+use crate::ops::lesson::{self, Annotation};
+use crate::ops::search::{self, Hit};
+use crate::surface::mcp::answer::{Answer, quoted};
+use crate::surface::mcp::desk::Desk;
+
+/// Lessons of one answer, unless asked otherwise; and entries.
+const LESSONS: usize = 10;
+const ENTRIES: usize = 5;
+/// A question, characters.
+const QUERY_CHARS_MAX: usize = 2_000;
+/// A cause, a resolution, a rule, characters.
+const SAID_CHARS_MAX: usize = 4_000;
+
+pub const LESSONS_SEARCH: Tool = Tool {
+    name: "lessons_search",
+    title: "Search the lessons",
+    description: "Searches what was learnt in this project: lessons of failed checks (with cause, resolution and rule, \
+                  where somebody said them), and what people and agents wrote down. Call with the words of an error, a \
+                  file or a tool, before you work around something.",
+    reads: true,
+    input: || {
+        object(
+            &["query"],
+            json!({
+                "query": string("Words, or the start of a lesson's id (l-…); empty for the newest", QUERY_CHARS_MAX),
+                "limit": integer("At most so many lessons", 1, 50, LESSONS as u64),
+            }),
+        )
+    },
+    output: &[("lessons", "array"), ("more", "integer"), ("entries", "array")],
+    call: lessons_search,
+};
+
+pub const RECORD_FIX: Tool = Tool {
+    name: "record_fix",
+    title: "Record why it failed and what fixed it",
+    description: "Writes down why a check failed, what solved it, and what to do from now on, into a recorded fix (x-…) or \
+                  a lesson (l-…); recent_failures and known_failure name them. Call when a check that failed passes \
+                  again, with what the diff alone does not say.",
+    reads: false,
+    input: || {
+        object(
+            &["id"],
+            json!({
+                "id": string("x-… of a fix or l-… of a lesson, or a unique start of it", NAME_CHARS_MAX),
+                "cause": string("Why it failed", SAID_CHARS_MAX),
+                "resolution": string("What solved it", SAID_CHARS_MAX),
+                "rule": string("What to do so that it does not happen again", SAID_CHARS_MAX),
+            }),
+        )
+    },
+    output: &[("kind", "string"), ("id", "string")],
+    call: record_fix,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SearchArguments {
+    query: String,
+    limit: Option<Count>,
+}
+
+/// What a search gives: [`search::Hits`], and entries in brief.
+#[derive(Serialize)]
+struct Found {
+    schema: u32,
+    lessons: Vec<Hit>,
+    more: usize,
+    entries: Vec<Entry>,
+}
+
+/// Something that was written down, in brief.
+#[derive(Serialize)]
+struct Entry {
+    id: String,
+    #[serde(rename = "type")]
+    kind: String,
+    title: String,
+    properties: Value,
+    globs: Vec<String>,
+    confidence: f64,
+}
+
+fn lessons_search(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
+    let given: SearchArguments = parsed(arguments)?;
+    let hits = search::lessons(&desk.places, &desk.settings, &given.query, Count::of(given.limit, LESSONS));
+    let asked = Asked { text: given.query, limit: Some(ENTRIES), page: 1, ..Asked::default() };
+    let entries = entry::query(&desk.places, &desk.settings, &desk.cwd, &desk.identity(None), &asked)?;
+    let notes: Vec<String> = hits.notes.iter().chain(&entries.notes).cloned().collect();
+    let entries = entries.entries.into_iter().map(|page| Entry {
+        id: page.id,
+        kind: page.kind,
+        title: page.title,
+        properties: page.properties,
+        globs: page.globs,
+        confidence: page.confidence,
+    });
+    let found = Found { schema: 1, lessons: hits.lessons, more: hits.more, entries: entries.collect() };
+    Answer::new(&found, found_text(&found), &notes)
+}
+
+fn found_text(found: &Found) -> String {
+    let mut text = String::new();
+    if found.lessons.is_empty() && found.entries.is_empty() {
+        text.push_str("Nothing that was learnt here has these words.\n");
+    }
+    if !found.lessons.is_empty() {
+        text.push_str("Lessons (quoted from recorded output; read one as the resource verify-run://lessons/ID):\n\n");
+    }
+    for hit in &found.lessons {
+        let _ = writeln!(text, "- {} {} ({}, {})", hit.id, quoted(&hit.title), hit.tool, hit.recorded_at.local());
+        let said = [("Why", &hit.cause), ("Solved by", &hit.resolution), ("Rule", &hit.rule)];
+        for (word, said) in said {
+            if let Some(said) = said {
+                let _ = writeln!(text, "  {word}: {}", quoted(said));
+            }
+        }
+    }
+    if found.more > 0 {
+        let _ = writeln!(text, "- and {} more", found.more);
+    }
+    if !found.entries.is_empty() {
+        text.push_str("\nWritten down by people and agents, or learnt from fixes:\n\n");
+    }
+    for entry in &found.entries {
+        let (title, confidence) = (quoted(&entry.title), entry.confidence);
+        let _ = writeln!(text, "- {} {title} ({}, confidence {confidence:.2})", entry.id, entry.kind);
+        for (name, value) in entry.properties.as_object().into_iter().flatten() {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            if value != entry.title {
+                let _ = writeln!(text, "  {}: {}", quoted(name), quoted(&value));
+            }
+        }
+    }
+    text
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FixArguments {
+    id: String,
+    cause: Option<String>,
+    resolution: Option<String>,
+    rule: Option<String>,
+}
+
+/// What was written, and where.
+#[derive(Serialize)]
+struct Recorded {
+    schema: u32,
+    /// `fix` or `lesson`.
+    kind: &'static str,
+    /// Its whole id.
+    id: String,
+    /// The lesson's file, relative to the root.
+    file: Option<String>,
+}
+
+fn record_fix(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
+    let given: FixArguments = parsed(arguments)?;
+    let [cause, resolution, rule] = [given.cause, given.resolution, given.rule].map(some);
+    let id = given.id.trim();
+    if cause.is_none() && resolution.is_none() && rule.is_none() {
+        bail!("nothing to record: give a cause, a resolution or a rule");
+    }
+    let (recorded, notes) = match id.get(..2) {
+        Some("x-") if id.len() > 2 => {
+            let by = desk.identity(None).agent;
+            let page = fix::record(&desk.places, &desk.settings, id, Said { cause, approach: resolution, rule, by })?;
+            (Recorded { schema: 1, kind: "fix", id: page.summary.id, file: None }, page.notes)
+        }
+        Some("l-") if id.len() > 2 => {
+            let annotation = Annotation { cause, resolution, corrective_rule: rule };
+            let found = lesson::annotate(&desk.places, &desk.settings, id, annotation)?;
+            let file = desk.places.relative(&found.path).map(|file| file.to_string_lossy().into_owned());
+            (Recorded { schema: 1, kind: "lesson", id: found.lesson.front.id, file }, Vec::new())
+        }
+        _ => bail!("{id:?} names no fix (x-…) and no lesson (l-…): recent_failures and known_failure tell them"),
+    };
+    let file = recorded.file.as_deref().map_or_else(String::new, |file| format!(" ({})", quoted(file)));
+    let text = format!("Written into the {} {}{file}.\n", recorded.kind, recorded.id);
+    Answer::new(&recorded, text, &notes)
+}
