@@ -16,6 +16,7 @@ mod frame;
 mod hooks;
 mod knowledge;
 mod lessons;
+mod mcp;
 mod patterns;
 mod quickstart;
 mod readme;
