@@ -9,6 +9,8 @@
 //! The number in the first mark is a hash of the lines between the marks: a block that somebody edited is not written
 //! over unless a person says that the edits stay. `+1` counts the line ends that were put before the block, so that
 //! taking it out gives the bytes from before.
+//!
+//! What `init` tells agents has marks of its own; both blocks may be in one file.
 
 use thiserror::Error;
 
@@ -19,12 +21,28 @@ const LINE_BYTES_MAX: usize = 2_000;
 /// Line ends that are ever put before a block.
 const GAP_MAX: usize = 2;
 
-/// How the first mark starts.
-const BEGIN: &str = "<!-- verify-run begin ";
-/// How it ends.
-const BEGIN_END: &str = ": written by `verify-run promote`, change it there -->";
-/// The second mark.
-const END: &str = "<!-- verify-run end -->";
+/// What a block stands between.
+struct Marks {
+    /// How the first mark starts.
+    begin: &'static str,
+    /// How it ends.
+    begin_end: &'static str,
+    /// The second mark.
+    end: &'static str,
+}
+
+/// Around what was promoted.
+const PROMOTED: Marks = Marks {
+    begin: "<!-- verify-run begin ",
+    begin_end: ": written by `verify-run promote`, change it there -->",
+    end: "<!-- verify-run end -->",
+};
+/// Around what agents are told to do.
+const INSTRUCTIONS: Marks = Marks {
+    begin: "<!-- verify-run instructions begin ",
+    begin_end: ": written by `verify-run init`, `verify-run hook uninstall` takes it out -->",
+    end: "<!-- verify-run instructions end -->",
+};
 
 /// A line of the block.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,24 +135,24 @@ fn seal(lines: &[String]) -> String {
     hasher.finalize().to_hex()[..16].to_owned()
 }
 
-fn find(text: &str, edits: Edits) -> Result<Option<Found>, BlockError> {
+fn find(text: &str, marks: &Marks, edits: Edits) -> Result<Option<Found>, BlockError> {
     let mut open: Option<(usize, usize, String, usize)> = None;
     let mut found = None;
     let mut lines = Vec::new();
     for (index, (start, line, end)) in lines_of(text).enumerate() {
         let number = index + 1;
         let broken = |what| Err(BlockError::Broken { line: number, what });
-        if let Some(head) = line.strip_prefix(BEGIN) {
+        if let Some(head) = line.strip_prefix(marks.begin) {
             if open.is_some() || found.is_some() {
                 return broken("a second block begins");
             }
-            let parts = head.strip_suffix(BEGIN_END).and_then(|head| head.split_once(" +"));
+            let parts = head.strip_suffix(marks.begin_end).and_then(|head| head.split_once(" +"));
             let parts = parts.and_then(|(hash, gap)| Some((hash, gap.parse::<usize>().ok()?)));
             let Some((hash, gap)) = parts.filter(|(_, gap)| *gap <= GAP_MAX) else {
                 return broken("the first mark was changed");
             };
             open = Some((start, gap, hash.to_owned(), number));
-        } else if line == END {
+        } else if line == marks.end {
             let Some((start, gap, hash, first)) = open.take() else {
                 return broken("a block ends that never began");
             };
@@ -167,7 +185,7 @@ fn before_gap(text: &str, start: usize, gap: usize) -> usize {
 /// # Errors
 /// When its marks are broken.
 pub fn ids(text: &str) -> Result<Vec<String>, BlockError> {
-    let lines = find(text, Edits::Keep)?.map(|found| found.lines).unwrap_or_default();
+    let lines = find(text, &PROMOTED, Edits::Keep)?.map(|found| found.lines).unwrap_or_default();
     Ok(lines.iter().filter_map(|line| id_of(line)).map(str::to_owned).collect())
 }
 
@@ -183,7 +201,7 @@ fn id_of(line: &str) -> Option<&str> {
 /// # Errors
 /// When the block was edited, its marks are broken, or it would get too long; the file is to be left as it is.
 pub fn with(text: &str, line: &Line, lines_max: usize, edits: Edits) -> Result<String, BlockError> {
-    let found = find(text, edits)?;
+    let found = find(text, &PROMOTED, edits)?;
     let mut lines = found.as_ref().map(|found| found.lines.clone()).unwrap_or_default();
     let markdown = line.markdown();
     match lines.iter_mut().find(|old| id_of(old) == Some(&line.id)) {
@@ -193,7 +211,7 @@ pub fn with(text: &str, line: &Line, lines_max: usize, edits: Edits) -> Result<S
     if lines.len() > lines_max {
         return Err(BlockError::Full { found: lines.len(), max: lines_max });
     }
-    Ok(placed(text, found.as_ref(), &lines))
+    Ok(placed(text, &PROMOTED, found.as_ref(), &lines))
 }
 
 /// `text` without the line with `id`; with the last line the block goes too, and the bytes are those from before it.
@@ -201,22 +219,47 @@ pub fn with(text: &str, line: &Line, lines_max: usize, edits: Edits) -> Result<S
 /// # Errors
 /// When the block was edited or its marks are broken.
 pub fn without(text: &str, id: &str, edits: Edits) -> Result<String, BlockError> {
-    let Some(found) = find(text, edits)? else { return Ok(text.to_owned()) };
+    let Some(found) = find(text, &PROMOTED, edits)? else { return Ok(text.to_owned()) };
     let lines: Vec<String> = found.lines.iter().filter(|line| id_of(line) != Some(id)).cloned().collect();
-    if lines.is_empty() {
-        let (before, after) = (&text[..found.start], &text[found.end..]);
-        // What somebody wrote behind the block stays a line of its own.
-        let joins = !before.is_empty() && !before.ends_with('\n') && !after.is_empty();
-        return Ok(format!("{before}{}{after}", if joins { line_end_of(text) } else { "" }));
-    }
-    Ok(placed(text, Some(&found), &lines))
+    Ok(if lines.is_empty() { taken_out(text, &found) } else { placed(text, &PROMOTED, Some(&found), &lines) })
+}
+
+/// `text` with the instructions for agents: in place of those that it has, else at its end, behind an empty line.
+///
+/// # Errors
+/// When the block was edited or its marks are broken; the file is to be left as it is.
+pub fn with_instructions(text: &str, instructions: &str) -> Result<String, BlockError> {
+    let found = find(text, &INSTRUCTIONS, Edits::Refuse)?;
+    let lines: Vec<String> = instructions.lines().map(str::to_owned).collect();
+    Ok(placed(text, &INSTRUCTIONS, found.as_ref(), &lines))
+}
+
+/// Whether there are marks of instructions, edited or not.
+pub fn has_instructions(text: &str) -> bool {
+    !matches!(find(text, &INSTRUCTIONS, Edits::Keep), Ok(None))
+}
+
+/// `text` without the instructions; the bytes are those from before them.
+///
+/// # Errors
+/// As [`with_instructions`].
+pub fn without_instructions(text: &str) -> Result<String, BlockError> {
+    let found = find(text, &INSTRUCTIONS, Edits::Refuse)?;
+    Ok(found.map_or_else(|| text.to_owned(), |found| taken_out(text, &found)))
+}
+
+fn taken_out(text: &str, found: &Found) -> String {
+    let (before, after) = (&text[..found.start], &text[found.end..]);
+    // What somebody wrote behind the block stays a line of its own.
+    let joins = !before.is_empty() && !before.ends_with('\n') && !after.is_empty();
+    format!("{before}{}{after}", if joins { line_end_of(text) } else { "" })
 }
 
 fn line_end_of(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
-fn placed(text: &str, found: Option<&Found>, lines: &[String]) -> String {
+fn placed(text: &str, marks: &Marks, found: Option<&Found>, lines: &[String]) -> String {
     let line_end = line_end_of(text);
     let (start, end) = found.map_or((text.len(), text.len()), |found| (found.start, found.end));
     let (before, after) = (&text[..start], &text[end..]);
@@ -228,12 +271,12 @@ fn placed(text: &str, found: Option<&Found>, lines: &[String]) -> String {
     };
     let mut out = before.to_owned();
     out.push_str(&line_end.repeat(gap));
-    out.push_str(&format!("{BEGIN}{} +{gap}{BEGIN_END}{line_end}", seal(lines)));
+    out.push_str(&format!("{}{} +{gap}{}{line_end}", marks.begin, seal(lines), marks.begin_end));
     for line in lines {
         out.push_str(line);
         out.push_str(line_end);
     }
-    out.push_str(END);
+    out.push_str(marks.end);
     out.push_str(line_end);
     out.push_str(after);
     out
@@ -300,7 +343,7 @@ mod tests {
 
     #[test]
     fn a_text_is_one_line_whatever_it_is() {
-        let hostile = format!("a\n{END}\n# b\r\u{202e}\x1b[31m{}", "c".repeat(100_000));
+        let hostile = format!("a\n{}\n# b\r\u{202e}\x1b[31m{}", PROMOTED.end, "c".repeat(100_000));
         let text = with("", &line("p-a", &hostile), 15).expect("there is room");
         assert_eq!((text.lines().count(), ids(&text)), (3, Ok(vec!["p-a".to_owned()])));
         assert!(text.len() < 2_200 && !text.contains(['\x1b', '\u{202e}', '\r']));
@@ -313,11 +356,30 @@ mod tests {
             let error = with(text, &line("p-b", "y"), 15).expect_err("broken");
             assert_eq!(error, BlockError::Broken { line: number, what });
         };
-        broken(&text.replace(END, ""), 1, "the block never ends");
-        broken(&format!("{END}\n"), 1, "a block ends that never began");
+        broken(&text.replace(PROMOTED.end, ""), 1, "the block never ends");
+        broken(&format!("{}\n", PROMOTED.end), 1, "a block ends that never began");
         broken(&format!("{text}{text}"), 4, "a second block begins");
         broken(&text.replace(" +0:", " 0:"), 1, "the first mark was changed");
         broken(&text.replace(" +0:", " +99999999999999999:"), 1, "the first mark was changed");
+    }
+
+    #[test]
+    fn instructions_and_promoted_lines_live_in_one_file() {
+        let own = "# Rules\r\n";
+        let told = with_instructions(own, "Run it.\n\n- so\n").expect("there is none");
+        assert!(told.starts_with("# Rules\r\n\r\n<!-- verify-run instructions begin "), "{told}");
+        assert!(told.contains("-->\r\nRun it.\r\n\r\n- so\r\n<!-- verify-run instructions end -->\r\n"), "{told}");
+        assert_eq!(with_instructions(&told, "Run it.\n\n- so").as_deref(), Ok(told.as_str()), "once is enough");
+        let both = with(&told, &line("p-a", "x"), 15).expect("there is room");
+        let newer = with_instructions(&both, "Run it now.").expect("untouched");
+        assert!(newer.contains("Run it now.") && !newer.contains("- so") && ids(&newer) == ids(&both), "{newer}");
+        assert_eq!(without_instructions(&both), with(own, &line("p-a", "x"), 15));
+        assert_eq!(without(&both, "p-a").as_deref(), Ok(told.as_str()));
+        assert_eq!(without_instructions(&told).as_deref(), Ok(own));
+        let edited = both.replace("Run it", "Don't run it");
+        assert_eq!(with_instructions(&edited, "x"), Err(BlockError::Edited { line: 3 }));
+        assert_eq!(without_instructions(&edited), Err(BlockError::Edited { line: 3 }));
+        assert_eq!((has_instructions(&edited), has_instructions(own)), (true, false));
     }
 
     #[test]

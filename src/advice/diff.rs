@@ -1,4 +1,6 @@
-//! What a change of one place does to a file, as a unified diff that `git apply` and `patch -p1` take.
+//! What a change does to a file, as a unified diff that `git apply` and `patch -p1` take.
+
+use similar::{DiffTag, TextDiff};
 
 use crate::base::text::printable;
 
@@ -6,50 +8,46 @@ use crate::base::text::printable;
 const CONTEXT_LINES: usize = 3;
 
 /// The diff of `path` (relative, with `/`) from `before` (`None`: there is no such file) to `after` (`None`: it goes).
-/// Empty when nothing changes. Everything between the first and the last line that differ is one hunk: a block is
-/// written in one place.
+/// Empty when nothing changes.
 ///
 /// Control characters are left out, but for line ends: of a file that has some in these lines the diff is for people.
 pub fn unified(path: &str, before: Option<&str>, after: Option<&str>) -> String {
     if before == after {
         return String::new();
     }
-    let lines = |text: Option<&str>| -> Vec<String> {
-        text.unwrap_or_default().split_inclusive('\n').map(str::to_owned).collect()
-    };
-    let (old, new) = (lines(before), lines(after));
-    let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let rest = (old.len() - head).min(new.len() - head);
-    let tail = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
-    let first = head.saturating_sub(CONTEXT_LINES);
-    let (old_end, new_end) = (old.len() - tail, new.len() - tail);
-    let after_it = tail.min(CONTEXT_LINES);
     let path = printable(path).replace(['\n', '\t'], " ");
     let name = |side: &str, is_there: bool| if is_there { format!("{side}/{path}") } else { "/dev/null".to_owned() };
     let mut out = format!("--- {}\n+++ {}\n", name("a", before.is_some()), name("b", after.is_some()));
-    if old.is_empty() && new.is_empty() {
-        return out;
-    }
-    let range = |end: usize| {
-        let count = end + after_it - first;
+    let old_lines: Vec<&str> = before.unwrap_or_default().split_inclusive('\n').collect();
+    let new_lines: Vec<&str> = after.unwrap_or_default().split_inclusive('\n').collect();
+    let diff = TextDiff::from_slices(&old_lines, &new_lines);
+    for hunk in diff.grouped_ops(CONTEXT_LINES) {
+        let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { continue };
         // A side without lines is counted from the line before it.
-        format!("{},{count}", if count == 0 { first } else { first + 1 })
-    };
-    out.push_str(&format!("@@ -{} +{} @@\n", range(old_end), range(new_end)));
-    let mut put = |sign: char, lines: &[String]| {
-        for line in lines {
-            out.push(sign);
-            out.push_str(&shown(line));
-            if !line.ends_with('\n') {
-                out.push_str("\n\\ No newline at end of file\n");
+        let range = |start: usize, end: usize| format!("{},{}", start + usize::from(end > start), end - start);
+        let old = range(first.old_range().start, last.old_range().end);
+        let new = range(first.new_range().start, last.new_range().end);
+        out.push_str(&format!("@@ -{old} +{new} @@\n"));
+        for op in &hunk {
+            let (tag, old, new) = op.as_tag_tuple();
+            let (old, new) = (old_lines[old].iter(), new_lines[new].iter());
+            if tag == DiffTag::Equal {
+                old.for_each(|line| put(&mut out, ' ', line));
+            } else {
+                old.for_each(|line| put(&mut out, '-', line));
+                new.for_each(|line| put(&mut out, '+', line));
             }
         }
-    };
-    put(' ', &old[first..head]);
-    put('-', &old[head..old_end]);
-    put('+', &new[head..new_end]);
-    put(' ', &old[old_end..old_end + after_it]);
+    }
     out
+}
+
+fn put(out: &mut String, sign: char, line: &str) {
+    out.push(sign);
+    out.push_str(&shown(line));
+    if !line.ends_with('\n') {
+        out.push_str("\n\\ No newline at end of file\n");
+    }
 }
 
 fn shown(line: &str) -> String {
@@ -74,6 +72,15 @@ mod tests {
         let diff = unified("docs/A.md", Some(before), Some(after));
         assert_eq!(diff, "--- a/docs/A.md\n+++ b/docs/A.md\n@@ -2,6 +2,7 @@\n 2\n 3\n 4\n+new\n 5\n 6\n 7\n");
         assert_eq!(unified("A.md", Some(before), Some(before)), "");
+    }
+
+    #[test]
+    fn changes_far_apart_are_shown_one_by_one() {
+        let before: String = (1..=20).map(|n| format!("{n}\n")).collect();
+        let after = before.replacen("2\n", "2\nnew\n", 1).replacen("18\n", "eighteen\n", 1);
+        let diff = unified("A.md", Some(&before), Some(&after));
+        let hunks = "@@ -1,5 +1,6 @@\n 1\n 2\n+new\n 3\n 4\n 5\n@@ -15,6 +16,6 @@\n 15\n 16\n 17\n-18\n+eighteen\n 19\n 20\n";
+        assert_eq!(diff, format!("--- a/A.md\n+++ b/A.md\n{hunks}"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod change;
 pub mod dialect;
+pub mod document;
 mod permission;
 
 pub use change::{Change, Planned, Site};

@@ -1,0 +1,77 @@
+//! Documents of the user's that get entries of ours: JSON with comments, TOML, YAML. They are edited as text, so that
+//! everything but the entry keeps its bytes: comments, order, indentation, line ends, a byte order mark.
+
+pub mod json;
+mod line;
+mod ours;
+pub mod reverse;
+pub mod toml;
+pub mod yaml;
+
+pub use ours::ours;
+
+use std::path::Path;
+
+use thiserror::Error;
+
+/// Why a document is left alone.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{reason}")]
+pub struct Trouble {
+    /// Line, from 1, where one is known.
+    pub line: Option<usize>,
+    /// What is wrong, a lowercase fragment.
+    pub reason: String,
+    /// Nothing is wrong with the document: it just can't take the entry.
+    pub by_hand: bool,
+}
+
+impl Trouble {
+    fn at(text: &str, offset: usize, reason: impl Into<String>) -> Self {
+        Trouble { line: Some(line::number(text, offset)), reason: reason.into(), by_hand: false }
+    }
+
+    fn by_hand(text: &str, offset: usize, reason: impl Into<String>) -> Self {
+        Trouble { by_hand: true, ..Trouble::at(text, offset, reason) }
+    }
+}
+
+/// What we once made of a document.
+#[derive(Debug, Clone, Copy)]
+pub struct Written<'a> {
+    /// Its text without us; empty where there was no file.
+    pub before: &'a str,
+    /// Its text as we left it.
+    pub after: &'a str,
+}
+
+/// `current` without what was added from `written.before` to `written.after`; everything else stays.
+///
+/// What was added is cut out as text where it is as it was written, else entry by entry where the kind of document
+/// (told by `path`) is known.
+///
+/// # Errors
+/// When it can't be told what of it is ours any more; `current` is to be left as it is.
+pub fn take_out(path: &Path, written: Written<'_>, current: &str) -> Result<String, Trouble> {
+    let kind = path.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
+    let as_text = reverse::take_out(written, current);
+    match kind {
+        "json" | "jsonc" => match as_text.filter(|text| json::is_whole(text)) {
+            Some(text) => Ok(text),
+            None => json::take_out(written, current),
+        },
+        "toml" => match as_text.filter(|text| toml::is_whole(text)) {
+            Some(text) => Ok(text),
+            None => toml::take_out(written, current),
+        },
+        "yml" | "yaml" => match as_text.filter(|text| yaml::is_whole(text)) {
+            Some(text) => Ok(text),
+            None => yaml::take_out(written, current),
+        },
+        _ => as_text.ok_or_else(|| Trouble {
+            line: None,
+            reason: "what verify-run wrote in it was changed since".to_owned(),
+            by_hand: true,
+        }),
+    }
+}
