@@ -79,7 +79,8 @@ mod tests {
         let before: String = (1..=20).map(|n| format!("{n}\n")).collect();
         let after = before.replacen("2\n", "2\nnew\n", 1).replacen("18\n", "eighteen\n", 1);
         let diff = unified("A.md", Some(&before), Some(&after));
-        let hunks = "@@ -1,5 +1,6 @@\n 1\n 2\n+new\n 3\n 4\n 5\n@@ -15,6 +16,6 @@\n 15\n 16\n 17\n-18\n+eighteen\n 19\n 20\n";
+        let hunks =
+            "@@ -1,5 +1,6 @@\n 1\n 2\n+new\n 3\n 4\n 5\n@@ -15,6 +16,6 @@\n 15\n 16\n 17\n-18\n+eighteen\n 19\n 20\n";
         assert_eq!(diff, format!("--- a/A.md\n+++ b/A.md\n{hunks}"));
     }
 

@@ -1,10 +1,14 @@
 //! The programs that run checks: agents, git, CI systems, shells. What they ask in their own words, what they are
 //! answered, and what of their configuration names us.
 
+pub mod agent;
 mod change;
 pub mod dialect;
 pub mod document;
+pub mod file;
 mod permission;
+pub mod process;
+pub mod survey;
 
 pub use change::{Change, Planned, Site};
 pub use permission::Permissions;

@@ -11,6 +11,7 @@ pub mod fix;
 pub mod hint;
 pub mod hook;
 mod identity;
+pub mod init;
 mod knowledge;
 pub mod known;
 pub mod last;

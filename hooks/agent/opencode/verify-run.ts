@@ -19,7 +19,7 @@ async function ask(event: string, payload: unknown): Promise<string | undefined>
       timeout: ANSWER_MS,
     })
     const answer = JSON.parse((await new Response(child.stdout).text()) || "{}")
-    return typeof answer.additionalContext === "string" ? answer.additionalContext : undefined
+    return typeof answer.context === "string" ? answer.context : undefined
   } catch {
     return undefined
   }
@@ -37,12 +37,12 @@ export const VerifyRun = async ({ directory }: { directory: string }) => ({
   ) => {
     if (!["bash", "edit", "write"].includes(input.tool)) return
     const context = await ask("post-tool", {
-      dir: directory,
-      tool: input.tool,
       sessionID: input.sessionID,
       callID: input.callID,
+      cwd: directory,
+      tool: input.tool,
       args: input.args,
-      exit: output.metadata?.exit,
+      exit: output.metadata?.exit ?? null,
       output: output.output,
     })
     if (context !== undefined) output.output = `${output.output ?? ""}\n${context}`

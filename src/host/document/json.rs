@@ -309,9 +309,8 @@ fn shown(value: &Value, unit: &str, indent: &str, end: &str) -> String {
 fn on_one_line(value: &Value) -> String {
     match value {
         Value::Object(object) if !object.is_empty() => {
-            let members = in_order(object).map(|(key, value)| {
-                format!("{}: {}", Value::from(key.as_str()), on_one_line(value))
-            });
+            let members =
+                in_order(object).map(|(key, value)| format!("{}: {}", Value::from(key.as_str()), on_one_line(value)));
             format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
         }
         Value::Array(list) => format!("[{}]", list.iter().map(on_one_line).collect::<Vec<_>>().join(", ")),

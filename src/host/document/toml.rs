@@ -172,12 +172,15 @@ mod tests {
     fn a_table_comes_behind_everything_and_goes_again() {
         let before = "# mine\nmodel = \"o\"\n\n[mcp_servers.other] # x\ncommand = 'y'\n";
         let after = with(before);
-        let added = "\n# Added by verify-run init\n[mcp_servers.verify-run]\ncommand = \"verify-run\"\nargs = [\"mcp\"]\n";
+        let added =
+            "\n# Added by verify-run init\n[mcp_servers.verify-run]\ncommand = \"verify-run\"\nargs = [\"mcp\"]\n";
         assert_eq!(after, format!("{before}{added}"));
         assert_eq!(add(&after, &server()), Ok(None), "it is there");
         assert_eq!(take_out(Written { before, after: &after }, &after).as_deref(), Ok(before));
         assert_eq!(with(""), added.trim_start());
-        assert!(with("a = 1\r\n").ends_with("[mcp_servers.verify-run]\r\ncommand = \"verify-run\"\r\nargs = [\"mcp\"]\r\n"));
+        assert!(
+            with("a = 1\r\n").ends_with("[mcp_servers.verify-run]\r\ncommand = \"verify-run\"\r\nargs = [\"mcp\"]\r\n")
+        );
     }
 
     #[test]

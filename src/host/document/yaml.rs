@@ -110,7 +110,9 @@ fn top(text: &str) -> Result<Vec<Key>, Trouble> {
             // Of a document without content it is nothing.
             Event::Scalar(..) if outer == 0 && !at.is_empty() => return unfit(at, "it has no keys with values"),
             Event::SequenceStart(..) if outer == 0 => return unfit(at, "it is a list, not keys with values"),
-            Event::MappingStart(StructureStyle::Flow, ..) if outer == 0 => return unfit(at, "its keys stand in braces"),
+            Event::MappingStart(StructureStyle::Flow, ..) if outer == 0 => {
+                return unfit(at, "its keys stand in braces");
+            }
             Event::Scalar(value, ..) if outer == 1 && is_key => {
                 keys.push(Key { name: value.to_string(), start: at.start, end: at.end });
                 is_key = false;
@@ -118,11 +120,14 @@ fn top(text: &str) -> Result<Vec<Key>, Trouble> {
             Event::MappingStart(..) | Event::SequenceStart(..) if outer == 1 && is_key => {
                 return unfit(at, "one of its keys is no word");
             }
-            Event::Scalar(..) | Event::Alias(..) | Event::MappingEnd | Event::SequenceEnd if depth == 1 => is_key = true,
+            Event::Scalar(..) | Event::Alias(..) | Event::MappingEnd | Event::SequenceEnd if depth == 1 => {
+                is_key = true
+            }
             _ => {}
         }
         // A block ends where something else begins.
-        let is_block_end = matches!(event, Event::MappingEnd | Event::SequenceEnd) && !text[at.clone()].ends_with([']', '}']);
+        let is_block_end =
+            matches!(event, Event::MappingEnd | Event::SequenceEnd) && !text[at.clone()].ends_with([']', '}']);
         if let Some(key) = keys.last_mut().filter(|_| outer > 0 && !is_block_end) {
             key.end = key.end.max(at.start + text[at.clone()].trim_end().len());
         }
@@ -196,7 +201,9 @@ mod tests {
 
     #[test]
     fn what_keys_cannot_be_added_to_is_named() {
-        for (text, line) in [("a: 1\n---\nb: 2\n", 2), ("# c\n- a\n", 2), ("{a: 1}\n", 1), ("a: 1\n...\n", 2), ("word\n", 1)] {
+        for (text, line) in
+            [("a: 1\n---\nb: 2\n", 2), ("# c\n- a\n", 2), ("{a: 1}\n", 1), ("a: 1\n...\n", 2), ("word\n", 1)]
+        {
             let error = add(text, &wanted()).expect_err(text);
             assert_eq!((error.line, error.by_hand), (Some(line), true), "{text}");
         }

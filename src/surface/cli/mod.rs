@@ -5,6 +5,8 @@ mod completions;
 mod doctor;
 mod exit;
 mod fix;
+mod hook;
+mod init;
 mod knowledge;
 mod last;
 mod lesson;
@@ -82,6 +84,8 @@ enum Command {
     Promote(promote::Args),
     Stats(stats::Args),
     Store(store::Args),
+    Init(init::Args),
+    Hook(hook::Args),
     Doctor(doctor::Args),
     Uninstall(uninstall::Args),
     Completions(completions::Args),
@@ -176,6 +180,8 @@ pub fn start(args: Vec<OsString>) -> c_int {
         Command::Store(args) => store::run(&args, &mut context),
         Command::Uninstall(args) => uninstall::run(&args, &mut context),
         Command::Lesson(args) => lesson::run(&args, &mut context),
+        Command::Init(args) => init::run(&args, &mut context),
+        Command::Hook(args) => hook::run(&args, &mut context),
         Command::Doctor(args) => doctor::run(&args, &mut context),
         Command::Completions(args) => completions::run(&args, &mut context),
         Command::Man(args) => man::run(&args, &mut context),

@@ -91,6 +91,20 @@ impl Output {
         let _ = io::stderr().lock().write_all(line.as_bytes());
     }
 
+    /// Asks a person, who has to type `y` or `yes`. Without a terminal to ask on and to be answered on, the answer is no.
+    ///
+    /// # Errors
+    /// As [`Output::text`], and when the answer can't be read.
+    pub fn ask(&mut self, question: &str) -> anyhow::Result<bool> {
+        if !self.terminal || !io::stdin().is_terminal() {
+            return Ok(false);
+        }
+        self.text(&format!("{} [y/N] ", printable(question)))?;
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+    }
+
     /// Prints an error with its causes, `verify-run: message: cause`.
     pub fn error(&mut self, error: &anyhow::Error) {
         self.note(&format!("verify-run: {error:#}"));

@@ -45,7 +45,8 @@ pub fn take_out(written: Written<'_>, current: &str) -> Result<String, Trouble> 
     let structural = format!("{mark}{text}");
     // Where what was written is still there as one piece, cutting it out leaves the fewest traces.
     let as_text = reverse::take_out(written, current);
-    let same = as_text.filter(|text| matches!((super::value(text), super::value(&structural)), (Ok(a), Ok(b)) if a == b));
+    let same =
+        as_text.filter(|text| matches!((super::value(text), super::value(&structural)), (Ok(a), Ok(b)) if a == b));
     Ok(same.unwrap_or(structural))
 }
 

@@ -75,13 +75,20 @@ fn entries_go_beside_what_is_there_in_its_own_style() {
                   \"Bash\", \"hooks\": [] }, // keep\r\n\t\t\t/* last */\r\n\t\t],\r\n\t},\r\n\t\"mcpServers\": {}\r\n}";
     let after = with(before);
     assert!(after.starts_with("\u{feff}// mine\r\n{\r\n\t\"model\": \"opus\", // the best\r\n"), "{after}");
-    assert!(after.contains("// keep\r\n\t\t\t/* last */\r\n\t\t\t{\r\n\t\t\t\t\"matcher\": \"Bash|Edit\",\r\n"), "{after}");
+    assert!(
+        after.contains("// keep\r\n\t\t\t/* last */\r\n\t\t\t{\r\n\t\t\t\t\"matcher\": \"Bash|Edit\",\r\n"),
+        "{after}"
+    );
     assert!(after.contains("\t\t\t},\r\n\t\t],\r\n\t\t\"SessionEnd\": ["), "the comma at the end is kept up: {after}");
     assert!(after.ends_with("\r\n\t}\r\n}") && !after.replace("\r\n", "").contains('\n'), "{after}");
     assert_eq!(with(&after), after, "once is enough");
     assert_eq!(without(before, &after, &after), before);
     let one_line = "{\"a\": [1, 2]}";
-    assert!(with(one_line).starts_with("{\"a\": [1, 2], \"hooks\": {\"PreToolUse\": [{\"matcher\": "), "{}", with(one_line));
+    assert!(
+        with(one_line).starts_with("{\"a\": [1, 2], \"hooks\": {\"PreToolUse\": [{\"matcher\": "),
+        "{}",
+        with(one_line)
+    );
 }
 
 #[test]
@@ -117,13 +124,20 @@ fn edits_of_the_user_stay_and_ours_go() {
     // A key behind ours, one in front, a group of their own in our array, a handler of their own in our group.
     let edited = after
         .replacen("{\n  \"a\": 1", "{\n  // new\n  \"b\": 2,\n  \"a\": 1", 1)
-        .replacen("\"timeout\": 5\n          }\n", "\"timeout\": 60\n          },\n          { \"command\": \"mine\" }\n", 1)
+        .replacen(
+            "\"timeout\": 5\n          }\n",
+            "\"timeout\": 60\n          },\n          { \"command\": \"mine\" }\n",
+            1,
+        )
         .replacen("\n}\n", ",\n  \"z\": [] // end\n}\n", 1);
     let rest = without(before, &after, &edited);
     let wanted = json!({"a": 1, "b": 2, "z": [],
         "hooks": {"PreToolUse": [{"matcher": "Bash|Edit", "hooks": [{"command": "mine"}]}]}});
     assert_eq!(value(&rest).expect("whole"), wanted, "{rest}");
-    assert!(rest.starts_with("{\n  // new\n  \"b\": 2,\n  \"a\": 1,\n") && rest.ends_with("\n  \"z\": [] // end\n}\n"), "{rest}");
+    assert!(
+        rest.starts_with("{\n  // new\n  \"b\": 2,\n  \"a\": 1,\n") && rest.ends_with("\n  \"z\": [] // end\n}\n"),
+        "{rest}"
+    );
 }
 
 #[test]
@@ -135,7 +149,11 @@ fn a_document_that_only_has_ours_is_empty_without() {
     let after = add("", &version, None).expect("it can be added").text;
     let edited = after.replacen("\"preToolUse\"", "\"stop\": [{\"command\": \"mine\"}],\n    \"preToolUse\"", 1);
     let rest = value(&without("", &after, &edited)).expect("whole");
-    assert_eq!(rest, json!({"version": 1, "hooks": {"stop": [{"command": "mine"}]}}), "the version stays with the rest");
+    assert_eq!(
+        rest,
+        json!({"version": 1, "hooks": {"stop": [{"command": "mine"}]}}),
+        "the version stays with the rest"
+    );
 }
 
 #[test]
@@ -161,8 +179,14 @@ fn documents() -> impl Strategy<Value = String> {
         1 => Just(" /* c */ "), 1 => Just(" // d\n"), 1 => Just("\n    // \"e\": 1,\n  "),
     ];
     let leaf = prop_oneof![
-        Just("1".to_owned()), Just("true".to_owned()), Just("null".to_owned()), Just("\"x\"".to_owned()),
-        Just("\"// no /* comment\"".to_owned()), Just("-1.5e3".to_owned()), Just("{}".to_owned()), Just("[]".to_owned()),
+        Just("1".to_owned()),
+        Just("true".to_owned()),
+        Just("null".to_owned()),
+        Just("\"x\"".to_owned()),
+        Just("\"// no /* comment\"".to_owned()),
+        Just("-1.5e3".to_owned()),
+        Just("{}".to_owned()),
+        Just("[]".to_owned()),
     ];
     let key = prop::sample::select(vec!["hooks", "mcpServers", "a", "b\\n", "PreToolUse", "c"]);
     let node = leaf.prop_recursive(4, 24, 4, move |inner| {
@@ -178,8 +202,16 @@ fn documents() -> impl Strategy<Value = String> {
             }),
             (members, any::<bool>(), blank).prop_map(|(members, trailing, end)| {
                 let mut seen = Vec::new();
-                let items: Vec<String> = members.iter().filter(|it| !seen.contains(&it.1) && { seen.push(it.1); true })
-                    .map(|(a, key, item, b)| format!("{a}\"{key}\": {item}{b}")).collect();
+                let items: Vec<String> = members
+                    .iter()
+                    .filter(|it| {
+                        !seen.contains(&it.1) && {
+                            seen.push(it.1);
+                            true
+                        }
+                    })
+                    .map(|(a, key, item, b)| format!("{a}\"{key}\": {item}{b}"))
+                    .collect();
                 let comma = if trailing && !items.is_empty() { "," } else { "" };
                 format!("{{{}{comma}{end}}}", items.join(","))
             }),

@@ -1,0 +1,88 @@
+//! Agents: which are here, and what their configuration needs to say to call us. One row of [`table`] an agent.
+
+mod checks;
+mod form;
+mod instructions;
+mod plan;
+pub mod probe;
+mod table;
+
+pub use checks::Stack;
+pub use form::{Form, Shape};
+pub use instructions::displacing;
+pub use plan::{Edit, Plan, Wanted, Writings, of, plan};
+pub use table::AGENTS;
+
+use std::path::Path;
+
+/// An agent: where its configuration is, and what goes into it.
+pub struct Agent {
+    /// As it is named on our command line, and in `verify-run hook NAME`.
+    pub name: &'static str,
+    /// As its makers name it.
+    pub title: &'static str,
+    /// Paths of a project of which one says that it is used there.
+    pub signs: &'static [&'static str],
+    /// The same below the home folder.
+    pub home_signs: &'static [&'static str],
+    /// What goes into a project.
+    pub project: &'static [Piece],
+    /// What goes into the home folder.
+    pub home: &'static [Piece],
+    /// What a person has to do once it is in place.
+    pub then: &'static str,
+}
+
+/// Something that goes into one file.
+pub struct Piece {
+    /// Names of the file, relative; the first that is there, else the first of all.
+    pub paths: &'static [&'static str],
+    /// What.
+    pub what: What,
+}
+
+/// What goes into a file.
+pub enum What {
+    /// Hooks, as this host has them.
+    Hooks(Form),
+    /// Our MCP server under this key.
+    Server(Server),
+    /// A program that the host runs at this moment of ours.
+    Script(&'static str),
+    /// A file that is the host's plugin.
+    Plugin(&'static str),
+    /// The commands that the host runs by itself.
+    Checks,
+}
+
+/// How a host wants an MCP server described.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Server {
+    /// `mcpServers`: command and arguments.
+    Plain,
+    /// `servers`, with its kind.
+    VsCode,
+    /// `mcp`: one list of words.
+    OpenCode,
+    /// `mcpServers`, with its kind and which tools may be used.
+    Copilot,
+    /// `[mcp_servers.NAME]` of a TOML file.
+    Toml,
+}
+
+impl Agent {
+    /// The agent of this name.
+    pub fn named(name: &str) -> Option<&'static Agent> {
+        AGENTS.iter().find(|agent| agent.name == name)
+    }
+
+    /// Whether something in the project says that it is used there.
+    pub fn is_in(&self, root: &Path) -> bool {
+        self.signs.iter().any(|sign| root.join(sign).symlink_metadata().is_ok())
+    }
+
+    /// Whether something in the home folder says that it is installed.
+    pub fn is_at_home(&self, home: &Path) -> bool {
+        self.home_signs.iter().any(|sign| home.join(sign).symlink_metadata().is_ok())
+    }
+}

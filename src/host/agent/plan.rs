@@ -1,0 +1,297 @@
+//! What has to be written so that agents call us.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{Agent, Piece, Server, What, checks, instructions};
+use crate::advice::block::{self, BlockError};
+use crate::base::file::read_start;
+use crate::base::limits::CONFIG_FILE_BYTES_MAX;
+use crate::config::Problem;
+use crate::host::change::{Change, Site};
+use crate::host::document::json::{self, Entry};
+use crate::host::document::toml::Table;
+use crate::host::document::yaml::Keys;
+use crate::host::document::{Trouble, Written, toml, yaml};
+use crate::host::file::{self, Editable, quoted};
+
+/// What a file that tells where an entry comes from says.
+const COMMENT: &str = "Added by `verify-run init`; `verify-run hook uninstall` takes it out.";
+/// The name under which instructions are a host.
+const EVERYBODY: &str = "instructions";
+/// A hook of Cline's, with `EVENT` in the place of the moment.
+const SCRIPT: &str = include_str!("../../../hooks/agent/cline/hook.sh");
+
+/// What shall be set up.
+pub struct Wanted<'a> {
+    /// For these agents.
+    pub agents: &'a [&'static Agent],
+    /// In the home folder instead of in the project.
+    pub home: bool,
+    /// The MCP server, too.
+    pub servers: bool,
+    /// The instructions for everybody else, too.
+    pub instructions: bool,
+    /// Replace commands also where that allows them.
+    pub rewrite: bool,
+    /// Commands that may run unasked, as checks.
+    pub allow: &'a [String],
+}
+
+/// The texts of a file before and after we wrote it last, by its path.
+pub type Writings<'a> = &'a dyn Fn(&Path) -> Option<(String, String)>;
+
+/// A file to write, and for whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// Names of agents; `instructions` for those without a name.
+    pub hosts: Vec<&'static str>,
+    /// What is written.
+    pub change: Change,
+    /// It is as it should be: there is nothing to write.
+    pub is_done: bool,
+    /// What would be written if there was no such file.
+    pub alone: String,
+}
+
+/// What has to be written for agents.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// Every file that is ours to write, also those that are as they should be.
+    pub edits: Vec<Edit>,
+    /// Files that are left alone.
+    pub problems: Vec<Problem>,
+    /// What else there is to say.
+    pub notes: Vec<String>,
+}
+
+/// What shall be in a file.
+enum Content {
+    Json(Vec<Entry>),
+    Toml(Table),
+    Yaml(Keys),
+    Whole { text: String, executable: bool },
+    Lines(Vec<String>),
+    Block,
+}
+
+/// A file with what shall be in it.
+struct Sheet {
+    hosts: Vec<&'static str>,
+    whys: Vec<String>,
+    content: Content,
+}
+
+/// What has to be written at this site.
+pub fn plan(site: &Site, wanted: &Wanted<'_>, writings: Writings<'_>) -> Plan {
+    let mut plan = Plan::default();
+    let top = match (&site.home, wanted.home) {
+        (Some(home), true) => home.as_path(),
+        (None, true) => return plan,
+        (_, false) => site.root.as_path(),
+    };
+    let mut sheets = BTreeMap::new();
+    for agent in wanted.agents {
+        let pieces = if wanted.home { agent.home } else { agent.project };
+        for piece in pieces {
+            if wanted.servers || !matches!(piece.what, What::Server(_)) {
+                put(&mut sheets, top, site, agent, piece, wanted);
+            }
+        }
+        allow(&mut sheets, agent, wanted.allow);
+    }
+    if wanted.instructions && !wanted.home {
+        let sheet =
+            Sheet { hosts: vec![EVERYBODY], whys: vec!["what agents are told".into()], content: Content::Block };
+        sheets.insert(instructions::file(&site.root), sheet);
+    }
+    for (relative, sheet) in sheets {
+        let found = match file::editable(top, &relative) {
+            Ok(found) => found,
+            Err(problem) => {
+                plan.problems.push(problem);
+                continue;
+            }
+        };
+        let writing = writings(&found.path);
+        let written = writing.as_ref().map(|(before, after)| Written { before, after });
+        match sheet.content.fill(&found, written, &mut plan.notes) {
+            Err(problem) => plan.problems.push(problem),
+            Ok(after) => {
+                let nothing = Editable { path: found.path.clone(), text: None };
+                let alone = sheet.content.fill(&nothing, None, &mut Vec::new()).unwrap_or_default();
+                plan.edits.push(sheet.edit(found, after, alone));
+            }
+        }
+    }
+    plan
+}
+
+fn put(
+    sheets: &mut BTreeMap<PathBuf, Sheet>,
+    top: &Path,
+    site: &Site,
+    agent: &'static Agent,
+    piece: &Piece,
+    wanted: &Wanted<'_>,
+) {
+    let program = site.program.as_str();
+    let there = piece.paths.iter().find(|path| top.join(path).symlink_metadata().is_ok());
+    let Some(path) = there.or(piece.paths.first()) else { return };
+    let (why, content) = match &piece.what {
+        What::Hooks(form) => {
+            // Whoever wanted that once wants it still.
+            let wished = read_start(&top.join(path), CONFIG_FILE_BYTES_MAX).unwrap_or_default();
+            let rewrite = wanted.rewrite || memchr::memmem::find(&wished, b" pre-tool --rewrite").is_some();
+            ("hooks", Content::Json(form.entries(agent.name, program, rewrite)))
+        }
+        What::Server(Server::Toml) => ("MCP server", Content::Toml(table(program))),
+        What::Server(server) => ("MCP server", Content::Json(vec![server.entry(program)])),
+        What::Script(moment) => {
+            let text = SCRIPT.replace("EVENT", moment);
+            ("a hook", Content::Whole { text, executable: true })
+        }
+        What::Plugin(text) => ("a plugin", Content::Whole { text: (*text).to_owned(), executable: false }),
+        What::Checks => {
+            let keys = checks::keys(top, program, COMMENT);
+            if keys.keys.is_empty() {
+                return;
+            }
+            ("its own checks, with verify-run in front", Content::Yaml(keys))
+        }
+    };
+    add(sheets, PathBuf::from(path), agent.name, format!("{}: {why}", agent.title), content);
+}
+
+fn add(sheets: &mut BTreeMap<PathBuf, Sheet>, path: PathBuf, host: &'static str, why: String, content: Content) {
+    let sheet = sheets.entry(path).or_insert_with(|| Sheet {
+        hosts: Vec::new(),
+        whys: Vec::new(),
+        content: match &content {
+            Content::Lines(_) => Content::Lines(Vec::new()),
+            _ => Content::Json(Vec::new()),
+        },
+    });
+    if !sheet.hosts.contains(&host) {
+        sheet.hosts.push(host);
+    }
+    sheet.whys.push(why);
+    match (&mut sheet.content, content) {
+        (Content::Json(entries), Content::Json(more)) => {
+            entries.extend(more.into_iter().filter(|entry| !entries.contains(entry)).collect::<Vec<_>>());
+        }
+        (Content::Lines(lines), Content::Lines(more)) => lines.extend(more),
+        (place, other) => *place = other,
+    }
+}
+
+/// Rules that let these commands run unasked, as checks and nothing else.
+fn allow(sheets: &mut BTreeMap<PathBuf, Sheet>, agent: &'static Agent, commands: &[String]) {
+    if commands.is_empty() {
+        return;
+    }
+    let line = |command: &String| format!("verify-run --only-checks -- {command}");
+    let why = format!("{}: {} may run unasked", agent.title, commands.join(", "));
+    if agent.name == "claude" {
+        let rule = |command| Entry::Element {
+            path: vec!["permissions", "allow"],
+            value: json!(format!("Bash({})", line(command))),
+        };
+        let entries = commands.iter().map(rule).collect();
+        add(sheets, ".claude/settings.json".into(), agent.name, why, Content::Json(entries));
+    } else if agent.name == "codex" {
+        let rule = |command| {
+            let words = shell_words::split(&line(command)).unwrap_or_default();
+            let (pattern, example) = (json!(words), json!(line(command)));
+            format!("prefix_rule(pattern={pattern}, decision=\"allow\", justification=\"a check\", match=[{example}])")
+        };
+        let rules = commands.iter().map(rule).collect();
+        add(sheets, ".codex/rules/verify-run.rules".into(), agent.name, why, Content::Lines(rules));
+    }
+}
+
+fn table(program: &str) -> Table {
+    Table {
+        path: vec!["mcp_servers", "verify-run"],
+        lines: format!("command = {}\nargs = [\"mcp\"]\n", Value::from(program)),
+        comment: COMMENT.to_owned(),
+    }
+}
+
+impl Server {
+    fn entry(self, program: &str) -> Entry {
+        let (path, value) = match self {
+            Server::Plain | Server::Toml => ("mcpServers", json!({"command": program, "args": ["mcp"]})),
+            Server::VsCode => ("servers", json!({"type": "stdio", "command": program, "args": ["mcp"]})),
+            Server::OpenCode => ("mcp", json!({"type": "local", "command": [program, "mcp"], "enabled": true})),
+            Server::Copilot => {
+                ("mcpServers", json!({"type": "local", "command": program, "args": ["mcp"], "tools": ["*"]}))
+            }
+        };
+        Entry::Member { path: vec![path], key: "verify-run", value }
+    }
+}
+
+impl Content {
+    /// The file's text with this in it.
+    fn fill(&self, found: &Editable, written: Option<Written<'_>>, notes: &mut Vec<String>) -> Result<String, Problem> {
+        let text = found.text.as_deref().unwrap_or_default();
+        let troubled = |trouble: Trouble| file::troubled(&found.path, trouble);
+        Ok(match self {
+            Content::Json(entries) => {
+                let added = json::add(text, entries, written).map_err(troubled)?;
+                let path = found.path.display();
+                notes.extend(added.kept.iter().map(|name| format!("{path}: `{name}` is yours and stays as it is")));
+                added.text
+            }
+            Content::Toml(table) => toml::add(text, table).map_err(troubled)?.unwrap_or_else(|| text.to_owned()),
+            Content::Yaml(keys) => yaml::add(text, keys).map_err(troubled)?.unwrap_or_else(|| text.to_owned()),
+            Content::Lines(lines) => {
+                let missing = lines.iter().filter(|line| text.lines().all(|there| there != line.as_str()));
+                let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+                missing.fold(format!("{text}{gap}"), |text, line| format!("{text}{line}\n"))
+            }
+            Content::Whole { text: whole, .. } => {
+                let is_ours = found.text.is_none() || text == whole || written.is_some_and(|it| it.after == text);
+                if !is_ours {
+                    let path = quoted(&found.path);
+                    let reason = "left alone: there is another file of this name".to_owned();
+                    let hint = format!("mv {path} {path}.mine && verify-run init");
+                    let (file, line) = (found.path.clone(), None);
+                    return Err(Problem { file, line, reason, hint, used: false, warning: true });
+                }
+                whole.clone()
+            }
+            Content::Block => {
+                block::with_instructions(text, instructions::TEXT).map_err(|error| troubled(of(&error)))?
+            }
+        })
+    }
+}
+
+/// What is wrong with the marks of a block.
+pub fn of(error: &BlockError) -> Trouble {
+    let (line, reason) = match error {
+        BlockError::Edited { line } => (Some(*line), "the lines between verify-run's marks were edited".to_owned()),
+        BlockError::Broken { line, what } => (Some(*line), (*what).to_owned()),
+        BlockError::Full { .. } => (None, error.to_string()),
+    };
+    Trouble { line, reason, by_hand: true }
+}
+
+impl Sheet {
+    fn edit(self, found: Editable, after: String, alone: String) -> Edit {
+        let executable = matches!(self.content, Content::Whole { executable: true, .. });
+        let is_done = found.text.as_ref() == Some(&after);
+        let change = Change {
+            path: found.path,
+            why: self.whys.join("; "),
+            before: found.text.map(String::into_bytes),
+            after: after.into_bytes(),
+            executable,
+        };
+        Edit { hosts: self.hosts, change, is_done, alone }
+    }
+}

@@ -1,0 +1,1 @@
+//! What agents send, for trying out what is installed.

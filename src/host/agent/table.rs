@@ -1,0 +1,218 @@
+//! The agents. Sources of what stands here, and which versions they are of: [`crate::host::dialect`].
+
+use super::{Agent, Form, Piece, Server, Shape, What};
+
+/// Shell lines, and what changes files, as Claude Code names them. On Windows there may be no `Bash`.
+const CLAUDE_TOOLS: &str = "Bash|PowerShell|Edit|Write|MultiEdit|NotebookEdit";
+const CLAUDE_SHELLS: &str = "Bash|PowerShell";
+
+const CLAUDE: Form = Form {
+    shape: Shape::Words,
+    events: &[
+        ("PreToolUse", "pre-tool", CLAUDE_TOOLS),
+        ("PostToolUse", "post-tool", CLAUDE_SHELLS),
+        ("PostToolUseFailure", "post-fail", CLAUDE_SHELLS),
+        ("SessionStart", "session-start", ""),
+        ("UserPromptSubmit", "prompt", ""),
+        ("SessionEnd", "session-end", ""),
+    ],
+};
+
+/// An event that Codex doesn't know makes it leave out the whole file.
+const CODEX: Form = Form {
+    shape: Shape::Line,
+    events: &[
+        ("PreToolUse", "pre-tool", "^(Bash|apply_patch)$"),
+        ("PostToolUse", "post-tool", "^Bash$"),
+        ("SessionStart", "session-start", ""),
+        ("UserPromptSubmit", "prompt", ""),
+    ],
+};
+
+/// `afterShellExecution` is told of the same commands as these.
+const CURSOR: Form = Form {
+    shape: Shape::Flat,
+    events: &[
+        ("preToolUse", "pre-tool", "Shell|Write"),
+        ("postToolUse", "post-tool", "Shell"),
+        ("postToolUseFailure", "post-fail", "Shell"),
+        ("sessionStart", "session-start", ""),
+        ("sessionEnd", "session-end", ""),
+    ],
+};
+
+const GEMINI: Form = Form {
+    shape: Shape::Guarded,
+    events: &[
+        ("BeforeTool", "pre-tool", "^(run_shell_command|replace|write_file|edit)$"),
+        ("AfterTool", "post-tool", "^run_shell_command$"),
+        ("SessionStart", "session-start", ""),
+        ("BeforeAgent", "prompt", ""),
+        ("SessionEnd", "session-end", ""),
+    ],
+};
+
+/// A command that fails is a tool that succeeded there: `postToolUseFailure` would tell of nothing.
+const COPILOT: Form = Form {
+    shape: Shape::Shells,
+    events: &[
+        ("preToolUse", "pre-tool", "bash|edit|create|write|str_replace_editor"),
+        ("postToolUse", "post-tool", "bash"),
+        ("sessionStart", "session-start", ""),
+        ("userPromptSubmitted", "prompt", ""),
+        ("sessionEnd", "session-end", ""),
+    ],
+};
+
+const OPENCODE: &str = include_str!("../../../hooks/agent/opencode/verify-run.ts");
+
+const fn hooks(paths: &'static [&'static str], form: Form) -> Piece {
+    Piece { paths, what: What::Hooks(form) }
+}
+
+const fn server(paths: &'static [&'static str], server: Server) -> Piece {
+    Piece { paths, what: What::Server(server) }
+}
+
+const fn script(paths: &'static [&'static str], moment: &'static str) -> Piece {
+    Piece { paths, what: What::Script(moment) }
+}
+
+/// Every agent that is set up by its name.
+pub const AGENTS: &[Agent] = &[
+    Agent {
+        name: "claude",
+        title: "Claude Code",
+        signs: &[".claude", "CLAUDE.md", ".mcp.json"],
+        home_signs: &[".claude"],
+        project: &[hooks(&[".claude/settings.json"], CLAUDE), server(&[".mcp.json"], Server::Plain)],
+        // Its own list of servers is in a file that it writes all the time: `claude mcp add` changes that.
+        home: &[hooks(&[".claude/settings.json"], CLAUDE)],
+        then: "Claude Code asks once whether the MCP server may be used",
+    },
+    Agent {
+        name: "codex",
+        title: "Codex",
+        signs: &[".codex"],
+        home_signs: &[".codex"],
+        project: &[hooks(&[".codex/hooks.json"], CODEX), server(&[".codex/config.toml"], Server::Toml)],
+        home: &[hooks(&[".codex/hooks.json"], CODEX), server(&[".codex/config.toml"], Server::Toml)],
+        then: "Codex leaves hooks out until you trust them: type /hooks in Codex, and again whenever they change",
+    },
+    Agent {
+        name: "cursor",
+        title: "Cursor",
+        signs: &[".cursor", ".cursorrules"],
+        home_signs: &[".cursor"],
+        project: &[hooks(&[".cursor/hooks.json"], CURSOR), server(&[".cursor/mcp.json"], Server::Plain)],
+        home: &[hooks(&[".cursor/hooks.json"], CURSOR), server(&[".cursor/mcp.json"], Server::Plain)],
+        then: "Cursor asks once whether the MCP server may be used",
+    },
+    Agent {
+        name: "gemini",
+        title: "Gemini CLI",
+        signs: &[".gemini", "GEMINI.md"],
+        home_signs: &[".gemini"],
+        project: &[hooks(&[".gemini/settings.json"], GEMINI), server(&[".gemini/settings.json"], Server::Plain)],
+        home: &[hooks(&[".gemini/settings.json"], GEMINI), server(&[".gemini/settings.json"], Server::Plain)],
+        then: "Gemini CLI reads a project's hooks in trusted folders only: type /permissions there",
+    },
+    Agent {
+        name: "copilot",
+        title: "GitHub Copilot",
+        signs: &[".github/hooks", ".github/copilot-instructions.md", ".github/instructions"],
+        home_signs: &[".copilot"],
+        project: &[hooks(&[".github/hooks/verify-run.json"], COPILOT), server(&[".mcp.json"], Server::Plain)],
+        home: &[
+            hooks(&[".copilot/hooks/verify-run.json"], COPILOT),
+            server(&[".copilot/mcp-config.json"], Server::Copilot),
+        ],
+        then: "",
+    },
+    Agent {
+        name: "vscode",
+        title: "VS Code",
+        signs: &[".vscode/mcp.json"],
+        home_signs: &[],
+        project: &[server(&[".vscode/mcp.json"], Server::VsCode)],
+        home: &[],
+        then: "VS Code asks once whether the MCP server may be started",
+    },
+    Agent {
+        name: "opencode",
+        title: "OpenCode",
+        signs: &[".opencode", "opencode.json", "opencode.jsonc"],
+        home_signs: &[".config/opencode"],
+        project: &[
+            Piece { paths: &[".opencode/plugins/verify-run.ts"], what: What::Plugin(OPENCODE) },
+            server(&["opencode.json", "opencode.jsonc"], Server::OpenCode),
+        ],
+        home: &[
+            Piece { paths: &[".config/opencode/plugins/verify-run.ts"], what: What::Plugin(OPENCODE) },
+            server(&[".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"], Server::OpenCode),
+        ],
+        then: "OpenCode does not let a plugin replace commands: verify-run shims install",
+    },
+    Agent {
+        name: "cline",
+        title: "Cline",
+        signs: &[".clinerules"],
+        home_signs: &["Documents/Cline"],
+        project: &[
+            script(&[".clinerules/hooks/PreToolUse"], "pre-tool"),
+            script(&[".clinerules/hooks/PostToolUse"], "post-tool"),
+            script(&[".clinerules/hooks/TaskStart"], "session-start"),
+            script(&[".clinerules/hooks/UserPromptSubmit"], "prompt"),
+        ],
+        home: &[
+            script(&["Documents/Cline/Hooks/PreToolUse"], "pre-tool"),
+            script(&["Documents/Cline/Hooks/PostToolUse"], "post-tool"),
+            script(&["Documents/Cline/Hooks/TaskStart"], "session-start"),
+            script(&["Documents/Cline/Hooks/UserPromptSubmit"], "prompt"),
+        ],
+        then: "Cline does not let a hook replace commands: verify-run shims install",
+    },
+    Agent {
+        name: "windsurf",
+        title: "Windsurf",
+        signs: &[".windsurf", ".windsurfrules"],
+        home_signs: &[".codeium/windsurf"],
+        project: &[],
+        home: &[server(&[".codeium/windsurf/mcp_config.json"], Server::Plain)],
+        then: "Windsurf does not let a hook replace commands: verify-run shims install",
+    },
+    Agent {
+        name: "aider",
+        title: "Aider",
+        signs: &[".aider.conf.yml"],
+        home_signs: &[],
+        project: &[Piece { paths: &[".aider.conf.yml"], what: What::Checks }],
+        home: &[],
+        then: "",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::host::dialect::{Dialect, Moment};
+
+    #[test]
+    fn every_hook_of_the_table_is_one_that_is_answered() {
+        let names: BTreeSet<_> = AGENTS.iter().map(|agent| agent.name).collect();
+        assert_eq!(names.len(), AGENTS.len(), "a name stands twice");
+        for agent in AGENTS {
+            for piece in agent.project.iter().chain(agent.home) {
+                let moments: Vec<&str> = match &piece.what {
+                    What::Hooks(form) => form.events.iter().map(|(_, ours, _)| *ours).collect(),
+                    What::Script(moment) => vec![*moment],
+                    _ => continue,
+                };
+                assert!(Dialect::named(agent.name).is_some(), "{} is not understood", agent.name);
+                assert!(moments.iter().all(|moment| Moment::named(moment).is_some()), "{}: {moments:?}", agent.name);
+            }
+        }
+    }
+}

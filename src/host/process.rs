@@ -1,0 +1,120 @@
+//! The one door to the command lines that hosts are configured with: with a time limit, a bounded answer, and a process
+//! group of its own that goes when the time is up.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+/// What is read of an answer, bytes each stream.
+const ANSWER_BYTES_MAX: u64 = 256 << 10;
+
+/// A command that ended, or was ended.
+#[derive(Debug)]
+pub struct Answer {
+    /// How it ended; `None` when its time was up.
+    pub status: Option<ExitStatus>,
+    /// The start of what it printed.
+    pub stdout: Vec<u8>,
+    /// The start of what it said besides.
+    pub stderr: Vec<u8>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// A command to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// Program and arguments.
+    pub argv: &'a [OsString],
+    /// Its working directory.
+    pub dir: &'a Path,
+    /// Variables that are set; `None` takes one away.
+    pub variables: &'a [(&'a str, Option<&'a OsStr>)],
+    /// What it is told.
+    pub input: &'a [u8],
+    /// How long it may take.
+    pub limit: Duration,
+}
+
+/// Runs a command to its end, or to the end of its time.
+///
+/// # Errors
+/// When it can't be started.
+#[allow(clippy::disallowed_methods, reason = "the one door to the command lines of hosts")]
+pub fn run(call: Call<'_>) -> io::Result<Answer> {
+    let Some((program, arguments)) = call.argv.split_first() else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program"));
+    };
+    // Files, not pipes: nobody has to read while it runs, and what it leaves running holds nobody up.
+    let (mut stdin, mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?, tempfile::tempfile()?);
+    stdin.write_all(call.input)?;
+    stdin.seek(SeekFrom::Start(0))?;
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(call.dir).process_group(0);
+    command.stdin(stdin).stdout(stdout.try_clone()?).stderr(Stdio::from(stderr.try_clone()?));
+    for (name, value) in call.variables {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let started = Instant::now();
+    let mut child = command.spawn()?;
+    let group = i32::try_from(child.id()).map(Pid::from_raw).ok();
+    let (told, heard) = mpsc::channel();
+    thread::spawn(move || told.send(child.wait()));
+    let ended = heard.recv_timeout(call.limit);
+    let took = started.elapsed();
+    if let (Err(_), Some(group)) = (&ended, group) {
+        let _ = killpg(group, Signal::SIGKILL);
+        let _ = heard.recv();
+    }
+    let status = ended.ok().and_then(Result::ok);
+    Ok(Answer { status, stdout: start(&mut stdout)?, stderr: start(&mut stderr)?, took })
+}
+
+fn start(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(line: &str, limit: Duration) -> Answer {
+        let argv = ["sh", "-c", line].map(OsString::from);
+        let variables = [("ADDED", Some(OsStr::new("yes"))), ("HOME", None)];
+        run(Call { argv: &argv, dir: Path::new("/"), variables: &variables, input: b"said", limit }).expect("it starts")
+    }
+
+    #[test]
+    fn it_is_told_and_answers() {
+        let answer = sh("cat; echo $ADDED ${HOME-none}; pwd >&2; exit 3", Duration::from_secs(60));
+        assert_eq!(answer.status.and_then(|status| status.code()), Some(3));
+        assert_eq!((answer.stdout.as_slice(), answer.stderr.as_slice()), (&b"saidyes none\n"[..], &b"/\n"[..]));
+    }
+
+    #[test]
+    fn it_is_ended_with_all_that_it_started_when_its_time_is_up() {
+        let answer = sh("sleep 600 & echo $!; wait", Duration::from_millis(300));
+        assert!(answer.status.is_none() && answer.took < Duration::from_secs(60));
+        let id = String::from_utf8(answer.stdout).expect("UTF-8").trim().parse().expect("an id");
+        let gone = (0..1_000).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            nix::sys::signal::kill(Pid::from_raw(id), None).is_err()
+        });
+        assert!(gone, "the sleep is still there");
+    }
+}

@@ -1,0 +1,253 @@
+//! `init` and `hook install`: sets hosts up, and remembers what was there before.
+
+mod ledger;
+mod put;
+pub mod removal;
+mod site;
+pub mod standing;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{bail, ensure};
+use serde::Serialize;
+
+use crate::advice::diff;
+use crate::config::{Environment, Places, Problem};
+use crate::host::agent::{self, AGENTS, Agent};
+use crate::host::survey::Survey;
+use crate::host::{Change, Planned, Site};
+use crate::whitelist::Whitelist;
+use ledger::Ledger;
+
+/// A host that isn't an agent.
+pub struct Planner {
+    /// As it is named on the command line.
+    pub name: &'static str,
+    /// What it needs in a project.
+    pub plan: fn(&Site) -> Planned,
+    /// Whether it is set up without being named.
+    pub unasked: bool,
+}
+
+/// Hosts that aren't agents, each with what plans it.
+pub const PLANNERS: &[Planner] = &[];
+/// The name under which the instructions for everybody are a host.
+const INSTRUCTIONS: &str = "instructions";
+
+/// What shall be set up.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Hosts that were named.
+    pub hosts: Vec<String>,
+    /// Only these; else those that are found here, too.
+    pub only: bool,
+    /// No MCP server.
+    pub no_servers: bool,
+    /// No instructions for agents.
+    pub no_instructions: bool,
+    /// In the home folder instead of in the project.
+    pub user: bool,
+    /// Replace commands also where that allows them.
+    pub rewrite: bool,
+    /// Checks that may run unasked.
+    pub allow: Vec<String>,
+}
+
+/// A file that is written, or would be.
+#[derive(Debug, Clone, Serialize)]
+pub struct File {
+    /// For which hosts.
+    pub hosts: Vec<String>,
+    /// Absolute.
+    pub path: PathBuf,
+    /// A few words for the person who is asked.
+    pub why: String,
+    /// There is no such file yet.
+    pub is_new: bool,
+    /// It is made executable.
+    pub executable: bool,
+    /// The change, unified.
+    pub diff: String,
+    #[serde(skip)]
+    change: Change,
+}
+
+/// What `init --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Plan {
+    /// Version of this shape.
+    pub schema: u32,
+    /// What paths in the diffs are relative to: the project's top, or the home folder.
+    pub top: PathBuf,
+    /// What there is here.
+    pub found: Survey,
+    /// Hosts that are set up.
+    pub hosts: Vec<String>,
+    /// Files to write; those that are as they should be are left out.
+    pub files: Vec<File>,
+    /// Files that are left alone, with the reason.
+    pub problems: Vec<Problem>,
+    /// What is left for a person to do, and what else is worth knowing.
+    pub notes: Vec<String>,
+    /// Whether the files were written.
+    pub applied: bool,
+    /// Files that are as they should be, with their hosts.
+    #[serde(skip)]
+    done: Vec<(Vec<String>, PathBuf)>,
+}
+
+impl Plan {
+    /// Whether a file could not be set up as it should be.
+    pub fn has_problems(&self) -> bool {
+        self.problems.iter().any(|problem| !problem.warning)
+    }
+}
+
+/// What setting up would write.
+///
+/// # Errors
+/// When a name is no host's, a command to allow is no check, or there is no home folder.
+pub fn plan(places: &Places, environment: &Environment, wanted: &Wanted) -> anyhow::Result<Plan> {
+    let site = site::find(places, environment, wanted.user);
+    let found = Survey::of(&site.root, site.home.as_deref());
+    let top = top(&site, wanted.user)?;
+    let (agents, planners) = chosen(&found, wanted)?;
+    allowed(places, environment, wanted, &agents)?;
+    let ledger = Ledger::open(places, environment, wanted.user)?;
+    let is_wanted = |name: &str| !wanted.only || wanted.hosts.iter().any(|host| host == name);
+    let planned = agent::plan(
+        &site,
+        &agent::Wanted {
+            agents: &agents,
+            home: wanted.user,
+            servers: !wanted.no_servers,
+            instructions: !wanted.no_instructions && is_wanted(INSTRUCTIONS),
+            rewrite: wanted.rewrite,
+            allow: &wanted.allow,
+        },
+        &|path| ledger.texts(path),
+    );
+    let mut plan = Plan {
+        schema: 1,
+        top: top.clone(),
+        found,
+        hosts: agents.iter().map(|agent| agent.name.to_owned()).collect(),
+        files: Vec::new(),
+        problems: planned.problems,
+        notes: planned.notes,
+        applied: false,
+        done: Vec::new(),
+    };
+    for edit in planned.edits {
+        let hosts = edit.hosts.iter().map(|host| (*host).to_owned()).collect();
+        plan.take(&top, hosts, edit.change, edit.is_done);
+    }
+    for planner in planners {
+        let planned = (planner.plan)(&site);
+        plan.hosts.push(planner.name.to_owned());
+        plan.problems.extend(planned.problems);
+        for change in planned.changes {
+            plan.take(&top, vec![planner.name.to_owned()], change, false);
+        }
+    }
+    plan.say_what_is_left(&agents, wanted);
+    Ok(plan)
+}
+
+impl Plan {
+    fn take(&mut self, top: &Path, hosts: Vec<String>, change: Change, is_done: bool) {
+        let path = change.path.clone();
+        if is_done {
+            self.done.push((hosts, path));
+            return;
+        }
+        let name = path.strip_prefix(top).unwrap_or(&path).to_string_lossy().into_owned();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (before, after) = (change.before.as_deref().map(text), text(&change.after));
+        let diff = diff::unified(&name, before.as_deref(), Some(&after));
+        let (is_new, executable, why) = (before.is_none(), change.executable, change.why.clone());
+        self.files.push(File { hosts, path, why, is_new, executable, diff, change });
+    }
+
+    fn say_what_is_left(&mut self, agents: &[&'static Agent], wanted: &Wanted) {
+        let new = |name: &str| self.files.iter().any(|file| file.hosts.iter().any(|host| host == name));
+        let then: Vec<String> = agents
+            .iter()
+            .filter(|agent| !agent.then.is_empty() && new(agent.name))
+            .map(|agent| agent.then.to_owned())
+            .collect();
+        self.notes.extend(then);
+        if wanted.user || wanted.only {
+            return;
+        }
+        let elsewhere = self.found.agents_at_home.iter().filter(|name| agents.iter().all(|agent| agent.name != **name));
+        let elsewhere: Vec<&str> = elsewhere.copied().collect();
+        if !elsewhere.is_empty() {
+            let options: Vec<String> = elsewhere.iter().map(|name| format!("--agent {name}")).collect();
+            let (list, options) = (elsewhere.join(", "), options.join(" "));
+            self.notes.push(format!("also on this machine: {list}; for this project: verify-run init {options}"));
+        }
+    }
+}
+
+fn top(site: &Site, user: bool) -> anyhow::Result<PathBuf> {
+    match (&site.home, user) {
+        (Some(home), true) => Ok(home.clone()),
+        (None, true) => bail!("there is no home folder: HOME is not set"),
+        (_, false) => Ok(site.root.clone()),
+    }
+}
+
+/// Who is set up: those that were named, and those that are found here.
+fn chosen(found: &Survey, wanted: &Wanted) -> anyhow::Result<(Vec<&'static Agent>, Vec<&'static Planner>)> {
+    for name in &wanted.hosts {
+        let known = hosts();
+        ensure!(known.contains(&name.as_str()), "`{name}` is no host; there are: {}", known.join(", "));
+    }
+    let named = |name: &str| wanted.hosts.iter().any(|host| host == name);
+    let present = if wanted.user { &found.agents_at_home } else { &found.agents };
+    let is_chosen = |name: &str| named(name) || !wanted.only && present.contains(&name);
+    let agents = AGENTS.iter().filter(|agent| is_chosen(agent.name)).collect();
+    let planners = PLANNERS.iter().filter(|it| !wanted.user && (named(it.name) || it.unasked && !wanted.only));
+    Ok((agents, planners.collect()))
+}
+
+/// Every name that a host may be called by.
+pub fn hosts() -> Vec<&'static str> {
+    let agents = AGENTS.iter().map(|agent| agent.name);
+    agents.chain(PLANNERS.iter().map(|planner| planner.name)).chain([INSTRUCTIONS]).collect()
+}
+
+/// Whether all that shall run unasked is a check by itself, and somebody is there to be told.
+fn allowed(places: &Places, environment: &Environment, wanted: &Wanted, agents: &[&Agent]) -> anyhow::Result<()> {
+    if wanted.allow.is_empty() {
+        return Ok(());
+    }
+    let takes_rules = agents.iter().any(|agent| matches!(agent.name, "claude" | "codex"));
+    ensure!(takes_rules, "--allow is for Claude Code and Codex: name one with --agent claude or --agent codex");
+    let whitelist = Whitelist::load(places, environment).0;
+    for command in &wanted.allow {
+        let words = shell_words::split(command).unwrap_or_default();
+        let is_plain = words.join(" ") == *command && !command.contains(['*', '(', ')', '\n', '$', '`', '~', '?', '[']);
+        let argv: Vec<std::ffi::OsString> = words.iter().map(Into::into).collect();
+        let is_check = is_plain && whitelist.decide(&argv).check().is_some_and(|check| check.alone);
+        ensure!(
+            is_check,
+            "`{}` is not one recognised check and nothing beside it; see why with: verify-run whitelist explain {}",
+            crate::base::text::one_line(command),
+            shell_words::quote(command)
+        );
+    }
+    Ok(())
+}
+
+/// Writes what was planned; all of it or none.
+///
+/// # Errors
+/// When a file was changed since it was planned, or can't be written: then nothing is.
+pub fn apply(places: &Places, environment: &Environment, user: bool, plan: &mut Plan) -> anyhow::Result<()> {
+    let changes: Vec<(&[String], &Change)> = plan.files.iter().map(|it| (it.hosts.as_slice(), &it.change)).collect();
+    put::put(places, environment, user, &changes, &plan.done)?;
+    plan.applied = true;
+    Ok(())
+}

@@ -1,0 +1,203 @@
+//! What was written where, and what was there before: the record that takes installations out again.
+//!
+//! `install/ledger.json` in the state folder, the contents beside it under their hashes. It is written before the first
+//! file is; a file that still is as before needs nothing then.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde::{Deserialize, Serialize};
+
+use crate::base::file::{Durability, create_private_dir, read_start, write_atomic};
+use crate::base::limits::{CONFIG_FILE_BYTES_MAX, LOCK_WAIT_MS_MAX};
+use crate::base::lock;
+use crate::base::lossless::Lossless;
+use crate::config::{Environment, Places};
+
+/// Of the file.
+const SCHEMA: u32 = 1;
+/// The ledger, bytes.
+const LEDGER_BYTES_MAX: u64 = 4 << 20;
+
+/// A file that was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Absolute.
+    pub path: Lossless,
+    /// For which hosts.
+    pub hosts: Vec<String>,
+    /// What was in it before us; `None`: there was no such file.
+    pub before: Option<Content>,
+    /// What we made of it.
+    pub after: Content,
+    /// Folders that were made for it, the outermost first.
+    #[serde(default)]
+    pub folders: Vec<Lossless>,
+}
+
+/// A file's content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Content {
+    /// BLAKE3 of the bytes, which lie under this name.
+    pub hash: String,
+    /// Permission bits.
+    pub mode: u32,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Document {
+    schema: u32,
+    /// Folders that were made for the ledger itself, the outermost first.
+    #[serde(default)]
+    folders: Vec<Lossless>,
+    files: Vec<Entry>,
+}
+
+/// The ledger of a project, or of the home folder.
+#[derive(Debug)]
+pub struct Ledger {
+    dir: PathBuf,
+    document: Document,
+    /// Held from the first change on.
+    lock: Option<lock::Lock>,
+}
+
+impl Ledger {
+    /// Reads it; one that isn't there yet is empty.
+    ///
+    /// # Errors
+    /// When it can't be read, or is of a newer version.
+    pub fn open(places: &Places, environment: &Environment, user: bool) -> anyhow::Result<Self> {
+        let state = if user { environment.state_dir() } else { Some(places.state.clone()) };
+        let dir = state.context("there is no home folder: HOME is not set")?.join("install");
+        let path = dir.join("ledger.json");
+        let document = match read_start(&path, LEDGER_BYTES_MAX) {
+            Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| format!("cannot read {}", path.display()))?,
+            Err(error) if is_absent(&error) => Document { schema: SCHEMA, ..Document::default() },
+            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+        };
+        ensure!(document.schema <= SCHEMA, "{} is of a newer version: cargo install verify-run", path.display());
+        Ok(Ledger { dir, document, lock: None })
+    }
+
+    /// As [`Ledger::open`], for changing it: nobody else does until this is dropped.
+    ///
+    /// # Errors
+    /// As [`Ledger::open`], and when its folder can't be made.
+    pub fn change(places: &Places, environment: &Environment, user: bool) -> anyhow::Result<Self> {
+        let dir = Ledger::open(places, environment, user)?.dir;
+        let made = missing(&dir);
+        create_private_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
+        let held = lock::exclusive(&dir.join("lock"), wait).context("cannot lock what is installed")?;
+        let held = held.context("another verify-run is at work on what is installed; try again")?;
+        let mut ledger = Ledger::open(places, environment, user)?;
+        ledger.document.folders.extend(made.iter().map(|dir| Lossless::from(dir.as_path())));
+        ledger.lock = Some(held);
+        Ok(ledger)
+    }
+
+    /// Every file that was written.
+    pub fn entries(&self) -> &[Entry] {
+        &self.document.files
+    }
+
+    /// The entry of a file.
+    pub fn entry(&self, path: &Path) -> Option<&Entry> {
+        self.document.files.iter().find(|entry| entry.path.path() == path)
+    }
+
+    /// The texts of a file before and after it was written; `None` where it wasn't.
+    pub fn texts(&self, path: &Path) -> Option<(String, String)> {
+        let entry = self.entry(path)?;
+        let text = |content: &Content| String::from_utf8(self.bytes(content).ok()?).ok();
+        let before = entry.before.as_ref().map_or(Some(String::new()), text)?;
+        Some((before, text(&entry.after)?))
+    }
+
+    /// A content's bytes.
+    ///
+    /// # Errors
+    /// When they are lost.
+    pub fn bytes(&self, content: &Content) -> anyhow::Result<Vec<u8>> {
+        let path = self.dir.join("contents").join(&content.hash);
+        let bytes = read_start(&path, CONFIG_FILE_BYTES_MAX * 2);
+        let bytes = bytes.with_context(|| format!("cannot read {}", path.display()))?;
+        ensure!(hash(&bytes) == content.hash, "{} was damaged", path.display());
+        Ok(bytes)
+    }
+
+    /// Keeps bytes, and says what they are.
+    ///
+    /// # Errors
+    /// When they can't be written.
+    pub fn keep(&self, bytes: &[u8], mode: u32) -> anyhow::Result<Content> {
+        let (dir, hash) = (self.dir.join("contents"), hash(bytes));
+        create_private_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        let path = dir.join(&hash);
+        write_atomic(&path, bytes, 0o600, Durability::Synced)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Content { hash, mode })
+    }
+
+    /// Puts an entry in the place of the one for the same file.
+    pub fn set(&mut self, entry: Entry) {
+        self.document.files.retain(|other| other.path != entry.path);
+        self.document.files.push(entry);
+    }
+
+    /// Forgets a file.
+    pub fn forget(&mut self, path: &Path) {
+        self.document.files.retain(|entry| entry.path.path() != path);
+    }
+
+    /// Writes it. One without files goes, with the folders that were made for it.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn save(&mut self) -> anyhow::Result<()> {
+        if self.document.files.is_empty() {
+            return self.clear();
+        }
+        let path = self.dir.join("ledger.json");
+        let bytes = serde_json::to_vec_pretty(&self.document)?;
+        write_atomic(&path, &bytes, 0o600, Durability::Synced)
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Removes contents that no entry names.
+    fn clear(&mut self) -> anyhow::Result<()> {
+        match fs::remove_dir_all(&self.dir) {
+            Err(error) if !is_absent(&error) => {
+                return Err(error).with_context(|| format!("cannot remove {}", self.dir.display()));
+            }
+            _ => {}
+        }
+        for folder in self.document.folders.iter().rev().filter(|folder| folder.path() != self.dir) {
+            // One that is in use by now stays.
+            let _ = fs::remove_dir(folder.path());
+        }
+        Ok(())
+    }
+}
+
+/// The folders that are missing on the way to `dir` and `dir` itself, the outermost first.
+pub fn missing(dir: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        dir.ancestors().take_while(|dir| fs::symlink_metadata(dir).is_err()).map(Path::to_owned).collect();
+    found.reverse();
+    found
+}
+
+/// BLAKE3 in hexadecimal.
+pub fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+/// Whether a file isn't there.
+pub fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}

@@ -1,0 +1,154 @@
+//! Files, written all together or not at all, and never over a change of somebody else.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+
+use super::ledger::{Content, Entry, Ledger, hash, is_absent, missing};
+use crate::base::file::{Durability, read_start, write_atomic};
+use crate::base::limits::CONFIG_FILE_BYTES_MAX;
+use crate::base::lossless::Lossless;
+use crate::config::{Environment, Places};
+use crate::host::Change;
+use crate::host::document::{self, Written};
+
+/// Of a file that is new.
+const MODE: u32 = 0o644;
+/// What makes a file executable for those who may read it.
+const EXECUTABLE: u32 = 0o111;
+
+/// Writes `changes`, and remembers them; of what is `done` already it is remembered for whom.
+///
+/// # Errors
+/// When a file was changed since it was planned, or can't be written. What was written until then is put back.
+pub(super) fn put(
+    places: &Places,
+    environment: &Environment,
+    user: bool,
+    changes: &[(&[String], &Change)],
+    done: &[(Vec<String>, PathBuf)],
+) -> anyhow::Result<()> {
+    let known = Ledger::open(places, environment, user)?;
+    let news = done.iter().any(|(hosts, path)| known.entry(path).is_some_and(|entry| !has_all(entry, hosts)));
+    if changes.is_empty() && !news {
+        return Ok(());
+    }
+    let mut ledger = Ledger::change(places, environment, user)?;
+    for (_, change) in changes {
+        let path = change.path.display();
+        let there = read(&change.path).with_context(|| format!("cannot read {path}"))?;
+        ensure!(there == change.before, "{path} was changed meanwhile: nothing was written; try again");
+    }
+    let old = ledger.entries().to_vec();
+    for (hosts, change) in changes {
+        let entry = entry(&ledger, hosts, change)?;
+        ledger.set(entry);
+    }
+    for (hosts, path) in done {
+        if let Some(entry) = ledger.entry(path).filter(|entry| !has_all(entry, hosts)) {
+            let mut entry = entry.clone();
+            join(&mut entry.hosts, hosts);
+            ledger.set(entry);
+        }
+    }
+    ledger.save()?;
+    let mut written: Vec<&Change> = Vec::new();
+    for (_, change) in changes {
+        let entry = ledger.entry(&change.path).context("a change that is not in the ledger")?;
+        if let Err(error) = write(&change.path, &change.after, entry.after.mode) {
+            for change in written.iter().rev() {
+                let entry = ledger.entry(&change.path).cloned();
+                let mode = entry.as_ref().and_then(|entry| entry.before.as_ref()).map_or(MODE, |before| before.mode);
+                let _ = match &change.before {
+                    Some(bytes) => write(&change.path, bytes, mode),
+                    None => fs::remove_file(&change.path),
+                };
+                entry.iter().for_each(remove_folders);
+            }
+            ledger.entry(&change.path).iter().for_each(|entry| remove_folders(entry));
+            let all: Vec<PathBuf> = ledger.entries().iter().map(|entry| entry.path.path().to_owned()).collect();
+            all.iter().for_each(|path| ledger.forget(path));
+            old.into_iter().for_each(|entry| ledger.set(entry));
+            ledger.save()?;
+            return Err(error).with_context(|| format!("cannot write {}; nothing was changed", change.path.display()));
+        }
+        written.push(change);
+    }
+    Ok(())
+}
+
+fn has_all(entry: &Entry, hosts: &[String]) -> bool {
+    hosts.iter().all(|host| entry.hosts.contains(host))
+}
+
+fn join(hosts: &mut Vec<String>, more: &[String]) {
+    let new: Vec<String> = more.iter().filter(|host| !hosts.contains(host)).cloned().collect();
+    hosts.extend(new);
+}
+
+/// What is remembered of a change: of a file that we wrote before, what it would be without us now.
+fn entry(ledger: &Ledger, hosts: &[String], change: &Change) -> anyhow::Result<Entry> {
+    let mode = mode_of(&change.path).unwrap_or(MODE);
+    let after = if change.executable { mode | EXECUTABLE } else { mode };
+    let known = ledger.entry(&change.path);
+    let is_as_written = |entry: &Entry| change.before.as_deref().is_some_and(|bytes| hash(bytes) == entry.after.hash);
+    let before = match (known, &change.before) {
+        (Some(entry), _) if is_as_written(entry) => entry.before.clone(),
+        (_, None) => None,
+        (known, Some(bytes)) => {
+            let rest = known.and_then(|entry| rest(ledger, entry, bytes));
+            let is_gone = rest.as_deref().is_some_and(<[u8]>::is_empty) && known.is_some_and(|it| it.before.is_none());
+            if is_gone { None } else { Some(ledger.keep(rest.as_deref().unwrap_or(bytes), mode)?) }
+        }
+    };
+    let mut all = known.map(|entry| entry.hosts.clone()).unwrap_or_default();
+    join(&mut all, hosts);
+    let mut folders = known.map(|entry| entry.folders.clone()).unwrap_or_default();
+    let new = change.path.parent().map(missing).unwrap_or_default();
+    folders.extend(new.iter().map(|dir| Lossless::from(dir.as_path())));
+    let after: Content = ledger.keep(&change.after, after)?;
+    Ok(Entry { path: Lossless::from(change.path.as_path()), hosts: all, before, after, folders })
+}
+
+/// A file that was edited since we wrote it, without what we wrote.
+fn rest(ledger: &Ledger, entry: &Entry, bytes: &[u8]) -> Option<Vec<u8>> {
+    let (before, after) = ledger.texts(entry.path.path())?;
+    let written = Written { before: &before, after: &after };
+    let current = std::str::from_utf8(bytes).ok()?;
+    document::take_out(entry.path.path(), written, current).ok().map(String::into_bytes)
+}
+
+/// A file's bytes; `None` where there is no such file.
+pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match read_start(path, CONFIG_FILE_BYTES_MAX * 2) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Its permission bits; `None` where there is no such file.
+pub(super) fn mode_of(path: &Path) -> Option<u32> {
+    fs::metadata(path).ok().map(|metadata| metadata.permissions().mode() & 0o7777)
+}
+
+/// Writes a file and the folders on the way to it.
+pub(super) fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        // Folders of the user's, as their mask wants them.
+        fs::create_dir_all(folder)?;
+    }
+    write_atomic(path, bytes, mode, Durability::Synced)
+}
+
+/// Removes the folders that were made for a file, as far as they are empty.
+pub(super) fn remove_folders(entry: &Entry) {
+    for folder in entry.folders.iter().rev() {
+        if fs::remove_dir(folder.path()).is_err() {
+            break;
+        }
+    }
+}

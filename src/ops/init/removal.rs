@@ -1,0 +1,193 @@
+//! `hook uninstall`: every file gets its bytes back. Of one that somebody edited since only our entries are taken out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+use serde::Serialize;
+
+use super::ledger::{Entry, Ledger, hash};
+use super::put::{mode_of, read, remove_folders, write};
+use super::{Wanted, hosts, standing};
+use crate::advice::block;
+use crate::config::{Environment, Places, Problem};
+use crate::host::document::{self, Trouble, Written};
+use crate::host::{agent, file};
+
+/// What became of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It has the bytes from before.
+    Restored,
+    /// It was ours, and is gone.
+    Removed,
+    /// It was edited since: our entries are gone, the edits are there.
+    TakenOut,
+    /// There was nothing of ours in it any more.
+    Nothing,
+    /// Another host needs it.
+    Kept,
+}
+
+/// What became of one file.
+#[derive(Debug, Clone, Serialize)]
+pub struct Removed {
+    /// Absolute.
+    pub path: PathBuf,
+    /// For which hosts it was.
+    pub hosts: Vec<String>,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// What `hook uninstall --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Version of this shape.
+    pub schema: u32,
+    /// Files that were looked at.
+    pub files: Vec<Removed>,
+    /// Files that are left alone, with the reason.
+    pub problems: Vec<Problem>,
+    /// What else is worth knowing.
+    pub notes: Vec<String>,
+}
+
+/// Takes out what was installed for the hosts of these names; for all of them where none is named.
+///
+/// # Errors
+/// When a name is no host's, or what was installed can't be read.
+pub fn uninstall(places: &Places, environment: &Environment, user: bool, names: &[String]) -> anyhow::Result<Report> {
+    let known = hosts();
+    for name in names {
+        ensure!(known.contains(&name.as_str()), "`{name}` is no host; there are: {}", known.join(", "));
+    }
+    let mut report = Report { schema: 1, files: Vec::new(), problems: Vec::new(), notes: Vec::new() };
+    if !Ledger::open(places, environment, user)?.entries().is_empty() {
+        let mut ledger = Ledger::change(places, environment, user)?;
+        let entries: Vec<Entry> = ledger.entries().to_vec();
+        for entry in entries.into_iter().rev() {
+            let left: Vec<String> = entry.hosts.iter().filter(|host| !is_meant(names, host)).cloned().collect();
+            if left.len() == entry.hosts.len() {
+                continue;
+            }
+            one(&mut ledger, entry, left, &mut report)?;
+        }
+        ledger.save()?;
+    }
+    unrecorded(places, environment, user, names, &mut report)?;
+    Ok(report)
+}
+
+fn is_meant(names: &[String], host: &str) -> bool {
+    names.is_empty() || names.iter().any(|name| name == host)
+}
+
+fn one(ledger: &mut Ledger, entry: Entry, left: Vec<String>, report: &mut Report) -> anyhow::Result<()> {
+    let path = entry.path.path().to_owned();
+    let mut done = |outcome| report.files.push(Removed { path: path.clone(), hosts: entry.hosts.clone(), outcome });
+    if !left.is_empty() {
+        done(Outcome::Kept);
+        ledger.set(Entry { hosts: left, ..entry });
+        return Ok(());
+    }
+    match take_out(ledger, &entry) {
+        Ok(outcome) => {
+            remove_folders(&entry);
+            done(outcome);
+            ledger.forget(&path);
+        }
+        Err(problem) => report.problems.push(*problem),
+    }
+    Ok(())
+}
+
+fn take_out(ledger: &Ledger, entry: &Entry) -> Result<Outcome, Box<Problem>> {
+    let path = entry.path.path();
+    let failed = |error: anyhow::Error| {
+        let trouble = Trouble { line: None, reason: format!("{error:#}"), by_hand: false };
+        Box::new(file::troubled(path, trouble))
+    };
+    let current = read(path).context("it can't be read").map_err(failed)?;
+    let Some(current) = current else { return Ok(Outcome::Nothing) };
+    let digest = hash(&current);
+    if entry.before.as_ref().is_some_and(|before| before.hash == digest) {
+        return Ok(Outcome::Nothing);
+    }
+    let put = |bytes: Option<&[u8]>, mode: u32| match bytes {
+        Some(bytes) => write(path, bytes, mode).context("it can't be written").map_err(failed),
+        None => fs::remove_file(path).context("it can't be removed").map_err(failed),
+    };
+    if digest == entry.after.hash {
+        let Some(before) = &entry.before else { return put(None, 0).map(|()| Outcome::Removed) };
+        let bytes = ledger.bytes(before).map_err(failed)?;
+        return put(Some(&bytes), before.mode).map(|()| Outcome::Restored);
+    }
+    let rest = rest(ledger, entry, &current).map_err(|trouble| {
+        let hint = format!("${{EDITOR:-vi}} {}", file::quoted(path));
+        Box::new(Problem { hint, ..file::troubled(path, trouble) })
+    })?;
+    if rest.as_bytes() == current {
+        return Ok(Outcome::Nothing);
+    }
+    if rest.trim().is_empty() && entry.before.is_none() {
+        return put(None, 0).map(|()| Outcome::Removed);
+    }
+    put(Some(rest.as_bytes()), mode_of(path).unwrap_or(entry.after.mode)).map(|()| Outcome::TakenOut)
+}
+
+/// A file that was edited since, without what we wrote.
+fn rest(ledger: &Ledger, entry: &Entry, current: &[u8]) -> Result<String, Trouble> {
+    let lost = |reason: &str| Trouble { line: None, reason: reason.to_owned(), by_hand: false };
+    let current = std::str::from_utf8(current).map_err(|_| lost("it is not UTF-8 any more"))?;
+    let path = entry.path.path();
+    if is_markdown(path) && block::has_instructions(current) {
+        return block::without_instructions(current).map_err(|error| agent::of(&error));
+    }
+    let (before, after) = ledger.texts(path).ok_or_else(|| lost("what was in it before is lost"))?;
+    document::take_out(path, Written { before: &before, after: &after }, current)
+}
+
+fn is_markdown(path: &Path) -> bool {
+    path.extension().is_some_and(|kind| kind == "md")
+}
+
+/// Entries of ours that came with the repository. They are taken out where their host was named.
+fn unrecorded(
+    places: &Places,
+    environment: &Environment,
+    user: bool,
+    names: &[String],
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    let wanted = Wanted { user, ..Wanted::default() };
+    for there in standing::unrecorded(places, environment, &wanted)? {
+        let handled = report.files.iter().any(|file| file.path == there.path)
+            || report.problems.iter().any(|problem| problem.file == there.path);
+        if handled || !there.hosts.iter().any(|host| is_meant(names, host)) {
+            continue;
+        }
+        if names.is_empty() {
+            let (path, host) = (there.path.display(), &there.hosts[0]);
+            let how = format!("verify-run hook uninstall {host}");
+            report
+                .notes
+                .push(format!("{path} calls verify-run, but was not written from here; to take that out: {how}"));
+            continue;
+        }
+        let outcome = match &there.rest {
+            Some(rest) => {
+                write(&there.path, rest.as_bytes(), mode_of(&there.path).unwrap_or(0o644))
+                    .with_context(|| format!("cannot write {}", there.path.display()))?;
+                Outcome::TakenOut
+            }
+            None => {
+                fs::remove_file(&there.path).with_context(|| format!("cannot remove {}", there.path.display()))?;
+                Outcome::Removed
+            }
+        };
+        report.files.push(Removed { path: there.path, hosts: there.hosts, outcome });
+    }
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! `hook status`: what is installed, and whether it is still as it was written.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::ledger::{Ledger, hash};
+use super::put::read;
+use super::{Wanted, site};
+use crate::advice::block;
+use crate::config::{Environment, Places, Problem};
+use crate::host::agent::{self, AGENTS};
+use crate::host::document::{self, Written};
+
+/// How a file stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// As it was written.
+    AsWritten,
+    /// Edited since, with all our entries in it.
+    Edited,
+    /// Edited since, and entries of ours are not as this version writes them.
+    Incomplete,
+    /// The file is gone.
+    Gone,
+    /// It has our entries, but was not written from here.
+    FoundHere,
+}
+
+impl State {
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            State::AsWritten => "as written",
+            State::Edited => "edited since",
+            State::Incomplete => "incomplete",
+            State::Gone => "gone",
+            State::FoundHere => "not written from here",
+        }
+    }
+}
+
+/// A file that is installed.
+#[derive(Debug, Clone, Serialize)]
+pub struct Standing {
+    /// For which hosts.
+    pub hosts: Vec<String>,
+    /// Absolute.
+    pub path: PathBuf,
+    /// How it stands.
+    pub state: State,
+    /// In the home folder instead of in the project.
+    pub user: bool,
+}
+
+/// What `hook status --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Status {
+    /// Version of this shape.
+    pub schema: u32,
+    /// Every file, those of the project first.
+    pub files: Vec<Standing>,
+    /// Files that can't be read, or take no entries.
+    pub problems: Vec<Problem>,
+    /// Agents of which something is in the project, but nothing of ours.
+    pub missing: Vec<&'static str>,
+}
+
+/// What is installed in the project and in the home folder.
+///
+/// # Errors
+/// When the record of it can't be read.
+pub fn status(places: &Places, environment: &Environment) -> anyhow::Result<Status> {
+    let mut status = Status { schema: 1, files: Vec::new(), problems: Vec::new(), missing: Vec::new() };
+    for user in [false, true] {
+        if user && environment.home.is_none() {
+            continue;
+        }
+        let ledger = Ledger::open(places, environment, user)?;
+        let planned = everything(places, environment, user, &ledger);
+        for entry in ledger.entries() {
+            let path = entry.path.path();
+            let state = match read(path) {
+                Ok(None) => State::Gone,
+                Ok(Some(bytes)) if hash(&bytes) == entry.after.hash => State::AsWritten,
+                _ => match planned.edits.iter().find(|edit| edit.change.path == path) {
+                    Some(edit) if !edit.is_done => State::Incomplete,
+                    _ => State::Edited,
+                },
+            };
+            status.files.push(Standing { hosts: entry.hosts.clone(), path: path.to_owned(), state, user });
+        }
+        for edit in planned.edits.iter().filter(|edit| edit.is_done && ledger.entry(&edit.change.path).is_none()) {
+            let hosts = edit.hosts.iter().map(|host| (*host).to_owned()).collect();
+            status.files.push(Standing { hosts, path: edit.change.path.clone(), state: State::FoundHere, user });
+        }
+        if !user {
+            let is_in = |name: &str| status.files.iter().any(|file| file.hosts.iter().any(|host| host == name));
+            let present = AGENTS.iter().filter(|agent| !agent.project.is_empty() && agent.is_in(&places.root));
+            status.missing = present.filter(|agent| !is_in(agent.name)).map(|agent| agent.name).collect();
+            let concerned = |problem: &&Problem| problem.file.symlink_metadata().is_ok();
+            status.problems = planned.problems.iter().filter(concerned).cloned().collect();
+        }
+    }
+    Ok(status)
+}
+
+/// What would be written for every agent that there is something of.
+fn everything(places: &Places, environment: &Environment, user: bool, ledger: &Ledger) -> agent::Plan {
+    let site = site::find(places, environment, user);
+    let named = |name: &str| ledger.entries().iter().any(|entry| entry.hosts.iter().any(|host| host == name));
+    let is_there = |agent: &&agent::Agent| {
+        named(agent.name)
+            || if user {
+                site.home.as_deref().is_some_and(|home| agent.is_at_home(home))
+            } else {
+                agent.is_in(&site.root)
+            }
+    };
+    let agents: Vec<&'static agent::Agent> = AGENTS.iter().filter(is_there).collect();
+    let wanted =
+        agent::Wanted { agents: &agents, home: user, servers: true, instructions: true, rewrite: false, allow: &[] };
+    agent::plan(&site, &wanted, &|path| ledger.texts(path))
+}
+
+/// A file with entries of ours that was not written from here.
+pub(super) struct Unrecorded {
+    pub hosts: Vec<String>,
+    pub path: PathBuf,
+    /// What is left without them; `None`: nothing.
+    pub rest: Option<String>,
+}
+
+/// Files with entries of ours that were not written from here.
+pub(super) fn unrecorded(
+    places: &Places,
+    environment: &Environment,
+    wanted: &Wanted,
+) -> anyhow::Result<Vec<Unrecorded>> {
+    let ledger = Ledger::open(places, environment, wanted.user)?;
+    let planned = everything(places, environment, wanted.user, &ledger);
+    let mut found = Vec::new();
+    for edit in planned.edits.iter().filter(|edit| ledger.entry(&edit.change.path).is_none()) {
+        let Some(current) = edit.change.before.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok()) else {
+            continue;
+        };
+        let alone = edit.alone.as_str();
+        let kind = edit.change.path.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
+        let rest = match kind {
+            _ if current == alone => Some(String::new()),
+            "md" => block::without_instructions(current).ok(),
+            "json" | "jsonc" | "toml" => {
+                document::take_out(&edit.change.path, Written { before: "", after: alone }, current).ok()
+            }
+            _ => None,
+        };
+        if let Some(rest) = rest.filter(|rest| rest != current) {
+            let hosts = edit.hosts.iter().map(|host| (*host).to_owned()).collect();
+            let rest = (!rest.trim().is_empty()).then_some(rest);
+            found.push(Unrecorded { hosts, path: edit.change.path.clone(), rest });
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,169 @@
+//! `verify-run init`.
+
+use super::{Context, Exit, Output};
+use crate::base::text::{count, one_line};
+use crate::config::Problem;
+use crate::ops::init::{self, Plan, Wanted};
+
+/// Set up what runs checks here, so that every check is recorded and every edit warned
+///
+/// Looks at the project: agents (Claude Code, Codex, Cursor, Gemini CLI, GitHub Copilot, OpenCode, Cline, Aider, …), git
+/// hooks and CI. Shows what it would write as a diff, asks, and writes it: hooks and the MCP server into the shared
+/// settings of the agents that are used in the project, and for all others a few lines in AGENTS.md or CLAUDE.md. What
+/// you have stays as it is, comments and order too, and `verify-run hook uninstall` gives every file its bytes back.
+///
+/// Without a terminal and without --yes nothing is written. A second time there is nothing to do.
+///
+/// With --json: one document with `"schema": 1`, `top`, `found`, `hosts`, `files` (each with `hosts`, `path`, `why`,
+/// `is_new`, `executable`, `diff`), `problems`, `notes`, `applied`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Set this one up, also when the project has nothing of it yet (claude, codex, cursor, …)
+    #[arg(long = "agent", value_name = "NAME")]
+    hosts: Vec<String>,
+    /// Nothing but what --agent names
+    #[arg(long, requires = "hosts")]
+    only: bool,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What `init` and `hook install` have in common.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// No MCP server
+    #[arg(long)]
+    no_mcp: bool,
+    /// No lines in AGENTS.md or CLAUDE.md
+    #[arg(long)]
+    no_instructions: bool,
+    /// Your own settings in the home folder, for all your projects, instead of those of the project
+    #[arg(long)]
+    user: bool,
+    /// Have Codex run checks under verify-run, which means that it runs them without asking
+    #[arg(long)]
+    rewrite: bool,
+    /// Let Claude Code and Codex run this check under verify-run without asking (may be repeated)
+    #[arg(long, value_name = "COMMAND")]
+    allow: Vec<String>,
+    /// Write without asking
+    #[arg(long)]
+    yes: bool,
+    /// Show only
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+    /// Print one JSON document; nothing is asked
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    set_up(args.hosts.clone(), args.only, &args.options, context)
+}
+
+/// Shows what setting up would write, asks, and writes.
+pub(super) fn set_up(hosts: Vec<String>, only: bool, options: &Options, context: &mut Context) -> anyhow::Result<Exit> {
+    let wanted = Wanted {
+        hosts,
+        only,
+        no_servers: options.no_mcp,
+        no_instructions: options.no_instructions,
+        user: options.user,
+        rewrite: options.rewrite,
+        allow: options.allow.clone(),
+    };
+    let mut plan = init::plan(&context.places, &context.environment, &wanted)?;
+    if !options.json {
+        show(&plan, &wanted, &mut context.output)?;
+    }
+    let is_wanted = !options.dry_run && (options.yes || !options.json && is_agreed(&plan, &mut context.output)?);
+    if is_wanted {
+        init::apply(&context.places, &context.environment, options.user, &mut plan)?;
+    }
+    let exit = if plan.has_problems() && (is_wanted || options.json) { Exit::Failure } else { Exit::Ok };
+    if options.json {
+        context.output.json(&plan)?;
+        return Ok(exit);
+    }
+    if is_wanted && !plan.files.is_empty() {
+        context.output.line(&format!("wrote {}", count(plan.files.len(), "file")))?;
+        plan.notes.iter().try_for_each(|note| context.output.line(&format!("next: {note}")))?;
+        let user = if options.user { " --user" } else { "" };
+        context.output.line("to see whether it works: verify-run doctor")?;
+        context.output.line(&format!("to take it out again: verify-run hook uninstall{user}"))?;
+    } else if !options.dry_run && !is_wanted && !plan.files.is_empty() {
+        context.output.line(&format!("nothing was changed; to write this: {}", repeated(&wanted)))?;
+    }
+    Ok(exit)
+}
+
+/// Whether a person says yes; without a terminal nobody is there.
+fn is_agreed(plan: &Plan, output: &mut Output) -> anyhow::Result<bool> {
+    if plan.files.is_empty() {
+        // Files that are as they should be may be for one host more now.
+        return Ok(true);
+    }
+    output.ask(&format!("write {}?", count(plan.files.len(), "file")))
+}
+
+fn show(plan: &Plan, wanted: &Wanted, output: &mut Output) -> anyhow::Result<()> {
+    let found = &plan.found;
+    let stacks: Vec<&str> = found.stacks.iter().map(|stack| stack.name).collect();
+    let lists =
+        [("made with", &stacks), ("agents", &found.agents), ("git hooks", &found.hook_managers), ("CI", &found.ci)];
+    let told: Vec<String> = lists
+        .iter()
+        .filter(|(_, list)| !list.is_empty() && !wanted.user)
+        .map(|(name, list)| format!("{name}: {}", list.join(", ")))
+        .collect();
+    if !told.is_empty() {
+        output.line(&told.join("; "))?;
+    }
+    for file in &plan.files {
+        output.line(&format!("\n# {}{}", file.why, if file.executable { " (executable)" } else { "" }))?;
+        output.text(&file.diff)?;
+    }
+    if !plan.files.is_empty() {
+        output.line("")?;
+    }
+    if !wanted.allow.is_empty() {
+        output.line(&format!("this lets agents run without asking: {}", wanted.allow.join(", ")))?;
+    }
+    print_problems(&plan.problems, output)?;
+    if plan.files.is_empty() {
+        plan.notes.iter().try_for_each(|note| output.line(note))?;
+        output.line("nothing to do")?;
+    }
+    Ok(())
+}
+
+/// Files that were left alone, with the reason and what to type.
+pub(super) fn print_problems(problems: &[Problem], output: &mut Output) -> anyhow::Result<()> {
+    for problem in problems {
+        let line = problem.line.map_or_else(String::new, |line| format!(":{line}"));
+        output.line(&one_line(&format!("{}{line}: {}", problem.file.display(), problem.reason)))?;
+        output.line(&format!("  hint: {}", one_line(&problem.hint)))?;
+    }
+    Ok(())
+}
+
+/// The command line that writes what was shown.
+fn repeated(wanted: &Wanted) -> String {
+    let mut words = vec!["verify-run".to_owned(), "init".to_owned()];
+    for host in &wanted.hosts {
+        words.extend(["--agent".to_owned(), host.clone()]);
+    }
+    let flags = [
+        (wanted.only, "--only"),
+        (wanted.no_servers, "--no-mcp"),
+        (wanted.no_instructions, "--no-instructions"),
+        (wanted.user, "--user"),
+        (wanted.rewrite, "--rewrite"),
+    ];
+    words.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| (*flag).to_owned()));
+    for command in &wanted.allow {
+        words.extend(["--allow".to_owned(), command.clone()]);
+    }
+    words.push("--yes".to_owned());
+    shell_words::join(words)
+}
