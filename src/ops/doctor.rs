@@ -1,5 +1,8 @@
 //! Is everything as it should be here? Every problem says where it is and what to type next.
 
+mod hosts;
+mod shells;
+
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -94,6 +97,7 @@ pub fn doctor(places: &Places, environment: &Environment) -> Report {
     if let Some(problems) = super::strategy::problems_of_settings(&settings) {
         findings.extend(problems_of("strategies", "no problems in the strategies of verify-run.toml", problems));
     }
+    findings.extend(hosts::findings(places, environment));
     findings.extend(platform());
     Report {
         schema: 1,

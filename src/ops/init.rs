@@ -19,6 +19,8 @@ use crate::host::{Change, Planned, Site};
 use crate::whitelist::Whitelist;
 use ledger::Ledger;
 
+pub(super) use site::on_path;
+
 /// A host that isn't an agent.
 pub struct Planner {
     /// As it is named on the command line.

@@ -4,12 +4,14 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use serde::Serialize;
 
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::{Environment, Places, Settings};
 use crate::lesson::Folder;
+use crate::ops::init;
+use crate::ops::init::standing::State;
 use crate::store::lock;
 
 /// What there is to remove.
@@ -21,6 +23,10 @@ pub struct Plan {
     pub folders: Vec<PathBuf>,
     /// Whether a line of git's `info/exclude` hides the lessons folder; it goes.
     pub hidden: bool,
+    /// Files of the project that hosts call verify-run by; they get their bytes back.
+    pub installed: Vec<PathBuf>,
+    /// The same in the home folder. They stay: they are for all projects.
+    pub installed_at_home: Vec<PathBuf>,
     /// The lessons folder, which stays.
     pub lessons: Option<PathBuf>,
     /// Whether all this was removed.
@@ -30,34 +36,50 @@ pub struct Plan {
 impl Plan {
     /// Whether there is nothing to remove.
     pub fn is_empty(&self) -> bool {
-        self.folders.is_empty() && !self.hidden
+        self.folders.is_empty() && self.installed.is_empty() && !self.hidden
     }
 }
 
 /// What `uninstall --purge` would remove here.
-pub fn plan(places: &Places, environment: &Environment) -> Plan {
+///
+/// # Errors
+/// When what is installed can't be read.
+pub fn plan(places: &Places, environment: &Environment) -> anyhow::Result<Plan> {
+    let (installed_at_home, installed) = init::standing::status(places, environment)?
+        .files
+        .into_iter()
+        .filter(|file| file.state != State::FoundHere)
+        .partition::<Vec<_>, _>(|file| file.user);
+    let paths = |files: Vec<init::standing::Standing>| files.into_iter().map(|file| file.path).collect();
     let folder = folder(places, environment);
     // In a bare repository the lessons are in the state folder and can only go with it.
     let is_inside = folder.dir.starts_with(&places.state);
-    Plan {
+    Ok(Plan {
         schema: 1,
         folders: places.state_dirs().filter(|dir| dir.is_dir()).map(PathBuf::from).collect(),
         hidden: folder.hidden(),
+        installed: paths(installed),
+        installed_at_home: paths(installed_at_home),
         lessons: Some(folder.dir).filter(|dir| dir.is_dir() && !is_inside),
         removed: false,
-    }
+    })
 }
 
 /// Removes what the plan says. A recorder that is at work is waited for.
 ///
 /// # Errors
-/// When something can't be removed; the rest may be gone by then.
+/// When something can't be removed; the rest may be gone by then. A file of the user's that an installation can't be taken
+/// out of comes first: then nothing is gone.
 pub fn purge(places: &Places, environment: &Environment, mut plan: Plan) -> anyhow::Result<Plan> {
+    let report = init::removal::uninstall(places, environment, false, &[])?;
+    if let Some(problem) = report.problems.first() {
+        bail!("{}: {}; the records are still there", problem.file.display(), problem.reason);
+    }
     let _held =
         if places.state.is_dir() { Some(lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?) } else { None };
     // Before the folders go: this needs to know which lessons folder it is.
     folder(places, environment).unhide()?;
-    for dir in &plan.folders {
+    for dir in plan.folders.iter().filter(|dir| dir.is_dir()) {
         fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))?;
     }
     plan.removed = true;

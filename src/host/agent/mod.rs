@@ -31,6 +31,18 @@ pub struct Agent {
     pub home: &'static [Piece],
     /// What a person has to do once it is in place.
     pub then: &'static str,
+    /// Settings of the host that keep it from calling any hook.
+    pub off: &'static [Off],
+}
+
+/// A setting of a host that keeps it from calling hooks.
+pub struct Off {
+    /// The files of a project that may have it; the first of them may also be in the home folder.
+    pub files: &'static [&'static str],
+    /// Keys from the top.
+    pub path: &'static [&'static str],
+    /// The value that does it.
+    pub value: bool,
 }
 
 /// Something that goes into one file.

@@ -271,6 +271,13 @@ impl Content {
     }
 }
 
+/// The value of an entry.
+pub(super) fn value(entry: &Entry) -> &Value {
+    match entry {
+        Entry::Member { value, .. } | Entry::Element { value, .. } => value,
+    }
+}
+
 /// What is wrong with the marks of a block.
 pub fn of(error: &BlockError) -> Trouble {
     let (line, reason) = match error {

@@ -1,6 +1,6 @@
 //! The agents. Sources of what stands here, and which versions they are of: [`crate::host::dialect`].
 
-use super::{Agent, Form, Piece, Server, Shape, What};
+use super::{Agent, Form, Off, Piece, Server, Shape, What};
 
 /// Shell lines, and what changes files, as Claude Code names them. On Windows there may be no `Bash`.
 const CLAUDE_TOOLS: &str = "Bash|PowerShell|Edit|Write|MultiEdit|NotebookEdit";
@@ -18,7 +18,7 @@ const CLAUDE: Form = Form {
     ],
 };
 
-/// An event that Codex doesn't know makes it leave out the whole file.
+/// Versions before 0.160 may not know `SessionEnd`, and one of a failure is never sent.
 const CODEX: Form = Form {
     shape: Shape::Line,
     events: &[
@@ -89,6 +89,11 @@ pub const AGENTS: &[Agent] = &[
         // Its own list of servers is in a file that it writes all the time: `claude mcp add` changes that.
         home: &[hooks(&[".claude/settings.json"], CLAUDE)],
         then: "Claude Code asks once whether the MCP server may be used",
+        off: &[Off {
+            files: &[".claude/settings.json", ".claude/settings.local.json"],
+            path: &["disableAllHooks"],
+            value: true,
+        }],
     },
     Agent {
         name: "codex",
@@ -98,6 +103,10 @@ pub const AGENTS: &[Agent] = &[
         project: &[hooks(&[".codex/hooks.json"], CODEX), server(&[".codex/config.toml"], Server::Toml)],
         home: &[hooks(&[".codex/hooks.json"], CODEX), server(&[".codex/config.toml"], Server::Toml)],
         then: "Codex leaves hooks out until you trust them: type /hooks in Codex, and again whenever they change",
+        off: &[
+            Off { files: &[".codex/config.toml"], path: &["features", "hooks"], value: false },
+            Off { files: &[".codex/config.toml"], path: &["features", "codex_hooks"], value: false },
+        ],
     },
     Agent {
         name: "cursor",
@@ -107,6 +116,7 @@ pub const AGENTS: &[Agent] = &[
         project: &[hooks(&[".cursor/hooks.json"], CURSOR), server(&[".cursor/mcp.json"], Server::Plain)],
         home: &[hooks(&[".cursor/hooks.json"], CURSOR), server(&[".cursor/mcp.json"], Server::Plain)],
         then: "Cursor asks once whether the MCP server may be used",
+        off: &[],
     },
     Agent {
         name: "gemini",
@@ -116,6 +126,7 @@ pub const AGENTS: &[Agent] = &[
         project: &[hooks(&[".gemini/settings.json"], GEMINI), server(&[".gemini/settings.json"], Server::Plain)],
         home: &[hooks(&[".gemini/settings.json"], GEMINI), server(&[".gemini/settings.json"], Server::Plain)],
         then: "Gemini CLI reads a project's hooks in trusted folders only: type /permissions there",
+        off: &[Off { files: &[".gemini/settings.json"], path: &["hooksConfig", "enabled"], value: false }],
     },
     Agent {
         name: "copilot",
@@ -128,6 +139,7 @@ pub const AGENTS: &[Agent] = &[
             server(&[".copilot/mcp-config.json"], Server::Copilot),
         ],
         then: "",
+        off: &[],
     },
     Agent {
         name: "vscode",
@@ -137,6 +149,7 @@ pub const AGENTS: &[Agent] = &[
         project: &[server(&[".vscode/mcp.json"], Server::VsCode)],
         home: &[],
         then: "VS Code asks once whether the MCP server may be started",
+        off: &[],
     },
     Agent {
         name: "opencode",
@@ -152,6 +165,7 @@ pub const AGENTS: &[Agent] = &[
             server(&[".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"], Server::OpenCode),
         ],
         then: "OpenCode does not let a plugin replace commands: verify-run shims install",
+        off: &[],
     },
     Agent {
         name: "cline",
@@ -171,6 +185,7 @@ pub const AGENTS: &[Agent] = &[
             script(&["Documents/Cline/Hooks/UserPromptSubmit"], "prompt"),
         ],
         then: "Cline does not let a hook replace commands: verify-run shims install",
+        off: &[],
     },
     Agent {
         name: "windsurf",
@@ -180,6 +195,7 @@ pub const AGENTS: &[Agent] = &[
         project: &[],
         home: &[server(&[".codeium/windsurf/mcp_config.json"], Server::Plain)],
         then: "Windsurf does not let a hook replace commands: verify-run shims install",
+        off: &[],
     },
     Agent {
         name: "aider",
@@ -189,6 +205,7 @@ pub const AGENTS: &[Agent] = &[
         project: &[Piece { paths: &[".aider.conf.yml"], what: What::Checks }],
         home: &[],
         then: "",
+        off: &[],
     },
 ];
 

@@ -20,6 +20,11 @@ pub fn is_whole(text: &str) -> bool {
     parse(text).is_ok()
 }
 
+/// The document as plain values; `None` where it can't be read.
+pub fn value(text: &str) -> Option<serde_json::Value> {
+    serde_json::to_value(values(text).ok()?).ok()
+}
+
 /// `text` (empty: there is no such file) with the table; `None` where it has one of that name.
 ///
 /// # Errors

@@ -30,7 +30,7 @@ pub(super) fn find(places: &Places, environment: &Environment, user: bool) -> Si
 }
 
 /// The program that this name stands for here.
-pub(in crate::ops) fn on_path(name: &str) -> Option<PathBuf> {
+pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path)
         .filter(|dir| dir.is_absolute())

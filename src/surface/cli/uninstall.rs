@@ -5,10 +5,10 @@ use crate::ops::uninstall::{self, Plan};
 
 /// Say what verify-run keeps for this project, and with --purge remove it
 ///
-/// Lessons stay: they are yours. The program itself is removed by what installed it (cargo uninstall verify-run).
+/// Hosts that were set up (`verify-run init`) get the bytes of their files back. Lessons stay: they are yours. The program itself is removed by what installed it (cargo uninstall verify-run).
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Remove the records and the exclude line
+    /// Take verify-run out of the project's hosts, and remove the records and the exclude line
     #[arg(long)]
     purge: bool,
     /// Print one JSON document
@@ -17,7 +17,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
-    let plan = uninstall::plan(&context.places, &context.environment);
+    let plan = uninstall::plan(&context.places, &context.environment)?;
     if !args.json {
         print(&plan, args.purge, &mut context.output)?;
     }
@@ -33,6 +33,10 @@ fn print(plan: &Plan, purge: bool, output: &mut Output) -> anyhow::Result<()> {
         output.line("nothing is kept for this project")?;
     }
     let verb = if purge { "removing" } else { "would remove" };
+    for file in &plan.installed {
+        let verb = if purge { "taking" } else { "would take" };
+        output.line(&format!("{verb} verify-run out of {}", file.display()))?;
+    }
     for dir in &plan.folders {
         output.line(&format!("{verb} {} with all records in it", dir.display()))?;
     }
@@ -41,6 +45,9 @@ fn print(plan: &Plan, purge: bool, output: &mut Output) -> anyhow::Result<()> {
     }
     if let Some(dir) = &plan.lessons {
         output.line(&format!("keeping the lessons in {}", dir.display()))?;
+    }
+    if !plan.installed_at_home.is_empty() {
+        output.note("your own settings in the home folder also call verify-run: verify-run hook uninstall --user");
     }
     if !purge && !plan.is_empty() {
         output.note("to remove it: verify-run uninstall --purge");

@@ -1,0 +1,412 @@
+//! Whether the hosts really call us: what is installed, what keeps it from being called, and what it answers when it is
+//! sent what the host sends.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{Finding, Status, finding, hinted, shells};
+use crate::base::file::read_start;
+use crate::base::limits::CONFIG_FILE_BYTES_MAX;
+use crate::base::text::{count, ellipsis, one_line};
+use crate::config::{Environment, Places};
+use crate::host::agent::probe::{self, Line};
+use crate::host::agent::{self, AGENTS, Agent, What};
+use crate::host::dialect::Dialect;
+use crate::host::document::{self, json as jsonc};
+use crate::host::file::quoted;
+use crate::host::process::{Answer, Call, run};
+use crate::ops::init::standing::{self, Standing, State};
+
+/// How long a hook may take, milliseconds; hosts wait for so long.
+const ANSWER_MS_MAX: u64 = 5_000;
+/// From here on it is worth a warning, milliseconds.
+const SLOW_MS: u128 = 1_000;
+/// How long the record of the trial may take, milliseconds.
+const RECORD_MS_MAX: u64 = 20_000;
+/// Of what a command said, bytes.
+const SAID_BYTES_MAX: usize = 160;
+
+/// What there is to say of the hosts; nothing where none calls us and none could.
+pub(super) fn findings(places: &Places, environment: &Environment) -> Vec<Finding> {
+    let status = match standing::status(places, environment) {
+        Ok(status) => status,
+        Err(error) => {
+            let message = format!("{error:#}");
+            return vec![hinted(finding("hosts", Status::Problem, message, None), "verify-run hook status")];
+        }
+    };
+    let mut findings = Vec::new();
+    for problem in &status.problems {
+        let status = if problem.warning { Status::Warning } else { Status::Problem };
+        let found = hinted(finding("hosts", status, &problem.reason, Some(&problem.file)), &problem.hint);
+        findings.push(Finding { line: problem.line, ..found });
+    }
+    for name in &status.missing {
+        let title = Agent::named(name).map_or(*name, |agent| agent.title);
+        let message = format!("{title} is used here and doesn't call verify-run");
+        findings.push(hinted(finding(name, Status::Warning, message, None), format!("verify-run hook install {name}")));
+    }
+    let shims = shells::shims(environment);
+    if status.files.is_empty() && shims.is_none() {
+        return findings;
+    }
+    let installed = |name: &&str| status.files.iter().any(|file| file.hosts.iter().any(|host| host == name));
+    let agents: Vec<&str> = AGENTS.iter().map(|agent| agent.name).filter(installed).collect();
+    let reached = shells::findings(environment, shims.as_deref(), &agents);
+    let is_found = reached.iter().all(|finding| finding.status != Status::Problem);
+    findings.extend(reached);
+    for agent in AGENTS {
+        let files: Vec<&Standing> =
+            status.files.iter().filter(|it| it.hosts.iter().any(|host| host == agent.name)).collect();
+        if files.is_empty() {
+            continue;
+        }
+        findings.extend(files.iter().filter_map(|file| standing_of(agent, file)));
+        findings.extend(disabled(agent, places, environment));
+        findings.extend(twice(agent, places, environment));
+        findings.extend(untrusted(agent, &files, environment));
+        if is_found {
+            findings.extend(answers(agent, &files, places, environment));
+        }
+    }
+    findings.extend(displaced(&status.files, places));
+    findings
+}
+
+/// A file that isn't as it was written.
+fn standing_of(agent: &Agent, file: &Standing) -> Option<Finding> {
+    let user = if file.user { " --user" } else { "" };
+    let repair = format!("verify-run hook install{user} {}", agent.name);
+    let (status, message) = match file.state {
+        State::AsWritten | State::FoundHere => return None,
+        State::Edited => (Status::Ok, "edited since it was installed; what verify-run needs is there"),
+        State::Incomplete => {
+            (Status::Warning, "edited since it was installed, and entries of verify-run's are missing")
+        }
+        State::Gone => (Status::Warning, "it was installed and is gone"),
+    };
+    let found = finding(agent.name, status, message, Some(&file.path));
+    Some(if status == Status::Ok { found } else { hinted(found, repair) })
+}
+
+/// A setting that keeps the host from calling any hook.
+fn disabled(agent: &Agent, places: &Places, environment: &Environment) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for off in agent.off {
+        let project = off.files.iter().map(|file| places.root.join(file));
+        let home = environment.home.iter().filter_map(|home| Some(home.join(off.files.first()?)));
+        for path in project.chain(home) {
+            let Some((value, text)) = settings(&path) else { continue };
+            let found = off.path.iter().try_fold(&value, |value, key| value.get(key));
+            if found != Some(&Value::Bool(off.value)) {
+                continue;
+            }
+            let key = off.path.last().copied().unwrap_or_default();
+            let line = text.lines().position(|line| line.contains(key)).map(|line| line + 1);
+            let message = format!("{} calls no hooks at all: {} = {}", agent.title, off.path.join("."), off.value);
+            let at = line.map_or_else(String::new, |line| format!("+{line} "));
+            let hint = format!("${{EDITOR:-vi}} {at}{}", quoted(&path));
+            let problem = hinted(finding(agent.name, Status::Problem, message, Some(&path)), hint);
+            findings.push(Finding { line, ..problem });
+        }
+    }
+    findings
+}
+
+/// What calls us a second time, or replaces commands besides us.
+fn twice(agent: &Agent, places: &Places, environment: &Environment) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if agent.name != "claude" {
+        return findings;
+    }
+    let project = [".claude/settings.json", ".claude/settings.local.json"].map(|file| places.root.join(file));
+    for path in project.into_iter().chain(environment.home.iter().map(|home| home.join(".claude/settings.json"))) {
+        let Some((value, _)) = settings(&path) else { continue };
+        let plugins = value.get("enabledPlugins").and_then(Value::as_object);
+        let ours = plugins
+            .and_then(|it| it.iter().find(|(name, on)| name.starts_with("verify-run@") && on.as_bool() != Some(false)));
+        if let Some((name, _)) = ours {
+            let message = "Claude Code calls verify-run twice: as a plugin, and by the settings";
+            let hint = format!("claude plugin disable {}", shell_words::quote(name));
+            findings.push(hinted(finding(agent.name, Status::Warning, message, Some(&path)), hint));
+        }
+        let before = value.get("hooks").and_then(|hooks| hooks.get("PreToolUse"));
+        if before
+            .is_some_and(|before| before.to_string().contains("rtk hook") || before.to_string().contains("rtk-rewrite"))
+        {
+            let message = "rtk replaces commands, too: of two that do, the one that answers last wins";
+            let hint = format!("${{EDITOR:-vi}} {}", quoted(&path));
+            findings.push(hinted(finding(agent.name, Status::Warning, message, Some(&path)), hint));
+        }
+    }
+    findings
+}
+
+/// Hooks that Codex leaves out until a person trusts them. Whether what was trusted is what stands there now, only it
+/// knows.
+fn untrusted(agent: &Agent, files: &[&Standing], environment: &Environment) -> Option<Finding> {
+    let home = environment.home.as_ref().filter(|_| agent.name == "codex")?;
+    let settings_of_user = settings(&home.join(".codex/config.toml")).map(|(value, _)| value).unwrap_or_default();
+    let trusted = settings_of_user.get("hooks").and_then(|hooks| hooks.get("state")).and_then(Value::as_object);
+    let file = files.iter().find(|file| file.path.ends_with(".codex/hooks.json"))?;
+    let (value, _) = settings(&file.path)?;
+    let mut missing = 0;
+    for (event, groups) in value.get("hooks")?.as_object()? {
+        for (at, group) in groups.as_array()?.iter().enumerate() {
+            let handlers = group.get("hooks").and_then(Value::as_array).into_iter().flatten().enumerate();
+            for (nth, _) in handlers.filter(|(_, handler)| document::ours(handler).is_some()) {
+                let key = format!("{}:{}:{at}:{nth}", file.path.display(), snake(event));
+                missing += usize::from(!trusted.is_some_and(|trusted| trusted.contains_key(&key)));
+            }
+        }
+    }
+    let message = format!("Codex leaves {} out until you trust them: type /hooks in it", count(missing, "hook"));
+    (missing > 0).then(|| hinted(finding(agent.name, Status::Warning, message, Some(&file.path)), "codex"))
+}
+
+/// `PreToolUse` as `pre_tool_use`.
+fn snake(event: &str) -> String {
+    let mut name = String::new();
+    for (at, letter) in event.char_indices() {
+        if letter.is_ascii_uppercase() && at > 0 {
+            name.push('_');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
+}
+
+/// Instructions that Claude Code doesn't read.
+fn displaced(files: &[Standing], places: &Places) -> Option<Finding> {
+    let told = files.iter().find(|file| file.path == places.root.join("AGENTS.md"))?;
+    let claude = agent::displacing(&places.root)?;
+    if files.iter().any(|file| file.hosts.iter().any(|host| host == "claude"))
+        || !told.hosts.iter().any(|it| it == "instructions")
+    {
+        return None;
+    }
+    let message = "Claude Code reads this in place of AGENTS.md, and so not the instructions there";
+    Some(hinted(finding("instructions", Status::Warning, message, Some(&claude)), "verify-run hook install claude"))
+}
+
+/// What a settings file says, and its text.
+fn settings(path: &Path) -> Option<(Value, String)> {
+    let text = String::from_utf8(read_start(path, CONFIG_FILE_BYTES_MAX).ok()?).ok()?;
+    let value = if path.extension().is_some_and(|kind| kind == "toml") {
+        document::toml::value(&text)?
+    } else {
+        jsonc::value(&text).ok()?
+    };
+    Some((value, text))
+}
+
+/// Sends each installed command line what the host sends.
+fn answers(agent: &Agent, files: &[&Standing], places: &Places, environment: &Environment) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for user in [false, true] {
+        let lines = installed(agent, files, user);
+        if lines.is_empty() {
+            continue;
+        }
+        let trial = match Trial::new(environment) {
+            Ok(trial) => trial,
+            Err(error) => {
+                findings.push(finding(agent.name, Status::Warning, format!("can't be tried: {error}"), None));
+                continue;
+            }
+        };
+        let known = known(agent, environment);
+        let (strange, lines): (Vec<_>, Vec<_>) = lines.into_iter().partition(|(_, it)| !known.contains(&it.line));
+        for (path, line) in strange {
+            let message = format!("not tried, as verify-run doesn't write it so: {}", one_line(&line.line));
+            findings.push(finding(agent.name, Status::Warning, message, Some(&path)));
+        }
+        let repair = format!("verify-run hook install{} {}", if user { " --user" } else { "" }, agent.name);
+        let mut took = BTreeMap::new();
+        for (path, line) in &lines {
+            match trial.hook(agent, line) {
+                Ok(ms) => {
+                    took.insert(line.runs.clone(), ms);
+                }
+                Err(message) => {
+                    let message = format!("{}: {message}", line.runs);
+                    findings.push(hinted(finding(agent.name, Status::Problem, message, Some(path)), &repair));
+                }
+            }
+        }
+        findings.extend(summary(agent, user, &took, &trial, places));
+    }
+    findings
+}
+
+/// All that answered, in one line.
+fn summary(
+    agent: &Agent,
+    user: bool,
+    took: &BTreeMap<String, u128>,
+    trial: &Trial,
+    places: &Places,
+) -> Option<Finding> {
+    let slowest = *took.values().max()?;
+    let recorded = probe::telling(agent.name)
+        .filter(|moment| took.contains_key(&format!("hook {} {moment}", agent.name)))
+        .map(|_| trial.recorded());
+    let place = if user { environment_name() } else { places.root.display().to_string() };
+    let hooks = count(took.iter().filter(|(runs, _)| *runs != "mcp").count(), "hook");
+    let server = if took.contains_key("mcp") { " and the MCP server" } else { "" };
+    let mut message = format!("{hooks}{server} of {place} answer, in {slowest} ms at most");
+    message.push_str(match recorded {
+        Some(true) => "; a check that fails is recorded",
+        Some(false) => "; a check that failed was not recorded",
+        None => "",
+    });
+    let status = match recorded {
+        Some(false) => Status::Problem,
+        _ if slowest >= SLOW_MS => Status::Warning,
+        _ => Status::Ok,
+    };
+    let found = finding(agent.name, status, message, None);
+    Some(match status {
+        Status::Problem => hinted(found, "verify-run store status"),
+        Status::Warning => hinted(found, "VERIFY_RUN_DISABLE=1 verify-run doctor"),
+        Status::Ok => found,
+    })
+}
+
+fn environment_name() -> String {
+    "the home folder".to_owned()
+}
+
+/// The command lines of ours in the files of an agent, with the file.
+fn installed(agent: &Agent, files: &[&Standing], user: bool) -> Vec<(PathBuf, Line)> {
+    let mut found = Vec::new();
+    for file in files.iter().filter(|file| file.user == user) {
+        let path = file.path.clone();
+        let is_script = |piece: &&agent::Piece| {
+            matches!(piece.what, What::Script(_)) && piece.paths.iter().any(|it| path.ends_with(it))
+        };
+        let pieces = if user { agent.home } else { agent.project };
+        if let Some(What::Script(moment)) = pieces.iter().find(is_script).map(|piece| &piece.what) {
+            // Only as we wrote it: anything else is somebody else's program.
+            if matches!(file.state, State::AsWritten | State::FoundHere) {
+                let line = quoted(&path);
+                found.push((path, Line { runs: format!("hook {} {moment}", agent.name), line }));
+            }
+            continue;
+        }
+        if path.extension().is_some_and(|kind| kind == "ts") {
+            let moment = "post-tool";
+            let runs = format!("hook {} {moment}", agent.name);
+            found.push((path, Line { line: format!("verify-run {runs}"), runs }));
+            continue;
+        }
+        let Some((value, _)) = settings(&path) else { continue };
+        let is_own = |line: &Line| line.runs == "mcp" || line.runs.starts_with(&format!("hook {} ", agent.name));
+        found.extend(probe::lines(&value).into_iter().filter(is_own).map(|line| (path.clone(), line)));
+    }
+    found
+}
+
+/// The lines that may be run: as we write them, whatever we are called here.
+fn known(agent: &Agent, environment: &Environment) -> Vec<String> {
+    let own = std::env::current_exe().ok().and_then(|own| own.into_os_string().into_string().ok());
+    let programs: Vec<String> = std::iter::once("verify-run".to_owned()).chain(own).collect();
+    let mut known: Vec<String> = programs.iter().map(|program| shell_words::join([program, "mcp"])).collect();
+    let home = environment.home.clone().unwrap_or_default();
+    for piece in agent.project.iter().chain(agent.home) {
+        match &piece.what {
+            What::Hooks(form) => known.extend(probe::known(form, agent.name, &programs)),
+            What::Plugin(_) => known.push(format!("verify-run hook {} post-tool", agent.name)),
+            // Their content was looked at.
+            What::Script(_) => known.extend(piece.paths.iter().map(|path| quoted(&home.join(path)))),
+            What::Server(_) | What::Checks => {}
+        }
+    }
+    known
+}
+
+/// A project that is there for a moment, so that nothing of the trial stays.
+struct Trial {
+    folder: TempDir,
+}
+
+impl Trial {
+    #[allow(clippy::disallowed_methods, reason = "a folder that is there for a moment")]
+    fn new(environment: &Environment) -> std::io::Result<Self> {
+        let place = environment.tmpdir.clone().unwrap_or_else(|| PathBuf::from("/tmp"));
+        let folder = tempfile::Builder::new().prefix("verify-run-doctor-").tempdir_in(place)?;
+        // A repository of its own, as far as places go: the trial's records are in it.
+        for dir in [".git", ".git/objects", ".git/refs"] {
+            fs::create_dir(folder.path().join(dir))?;
+        }
+        fs::write(folder.path().join(".git/HEAD"), "ref: refs/heads/main\n")?;
+        Ok(Trial { folder })
+    }
+
+    fn call(&self, line: &str, input: &[u8], limit_ms: u64) -> std::io::Result<Answer> {
+        let dir = self.folder.path();
+        let argv = ["sh", "-c", line].map(OsString::from);
+        let (environment_file, session) = (dir.join(".git/environment"), OsStr::new("verify-run-doctor"));
+        let variables = [
+            ("CLAUDE_PROJECT_DIR", Some(dir.as_os_str())),
+            ("CLAUDE_ENV_FILE", Some(environment_file.as_os_str())),
+            ("VERIFY_RUN_SESSION", Some(session)),
+            ("VERIFY_RUN_TASK", None),
+            ("VERIFY_RUN_AGENT", None),
+        ];
+        run(Call { argv: &argv, dir, variables: &variables, input, limit: Duration::from_millis(limit_ms) })
+    }
+
+    /// How long a line takes to answer, milliseconds.
+    fn hook(&self, agent: &Agent, line: &Line) -> Result<u128, String> {
+        if line.runs == "mcp" {
+            return self.server(line);
+        }
+        let moment = line.runs.rsplit(' ').next().unwrap_or_default();
+        let payload = probe::payload(agent.name, moment, self.folder.path()).ok_or("nothing is known to be sent")?;
+        let answer = self.ended(line, payload.to_string().as_bytes())?;
+        let neutral = Dialect::named(agent.name).map_or("", |dialect| dialect.neutral);
+        probe::judge(agent.name, neutral, &answer.stdout)?;
+        Ok(answer.took.as_millis())
+    }
+
+    /// Whether the MCP server says what it is.
+    fn server(&self, line: &Line) -> Result<u128, String> {
+        let client = json!({"name": "verify-run doctor", "version": env!("CARGO_PKG_VERSION")});
+        let parameters = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters});
+        let answer = self.ended(line, format!("{hello}\n").as_bytes())?;
+        let text = String::from_utf8_lossy(&answer.stdout);
+        let mut lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let is_answer = |it: &Value| it.get("id") == Some(&json!(1)) && it.get("result").is_some();
+        if lines.any(|it| is_answer(&it)) {
+            Ok(answer.took.as_millis())
+        } else {
+            Err("it doesn't say what it is".into())
+        }
+    }
+
+    fn ended(&self, line: &Line, input: &[u8]) -> Result<Answer, String> {
+        let answer = self.call(&line.line, input, ANSWER_MS_MAX).map_err(|error| format!("can't be run: {error}"))?;
+        let Some(status) = answer.status else { return Err(format!("no answer within {ANSWER_MS_MAX} ms")) };
+        if status.success() {
+            return Ok(answer);
+        }
+        let said = String::from_utf8_lossy(&answer.stderr);
+        let said = one_line(&ellipsis(said.lines().next().unwrap_or_default(), SAID_BYTES_MAX));
+        Err(format!("{status}{}{said}", if said.is_empty() { "" } else { ": " }))
+    }
+
+    /// Whether the failed check that was told of was recorded.
+    fn recorded(&self) -> bool {
+        let answer = self.call("verify-run last --json", b"", RECORD_MS_MAX);
+        let last = answer.ok().and_then(|answer| serde_json::from_slice::<Value>(&answer.stdout).ok());
+        last.is_some_and(|last| last.to_string().contains("cargo test"))
+    }
+}

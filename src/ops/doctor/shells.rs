@@ -1,0 +1,118 @@
+//! Whether the shells that hosts use find the program, and the shims where they are installed.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Finding, Status, finding, hinted};
+use crate::config::Environment;
+use crate::host::file::quoted;
+use crate::host::process::{Call, run};
+use crate::ops::init::on_path;
+
+/// How long a shell may take to start, milliseconds.
+const SHELL_MS_MAX: u64 = 5_000;
+/// What each is asked. PATH is printed by a program: fish has a list.
+const QUESTION: &str = "command -v verify-run; printenv PATH";
+
+/// A way in which hosts start a shell.
+struct Form {
+    shell: &'static str,
+    option: &'static str,
+    /// The file that decides what it finds, below the home folder; empty: it has the host's PATH.
+    file: &'static str,
+    /// The agent that starts it so; empty: many do.
+    agent: &'static str,
+}
+
+const FORMS: [Form; 6] = [
+    Form { shell: "sh", option: "-c", file: "", agent: "" },
+    Form { shell: "bash", option: "-c", file: "", agent: "" },
+    Form { shell: "bash", option: "-lc", file: ".profile", agent: "codex" },
+    Form { shell: "zsh", option: "-c", file: ".zshenv", agent: "" },
+    Form { shell: "zsh", option: "-lc", file: ".zprofile", agent: "codex" },
+    Form { shell: "fish", option: "-c", file: ".config/fish/config.fish", agent: "" },
+];
+
+/// The shims' folder, where shims are installed.
+pub(super) fn shims(environment: &Environment) -> Option<PathBuf> {
+    let dir = environment.shims_dir()?;
+    fs::read_dir(&dir).ok()?.next().is_some().then_some(dir)
+}
+
+/// What each form of shell finds; one line where all is well. A form that only an agent uses that isn't among `agents`
+/// is no reason to worry.
+pub(super) fn findings(environment: &Environment, shims: Option<&Path>, agents: &[&str]) -> Vec<Finding> {
+    let (mut findings, mut fine) = (Vec::new(), Vec::new());
+    for form in FORMS {
+        let Some(shell) = on_path(form.shell).filter(|_| form.shell != "fish" || has_fish(environment)) else {
+            continue;
+        };
+        let name = format!("{} {}", form.shell, form.option);
+        let argv = [shell.as_os_str(), OsStr::new(form.option), OsStr::new(QUESTION)].map(OsStr::to_owned);
+        let worry = if form.agent.is_empty() || agents.contains(&form.agent) { Status::Warning } else { Status::Ok };
+        match ask(&argv) {
+            None => {
+                let message = format!("`{name}` doesn't start within {SHELL_MS_MAX} ms");
+                findings.push(hinted(finding("shells", worry, message, Some(&shell)), format!("time {name} true")));
+            }
+            Some((None, _)) => findings.push(missing(&form, &name, worry)),
+            Some((Some(_), path)) => match shims.filter(|dir| !std::env::split_paths(&path).any(|it| it == *dir)) {
+                None => fine.push(name),
+                Some(dir) => {
+                    let message = format!("`{name}` doesn't look into the shims");
+                    findings.push(hinted(finding("shells", worry, message, Some(dir)), repair(&form, dir)));
+                }
+            },
+        }
+    }
+    if !fine.is_empty() {
+        let message = format!("verify-run is found by {}", fine.join(", "));
+        findings.insert(0, finding("shells", Status::Ok, message, None));
+    }
+    findings
+}
+
+/// Whether somebody uses fish here: it makes folders in the home folder when it starts.
+fn has_fish(environment: &Environment) -> bool {
+    let below_home = |dir: &str| environment.home.as_ref().map(|home| home.join(dir));
+    let folders = [
+        environment.xdg_config_home.clone().or_else(|| below_home(".config")),
+        environment.xdg_data_home.clone().or_else(|| below_home(".local/share")),
+    ];
+    folders.iter().flatten().filter(|dir| dir.join("fish").is_dir()).count() == folders.len()
+}
+
+/// What the shell calls verify-run, and its PATH; `None` when it says nothing in time.
+fn ask(argv: &[OsString]) -> Option<(Option<PathBuf>, OsString)> {
+    let limit = Duration::from_millis(SHELL_MS_MAX);
+    let answer = run(Call { argv, dir: Path::new("/"), variables: &[], input: b"", limit }).ok()?;
+    answer.status?;
+    let lines: Vec<&[u8]> = answer.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
+    let (path, rest) = lines.split_last()?;
+    // Files of the user's may print something first.
+    let found = rest.last().filter(|line| line.ends_with(b"verify-run"));
+    Some((found.map(|line| PathBuf::from(OsStr::from_bytes(line))), OsStr::from_bytes(path).to_owned()))
+}
+
+fn missing(form: &Form, name: &str, worry: Status) -> Finding {
+    // Hooks are started by this one.
+    let status = if form.shell == "sh" { Status::Problem } else { worry };
+    let message = format!("`{name}` doesn't find verify-run");
+    let own = std::env::current_exe().ok();
+    let dir = own.as_deref().and_then(Path::parent).unwrap_or(Path::new("/usr/local/bin"));
+    hinted(finding("shells", status, message, own.as_deref()), repair(form, dir))
+}
+
+/// The command after which that form of shell looks into `dir`.
+fn repair(form: &Form, dir: &Path) -> String {
+    let dir = quoted(dir);
+    match (form.shell, form.file) {
+        ("fish", _) => format!("fish -c 'fish_add_path {dir}'"),
+        // It has what its host was started with.
+        (_, "") => format!("echo 'export PATH={dir}:\"$PATH\"' >>~/.profile && export PATH={dir}:\"$PATH\""),
+        (_, file) => format!("echo 'export PATH={dir}:\"$PATH\"' >>~/{file}"),
+    }
+}
