@@ -231,6 +231,9 @@ pub fn without(text: &str, id: &str, edits: Edits) -> Result<String, BlockError>
 pub fn with_instructions(text: &str, instructions: &str) -> Result<String, BlockError> {
     let found = find(text, &INSTRUCTIONS, Edits::Refuse)?;
     let lines: Vec<String> = instructions.lines().map(str::to_owned).collect();
+    if found.as_ref().is_some_and(|found| found.lines == lines) {
+        return Ok(text.to_owned());
+    }
     Ok(placed(text, &INSTRUCTIONS, found.as_ref(), &lines))
 }
 

@@ -14,6 +14,7 @@ mod faults;
 mod fixes;
 mod frame;
 mod hooks;
+mod init;
 mod knowledge;
 mod lessons;
 mod mcp;

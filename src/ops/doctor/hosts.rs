@@ -221,7 +221,7 @@ fn answers(agent: &Agent, files: &[&Standing], places: &Places, environment: &En
                 continue;
             }
         };
-        let known = known(agent, environment);
+        let known = known(agent, places, environment);
         let (strange, lines): (Vec<_>, Vec<_>) = lines.into_iter().partition(|(_, it)| !known.contains(&it.line));
         for (path, line) in strange {
             let message = format!("not tried, as verify-run doesn't write it so: {}", one_line(&line.line));
@@ -314,17 +314,19 @@ fn installed(agent: &Agent, files: &[&Standing], user: bool) -> Vec<(PathBuf, Li
 }
 
 /// The lines that may be run: as we write them, whatever we are called here.
-fn known(agent: &Agent, environment: &Environment) -> Vec<String> {
+fn known(agent: &Agent, places: &Places, environment: &Environment) -> Vec<String> {
     let own = std::env::current_exe().ok().and_then(|own| own.into_os_string().into_string().ok());
     let programs: Vec<String> = std::iter::once("verify-run".to_owned()).chain(own).collect();
     let mut known: Vec<String> = programs.iter().map(|program| shell_words::join([program, "mcp"])).collect();
-    let home = environment.home.clone().unwrap_or_default();
+    let tops: Vec<&PathBuf> = std::iter::once(&places.root).chain(&environment.home).collect();
     for piece in agent.project.iter().chain(agent.home) {
         match &piece.what {
             What::Hooks(form) => known.extend(probe::known(form, agent.name, &programs)),
             What::Plugin(_) => known.push(format!("verify-run hook {} post-tool", agent.name)),
             // Their content was looked at.
-            What::Script(_) => known.extend(piece.paths.iter().map(|path| quoted(&home.join(path)))),
+            What::Script(_) => {
+                known.extend(tops.iter().flat_map(|top| piece.paths.iter().map(|path| quoted(&top.join(path)))));
+            }
             What::Server(_) | What::Checks => {}
         }
     }

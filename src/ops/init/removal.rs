@@ -128,11 +128,11 @@ fn take_out(ledger: &Ledger, entry: &Entry) -> Result<Outcome, Box<Problem>> {
         let hint = format!("${{EDITOR:-vi}} {}", file::quoted(path));
         Box::new(Problem { hint, ..file::troubled(path, trouble) })
     })?;
-    if rest.as_bytes() == current {
-        return Ok(Outcome::Nothing);
-    }
     if rest.trim().is_empty() && entry.before.is_none() {
         return put(None, 0).map(|()| Outcome::Removed);
+    }
+    if rest.as_bytes() == current {
+        return Ok(Outcome::Nothing);
     }
     put(Some(rest.as_bytes()), mode_of(path).unwrap_or(entry.after.mode)).map(|()| Outcome::TakenOut)
 }
@@ -142,7 +142,7 @@ fn rest(ledger: &Ledger, entry: &Entry, current: &[u8]) -> Result<String, Troubl
     let lost = |reason: &str| Trouble { line: None, reason: reason.to_owned(), by_hand: false };
     let current = std::str::from_utf8(current).map_err(|_| lost("it is not UTF-8 any more"))?;
     let path = entry.path.path();
-    if is_markdown(path) && block::has_instructions(current) {
+    if is_markdown(path) {
         return block::without_instructions(current).map_err(|error| agent::of(&error));
     }
     let (before, after) = ledger.texts(path).ok_or_else(|| lost("what was in it before is lost"))?;

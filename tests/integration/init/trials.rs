@@ -1,0 +1,112 @@
+//! What doctor says of hosts: it tries what is installed.
+
+use std::fs;
+
+use verify_run::run::Ended;
+
+use super::{done, project, rust, worries};
+use crate::sandbox::Sandbox;
+
+fn doctor(sandbox: &Sandbox) -> String {
+    sandbox.verify_run(["doctor"]).outcome().stdout().to_owned()
+}
+
+#[test]
+fn where_nothing_is_installed_nothing_is_said() {
+    let sandbox = project(&[("Cargo.toml", b"[package]\n")]);
+    let said = doctor(&sandbox);
+    assert!(!said.contains("shells:") && !said.contains("claude"), "{said}");
+    fs::create_dir(sandbox.path(".claude")).expect("a folder");
+    let said = doctor(&sandbox);
+    assert!(said.contains("warning  claude: Claude Code is used here and doesn't call verify-run\n"), "{said}");
+    assert!(said.contains("hint: verify-run hook install claude\n"), "{said}");
+}
+
+#[test]
+fn every_agent_answers_and_what_it_is_told_of_is_recorded() {
+    let sandbox = rust();
+    let agents = ["claude", "cursor", "gemini", "copilot", "opencode", "cline"];
+    let mut words = vec!["hook", "install", "--yes", "--no-mcp"];
+    words.extend(agents);
+    done(&sandbox, &words);
+    let said = doctor(&sandbox);
+    for agent in agents {
+        let line = said
+            .lines()
+            .find(|line| line.starts_with(&format!("ok       {agent}: ")))
+            .unwrap_or_else(|| panic!("{agent}: {said}"));
+        assert!(line.contains(" answer, in "), "{line}");
+        let records = ["claude", "gemini", "copilot", "opencode"].contains(&agent);
+        assert_eq!(line.contains("a check that fails is recorded"), records, "{line}");
+    }
+    assert!(said.contains("ok       shells: verify-run is found by sh -c, bash -c"), "{said}");
+    assert!(sandbox.verify_run(["last"]).outcome().stdout().is_empty(), "nothing of the trial is recorded here");
+    let left = fs::read_dir(sandbox.tmp()).expect("a folder").flatten().count();
+    assert_eq!(left, 0, "nothing of the trial stays");
+}
+
+#[test]
+fn a_program_that_is_not_found_is_said_with_what_mends_it() {
+    let sandbox = rust();
+    done(&sandbox, &["hook", "install", "--yes", "--no-mcp", "claude"]);
+    let bin = sandbox.home().parent().expect("a parent").join("bin/verify-run");
+    fs::remove_file(bin).expect("removed");
+    let outcome = sandbox.verify_run(["doctor"]).outcome();
+    assert_eq!(outcome.ended, Ended::Exit(1));
+    let said = outcome.stdout();
+    assert!(said.contains("problem  shells: `sh -c` doesn't find verify-run ["), "{said}");
+    assert!(said.contains("hint: echo 'export PATH="), "{said}");
+}
+
+#[test]
+fn a_host_that_is_told_to_call_nothing_is_named() {
+    let sandbox = project(&[
+        (".claude/settings.local.json", b"{\n  \"disableAllHooks\": true\n}\n"),
+        (".codex/config.toml", b"[features]\nhooks = false\n"),
+    ]);
+    done(&sandbox, &["init", "--yes", "--no-mcp"]);
+    let outcome = sandbox.verify_run(["doctor"]).outcome();
+    assert_eq!(outcome.ended, Ended::Exit(1));
+    let worries = worries(&outcome);
+    let has = |text: &str| worries.iter().any(|line| line.contains(text));
+    assert!(
+        has("Claude Code calls no hooks at all: disableAllHooks = true [") && has("settings.local.json:2]"),
+        "{worries:?}"
+    );
+    assert!(has("Codex calls no hooks at all: features.hooks = false [") && has("config.toml:2]"), "{worries:?}");
+    assert!(has("Codex leaves 4 hooks out until you trust them: type /hooks in it"), "{worries:?}");
+}
+
+#[test]
+fn a_command_line_that_is_not_ours_is_never_run() {
+    let sandbox = rust();
+    done(&sandbox, &["hook", "install", "--yes", "--no-mcp", "claude"]);
+    let settings = sandbox.read(".claude/settings.json");
+    let mark = sandbox.path("ran");
+    let evil = format!("\"touch {}; verify-run\"", mark.display());
+    let evil = settings
+        .replacen("\"verify-run\"", &evil, 1)
+        .replacen("\"args\": [\"hook\", \"claude\", \"pre-tool\"],", "", 1)
+        .replacen("; verify-run\"", "; verify-run hook claude pre-tool\"", 1);
+    sandbox.write(".claude/settings.json", &evil);
+    let said = doctor(&sandbox);
+    assert!(said.contains("warning  claude: not tried, as verify-run doesn't write it so: touch "), "{said}");
+    assert!(!mark.exists());
+}
+
+#[test]
+fn what_went_missing_is_put_back_by_the_command_that_is_named() {
+    let sandbox = rust();
+    done(&sandbox, &["hook", "install", "--yes", "--no-mcp", "claude"]);
+    sandbox.write(".claude/settings.json", "{\"hooks\": {}}\n");
+    let said = doctor(&sandbox);
+    assert!(
+        said.contains("warning  claude: edited since it was installed, and entries of verify-run's are missing ["),
+        "{said}"
+    );
+    assert!(said.contains("hint: verify-run hook install claude\n"), "{said}");
+    done(&sandbox, &["hook", "install", "--yes", "claude"]);
+    assert!(sandbox.read(".claude/settings.json").contains("\"pre-tool\""));
+    done(&sandbox, &["hook", "uninstall"]);
+    assert_eq!(sandbox.read(".claude/settings.json"), "{\"hooks\": {}}\n");
+}
