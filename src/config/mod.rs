@@ -2,6 +2,7 @@
 
 mod advice;
 mod category;
+mod hooks;
 mod knowledge;
 mod learning;
 mod places;
@@ -12,6 +13,7 @@ mod strategy;
 
 pub use advice::AdviceSettings;
 pub use category::{Categories, Category};
+pub use hooks::HookSettings;
 pub use knowledge::{KnowledgeSettings, TypeSettings};
 pub use learning::{ConfidenceSettings, PatternSettings};
 pub use places::{Environment, Places, Repository};

@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::advice::AdviceSettings;
 use super::category::Categories;
+use super::hooks::{self, HookSettings};
 use super::knowledge::KnowledgeSettings;
 use super::learning::{ConfidenceSettings, Figure, PatternSettings};
 use super::promotion::PromotionSettings;
@@ -108,6 +109,8 @@ pub struct Settings {
     pub snapshot: SnapshotSettings,
     /// `[fix]`
     pub fix: FixSettings,
+    /// `[hooks]`
+    pub hooks: HookSettings,
     /// `[patterns]`
     pub patterns: PatternSettings,
     /// `[confidence]`
@@ -142,6 +145,7 @@ impl Default for Settings {
                 bytes: SNAPSHOT_BYTES_MAX,
             },
             fix: FixSettings { open_days: 14, quick_attempts: 2, silence_hours: 24, environment: Vec::new() },
+            hooks: HookSettings::default(),
             patterns: PatternSettings::default(),
             confidence: ConfidenceSettings::default(),
             advice: AdviceSettings::default(),
@@ -243,6 +247,11 @@ impl Settings {
                     self.fix.environment = names;
                 }
             }
+            ("hooks", name) => match (self.hooks.commands(name), hooks::lines(value)) {
+                (None, _) => layer.unknown(section, key),
+                (Some(commands), Ok(lines)) => *commands = lines,
+                (Some(_), Err(reason)) => layer.refuse(section, key, &reason),
+            },
             ("patterns", "dir") => {
                 if let Some(dir) = layer.inside(section, key, value) {
                     self.patterns.dir = dir;

@@ -6,6 +6,7 @@ mod change;
 pub mod dialect;
 pub mod document;
 pub mod file;
+pub mod git;
 mod permission;
 pub mod process;
 pub mod survey;

@@ -13,6 +13,7 @@ mod exchange;
 mod faults;
 mod fixes;
 mod frame;
+mod git_hooks;
 mod hooks;
 mod init;
 mod knowledge;
