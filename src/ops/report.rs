@@ -16,6 +16,7 @@ use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::text::count;
 use crate::config::Places;
+use crate::run::Ended;
 use crate::store::{Item, Run, StoreError};
 
 use super::reading;
@@ -75,28 +76,47 @@ pub fn find(places: &Places, id: Option<&str>) -> Result<(Option<Subject>, Vec<S
     Ok((run.map(|run| Subject { id, run }), reading.notes))
 }
 
-/// Writes the run in a format.
-pub fn render(subject: &Subject, format: Format) -> Rendered {
+/// Writes runs in a format, all of them in one document.
+pub fn render(subjects: &[Subject], format: Format) -> Rendered {
     let mut notes = Vec::new();
     let text = match format {
-        Format::Sarif => sarif::render(subject),
-        Format::Junit => junit::render(subject),
-        Format::Gitlab => gitlab::render(subject),
-        Format::Github => github::render(subject),
-        Format::Checkstyle => checkstyle::render(subject),
+        Format::Sarif => sarif::render(subjects),
+        Format::Junit => junit::render(subjects),
+        Format::Gitlab => gitlab::render(subjects),
+        Format::Github => github::render(subjects),
+        Format::Checkstyle => checkstyle::render(subjects),
     };
-    if subject.cut() > 0 {
-        notes.push(format!("{} more than a record holds are missing here", count(subject.cut(), "problem")));
+    let cut: usize = subjects.iter().map(Subject::cut).sum();
+    if cut > 0 {
+        notes.push(format!("{} more than a record holds are missing here", count(cut, "problem")));
     }
     Rendered { text, notes }
 }
 
+/// The items of some runs, each with its run.
+fn items(subjects: &[Subject]) -> impl Iterator<Item = (&Subject, &Item)> {
+    subjects.iter().flat_map(|subject| subject.items().iter().map(move |item| (subject, item)))
+}
+
 impl Subject {
-    fn items(&self) -> &[Item] {
+    /// Failed, and nobody could tell what.
+    fn is_unexplained(&self) -> bool {
+        !self.run.ended.passed() && self.items().is_empty()
+    }
+
+    /// How it ended, for people.
+    pub(super) fn ending(&self) -> String {
+        match self.run.ended {
+            Ended::Exit(code) => format!("exit code {code}"),
+            Ended::Signal(signal) => format!("ended by signal {signal}"),
+        }
+    }
+
+    pub(super) fn items(&self) -> &[Item] {
         self.run.failure.as_ref().map_or(&[], |failure| &failure.items)
     }
 
-    fn cut(&self) -> usize {
+    pub(super) fn cut(&self) -> usize {
         self.run.failure.as_ref().map_or(0, |failure| failure.items_cut)
     }
 
@@ -104,7 +124,7 @@ impl Subject {
         self.run.failure.as_ref().map_or("other", |failure| &failure.category)
     }
 
-    fn command(&self) -> String {
+    pub(super) fn command(&self) -> String {
         text::bounded(&shell_words::join(self.run.argv.iter().map(Lossless::display)))
     }
 
@@ -128,12 +148,12 @@ impl Subject {
 }
 
 /// The name of the rule that an item breaks; the run's category for one without a code.
-fn rule<'a>(item: &'a Item, subject: &'a Subject) -> &'a str {
+pub(super) fn rule<'a>(item: &'a Item, subject: &'a Subject) -> &'a str {
     item.code.as_deref().unwrap_or_else(|| subject.category())
 }
 
 /// What an item says, never empty.
-fn message(item: &Item) -> String {
+pub(super) fn message(item: &Item) -> String {
     let said = match (&item.test, item.message.trim()) {
         (Some(test), "") => format!("{test} failed"),
         (Some(test), message) => format!("{test}: {message}"),

@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::text::xml;
-use super::{Subject, message, rule};
+use super::{Subject, items, message, rule};
 use crate::store::Item;
 
 /// Stands for a file where none is known: every error is below one.
 const NO_FILE: &str = ".";
 
-pub fn render(subject: &Subject) -> String {
-    let mut files: BTreeMap<&str, Vec<&Item>> = BTreeMap::new();
-    for item in subject.items() {
-        files.entry(item.file.as_deref().unwrap_or(NO_FILE)).or_default().push(item);
+pub fn render(subjects: &[Subject]) -> String {
+    let mut files: BTreeMap<&str, Vec<(&Subject, &Item)>> = BTreeMap::new();
+    for (subject, item) in items(subjects) {
+        files.entry(item.file.as_deref().unwrap_or(NO_FILE)).or_default().push((subject, item));
     }
     // The version whose reader the format is older than; readers look at it to tell Checkstyle's file from others.
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<checkstyle version=\"10.0\">\n");
-    for (file, items) in files {
+    for (file, found) in files {
         let _ = writeln!(out, "  <file name=\"{}\">", xml(file));
-        for item in items {
+        for (subject, item) in found {
             let column = item.col.map(|col| format!(" column=\"{col}\"")).unwrap_or_default();
             let _ = writeln!(
                 out,

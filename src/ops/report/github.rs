@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Subject, message, rule, text};
+use super::{Subject, items, message, rule, text};
 use crate::base::text::{count, one_line};
 use crate::diagnose::Severity;
 use crate::store::Item;
@@ -11,15 +11,23 @@ use crate::store::Item;
 /// Annotations of one kind that GitHub shows of a step; it drops the others without a word.
 const ANNOTATIONS_MAX: usize = 10;
 
-pub fn render(subject: &Subject) -> String {
+pub fn render(subjects: &[Subject]) -> String {
     let mut out = String::new();
+    let unexplained = subjects.iter().filter(|subject| subject.is_unexplained());
+    for subject in unexplained.clone().take(ANNOTATIONS_MAX) {
+        let title = property(&text::bounded(&one_line(&subject.tool())));
+        let message = data(&one_line(&format!("{}: {}", subject.command(), subject.ending())));
+        let _ = writeln!(out, "::error title={title}::{message}");
+    }
+    let mut taken = unexplained.count();
     for (severity, command) in [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "notice")]
     {
-        let items: Vec<&Item> = subject.items().iter().filter(|item| item.severity == severity).collect();
-        for item in items.iter().take(ANNOTATIONS_MAX) {
+        let items: Vec<_> = items(subjects).filter(|(_, item)| item.severity == severity).collect();
+        for (subject, item) in items.iter().take(ANNOTATIONS_MAX.saturating_sub(taken)) {
             annotation(&mut out, command, subject, item);
         }
-        if let Some(more) = items.len().checked_sub(ANNOTATIONS_MAX).filter(|more| *more > 0) {
+        let all = items.len() + std::mem::take(&mut taken);
+        if let Some(more) = all.checked_sub(ANNOTATIONS_MAX).filter(|more| *more > 0) {
             let _ =
                 writeln!(out, "verify-run: {} more: a step shows {ANNOTATIONS_MAX} of each kind", count(more, command));
         }

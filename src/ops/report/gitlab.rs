@@ -1,17 +1,22 @@
 //! GitLab's code quality report: an array of issues, each with description, `check_name`, a unique fingerprint,
 //! severity and location (docs.gitlab.com, "Code Quality", report format).
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
-use super::{Subject, message, rule, text};
+use super::{Subject, items, message, rule, text};
 use crate::diagnose::Severity;
 use crate::store::Item;
 
 /// Stands for a file where none is known: every issue must have a place.
 const NO_FILE: &str = ".";
 
-pub fn render(subject: &Subject) -> String {
-    let issues: Vec<Value> = subject.items().iter().map(|item| issue(subject, item)).collect();
+pub fn render(subjects: &[Subject]) -> String {
+    let mut issues: Vec<Value> = items(subjects).map(|(subject, item)| issue(subject, item)).collect();
+    // Two checks may have run the same tool over the same files.
+    let mut known = BTreeSet::new();
+    issues.retain(|issue| known.insert(issue["fingerprint"].to_string()));
     format!("{:#}\n", Value::from(issues))
 }
 

@@ -6,10 +6,11 @@ use super::text::xml;
 use super::{Subject, message, rule};
 use crate::store::Item;
 
-pub fn render(subject: &Subject) -> String {
+pub fn render(subjects: &[Subject]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
-    for (id, tool) in subject.tools().iter().enumerate() {
-        suite(&mut out, subject, id, tool);
+    let suites = subjects.iter().flat_map(|subject| subject.tools().into_iter().map(move |tool| (subject, tool)));
+    for (id, (subject, tool)) in suites.enumerate() {
+        suite(&mut out, subject, id, &tool);
     }
     out.push_str("</testsuites>\n");
     out
@@ -22,7 +23,8 @@ fn suite(out: &mut String, subject: &Subject, id: usize, tool: &str) {
     let started = started.get(..19).unwrap_or("1970-01-01T00:00:00");
     let seconds = subject.run.duration_us / 1_000_000;
     let micros = subject.run.duration_us % 1_000_000;
-    let (tests, failures) = (items.len().max(1), items.len());
+    let unexplained = subject.is_unexplained();
+    let (tests, failures) = (items.len().max(1), items.len() + usize::from(unexplained));
     let name = xml(tool);
     let _ = writeln!(
         out,
@@ -36,7 +38,14 @@ fn suite(out: &mut String, subject: &Subject, id: usize, tool: &str) {
     }
     if items.is_empty() {
         // Readers take a suite without a case for a broken one.
-        let _ = writeln!(out, "    <testcase name=\"{command}\" classname=\"{name}\" time=\"{seconds}.{micros:06}\"/>");
+        let case = format!("<testcase name=\"{command}\" classname=\"{name}\" time=\"{seconds}.{micros:06}\"");
+        let _ = match unexplained {
+            true => {
+                let (rule, ending) = (xml(subject.category()), xml(&subject.ending()));
+                writeln!(out, "    {case}><failure type=\"{rule}\" message=\"{ending}\">{ending}</failure></testcase>")
+            }
+            false => writeln!(out, "    {case}/>"),
+        };
     }
     out.push_str("    <system-out></system-out>\n    <system-err></system-err>\n  </testsuite>\n");
 }

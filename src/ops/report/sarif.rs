@@ -7,8 +7,9 @@ use crate::diagnose::Severity;
 use crate::run::Ended;
 use crate::store::Item;
 
-pub fn render(subject: &Subject) -> String {
-    let runs: Vec<Value> = subject.tools().iter().map(|tool| run(subject, tool)).collect();
+pub fn render(subjects: &[Subject]) -> String {
+    let tools = |subject: &Subject| subject.tools().iter().map(|tool| run(subject, tool)).collect::<Vec<_>>();
+    let runs: Vec<Value> = subjects.iter().flat_map(tools).collect();
     let document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",

@@ -2,6 +2,11 @@ use serde_json::{Value, json};
 
 use super::*;
 
+/// One run in a format.
+fn render(subject: &Subject, format: Format) -> Rendered {
+    super::render(std::slice::from_ref(subject), format)
+}
+
 /// A run of `eslint` with these items.
 fn subject(items: &[Value]) -> Subject {
     let mut run = json!({
@@ -134,4 +139,31 @@ fn what_a_record_does_not_hold_is_said() {
     let sarif: Value = serde_json::from_str(&rendered.text).expect("JSON");
     let note = &sarif["runs"][0]["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"];
     assert_eq!(note, "97 more problems than a record holds are missing here");
+}
+
+#[test]
+fn a_failure_that_nobody_can_explain_is_one_all_the_same() {
+    let mut killed = subject(&[]);
+    killed.run.ended = crate::run::Ended::Signal(9);
+    let junit = render(&killed, Format::Junit).text;
+    assert!(junit.contains("tests=\"1\" failures=\"1\"") && junit.contains("message=\"ended by signal 9\""), "{junit}");
+    assert_eq!(render(&killed, Format::Github).text, "::error title=eslint::eslint 'src dir': ended by signal 9\n");
+}
+
+#[test]
+fn runs_share_a_document_and_what_a_step_may_say() {
+    let items: Vec<Value> =
+        (1..=7).map(|line| item(json!({ "file": "a.js", "line": line, "exact": line.to_string() }))).collect();
+    let twice = [subject(&items), subject(&items)];
+    let text = super::render(&twice, Format::Github).text;
+    assert_eq!(text.lines().filter(|line| line.starts_with("::error ")).count(), 10);
+    assert_eq!(text.lines().last(), Some("verify-run: 4 errors more: a step shows 10 of each kind"));
+    let issues: Value = serde_json::from_str(&super::render(&twice, Format::Gitlab).text).expect("JSON");
+    assert_eq!(issues.as_array().map(Vec::len), Some(7), "a finding of both is one");
+    let sarif: Value = serde_json::from_str(&super::render(&twice, Format::Sarif).text).expect("JSON");
+    assert_eq!(sarif["runs"].as_array().map(Vec::len), Some(2));
+    let junit = super::render(&twice, Format::Junit).text;
+    assert!(junit.contains("id=\"0\"") && junit.contains("id=\"1\"") && junit.matches("<testsuites>").count() == 1);
+    let checkstyle = super::render(&twice, Format::Checkstyle).text;
+    assert_eq!(checkstyle.matches("<file ").count(), 1);
 }

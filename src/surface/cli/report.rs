@@ -44,7 +44,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         Choice::Github => Format::Github,
         Choice::Checkstyle => Format::Checkstyle,
     };
-    let rendered = report::render(&subject, format);
+    let rendered = report::render(&[subject], format);
     rendered.notes.iter().for_each(|note| context.output.note(note));
     context.output.text(&rendered.text)?;
     Ok(Exit::Ok)
