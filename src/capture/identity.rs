@@ -27,7 +27,8 @@ const CI_JOBS: &[&str] = &["GITHUB_RUN_ID", "CI_JOB_ID", "BUILDKITE_JOB_ID", "CI
 pub fn identify(options: Identity, variable: impl Fn(&str) -> Option<String>, session: i32) -> Identity {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
     let row = AGENTS.iter().find(|(_, names, _)| names.iter().any(|name| set(name).is_some()));
-    let in_ci = set("CI").is_some_and(|value| value != "false" && value != "0");
+    // Older versions of Jenkins don't set CI.
+    let in_ci = set("CI").is_some_and(|value| value != "false" && value != "0") || set("JENKINS_URL").is_some();
     let agent = options.agent.or_else(|| set("VERIFY_RUN_AGENT")).or_else(|| set("AI_AGENT"));
     let agent = agent.or_else(|| match (row, in_ci) {
         (Some((name, _, _)), _) => Some((*name).to_owned()),

@@ -3,6 +3,7 @@
 
 pub mod agent;
 mod change;
+pub mod ci;
 pub mod dialect;
 pub mod document;
 pub mod file;

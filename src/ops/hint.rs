@@ -32,9 +32,20 @@ fn known(places: &Places, environment: &Environment, failed: &Spooled) -> Result
     let (settings, _) = Settings::load(places, environment);
     let loaded = definitions::load(places, environment, &settings.categories);
     let keys = record::pattern_keys(places, &loaded.definitions, failed);
+    let told = seen_before(&index, &settings, &keys, failed.header.started_at)?;
+    Ok(told.map(|told| format!("verify-run: {told}")))
+}
+
+/// As [`line`], of the patterns with these keys and what was recorded of them before that time.
+pub(super) fn seen_before(
+    index: &Index,
+    settings: &Settings,
+    keys: &[String],
+    before: Timestamp,
+) -> Result<Option<String>, StoreError> {
     let mut best: Option<(u64, u64, i64)> = None;
     for key in keys.iter().take(PATTERNS_MAX) {
-        let found = index.seen_before(key, failed.header.started_at)?;
+        let found = index.seen_before(key, before)?;
         if found > best {
             best = found;
         }
@@ -46,7 +57,7 @@ fn known(places: &Places, environment: &Environment, failed: &Spooled) -> Result
     }
     let what = ellipsis(&one_line(&warn::name(&index.brief(number)?)), TEXT_BYTES_MAX);
     let fixed = match settings.advice.injection {
-        true => warn::worked(&index, number, &settings, Timestamp::now())?,
+        true => warn::worked(index, number, settings, Timestamp::now())?,
         false => None,
     };
     let fixed = fixed.map(|it| {
@@ -56,5 +67,5 @@ fn known(places: &Places, environment: &Environment, failed: &Spooled) -> Result
     });
     let (times, tasks, id) = (count(failures, "time"), count(tasks, "task"), row.id);
     let fixed = fixed.unwrap_or_default();
-    Ok(Some(one_line(&format!("verify-run: seen before: {what}, {times} in {tasks}{fixed} [{id}]"))))
+    Ok(Some(one_line(&format!("seen before: {what}, {times} in {tasks}{fixed} [{id}]"))))
 }

@@ -1,6 +1,7 @@
 //! The verbs, one function each, shared by every surface.
 
 pub mod check_diff;
+pub mod ci;
 pub mod curate;
 pub mod definitions;
 pub mod doctor;

@@ -48,7 +48,7 @@ pub use query::{
     SaidRow, SnapshotRow, SolvedRow, SourceRow, ToldRow, TotalsRow, TreeUse, WorkedRow,
 };
 pub use segment::{Segments, free_name};
-pub use writer::{Store, lock};
+pub use writer::{Store, lock, own_writer};
 
 /// JSON as a column holds it. These types can't fail to serialise.
 fn json<T: serde::Serialize>(value: &T) -> String {

@@ -208,6 +208,20 @@ impl Index {
         })
     }
 
+    /// The runs under `root` in one sitting, in the order in which they ended.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn runs_in_session(&self, root: &Lossless, session: &str) -> Result<Vec<String>, StoreError> {
+        let read = || {
+            let mut statement = self
+                .connection
+                .prepare_cached("SELECT run_id FROM runs WHERE root = ?1 AND session = ?2 ORDER BY ended_at, run_id")?;
+            statement.query_map(params![json(root), session], |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
     /// What is found up to now (`?2`), else after it: one after the other, so that each is a look into an index.
     fn newest<T>(&self, find: impl Fn(&str) -> rusqlite::Result<Option<T>>) -> Result<Option<T>, StoreError> {
         let found = || match find("ended_at <= ?2")? {

@@ -249,20 +249,26 @@ fn describe_mended(mended: &Mended) -> String {
 /// A folder that was copied to another machine (a CI cache) gets another writer there: two writers never append to
 /// segments of one name.
 fn writer_id(state: &Path) -> Result<String, StoreError> {
-    let path = state.join("writer");
-    let host = nix::unistd::gethostname().unwrap_or_default();
-    let host = blake3::hash(host.as_encoded_bytes()).to_hex()[..8].to_owned();
-    let known = fs::read_to_string(&path).unwrap_or_default();
-    if let Some((id, of_host)) = known.trim_end().split_once(' ')
-        && of_host == host
-        && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
-        && !id.is_empty()
-    {
-        return Ok(id.to_owned());
+    if let Some(id) = own_writer(state) {
+        return Ok(id);
     }
+    let (path, host) = (state.join("writer"), own_host());
     let random = blake3::hash(RunId::fresh().0.as_bytes());
     let id = format!("w{}", data_encoding::BASE32_DNSCURVE.encode(&random.as_bytes()[..5]));
     let text = format!("{id} {host}\n");
     file::write_atomic(&path, text.as_bytes(), 0o600, Durability::Synced).map_err(io_at("write", &path))?;
     Ok(id)
+}
+
+/// The writer of what is recorded here; `None` where nothing was yet. What others recorded (`store import`) has another.
+pub fn own_writer(state: &Path) -> Option<String> {
+    let known = fs::read_to_string(state.join("writer")).ok()?;
+    let (id, host) = known.trim_end().split_once(' ')?;
+    let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (is_id && host == own_host()).then(|| id.to_owned())
+}
+
+fn own_host() -> String {
+    let host = nix::unistd::gethostname().unwrap_or_default();
+    blake3::hash(host.as_encoded_bytes()).to_hex()[..8].to_owned()
 }

@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests act as users do: they write files and start programs")]
 
 mod advice;
+mod ci;
 mod configured;
 mod definitions;
 mod exchange;

@@ -34,7 +34,7 @@ fn report(sandbox: &Sandbox, format: &str) -> String {
 }
 
 /// Runs a line of Python over the schema and each document.
-fn validate(script: &str, schema: &Path, documents: &[String]) {
+pub fn validate(script: &str, schema: &Path, documents: &[String]) {
     let Some(python) = need("schema-python") else { return };
     if !schema.exists() {
         return skip(&format!("{} is missing", schema.display()));
@@ -47,9 +47,21 @@ fn validate(script: &str, schema: &Path, documents: &[String]) {
     }
 }
 
-const JSON: &str = "import json, sys, jsonschema\nschema, document = (json.load(open(name)) for name in sys.argv[1:])\n\
+pub const JSON: &str = "import json, sys, jsonschema\nschema, document = (json.load(open(name)) for name in sys.argv[1:])\n\
                     jsonschema.validate(document, schema)";
-const XML: &str = "import sys\nfrom lxml import etree\n\
+/// docs.gitlab.com, "Code Quality", "Code Quality report format".
+pub const GITLAB: &str = r#"{"type": "array", "items": {"type": "object",
+            "required": ["description", "check_name", "fingerprint", "severity", "location"],
+            "properties": {
+                "description": {"type": "string", "minLength": 1},
+                "check_name": {"type": "string", "minLength": 1},
+                "fingerprint": {"type": "string", "minLength": 32},
+                "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+                "location": {"type": "object", "required": ["path", "lines"], "properties": {
+                    "path": {"type": "string", "pattern": "^(?!/|\\./)"},
+                    "lines": {"type": "object", "required": ["begin"],
+                        "properties": {"begin": {"type": "integer", "minimum": 1}}}}}}}}"#;
+pub const XML: &str = "import sys\nfrom lxml import etree\n\
                    etree.XMLSchema(etree.parse(sys.argv[1])).assertValid(etree.parse(sys.argv[2]))";
 
 #[test]
@@ -67,21 +79,7 @@ fn junit_is_valid_by_jenkins_schema() {
 #[test]
 fn gitlab_has_the_shape_that_its_documentation_gives() {
     let sandbox = Sandbox::new();
-    // docs.gitlab.com, "Code Quality", "Code Quality report format".
-    let schema: PathBuf = sandbox.write(
-        "schema.json",
-        r#"{"type": "array", "items": {"type": "object",
-            "required": ["description", "check_name", "fingerprint", "severity", "location"],
-            "properties": {
-                "description": {"type": "string", "minLength": 1},
-                "check_name": {"type": "string", "minLength": 1},
-                "fingerprint": {"type": "string", "minLength": 32},
-                "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
-                "location": {"type": "object", "required": ["path", "lines"], "properties": {
-                    "path": {"type": "string", "pattern": "^(?!/|\\./)"},
-                    "lines": {"type": "object", "required": ["begin"],
-                        "properties": {"begin": {"type": "integer", "minimum": 1}}}}}}}}"#,
-    );
+    let schema: PathBuf = sandbox.write("schema.json", GITLAB);
     validate(JSON, &schema, &[report(&failed(), "gitlab"), report(&passed(), "gitlab")]);
 }
 

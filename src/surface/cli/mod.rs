@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, each with `Args` (its doc comment is the help), `run`, and printing.
 
 mod check_diff;
+mod ci;
 mod completions;
 mod doctor;
 mod exit;
@@ -75,6 +76,7 @@ enum Command {
     Pattern(pattern::Args),
     Fix(fix::Args),
     CheckDiff(check_diff::Args),
+    Ci(ci::Args),
     Task(task::Args),
     Warn(warn::Args),
     Outcome(outcome::Args),
@@ -167,6 +169,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
     let result = match cli.command {
         Command::Last(args) => last::run(&args, &mut context),
         Command::CheckDiff(args) => check_diff::run(&args, &mut context),
+        Command::Ci(args) => ci::run(&args, &mut context),
         Command::Task(args) => task::run(&args, &mut context),
         Command::Warn(args) => warn::run(&args, &mut context),
         Command::Outcome(args) => outcome::run(&args, &mut context),

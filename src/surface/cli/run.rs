@@ -11,6 +11,7 @@ use crate::base::text;
 use crate::capture::{self, Waiting};
 use crate::config::{Environment, Places};
 use crate::diagnose::redact::redact;
+use crate::host::ci::{Host, Job};
 use crate::ops::record;
 use crate::run::{self, Program};
 use crate::whitelist::{self, Check, Whitelist};
@@ -95,7 +96,8 @@ fn supervise(program: &Program, options: Options, check: Option<Check>, cwd: Pat
         let key_root = places.repository.as_ref().and_then(|repository| repository.worktree.clone());
         let key = whitelist::key(key_root.as_deref().unwrap_or(&places.root), &cwd, check.as_ref(), &options.argv);
         let identity = capture::identify(options.identity, variable, run::session());
-        let (argv, sync) = (options.argv, options.sync);
+        let sync = options.sync || !finished.ended.passed() && is_ephemeral();
+        let argv = options.argv;
         let record = if sync { record_now } else { record_all };
         let redact_arguments = record::redacted;
         let run = capture::Run { argv, cwd, check, key, identity, places, sync, redact, redact_arguments, record };
@@ -127,6 +129,12 @@ fn record_all(places: &Places, waiting: Waiting) {
 fn is_nested(places: &Places, environment: &Environment) -> bool {
     let same_root = |cwd: &Path| Places::find(cwd, environment).root == places.root;
     run::recording_ancestors().iter().any(|cwd| cwd.as_deref().is_none_or(same_root))
+}
+
+/// In a job of a CI system, which ends what the job leaves behind, often with the machine. `CI` alone is not enough:
+/// people and agents set it, too.
+fn is_ephemeral() -> bool {
+    Job::recognise(|name| std::env::var_os(name)).is_some_and(|job| job.host != Host::Other)
 }
 
 fn is_disabled() -> bool {

@@ -1,0 +1,103 @@
+//! CI systems: which one this is, and what it wants to be told where.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A CI system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Host {
+    /// GitHub Actions, and what speaks its language (Forgejo, Gitea).
+    Github,
+    /// GitLab CI.
+    Gitlab,
+    /// Buildkite.
+    Buildkite,
+    /// Jenkins.
+    Jenkins,
+    /// Any other.
+    Other,
+}
+
+/// The job that this process is part of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// The system.
+    pub host: Host,
+    /// A file that takes Markdown for the job's page (`GITHUB_STEP_SUMMARY`).
+    pub summary: Option<PathBuf>,
+    /// A file that takes `name=value` for later steps (`GITHUB_OUTPUT`).
+    pub outputs: Option<PathBuf>,
+}
+
+/// A system with the variable that it sets, and its value if that matters.
+const SYSTEMS: [(Host, &str, Option<&str>); 4] = [
+    (Host::Github, "GITHUB_ACTIONS", Some("true")),
+    (Host::Gitlab, "GITLAB_CI", Some("true")),
+    (Host::Buildkite, "BUILDKITE", Some("true")),
+    (Host::Jenkins, "JENKINS_URL", None),
+];
+
+/// Templates to start from, by host.
+const TEMPLATES: [(Host, &str); 4] = [
+    (Host::Github, include_str!("../../hooks/ci/github/action.yml")),
+    (Host::Gitlab, include_str!("../../hooks/ci/gitlab.yml")),
+    (Host::Buildkite, include_str!("../../hooks/ci/buildkite.yml")),
+    (Host::Jenkins, include_str!("../../hooks/ci/Jenkinsfile")),
+];
+
+impl Job {
+    /// Recognised by the variables that the system sets; `None` outside of CI.
+    pub fn recognise(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let is_named = |(_, name, wanted): &&(Host, &str, Option<&str>)| {
+            set(name).is_some_and(|value| wanted.is_none_or(|wanted| value == wanted))
+        };
+        let in_ci = || set("CI").is_some_and(|value| value != "false" && value != "0");
+        let host = SYSTEMS.iter().find(is_named).map(|(host, ..)| *host);
+        Some(Self::of(host.or_else(|| in_ci().then_some(Host::Other))?, variable))
+    }
+
+    /// A job of this system.
+    pub fn of(host: Host, variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        let file = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let of_github = |name: &str| if host == Host::Github { file(name) } else { None };
+        Job { host, summary: of_github("GITHUB_STEP_SUMMARY"), outputs: of_github("GITHUB_OUTPUT") }
+    }
+}
+
+impl Host {
+    /// What people put into their repository to begin with; `None` for a system that we know nothing of.
+    pub fn template(self) -> Option<&'static str> {
+        TEMPLATES.iter().find(|(host, _)| *host == self).map(|(_, text)| *text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(variables: &[(&str, &str)]) -> Option<Job> {
+        Job::recognise(|name| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into()))
+    }
+
+    #[test]
+    fn a_system_is_known_by_what_it_sets() {
+        let host = |variables: &[(&str, &str)]| job(variables).map(|job| job.host);
+        assert_eq!(host(&[("CI", "true"), ("GITHUB_ACTIONS", "true")]), Some(Host::Github));
+        assert_eq!(host(&[("CI", "true"), ("GITLAB_CI", "true")]), Some(Host::Gitlab));
+        assert_eq!(host(&[("BUILDKITE", "true")]), Some(Host::Buildkite));
+        assert_eq!(host(&[("JENKINS_URL", "http://localhost/")]), Some(Host::Jenkins));
+        assert_eq!(host(&[("CI", "1")]), Some(Host::Other));
+        assert_eq!(host(&[("CI", "false"), ("GITHUB_ACTIONS", "")]), None);
+        assert_eq!(host(&[]), None);
+    }
+
+    #[test]
+    fn only_github_s_files_are_written_and_only_by_a_whole_path() {
+        let files = [("GITHUB_STEP_SUMMARY", "/tmp/s"), ("GITHUB_OUTPUT", "o")];
+        let github = job(&[&[("GITHUB_ACTIONS", "true")][..], &files].concat()).expect("a job");
+        assert_eq!((github.summary, github.outputs), (Some("/tmp/s".into()), None));
+        assert_eq!(job(&[&[("CI", "true")][..], &files].concat()).expect("a job").summary, None);
+    }
+}

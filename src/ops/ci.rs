@@ -1,0 +1,179 @@
+//! `ci`: what a job of a CI system has to say of the checks that were run in it.
+
+mod summary;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::hint;
+use super::reading::{self, Reading};
+use super::report::{self, Format, Subject};
+use crate::base::clock::Timestamp;
+use crate::base::file::{Durability, write_atomic};
+use crate::base::lossless::Lossless;
+use crate::base::text::ellipsis;
+use crate::config::{Places, Settings};
+use crate::host::ci::{Host, Job};
+use crate::store::{Body, StoreError, own_writer};
+
+/// What GitHub and Buildkite take for a page of a step, bytes; GitHub drops a longer one as a whole.
+const SUMMARY_BYTES_MAX: u64 = 1 << 20;
+/// A line on standard output, bytes. GitHub cuts a message at 4,096 characters.
+const LINE_BYTES_MAX: usize = 4096;
+
+/// What is to be reported, and how.
+#[derive(Debug)]
+pub struct Wanted<'a> {
+    /// The job.
+    pub job: &'a Job,
+    /// The job's session: all runs of it are reported on. `None` for the last run alone.
+    pub session: Option<&'a str>,
+    /// Only runs that were started then or later.
+    pub since: Option<Timestamp>,
+    /// The folder for report files; `None` for the host's: none on GitHub, else `verify-run-report`.
+    pub out: Option<&'a Path>,
+}
+
+/// What `ci --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Reported {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The system.
+    pub host: Host,
+    /// Checks reported on, each by its newest run.
+    pub runs: usize,
+    /// Those of them that failed.
+    pub failed: usize,
+    /// Failed ones that have failed like this before.
+    pub known: usize,
+    /// Files written.
+    pub files: Vec<PathBuf>,
+    /// For standard output, where the host reads it: workflow commands.
+    #[serde(skip)]
+    pub commands: String,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// A run to report on.
+struct Told {
+    subject: Subject,
+    /// What is known of its failure from earlier ones.
+    known: Option<String>,
+}
+
+/// Says what there is to say to the host. What can't be written is a note: a report must not fail a job.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn report(places: &Places, settings: &Settings, wanted: &Wanted<'_>) -> Result<Reported, StoreError> {
+    let mut reading = reading::open(places)?;
+    let mut notes = std::mem::take(&mut reading.notes);
+    let told = runs(places, settings, &reading, wanted)?;
+    let subjects: Vec<Subject> = told.iter().map(|told| told.subject.clone()).collect();
+    let mut reported = Reported {
+        schema: 1,
+        host: wanted.job.host,
+        runs: told.len(),
+        failed: told.iter().filter(|told| !told.subject.run.ended.passed()).count(),
+        known: told.iter().filter(|told| told.known.is_some()).count(),
+        files: Vec::new(),
+        commands: String::new(),
+        notes: Vec::new(),
+    };
+    if wanted.job.host == Host::Github {
+        let lines = report::render(&subjects, Format::Github).text;
+        reported.commands = lines.lines().map(|line| ellipsis(line, LINE_BYTES_MAX) + "\n").collect();
+    }
+    if let Some(file) = &wanted.job.summary {
+        append(file, |room| summary::markdown(&told, room), SUMMARY_BYTES_MAX, &mut notes);
+    }
+    if let Some(file) = &wanted.job.outputs {
+        let Reported { runs, failed, known, .. } = &reported;
+        append(file, |_| format!("runs={runs}\nfailed={failed}\nknown={known}\n"), u64::MAX, &mut notes);
+    }
+    let folder = wanted.out.or((wanted.job.host != Host::Github).then_some(Path::new("verify-run-report")));
+    if let Some(folder) = folder {
+        for (name, text) in documents(wanted.job.host, &told, &subjects) {
+            match write(folder, name, &text) {
+                Ok(file) => reported.files.push(file),
+                Err(error) => notes.push(format!("cannot write {}: {error}", folder.join(name).display())),
+            }
+        }
+    }
+    reported.notes = notes;
+    Ok(reported)
+}
+
+/// The newest run of each check that is reported on, in the order in which they began. Only what was recorded here
+/// counts: an imported failure is another job's.
+fn runs(places: &Places, settings: &Settings, reading: &Reading, wanted: &Wanted<'_>) -> Result<Vec<Told>, StoreError> {
+    let (Some(index), Some(own)) = (&reading.index, own_writer(&places.state)) else { return Ok(Vec::new()) };
+    let root = Lossless::from(&places.root);
+    let ids = match wanted.session {
+        Some(session) => index.runs_in_session(&root, session)?,
+        None => index.last_run(&root, Timestamp::now())?.map(|run| run.id).into_iter().collect(),
+    };
+    let mut newest: BTreeMap<String, Subject> = BTreeMap::new();
+    for id in ids {
+        let event = index.event(&reading.segments, &id)?.filter(|event| event.writer == own);
+        let Some(Body::Run(run)) = event.map(|event| event.body) else { continue };
+        if wanted.since.is_none_or(|since| run.started_at >= since) {
+            newest.insert(run.key.clone(), Subject { id, run: *run });
+        }
+    }
+    let mut subjects: Vec<Subject> = newest.into_values().collect();
+    subjects.sort_by_key(|subject| subject.run.started_at);
+    let mut told = Vec::with_capacity(subjects.len());
+    for subject in subjects {
+        let key = |item: &crate::store::Item| item.rekeyed().map_or_else(|| item.pattern.clone(), |keys| keys.pattern);
+        let keys: Vec<String> = subject.items().iter().map(key).collect();
+        let known = hint::seen_before(index, settings, &keys, subject.run.started_at)?;
+        told.push(Told { subject, known });
+    }
+    Ok(told)
+}
+
+/// The report files that a host reads.
+fn documents(host: Host, told: &[Told], subjects: &[Subject]) -> Vec<(&'static str, String)> {
+    let room = usize::try_from(SUMMARY_BYTES_MAX).unwrap_or(usize::MAX);
+    let junit = ("junit.xml", Format::Junit);
+    let summary = || ("summary.md", summary::markdown(told, room));
+    let rendered = |(name, format): (&'static str, Format)| (name, report::render(subjects, format).text);
+    match host {
+        Host::Gitlab => vec![rendered(("gl-code-quality-report.json", Format::Gitlab)), rendered(junit)],
+        Host::Jenkins => vec![rendered(junit), rendered(("checkstyle.xml", Format::Checkstyle))],
+        Host::Github => vec![rendered(junit), rendered(("report.sarif", Format::Sarif))],
+        Host::Buildkite | Host::Other => vec![rendered(junit), summary()],
+    }
+}
+
+/// Writes a file of a folder; a folder that this makes is one that git leaves alone.
+fn write(folder: &Path, name: &str, text: &str) -> io::Result<PathBuf> {
+    if !folder.is_dir() {
+        fs::create_dir_all(folder)?;
+        write_atomic(&folder.join(".gitignore"), b"*\n", 0o644, Durability::Cached)?;
+    }
+    let file = folder.join(name);
+    write_atomic(&file, text.as_bytes(), 0o644, Durability::Cached)?;
+    Ok(file)
+}
+
+/// Appends to a file of the host's, as much as there is room for in it.
+fn append(file: &Path, text: impl FnOnce(usize) -> String, limit: u64, notes: &mut Vec<String>) {
+    let appended = OpenOptions::new().append(true).create(true).open(file).and_then(|mut file| {
+        let room = limit.saturating_sub(file.metadata()?.len());
+        file.write_all(text(usize::try_from(room).unwrap_or(usize::MAX)).as_bytes())
+    });
+    if let Err(error) = appended {
+        notes.push(format!("cannot write {}: {error}", file.display()));
+    }
+}

@@ -1,0 +1,117 @@
+//! `verify-run ci`.
+
+use std::path::PathBuf;
+
+use super::{Context, Exit};
+use crate::base::clock::Timestamp;
+use crate::base::text;
+use crate::capture::{self, Identity};
+use crate::config::Settings;
+use crate::host::ci::{Host, Job};
+use crate::ops::ci::{self, Reported, Wanted};
+use crate::run;
+
+/// Tell the CI system what was recorded in this job
+///
+/// After the checks, as a step of its own that always runs. GitHub gets annotations on standard output, at most ten of a
+/// kind, a part of the job's page, and the step's outputs `runs`, `failed` and `known`; the others get files in
+/// verify-run-report: GitLab junit.xml and gl-code-quality-report.json, Jenkins junit.xml and checkstyle.xml, all others
+/// junit.xml and summary.md (with --out GitHub, too: junit.xml and report.sarif). Every check that was recorded in the job is reported on, by its newest run. The exit code
+/// is 0 also when checks failed or something could not be written: their own steps have failed already.
+///
+/// JSON (--json): {"schema": 1, "host", "runs", "failed", "known", "files"}; `known` are failures that were seen before,
+/// also in segments that were imported (`verify-run store import`).
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// The CI system; recognised by its variables by default
+    #[arg(long, value_enum)]
+    host: Option<Choice>,
+    /// Only checks that were started at this time (RFC 3339) or later
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<Timestamp>,
+    /// The folder for report files
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Print what to put into a repository for this CI system, and report nothing
+    #[arg(long, value_enum, value_name = "HOST", exclusive = true)]
+    template: Option<Choice>,
+    /// Print one JSON document instead of annotations
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Choice {
+    /// GitHub Actions
+    Github,
+    /// GitLab CI
+    Gitlab,
+    /// Buildkite
+    Buildkite,
+    /// Jenkins
+    Jenkins,
+    /// Any other
+    Other,
+}
+
+impl Choice {
+    fn host(self) -> Host {
+        match self {
+            Choice::Github => Host::Github,
+            Choice::Gitlab => Host::Gitlab,
+            Choice::Buildkite => Host::Buildkite,
+            Choice::Jenkins => Host::Jenkins,
+            Choice::Other => Host::Other,
+        }
+    }
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    if let Some(choice) = args.template {
+        let template = choice.host().template();
+        let template =
+            template.ok_or_else(|| anyhow::anyhow!("there is none for other systems; see: verify-run ci --help"))?;
+        context.output.text(template)?;
+        return Ok(Exit::Ok);
+    }
+    let recognised = Job::recognise(|name| std::env::var_os(name));
+    let named = args.host.map(|choice| Job::of(choice.host(), |name| std::env::var_os(name)));
+    let is_in_job = recognised.is_some();
+    let Some(job) = named.or(recognised) else {
+        context.output.note(
+            "verify-run: no CI system is recognised here; name it: verify-run ci --host \
+             github|gitlab|buildkite|jenkins|other",
+        );
+        return Ok(Exit::Usage);
+    };
+    let settings = Settings::load(&context.places, &context.environment).0;
+    let identity = capture::identify(Identity::default(), |name| std::env::var(name).ok(), run::session());
+    let session = identity.session.filter(|_| is_in_job);
+    let wanted = Wanted { job: &job, session: session.as_deref(), since: args.since, out: args.out.as_deref() };
+    match ci::report(&context.places, &settings, &wanted) {
+        Ok(reported) => print(&reported, args.json, context)?,
+        // The checks have had their say: what is wrong with us fails nobody's job.
+        Err(error) => context.output.error(&anyhow::Error::from(error).context("cannot report")),
+    }
+    Ok(Exit::Ok)
+}
+
+fn print(reported: &Reported, json: bool, context: &mut Context) -> anyhow::Result<()> {
+    let output = &mut context.output;
+    reported.notes.iter().for_each(|note| output.note(&format!("verify-run: {note}")));
+    if json {
+        return output.json(reported);
+    }
+    output.text(&reported.commands)?;
+    if reported.host != Host::Github {
+        reported.files.iter().try_for_each(|file| output.line(&file.display().to_string()))?;
+    }
+    let checks = text::count(reported.runs, "check");
+    output.note(&format!("verify-run: {checks} reported, {} failed, {} seen before", reported.failed, reported.known));
+    Ok(())
+}
+
+fn time(text: &str) -> Result<Timestamp, String> {
+    Timestamp::parse(text).ok_or_else(|| "no RFC 3339 time, such as 2026-11-21T08:30:00Z".to_owned())
+}
