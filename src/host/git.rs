@@ -2,7 +2,7 @@
 //!
 //! A check is recorded by what is put before it, and nothing else of a file changes. What is put there runs the check all
 //! the same where verify-run is missing: a colleague's commit must not need it. The form depends on who reads the command:
-//! a shell ([`GUARD`]), or nobody ([`precommit`]).
+//! a shell ([`GUARD`]), or nobody (`precommit`).
 
 mod lefthook;
 mod pkl;

@@ -36,7 +36,7 @@ fn known(places: &Places, environment: &Environment, failed: &Spooled) -> Result
     Ok(told.map(|told| format!("verify-run: {told}")))
 }
 
-/// As [`line`], of the patterns with these keys and what was recorded of them before that time.
+/// As [`line()`], of the patterns with these keys and what was recorded of them before that time.
 pub(super) fn seen_before(
     index: &Index,
     settings: &Settings,
