@@ -21,7 +21,7 @@ const DOORS: [(&[&str], &[&str], &str); 11] = [
         "only `store` knows SQL: give it a method",
     ),
     (&["serde_saphyr"], &["lesson"], "only `lesson` knows YAML"),
-    (&["granit_parser"], &["host/git/yaml.rs"], "YAML of others is read and edited by `host/git/yaml.rs`"),
+    (&["granit_parser"], &["host"], "only `host` edits YAML of others"),
     (
         &["toml::", "toml_edit"],
         &["config", "whitelist", "diagnose", "pattern", "fix/weakened", "host"],

@@ -15,6 +15,7 @@ mod yaml;
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::{Change, Planned, Site};
@@ -93,6 +94,8 @@ struct Kept {
     /// Where it is, links followed.
     path: PathBuf,
     text: String,
+    /// Git ignores a hook that is not.
+    is_executable: bool,
 }
 
 /// A plan in the making.
@@ -142,7 +145,11 @@ impl Planning<'_> {
             return None;
         }
         match String::from_utf8(bytes) {
-            Ok(text) => Some(Kept { path, text }),
+            Ok(text) => {
+                let is_executable =
+                    fs::metadata(&path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0);
+                Some(Kept { path, text, is_executable })
+            }
             // A program is nobody's configuration.
             Err(error) if error.as_bytes().contains(&0) => None,
             Err(_) => {

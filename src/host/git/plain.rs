@@ -57,7 +57,7 @@ pub fn plan(planning: &mut Planning<'_>, folder: &Path, has_manager: bool) {
         let commands = planning.hooks.iter().find(|(name, _)| *name == hook).map_or(&[][..], |(_, commands)| commands);
         let commands = if has_manager { &[][..] } else { commands };
         match planning.read(&file) {
-            Some(Kept { path, text }) if is_ours(&text) => {
+            Some(Kept { path, text, .. }) if is_ours(&text) => {
                 let local = folder.join(format!("{hook}.local"));
                 wrap_file(planning, &local, &guard);
                 if (!commands.is_empty() || text.contains(WRITTEN) && !has_manager)
@@ -67,7 +67,11 @@ pub fn plan(planning: &mut Planning<'_>, folder: &Path, has_manager: bool) {
                 }
             }
             Some(kept) if MANAGED.iter().any(|words| kept.text.contains(words)) => {}
-            Some(kept) if commands.is_empty() => wrap(planning, kept, &guard),
+            Some(kept) if commands.is_empty() => {
+                if kept.is_executable {
+                    wrap(planning, kept, &guard);
+                }
+            }
             Some(kept) => chain(planning, folder, hook, kept, commands),
             None if commands.is_empty() || file.symlink_metadata().is_ok() => {}
             None => {
@@ -96,7 +100,7 @@ fn own_guard(program: &str) -> String {
 
 fn wrap(planning: &mut Planning<'_>, kept: Kept, guard: &str) {
     if let Some(after) = wrapped(planning, &kept, guard) {
-        planning.change(kept.path, Some(kept.text), after, "records the checks in it", true);
+        planning.change(kept.path, Some(kept.text), after, "records the checks in it", false);
     }
 }
 
@@ -122,7 +126,7 @@ fn chain(planning: &mut Planning<'_>, folder: &Path, hook: &str, kept: Kept, com
     let Some(text) = template(hook).and_then(|text| with_checks(planning, text, commands)) else { return };
     let guard = own_guard(&planning.site.program);
     let moved = wrapped(planning, &kept, &guard).unwrap_or_else(|| kept.text.clone());
-    planning.change(local, None, moved, "the hook that is there, as it is run first", true);
+    planning.change(local, None, moved, "the hook that is there, as it is run first", kept.is_executable);
     planning.change(kept.path, Some(kept.text), text, "runs that hook, then the checks of [hooks]", true);
 }
 

@@ -13,7 +13,8 @@ fn site(files: &[(&str, &str)]) -> (tempfile::TempDir, Site) {
     for (name, text) in files {
         let file = folder.path().join(name);
         fs::create_dir_all(file.parent().expect("a parent")).expect("a folder");
-        fs::write(file, text).expect("a file");
+        fs::write(&file, text).expect("a file");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("a mode");
     }
     let root = folder.path().to_owned();
     let git_hooks = Some(root.join(".git/hooks"));
@@ -309,9 +310,20 @@ fn a_plain_hook_is_recorded_and_a_manager_s_or_a_program_is_left() {
     ]);
     let expected = (".git/hooks/pre-commit".to_owned(), hook.replace("npm", &format!("{GUARD}npm")));
     let found = planned(&site, &HookSettings::default());
-    assert!(found.changes[0].executable);
+    assert!(!found.changes[0].executable, "it keeps its mode");
     assert_eq!(after(&site, &found), [expected]);
     assert_eq!(apply(&site, &HookSettings::default()), []);
+}
+
+#[test]
+fn a_hook_that_git_ignores_is_left_and_stays_ignored() {
+    let (_folder, site) = site(&[(".git/hooks/pre-commit", "#!/bin/sh\nnpm test\n")]);
+    let hook = site.root.join(".git/hooks/pre-commit");
+    fs::set_permissions(hook, fs::Permissions::from_mode(0o644)).expect("a mode");
+    assert_eq!(planned(&site, &HookSettings::default()).changes, []);
+    let hooks = HookSettings { pre_commit: vec!["pytest".into()], ..HookSettings::default() };
+    let modes: Vec<_> = planned(&site, &hooks).changes.iter().map(|change| change.executable).collect();
+    assert_eq!(modes, [false, true], "pre-commit.local, then pre-commit");
 }
 
 #[test]
@@ -398,7 +410,9 @@ fn a_hooks_folder_that_others_use_is_left_alone() {
     // One of the repository's own, wherever it is.
     site.git_hooks = Some(site.root.join("tools/hooks"));
     fs::create_dir_all(site.root.join("tools/hooks")).expect("a folder");
-    fs::write(site.root.join("tools/hooks/pre-commit"), "npm test\n").expect("a file");
+    let hook = site.root.join("tools/hooks/pre-commit");
+    fs::write(&hook, "npm test\n").expect("a file");
+    fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).expect("a mode");
     assert_eq!(planned(&site, &HookSettings::default()).changes.len(), 1);
 }
 
