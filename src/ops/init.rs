@@ -12,10 +12,10 @@ use anyhow::{bail, ensure};
 use serde::Serialize;
 
 use crate::advice::diff;
-use crate::config::{Environment, Places, Problem};
+use crate::config::{Environment, Places, Problem, Settings};
 use crate::host::agent::{self, AGENTS, Agent};
 use crate::host::survey::Survey;
-use crate::host::{Change, Planned, Site};
+use crate::host::{Change, Planned, Site, git};
 use crate::whitelist::Whitelist;
 use ledger::Ledger;
 
@@ -26,13 +26,13 @@ pub struct Planner {
     /// As it is named on the command line.
     pub name: &'static str,
     /// What it needs in a project.
-    pub plan: fn(&Site) -> Planned,
+    pub plan: fn(&Site, &Places, &Environment) -> Planned,
     /// Whether it is set up without being named.
     pub unasked: bool,
 }
 
 /// Hosts that aren't agents, each with what plans it.
-pub const PLANNERS: &[Planner] = &[];
+pub const PLANNERS: &[Planner] = &[Planner { name: "git", plan: git_hooks, unasked: true }];
 /// The name under which the instructions for everybody are a host.
 const INSTRUCTIONS: &str = "instructions";
 
@@ -145,7 +145,7 @@ pub fn plan(places: &Places, environment: &Environment, wanted: &Wanted) -> anyh
         plan.take(&top, hosts, edit.change, edit.is_done);
     }
     for planner in planners {
-        let planned = (planner.plan)(&site);
+        let planned = (planner.plan)(&site, places, environment);
         plan.hosts.push(planner.name.to_owned());
         plan.problems.extend(planned.problems);
         for change in planned.changes {
@@ -198,6 +198,12 @@ fn top(site: &Site, user: bool) -> anyhow::Result<PathBuf> {
         (None, true) => bail!("there is no home folder: HOME is not set"),
         (_, false) => Ok(site.root.clone()),
     }
+}
+
+/// The checks that git's hooks run.
+fn git_hooks(site: &Site, places: &Places, environment: &Environment) -> Planned {
+    let settings = Settings::load(places, environment).0;
+    git::plan(site, &Whitelist::open(places, environment), &settings.hooks)
 }
 
 /// Who is set up: those that were named, and those that are found here.

@@ -183,3 +183,33 @@ fn a_message_is_checked_and_a_push_tells_the_hook_that_was_there_its_refs() {
     uninstall(&sandbox);
     assert_eq!(push().ended, Ended::Exit(0));
 }
+
+#[test]
+fn init_sets_hooks_up_and_taking_it_out_gives_back_what_was_there() {
+    if need("ruff").is_none() {
+        return;
+    }
+    let sandbox = repository(true);
+    let (mine, off) = ("#!/bin/sh\nruff check a.py\n", "#!/bin/sh\nruff check .\n");
+    write_hook(&sandbox, ".git/hooks/pre-commit", mine);
+    sandbox.write(".git/hooks/pre-merge-commit", off);
+    sandbox.write("verify-run.toml", "[hooks]\npre_push = [\"ruff check a.py\"]\n");
+    sandbox.write("a.py", WRONG);
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--no-verify", "--message", "Files"]);
+    let init = sandbox.verify_run(["init", "--yes"]).outcome();
+    assert_eq!(init.ended, Ended::Exit(0), "{}{}", init.stdout(), init.stderr());
+    assert!(sandbox.read(".git/hooks/pre-commit").contains(GUARD));
+    assert_eq!(sandbox.read(".git/hooks/pre-merge-commit"), off, "git ignores it, so nothing is changed");
+    let mode = |name: &str| fs::metadata(sandbox.path(name)).expect("a hook").permissions().mode() & 0o777;
+    assert_eq!((mode(".git/hooks/pre-commit"), mode(".git/hooks/pre-push") & 0o111), (0o755, 0o111));
+    sandbox.git(["init", "--quiet", "--bare", "../remote"]);
+    let push = sandbox.bare("git").args(["push", "--quiet", "../remote", "main"]).outcome();
+    assert_eq!(push.ended, Ended::Exit(1), "{push:?}");
+    assert_eq!(runs(&sandbox).last(), Some(&("ruff check a.py".to_owned(), false)));
+
+    let out = sandbox.verify_run(["hook", "uninstall"]).outcome();
+    assert_eq!(out.ended, Ended::Exit(0), "{}{}", out.stdout(), out.stderr());
+    assert_eq!((sandbox.read(".git/hooks/pre-commit").as_str(), mode(".git/hooks/pre-commit")), (mine, 0o755));
+    assert!(!sandbox.path(".git/hooks/pre-push").exists());
+}

@@ -132,7 +132,7 @@ fn mixed_with_settings_of_the_users() {
         ("AGENTS.md", b"# Rules\n"),
     ]);
     fs::create_dir_all(sandbox.path(".claude/agents")).expect("a folder");
-    there_and_back(&sandbox, &[], 12);
+    there_and_back(&sandbox, &[], 13);
 }
 
 #[test]
