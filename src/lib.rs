@@ -26,14 +26,15 @@
 //!
 //! - `run` knows nothing of lessons or stores; breaking everything else never changes the child's bytes or status.
 //! - `diagnose`, `fingerprint`, `pattern`, `knowledge` and `advice` do no I/O and cannot fail.
-//! - Only `store` knows SQL and the event files, only `lesson` knows YAML (`host::git` edits that of others), only
-//!   `config`, `whitelist`, the definitions of `diagnose`, the detectors of `pattern` and the rules of `fix::weakened`
-//!   know TOML, only `surface` prints.
+//! - Only `store` knows SQL and the event files, only `lesson` and `host` know YAML, only `config`, `whitelist`, the
+//!   definitions of `diagnose`, the detectors of `pattern`, the rules of `fix::weakened` and `host` know TOML, only
+//!   `surface` prints.
 //! - Nothing from tool output reaches a terminal or a Markdown file without control characters removed, a bounded
 //!   length, and quoting for that place.
 //! - Deleting `store.db` loses nothing. Deleting the whole state folder loses no lesson.
 //! - Nothing is written into the user's repository but `lessons/`, `.git/info/exclude`, the pattern library on request,
-//!   and what a person approved by name (`promote approve`).
+//!   and what a person approved by name (`promote approve`) or was shown and wanted (`init`). What `init` writes is put
+//!   down with what was there before, and `hook uninstall` gives the bytes back.
 //! - No network.
 //!
 //! # Tool definitions

@@ -54,11 +54,6 @@ pub struct Added {
     pub kept: Vec<String>,
 }
 
-/// Whether `text` can be read.
-pub fn is_whole(text: &str) -> bool {
-    parse(text).is_ok()
-}
-
 /// The document as plain values; `Null` for an empty one.
 ///
 /// # Errors

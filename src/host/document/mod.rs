@@ -9,6 +9,7 @@ pub mod toml;
 pub mod yaml;
 
 pub use ours::ours;
+pub use toml::value as of_toml;
 
 use std::path::Path;
 
@@ -53,22 +54,11 @@ pub struct Written<'a> {
 /// # Errors
 /// When it can't be told what of it is ours any more; `current` is to be left as it is.
 pub fn take_out(path: &Path, written: Written<'_>, current: &str) -> Result<String, Trouble> {
-    let kind = path.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
-    let as_text = reverse::take_out(written, current);
-    match kind {
-        "json" | "jsonc" => match as_text.filter(|text| json::is_whole(text)) {
-            Some(text) => Ok(text),
-            None => json::take_out(written, current),
-        },
-        "toml" => match as_text.filter(|text| toml::is_whole(text)) {
-            Some(text) => Ok(text),
-            None => toml::take_out(written, current),
-        },
-        "yml" | "yaml" => match as_text.filter(|text| yaml::is_whole(text)) {
-            Some(text) => Ok(text),
-            None => yaml::take_out(written, current),
-        },
-        _ => as_text.ok_or_else(|| Trouble {
+    match path.extension().and_then(|kind| kind.to_str()).unwrap_or_default() {
+        "json" | "jsonc" => json::take_out(written, current),
+        "toml" => toml::take_out(written, current),
+        "yml" | "yaml" => yaml::take_out(written, current),
+        _ => reverse::take_out(written, current).ok_or_else(|| Trouble {
             line: None,
             reason: "what verify-run wrote in it was changed since".to_owned(),
             by_hand: true,

@@ -15,11 +15,6 @@ pub struct Table {
     pub comment: String,
 }
 
-/// Whether `text` can be read.
-pub fn is_whole(text: &str) -> bool {
-    parse(text).is_ok()
-}
-
 /// The document as plain values; `None` where it can't be read.
 pub fn value(text: &str) -> Option<serde_json::Value> {
     serde_json::to_value(values(text).ok()?).ok()
@@ -61,28 +56,31 @@ pub fn add(text: &str, table: &Table) -> Result<Option<String>, Trouble> {
 /// # Errors
 /// When one of the texts can't be read.
 pub fn take_out(written: Written<'_>, current: &str) -> Result<String, Trouble> {
-    let as_text = reverse::take_out(written, current).filter(|text| is_whole(text));
-    if let Some(text) = as_text {
-        return Ok(text);
-    }
     let (before, after) = (values(written.before)?, values(written.after)?);
     let Some(path) = beyond(&before, &after) else { return Ok(current.to_owned()) };
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    let mut wanted = values(current)?;
+    remove(&mut wanted, &path);
+    let is_meant = |text: &String| values(text).is_ok_and(|values| values == wanted);
+    // Where what was written is still there as one piece, cutting it out leaves the fewest traces.
+    let as_text = reverse::take_out(written, current).filter(is_meant);
+    match as_text.map_or_else(|| without(written, current, &path), Ok)? {
+        text if is_meant(&text) => Ok(text),
+        _ => Err(Trouble::by_hand(current, 0, format!("[{}] was written anew since", path.join(".")))),
+    }
+}
+
+/// `current` without the lines of a table.
+fn without(written: Written<'_>, current: &str, path: &[&str]) -> Result<String, Trouble> {
     let document = parse(current)?;
     let Some(table) = path.iter().try_fold(document.as_item(), |item, key| item.get(key)) else {
         return Ok(current.to_owned());
     };
-    let Some(span) = table.span() else {
-        return Err(Trouble::by_hand(current, 0, format!("[{}] was written anew since", path.join("."))));
-    };
-    if !table.is_table() {
-        return Err(Trouble::by_hand(current, span.start, format!("`{}` was written anew since", path.join("."))));
-    }
+    let Some(span) = table.span().filter(|_| table.is_table()) else { return Ok(current.to_owned()) };
     let end = end_of(table).unwrap_or(span.end).max(span.end);
     let end = current[end..].find('\n').map_or(current.len(), |at| end + at + 1);
     let start = before_comment(written, current, line::start(current, span.start));
-    let text = format!("{}{}", &current[..start], &current[end..]);
-    parse(&text)?;
-    Ok(text)
+    Ok(format!("{}{}", &current[..start], &current[end..]))
 }
 
 /// Where our comment and the empty line before it start, if they are there.
@@ -196,6 +194,9 @@ mod tests {
         let rest = take_out(Written { before, after: &after }, &edited);
         assert_eq!(rest.as_deref(), Ok("model = \"o\"\n# mine\n[next]\nx = 1\n"));
         assert_eq!(take_out(Written { before, after: &after }, "a = 1\n").as_deref(), Ok("a = 1\n"));
+        // A line more behind ours is one of the table's.
+        let longer = format!("{after}env = {{ A = \"1\" }}\n\n[next]\n");
+        assert_eq!(take_out(Written { before, after: &after }, &longer).as_deref(), Ok("model = \"o\"\n\n[next]\n"));
     }
 
     #[test]
@@ -216,7 +217,7 @@ mod tests {
         ) {
             let mut before = lines.join(end);
             if last { before.push_str(end); }
-            prop_assume!(is_whole(&before));
+            prop_assume!(value(&before).is_some());
             let Ok(Some(after)) = add(&before, &server()) else { return Ok(()) };
             prop_assert!(after.starts_with(&before));
             let written = Written { before: &before, after: &after };

@@ -15,11 +15,6 @@ pub struct Keys {
     pub comment: String,
 }
 
-/// Whether `text` can be read.
-pub fn is_whole(text: &str) -> bool {
-    parse(text).is_ok()
-}
-
 /// The top keys of a document.
 ///
 /// # Errors
@@ -60,10 +55,6 @@ pub fn add(text: &str, wanted: &Keys) -> Result<Option<String>, Trouble> {
 /// # Errors
 /// When one of the texts can't be read.
 pub fn take_out(written: Written<'_>, current: &str) -> Result<String, Trouble> {
-    let as_text = reverse::take_out(written, current).filter(|text| is_whole(text));
-    if let Some(text) = as_text {
-        return Ok(text);
-    }
     let before = keys(written.before)?;
     let ours: Vec<String> = keys(written.after)?.into_iter().filter(|key| !before.contains(key)).collect();
     let mut text = current.to_owned();
@@ -74,8 +65,11 @@ pub fn take_out(written: Written<'_>, current: &str) -> Result<String, Trouble> 
         let comment = comment.filter(|line| line.trim_start().starts_with('#') && written.after.contains(*line));
         text.replace_range(start - comment.map_or(0, str::len)..end, "");
     }
-    parse(&text)?;
-    Ok(text)
+    let says = |text: &str| Ok::<_, Trouble>(parse(text)?.into_iter().map(|(event, _)| format!("{event:?}")).collect());
+    let wanted: Vec<String> = says(&text)?;
+    // Where what was written is still there as one piece, cutting it out leaves the fewest traces.
+    let as_text = reverse::take_out(written, current).filter(|text| says(text).is_ok_and(|said| said == wanted));
+    Ok(as_text.unwrap_or(text))
 }
 
 /// Events that follow the last key's value: the ends of mapping, document and stream.
@@ -197,6 +191,11 @@ mod tests {
         let edited = after.replace("pytest\n", "pytest -x # my\nauto-test: true\n").replace("check\"", "check --fix\"");
         let rest = take_out(Written { before, after: &after }, &format!("{edited}last: |\n  a\n\n"));
         assert_eq!(rest.as_deref(), Ok("model: gpt\nauto-test: true\nlast: |\n  a\n\n"));
+        // A line more behind ours is one of the key's.
+        let before = "read:\n  - a\n";
+        let after = with(before);
+        let rest = take_out(Written { before, after: &after }, &format!("{after}  - \"go: mine\"\n"));
+        assert_eq!(rest.as_deref(), Ok(before));
     }
 
     #[test]

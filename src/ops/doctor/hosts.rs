@@ -199,7 +199,7 @@ fn displaced(files: &[Standing], places: &Places) -> Option<Finding> {
 fn settings(path: &Path) -> Option<(Value, String)> {
     let text = String::from_utf8(read_start(path, CONFIG_FILE_BYTES_MAX).ok()?).ok()?;
     let value = if path.extension().is_some_and(|kind| kind == "toml") {
-        document::toml::value(&text)?
+        document::of_toml(&text)?
     } else {
         jsonc::value(&text).ok()?
     };

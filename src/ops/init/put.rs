@@ -152,3 +152,66 @@ pub(super) fn remove_folders(entry: &Entry) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::init::removal::{self, Outcome};
+
+    fn places(dir: &Path) -> Places {
+        Places { root: dir.join("root"), repository: None, state: dir.join("state/deep"), fallbacks: Vec::new() }
+    }
+
+    fn change(path: PathBuf, before: Option<&str>, after: &str, executable: bool) -> Change {
+        let bytes = |text: &str| text.as_bytes().to_vec();
+        Change { path, why: "a test".into(), before: before.map(bytes), after: bytes(after), executable }
+    }
+
+    fn put_all(places: &Places, changes: &[Change]) -> anyhow::Result<()> {
+        let hosts = ["claude".to_owned()];
+        let all: Vec<(&[String], &Change)> = changes.iter().map(|change| (hosts.as_slice(), change)).collect();
+        put(places, &Environment::default(), false, &all, &[])
+    }
+
+    fn text(path: &Path) -> String {
+        fs::read_to_string(path).expect("a file")
+    }
+
+    #[test]
+    fn files_are_written_together_or_not_at_all() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let places = places(dir.path());
+        let (old, new, blocked) = (places.root.join("old"), places.root.join("a/new"), places.root.join("old/x"));
+        fs::create_dir_all(&places.root).expect("a folder");
+        fs::write(&old, "mine\n").expect("written");
+        fs::set_permissions(&old, fs::Permissions::from_mode(0o640)).expect("a mode");
+        let changes = [
+            change(old.clone(), Some("mine\n"), "mine\nours\n", false),
+            change(new.clone(), None, "ours\n", true),
+            change(blocked, None, "below a file\n", false),
+        ];
+        let error = put_all(&places, &changes).expect_err("a file is no folder");
+        assert!(format!("{error:#}").contains("nothing was changed"), "{error:#}");
+        assert_eq!((text(&old), places.root.join("a").exists()), ("mine\n".into(), false));
+        assert!(!dir.path().join("state").exists(), "nothing is remembered, and nothing is left of the record");
+        put_all(&places, &changes[..2]).expect("they can be written");
+        assert_eq!((mode_of(&old), mode_of(&new)), (Some(0o640), Some(0o755)));
+        let report = removal::uninstall(&places, &Environment::default(), false, &[]).expect("it can be taken out");
+        let outcomes: Vec<Outcome> = report.files.iter().map(|file| file.outcome).collect();
+        assert_eq!(outcomes, [Outcome::Removed, Outcome::Restored]);
+        assert_eq!((text(&old), mode_of(&old), places.root.join("a").exists()), ("mine\n".into(), Some(0o640), false));
+        assert!(!dir.path().join("state").exists());
+    }
+
+    #[test]
+    fn a_change_of_somebody_else_is_never_written_over() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let places = places(dir.path());
+        fs::create_dir_all(&places.root).expect("a folder");
+        let file = places.root.join("a");
+        fs::write(&file, "theirs\n").expect("written");
+        let error = put_all(&places, &[change(file.clone(), Some("as it was planned\n"), "ours\n", false)]);
+        assert!(format!("{:#}", error.expect_err("it was changed")).contains("was changed meanwhile"));
+        assert_eq!(text(&file), "theirs\n");
+    }
+}

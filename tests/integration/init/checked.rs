@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use verify_run::run::Ended;
@@ -77,7 +76,6 @@ fn hooks(sandbox: &crate::sandbox::Sandbox, codex: &Path, home: &Path) -> Value 
     drop(input);
     let _ = child.kill();
     let _ = child.wait();
-    std::thread::sleep(Duration::from_millis(1));
     answer["result"]["data"][0].clone()
 }
 
@@ -95,7 +93,7 @@ fn claude_codes_types_take_our_settings() {
     done(&sandbox, &["hook", "install", "--yes", "claude", "--allow", "cargo test"]);
     let plugin = include_str!("../../../hooks/agent/claude-plugin/hooks/hooks.json");
     let plugin: Value = serde_json::from_str(plugin).expect("JSON");
-    sandbox.write("sdk.d.ts", settings_of(&fs::read_to_string(&types).expect("the types")));
+    sandbox.write("sdk.d.ts", settings_of(&fs::read_to_string(&types).expect("the types").replace("\r\n", "\n")));
     let check = |settings: &str| {
         let source =
             format!("import type {{ Settings }} from \"./sdk\";\nexport const settings: Settings = {settings};\n");

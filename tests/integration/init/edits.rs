@@ -29,7 +29,7 @@ fn edits_stay_and_only_ours_is_taken_out() {
     assert!(again.ends_with("nothing to do\n"), "edits are no reason to write: {again}");
     let out = done(&sandbox, &["hook", "uninstall"]);
     assert!(out.contains(".claude/settings.json: edited since: only verify-run's entries were taken out"), "{out}");
-    assert_eq!(sandbox.read(".claude/settings.json"), "{\n  // mine\n  \"model\": \"sonnet\" // cheaper\n}\n");
+    assert_eq!(sandbox.read(".claude/settings.json"), "{\n  // mine\n  \"model\": \"sonnet\" // cheaper,\n}\n");
     assert_eq!(sandbox.read(".codex/config.toml"), "\n[mcp_servers.db]\ncommand = \"db\"\n");
     assert_eq!(sandbox.read("AGENTS.md"), "# Rules\n\n\nMore.\n");
     assert!(!sandbox.path(".mcp.json").exists() && !sandbox.path(".codex/hooks.json").exists());
