@@ -40,7 +40,7 @@ const PROMOTED: Marks = Marks {
 /// Around what agents are told to do.
 const INSTRUCTIONS: Marks = Marks {
     begin: "<!-- verify-run instructions begin ",
-    begin_end: ": written by `verify-run init`, `verify-run hook uninstall` takes it out -->",
+    begin_end: ": by `verify-run init` -->",
     end: "<!-- verify-run instructions end -->",
 };
 
