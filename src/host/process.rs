@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 /// What is read of an answer, bytes each stream.
@@ -80,6 +81,39 @@ pub fn run(call: Call<'_>) -> io::Result<Answer> {
     }
     let status = ended.ok().and_then(Result::ok);
     Ok(Answer { status, stdout: start(&mut stdout)?, stderr: start(&mut stderr)?, took })
+}
+
+/// Takes in what commands leave running, so that it can be waited for. Linux only; elsewhere nothing is taken in.
+#[derive(Debug)]
+pub struct Orphanage(());
+
+impl Orphanage {
+    /// From here on until it is dropped.
+    pub fn open() -> Self {
+        #[cfg(target_os = "linux")]
+        let _ = nix::sys::prctl::set_child_subreaper(true);
+        Orphanage(())
+    }
+
+    /// Waits until all of it has ended, at most so long. Nothing else may be running.
+    #[allow(clippy::disallowed_methods, reason = "waiting for any process has no limit of its own")]
+    pub fn wait(&self, limit: Duration) {
+        let until = Instant::now() + limit;
+        while cfg!(target_os = "linux") && Instant::now() < until {
+            match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::StillAlive) => thread::sleep(Duration::from_millis(2)),
+                Ok(_) => {}
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+impl Drop for Orphanage {
+    fn drop(&mut self) {
+        #[cfg(target_os = "linux")]
+        let _ = nix::sys::prctl::set_child_subreaper(false);
+    }
 }
 
 fn start(file: &mut File) -> io::Result<Vec<u8>> {

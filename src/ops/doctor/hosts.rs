@@ -20,7 +20,7 @@ use crate::host::agent::{self, AGENTS, Agent, What};
 use crate::host::dialect::Dialect;
 use crate::host::document::{self, json as jsonc};
 use crate::host::file::quoted;
-use crate::host::process::{Answer, Call, run};
+use crate::host::process::{Answer, Call, Orphanage, run};
 use crate::ops::init::standing::{self, Standing, State};
 
 /// How long a hook may take, milliseconds; hosts wait for so long.
@@ -336,6 +336,14 @@ fn known(agent: &Agent, places: &Places, environment: &Environment) -> Vec<Strin
 /// A project that is there for a moment, so that nothing of the trial stays.
 struct Trial {
     folder: TempDir,
+    /// Recorders that hooks leave behind are at work in the folder.
+    orphanage: Orphanage,
+}
+
+impl Drop for Trial {
+    fn drop(&mut self) {
+        self.orphanage.wait(Duration::from_millis(RECORD_MS_MAX));
+    }
 }
 
 impl Trial {
@@ -348,7 +356,7 @@ impl Trial {
             fs::create_dir(folder.path().join(dir))?;
         }
         fs::write(folder.path().join(".git/HEAD"), "ref: refs/heads/main\n")?;
-        Ok(Trial { folder })
+        Ok(Trial { folder, orphanage: Orphanage::open() })
     }
 
     fn call(&self, line: &str, input: &[u8], limit_ms: u64) -> std::io::Result<Answer> {
