@@ -59,6 +59,10 @@
 //! - Backups hold the events alone. The index is computed from them.
 //! - A nested run is executed bare only under one that records the same repository; another repository's run is
 //!   recorded there, so that a test suite under verify-run can test recording.
+//! - A shim passes `argv[0]` on as it was typed, but to the programs that search PATH for it the path that was found: behind
+//!   a shim as it was typed, `gcc` can't find its compiler proper, `cmake` its modules, and Python is not itself.
+//! - A shim that another version manager hands back to is known by a note in a file beside the shims (`run::rounds`), not by
+//!   a variable, which the command would inherit.
 //! - `--only-checks` asks for more than recognition: the check and nothing beside it.
 //! - `etcetera` and `globset` are not used: two XDG folders are three lines, and no setting is a file pattern yet.
 //! - A test that fails with another message than before is still failing: it persists, and nothing was introduced. What

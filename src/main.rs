@@ -22,6 +22,6 @@ pub unsafe extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int 
     let count = usize::try_from(argc).unwrap_or(0);
     // SAFETY: the C library passes `argc` pointers to strings that live as long as the process.
     let argument = |i| unsafe { CStr::from_ptr(*argv.add(i)) };
-    let arguments = (1..count).map(|i| OsString::from_vec(argument(i).to_bytes().to_vec())).collect();
+    let arguments = (0..count).map(|i| OsString::from_vec(argument(i).to_bytes().to_vec())).collect();
     verify_run::surface::start(arguments)
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::clock::Timestamp;
 use crate::capture::Header;
+use crate::run::is_shims_folder;
 use crate::whitelist::{self, Check};
 
 /// Words of a command line that are looked at.
@@ -85,13 +86,15 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// What `execvp` finds.
+    /// What `execvp` finds, past shims: behind one of ours is the next program of the name.
     fn on_path(&self, name: &Path) -> Option<PathBuf> {
         if name.as_os_str().as_bytes().contains(&b'/') {
             return Some(self.cwd.join(name)).filter(|file| is_program(file));
         }
-        let folders = self.path.as_bytes().split(|byte| *byte == b':').map(OsStr::from_bytes);
-        folders.map(|folder| self.cwd.join(folder).join(name)).find(|file| is_program(file))
+        let folders =
+            self.path.as_bytes().split(|byte| *byte == b':').map(|folder| self.cwd.join(OsStr::from_bytes(folder)));
+        let mut files = folders.map(|folder| (folder.join(name), folder)).filter(|(file, _)| is_program(file));
+        files.find(|(_, folder)| !is_shims_folder(folder.as_os_str().as_bytes())).map(|(file, _)| file)
     }
 
     /// What package runners find.
@@ -275,6 +278,19 @@ mod tests {
         fs::remove_file(&link).expect("removed");
         symlink(two, &link).expect("a link");
         assert_ne!(project.program("pytest -q"), before);
+    }
+
+    #[test]
+    fn a_shim_is_the_program_behind_it() {
+        let project = Project::new();
+        let before = project.program("cargo test");
+        project.install("nowhere/verify-run/shims/cargo", "ours");
+        let header = project.run(&["cargo", "test"], None);
+        let bin = project.0.path().join("bin");
+        let with_shims = format!("{}:{}", project.0.path().join("nowhere/verify-run/shims").display(), bin.display());
+        let around = header.around.clone().map(|around| Around { path: Some(Lossless::from(&with_shims)), ..around });
+        assert_eq!(program(&Header { around, ..header.clone() }), program(&header));
+        assert_eq!(project.program("cargo test"), before);
     }
 
     #[test]

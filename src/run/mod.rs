@@ -5,6 +5,8 @@
 //! would empty the signal mask, reset SIGPIPE and rebuild the environment.
 //!
 //! - [`Program`] is the command line as C strings; it replaces the process or is started by [`supervise()`]
+//! - [`Shim`] is this program under another one's name; `rounds` keeps it and other shims from going round
+//! - `process` is what `/proc` says of one, and `nested` looks for a recording wrapper above us
 //! - `plan` decides per descriptor, `channel` relays one stream, `pty` is the half terminal, `files` reads back what
 //!   went to a file
 //! - `signals` receives what is sent to us and `canary` tells a signal to the group from one to us alone
@@ -20,9 +22,12 @@ mod files;
 mod linger;
 mod nested;
 mod plan;
+mod process;
 mod program;
 mod pty;
+mod rounds;
 mod say;
+mod shim;
 mod signals;
 mod supervise;
 mod sys;
@@ -33,6 +38,8 @@ pub use ended::{Ended, end_as};
 pub use files::{Excerpt, Region};
 pub use nested::recording_ancestors;
 pub use program::Program;
+pub use rounds::ROUNDS;
 pub use say::{has_stderr, say_on_stderr};
+pub use shim::{MARK as SHIMS_MARK, Shim, as_command, is_shims_folder, real_program};
 pub use supervise::{Finished, release_signals, supervise};
 pub use transcript::Transcript;

@@ -17,6 +17,19 @@ fn check_size(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
+/// What a file is, through links.
+pub fn stat_file(path: &CStr) -> io::Result<libc::stat> {
+    let mut stat = MaybeUninit::uninit();
+    // SAFETY: `path` is a C string; `stat` is valid for writing one `struct stat`, and read only after the call filled it.
+    check(unsafe { libc::stat(path.as_ptr(), stat.as_mut_ptr()) }).map(|_| unsafe { stat.assume_init() })
+}
+
+/// Whether this process may execute the file.
+pub fn may_execute(path: &CStr) -> bool {
+    // SAFETY: `path` is a C string.
+    unsafe { libc::access(path.as_ptr(), libc::X_OK) == 0 }
+}
+
 /// Owns a descriptor that a call just returned.
 fn owned(fd: c_int) -> OwnedFd {
     // SAFETY: `fd` was just returned to us by the kernel and nobody else closes it.
@@ -95,6 +108,18 @@ pub fn open(path: &CStr, flags: c_int) -> io::Result<OwnedFd> {
     check(unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC) }).map(owned)
 }
 
+/// Opens the regular file `path` for reading and writing, closed on exec, never through a link. It is made where it
+/// isn't there, for its owner alone.
+pub fn open_own(path: &CStr) -> io::Result<OwnedFd> {
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
+    // SAFETY: `path` is a C string; the mode is an integer, as O_CREAT asks.
+    let file = check(unsafe { libc::open(path.as_ptr(), flags, 0o600) }).map(owned)?;
+    let found = stat(file.as_raw_fd()).ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: no memory is involved.
+    let is_own = found.st_mode & libc::S_IFMT == libc::S_IFREG && found.st_uid == unsafe { libc::geteuid() };
+    if is_own { Ok(file) } else { Err(io::Error::from_raw_os_error(libc::EPERM)) }
+}
+
 /// `read`, once.
 pub fn read(fd: RawFd, buffer: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the buffer is valid for its length.
@@ -106,6 +131,13 @@ pub fn read_at(fd: RawFd, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let offset = libc::off_t::try_from(offset).map_err(io::Error::other)?;
     // SAFETY: the buffer is valid for its length.
     check_size(unsafe { libc::pread(fd, buffer.as_mut_ptr().cast(), buffer.len(), offset) })
+}
+
+/// `pwrite`, once.
+pub fn write_at(fd: RawFd, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    let offset = libc::off_t::try_from(offset).map_err(io::Error::other)?;
+    // SAFETY: the bytes are valid for their length.
+    check_size(unsafe { libc::pwrite(fd, bytes.as_ptr().cast(), bytes.len(), offset) })
 }
 
 /// `write`, once.
@@ -376,6 +408,30 @@ pub fn die_with_parent() {
 /// The kernel cannot do it here: SIGKILL of the wrapper leaves the command running.
 #[cfg(not(target_os = "linux"))]
 pub fn die_with_parent() {}
+
+/// The path by which this program was executed, as the one who did it wrote it: links are not followed, and it is
+/// relative when it was written so. For a script's interpreter it is the script.
+pub fn executed_as() -> Option<Vec<u8>> {
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: no memory is involved.
+        let path = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const libc::c_char;
+        // SAFETY: the kernel's answer, if it has one, is a C string that lives as long as the process.
+        (!path.is_null()).then(|| unsafe { CStr::from_ptr(path) }.to_bytes().to_vec())
+    }
+    #[cfg(target_os = "macos")]
+    {
+        let mut path = vec![0_u8; libc::PATH_MAX as usize];
+        let mut size = libc::PATH_MAX as u32;
+        // SAFETY: `path` is valid for writing `size` bytes.
+        let result = unsafe { libc::_NSGetExecutablePath(path.as_mut_ptr().cast(), &raw mut size) };
+        let end = path.iter().position(|byte| *byte == 0)?;
+        path.truncate(end);
+        (result == 0).then_some(path)
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+    None
+}
 
 /// Whether the process gained privileges by being executed (set-user-ID, file capabilities).
 pub fn gained_privileges() -> bool {

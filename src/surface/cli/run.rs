@@ -1,4 +1,5 @@
-//! `verify-run [RUN OPTIONS] [--] COMMAND`: the path that has to cost nothing. No parser library, no regex, no store.
+//! `verify-run [RUN OPTIONS] [--] COMMAND`, and a command through its shim: the path that has to cost nothing. No parser
+//! library, no regex, no store.
 
 mod hint;
 mod options;
@@ -13,7 +14,7 @@ use crate::config::{Environment, Places};
 use crate::diagnose::redact::redact;
 use crate::host::ci::{Host, Job};
 use crate::ops::record;
-use crate::run::{self, Program};
+use crate::run::{self, Program, Shim};
 use crate::whitelist::{self, Check, Whitelist};
 use options::{Options, Recording};
 
@@ -22,8 +23,7 @@ const OWN_FAILURE: c_int = 125;
 
 /// Runs the command. Returns only when nothing was run: the code to exit with.
 pub fn start(args: Vec<OsString>) -> c_int {
-    // What goes wrong in us is ours: it must not appear between the lines of the command.
-    std::panic::set_hook(Box::new(|_| {}));
+    be_silent();
     let options = match options::parse(args) {
         Ok(options) => options,
         Err(error) => {
@@ -33,6 +33,22 @@ pub fn start(args: Vec<OsString>) -> c_int {
         }
     };
     let Some(program) = Program::new(&options.argv) else { return OWN_FAILURE };
+    run(&program, options)
+}
+
+/// Runs the program that `shim` stands for, with the arguments behind `typed[0]`, as `verify-run -- NAME ARG…` does.
+pub fn start_shim(shim: Shim, typed: Vec<OsString>) -> c_int {
+    be_silent();
+    let Some(program) = Program::behind(shim.clone(), &typed) else { return OWN_FAILURE };
+    run(&program, Options::of_command(run::as_command(&shim, typed)))
+}
+
+/// What goes wrong in us is ours: it must not appear between the lines of the command.
+fn be_silent() {
+    std::panic::set_hook(Box::new(|_| {}));
+}
+
+fn run(program: &Program, options: Options) -> c_int {
     let bare = run::privileged() || options.recording == Recording::Never || is_disabled();
     if bare && !options.only_checks {
         return program.replace_process();
@@ -52,7 +68,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
     let wanted = check.is_some() || options.recording == Recording::Always;
     match here.places {
         Some((cwd, places)) if wanted && !bare && !is_nested(&places, &here.environment) => {
-            supervise(&program, options, check, cwd, places)
+            supervise(program, options, check, cwd, places)
         }
         _ => program.replace_process(),
     }

@@ -88,20 +88,27 @@ const OPTIONS: [(&str, Takes); 9] = [
     ("--hint", Takes::Value(|options, value| set(&mut options.hint, hint(&value)?))),
 ];
 
+impl Options {
+    /// Those of a command without any option.
+    pub fn of_command(argv: Vec<OsString>) -> Self {
+        Options {
+            recording: Recording::Checks,
+            only_checks: false,
+            sync: false,
+            identity: Identity::default(),
+            hint: None,
+            line: None,
+            argv,
+        }
+    }
+}
+
 /// Takes the arguments (without the program's name) apart. The last one of an option given twice counts.
 ///
 /// # Errors
 /// When they can't be understood; nothing may be run then.
 pub fn parse(args: Vec<OsString>) -> Result<Options, UsageError> {
-    let mut options = Options {
-        recording: Recording::Checks,
-        only_checks: false,
-        sync: false,
-        identity: Identity::default(),
-        hint: None,
-        line: None,
-        argv: Vec::new(),
-    };
+    let mut options = Options::of_command(Vec::new());
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
         if !arg.as_bytes().starts_with(b"-") {
