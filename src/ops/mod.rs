@@ -27,6 +27,7 @@ pub mod recent;
 pub mod record;
 pub mod report;
 pub mod search;
+pub mod shims;
 pub mod stats;
 pub mod store;
 pub mod strategy;

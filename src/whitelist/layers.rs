@@ -1,7 +1,8 @@
 //! The layers of the whitelist: shipped, user, repository.
 
 use std::cell::OnceCell;
-use std::ffi::OsString;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -115,6 +116,18 @@ impl Whitelist {
             Some(check) => Decision::Check(check),
             None => Decision::NotACheck { why: search.reason.to_string() },
         }
+    }
+
+    /// Every name of a program that some rule in force has, sorted; those that are known by a path are left out.
+    pub fn program_names(&self) -> BTreeSet<String> {
+        let names = self.tables().flat_map(|(_, _, table)| table.program_names());
+        let known = names.filter(|name| self.knows(name));
+        known.filter_map(|name| Some(std::str::from_utf8(name).ok()?.to_owned())).collect()
+    }
+
+    /// Whether some rule in force names this program.
+    pub fn names_program(&self, name: &OsStr) -> bool {
+        self.knows(name.as_bytes())
     }
 
     /// What a non-zero exit code of `tool` means; [`ExitMeaning::Mixed`] for everything that was not measured.

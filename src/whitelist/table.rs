@@ -241,6 +241,19 @@ impl Table {
         None
     }
 
+    /// The names of programs that some rule has, but those that are only known by a path, and modules.
+    pub fn program_names(&self) -> impl Iterator<Item = &[u8]> {
+        let index = self.part(Part::Index);
+        (0..self.u32(index)).filter_map(move |place| {
+            let mut entry = self.reader(self.u32(index + 4 + place * 4));
+            let name = entry.text();
+            let count = usize::from(entry.byte());
+            let rules = entry.take(count * 2).as_chunks::<2>().0;
+            let is_free = |rule: &[u8; 2]| u16::from_le_bytes(*rule) & PATH_ONLY == 0;
+            (name.first() != Some(&MODULE) && rules.iter().any(is_free)).then_some(name)
+        })
+    }
+
     /// Every rule.
     pub fn rules(&self) -> impl Iterator<Item = Rule<'_>> {
         (0..self.u32(self.part(Part::Rules))).map(|number| self.rule(number))

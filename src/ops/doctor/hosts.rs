@@ -61,6 +61,7 @@ pub(super) fn findings(places: &Places, environment: &Environment) -> Vec<Findin
     let reached = shells::findings(environment, shims.as_deref(), &agents);
     let is_found = reached.iter().all(|finding| finding.status != Status::Problem);
     findings.extend(reached);
+    findings.extend(shells::front(environment));
     for agent in AGENTS {
         let files: Vec<&Standing> =
             status.files.iter().filter(|it| it.hosts.iter().any(|host| host == agent.name)).collect();

@@ -11,6 +11,7 @@ use crate::config::Environment;
 use crate::host::file::quoted;
 use crate::host::process::{Call, run};
 use crate::ops::init::on_path;
+use crate::ops::shims::{Scene, Standing};
 
 /// How long a shell may take to start, milliseconds.
 const SHELL_MS_MAX: u64 = 5_000;
@@ -40,6 +41,21 @@ const FORMS: [Form; 6] = [
 pub(super) fn shims(environment: &Environment) -> Option<PathBuf> {
     let dir = environment.shims_dir()?;
     fs::read_dir(&dir).ok()?.next().is_some().then_some(dir)
+}
+
+/// Whether programs are found before their shims where we were started; nothing where the folder isn't on that PATH,
+/// which the shells tell.
+pub(super) fn front(environment: &Environment) -> Option<Finding> {
+    let scene = Scene::from_process(environment).ok()?;
+    let found = |status, message| finding("shims", status, message, Some(&scene.folder));
+    match scene.standing() {
+        Standing::NotInstalled | Standing::NotOnPath => None,
+        Standing::InFront => Some(found(Status::Ok, "the shims come first on PATH")),
+        Standing::Shadowed => {
+            let found = found(Status::Warning, "some programs are found on PATH before their shims");
+            Some(hinted(found, "verify-run shims status"))
+        }
+    }
 }
 
 /// What each form of shell finds; one line where all is well. A form that only an agent uses that isn't among `agents`

@@ -1,9 +1,11 @@
 //! `verify-run init`.
 
+use super::shell_init::{self, Shell};
 use super::{Context, Exit, Output};
 use crate::base::text::{count, one_line};
 use crate::config::Problem;
 use crate::ops::init::{self, Plan, Wanted};
+use crate::ops::shims::Scene;
 
 /// Set up what runs checks here, so that every check is recorded and every edit warned
 ///
@@ -18,6 +20,9 @@ use crate::ops::init::{self, Plan, Wanted};
 /// `is_new`, `executable`, `diff`), `problems`, `notes`, `applied`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Print what puts verify-run into this shell instead, for its start-up file
+    #[arg(exclusive = true)]
+    shell: Option<Shell>,
     /// Set this one up, also when the project has nothing of it yet (claude, codex, cursor, …)
     #[arg(long = "agent", value_name = "NAME")]
     hosts: Vec<String>,
@@ -58,6 +63,11 @@ pub struct Options {
 }
 
 pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    if let Some(shell) = args.shell {
+        let scene = Scene::from_process(&context.environment)?;
+        context.output.text(&shell_init::script(shell, &scene.folder)?)?;
+        return Ok(Exit::Ok);
+    }
     set_up(args.hosts.clone(), args.only, &args.options, context)
 }
 

@@ -21,6 +21,8 @@ mod pattern;
 mod promote;
 mod report;
 pub mod run;
+mod shell_init;
+mod shims;
 mod stats;
 mod store;
 mod strategy;
@@ -88,6 +90,7 @@ enum Command {
     Store(store::Args),
     Init(init::Args),
     Hook(hook::Args),
+    Shims(shims::Args),
     Doctor(doctor::Args),
     Uninstall(uninstall::Args),
     Completions(completions::Args),
@@ -186,6 +189,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
         Command::Init(args) => init::run(&args, &mut context),
         Command::Hook(args) => hook::run(&args, &mut context),
         Command::Doctor(args) => doctor::run(&args, &mut context),
+        Command::Shims(args) => shims::run(&args, &mut context),
         Command::Completions(args) => completions::run(&args, &mut context),
         Command::Man(args) => man::run(&args, &mut context),
         Command::Parse(args) => parse::run(&args, &mut context),

@@ -1,0 +1,147 @@
+//! `verify-run shims install|uninstall|status`.
+
+use super::{Context, Exit, Output};
+use crate::base::text::count;
+use crate::ops::shims::{self, Done, Scene, Standing, State, Status, Wanted};
+use crate::whitelist::Whitelist;
+
+/// Record checks that are called by their own names: links to verify-run in front of PATH
+///
+/// With a shim, `npm test` is what `verify-run -- npm test` is, and everything that is no check is executed in place.
+/// The program itself is searched for at each call: next on PATH, past the shims.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Make shims, and mend those that are there
+    ///
+    /// Without names for the programs of the whitelist that are on PATH, but those which everything is started by
+    /// (shells, env, sudo, compilers, git). Files in the folder that are not shims are left alone.
+    Install {
+        /// Programs, also such that are not on PATH
+        #[arg(value_name = "NAME", conflicts_with = "all")]
+        names: Vec<String>,
+        /// Every program of the whitelist that is on PATH
+        #[arg(long)]
+        all: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove shims; without names all of them
+    Uninstall {
+        /// Programs
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say which programs have a shim, which could, and whether the shims come first on PATH
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    let scene = Scene::from_process(&context.environment)?;
+    let whitelist = || Whitelist::open(&context.places, &context.environment);
+    match &args.command {
+        Command::Install { names, all, json } => {
+            let wanted = match (names.is_empty(), all) {
+                (false, _) => Wanted::Named(names.clone()),
+                (true, true) => Wanted::All,
+                (true, false) => Wanted::Usual,
+            };
+            let done = shims::install(&scene, &whitelist(), &wanted)?;
+            if *json {
+                context.output.json(&done)?;
+            } else {
+                print_done(&done, &mut context.output)?;
+                advise(scene.standing(), &mut context.output);
+            }
+        }
+        Command::Uninstall { names, json } => {
+            let done = shims::uninstall(&scene, names)?;
+            if *json { context.output.json(&done)? } else { print_done(&done, &mut context.output)? }
+        }
+        Command::Status { json } => {
+            let status = shims::status(&scene, &whitelist());
+            if *json { context.output.json(&status)? } else { print_status(&status, &mut context.output)? }
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+fn print_done(done: &Done, output: &mut Output) -> anyhow::Result<()> {
+    let lists = [
+        ("made", &done.made),
+        ("mended", &done.mended),
+        ("removed", &done.removed),
+        ("left alone, not ours:", &done.foreign),
+    ];
+    for (what, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
+        output.line(&format!("{what} {}", names.join(" ")))?;
+    }
+    if lists.iter().all(|(_, names)| names.is_empty()) {
+        output.line("nothing to do")?;
+    }
+    output.line(&format!(
+        "{} in {}",
+        count(done.made.len() + done.mended.len() + done.kept.len(), "shim"),
+        done.folder.display()
+    ))
+}
+
+fn print_status(status: &Status, output: &mut Output) -> anyhow::Result<()> {
+    let path =
+        |path: &Option<std::path::PathBuf>| path.as_ref().map_or(String::new(), |path| path.display().to_string());
+    let rows: Vec<Vec<String>> = status
+        .programs
+        .iter()
+        .map(|entry| {
+            let found = if entry.by.is_some() { &entry.by } else { &entry.program };
+            vec![entry.name.clone(), word(entry.state).to_owned(), path(found)]
+        })
+        .map(|row| row.into_iter().map(|cell| crate::base::text::one_line(&cell)).collect())
+        .collect();
+    output.table(&["program", "shim", "found"], &rows)?;
+    if status.programs.iter().any(|entry| matches!(entry.state, State::New | State::Stale)) {
+        output.note("to make and mend shims: verify-run shims install");
+    }
+    advise(status.standing, output);
+    Ok(())
+}
+
+fn word(state: State) -> &'static str {
+    match state {
+        State::Ready => "ready",
+        State::New => "new",
+        State::Missing => "missing",
+        State::Shadowed => "shadowed",
+        State::Stale => "stale",
+        State::Foreign => "foreign",
+    }
+}
+
+/// What to type so that the shims are what names find.
+fn advise(standing: Standing, output: &mut Output) {
+    let what = match standing {
+        Standing::NotInstalled | Standing::InFront => return,
+        Standing::NotOnPath => "the shims are not on PATH",
+        Standing::Shadowed => "other folders come before the shims on PATH",
+    };
+    output.note(&format!("{what}; to put them in front, in this shell and in later ones, add to its start-up file:"));
+    let shell = std::env::var("SHELL").unwrap_or_default();
+    output.note(match shell.rsplit('/').next() {
+        Some("fish") => "  verify-run init fish | source",
+        Some("zsh") => "  eval \"$(verify-run init zsh)\"",
+        _ => "  eval \"$(verify-run init bash)\"",
+    });
+}
