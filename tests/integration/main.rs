@@ -27,6 +27,7 @@ mod recording;
 mod report;
 mod running;
 mod sandbox;
+mod shims;
 mod snapshots;
 mod terminal;
 mod tools;

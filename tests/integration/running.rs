@@ -117,6 +117,30 @@ fn a_shell_line_is_recorded_as_the_check_in_it() {
 }
 
 #[test]
+fn a_shell_line_is_what_sh_makes_of_it() {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("eslint", "cat; echo \"$0 $*\" >&2; exit 5");
+    for line in [
+        "",
+        "eslint",
+        "eslint | cat; echo \"after $?\"",
+        "for file in 'a b' c; do eslint \"$file\" || continue; done; echo \"$0 $# $-\"",
+        "eslint <<'END' && exit 1\nin the line\nEND\n",
+        "cd / && pwd && VARIABLE=1 env | sort | grep -v ^_=; exec >&2; eslint",
+        "echo unfinished 'quote",
+        "kill -TERM $$; eslint",
+        "eslint() { return 9; }; eslint",
+        "# eslint",
+    ] {
+        let bare = sandbox.bare("sh").args(["-c", line]).stdin("some input\n").outcome();
+        for words in [&["--shell", line][..], &["--record", "--shell", line], &["--shell", line, "--"]] {
+            assert_eq!(sandbox.verify_run(words).stdin("some input\n").outcome(), bare, "{words:?}");
+        }
+        assert_eq!(sandbox.verify_run([format!("--shell={line}")]).stdin("some input\n").outcome(), bare, "{line}");
+    }
+}
+
+#[test]
 fn nested_runs_are_recorded_once_and_those_of_another_repository_by_themselves() {
     let sandbox = Sandbox::repository();
     sandbox.tool("eslint", "exit 1");

@@ -56,6 +56,11 @@ impl Terminal {
         });
     }
 
+    /// What the screen has shown so far.
+    pub fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.screen.lock().expect("the screen")).into_owned()
+    }
+
     /// Changes the terminal's size, as a user dragging a window does.
     pub fn resize(&self, rows: u16, cols: u16) {
         self.master.resize(PtySize { rows, cols, ..SIZE }).expect("a new size");
