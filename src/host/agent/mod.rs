@@ -1,4 +1,4 @@
-//! Agents: which are here, and what their configuration needs to say to call us. One row of [`table`] an agent.
+//! Agents: which are here, and what their configuration needs to say to call us. One row of `table` an agent.
 
 mod checks;
 mod form;

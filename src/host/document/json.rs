@@ -28,7 +28,7 @@ pub enum Entry {
         /// Its value.
         value: Value,
     },
-    /// An element of the array at `path`. One that runs the same of ours counts as the same ([`super::ours`]).
+    /// An element of the array at `path`. One that runs the same of ours counts as the same ([`super::ours()`]).
     Element {
         /// Keys from the top.
         path: Vec<&'static str>,
