@@ -84,6 +84,11 @@
 //!   order. A pass counts where the pattern was seen before, under the same check or all of it.
 //! - An entry is held out together with the family that it is about, and said in place of that family's patterns while it
 //!   is believed: a task that is held out must not be told by the other, and would count twice.
+//! - A hook that puts the wrapper before a check does not also allow it where the host can tell the two apart (Claude Code:
+//!   `updatedInput` without a `permissionDecision`), and leaves a line alone where one of the user's own rules would judge
+//!   the new one otherwise. Codex only takes both together, so there it is asked for (`init --rewrite`).
+//! - That a hook alone saw a run (`observed_via`) is in its event; the index has no column for it.
+//! - `init` sets up no CI system: whoever writes a workflow takes a template (`verify-run ci --template`).
 //! - The shipped definitions, rules and languages are TOML as people write them, and JSON without their examples in the
 //!   binary (`build.rs`): parsing TOML took more of a recorder's time than recording.
 //! - On Linux the distribution binary is linked with musl at a fixed address, not as a static-PIE one with glibc. What

@@ -12,6 +12,7 @@ use crate::config::{Environment, Places, Settings};
 use crate::lesson::Folder;
 use crate::ops::init;
 use crate::ops::init::standing::State;
+use crate::run::SHIMS_MARK;
 use crate::store::lock;
 
 /// What there is to remove.
@@ -27,6 +28,8 @@ pub struct Plan {
     pub installed: Vec<PathBuf>,
     /// The same in the home folder. They stay: they are for all projects.
     pub installed_at_home: Vec<PathBuf>,
+    /// The folder of shims. It stays for the same reason.
+    pub shims: Option<PathBuf>,
     /// The lessons folder, which stays.
     pub lessons: Option<PathBuf>,
     /// Whether all this was removed.
@@ -60,6 +63,7 @@ pub fn plan(places: &Places, environment: &Environment) -> anyhow::Result<Plan> 
         hidden: folder.hidden(),
         installed: paths(installed),
         installed_at_home: paths(installed_at_home),
+        shims: environment.shims_dir().filter(|dir| dir.join(SHIMS_MARK).exists()),
         lessons: Some(folder.dir).filter(|dir| dir.is_dir() && !is_inside),
         removed: false,
     })

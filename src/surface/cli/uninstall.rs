@@ -49,6 +49,9 @@ fn print(plan: &Plan, purge: bool, output: &mut Output) -> anyhow::Result<()> {
     if !plan.installed_at_home.is_empty() {
         output.note("your own settings in the home folder also call verify-run: verify-run hook uninstall --user");
     }
+    if let Some(dir) = &plan.shims {
+        output.note(&format!("the shims in {} are for all projects: verify-run shims uninstall", dir.display()));
+    }
     if !purge && !plan.is_empty() {
         output.note("to remove it: verify-run uninstall --purge");
     }

@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 use verify_run::run::Ended;
 
+use super::rewriting::rewritten;
 use super::{FINDING, answer, hook, scene};
 use crate::sandbox::Sandbox;
+use crate::shims;
 
 fn failed(sandbox: &Sandbox, call: &str, command: &str, code: u8) -> String {
     let finding = FINDING.replace("$PWD", &sandbox.work().to_string_lossy());
@@ -70,6 +72,30 @@ fn a_check_that_a_wrapper_saw_inside_of_the_line_is_one_run() {
     answer(hook(&sandbox, "claude", "post-fail", failed(&sandbox, "t-1", "npm run lint", 1)));
     sandbox.settle();
     assert_eq!(runs(&sandbox).len(), before + 1);
+}
+
+#[test]
+fn one_check_seen_by_a_shim_a_prefix_and_a_hook_is_one_run() {
+    let sandbox = scene();
+    shims::install(&sandbox, &["eslint"]);
+    let path = shims::path_with(&sandbox, &[]);
+    let prefixed = rewritten(&sandbox, "eslint src").expect("a line with the prefix");
+    assert_eq!(prefixed, "verify-run -- eslint src");
+    // Under the prefix the shim is what is found; by its own name the shim alone records.
+    for (call, line) in [("t-1", prefixed.as_str()), ("t-2", "eslint src"), ("t-3", "cd src && eslint .")] {
+        let before = runs(&sandbox).len();
+        let ran = sandbox.bare("bash").args(["-c", line]).env("PATH", &path).outcome();
+        assert_eq!(ran.ended, Ended::Exit(1), "{}", ran.stderr());
+        // A host tells the line as it was asked for, or as it was run; and two configurations tell it twice.
+        let asked = line.trim_start_matches("verify-run -- ");
+        for told in [asked, line, asked] {
+            answer(hook(&sandbox, "claude", "post-fail", failed(&sandbox, call, told, 1)).env("PATH", &path));
+        }
+        sandbox.settle();
+        let runs = runs(&sandbox);
+        assert_eq!(runs.len(), before + 1, "{line}");
+        assert_eq!(runs.last().expect("a run")["observed_via"], Value::Null, "the wrapper has the output: {line}");
+    }
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn collect(root: &Path, dir: &Path, files: &mut BTreeMap<PathBuf, String>) {
 }
 
 /// The line as a hook wants it to be run.
-fn rewritten(sandbox: &Sandbox, line: &str) -> Option<String> {
+pub(super) fn rewritten(sandbox: &Sandbox, line: &str) -> Option<String> {
     let said = json!({
         "session_id": "s", "cwd": sandbox.work(), "tool_name": "Bash", "tool_input": { "command": line },
     });

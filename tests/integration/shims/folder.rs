@@ -60,6 +60,9 @@ fn what_was_made_is_removed_and_nothing_else() {
     assert_eq!(fs::read_link(folder(&sandbox).join("eslint")).expect("a link"), Path::new(VERIFY_RUN));
     assert_eq!(sandbox.git(["status", "--short"]), "");
     let installed = tree(&sandbox.home());
+    // They are for all projects: one project's records go without them.
+    let plan = sandbox.verify_run(["uninstall", "--json"]).prints_json();
+    assert_eq!(plan["shims"], serde_json::json!(folder(&sandbox)));
     let again = sandbox.verify_run(["shims", "install", "--json"]).prints_json();
     assert_eq!((&again["made"], &again["mended"]), (&serde_json::json!([]), &serde_json::json!([])));
     assert_eq!(again["kept"], made["made"]);
