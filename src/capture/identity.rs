@@ -29,12 +29,10 @@ pub fn identify(options: Identity, variable: impl Fn(&str) -> Option<String>, se
     let row = AGENTS.iter().find(|(_, names, _)| names.iter().any(|name| set(name).is_some()));
     // Older versions of Jenkins don't set CI.
     let in_ci = set("CI").is_some_and(|value| value != "false" && value != "0") || set("JENKINS_URL").is_some();
-    let agent = options.agent.or_else(|| set("VERIFY_RUN_AGENT")).or_else(|| set("AI_AGENT"));
-    let agent = agent.or_else(|| match (row, in_ci) {
-        (Some((name, _, _)), _) => Some((*name).to_owned()),
-        (None, true) => Some("ci".to_owned()),
-        (None, false) => Some("human".to_owned()),
-    });
+    // What agents that we know put into AI_AGENT has their version in it, and differs for what they start.
+    let known = || row.map(|(name, _, _)| (*name).to_owned()).or_else(|| set("AI_AGENT"));
+    let other = || Some(if in_ci { "ci" } else { "human" }.to_owned());
+    let agent = options.agent.or_else(|| set("VERIFY_RUN_AGENT")).or_else(known).or_else(other);
     let host = || row.and_then(|(_, _, session)| session.and_then(set));
     let job = || if in_ci { CI_JOBS.iter().find_map(|name| set(name)).map(|id| format!("ci-{id}")) } else { None };
     let found = options.session.or_else(|| set("VERIFY_RUN_SESSION")).or_else(host).or_else(job);
@@ -66,6 +64,14 @@ mod tests {
         let identity =
             with(&[("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", "abc"), ("CI", "true")], Identity::default());
         assert_eq!((identity.agent.as_deref(), identity.session.as_deref()), (Some("claude-code"), Some("abc")));
+    }
+
+    #[test]
+    fn an_agent_has_one_name_in_all_its_versions() {
+        let named = |variables| with(variables, Identity::default()).agent;
+        let claude = named(&[("CLAUDECODE", "1"), ("AI_AGENT", "claude-code_2-1-330_agent")]);
+        assert_eq!(claude.as_deref(), Some("claude-code"));
+        assert_eq!(named(&[("AI_AGENT", "new")]).as_deref(), Some("new"));
     }
 
     #[test]

@@ -10,6 +10,10 @@ use crate::base::file::read_start;
 /// Settings that are read, bytes.
 const SETTINGS_BYTES_MAX: u64 = 1 << 20;
 
+/// The organisation's settings, on Linux and macOS.
+const MANAGED: [&str; 2] =
+    ["/etc/claude-code/managed-settings.json", "/Library/Application Support/ClaudeCode/managed-settings.json"];
+
 /// Rules for the tool `Bash`: `npm test`, `npm test:*`, `npm *`; an empty one is for everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Permissions {
@@ -19,11 +23,13 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// The rules of the project, of its private settings, and of the user. What can't be read says nothing.
+    /// The rules of the project, of its private settings, of the user, and of the organisation. What can't be read says
+    /// nothing.
     pub fn read(root: &Path, home: Option<&Path>) -> Self {
         let mut found = Permissions::default();
         let project = [".claude/settings.json", ".claude/settings.local.json"].map(|name| root.join(name));
-        for file in project.into_iter().chain(home.map(|home| home.join(".claude/settings.json"))) {
+        let user = home.map(|home| home.join(".claude/settings.json"));
+        for file in project.into_iter().chain(user).chain(MANAGED.map(PathBuf::from)) {
             found.add(&file);
         }
         found

@@ -1,6 +1,7 @@
 //! `verify-run hook AGENT EVENT`: every host's payloads and the exact answers, and what no payload may do.
 
 mod chance;
+mod hosts;
 mod observing;
 mod rewriting;
 

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Answer, Call, Dialect, Ending, Moment, Rewriting, action, code, folder, milliseconds, replaced, specific, text,
+    Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, milliseconds, replaced, specific,
+    text,
 };
 
 /// Without a decision about permission: a command that is replaced is asked about as any other.
@@ -33,7 +34,11 @@ fn read(moment: Moment, said: &Value) -> Call {
             _ => None,
         },
         prompt: text(said, &["prompt"]),
-        asks_nobody: text(said, &["permission_mode"]).as_deref() == Some("bypassPermissions"),
+        unruled: match text(said, &["permission_mode"]).as_deref() {
+            Some("bypassPermissions") => Unruled::Run,
+            Some("dontAsk") => Unruled::Refused,
+            _ => Unruled::Asked,
+        },
     }
 }
 

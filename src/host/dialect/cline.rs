@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Answer, Call, Dialect, Moment, Rewriting, action, text};
+use super::{Answer, Call, Dialect, Moment, Rewriting, Unruled, action, text};
 
 /// Commands can't be replaced, and how they ended is not told.
 pub const DIALECT: Dialect = Dialect {
@@ -28,7 +28,7 @@ fn read(_moment: Moment, said: &Value) -> Call {
         ),
         ended: None,
         prompt: text(said, &["userPromptSubmit", "prompt"]),
-        asks_nobody: false,
+        unruled: Unruled::Asked,
     }
 }
 

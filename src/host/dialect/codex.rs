@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use super::{Action, Answer, Call, Dialect, Moment, Rewriting, action, folder, replaced, specific, text};
+use super::{Action, Answer, Call, Dialect, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
 
 /// It tells no exit code, and calls nothing for a failure.
 pub const DIALECT: Dialect = Dialect {
@@ -36,7 +36,7 @@ fn read(_moment: Moment, said: &Value) -> Call {
         },
         ended: None,
         prompt: text(said, &["prompt"]),
-        asks_nobody: false,
+        unruled: Unruled::Asked,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, action, code, folder, replaced, text};
+use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, replaced, text};
 
 /// A command that fails is a tool that succeeded. An exit code of ours other than 0 would be a refusal.
 pub const DIALECT: Dialect = Dialect {
@@ -27,7 +27,7 @@ fn read(moment: Moment, said: &Value) -> Call {
         ),
         ended: if moment == Moment::AfterTool { ended(said) } else { None },
         prompt: text(said, &["prompt"]),
-        asks_nobody: false,
+        unruled: Unruled::Asked,
     }
 }
 

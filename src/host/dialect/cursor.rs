@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, action, code, folder, milliseconds, replaced, text};
+use super::{
+    Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, milliseconds, replaced, text,
+};
 
 /// Its neutral answer has to be an object. A text before a tool is not passed on.
 pub const DIALECT: Dialect = Dialect {
@@ -39,7 +41,7 @@ fn read(moment: Moment, said: &Value) -> Call {
             _ => None,
         },
         prompt: text(said, &["prompt"]),
-        asks_nobody: false,
+        unruled: Unruled::Asked,
     }
 }
 

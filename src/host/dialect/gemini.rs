@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, action, code, folder, specific, text};
+use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, specific, text};
 
 /// What is answered about the input is merged over it, without a decision.
 pub const DIALECT: Dialect = Dialect {
@@ -28,7 +28,7 @@ fn read(moment: Moment, said: &Value) -> Call {
         ),
         ended: if moment == Moment::AfterTool { ended(said) } else { None },
         prompt: text(said, &["prompt"]),
-        asks_nobody: false,
+        unruled: Unruled::Asked,
     }
 }
 

@@ -79,8 +79,20 @@ pub struct Call {
     pub ended: Option<Ending>,
     /// What a person said.
     pub prompt: Option<String>,
-    /// The session is one that everything is run in without asking.
-    pub asks_nobody: bool,
+    /// What becomes of a command that no rule of the user's allows.
+    pub unruled: Unruled,
+}
+
+/// What becomes of a command that no rule of the user's allows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Unruled {
+    /// A person is asked.
+    #[default]
+    Asked,
+    /// It is run.
+    Run,
+    /// It is refused, since nobody is there to be asked.
+    Refused,
 }
 
 /// What a tool is told to do.

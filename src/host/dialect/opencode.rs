@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, action, code, folder, text};
+use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, text};
 
 /// What a plugin puts into a command's place is not run, so that is left to the shims.
 pub const DIALECT: Dialect = Dialect {
@@ -27,7 +27,7 @@ fn read(moment: Moment, said: &Value) -> Call {
         action: action((&["bash"], &["edit", "write", "patch"]), said.get("tool").and_then(Value::as_str), input),
         ended: if moment == Moment::AfterTool { ended(said) } else { None },
         prompt: text(said, &["prompt"]),
-        asks_nobody: false,
+        unruled: Unruled::Asked,
     }
 }
 

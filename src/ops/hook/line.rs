@@ -6,7 +6,7 @@ use std::{env, fs};
 
 use super::Hook;
 use crate::host::Permissions;
-use crate::host::dialect::Rewriting;
+use crate::host::dialect::{Rewriting, Unruled};
 use crate::whitelist::{Opening, Whitelist};
 
 /// What comes between us and the command, so that a command of any name is one.
@@ -39,13 +39,13 @@ pub(super) fn rewritten(hook: &Hook, line: &str) -> Option<String> {
         if !opening.prepared && !can_be_found(&hook.cwd, opening) {
             return None;
         }
-        text.insert_str(opening.at, &before(opening, &us, &rules, hook.call.asks_nobody)?);
+        text.insert_str(opening.at, &before(opening, &us, &rules, unruled(hook))?);
     }
     (!openings.is_empty()).then_some(text)
 }
 
 /// What is put before a command; `None` where nothing may be.
-fn before(opening: &Opening, us: &str, rules: &Permissions, asks_nobody: bool) -> Option<String> {
+fn before(opening: &Opening, us: &str, rules: &Permissions, unruled: Unruled) -> Option<String> {
     let command = opening.words.join(" ");
     if rules.is_against(&command) {
         return None;
@@ -56,7 +56,26 @@ fn before(opening: &Opening, us: &str, rules: &Permissions, asks_nobody: bool) -
     if opening.check.alone && !allowed(PLAIN) && allowed(ONLY_CHECKS) {
         return Some(with(ONLY_CHECKS));
     }
-    (asks_nobody || !rules.allows(&command) || allowed(PLAIN)).then(|| with(PLAIN))
+    let is_the_same = match unruled {
+        Unruled::Run => true,
+        Unruled::Asked => !rules.allows(&command) || allowed(PLAIN),
+        // It may be allowed by a rule that we aren't told (`claude -p --allowedTools`), and the new line would be refused.
+        Unruled::Refused => allowed(PLAIN),
+    };
+    is_the_same.then(|| with(PLAIN))
+}
+
+/// What becomes of a command without a rule: Claude Code tells its hooks in their environment that nobody attends (`-p`,
+/// its SDK).
+fn unruled(hook: &Hook) -> Unruled {
+    let is_unattended = || {
+        env::var_os("CLAUDE_CODE_SESSION_ATTENDED").is_some_and(|value| value == "0")
+            || env::var("CLAUDE_CODE_ENTRYPOINT").is_ok_and(|value| value.starts_with("sdk"))
+    };
+    match hook.call.unruled {
+        Unruled::Asked if hook.dialect.name == "claude" && is_unattended() => Unruled::Refused,
+        told => told,
+    }
 }
 
 /// What the agent's shell can call us by: the name, if that is found here and is us, else the whole path.

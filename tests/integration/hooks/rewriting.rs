@@ -168,10 +168,16 @@ fn collect(root: &Path, dir: &Path, files: &mut BTreeMap<PathBuf, String>) {
 
 /// The line as a hook wants it to be run.
 pub(super) fn rewritten(sandbox: &Sandbox, line: &str) -> Option<String> {
+    rewritten_where(sandbox, line, "default", ("CLAUDE_CODE_SESSION_ATTENDED", "1"))
+}
+
+fn rewritten_where(sandbox: &Sandbox, line: &str, mode: &str, (name, value): (&str, &str)) -> Option<String> {
     let said = json!({
-        "session_id": "s", "cwd": sandbox.work(), "tool_name": "Bash", "tool_input": { "command": line },
+        "session_id": "s", "cwd": sandbox.work(), "permission_mode": mode, "tool_name": "Bash",
+        "tool_input": { "command": line },
     });
-    let text = answer(hook(sandbox, "claude", "pre-tool", said.to_string()).env("PATH", only(sandbox)));
+    let call = hook(sandbox, "claude", "pre-tool", said.to_string()).env("PATH", only(sandbox)).env(name, value);
+    let text = answer(call);
     let answer: Value = serde_json::from_str(&text).ok()?;
     answer["hookSpecificOutput"]["updatedInput"]["command"].as_str().map(str::to_owned)
 }
@@ -255,6 +261,26 @@ fn rules_about_permission_are_neither_widened_nor_lost() {
     settings(json!({ "permissions": { "allow": ["Bash(verify-run --only-checks -- npm test)"] } }));
     assert_eq!(rewritten(&sandbox, "FOO=1 npm test").as_deref(), Some("FOO=1 verify-run -- npm test"));
     assert_eq!(rewritten(&sandbox, "rm -rf / ; npm run deploy"), None);
+}
+
+#[test]
+fn where_nobody_can_be_asked_only_what_is_allowed_takes_the_place_of_a_line() {
+    let sandbox = scene(&["npm rm".to_owned()]);
+    let attended = ("CLAUDE_CODE_SESSION_ATTENDED", "1");
+    for (mode, variable, expected) in [
+        ("default", attended, true),
+        ("dontAsk", attended, false),
+        ("default", ("CLAUDE_CODE_SESSION_ATTENDED", "0"), false),
+        ("default", ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli"), false),
+        ("bypassPermissions", ("CLAUDE_CODE_SESSION_ATTENDED", "0"), true),
+    ] {
+        let line = rewritten_where(&sandbox, "npm test", mode, variable);
+        assert_eq!(line.is_some(), expected, "{mode} {variable:?}");
+    }
+    let rule = json!({ "permissions": { "allow": ["Bash(verify-run --only-checks -- npm test)"] } });
+    sandbox.write(".claude/settings.json", rule.to_string());
+    let line = rewritten_where(&sandbox, "npm test", "dontAsk", attended);
+    assert_eq!(line.as_deref(), Some("verify-run --only-checks -- npm test"));
 }
 
 #[test]

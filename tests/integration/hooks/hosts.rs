@@ -1,0 +1,137 @@
+//! The agents themselves, with a model on the loopback that calls the tools it is told to.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use serde_json::{Value, json};
+use verify_run::run::Ended;
+
+use crate::sandbox::{Invocation, Sandbox, VERIFY_RUN, need, tools};
+use crate::shims;
+
+/// Ends with its standard input.
+struct Model {
+    child: Child,
+    input: Option<ChildStdin>,
+    port: String,
+}
+
+impl Model {
+    fn start(sandbox: &Sandbox, calls: &Value) -> Self {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/model.py");
+        let mut child = Command::new("python3")
+            .arg(script)
+            .arg(calls.to_string())
+            .arg(sandbox.tmp().join("asked"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("Python starts");
+        let mut port = String::new();
+        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut port).expect("a port");
+        Model { input: child.stdin.take(), child, port: port.trim().to_owned() }
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// A Python project in which ruff finds an unused import, and has found it in three tasks.
+fn project() -> Sandbox {
+    let mut sandbox = Sandbox::repository();
+    sandbox.add_path(tools());
+    let link = sandbox.tool("verify-run", "");
+    std::fs::remove_file(&link).expect("a stub");
+    std::os::unix::fs::symlink(VERIFY_RUN, &link).expect("a link");
+    sandbox.write("shop.py", "import os\n");
+    sandbox.write("verify-run.toml", "[advice]\nhook_ms = 60000\nholdout = false\n");
+    sandbox.write(".gitignore", ".ruff_cache\n");
+    sandbox.commit("The project");
+    for task in ["one", "two", "three"] {
+        let run = sandbox.verify_run(["--sync", "--task", task, "ruff", "check", "shop.py"]).outcome();
+        assert_eq!(run.ended, Ended::Exit(1), "{}", run.stderr());
+    }
+    sandbox.verify_run(["hook", "install", "--yes", "claude"]).prints();
+    sandbox
+}
+
+fn claude<'a>(sandbox: &'a Sandbox, claude: &Path, model: &Model) -> Invocation<'a> {
+    sandbox
+        .bare(claude)
+        .args(["-p", "Make the linter pass", "--output-format", "json"])
+        .env("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{}", model.port))
+        .env("ANTHROPIC_API_KEY", "none")
+        .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+        .env("CLAUDE_CODE_TMPDIR", sandbox.tmp())
+        // That there is nobody to ask is all right for it as root only here.
+        .env("IS_SANDBOX", "1")
+}
+
+/// What the model was told in the end.
+fn conversation(sandbox: &Sandbox) -> String {
+    let asked = std::fs::read_to_string(sandbox.tmp().join("asked")).expect("requests");
+    asked.lines().last().expect("a request").to_owned()
+}
+
+fn runs(sandbox: &Sandbox) -> Vec<Value> {
+    sandbox.settle();
+    sandbox.events().into_iter().filter(|event| event["kind"] == "run").skip(3).collect()
+}
+
+#[test]
+fn claude_code_runs_checks_under_the_wrapper_and_hears_what_is_known() {
+    let (Some(program), Some(_)) = (need("claude"), need("ruff")) else { return };
+    let sandbox = project();
+    let file = sandbox.path("shop.py");
+    let model = Model::start(
+        &sandbox,
+        &json!([
+            ["Bash", {"command": "ruff check . 2>&1 | cat"}],
+            ["Bash", {"command": "ruff check ."}],
+            ["Read", {"file_path": file}],
+            ["Edit", {"file_path": file, "old_string": "import os", "new_string": "print()"}],
+            ["Bash", {"command": "ruff check ."}],
+        ]),
+    );
+    let said = claude(&sandbox, &program, &model).arg("--dangerously-skip-permissions").prints_json();
+    assert_eq!(said["is_error"], false, "{said}");
+    assert_eq!(sandbox.read("shop.py"), "print()\n", "{said}");
+    let runs = runs(&sandbox);
+    let ended: Vec<_> = runs.iter().map(|run| &run["ended"]["exit"]).collect();
+    assert_eq!(ended, [1, 1, 0], "each once: {runs:#?}");
+    for run in &runs {
+        assert_eq!(run["observed_via"], Value::Null, "the wrapper itself saw it");
+        assert_eq!((&run["agent"], &run["session"]), (&json!("claude-code"), &said["session_id"]));
+    }
+    let told = conversation(&sandbox);
+    assert!(told.contains("Failures that happened here before") && told.contains("F401"), "{told}");
+    let fixes = sandbox.verify_run(["fix", "list", "--json"]).prints_json();
+    let of_this = |fix: &&Value| fix["command"] == "ruff check .";
+    let fix = fixes["fixes"].as_array().and_then(|all| all.iter().find(of_this)).expect("the fix");
+    assert_eq!((&fix["state"], &fix["attempts"], &fix["reruns"]), (&json!("success"), &json!(1), &json!(1)), "{fix}");
+}
+
+#[test]
+fn what_claude_code_was_allowed_on_its_command_line_is_not_refused() {
+    let (Some(program), Some(_)) = (need("claude"), need("ruff")) else { return };
+    for with_shims in [false, true] {
+        let sandbox = project();
+        if with_shims {
+            shims::install(&sandbox, &["ruff"]);
+        }
+        let model = Model::start(&sandbox, &json!([["Bash", {"command": "ruff check ."}]]));
+        let said = claude(&sandbox, &program, &model).args(["--allowedTools", "Bash(ruff check:*)"]).prints_json();
+        assert_eq!(said["permission_denials"], json!([]), "{said}");
+        let runs = runs(&sandbox);
+        assert_eq!(runs.len(), 1, "{runs:#?}");
+        // Without shims the hook alone sees it. They are put in front of the PATH of the agent's shell.
+        let seen_by = if with_shims { Value::Null } else { json!("hook") };
+        assert_eq!((&runs[0]["observed_via"], &runs[0]["ended"]["exit"]), (&seen_by, &json!(1)));
+        assert_eq!(runs[0]["session"], said["session_id"]);
+    }
+}
