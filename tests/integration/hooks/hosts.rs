@@ -42,7 +42,7 @@ impl Drop for Model {
 }
 
 /// A Python project in which ruff finds an unused import, and has found it in three tasks.
-fn project() -> Sandbox {
+fn project(install: &[&str]) -> Sandbox {
     let mut sandbox = Sandbox::repository();
     sandbox.add_path(tools());
     let link = sandbox.tool("verify-run", "");
@@ -56,7 +56,7 @@ fn project() -> Sandbox {
         let run = sandbox.verify_run(["--sync", "--task", task, "ruff", "check", "shop.py"]).outcome();
         assert_eq!(run.ended, Ended::Exit(1), "{}", run.stderr());
     }
-    sandbox.verify_run(["hook", "install", "--yes", "claude"]).prints();
+    sandbox.verify_run(["hook", "install", "--yes"].iter().chain(install)).prints();
     sandbox
 }
 
@@ -86,7 +86,7 @@ fn runs(sandbox: &Sandbox) -> Vec<Value> {
 #[test]
 fn claude_code_runs_checks_under_the_wrapper_and_hears_what_is_known() {
     let (Some(program), Some(_)) = (need("claude"), need("ruff")) else { return };
-    let sandbox = project();
+    let sandbox = project(&["claude"]);
     let file = sandbox.path("shop.py");
     let model = Model::start(
         &sandbox,
@@ -120,7 +120,7 @@ fn claude_code_runs_checks_under_the_wrapper_and_hears_what_is_known() {
 fn what_claude_code_was_allowed_on_its_command_line_is_not_refused() {
     let (Some(program), Some(_)) = (need("claude"), need("ruff")) else { return };
     for with_shims in [false, true] {
-        let sandbox = project();
+        let sandbox = project(&["claude"]);
         if with_shims {
             shims::install(&sandbox, &["ruff"]);
         }
@@ -133,5 +133,46 @@ fn what_claude_code_was_allowed_on_its_command_line_is_not_refused() {
         let seen_by = if with_shims { Value::Null } else { json!("hook") };
         assert_eq!((&runs[0]["observed_via"], &runs[0]["ended"]["exit"]), (&seen_by, &json!(1)));
         assert_eq!(runs[0]["session"], said["session_id"]);
+    }
+}
+
+fn codex<'a>(sandbox: &'a Sandbox, codex: &Path, model: &Model) -> Invocation<'a> {
+    let home = sandbox.home().join(".codex");
+    std::fs::create_dir_all(&home).expect("a folder");
+    // A login shell would begin with a PATH of its own, without what is installed here.
+    let settings = format!(
+        "allow_login_shell = false\nmodel = \"m\"\nmodel_provider = \"here\"\n\
+         [model_providers.here]\nname = \"here\"\nbase_url = \"http://127.0.0.1:{}/v1\"\nwire_api = \"responses\"\n\
+         [projects.\"{}\"]\ntrust_level = \"trusted\"\n",
+        model.port,
+        sandbox.work().display(),
+    );
+    std::fs::write(home.join("config.toml"), settings).expect("written");
+    sandbox
+        .bare(codex)
+        .args(["exec", "--json", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox"])
+        .arg("Make the linter pass")
+        .env("CODEX_HOME", home)
+}
+
+#[test]
+fn codex_hears_what_is_known_and_puts_the_wrapper_before_checks_only_where_that_is_wanted() {
+    let (Some(program), Some(_)) = (need("codex"), need("ruff")) else { return };
+    for rewrite in [false, true] {
+        let sandbox = project(if rewrite { &["codex", "--rewrite"] } else { &["codex"] });
+        let calls = json!([["exec_command", {"cmd": "ruff check . 2>&1 | cat"}], ["exec_command", {"cmd": "ls"}]]);
+        let model = Model::start(&sandbox, &calls);
+        let outcome = codex(&sandbox, &program, &model).outcome();
+        assert_eq!(outcome.ended, Ended::Exit(0), "{}", outcome.stderr());
+        let said = outcome.stdout();
+        let told = conversation(&sandbox);
+        assert!(told.contains("Failures that happened here before") && told.contains("F401"), "{told}");
+        assert!(told.contains("Found 1 error"), "it is run: {said}");
+        let runs = runs(&sandbox);
+        assert_eq!(runs.len(), usize::from(rewrite), "Codex tells its hooks no exit code: {runs:#?}");
+        for run in runs {
+            let thread = said.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok()).expect("JSON");
+            assert_eq!((&run["agent"], &run["session"]), (&json!("codex"), &thread["thread_id"]));
+        }
     }
 }
