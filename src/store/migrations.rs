@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 17] = [
+const MIGRATIONS: [&str; 18] = [
     include_str!("schema_v1.sql"),
     // Version 2: the look-ups that commands and the recorder make.
     "CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -52,6 +52,10 @@ const MIGRATIONS: [&str; 17] = [
      CREATE INDEX knowledge_by_time ON knowledge_entries (at DESC, entry_id) WHERE event_id IS NOT NULL;
      DELETE FROM computed_with;",
     include_str!("schema_v17.sql"),
+    // Version 18: what came of advice is asked for without a look at advice of which nothing came.
+    "CREATE INDEX deliveries_that_failed ON qa_warning_deliveries (family_key) WHERE failed_in IS NOT NULL;
+     DROP INDEX deliveries_by_entry;
+     CREATE INDEX deliveries_by_entry ON qa_warning_deliveries (entry_id, failed_in, passed_in);",
 ];
 
 /// The version this binary writes.

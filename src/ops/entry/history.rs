@@ -17,7 +17,7 @@ pub(in crate::ops) fn of(index: &Index, row: &EntryRow) -> Result<History, Store
 /// # Errors
 /// SQLite's.
 pub(in crate::ops) fn with(index: &Index, row: &EntryRow, exposures: u64) -> Result<History, StoreError> {
-    let deliveries = if exposures > 0 { index.deliveries_of_entry(&row.id)? } else { Vec::new() };
+    let deliveries = if exposures > 0 { index.judged_deliveries_of_entry(&row.id)? } else { Vec::new() };
     Ok(History {
         merged: if row.occurrences > 1 { index.merged_entries(&row.id)? } else { Vec::new() },
         changes: index.entry_changes(&row.id)?,

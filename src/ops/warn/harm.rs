@@ -57,10 +57,11 @@ pub(super) fn leave_out(
             harmful.insert(family);
         }
     }
-    for entry in found.iter().filter(|candidate| candidate.is_entry() && candidate.exposures > 0) {
-        let rows = index.deliveries_of_entry(&entry.key)?;
-        if trial(&seen_of(&rows, &entry.key, settings, now)).verdict() == Verdict::Harms {
-            harmful.insert(entry.key.clone());
+    let entries = found.iter().filter(|candidate| candidate.is_entry() && candidate.exposures > 0);
+    for entry in index.entries_that_recurred(entries.map(|entry| entry.key.as_str()), RECURRENCES_MIN)? {
+        let rows = index.deliveries_of_entry(&entry)?;
+        if trial(&seen_of(&rows, &entry, settings, now)).verdict() == Verdict::Harms {
+            harmful.insert(entry);
         }
     }
     let mut left_out = LeftOut::default();

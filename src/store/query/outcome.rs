@@ -85,9 +85,21 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub fn deliveries_of_entry(&self, leader: &str) -> Result<Vec<OutcomeRow>, StoreError> {
+        self.deliveries_of_entry_where(leader, "TRUE")
+    }
+
+    /// Those of which it is known what came: the mistake was made, or a check passed that would have shown it.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn judged_deliveries_of_entry(&self, leader: &str) -> Result<Vec<OutcomeRow>, StoreError> {
+        self.deliveries_of_entry_where(leader, "(d.failed_in IS NOT NULL OR d.passed_in IS NOT NULL)")
+    }
+
+    fn deliveries_of_entry_where(&self, leader: &str, condition: &str) -> Result<Vec<OutcomeRow>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM knowledge_entries e CROSS JOIN qa_warning_deliveries d USING (entry_id)
-             JOIN tasks t USING (task_no) WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL
+             JOIN tasks t USING (task_no) WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL AND {condition}
              ORDER BY d.delivered_at, d.event_id LIMIT ?2"
         );
         let read = || {
@@ -106,14 +118,39 @@ impl Index {
         families: impl IntoIterator<Item = &'a str>,
         least: u64,
     ) -> Result<Vec<String>, StoreError> {
-        let families: Vec<&str> = families.into_iter().collect();
+        self.that_recurred(
+            "SELECT f.value FROM json_each(?1) f CROSS JOIN qa_warning_deliveries d
+                 ON d.family_key = f.value AND d.failed_in IS NOT NULL
+             GROUP BY f.value HAVING count(*) >= ?2",
+            families.into_iter().collect(),
+            least,
+        )
+    }
+
+    /// The same of entries, with what was merged with them.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn entries_that_recurred<'a>(
+        &self,
+        leaders: impl IntoIterator<Item = &'a str>,
+        least: u64,
+    ) -> Result<Vec<String>, StoreError> {
+        self.that_recurred(
+            "SELECT e.leader_id FROM json_each(?1) f
+             CROSS JOIN knowledge_entries e ON e.leader_id = f.value AND e.event_id IS NOT NULL
+             CROSS JOIN qa_warning_deliveries d ON d.entry_id = e.entry_id AND d.failed_in IS NOT NULL
+             GROUP BY e.leader_id HAVING count(*) >= ?2",
+            leaders.into_iter().collect(),
+            least,
+        )
+    }
+
+    fn that_recurred(&self, sql: &str, names: Vec<&str>, least: u64) -> Result<Vec<String>, StoreError> {
         let read = || {
-            let mut statement = self.connection.prepare_cached(
-                "SELECT family_key FROM json_each(?1) f CROSS JOIN qa_warning_deliveries d ON d.family_key = f.value
-                 GROUP BY family_key HAVING count(failed_in) >= ?2",
-            )?;
+            let mut statement = self.connection.prepare_cached(sql)?;
             let least = i64::try_from(least).unwrap_or(i64::MAX);
-            statement.query_map(params![serde_json::json!(families).to_string(), least], |row| row.get(0))?.collect()
+            statement.query_map(params![serde_json::json!(names).to_string(), least], |row| row.get(0))?.collect()
         };
         self.sql("read", read())
     }
