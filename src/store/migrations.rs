@@ -54,8 +54,12 @@ const MIGRATIONS: [&str; 18] = [
     include_str!("schema_v17.sql"),
     // Version 18: what came of advice is asked for without a look at advice of which nothing came.
     "CREATE INDEX deliveries_that_failed ON qa_warning_deliveries (family_key) WHERE failed_in IS NOT NULL;
-     DROP INDEX deliveries_by_entry;
-     CREATE INDEX deliveries_by_entry ON qa_warning_deliveries (entry_id, failed_in, passed_in);",
+     DROP INDEX deliveries_by_pattern;
+     CREATE INDEX deliveries_by_pattern ON qa_warning_deliveries (pattern_key);
+     CREATE INDEX judged_deliveries_by_pattern ON qa_warning_deliveries (pattern_key, arm, failed_in, passed_in)
+     WHERE failed_in IS NOT NULL OR passed_in IS NOT NULL;
+     CREATE INDEX judged_deliveries_by_entry ON qa_warning_deliveries (entry_id)
+     WHERE failed_in IS NOT NULL OR passed_in IS NOT NULL;",
 ];
 
 /// The version this binary writes.

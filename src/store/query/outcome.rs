@@ -139,7 +139,8 @@ impl Index {
         self.that_recurred(
             "SELECT e.leader_id FROM json_each(?1) f
              CROSS JOIN knowledge_entries e ON e.leader_id = f.value AND e.event_id IS NOT NULL
-             CROSS JOIN qa_warning_deliveries d ON d.entry_id = e.entry_id AND d.failed_in IS NOT NULL
+             CROSS JOIN qa_warning_deliveries d ON d.entry_id = e.entry_id
+             WHERE (d.failed_in IS NOT NULL OR d.passed_in IS NOT NULL) AND d.failed_in IS NOT NULL
              GROUP BY e.leader_id HAVING count(*) >= ?2",
             leaders.into_iter().collect(),
             least,
