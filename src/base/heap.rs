@@ -5,15 +5,19 @@
 //! grows, and keeps the hole; with musl such a block is a mapping of its own, which grows in place or is moved without a
 //! copy. So small blocks are dlmalloc's and large ones musl's.
 //!
+//! The heap's memory comes with its pages (`MAP_POPULATE`), each time as much as it has already: page by page, as they are
+//! touched, the system takes several times as long.
+//!
 //! The heap has one lock, and a child of `fork` would wait for a thread that it doesn't have. So [`crate::run`] forks
 //! while there is one thread only, and whoever starts one does it after that.
 #![allow(unsafe_code, reason = "a global allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use dlmalloc::Dlmalloc;
+use dlmalloc::{Allocator, Dlmalloc};
+use nix::libc;
 
 /// musl maps a block of so many bytes by itself (`MMAP_THRESHOLD` of its allocator is a little below).
 const LARGE_BYTES_MIN: usize = 128 << 10;
@@ -21,24 +25,84 @@ const LARGE_BYTES_MIN: usize = 128 << 10;
 /// So often a heap in use is asked for before the processor is left to others.
 const TRIES: u32 = 64;
 
+/// The heap asks for so much at once, bytes; it grows by no more than the second.
+const GROWTH_BYTES: (usize, usize) = (64 << 10, 512 << 10);
+
 /// The allocator: see the module.
 #[derive(Debug)]
 pub struct Heap;
 
+/// The system's memory; how much of it was given out, bytes.
+struct Pages(AtomicUsize);
+
+impl Pages {
+    /// Memory with its pages; null when there is none.
+    fn map(bytes: usize) -> *mut u8 {
+        #[cfg(target_os = "linux")]
+        const WITH_PAGES: i32 = libc::MAP_POPULATE;
+        #[cfg(not(target_os = "linux"))]
+        const WITH_PAGES: i32 = 0;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANON | WITH_PAGES;
+        // SAFETY: a new mapping, where the system wants it.
+        let memory =
+            unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        if memory == libc::MAP_FAILED { std::ptr::null_mut() } else { memory.cast() }
+    }
+}
+
+// SAFETY: what is given out is a mapping of its own, zero, of the size that is said.
+unsafe impl Allocator for Pages {
+    fn alloc(&self, size: usize) -> (*mut u8, usize, u32) {
+        let grown = self.0.load(Ordering::Relaxed).clamp(GROWTH_BYTES.0, GROWTH_BYTES.1);
+        let bytes = size.max(grown.next_multiple_of(self.page_size()));
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+        (Self::map(bytes), bytes, 0)
+    }
+
+    /// Only of blocks that are mappings of their own: large ones, which are not this heap's.
+    fn remap(&self, _ptr: *mut u8, _oldsize: usize, _newsize: usize, _can_move: bool) -> *mut u8 {
+        std::ptr::null_mut()
+    }
+
+    fn free_part(&self, _ptr: *mut u8, _oldsize: usize, _newsize: usize) -> bool {
+        false
+    }
+
+    fn free(&self, ptr: *mut u8, size: usize) -> bool {
+        // SAFETY: dlmalloc gives back what `alloc` has given out, as a whole, when nothing in it is used.
+        unsafe { libc::munmap(ptr.cast(), size) == 0 }
+    }
+
+    fn can_release_part(&self, _flags: u32) -> bool {
+        false
+    }
+
+    fn allocates_zeros(&self) -> bool {
+        true
+    }
+
+    fn page_size(&self) -> usize {
+        4096
+    }
+}
+
 /// The small blocks. Nearly always one thread allocates, and a mutex of musl takes as long as an allocation.
 struct Small {
-    heap: UnsafeCell<Dlmalloc>,
+    heap: UnsafeCell<Dlmalloc<Pages>>,
     is_taken: AtomicBool,
 }
 
 // SAFETY: the heap is used by whoever set `is_taken` alone.
 unsafe impl Sync for Small {}
 
-static SMALL: Small = Small { heap: UnsafeCell::new(Dlmalloc::new()), is_taken: AtomicBool::new(false) };
+static SMALL: Small = Small {
+    heap: UnsafeCell::new(Dlmalloc::new_with_allocator(Pages(AtomicUsize::new(0)))),
+    is_taken: AtomicBool::new(false),
+};
 
 impl Small {
     /// `work` must not allocate, and can't panic: with the heap taken nobody else would get any further.
-    fn with<T>(&self, work: impl FnOnce(&mut Dlmalloc) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut Dlmalloc<Pages>) -> T) -> T {
         if self.is_taken.swap(true, Ordering::Acquire) {
             self.wait();
         }

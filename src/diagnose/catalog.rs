@@ -38,25 +38,24 @@ pub struct Rule {
     /// As written.
     pub text: RuleText,
     matcher: Lazy,
-    closing: Option<Lazy>,
+    closing: Lazy,
 }
 
 impl Rule {
     /// The compiled regex; `None` when it is broken (a shipped one can't be, a test holds that).
     pub fn matcher(&self) -> Option<&Matcher> {
-        self.matcher.get()
+        self.matcher.get(&self.text.regex)
     }
 
     /// How many of its regexes are compiled.
     #[cfg(test)]
     pub fn compiled(&self) -> usize {
-        let all = std::iter::once(&self.matcher).chain(&self.closing);
-        all.filter(|lazy| lazy.compiled.get().is_some()).count()
+        [&self.matcher, &self.closing].into_iter().filter(|lazy| lazy.0.get().is_some()).count()
     }
 
     /// The compiled regex of a traceback's last line.
     pub fn closing(&self) -> Option<&Matcher> {
-        self.closing.as_ref()?.get()
+        self.closing.get(self.text.closing.as_deref()?)
     }
 }
 
@@ -118,20 +117,14 @@ impl Group {
     }
 }
 
-#[derive(Debug)]
-struct Lazy {
-    source: String,
-    compiled: OnceLock<Option<Matcher>>,
-}
+/// What a regex is compiled to at its first use.
+#[derive(Debug, Default)]
+struct Lazy(OnceLock<Option<Matcher>>);
 
 impl Lazy {
-    fn new(source: &str) -> Self {
-        Lazy { source: source.to_owned(), compiled: OnceLock::new() }
-    }
-
-    fn get(&self) -> Option<&Matcher> {
-        let compiled = self.compiled.get_or_init(|| {
-            let regex = compile(&self.source).ok()?;
+    fn get(&self, source: &str) -> Option<&Matcher> {
+        let compiled = self.0.get_or_init(|| {
+            let regex = compile(source).ok()?;
             let groups = regex.capture_names().enumerate();
             let groups = groups.filter_map(|(number, name)| Some((number, Group::named(name?)?))).collect();
             Some(Matcher { regex, groups })
@@ -225,8 +218,7 @@ impl Catalog {
                 for literal in text.needs.as_slice() {
                     add(literal, Meaning::Rule(rules.len()));
                 }
-                let (matcher, closing) = (Lazy::new(&text.regex), text.closing.as_deref().map(Lazy::new));
-                rules.push(Rule { tool: index, text, matcher, closing });
+                rules.push(Rule { tool: index, text, matcher: Lazy::default(), closing: Lazy::default() });
             }
         }
         Catalog { tools, rules, imported, literals, meaning }
