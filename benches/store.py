@@ -170,7 +170,8 @@ class Store:
             for line in file:
                 event = json.loads(line)
                 for item in (event.get('failure') or {}).get('items', [])[:1]:
-                    known.append((item['tool'], item['code'], item['message'], item))
+                    if 'code' in item:  # else a run that was killed: what it said was no finding
+                        known.append((item['tool'], item['code'], item['message'], item))
         self.history = types.SimpleNamespace(known=known, merged=[])
 
     # ---------------------------------------------------------------- recording
