@@ -22,6 +22,11 @@ pub fn create_private_dir(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
+/// Whether `path` is a regular file that somebody may execute.
+pub fn is_program(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
 /// The first `max` bytes of a regular file. Never waits: opening a FIFO of that name would, for its writer, and reading
 /// a device might never end.
 ///

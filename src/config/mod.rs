@@ -21,3 +21,8 @@ pub use problem::Problem;
 pub use promotion::PromotionSettings;
 pub use settings::{FixSettings, LessonSettings, RawSettings, SETTINGS_FILE, Settings, WriteWhen};
 pub use strategy::StrategyTable;
+
+/// Whether `VERIFY_RUN_DISABLE` says that everything is run bare and nothing recorded: it is set, and not to `0`.
+pub fn is_disabled() -> bool {
+    std::env::var_os("VERIFY_RUN_DISABLE").is_some_and(|value| !value.is_empty() && value != "0")
+}

@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::base::clock::Timestamp;
+use crate::base::file::is_program;
 use crate::capture::Header;
 use crate::run::is_shims_folder;
 use crate::whitelist::{self, Check};
@@ -108,10 +109,6 @@ impl Search<'_> {
         let files = folders.flat_map(|folder| PROJECT_PROGRAMS.map(|place| folder.join(place).join(&name)));
         files.into_iter().find(|file| is_program(file))
     }
-}
-
-fn is_program(file: &Path) -> bool {
-    fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
 }
 
 struct Digest {

@@ -15,11 +15,10 @@ mod yaml;
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::{Change, Planned, Site};
-use crate::base::file::read_start;
+use crate::base::file::{is_program, read_start};
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::base::text::{count, one_line};
 use crate::config::{HookSettings, Problem, Repository};
@@ -146,8 +145,7 @@ impl Planning<'_> {
         }
         match String::from_utf8(bytes) {
             Ok(text) => {
-                let is_executable =
-                    fs::metadata(&path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0);
+                let is_executable = is_program(&path);
                 Some(Kept { path, text, is_executable })
             }
             // A program is nobody's configuration.

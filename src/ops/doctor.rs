@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::base::text::count;
-use crate::config::{Environment, Places, Problem, Settings};
+use crate::config::{Environment, Places, Problem, Settings, is_disabled};
 use crate::fix::snapshot;
 use crate::lesson::Folder;
 use crate::ops::{definitions, record};
@@ -319,7 +319,7 @@ fn platform() -> Vec<Finding> {
         let message = "macOS is experimental: signals whose origin is unknown are not forwarded";
         findings.push(finding("platform", Status::Warning, message, None));
     }
-    if std::env::var_os("VERIFY_RUN_DISABLE").is_some_and(|value| !value.is_empty() && value != "0") {
+    if is_disabled() {
         let message = "VERIFY_RUN_DISABLE is set: commands run bare and nothing is recorded";
         findings.push(hinted(finding("environment", Status::Warning, message, None), "unset VERIFY_RUN_DISABLE"));
     }

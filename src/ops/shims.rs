@@ -10,13 +10,13 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use serde::Serialize;
 
-use crate::base::file::{Durability, create_private_dir, read_start, write_atomic};
+use crate::base::file::{Durability, create_private_dir, is_program, read_start, write_atomic};
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::config::Environment;
 use crate::run::{ROUNDS, SHIMS_MARK, real_program};
@@ -187,7 +187,7 @@ impl Scene {
     fn shadow(&self, name: &str) -> Option<PathBuf> {
         let places: Vec<_> = std::env::split_paths(&self.path).collect();
         let end = places.iter().position(|place| self.is_folder(place))?;
-        places[..end].iter().map(|place| place.join(name)).find(|file| is_executable(file))
+        places[..end].iter().map(|place| place.join(name)).find(|file| is_program(file))
     }
 
     fn real(&self, name: &str) -> Option<PathBuf> {
@@ -349,8 +349,4 @@ fn lasting(own: &Path, path: &OsStr) -> PathBuf {
 fn is_same_file(one: &Path, other: &Path) -> bool {
     let id = |path: &Path| fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
     id(one).is_some_and(|one| id(other) == Some(one))
-}
-
-fn is_executable(file: &Path) -> bool {
-    fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }

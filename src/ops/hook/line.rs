@@ -1,10 +1,11 @@
 //! A shell line with the wrapper before its checks.
 
-use std::os::unix::fs::PermissionsExt;
+use std::env;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
 use super::Hook;
+use crate::base::file::is_program;
+use crate::config::is_disabled;
 use crate::host::Permissions;
 use crate::host::dialect::{Rewriting, Unruled};
 use crate::whitelist::{Opening, Whitelist};
@@ -24,7 +25,7 @@ pub(super) fn rewritten(hook: &Hook, line: &str) -> Option<String> {
         Rewriting::Allows => hook.rewrite,
         Rewriting::Never => false,
     };
-    if !wanted || env::var_os("VERIFY_RUN_DISABLE").is_some_and(|value| !value.is_empty() && value != "0") {
+    if !wanted || is_disabled() {
         return None;
     }
     let whitelist = Whitelist::open(&hook.places, &hook.environment);
@@ -102,8 +103,4 @@ fn can_be_found(cwd: &Path, opening: &Opening) -> bool {
 fn folders() -> impl Iterator<Item = PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).collect::<Vec<_>>().into_iter().filter(|dir| dir.is_absolute())
-}
-
-fn is_program(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }

@@ -8,7 +8,7 @@ use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::capture::{Header, Identity, ObservedVia, Place, SPOOL_SCHEMA, Spooled};
 use crate::command::{Line, Step};
-use crate::config::{Environment, Places};
+use crate::config::{Environment, Places, is_disabled};
 use crate::host::dialect::{Action, Call, Ending};
 use crate::ops::record;
 use crate::run::{self, Detached, Ended};
@@ -118,10 +118,6 @@ fn words(line: &Line) -> impl Iterator<Item = &str> {
 
 fn is_us(word: &str) -> bool {
     word.rsplit('/').next() == Some("verify-run")
-}
-
-fn is_disabled() -> bool {
-    std::env::var_os("VERIFY_RUN_DISABLE").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
 /// Starts the recorder in a process of its own.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::{Exit, Output};
 use crate::base::text;
 use crate::capture::{self, Waiting};
-use crate::config::{Environment, Places};
+use crate::config::{Environment, Places, is_disabled};
 use crate::diagnose::redact::redact;
 use crate::host::ci::{Host, Job};
 use crate::ops::record;
@@ -151,10 +151,6 @@ fn is_nested(places: &Places, environment: &Environment) -> bool {
 /// people and agents set it, too.
 fn is_ephemeral() -> bool {
     Job::recognise(|name| std::env::var_os(name)).is_some_and(|job| job.host != Host::Other)
-}
-
-fn is_disabled() -> bool {
-    std::env::var_os("VERIFY_RUN_DISABLE").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
 fn refuse(options: &Options) -> c_int {
