@@ -105,6 +105,9 @@ impl Manager {
     /// What depends neither on the clock nor on the place.
     fn part(&self, text: &str, sandbox: &Sandbox) -> String {
         let text = text.find(self.says).map_or("", |at| &text[at..]);
+        // On a terminal lefthook turns a wheel between the lines, as often as there is time for.
+        let wheel = r"\x1b\[\?25[lh]|\r\x1b\[K|\r\x1b\[37m.\x1b\[0m waiting(: ruff)?";
+        let text = regex::Regex::new(wheel).expect("a regex").replace_all(text, "");
         text.replace(sandbox.work().to_str().expect("UTF-8"), "/W")
     }
 
