@@ -1,4 +1,5 @@
-//! How many tests a run ran, from the runner's own closing line. What was skipped or left out did not run.
+//! How many tests a run ran, from the runner's own closing line, and whether it says that it stopped before all had
+//! their turn. What was skipped or left out did not run.
 //!
 //! Rather too few than too many: a failure outside of tests (a hook, a fixture, a file that can't be loaded) is none,
 //! so that the pass after it has never fewer for that reason.
@@ -58,30 +59,63 @@ const CLOSINGS: [&str; 20] = [
 /// nothing of what it has done before.
 const UNSURE: [&str; 2] = [r#"" hook(?: |$)"#, "cache hit, suppressing (?:logs|output)"];
 
-static SET: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(CLOSINGS.iter().chain(&UNSURE)).ok());
+/// With one of these some tests had no turn: the first failures were enough, or the run was ended.
+const STOPS: [&str; 6] = [
+    // cargo-nextest 0.9: `Summary [   0.242s] 2/6 tests run: 1 passed, 1 failed`; without a slash it ran all.
+    r"^ *Summary \[[^\]]*\] +[0-9]+/[0-9]+ tests? run",
+    // pytest 8: `!!!! stopping after 1 failures !!!!`, `!!!! Interrupted: 3 errors during collection !!!!`
+    r"^!{3,} (?:stopping after |Interrupted: |.*KeyboardInterrupt|.*Exit: ).* !{3,}$",
+    // jest 29 and 30: `Test Suites: 1 failed, 1 of 3 total`
+    r"^Test Suites: .*[0-9]+ of [0-9]+ total$",
+    // TAP
+    r"^Bail out!",
+    // Go: the package's other tests are not run.
+    r"^panic: ",
+    // cargo test: a target that a signal ended.
+    r"^ *process didn't exit successfully: .*\(signal: [0-9]+",
+];
+
+static SET: LazyLock<Option<RegexSet>> =
+    LazyLock::new(|| RegexSet::new(CLOSINGS.iter().chain(&UNSURE).chain(&STOPS)).ok());
 
 /// Compiled when the first line of its runner is seen.
 static COMPILED: [OnceLock<Option<Regex>>; CLOSINGS.len()] = [const { OnceLock::new() }; CLOSINGS.len()];
 
-/// The tests that ran, as a whole `output` says; `None` when it doesn't say, or not for certain.
-pub fn tests_run(output: &[u8]) -> Option<u64> {
-    let set = SET.as_ref()?;
+/// What a runner says at its end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ran {
+    /// The tests that ran; `None` when it doesn't say, or not for certain.
+    pub tests: Option<u64>,
+    /// Some had no turn.
+    pub stopped_early: bool,
+}
+
+/// What ran, as a whole `output` says.
+pub fn ran(output: &[u8]) -> Ran {
+    let Some(set) = SET.as_ref() else { return Ran::default() };
     let text = text_of(output);
     let lines: Vec<&str> = text.lines().collect();
-    let mut total: Option<i64> = None;
+    let (mut total, mut unsure, mut stopped_early): (Option<i64>, bool, bool) = (None, false, false);
     for (index, from) in streams::split(&lines).into_iter().flatten() {
         let line = lines[index].get(from..).unwrap_or("").trim_end();
         if line.len() > LINE_BYTES_MAX {
             continue;
         }
-        let Some(shape) = set.matches(line).iter().next() else { continue };
+        let shapes = set.matches(line);
+        stopped_early |= shapes.iter().any(|shape| shape >= CLOSINGS.len() + UNSURE.len());
         // What makes it unsure comes behind all that counts.
-        let regex = COMPILED.get(shape)?.get_or_init(|| Regex::new(CLOSINGS[shape]).ok());
+        let Some(shape) = shapes.iter().next().filter(|shape| *shape < CLOSINGS.len() + UNSURE.len()) else { continue };
+        let Some(compiled) = COMPILED.get(shape) else {
+            unsure = true;
+            continue;
+        };
+        let regex = compiled.get_or_init(|| Regex::new(CLOSINGS[shape]).ok());
         if let Some(groups) = regex.as_ref().and_then(|regex| regex.captures(line)) {
             total = Some(total.unwrap_or(0).saturating_add(count(&groups)));
         }
     }
-    total.and_then(|total| u64::try_from(total).ok())
+    let tests = total.filter(|_| !unsure).and_then(|total| u64::try_from(total).ok());
+    Ran { tests, stopped_early }
 }
 
 fn count(groups: &Captures<'_>) -> i64 {
@@ -144,7 +178,43 @@ mod tests {
             ("", None),
         ];
         for (output, wanted) in cases {
-            assert_eq!(tests_run(output.as_bytes()), wanted, "{output}");
+            assert_eq!(ran(output.as_bytes()).tests, wanted, "{output}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_did_not_get_to_all_tests_says_so() {
+        let stopped = [
+            "     Summary [   0.242s] 2/6 tests run: 1 passed, 1 failed, 1 skipped",
+            "!!!!!!!!!! stopping after 1 failures !!!!!!!!!!!",
+            "!!!!!!!!!! Interrupted: 3 errors during collection !!!!!!!!!!",
+            "!!!!!!!!!! KeyboardInterrupt !!!!!!!!!!",
+            "Test Suites: 1 failed, 1 of 3 total",
+            "Bail out! no database",
+            "panic: test timed out after 1s",
+            "  process didn't exit successfully: `/t/shop-1` (signal: 11, SIGSEGV: invalid memory reference)",
+        ];
+        for output in stopped {
+            assert!(ran(output.as_bytes()).stopped_early, "{output}");
+        }
+        assert_eq!(ran(stopped[0].as_bytes()).tests, Some(6), "what it was to run counts");
+        let whole = [
+            "     Summary [   1.234s] 29 tests run: 28 passed, 1 failed, 2 skipped",
+            "===== 1 failed, 2 passed in 0.12s =====",
+            "Test Suites: 1 failed, 2 passed, 3 total",
+            "  process didn't exit successfully: `/t/shop-1` (exit status: 101)",
+            "thread 'main' panicked at src/a.rs:1:1:",
+        ];
+        for output in whole {
+            assert!(!ran(output.as_bytes()).stopped_early, "{output}");
+        }
+        let recorded = [("pytest-20-fail-fast", true), ("pytest-07-collection-errors", true), ("jest-01-basic", false)];
+        let cases = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/cases");
+        for (case, stopped) in recorded {
+            for variant in ["output.txt", "output.tty"] {
+                let output = std::fs::read(cases.join(case).join(variant)).expect("is recorded");
+                assert_eq!(ran(&output).stopped_early, stopped, "{case}/{variant}");
+            }
         }
     }
 
@@ -170,10 +240,10 @@ mod tests {
             ("eslint-01-basic", None),
         ];
         let cases = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/cases");
-        for (case, ran) in recorded {
+        for (case, tests) in recorded {
             for variant in ["output.txt", "output.tty"] {
                 let output = std::fs::read(cases.join(case).join(variant)).expect("is recorded");
-                assert_eq!(tests_run(&output), ran, "{case}/{variant}");
+                assert_eq!(ran(&output).tests, tests, "{case}/{variant}");
             }
         }
     }

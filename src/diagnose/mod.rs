@@ -34,7 +34,7 @@ mod texts;
 
 pub use crate::config::Category;
 pub use baseline::Baseline;
-pub use collected::tests_run;
+pub use collected::{Ran, ran};
 pub use layers::{DefinitionFile, Definitions, Fault, attachments};
 pub use shortfall::Shortfall;
 pub use skeleton::{Skeleton, skeleton};

@@ -71,7 +71,7 @@ pub fn stops_at(later: &Run, before: &str) -> StopsAt {
             _ => argument.starts_with(option),
         })
     });
-    if stops_early || failure.items_cut > 0 || !failure.shortfalls.is_empty() {
+    if stops_early || later.stopped_early || failure.items_cut > 0 || !failure.shortfalls.is_empty() {
         return StopsAt::Unknown;
     }
     let other_category = failure.category != before;

@@ -30,6 +30,17 @@ impl Sets {
             (_, false) => Outcome::Success,
         }
     }
+
+    /// Those of two failures together.
+    #[must_use]
+    pub fn with(mut self, other: &Sets) -> Sets {
+        let ours = [&mut self.fixed, &mut self.introduced, &mut self.persisted, &mut self.not_reached];
+        let others = [&other.fixed, &other.introduced, &other.persisted, &other.not_reached];
+        for (ours, others) in ours.into_iter().zip(others) {
+            ours.0.extend(others.0.iter().cloned());
+        }
+        self
+    }
 }
 
 /// Compares the open atoms `before` with those of a later run. `is_reached` says of an atom that is gone whether the

@@ -54,7 +54,7 @@ pub fn has_held(row: &SolvedRow, now: Timestamp, silence: Duration) -> Option<bo
 /// An attempt in its workflow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Numbered {
-    /// From 1; `None` of a run with nothing changed before it.
+    /// From 1; `None` of a run with nothing changed before it. What a run says of several earlier ones has one number.
     pub number: Option<u64>,
     /// The attempt.
     pub attempt: Attempt,
@@ -75,11 +75,15 @@ pub struct Workflow {
 pub fn workflow(mut attempts: Vec<Attempt>, quickly: u64) -> Workflow {
     attempts.sort_by_key(|attempt| (attempt.ended_at, attempt.run));
     let mut workflow = Workflow::default();
-    let mut number = 0;
+    let (mut number, mut last, mut last_step) = (0, None, None);
     for attempt in attempts {
         let counts = attempt.means != Means::None;
-        number += u64::from(counts);
-        workflow.steps += u64::from(counts && !attempt.fixed.is_empty());
+        if counts && last.replace(attempt.run) != Some(attempt.run) {
+            number += 1;
+        }
+        if counts && !attempt.fixed.is_empty() && last_step.replace(attempt.run) != Some(attempt.run) {
+            workflow.steps += 1;
+        }
         let solved = counts && attempt.outcome == Outcome::Success && !attempt.is_weakened();
         workflow.high_value |= solved && number <= quickly;
         workflow.attempts.push(Numbered { number: counts.then_some(number), attempt });

@@ -23,7 +23,7 @@ use crate::base::ids::RunId;
 pub use advice::{Ack, Delivery, DeliveryArm};
 pub use by::By;
 pub use fix::{
-    Atom, AtomList, Attempt, Command, FixNote, Flake, Mark, Means, Outcome, Proof, Recipe, RecipeKind, Trees,
+    Atom, AtomList, Attempt, Command, FixNote, Flake, Mark, Means, Outcome, Proof, Recipe, RecipeKind, Trees, Unseen,
 };
 pub use knowledge::{Entry, EntryChange, EntryNote, EntrySource, EntryUse, Origin};
 pub use lesson::{Change, LessonChange};

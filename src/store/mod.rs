@@ -28,7 +28,8 @@ pub use event::{
     Entry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Failure, FileChange, FileChangeKind, FixNote, Flake,
     Item, LessonChange, LessonDecision, Mark, Matches, Means, MemoryChange, MemoryNote, MemorySort, Merge,
     NEAR_DUPLICATE, Origin, Outcome, Promotion, PromotionStep, Proof, Purge, Recipe, RecipeKind, Review, ReviewState,
-    Run, Scope, Snapshot, Split, StrategyChange, StrategyNote, TaskNote, TaskOutcome, TaskStep, Trees, derived_id,
+    Run, Scope, Snapshot, Split, StrategyChange, StrategyNote, TaskNote, TaskOutcome, TaskStep, Trees, Unseen,
+    derived_id,
 };
 pub use event::{Line as EventLine, parse as parse_event};
 pub use exchange::{ImportFault, Imported};

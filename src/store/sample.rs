@@ -59,6 +59,7 @@ pub fn passed_run(n: u64, task: &str) -> Event {
         cut_bytes: 0,
         shared: false,
         tests: None,
+        stopped_early: false,
         // Of some it isn't known.
         environment: (!n.is_multiple_of(3)).then(|| format!("{:032x}", n % 2)),
         program: (!n.is_multiple_of(5)).then(|| format!("{:032x}", n % 2)),
@@ -224,6 +225,7 @@ pub fn attempt(before: u64, run: u64, outcome: Outcome) -> Event {
         persisted: list(&["c"]),
         not_reached: list(&[]),
         remaining: None,
+        unseen: Vec::new(),
         trees: Some(Trees { before: "t1".into(), after: "t2".into(), exact: true }),
         files: vec![FileChange {
             path: Lossless::from("src/a.js"),

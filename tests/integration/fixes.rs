@@ -1,5 +1,7 @@
 //! From a failure to what made it go away, with real git and real tools.
 
+mod flakes;
+
 use serde_json::Value;
 use verify_run::run::Ended;
 
@@ -155,78 +157,6 @@ fn an_edit_without_effect_and_the_right_one_are_two_attempts_in_order() {
     assert!(
         fixes(&sandbox).len() == 1 && sandbox.verify_run(["fix", "list", "--flakes"]).outcome().stdout().is_empty()
     );
-}
-
-#[test]
-fn a_rerun_that_passes_without_a_change_is_a_flake_and_no_fix() {
-    let Some(sandbox) = python() else { return };
-    sandbox.write(
-        "test_shop.py",
-        "import os\n\n\ndef test_weather():\n    assert os.path.exists(os.environ['TMPDIR'] + '/sun')\n",
-    );
-    sandbox.commit("A flaky test");
-    fails(&sandbox, &["pytest", "-q"]);
-    assert_eq!(sandbox.lessons().len(), 1);
-    std::fs::write(sandbox.tmp().join("sun"), "").expect("the sun");
-    passes(&sandbox, &["pytest", "-q"]);
-    let flakes = sandbox.verify_run(["fix", "list", "--flakes", "--json"]).prints_json();
-    let flakes = flakes["flakes"].as_array().expect("a list");
-    assert_eq!(flakes.len(), 1, "{flakes:?}");
-    assert_eq!(
-        (&flakes[0]["proof"], &flakes[0]["failures"], &flakes[0]["runs"]),
-        (&"proven".into(), &1.into(), &2.into())
-    );
-    assert_eq!(flakes[0]["rate"], 0.5);
-    assert_eq!(sandbox.lessons().len(), 0, "what nobody touched is no lesson any more");
-    assert_eq!(fix(&sandbox)["state"], "flaky");
-    assert_eq!(fix(&sandbox)["confirmed"], Value::Null);
-    let rates = sandbox.verify_run(["fix", "list", "--json"]).prints_json()["rates"].clone();
-    assert_eq!(rates, serde_json::json!([]), "a flake is no attempt at anything");
-}
-
-#[test]
-fn a_flake_is_proven_only_when_variables_and_programs_are_known_to_be_the_same() {
-    let sandbox = Sandbox::repository();
-    let tool = |version: &str| {
-        let script = "[ -e $TMPDIR/sun ] && exit\necho \"a.lua:1:1: error: $WEATHER in the morning\"\nexit 1";
-        sandbox.tool("luacheck", &format!("# {version}\n{script}"));
-    };
-    tool("1");
-    sandbox.write("verify-run.toml", "[fix]\nenvironment = [\"SHOP_DB\"]\n");
-    sandbox.commit("A flaky check");
-    let run = |weather: &str, (name, value): (&str, &str)| {
-        tick(&sandbox);
-        let invocation = sandbox.verify_run(["luacheck", "."]).env("WEATHER", weather).env(name, value);
-        let outcome = quiet(invocation).outcome();
-        sandbox.settle();
-        outcome.ended.passed()
-    };
-    // A failure, then a pass over the same tree; what is said of it.
-    let rerun = |weather: &str, first, between: &dyn Fn(), second| {
-        let _ = std::fs::remove_file(sandbox.tmp().join("sun"));
-        assert!(!run(weather, first), "{weather}");
-        between();
-        std::fs::write(sandbox.tmp().join("sun"), "").expect("the sun");
-        assert!(run(weather, second), "{weather}");
-        let list = sandbox.verify_run(["fix", "list", "--flakes", "--json"]).prints_json();
-        let flakes = list["flakes"].as_array().expect("a list");
-        let flake = flakes.iter().find(|flake| flake["title"].as_str().is_some_and(|title| title.contains(weather)));
-        let flake = flake.unwrap_or_else(|| panic!("{weather}: {flakes:?}"));
-        let why = flake["why"].as_str().expect("a reason").to_owned();
-        (flake["proof"].as_str().expect("a word").to_owned(), why.rsplit(" but ").next().unwrap_or_default().to_owned())
-    };
-    let utc = ("TZ", "UTC");
-    let suspected = |why: &str| ("suspected".to_owned(), why.to_owned());
-    let others = suspected("environment variables that change what checks do were others");
-    // The further names are known from the first recorder on.
-    assert_eq!(rerun("rain", utc, &|| {}, utc), others);
-    assert_eq!(rerun("hail", utc, &|| {}, utc).0, "proven");
-    assert_eq!(rerun("snow", utc, &|| {}, ("TZ", "Asia/Tokyo")), others);
-    assert_eq!(rerun("fog", ("SHOP_DB", "one"), &|| {}, ("SHOP_DB", "other-one")), others);
-    assert_eq!(rerun("wind", utc, &|| tool("2"), utc), suspected("its program was changed in between"));
-    assert_eq!(rerun("storm", utc, &|| {}, utc).0, "proven");
-    let told = std::process::Command::new("grep").args(["-rlE", "other-one|Tokyo"]).arg(sandbox.state()).output();
-    assert_eq!(String::from_utf8_lossy(&told.expect("grep").stdout), "", "values are kept nowhere");
 }
 
 #[test]
@@ -522,39 +452,4 @@ fn the_same_change_in_two_tasks_is_a_recipe_and_confirms_both() {
         (1, 1, 0)
     );
     assert_eq!((only(&["--state", "success"]), only(&["--unconfirmed"]), only(&["--limit", "1"])), (2, 0, 1));
-}
-
-#[test]
-fn what_fails_over_a_tree_that_passed_is_suspected_and_its_fix_is_not_believed() {
-    let Some(sandbox) = python() else { return };
-    sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
-    sandbox.write(
-        "test_shop.py",
-        "import os\n\n\ndef test_weather():\n    assert not os.path.exists(os.environ['TMPDIR'] + '/rain')\n",
-    );
-    sandbox.commit("A flaky test");
-    let flakes = || sandbox.verify_run(["fix", "list", "--flakes", "--json"]).prints_json()["flakes"].clone();
-    passes(&sandbox, &["pytest", "-q"]);
-    std::fs::write(sandbox.tmp().join("rain"), "").expect("rain");
-    fails(&sandbox, &["pytest", "-q"]);
-    assert_eq!(flakes()[0]["proof"], "suspected");
-    std::fs::remove_file(sandbox.tmp().join("rain")).expect("sun");
-    sandbox.write("shop.py", "def total(prices):\n    return 1\n");
-    passes(&sandbox, &["pytest", "-q"]);
-    let fix = fix(&sandbox);
-    assert_eq!(
-        (&fix["state"], &fix["confirmed"], &fix["high_value"]),
-        (&"success".into(), &false.into(), &false.into())
-    );
-    assert_eq!(fix["standing"], "one of its failing runs is a flake's");
-    let list = sandbox.verify_run(["fix", "list", "--json"]).prints_json();
-    assert_eq!(list["rates"], serde_json::json!([]));
-    // Twice in a row, then a pass: something outside of the tree may have changed.
-    std::fs::write(sandbox.tmp().join("rain"), "").expect("rain");
-    sandbox.write("notes.txt", "another tree\n");
-    fails(&sandbox, &["pytest", "-q"]);
-    fails(&sandbox, &["pytest", "-q"]);
-    std::fs::remove_file(sandbox.tmp().join("rain")).expect("sun");
-    passes(&sandbox, &["pytest", "-q"]);
-    assert_eq!((&flakes()[0]["proof"], &flakes()[0]["pairs"]), (&"suspected".into(), &2.into()));
 }

@@ -7,7 +7,7 @@ use crate::base::ids::{self, Kind, RunId};
 use crate::base::lossless::Lossless;
 use crate::capture::Header;
 use crate::diagnose::redact;
-use crate::diagnose::{Category, Diagnosis, Item as Found, Severity, tests_run};
+use crate::diagnose::{self, Category, Diagnosis, Item as Found, Ran, Severity};
 use crate::fingerprint;
 use crate::lesson::Facts;
 use crate::run::Ended;
@@ -48,6 +48,7 @@ pub(super) fn run(header: &Header, default_branch: Option<&str>) -> Run {
         cut_bytes: header.cut_bytes,
         shared: header.shared,
         tests: None,
+        stopped_early: false,
         environment: header.around.as_ref().map(|around| around.environment.clone()),
         program: None,
         observed_via: header.observed_via,
@@ -56,10 +57,11 @@ pub(super) fn run(header: &Header, default_branch: Option<&str>) -> Run {
     }
 }
 
-/// The tests that ran, of a check that tests, as its whole output says.
-pub(super) fn tests(header: &Header, output: &[u8]) -> Option<u64> {
+/// What ran of a check that tests, as its output says; how many only where the output is whole.
+pub(super) fn ran(header: &Header, output: &[u8]) -> Ran {
     let is_test = header.check.as_ref().is_some_and(|check| check.kind == CheckKind::Test);
-    (is_test && header.cut_bytes == 0).then(|| tests_run(output)).flatten()
+    let ran = if is_test { diagnose::ran(output) } else { Ran::default() };
+    Ran { tests: ran.tests.filter(|_| header.cut_bytes == 0), ..ran }
 }
 
 /// What the run checked. Words of the command line that were secrets are left out, as they are of the command line.

@@ -2,11 +2,12 @@
 //! lessons and markers. Everything is computed from what is recorded already, under ids that follow from it, so that
 //! doing it twice changes nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 
 use super::assemble::is_cancelled;
 use super::changes::{self, Change, Weakened};
+use super::open::{Stretch, stretches};
 use super::steps::{Projects, file_name, mark_open};
 use super::{Drained, assemble, flakes};
 use crate::base::clock::Timestamp;
@@ -14,16 +15,13 @@ use crate::base::file::{self, Durability};
 use crate::base::ids::{self, RunId};
 use crate::command::KeyParts;
 use crate::config::Places;
-use crate::fix::weakened::Counts;
 use crate::fix::{self, Atoms, Reach, Sets};
 use crate::lesson::{FixFacts, FixPart};
 use crate::store::{
-    AtomList, Attempt, Body, Event, FileChange, FixRow, Flake, Mark, Means, OpenRun, Outcome, Proof, Run, Scope, Store,
-    StoreError,
+    AtomList, Attempt, Body, Event, FileChange, FixRow, Flake, Mark, Means, Outcome, Proof, Run, Scope, Store,
+    StoreError, Unseen,
 };
 
-/// Open failures of one class that a run is compared with; the newest ones.
-const STRETCHES_MAX: usize = 32;
 /// Lessons that one fix is written into.
 const LESSONS_MAX: usize = 10;
 
@@ -34,31 +32,23 @@ pub(super) struct Recorded<'a> {
     pub run: &'a Run,
 }
 
-/// A failure that is open: the failing runs of one key since it last passed.
-pub(super) struct Stretch {
-    pub key: String,
-    /// The oldest first; never empty.
-    pub runs: Vec<OpenRun>,
-    /// The last of them, as recorded.
-    before: Run,
-    scope: Scope,
-    since: Since,
-}
-
-/// What the next attempt goes on from: the last failing run, unless a run of another check fixed some of it after that.
-#[derive(Default)]
-struct Since {
-    attempt: Option<Attempt>,
-    /// The attempt's run.
-    run: Option<Run>,
-}
-
 /// What a run said about one stretch.
-pub(super) struct Verdict {
-    pub sets: Sets,
+struct Verdict<'a> {
     outcome: Outcome,
-    pub change: Change,
+    parts: Vec<Part<'a>>,
+    remaining: Option<Vec<String>>,
+    unseen: Vec<Unseen>,
     weakened: Vec<Mark>,
+}
+
+/// What a run said about what an earlier one showed: what was done since then is what may have fixed it.
+pub(super) struct Part<'a> {
+    /// The run that it is compared with.
+    pub from: (RunId, &'a Run),
+    /// That run, where it isn't the last one.
+    shown: Option<RunId>,
+    pub sets: Sets,
+    pub change: Change,
 }
 
 /// Records what a run says about open failures, and keeps the markers up to date.
@@ -100,173 +90,148 @@ pub(super) fn after_run(
     Ok(())
 }
 
-/// The open failures that this run may say something about.
-fn stretches(projects: &mut Projects<'_>, store: &Store, recorded: Recorded<'_>) -> Result<Vec<Stretch>, StoreError> {
-    let Recorded { id, run } = recorded;
-    let Some(scope) = &run.scope else { return Ok(Vec::new()) };
-    let days = projects.fix_settings(run.root.path()).open_days;
-    let age = i64::try_from(days.saturating_mul(86_400_000_000)).unwrap_or(i64::MAX);
-    let since = Timestamp(run.ended_at.0.saturating_sub(age));
-    let mut by_key: BTreeMap<String, Vec<OpenRun>> = BTreeMap::new();
-    for open in store.index().open_runs(&scope.class, since, run.ended_at, id)? {
-        if !is_cancelled(open.ended) {
-            by_key.entry(open.key.clone()).or_default().push(open);
-        }
-    }
-    let mut groups: Vec<_> = by_key.into_iter().collect();
-    groups.sort_by_key(|(_, runs)| std::cmp::Reverse(runs.last().map(|run| (run.ended_at, run.run))));
-    groups.truncate(STRETCHES_MAX);
-    // Of a team's failures most are open somewhere else.
-    if let Some(new) = &run.commit {
-        let elsewhere = groups.iter().flat_map(|(_, runs)| runs).filter(|open| open.branch != run.branch);
-        let olds: Vec<&str> = elsewhere.filter_map(|open| open.commit.as_deref()).filter(|old| old != new).collect();
-        projects.learn_history(run.root.path(), &olds, new);
-    }
-    let mut found = Vec::new();
-    for (key, mut runs) in groups {
-        runs.retain(|open| changes::continues(projects, run, open.branch.as_deref(), open.commit.as_deref()));
-        let Some(last) = runs.last() else { continue };
-        let Some(before) = store.index().run(store.segments(), &last.run.to_string())? else { continue };
-        let Some(scope) = before.scope.clone() else { continue };
-        let fix = ids::fix(&key, runs[0].run);
-        let attempt = store.index().last_attempt(store.segments(), &fix, last.ended_at, id)?;
-        let attempt = attempt.filter(|attempt| attempt.run != last.run);
-        let since = match &attempt {
-            Some(attempt) => store.index().run(store.segments(), &attempt.run.to_string())?,
-            None => None,
-        };
-        found.push(Stretch { key, runs, before, scope, since: Since { attempt, run: since } });
-    }
-    Ok(found)
-}
-
 /// What the run says about a stretch; `None` when it didn't look at any of it.
-fn judge(
+fn judge<'a>(
     projects: &mut Projects<'_>,
     store: &Store,
     recorded: Recorded<'_>,
-    stretch: &Stretch,
+    stretch: &'a Stretch,
     notes: &mut Vec<String>,
-) -> Result<Option<Verdict>, StoreError> {
+) -> Result<Option<Verdict<'a>>, StoreError> {
     let run = recorded.run;
     let Some(scope) = &run.scope else { return Ok(None) };
     let same = stretch.key == run.key;
     let reach = if same { Reach::All } else { fix::reach(scope, &stretch.scope) };
-    let mut before = fix::atoms_of_run(&stretch.before);
-    let remaining = stretch.since.attempt.as_ref().and_then(|attempt| attempt.remaining.as_ref());
-    if let Some(remaining) = remaining {
-        before.0.retain(|atom| remaining.contains(&atom.hash));
-    }
-    if before.0.iter().all(|atom| !reach.covers(atom)) {
+    let open = stretch.open();
+    let unseen = stretch.unseen.iter().flat_map(|shown| &shown.atoms.0);
+    let all = Atoms(open.0.iter().chain(unseen).cloned().collect());
+    if all.0.iter().all(|atom| !reach.covers(atom)) {
         return Ok(None);
     }
-    let category = stretch.before.failure.as_ref().map_or("", |failure| failure.category.as_str());
-    let stops = fix::stops_at(run, category);
     let after = fix::atoms_of_run(run);
-    let mut sets = fix::compare(&before, &after, |atom| reach.covers(atom) && stops.is_reached(atom));
-    if !same {
-        sets.introduced = Atoms::default();
+    let compare = |shown: &Run, atoms: &Atoms| {
+        let category = shown.failure.as_ref().map_or("", |failure| failure.category.as_str());
+        let stops = fix::stops_at(run, category);
+        let sets = fix::compare(atoms, &after, |atom| reach.covers(atom) && stops.is_reached(atom));
+        Sets { introduced: Atoms::default(), ..sets }
+    };
+    let mut last = compare(&stretch.before, &open);
+    if same {
+        last.introduced = fix::compare(&all, &after, |_| true).introduced;
     }
-    let outcome = sets.outcome(same);
+    let earlier: Vec<Sets> = stretch.unseen.iter().map(|shown| compare(&shown.run, &shown.atoms)).collect();
+    let whole = earlier.iter().fold(last.clone(), Sets::with);
     // Another check that fails as well is not an attempt at this one.
-    if !same && sets.fixed.is_empty() {
+    if !same && whole.fixed.is_empty() {
         return Ok(None);
     }
-    let first = stretch.first();
-    let since = (stretch.since_run(), stretch.since());
+    let outcome = whole.outcome(same);
+    let (first, since) = (stretch.first(), (stretch.since_run(), stretch.since()));
     let (from, counts) = match outcome {
         // Over all attempts: an earlier one may have weakened what passes only now.
         Outcome::Success => ((first.run, first.commit.as_deref()), stretch.counts(store, run)?),
         // A run that fails may end early.
         _ => ((since.0, since.1.commit.as_deref()), None),
     };
-    let weakened = match sets.fixed.is_empty() {
+    let weakened = match whole.fixed.is_empty() {
         true => None,
         false => Weakened::begin(projects, store, from, recorded, counts)?,
     };
-    let change = changes::between(projects, store, since, recorded, notes)?;
+    let remaining = (!same && outcome != Outcome::Success).then(|| {
+        let open = last.persisted.0.iter().chain(&last.not_reached.0);
+        open.map(|atom| atom.hash.clone()).collect()
+    });
+    let not_reached: Vec<&Atoms> = earlier.iter().map(|sets| &sets.not_reached).collect();
+    let unseen = stretch.still_unseen(same.then_some(&last.not_reached), &not_reached);
+    let mut parts = Vec::new();
+    if same || !last.fixed.is_empty() {
+        parts.push((since, last, None));
+    }
+    for (shown, sets) in stretch.unseen.iter().zip(earlier).filter(|(_, sets)| !sets.fixed.is_empty()) {
+        parts.push(((shown.id, &shown.run), sets, Some(shown.id)));
+    }
+    let mut looked = Vec::with_capacity(parts.len());
+    for (from, sets, shown) in parts {
+        let change = changes::between(projects, store, from, recorded, notes)?;
+        looked.push(Part { from, shown, sets, change });
+    }
     let weakened = weakened.map_or_else(Vec::new, |weakened| weakened.end(notes));
-    Ok(Some(Verdict { sets, outcome, change, weakened }))
+    Ok(Some(Verdict { outcome, parts: looked, remaining, unseen, weakened }))
 }
 
-impl Stretch {
-    fn first(&self) -> &OpenRun {
-        &self.runs[0]
-    }
-
-    fn last(&self) -> &OpenRun {
-        &self.runs[self.runs.len() - 1]
-    }
-
-    /// The most tests that ran in a run of the stretch that is looked at, and how many ran in `pass`. `None` where one
-    /// of them doesn't say, where another check ran, which may well have fewer, and where the same command chooses
-    /// others from run to run.
-    fn counts(&self, store: &Store, pass: &Run) -> Result<Option<Counts>, StoreError> {
-        if self.key != pass.key || fix::selects_anew(pass) {
-            return Ok(None);
-        }
-        let Some(after) = pass.tests else { return Ok(None) };
-        let first = match self.first().run == self.last().run {
-            true => None,
-            false => store.index().run(store.segments(), &self.first().run.to_string())?,
-        };
-        let before = first.and_then(|first| first.tests).max(self.before.tests);
-        Ok(before.map(|before| Counts { before, after }))
-    }
-
-    /// The run that the next attempt goes on from.
-    pub fn since(&self) -> &Run {
-        self.since.run.as_ref().unwrap_or(&self.before)
-    }
-
-    pub fn since_run(&self) -> RunId {
-        match (&self.since.attempt, &self.since.run) {
-            (Some(attempt), Some(_)) => attempt.run,
-            _ => self.last().run,
-        }
-    }
-}
-
-/// Writes the attempt, and the flake if it is one; then what follows in lessons.
+/// Writes the attempts, and the flakes among them; then what follows in lessons.
 fn write(
     projects: &mut Projects<'_>,
     store: &mut Store,
     recorded: Recorded<'_>,
     stretch: &Stretch,
-    verdict: Verdict,
+    verdict: Verdict<'_>,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
-    let flake = flakes::after_attempt(store, recorded, stretch, &verdict)?;
-    let attempt = attempt(recorded, stretch, verdict);
-    let mut events = Vec::new();
-    let parts = [recorded.id.to_string(), attempt.key.clone()];
-    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let mut add = |store: &Store, kind: &str, body: Body| -> Result<(), StoreError> {
-        let event = Event::derived(kind, &parts, Timestamp::now(), store.writer(), body);
-        if !store.index().has_event(RunId(event.id))? {
-            events.push(event);
+    let (mut events, mut written) = (Vec::new(), Vec::new());
+    for part in &verdict.parts {
+        let flake = flakes::after_attempt(store, recorded, stretch, part)?;
+        let attempt = attempt(recorded, stretch, &verdict, part);
+        let shown = part.shown.map(|run| run.to_string());
+        let parts = [recorded.id.to_string(), attempt.key.clone()];
+        let parts: Vec<&str> = parts.iter().chain(&shown).map(String::as_str).collect();
+        let bodies = [
+            Some(("attempt", Body::Attempt(Box::new(attempt.clone())))),
+            flake.clone().map(|flake| ("flake", Body::Flake(Box::new(flake)))),
+        ];
+        for (kind, body) in bodies.into_iter().flatten() {
+            let event = Event::derived(kind, &parts, Timestamp::now(), store.writer(), body);
+            if !store.index().has_event(RunId(event.id))? {
+                events.push(event);
+            }
         }
-        Ok(())
-    };
-    add(store, "attempt", Body::Attempt(Box::new(attempt.clone())))?;
-    if let Some(flake) = flake.clone() {
-        add(store, "flake", Body::Flake(Box::new(flake)))?;
+        written.push((attempt, flake));
     }
     store.append(&events)?;
-    if attempt.outcome == Outcome::Success && !attempt.is_weakened() {
-        fill_lessons(projects, store, stretch, &attempt, flake.as_ref(), drained)?;
+    if verdict.outcome != Outcome::Success || verdict.weakened.iter().any(|mark| mark.certain) {
+        return Ok(());
+    }
+    let runs = runs_by_part(store, stretch, &written)?;
+    for ((attempt, flake), runs) in written.iter().zip(runs) {
+        fill_lessons(projects, store, (stretch, &runs), attempt, flake.as_ref(), drained)?;
     }
     Ok(())
 }
 
-fn attempt(recorded: Recorded<'_>, stretch: &Stretch, verdict: Verdict) -> Attempt {
+/// The failing runs that each attempt is about: of what only an earlier one showed, those up to it that showed it; the
+/// first attempt has all others.
+fn runs_by_part(
+    store: &Store,
+    stretch: &Stretch,
+    written: &[(Attempt, Option<Flake>)],
+) -> Result<Vec<Vec<RunId>>, StoreError> {
+    let mut runs = vec![Vec::new(); written.len()];
+    for open in &stretch.runs {
+        let mut of = 0;
+        if written.len() > 1 {
+            let about = store.index().patterns_of(open.run)?;
+            let is_about = |(attempt, _): &(Attempt, Option<Flake>)| {
+                let is_fixed = |pattern: &String| attempt.fixed.first.iter().any(|atom| atom.pattern == *pattern);
+                let shown = stretch.unseen.iter().find(|shown| shown.id == attempt.before);
+                shown.is_some_and(|shown| open.ended_at <= shown.run.ended_at) && about.iter().any(is_fixed)
+            };
+            of = written.iter().position(is_about).unwrap_or(0);
+        }
+        if let Some(runs) = runs.get_mut(of) {
+            runs.push(open.run);
+        }
+    }
+    Ok(runs)
+}
+
+fn attempt(recorded: Recorded<'_>, stretch: &Stretch, verdict: &Verdict<'_>, part: &Part<'_>) -> Attempt {
     let Recorded { id, run } = recorded;
-    let Verdict { sets, outcome, change, weakened } = verdict;
-    let stays_open = stretch.key != run.key && outcome != Outcome::Success;
-    let remaining = stays_open.then(|| {
-        let open = sets.persisted.0.iter().chain(&sets.not_reached.0);
-        open.map(|atom| atom.hash.clone()).collect()
-    });
+    let Part { from: (before, earlier), sets, change, .. } = part;
+    let outcome = match verdict.outcome {
+        Outcome::Success => Outcome::Success,
+        _ if sets.fixed.is_empty() => Outcome::Failure,
+        _ => Outcome::Partial,
+    };
     let recipes = match change.means {
         Means::None => Vec::new(),
         _ => {
@@ -277,45 +242,45 @@ fn attempt(recorded: Recorded<'_>, stretch: &Stretch, verdict: Verdict) -> Attem
         key: stretch.key.clone(),
         run: id,
         opened_by: stretch.first().run,
-        before: stretch.since_run(),
+        before: *before,
         root: run.root.clone(),
         task: run.task.clone(),
         ended_at: run.ended_at,
-        duration_us: run.ended_at.micros_since(stretch.since().ended_at),
+        duration_us: run.ended_at.micros_since(earlier.ended_at),
         outcome,
         means: change.means,
         fixed: sets.fixed.list(),
         introduced: sets.introduced.list(),
         persisted: sets.persisted.list(),
         not_reached: sets.not_reached.list(),
-        remaining,
-        trees: change.trees,
-        files: change.files,
+        remaining: verdict.remaining.clone(),
+        unseen: verdict.unseen.clone(),
+        trees: change.trees.clone(),
+        files: change.files.clone(),
         files_cut: change.files_cut,
-        diff: change.diff,
+        diff: change.diff.clone(),
         diff_cut: change.diff_cut,
         came_with_base: change.came_with_base.len(),
-        commands: change.commands,
+        commands: change.commands.clone(),
         commands_cut: change.commands_cut,
-        surroundings: change.surroundings.changed,
+        surroundings: change.surroundings.changed.clone(),
         recipes,
-        weakened,
+        weakened: verdict.weakened.clone(),
     }
 }
 
-/// Says in the lessons of what is gone now what made it go away. A flake's lesson is none: it is withdrawn if nobody
-/// has touched it.
+/// Says in the lessons of what is gone now what made it go away. A lesson about nothing but a flake is none: it is
+/// withdrawn if nobody has touched it.
 fn fill_lessons(
     projects: &mut Projects<'_>,
     store: &Store,
-    stretch: &Stretch,
+    (stretch, runs): (&Stretch, &[RunId]),
     attempt: &Attempt,
     flake: Option<&Flake>,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
     let root = attempt.root.path();
-    let runs: Vec<RunId> = stretch.runs.iter().map(|open| open.run).collect();
-    let lessons = lessons_of(store, &runs, &attempt.fixed)?;
+    let lessons = lessons_of(store, runs, &attempt.fixed)?;
     if lessons.is_empty() || !root.is_dir() {
         return Ok(());
     }
@@ -323,7 +288,7 @@ fn fill_lessons(
         Some(flake) => FixPart::Flake { proof: flake.proof.as_str().to_owned(), why: flake.why.clone() },
         None => FixPart::Fixed(Box::new(facts(projects, store, stretch, attempt)?)),
     };
-    let is_proven = flake.is_some_and(|flake| flake.proof == Proof::Proven);
+    let proven = flake.filter(|flake| flake.proof == Proof::Proven);
     let mut written = Vec::with_capacity(lessons.len());
     for (lesson, run) in &lessons {
         written.push((lesson.clone(), store.index().lesson_of(*run)?.map(|(_, file)| file)));
@@ -333,7 +298,9 @@ fn fill_lessons(
     for (lesson, run) in lessons {
         let Some(path) = paths.get(&lesson) else { continue };
         let mut done = Ok(false);
-        if is_proven && runs.contains(&run) {
+        let about = store.index().patterns_of(run)?;
+        let is_flaky = proven.is_some_and(|flake| about.iter().all(|pattern| flake.patterns.contains(pattern)));
+        if is_flaky && runs.contains(&run) {
             let recorded = store.index().run(store.segments(), &run.to_string())?;
             done = recorded.and_then(|run| assemble::facts(&run)).map_or(Ok(false), |facts| folder.withdraw(&facts));
         }

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::changes;
-use super::fixes::{Recorded, Stretch, Verdict};
+use super::fixes::{Part, Recorded};
+use super::open::Stretch;
 use super::steps::Projects;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
@@ -19,16 +20,15 @@ pub(super) fn after_attempt(
     store: &Store,
     recorded: Recorded<'_>,
     stretch: &Stretch,
-    verdict: &Verdict,
+    part: &Part<'_>,
 ) -> Result<Option<Flake>, StoreError> {
     let Recorded { id, run } = recorded;
-    let (sets, change) = (&verdict.sets, &verdict.change);
+    let Part { from: (before, earlier), sets, change, .. } = part;
     let moved = Atoms(sets.fixed.0.iter().chain(&sets.introduced.0).cloned().collect());
     let Some(trees) = change.trees.as_ref().filter(|_| change.means == Means::None && !moved.is_empty()) else {
         return Ok(None);
     };
-    let before = stretch.since_run();
-    let runs = if sets.fixed.is_empty() { [before, id] } else { [id, before] };
+    let runs = if sets.fixed.is_empty() { [*before, id] } else { [id, *before] };
     let same_tree = stretch.runs.iter().rev().take(REPEATED + 1);
     let mut failed = 0;
     for open in same_tree {
@@ -42,14 +42,14 @@ pub(super) fn after_attempt(
     let doubts = [
         (!trees.exact, "a file may have changed while one of them ran"),
         (change.surroundings.unsure, "installed packages or local settings changed afterwards"),
-        (stretch.key != run.key || stretch.since().argv != run.argv, "the second one was called in another way"),
+        (stretch.key != run.key || earlier.argv != run.argv, "the second one was called in another way"),
         (
             failed >= REPEATED,
             "it had failed more than once in a row, so that something outside of the tree may have changed",
         ),
     ];
     let doubts = doubts.into_iter().filter(|(holds, _)| *holds).map(|(_, why)| why);
-    let doubts: Vec<&str> = doubts.chain(around(stretch.since(), run)).collect();
+    let doubts: Vec<&str> = doubts.chain(around(earlier, run)).collect();
     let what = if run.ended.passed() { "failed, then passed" } else { "failed twice with different results" };
     let tree = &trees.before[..trees.before.len().min(10)];
     let (proof, why) = match doubts.is_empty() {

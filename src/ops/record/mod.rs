@@ -13,6 +13,7 @@ mod log;
 mod merges;
 mod notes;
 mod observed;
+mod open;
 mod queue;
 mod reports;
 mod steps;

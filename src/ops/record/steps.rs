@@ -16,7 +16,7 @@ use crate::base::tree::FsTree;
 use crate::capture::{Header, Identity, SpoolError, Spooled};
 use crate::command::KeyParts;
 use crate::config::{Environment, FixSettings, Places, Settings, WriteWhen};
-use crate::diagnose::{self, Baseline, Definitions, Diagnosis, Input};
+use crate::diagnose::{self, Baseline, Definitions, Diagnosis, Input, Ran};
 use crate::fix;
 use crate::fix::snapshot::{self, Options};
 use crate::lesson::Folder;
@@ -235,11 +235,11 @@ fn new_run(
     let places = projects.places;
     let silence = projects.fix_settings(header.place.root.path()).silence_hours;
     let task = task::announced(store.index(), &header.identity, header.started_at, silence)?;
-    let tests = output.and_then(|output| assemble::tests(header, output));
+    let Ran { tests, stopped_early } = output.map(|output| assemble::ran(header, output)).unwrap_or_default();
     let commit = head::commit(header, places.repository.as_ref());
     let header = &Header { identity: Identity { task, ..header.identity.clone() }, ..header.clone() };
     let run = assemble::run(header, task::default_branch(places).as_deref());
-    Ok(Run { tests, program: fix::program(header), commit, ..run })
+    Ok(Run { tests, stopped_early, program: fix::program(header), commit, ..run })
 }
 
 /// Appends the run, and its work tree with it. What follows from the run comes first: where the run is, they are.

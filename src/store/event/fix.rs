@@ -9,7 +9,9 @@ use crate::base::lossless::Lossless;
 
 /// One run of a check that had an open failure, with what was changed since the failing run before it.
 ///
-/// A fix workflow is the fold of the attempts with one `key` and one `opened_by`.
+/// A fix workflow is the fold of the attempts with one `key` and one `opened_by`. A run is more than one attempt when it
+/// shows that something is gone that only an earlier failing run had shown: a run that didn't get to it says nothing of
+/// it, and what was done since the earlier one may have been its fix.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     /// The command key of the open failure. The run may have had another one that covers it.
@@ -18,7 +20,7 @@ pub struct Attempt {
     pub run: RunId,
     /// The first failing run of the open stretch.
     pub opened_by: RunId,
-    /// The last failing run before this one.
+    /// The failing run that this one is compared with: the last one before it, or the one that showed what is gone now.
     pub before: RunId,
     /// The work tree, absolute.
     pub root: Lossless,
@@ -48,6 +50,9 @@ pub struct Attempt {
     /// compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining: Option<Vec<String>>,
+    /// What earlier failing runs showed and none has looked at since, this one included; the oldest run first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<Unseen>,
     /// The work tree at `before` and at the run, as far as both are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trees: Option<Trees>,
@@ -81,6 +86,15 @@ pub struct Attempt {
     /// Where the check was made weaker in between. With a certain mark it is no fix, whatever the outcome.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weakened: Vec<Mark>,
+}
+
+/// Atoms that only an earlier failing run showed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unseen {
+    /// The last run that showed them.
+    pub run: RunId,
+    /// Their hashes.
+    pub atoms: Vec<String>,
 }
 
 /// What became of an open failure.

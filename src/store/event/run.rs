@@ -67,6 +67,9 @@ pub struct Run {
     /// Tests that ran, as the runner's own closing line says; of a test run whose output was kept whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<u64>,
+    /// Some tests had no turn, as the runner says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped_early: bool,
     /// Digest of the environment variables that change what checks do, 32 hex digits; of runs that were kept whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,

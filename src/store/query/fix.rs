@@ -293,14 +293,12 @@ impl Index {
     /// SQLite's.
     pub fn fix_rates(&self, quickly: u64) -> Result<Vec<RateRow>, StoreError> {
         let read = || {
-            let mut statement = self.connection.prepare_cached(
+            let mut statement = self.connection.prepare_cached(&told(
                 "SELECT category, count(*), sum(state = 'success'), sum(state = 'success' AND attempts <= ?1),
                         sum(attempts)
-                 FROM qa_fix_workflows w WHERE category IS NOT NULL AND state <> 'flaky'
-                   AND NOT EXISTS (SELECT 1 FROM fix_attempts a JOIN flakes k ON k.fail_run IN (a.before_run, a.opened_by)
-                                   WHERE a.fix_id = w.fix_id)
+                 FROM qa_fix_workflows w WHERE category IS NOT NULL AND state <> 'flaky' AND NOT {suspect}
                  GROUP BY category ORDER BY count(*) DESC, category",
-            )?;
+            ))?;
             let rows = statement.query_map([i64::try_from(quickly).unwrap_or(i64::MAX)], |row| {
                 Ok(RateRow {
                     category: row.get(0)?,
@@ -408,9 +406,9 @@ const RECURRED: &str = "EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_patter
                    WHERE a.fix_id = w.fix_id AND p.role = 'fixed' AND o.task_no = t.task_no
                      AND o.at > coalesce(w.resolved_at, w.last_at))";
 
-/// Whether a failing run of the workflow `w` is known as a flake's.
+/// Whether a failing run of the workflow `w`, after which something was changed, is known as a flake's.
 const SUSPECT: &str = "EXISTS (SELECT 1 FROM fix_attempts a JOIN flakes k ON k.fail_run IN (a.before_run, a.opened_by)
-                   WHERE a.fix_id = w.fix_id)";
+                   WHERE a.fix_id = w.fix_id AND a.means <> 'none')";
 
 fn told(sql: &str) -> String {
     sql.replace("{recurred}", RECURRED).replace("{suspect}", SUSPECT)
@@ -450,7 +448,8 @@ const FIXES: &str = "
               AND EXISTS (SELECT 1 FROM attempt_recipes c JOIN attempt_recipes d USING (recipe_key)
                           WHERE c.event_id = a.event_id AND d.event_id = b.event_id) LIMIT 20)),
            {suspect},
-           (SELECT count(*) FROM fix_attempts a WHERE a.fix_id = w.fix_id AND a.means <> 'none' AND a.fixed > 0)
+           (SELECT count(DISTINCT a.run_id) FROM fix_attempts a
+            WHERE a.fix_id = w.fix_id AND a.means <> 'none' AND a.fixed > 0)
     FROM chosen w
     JOIN fix_attempts l ON l.event_id = (SELECT event_id FROM fix_attempts x WHERE x.fix_id = w.fix_id
                                          ORDER BY at DESC, event_id DESC LIMIT 1)

@@ -120,7 +120,7 @@ impl Index {
     fn tries_of(&self, pattern: i64, technique: &str, recipe: &str) -> rusqlite::Result<Vec<TryRow>> {
         let mut statement = self.connection.prepare_cached(&format!(
             "{GROUP} SELECT s.event_id, fix_id, s.at, s.outcome, discounted IS 'recurred', a.outcome = 'success',
-                    (SELECT count(*) FROM fix_attempts b WHERE b.fix_id = a.fix_id AND b.means <> 'none'
+                    (SELECT count(DISTINCT b.run_id) FROM fix_attempts b WHERE b.fix_id = a.fix_id AND b.means <> 'none'
                      AND (b.at, b.event_id) <= (a.at, a.event_id)),
                     s.task, session, agent
              FROM keys CROSS JOIN error_recovery_strategies ON error_pattern = pattern_key

@@ -1,6 +1,7 @@
 //! `verify-run fix`.
 
 use super::{Context, Exit, Output};
+use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::capture::{self, Identity};
 use crate::config::Settings;
@@ -263,14 +264,20 @@ fn print_page(page: &Page, json: bool, output: &mut Output) -> anyhow::Result<()
         ))?;
     }
     super::pattern::helps(&page.gotchas, &page.strategies, output)?;
-    page.steps.iter().try_for_each(|step| print_step(step, output))
+    let earlier = std::iter::once(None).chain(page.steps.iter().map(Some));
+    earlier.zip(&page.steps).try_for_each(|(earlier, step)| print_step(earlier, step, output))
 }
 
-fn print_step(step: &Step, output: &mut Output) -> anyhow::Result<()> {
+fn print_step(earlier: Option<&Step>, step: &Step, output: &mut Output) -> anyhow::Result<()> {
     let attempt = &step.attempt;
     let number = step.number.map_or_else(|| "rerun".to_owned(), |number| format!("attempt {number}"));
     let means = attempt.means.as_str();
     output.line(&format!("\n{number} at {}: {} by {means}", attempt.ended_at.local(), attempt.outcome.as_str()))?;
+    if earlier.is_some_and(|earlier| earlier.attempt.run == attempt.run) {
+        let micros = i64::try_from(attempt.duration_us).unwrap_or(i64::MAX);
+        let failed = Timestamp(attempt.ended_at.0.saturating_sub(micros));
+        output.line(&format!("  compared with the failure at {}", failed.local()))?;
+    }
     let sets = [
         ("fixed", &attempt.fixed),
         ("introduced", &attempt.introduced),

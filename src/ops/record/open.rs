@@ -1,0 +1,166 @@
+//! Failures that are open when a run is recorded: the failing runs of each check since it last passed.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::assemble::is_cancelled;
+use super::changes;
+use super::fixes::Recorded;
+use super::steps::Projects;
+use crate::base::clock::Timestamp;
+use crate::base::ids::{self, RunId};
+use crate::fix::weakened::Counts;
+use crate::fix::{self, Atoms};
+use crate::store::{Attempt, OpenRun, Run, Scope, Store, StoreError, Unseen};
+
+/// Open failures of one class that a run is compared with; the newest ones.
+const STRETCHES_MAX: usize = 32;
+/// Earlier runs of one stretch of which something was not looked at since; the newest ones.
+const SHOWN_MAX: usize = 8;
+
+/// A failure that is open: the failing runs of one key since it last passed.
+pub(super) struct Stretch {
+    pub key: String,
+    /// The oldest first; never empty.
+    pub runs: Vec<OpenRun>,
+    /// The last of them, as recorded.
+    pub before: Run,
+    pub scope: Scope,
+    since: Since,
+    /// Earlier ones, with what only they showed and no run looked at since.
+    pub unseen: Vec<Shown>,
+}
+
+/// What the next attempt goes on from: the last failing run, unless a run of another check fixed some of it after that.
+#[derive(Default)]
+struct Since {
+    attempt: Option<Attempt>,
+    /// The attempt's run.
+    run: Option<Run>,
+}
+
+/// A run, with what of it is looked at.
+pub(super) struct Shown {
+    pub id: RunId,
+    pub run: Run,
+    pub atoms: Atoms,
+}
+
+/// The open failures that this run may say something about.
+pub(super) fn stretches(
+    projects: &mut Projects<'_>,
+    store: &Store,
+    recorded: Recorded<'_>,
+) -> Result<Vec<Stretch>, StoreError> {
+    let Recorded { id, run } = recorded;
+    let Some(scope) = &run.scope else { return Ok(Vec::new()) };
+    let days = projects.fix_settings(run.root.path()).open_days;
+    let age = i64::try_from(days.saturating_mul(86_400_000_000)).unwrap_or(i64::MAX);
+    let since = Timestamp(run.ended_at.0.saturating_sub(age));
+    let mut by_key: BTreeMap<String, Vec<OpenRun>> = BTreeMap::new();
+    for open in store.index().open_runs(&scope.class, since, run.ended_at, id)? {
+        if !is_cancelled(open.ended) {
+            by_key.entry(open.key.clone()).or_default().push(open);
+        }
+    }
+    let mut groups: Vec<_> = by_key.into_iter().collect();
+    groups.sort_by_key(|(_, runs)| std::cmp::Reverse(runs.last().map(|run| (run.ended_at, run.run))));
+    groups.truncate(STRETCHES_MAX);
+    // Of a team's failures most are open somewhere else.
+    if let Some(new) = &run.commit {
+        let elsewhere = groups.iter().flat_map(|(_, runs)| runs).filter(|open| open.branch != run.branch);
+        let olds: Vec<&str> = elsewhere.filter_map(|open| open.commit.as_deref()).filter(|old| old != new).collect();
+        projects.learn_history(run.root.path(), &olds, new);
+    }
+    let mut found = Vec::new();
+    for (key, mut runs) in groups {
+        runs.retain(|open| changes::continues(projects, run, open.branch.as_deref(), open.commit.as_deref()));
+        let Some(last) = runs.last() else { continue };
+        let Some(before) = store.index().run(store.segments(), &last.run.to_string())? else { continue };
+        let Some(scope) = before.scope.clone() else { continue };
+        let fix = ids::fix(&key, runs[0].run);
+        let attempt = store.index().last_attempt(store.segments(), &fix, last.ended_at, id)?;
+        let unseen = attempt.as_ref().map_or(Ok(Vec::new()), |attempt| shown(store, &attempt.unseen))?;
+        let attempt = attempt.filter(|attempt| attempt.run != last.run);
+        let since = match &attempt {
+            Some(attempt) => store.index().run(store.segments(), &attempt.run.to_string())?,
+            None => None,
+        };
+        found.push(Stretch { key, runs, before, scope, since: Since { attempt, run: since }, unseen });
+    }
+    Ok(found)
+}
+
+/// The runs with the atoms that no later one looked at; none of one that was purged.
+fn shown(store: &Store, unseen: &[Unseen]) -> Result<Vec<Shown>, StoreError> {
+    let mut found = Vec::new();
+    for Unseen { run: id, atoms: hashes } in unseen {
+        let Some(run) = store.index().run(store.segments(), &id.to_string())? else { continue };
+        let hashes: HashSet<&String> = hashes.iter().collect();
+        let mut atoms = fix::atoms_of_run(&run);
+        atoms.0.retain(|atom| hashes.contains(&atom.hash));
+        found.push(Shown { id: *id, run, atoms });
+    }
+    Ok(found)
+}
+
+impl Stretch {
+    pub fn first(&self) -> &OpenRun {
+        &self.runs[0]
+    }
+
+    fn last(&self) -> &OpenRun {
+        &self.runs[self.runs.len() - 1]
+    }
+
+    /// The most tests that ran in a run of the stretch that is looked at, and how many ran in `pass`. `None` where one
+    /// of them doesn't say, where another check ran, which may well have fewer, and where the same command chooses
+    /// others from run to run.
+    pub fn counts(&self, store: &Store, pass: &Run) -> Result<Option<Counts>, StoreError> {
+        if self.key != pass.key || fix::selects_anew(pass) {
+            return Ok(None);
+        }
+        let Some(after) = pass.tests else { return Ok(None) };
+        let first = match self.first().run == self.last().run {
+            true => None,
+            false => store.index().run(store.segments(), &self.first().run.to_string())?,
+        };
+        let before = first.and_then(|first| first.tests).max(self.before.tests);
+        Ok(before.map(|before| Counts { before, after }))
+    }
+
+    /// What is open of the last failing run.
+    pub fn open(&self) -> Atoms {
+        let mut open = fix::atoms_of_run(&self.before);
+        let remaining = self.since.attempt.as_ref().and_then(|attempt| attempt.remaining.as_ref());
+        if let Some(remaining) = remaining {
+            open.0.retain(|atom| remaining.contains(&atom.hash));
+        }
+        open
+    }
+
+    /// What no run has looked at since it was shown, the newest last: of the last failing run, where the same check followed,
+    /// and of earlier ones.
+    pub fn still_unseen(&self, after_last: Option<&Atoms>, after_earlier: &[&Atoms]) -> Vec<Unseen> {
+        let earlier = self.unseen.iter().map(|shown| shown.id).zip(after_earlier.iter().copied());
+        let of = |(run, atoms): (RunId, &Atoms)| Unseen {
+            run,
+            atoms: atoms.0.iter().map(|atom| atom.hash.clone()).collect(),
+        };
+        let mut unseen: Vec<Unseen> = earlier.chain(after_last.map(|atoms| (self.last().run, atoms))).map(of).collect();
+        unseen.retain(|unseen| !unseen.atoms.is_empty());
+        unseen.drain(..unseen.len().saturating_sub(SHOWN_MAX));
+        unseen
+    }
+
+    /// The run that the next attempt goes on from.
+    pub fn since(&self) -> &Run {
+        self.since.run.as_ref().unwrap_or(&self.before)
+    }
+
+    pub fn since_run(&self) -> RunId {
+        match (&self.since.attempt, &self.since.run) {
+            (Some(attempt), Some(_)) => attempt.run,
+            _ => self.last().run,
+        }
+    }
+}

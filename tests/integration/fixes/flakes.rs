@@ -1,0 +1,199 @@
+//! What a run says nothing of: flakes, and runs that did not get to what had failed.
+
+use serde_json::Value;
+
+use super::{fails, fix, passes, paths, python, quiet, steps, tick};
+use crate::sandbox::Sandbox;
+
+/// A shop with a fault in `total` and a sitting fault in `first`; `-x` stops pytest at the first test that fails.
+fn with_two_faults(sandbox: &Sandbox) {
+    sandbox.write(
+        "shop.py",
+        "def first(prices):\n    return prices[1]\n\n\ndef total(prices):\n    return sum(prices) + 1\n",
+    );
+    let tests = "def test_first():\n    assert shop.first([1, 2]) == 1\n\n\ndef test_total():\n    assert shop.total([1, 2]) == 3\n";
+    sandbox.write("test_shop.py", format!("import shop\n\n\n{tests}"));
+    sandbox.commit("Two faults");
+}
+
+#[test]
+fn a_run_that_did_not_get_to_a_failing_test_says_nothing_of_it() {
+    let Some(sandbox) = python() else { return };
+    with_two_faults(&sandbox);
+    let pytest = ["pytest", "-q", "-x"];
+    fails(&sandbox, &pytest);
+    sandbox.write(
+        "shop.py",
+        "def first(prices):\n    return prices[0]\n\n\ndef total(prices):\n    return sum(prices) + 1\n",
+    );
+    fails(&sandbox, &pytest);
+    let count = |step: &Value, set: &str| step[set]["count"].as_u64().unwrap_or(0);
+    let counts = |step: &Value| ["fixed", "persisted", "introduced", "not_reached"].map(|set| count(step, set));
+    let open = fix(&sandbox);
+    assert_eq!((steps(&open), counts(&open["steps"][0])), (vec![(Some(1), "failure", "edit")], [0, 0, 1, 1]));
+    sandbox
+        .write("shop.py", "def first(prices):\n    return prices[0]\n\n\ndef total(prices):\n    return sum(prices)\n");
+    passes(&sandbox, &pytest);
+    // The last run is an attempt at each of the two, since it failed: one attempt with two comparisons.
+    let whole = fix(&sandbox);
+    let mut steps = steps(&whole);
+    steps.sort_unstable();
+    assert_eq!(steps, [(Some(1), "failure", "edit"), (Some(2), "success", "edit"), (Some(2), "success", "edit")]);
+    assert_eq!((whole["state"].as_str(), whole["attempts"].as_u64()), (Some("success"), Some(2)));
+    let shown = sandbox.verify_run(["fix", "show", whole["id"].as_str().expect("an id")]).prints();
+    assert!(shown.matches("\nattempt 2 at ").count() == 2, "{shown}");
+    assert!(shown.matches("\n  compared with the failure at ").count() == 1, "{shown}");
+    let of = |test: &str| -> String {
+        let steps = whole["steps"].as_array().expect("attempts").iter();
+        let fixed = |step: &Value| step["fixed"]["first"][0]["test"].as_str().is_some_and(|name| name.contains(test));
+        let mut found = steps.filter(|step| fixed(step) && count(step, "fixed") == 1);
+        let step = found.next().expect("it was fixed");
+        assert!(found.next().is_none());
+        step["diff"].as_str().expect("a diff").to_owned()
+    };
+    assert!(
+        of("test_first").contains("+    return prices[0]") && of("test_first").contains("+    return sum(prices)\n")
+    );
+    assert!(!of("test_total").contains("prices[0]\n-") && !of("test_total").contains("+    return prices[0]"));
+    let lessons = sandbox.lessons();
+    let about =
+        |test: &str| lessons.iter().find(|lesson| lesson.text.contains(&format!("::{test}"))).expect("a lesson");
+    assert!(about("test_first").text.contains("+    return prices[0]"), "{}", about("test_first").text);
+    assert!(!about("test_total").text.contains("+    return prices[0]"), "{}", about("test_total").text);
+}
+
+#[test]
+fn a_run_that_was_ended_before_it_got_there_makes_no_flake_of_an_earlier_failure() {
+    let Some(sandbox) = python() else { return };
+    fails(&sandbox, &["pytest", "-q"]);
+    // Others mended it, and the tests were interrupted: pytest says so, and ends with a status of its own.
+    sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
+    let flag = sandbox.tmp().join("interrupt");
+    let ending = "def pytest_collection_finish():\n    if os.path.exists";
+    sandbox.write("conftest.py", format!("import os\n\n\n{ending}({flag:?}):\n        raise KeyboardInterrupt\n"));
+    sandbox.commit("Total is right");
+    std::fs::write(&flag, "").expect("a file");
+    fails(&sandbox, &["pytest", "-q"]);
+    std::fs::remove_file(&flag).expect("is there");
+    passes(&sandbox, &["pytest", "-q"]);
+    let whole = fix(&sandbox);
+    assert_eq!((whole["state"].as_str(), whole["confirmed"].as_bool()), (Some("success"), Some(false)));
+    assert_eq!(whole["standing"], "its task is not over yet", "the interrupted run is no reason for doubt");
+    let step = whole["steps"]
+        .as_array()
+        .expect("attempts")
+        .iter()
+        .find(|step| step["outcome"] == "success" && step["means"] == "edit");
+    assert!(paths(step.expect("a fix")).contains(&"shop.py"), "{whole}");
+    let lessons = sandbox.lessons();
+    let lesson = lessons.iter().find(|lesson| lesson.text.contains("test_total")).expect("its lesson stays");
+    assert!(lesson.text.contains("+    return sum(prices)\n"), "{}", lesson.text);
+    assert!(!lesson.text.to_lowercase().contains("flake"), "{}", lesson.text);
+}
+
+#[test]
+fn a_rerun_that_passes_without_a_change_is_a_flake_and_no_fix() {
+    let Some(sandbox) = python() else { return };
+    sandbox.write(
+        "test_shop.py",
+        "import os\n\n\ndef test_weather():\n    assert os.path.exists(os.environ['TMPDIR'] + '/sun')\n",
+    );
+    sandbox.commit("A flaky test");
+    fails(&sandbox, &["pytest", "-q"]);
+    assert_eq!(sandbox.lessons().len(), 1);
+    std::fs::write(sandbox.tmp().join("sun"), "").expect("the sun");
+    passes(&sandbox, &["pytest", "-q"]);
+    let flakes = sandbox.verify_run(["fix", "list", "--flakes", "--json"]).prints_json();
+    let flakes = flakes["flakes"].as_array().expect("a list");
+    assert_eq!(flakes.len(), 1, "{flakes:?}");
+    assert_eq!(
+        (&flakes[0]["proof"], &flakes[0]["failures"], &flakes[0]["runs"]),
+        (&"proven".into(), &1.into(), &2.into())
+    );
+    assert_eq!(flakes[0]["rate"], 0.5);
+    assert_eq!(sandbox.lessons().len(), 0, "what nobody touched is no lesson any more");
+    assert_eq!(fix(&sandbox)["state"], "flaky");
+    assert_eq!(fix(&sandbox)["confirmed"], Value::Null);
+    let rates = sandbox.verify_run(["fix", "list", "--json"]).prints_json()["rates"].clone();
+    assert_eq!(rates, serde_json::json!([]), "a flake is no attempt at anything");
+}
+
+#[test]
+fn a_flake_is_proven_only_when_variables_and_programs_are_known_to_be_the_same() {
+    let sandbox = Sandbox::repository();
+    let tool = |version: &str| {
+        let script = "[ -e $TMPDIR/sun ] && exit\necho \"a.lua:1:1: error: $WEATHER in the morning\"\nexit 1";
+        sandbox.tool("luacheck", &format!("# {version}\n{script}"));
+    };
+    tool("1");
+    sandbox.write("verify-run.toml", "[fix]\nenvironment = [\"SHOP_DB\"]\n");
+    sandbox.commit("A flaky check");
+    let run = |weather: &str, (name, value): (&str, &str)| {
+        tick(&sandbox);
+        let invocation = sandbox.verify_run(["luacheck", "."]).env("WEATHER", weather).env(name, value);
+        let outcome = quiet(invocation).outcome();
+        sandbox.settle();
+        outcome.ended.passed()
+    };
+    // A failure, then a pass over the same tree; what is said of it.
+    let rerun = |weather: &str, first, between: &dyn Fn(), second| {
+        let _ = std::fs::remove_file(sandbox.tmp().join("sun"));
+        assert!(!run(weather, first), "{weather}");
+        between();
+        std::fs::write(sandbox.tmp().join("sun"), "").expect("the sun");
+        assert!(run(weather, second), "{weather}");
+        let list = sandbox.verify_run(["fix", "list", "--flakes", "--json"]).prints_json();
+        let flakes = list["flakes"].as_array().expect("a list");
+        let flake = flakes.iter().find(|flake| flake["title"].as_str().is_some_and(|title| title.contains(weather)));
+        let flake = flake.unwrap_or_else(|| panic!("{weather}: {flakes:?}"));
+        let why = flake["why"].as_str().expect("a reason").to_owned();
+        (flake["proof"].as_str().expect("a word").to_owned(), why.rsplit(" but ").next().unwrap_or_default().to_owned())
+    };
+    let utc = ("TZ", "UTC");
+    let suspected = |why: &str| ("suspected".to_owned(), why.to_owned());
+    let others = suspected("environment variables that change what checks do were others");
+    // The further names are known from the first recorder on.
+    assert_eq!(rerun("rain", utc, &|| {}, utc), others);
+    assert_eq!(rerun("hail", utc, &|| {}, utc).0, "proven");
+    assert_eq!(rerun("snow", utc, &|| {}, ("TZ", "Asia/Tokyo")), others);
+    assert_eq!(rerun("fog", ("SHOP_DB", "one"), &|| {}, ("SHOP_DB", "other-one")), others);
+    assert_eq!(rerun("wind", utc, &|| tool("2"), utc), suspected("its program was changed in between"));
+    assert_eq!(rerun("storm", utc, &|| {}, utc).0, "proven");
+    let told = std::process::Command::new("grep").args(["-rlE", "other-one|Tokyo"]).arg(sandbox.state()).output();
+    assert_eq!(String::from_utf8_lossy(&told.expect("grep").stdout), "", "values are kept nowhere");
+}
+
+#[test]
+fn what_fails_over_a_tree_that_passed_is_suspected_and_its_fix_is_not_believed() {
+    let Some(sandbox) = python() else { return };
+    sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
+    sandbox.write(
+        "test_shop.py",
+        "import os\n\n\ndef test_weather():\n    assert not os.path.exists(os.environ['TMPDIR'] + '/rain')\n",
+    );
+    sandbox.commit("A flaky test");
+    let flakes = || sandbox.verify_run(["fix", "list", "--flakes", "--json"]).prints_json()["flakes"].clone();
+    passes(&sandbox, &["pytest", "-q"]);
+    std::fs::write(sandbox.tmp().join("rain"), "").expect("rain");
+    fails(&sandbox, &["pytest", "-q"]);
+    assert_eq!(flakes()[0]["proof"], "suspected");
+    std::fs::remove_file(sandbox.tmp().join("rain")).expect("sun");
+    sandbox.write("shop.py", "def total(prices):\n    return 1\n");
+    passes(&sandbox, &["pytest", "-q"]);
+    let fix = fix(&sandbox);
+    assert_eq!(
+        (&fix["state"], &fix["confirmed"], &fix["high_value"]),
+        (&"success".into(), &false.into(), &false.into())
+    );
+    assert_eq!(fix["standing"], "one of its failing runs is a flake's");
+    let list = sandbox.verify_run(["fix", "list", "--json"]).prints_json();
+    assert_eq!(list["rates"], serde_json::json!([]));
+    // Twice in a row, then a pass: something outside of the tree may have changed.
+    std::fs::write(sandbox.tmp().join("rain"), "").expect("rain");
+    sandbox.write("notes.txt", "another tree\n");
+    fails(&sandbox, &["pytest", "-q"]);
+    fails(&sandbox, &["pytest", "-q"]);
+    std::fs::remove_file(sandbox.tmp().join("rain")).expect("sun");
+    passes(&sandbox, &["pytest", "-q"]);
+    assert_eq!((&flakes()[0]["proof"], &flakes()[0]["pairs"]), (&"suspected".into(), &2.into()));
+}
