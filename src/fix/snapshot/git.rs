@@ -21,36 +21,7 @@ use crate::base::text;
 /// How long a git that was killed may take to be gone, milliseconds; a dead network disk must not hold us.
 const KILLED_MS_MAX: u64 = 500;
 
-/// What our git is told besides what it is asked. Nothing that starts a program, asks, or writes more than it must.
-const CONFIGURATION: [&str; 23] = [
-    "core.fsmonitor=false",
-    "core.untrackedCache=false",
-    "core.splitIndex=false",
-    "core.hooksPath=/dev/null",
-    "core.sshCommand=false",
-    "core.askPass=false",
-    "core.pager=cat",
-    "core.fsync=none",
-    // Whatever the mask of the user.
-    "core.sharedRepository=0600",
-    "core.compression=1",
-    "core.safecrlf=false",
-    "core.commitGraph=false",
-    "core.quotePath=false",
-    // Without a pattern file it only means: what is marked as not checked out and is there anyhow, is there.
-    "core.sparseCheckout=true",
-    "index.sparse=false",
-    "index.skipHash=true",
-    "gc.auto=0",
-    "maintenance.auto=false",
-    "protocol.allow=never",
-    "credential.helper=",
-    "diff.renameLimit=400",
-    "pack.threads=1",
-    "submodule.recurse=false",
-];
-
-/// The same for a git in the user's own repository, whose settings hold but for these.
+/// What a git in the user's own repository is told besides what it is asked: the settings there hold but for these.
 const CALLER_CONFIGURATION: [&str; 6] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -61,11 +32,6 @@ const CALLER_CONFIGURATION: [&str; 6] = [
 ];
 /// Variables of the caller that would make git start a program or print something else.
 const MISLEADING: [&str; 5] = ["GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS", "GIT_PAGER", "GIT_LITERAL_PATHSPECS", "GIT_TRACE"];
-
-/// The user's settings that decide what a content is and which files count.
-const CARRIED: &str = "^(core\\.(autocrlf|eol|filemode|ignorecase|symlinks|precomposeunicode|protecthfs|protectntfs|\
-                       excludesfile|attributesfile|trustctime|checkstat|bigfilethreshold)|index\\.sparse|\
-                       extensions\\.objectformat)$";
 
 /// Why git did not give an answer.
 #[derive(Debug)]
@@ -113,9 +79,6 @@ pub(super) struct Git {
     user_git_dir: PathBuf,
     /// Where what goes in and comes out as an error is put down.
     scratch: PathBuf,
-    /// `key=value` of the user's.
-    carried: Vec<OsString>,
-    has_sparse_index: bool,
     until: Instant,
 }
 
@@ -159,8 +122,6 @@ impl Git {
             objects: folders.objects,
             user_git_dir: folders.user_git_dir,
             scratch: folders.scratch,
-            carried: Vec::new(),
-            has_sparse_index: false,
             until,
         })
     }
@@ -180,11 +141,6 @@ impl Git {
         &self.scratch
     }
 
-    /// Whether the user's index may have folders in place of the files in them.
-    pub fn has_sparse_index(&self) -> bool {
-        self.has_sparse_index
-    }
-
     /// The same with another time limit.
     pub fn until(&mut self, until: Instant) {
         self.until = until;
@@ -193,33 +149,6 @@ impl Git {
     /// Whether the time is up.
     pub fn check_time(&self) -> Result<(), Trouble> {
         if Instant::now() < self.until { Ok(()) } else { Err(Trouble::Late) }
-    }
-
-    /// Reads the user's settings that matter; the repository's object format with them.
-    pub fn carry_settings(&mut self) -> Result<String, Trouble> {
-        let arguments = ["config", "--null", "--type=path", "--get-regexp", CARRIED];
-        let answer = match self.run(View::User, arguments, None) {
-            Ok(answer) => answer,
-            // It says so with its exit code alone when there is none of them.
-            Err(Trouble::Failed(why)) if why.ends_with(": exit status: 1") => Vec::new(),
-            Err(trouble) => return Err(trouble),
-        };
-        let mut format = "sha1".to_owned();
-        self.carried.clear();
-        for entry in answer.split(|&byte| byte == 0).filter(|entry| !entry.is_empty()) {
-            let (key, value) = match entry.iter().position(|&byte| byte == b'\n') {
-                Some(end) => (&entry[..end], &entry[end + 1..]),
-                None => (entry, &b"true"[..]),
-            };
-            if key == b"extensions.objectformat" {
-                format = String::from_utf8_lossy(value).into_owned();
-            } else if key == b"index.sparse" {
-                self.has_sparse_index = value == b"true";
-            } else {
-                self.carried.push(OsString::from_vec([key, b"=", value].concat()));
-            }
-        }
-        Ok(format)
     }
 
     /// Runs git with these arguments and `input` on its standard input; what it printed.
@@ -244,10 +173,6 @@ impl Git {
         self.set_environment(&mut command, view);
         if view == View::Caller {
             for setting in CALLER_CONFIGURATION {
-                command.arg("-c").arg(setting);
-            }
-        } else if view != View::User {
-            for setting in CONFIGURATION.iter().map(OsStr::new).chain(self.carried.iter().map(OsString::as_os_str)) {
                 command.arg("-c").arg(setting);
             }
         }

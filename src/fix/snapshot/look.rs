@@ -38,11 +38,15 @@ pub(super) struct Look<'a> {
 }
 
 impl<'a> Look<'a> {
-    /// Compares the work tree with our index.
-    pub fn at(git: &Git, options: &'a Options) -> Result<Self, Trouble> {
+    /// What git says of the work tree and our index.
+    pub fn list(git: &Git) -> Result<Vec<u8>, Trouble> {
         let arguments =
             ["ls-files", "-z", "-v", "--cached", "--deleted", "--modified", "--others", "--exclude-standard"];
-        let listing = git.run(View::Own, arguments, None)?;
+        git.run(View::Own, arguments, None)
+    }
+
+    /// Reads that.
+    pub fn read(listing: &[u8], git: &Git, options: &'a Options) -> Result<Self, Trouble> {
         let mut look = Look {
             root: git.root().to_owned(),
             options,

@@ -22,6 +22,7 @@ mod history;
 mod look;
 mod place;
 mod prune;
+mod settings;
 mod take;
 
 use std::fmt;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Skipped;
 use super::prune::start_period;
+use super::settings::Settings;
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability, read_start};
 use crate::base::limits::{SNAPSHOT_INFO_BYTES_MAX, SNAPSHOT_PAUSE_SECONDS_MAX, SNAPSHOT_PAUSE_SECONDS_MIN};
@@ -146,11 +147,11 @@ impl Place {
         &self.dir
     }
 
-    /// Makes our git folder one: `format` is the repository's object format.
+    /// Makes our git folder one with these settings; whether something of that has changed.
     ///
     /// # Errors
     /// The operating system's.
-    pub fn prepare(&mut self, repository: &Repository, format: &str) -> io::Result<()> {
+    pub fn prepare(&mut self, repository: &Repository, settings: &Settings) -> io::Result<bool> {
         let git_dir = self.git_dir();
         // Whoever held it is dead: there is one recorder.
         let _ = fs::remove_file(git_dir.join("index.lock"));
@@ -159,21 +160,17 @@ impl Place {
                 let _ = fs::remove_file(entry.path()).or_else(|_| fs::remove_dir_all(entry.path()));
             }
         }
-        let mut config = "[core]\n\trepositoryformatversion = 1\n\tbare = false\n".to_owned();
-        if format != "sha1" {
-            // It comes from the user's configuration and goes into ours.
-            let plain: String = format.chars().filter(char::is_ascii_alphanumeric).collect();
-            config.push_str(&format!("[extensions]\n\tobjectformat = {plain}\n"));
-        }
-        keep(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")?;
-        if keep(&git_dir.join("config"), config.as_bytes())? {
+        let mut is_changed = keep(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")? != Kept::Same;
+        let config = keep(&git_dir.join("config"), &settings.file())?;
+        if config == Kept::Changed {
             self.start_anew();
         }
+        is_changed |= config != Kept::Same;
         for name in ["info/exclude", "info/attributes"] {
             let theirs = read_start(&repository.common_dir.join(name), SNAPSHOT_INFO_BYTES_MAX);
-            keep(&git_dir.join(name), &theirs.unwrap_or_default())?;
+            is_changed |= keep(&git_dir.join(name), &theirs.unwrap_or_default())? != Kept::Same;
         }
-        Ok(())
+        Ok(is_changed)
     }
 
     /// Takes over the user's index if it is another one than last time; whether it was.
@@ -275,13 +272,24 @@ fn identity(objects: &Path) -> io::Result<String> {
     Ok(id)
 }
 
-/// Makes the file have this content; whether it had another one. The file is ours: no reader sees half of it.
-fn keep(path: &Path, content: &[u8]) -> io::Result<bool> {
+/// What a file had before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// This content.
+    Same,
+    /// Another one.
+    Changed,
+    /// It could not be read: it was not there.
+    New,
+}
+
+/// Makes the file have this content. The file is ours: no reader sees half of it.
+fn keep(path: &Path, content: &[u8]) -> io::Result<Kept> {
     let mut found = Vec::new();
     let read = File::open(path).and_then(|mut file| file.read_to_end(&mut found));
     if read.is_ok() && found == content {
-        return Ok(false);
+        return Ok(Kept::Same);
     }
     file::write_atomic(path, content, 0o600, Durability::Cached)?;
-    Ok(read.is_ok())
+    Ok(if read.is_ok() { Kept::Changed } else { Kept::New })
 }

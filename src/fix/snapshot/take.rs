@@ -1,11 +1,13 @@
 //! Taking a snapshot: what changed since our index was made goes into it, and the index becomes a tree.
 
 use std::ffi::OsStr;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::git::{Folders, Git, Trouble, View};
 use super::look::Look;
 use super::place::{self, Place};
+use super::settings::Settings;
 use super::{Options, Skipped};
 use crate::base::clock::Timestamp;
 use crate::base::file::create_private_dir;
@@ -67,8 +69,8 @@ pub fn take(places: &Places, options: &Options) -> Result<Taken, Skipped> {
     if let Some(skipped) = place.pauses(now) {
         return Err(skipped);
     }
-    let mut git = Git::new(folders(places, repository, &place), until)?;
-    let taken = take_with(&mut git, &mut place, repository, options, now);
+    let git = Git::new(folders(places, repository, &place), until)?;
+    let taken = take_with(&git, &mut place, repository, options, now);
     match taken {
         Ok(taken) => {
             place.succeeded(&taken.tree, now);
@@ -131,33 +133,35 @@ pub(super) fn folders(places: &Places, repository: &Repository, place: &Place) -
 }
 
 fn take_with(
-    git: &mut Git,
+    git: &Git,
     place: &mut Place,
     repository: &Repository,
     options: &Options,
     now: Timestamp,
 ) -> Result<Taken, Trouble> {
-    let format = git.carry_settings()?;
-    place.prepare(repository, &format)?;
+    let (settings, listing) = ask(git, place.standing.tree.is_some())?;
+    let is_changed = place.prepare(repository, &settings)?;
+    let mut listing = listing.filter(|_| !is_changed);
     let mut tries = 0;
     loop {
         tries += 1;
         let is_new = place.seed(repository)?;
         if is_new {
             copy_folders(git, place)?;
-            if git.has_sparse_index() {
+            if settings.has_sparse_index {
                 refresh(git)?;
             }
         }
-        let mut look = Look::at(git, options)?;
+        let listed = listing.take().filter(|_| !is_new).map_or_else(|| Look::list(git), Ok)?;
+        let mut look = Look::read(&listed, git, options)?;
         if look.is_overlooked {
             refresh(git)?;
-            look = Look::at(git, options)?;
+            look = Look::read(&Look::list(git)?, git, options)?;
         }
         let known = place.standing.tree.clone().filter(|_| !is_new && look.is_unchanged());
         let tree = match known {
             Some(tree) => tree,
-            None => match look.put_in(git, format.as_str()).and_then(|()| write_tree(git)) {
+            None => match look.put_in(git, &settings.format).and_then(|()| write_tree(git)) {
                 Err(Trouble::Failed(_)) if tries < TRIES => continue,
                 result => result?,
             },
@@ -165,6 +169,17 @@ fn take_with(
         let changed_at = look.last_change(git)?;
         return Ok(Taken { tree, changed_at, blind: look.blind, left_out: look.left_out, at: now });
     }
+}
+
+/// Asks for the user's settings and, where our git folder probably has them already, for what is in the work tree at the
+/// same time: that answer holds if nothing of what it depends on turns out to have changed.
+fn ask(git: &Git, is_known: bool) -> Result<(Settings, Option<Vec<u8>>), Trouble> {
+    thread::scope(|scope| {
+        let listed = is_known.then(|| thread::Builder::new().spawn_scoped(scope, || Look::list(git).ok()));
+        let settings = Settings::ask(git);
+        let listed = listed.and_then(|begun| begun.ok()?.join().ok()?);
+        Ok((settings?, listed))
+    })
 }
 
 /// Copies the trees of the commit into our objects, all in one pack, if many are new.
