@@ -114,7 +114,11 @@ pub(super) fn between(
         let moved = Moved { branch: run.branch.as_deref(), commits: [old, new], trees: [&old_tree, &new_tree] };
         change.came_with_base = leave_out_base(&places, &mut options, moved, notes);
     }
-    match snapshot::diff(&places, &old_tree, &new_tree, &options, DiffLimits::default()) {
+    let begun = match change.came_with_base.is_empty() {
+        true => projects.compared(run.root.path(), &old_tree, &new_tree),
+        false => None,
+    };
+    match begun.unwrap_or_else(|| snapshot::diff(&places, &old_tree, &new_tree, &options, DiffLimits::default())) {
         Ok(diff) => {
             let cut = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
             (change.files_cut, change.diff_cut) = (cut(diff.files_cut), cut(diff.text_cut));

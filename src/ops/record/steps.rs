@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
 
 use super::fixes::{self, Recorded};
 use super::merges::Merges;
@@ -18,7 +19,7 @@ use crate::command::KeyParts;
 use crate::config::{Environment, FixSettings, Places, Settings, WriteWhen};
 use crate::diagnose::{self, Baseline, Definitions, Diagnosis, Input, Ran};
 use crate::fix;
-use crate::fix::snapshot::{self, Options};
+use crate::fix::snapshot::{self, Diff, DiffLimits, Options, Skipped};
 use crate::lesson::Folder;
 use crate::ops::definitions;
 use crate::store::{Body, Event, Item, LessonDecision, Run, Store, StoreError};
@@ -33,6 +34,8 @@ pub(super) struct Projects<'a> {
     known: HashMap<PathBuf, Project>,
     /// Whether the second commit has the first one in its history, as far as it was asked.
     comes_from: HashMap<(PathBuf, String, String), bool>,
+    /// What differs between two trees of a work tree, begun before it is asked for.
+    compared: HashMap<(PathBuf, String, String), JoinHandle<Result<Diff, Skipped>>>,
 }
 
 /// What recording needs to know of a work tree.
@@ -45,7 +48,13 @@ struct Project {
 
 impl<'a> Projects<'a> {
     pub fn new(places: &'a Places) -> Self {
-        Projects { places, environment: Environment::from_process(), known: HashMap::new(), comes_from: HashMap::new() }
+        Projects {
+            places,
+            environment: Environment::from_process(),
+            known: HashMap::new(),
+            comes_from: HashMap::new(),
+            compared: HashMap::new(),
+        }
     }
 
     /// The project at `root`; the recorder's own when that work tree is gone.
@@ -91,6 +100,27 @@ impl Projects<'_> {
     /// The lessons of the work tree at `root`.
     pub fn lessons(&mut self, root: &Path) -> &Folder {
         &self.at(root).lessons
+    }
+
+    /// Begins to compare the tree of a run with that of the failing one before it, while the run is recorded: what was
+    /// tried in between is asked for as soon as it is.
+    pub fn begin_comparing(&mut self, store: &Store, header: &Header, tree: String) -> Result<(), StoreError> {
+        let root = &header.place.root;
+        let before = store.index().last_failing_tree(&header.key, root, header.ended_at, header.run)?;
+        let Some(before) = before.filter(|before| *before != tree) else { return Ok(()) };
+        let Some((places, options)) = self.snapshot_options(root.path()) else { return Ok(()) };
+        let trees = (before.clone(), tree.clone());
+        let compare = move || snapshot::diff(&places, &trees.0, &trees.1, &options, DiffLimits::default());
+        if let Ok(begun) = thread::Builder::new().spawn(compare) {
+            self.compared.insert((root.path().to_owned(), before, tree), begun);
+        }
+        Ok(())
+    }
+
+    /// That comparison, when it was begun and nothing else is to be left out of it.
+    pub fn compared(&mut self, root: &Path, old: &str, new: &str) -> Option<Result<Diff, Skipped>> {
+        let begun = self.compared.remove(&(root.to_owned(), old.to_owned(), new.to_owned()))?;
+        begun.join().ok()
     }
 
     /// Asks git for many commits at once whether `new` has them in its history.
@@ -216,7 +246,7 @@ fn record_pass(
     let header = &spooled.header;
     if !store.index().has_event(header.run)? {
         let run = new_run(projects, store, header, Some(&spooled.output))?;
-        append(trees, store, header, run, Vec::new())?;
+        append(projects, trees, store, header, run, Vec::new())?;
         drained.runs += 1;
     }
     let baseline = Baseline::of(&spooled.output);
@@ -244,12 +274,16 @@ fn new_run(
 
 /// Appends the run, and its work tree with it. What follows from the run comes first: where the run is, they are.
 fn append(
+    projects: &mut Projects<'_>,
     trees: &mut Trees,
     store: &mut Store,
     header: &Header,
     run: Run,
     mut events: Vec<Event>,
 ) -> Result<(), StoreError> {
+    if let Some(tree) = trees.tree(header) {
+        projects.begin_comparing(store, header, tree)?;
+    }
     events.push(Event::of_run(header.run, Timestamp::now(), store.writer(), run));
     events.extend(trees.event(store, header)?);
     store.append(&events)
@@ -282,7 +316,7 @@ fn record_failure(
             no_lesson.unwrap_or_else(|| LessonDecision::Written { id: String::new(), file: String::new() });
         run.failure = Some(assemble::failure(header.run, &diagnosis, items, placeholder));
         assemble::name_lesson(header.run, &mut run);
-        append(trees, store, header, run.clone(), merges.events)?;
+        append(projects, trees, store, header, run.clone(), merges.events)?;
         drained.runs += 1;
         drained.failures += 1;
         Some(run)

@@ -82,6 +82,12 @@ impl Trees {
         self.by_root.values_mut().filter_map(|of| of.panicked.take()).collect()
     }
 
+    /// The tree that is the run's, or may be; `None` where there is none.
+    pub fn tree(&mut self, header: &Header) -> Option<String> {
+        let of = self.by_root.get_mut(header.place.root.path())?;
+        of.taken().ok().map(|taken| taken.tree)
+    }
+
     /// The event of a run's work tree; `None` where there are no snapshots.
     ///
     /// # Errors

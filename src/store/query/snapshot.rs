@@ -102,6 +102,31 @@ impl Index {
         })
     }
 
+    /// The tree of the last run of a key in `root` that ended at or before `before`, `run` itself left out; `None` when
+    /// that one passed, or has none.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn last_failing_tree(
+        &self,
+        command_key: &str,
+        root: &Lossless,
+        before: Timestamp,
+        run: RunId,
+    ) -> Result<Option<String>, StoreError> {
+        let find = || {
+            self.connection
+                .prepare_cached(
+                    "SELECT iif(passed, NULL, tree) FROM runs LEFT JOIN snapshots USING (run_id)
+                     WHERE command_key = ?1 AND root = ?2 AND ended_at <= ?3 AND run_id <> ?4
+                     ORDER BY ended_at DESC, run_id DESC LIMIT 1",
+                )?
+                .query_row(params![command_key, json(root), before.rfc3339(), run.to_string()], |row| row.get(0))
+                .optional()
+        };
+        Ok(self.sql("read", find())?.flatten())
+    }
+
     /// The tree of the last passing run of a key in `root` that ended at or before `before`, `run` itself left out.
     ///
     /// # Errors
