@@ -80,7 +80,7 @@ pub fn failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
             id: ids::short(ids::Kind::Failure, id.0.as_bytes()),
             category: "test_failure".into(),
             files: vec!["src/a.js".into(), format!("src/{n}.js")],
-            items: patterns.iter().map(|name| item(name)).collect(),
+            items: patterns.iter().map(|name| recorded(&found(name))).collect(),
             items_cut: 0,
             shortfalls: Vec::new(),
             lines: patterns.iter().map(|name| format!("{name} failed")).collect(),
@@ -147,18 +147,19 @@ pub fn old_key(name: &str) -> String {
 
 /// The pattern key of a name.
 pub fn key(name: &str) -> String {
-    item(name).pattern
+    recorded(&found(name)).pattern
 }
 
 /// The ids and the key by which an entry may name the pattern of a name: its own, that of an older algorithm, and its
 /// family's key.
 pub fn names(name: &str) -> [String; 3] {
     let id = |key: &str| ids::short(ids::Kind::Pattern, key.as_bytes());
-    [id(&key(name)), id(&old_key(name)), item(name).family]
+    [id(&key(name)), id(&old_key(name)), recorded(&found(name)).family]
 }
 
-fn item(name: &str) -> Item {
-    recorded(&diagnose::Item {
+/// What is found of one name.
+pub fn found(name: &str) -> diagnose::Item {
+    diagnose::Item {
         tool: "jest".into(),
         code: Some("E1".into()),
         severity: Severity::Error,
@@ -168,7 +169,7 @@ fn item(name: &str) -> Item {
         message: format!("{name} could not be parsed"),
         test: None,
         span: (0, 1),
-    })
+    }
 }
 
 /// What was found as it stands in an event.

@@ -1,12 +1,13 @@
 //! Candidates for near-duplicates.
 
-use rusqlite::params;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
-use super::unsigned;
+use rusqlite::{OptionalExtension, params};
+
 use crate::fingerprint::{CANDIDATES_MAX, Near, comparable};
 use crate::store::error::StoreError;
 use crate::store::index::Index;
-use crate::store::json;
 
 /// A pattern that may be a near-duplicate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,34 +22,57 @@ pub struct NearRow {
     pub bands: u64,
 }
 
+/// Patterns read of one band, the newest: common words put many thousand into one, which says little of each.
+const BAND_PATTERNS_MAX: usize = 10_000;
+/// Patterns looked at, those that share most first. Members of groups are looked at in vain.
+const LOOKUPS_MAX: usize = 500;
+
 impl Index {
-    /// The patterns of the same scope that share most of the sketch, at most [`CANDIDATES_MAX`]; of groups only those
-    /// that stand for them, so that no chain leads from one text to a very different one.
+    /// The patterns of the same scope that share most of the sketch, at most [`CANDIDATES_MAX`], of equals the older one
+    /// first; of groups only those that stand for them, so that no chain leads from one text to a very different one.
     ///
     /// # Errors
     /// SQLite's.
     pub fn near_patterns(&self, near: &Near) -> Result<Vec<NearRow>, StoreError> {
-        let limit = i64::try_from(CANDIDATES_MAX).unwrap_or(i64::MAX);
         let read = || {
-            // CROSS JOIN keeps this order: the bands select, the rest only looks up.
-            let mut statement = self.connection.prepare_cached(
-                "SELECT pattern_id, pattern_key, masked_family, count(*) AS shared
-                 FROM json_each(?1) band CROSS JOIN near_bands n ON n.band = band.value
-                 CROSS JOIN qa_failure_patterns p ON p.pattern_no = n.pattern_no
-                 LEFT JOIN pattern_groups g ON g.pattern_no = n.pattern_no
-                 WHERE p.near_scope = ?2 AND coalesce(g.leader_no, n.pattern_no) = n.pattern_no
-                 GROUP BY n.pattern_no ORDER BY shared DESC, pattern_key LIMIT ?3",
+            let mut candidate = self.connection.prepare_cached(
+                "SELECT pattern_id, pattern_key, masked_family FROM qa_failure_patterns p
+                 LEFT JOIN pattern_groups g ON g.pattern_no = p.pattern_no
+                 WHERE p.pattern_no = ?1 AND near_scope = ?2 AND coalesce(g.leader_no, p.pattern_no) = p.pattern_no",
             )?;
-            let rows = statement.query_map(params![json(&near.bands.to_vec()), near.scope, limit], |row| {
-                Ok(NearRow {
-                    id: row.get(0)?,
-                    key: row.get(1)?,
-                    text: comparable(&row.get::<_, String>(2)?),
-                    bands: unsigned(row, 3)?,
-                })
-            })?;
-            rows.collect()
+            let mut found = Vec::new();
+            for (Reverse(bands), pattern) in self.by_shared_bands(near)?.into_iter().take(LOOKUPS_MAX) {
+                if found.len() == CANDIDATES_MAX {
+                    break;
+                }
+                let row = candidate.query_row(params![pattern, near.scope], |row| {
+                    let text = comparable(&row.get::<_, String>(2)?);
+                    Ok(NearRow { id: row.get(0)?, key: row.get(1)?, text, bands })
+                });
+                found.extend(row.optional()?);
+            }
+            Ok(found)
         };
         self.sql("read", read())
+    }
+
+    /// Numbers of the patterns that share bands, those with most first. From the index of bands alone: the patterns
+    /// themselves lie far apart.
+    fn by_shared_bands(&self, near: &Near) -> rusqlite::Result<Vec<(Reverse<u64>, i64)>> {
+        let limit = i64::try_from(BAND_PATTERNS_MAX).unwrap_or(i64::MAX);
+        let mut band_patterns = self
+            .connection
+            .prepare_cached("SELECT pattern_no FROM near_bands WHERE band = ?1 ORDER BY pattern_no DESC LIMIT ?2")?;
+        let mut patterns: Vec<i64> = Vec::new();
+        for band in near.bands.iter().collect::<BTreeSet<_>>() {
+            for pattern in band_patterns.query_map(params![band, limit], |row| row.get(0))? {
+                patterns.push(pattern?);
+            }
+        }
+        patterns.sort_unstable();
+        let shared = patterns.chunk_by(|a, b| a == b).map(|equal| (Reverse(equal.len() as u64), equal[0]));
+        let mut shared: Vec<_> = shared.collect();
+        shared.sort_unstable();
+        Ok(shared)
     }
 }

@@ -5,7 +5,10 @@ use proptest::prelude::*;
 use super::worlds::world;
 use super::{failed_run, flake, folder, key, merge, old_failed_run, old_key, open, passed_run, review, split};
 use crate::base::ids::{self, Kind};
+use crate::diagnose;
+use crate::fingerprint::{self, CANDIDATES_MAX};
 use crate::store::event::{Body, Change, Event, LessonChange, ReviewState};
+use crate::store::sample::found;
 use crate::store::{DeliveryArm, PatternRow, Store, StoreError};
 
 fn store(events: &[Event]) -> (tempfile::TempDir, Store) {
@@ -186,4 +189,35 @@ proptest! {
             prop_assert_eq!((brief.id, brief.tasks, brief.last_seen), (page.id, page.tasks, page.last_seen));
         }
     }
+}
+
+#[test]
+fn of_many_that_share_a_little_those_that_share_most_are_candidates() {
+    let common: Vec<String> = (0..300).map(|n| format!("the value of {} alpha", letters(n))).collect();
+    let names: Vec<&str> = common.iter().map(String::as_str).collect();
+    let close = ["the first value of the second widget in alpha", "the first value of the second widgets in alpha"];
+    let events = [
+        failed_run(1, "one", &names),
+        failed_run(2, "one", &close),
+        failed_run(3, "one", &["the first value of the second widget inside alpha"]),
+        merge(4, &key("the first value of the second widget inside alpha"), &key(close[0]), None),
+    ];
+    let (_dir, store) = store(&events);
+    let asked = found("the first value of the second widget on alpha");
+    let near = fingerprint::near(&asked).expect("says enough");
+    let rows = store.index().near_patterns(&near).expect("reads");
+    assert!(rows.len() > 10 && rows.len() <= CANDIDATES_MAX, "{}", rows.len());
+    assert!(rows.is_sorted_by(|a, b| a.bands >= b.bands), "{rows:?}");
+    let best: Vec<&str> = rows.iter().take(2).map(|row| row.key.as_str()).collect();
+    assert!(best.contains(&key(close[0]).as_str()) && best.contains(&key(close[1]).as_str()), "{rows:?}");
+    let member = key("the first value of the second widget inside alpha");
+    assert!(rows.iter().all(|row| row.key != member), "its group is asked for it");
+    let elsewhere = fingerprint::near(&diagnose::Item { code: Some("E2".into()), ..asked }).expect("says enough");
+    assert!(store.index().near_patterns(&elsewhere).expect("reads").is_empty(), "another code is another scope");
+}
+
+/// A word for a number.
+fn letters(n: u32) -> String {
+    let letter = |n: u32| char::from_u32(u32::from(b'a') + n % 26).expect("a letter");
+    ["z", "y"].iter().flat_map(|end| [letter(n / 26), letter(n), letter(n)].into_iter().chain(end.chars())).collect()
 }
