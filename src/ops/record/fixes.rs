@@ -99,27 +99,8 @@ fn judge<'a>(
     notes: &mut Vec<String>,
 ) -> Result<Option<Verdict<'a>>, StoreError> {
     let run = recorded.run;
-    let Some(scope) = &run.scope else { return Ok(None) };
     let same = stretch.key == run.key;
-    let reach = if same { Reach::All } else { fix::reach(scope, &stretch.scope) };
-    let open = stretch.open();
-    let unseen = stretch.unseen.iter().flat_map(|shown| &shown.atoms.0);
-    let all = Atoms(open.0.iter().chain(unseen).cloned().collect());
-    if all.0.iter().all(|atom| !reach.covers(atom)) {
-        return Ok(None);
-    }
-    let after = fix::atoms_of_run(run);
-    let compare = |shown: &Run, atoms: &Atoms| {
-        let category = shown.failure.as_ref().map_or("", |failure| failure.category.as_str());
-        let stops = fix::stops_at(run, category);
-        let sets = fix::compare(atoms, &after, |atom| reach.covers(atom) && stops.is_reached(atom));
-        Sets { introduced: Atoms::default(), ..sets }
-    };
-    let mut last = compare(&stretch.before, &open);
-    if same {
-        last.introduced = fix::compare(&all, &after, |_| true).introduced;
-    }
-    let earlier: Vec<Sets> = stretch.unseen.iter().map(|shown| compare(&shown.run, &shown.atoms)).collect();
+    let Some((last, earlier)) = look(run, stretch, same) else { return Ok(None) };
     let whole = earlier.iter().fold(last.clone(), Sets::with);
     // Another check that fails as well is not an attempt at this one.
     if !same && whole.fixed.is_empty() {
@@ -157,6 +138,30 @@ fn judge<'a>(
     }
     let weakened = weakened.map_or_else(Vec::new, |weakened| weakened.end(notes));
     Ok(Some(Verdict { outcome, parts: looked, remaining, unseen, weakened }))
+}
+
+/// What became of what the last failing run showed, and of what only each earlier one did; `None` when the run looked at
+/// nothing of it.
+fn look(run: &Run, stretch: &Stretch, same: bool) -> Option<(Sets, Vec<Sets>)> {
+    let reach = if same { Reach::All } else { fix::reach(run.scope.as_ref()?, &stretch.scope) };
+    let open = stretch.open();
+    let unseen = stretch.unseen.iter().flat_map(|shown| &shown.atoms.0);
+    let all = Atoms(open.0.iter().chain(unseen).cloned().collect());
+    if all.0.iter().all(|atom| !reach.covers(atom)) {
+        return None;
+    }
+    let after = fix::atoms_of_run(run);
+    let compare = |shown: &Run, atoms: &Atoms| {
+        let category = shown.failure.as_ref().map_or("", |failure| failure.category.as_str());
+        let stops = fix::stops_at(run, category);
+        let sets = fix::compare(atoms, &after, |atom| reach.covers(atom) && stops.is_reached(atom));
+        Sets { introduced: Atoms::default(), ..sets }
+    };
+    let mut last = compare(&stretch.before, &open);
+    if same {
+        last.introduced = fix::compare(&all, &after, |_| true).introduced;
+    }
+    Some((last, stretch.unseen.iter().map(|shown| compare(&shown.run, &shown.atoms)).collect()))
 }
 
 /// Writes the attempts, and the flakes among them; then what follows in lessons.

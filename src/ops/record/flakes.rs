@@ -24,7 +24,10 @@ pub(super) fn after_attempt(
 ) -> Result<Option<Flake>, StoreError> {
     let Recorded { id, run } = recorded;
     let Part { from: (before, earlier), sets, change, .. } = part;
-    let moved = Atoms(sets.fixed.0.iter().chain(&sets.introduced.0).cloned().collect());
+    // What the first one didn't get to says nothing when the second one shows it.
+    let stops = fix::stops_at(earlier, "");
+    let introduced = sets.introduced.0.iter().filter(|atom| stops.is_reached(atom));
+    let moved = Atoms(sets.fixed.0.iter().chain(introduced).cloned().collect());
     let Some(trees) = change.trees.as_ref().filter(|_| change.means == Means::None && !moved.is_empty()) else {
         return Ok(None);
     };

@@ -197,3 +197,19 @@ fn what_fails_over_a_tree_that_passed_is_suspected_and_its_fix_is_not_believed()
     passes(&sandbox, &["pytest", "-q"]);
     assert_eq!((&flakes()[0]["proof"], &flakes()[0]["pairs"]), (&"suspected".into(), &2.into()));
 }
+
+#[test]
+fn two_runs_that_stop_at_different_tests_over_the_same_tree_are_no_flake() {
+    let Some(sandbox) = python() else { return };
+    with_two_faults(&sandbox);
+    // As with tests in parallel or at random: which fails first is nobody's choice.
+    let flag = sandbox.tmp().join("backwards");
+    let order = "def pytest_collection_modifyitems(items):\n    if os.path.exists";
+    sandbox.write("conftest.py", format!("import os\n\n\n{order}({flag:?}):\n        items.reverse()\n"));
+    sandbox.commit("Any order");
+    fails(&sandbox, &["pytest", "-q", "-x"]);
+    std::fs::write(&flag, "").expect("a file");
+    fails(&sandbox, &["pytest", "-q", "-x"]);
+    assert_eq!(sandbox.verify_run(["fix", "list", "--flakes"]).outcome().stdout(), "");
+    assert_eq!(steps(&fix(&sandbox)), [(None, "failure", "none")]);
+}
