@@ -208,7 +208,7 @@ impl Git {
         };
         let (mut printed, mut said) = (Vec::new(), Vec::new());
         let (mut prints, mut says) = (true, true);
-        let mut piece = vec![0; 64 << 10];
+        let mut piece = vec![0; 16 << 10];
         while prints || says {
             let left = self.until.saturating_duration_since(Instant::now());
             let watched: &[BorrowedFd<'_>] = match (prints, says) {

@@ -20,6 +20,7 @@ use crate::config::{Environment, FixSettings, Places, Settings, WriteWhen};
 use crate::diagnose::{self, Baseline, Definitions, Diagnosis, Input, Ran};
 use crate::fix;
 use crate::fix::snapshot::{self, Diff, DiffLimits, Options, Skipped};
+use crate::fix::weakened;
 use crate::lesson::Folder;
 use crate::ops::definitions;
 use crate::store::{Body, Event, Item, LessonDecision, Run, Store, StoreError};
@@ -104,11 +105,14 @@ impl Projects<'_> {
 
     /// Begins to compare the tree of a run with that of the failing one before it, while the run is recorded: what was
     /// tried in between is asked for as soon as it is.
-    pub fn begin_comparing(&mut self, store: &Store, header: &Header, tree: String) -> Result<(), StoreError> {
+    pub fn begin_comparing(&mut self, trees: &mut Trees, store: &Store, header: &Header) -> Result<(), StoreError> {
         let root = &header.place.root;
-        let before = store.index().last_failing_tree(&header.key, root, header.ended_at, header.run)?;
-        let Some(before) = before.filter(|before| *before != tree) else { return Ok(()) };
         let Some((places, options)) = self.snapshot_options(root.path()) else { return Ok(()) };
+        let before = store.index().last_failing_tree(&header.key, root, header.ended_at, header.run)?;
+        let Some(before) = before else { return Ok(()) };
+        // While git is at work on the snapshot there is a processor for it.
+        weakened::prepare();
+        let Some(tree) = trees.tree(header).filter(|tree| *tree != before) else { return Ok(()) };
         let trees = (before.clone(), tree.clone());
         let compare = move || snapshot::diff(&places, &trees.0, &trees.1, &options, DiffLimits::default());
         if let Ok(begun) = thread::Builder::new().spawn(compare) {
@@ -281,9 +285,7 @@ fn append(
     run: Run,
     mut events: Vec<Event>,
 ) -> Result<(), StoreError> {
-    if let Some(tree) = trees.tree(header) {
-        projects.begin_comparing(store, header, tree)?;
-    }
+    projects.begin_comparing(trees, store, header)?;
     events.push(Event::of_run(header.run, Timestamp::now(), store.writer(), run));
     events.extend(trees.event(store, header)?);
     store.append(&events)

@@ -12,7 +12,6 @@ use crate::base::ids::RunId;
 use crate::capture::Header;
 use crate::config::{Places, Settings};
 use crate::fix::snapshot::{self, Diff, DiffLimits, Options, Skipped, Taken};
-use crate::fix::weakened;
 use crate::lesson::Folder;
 use crate::store::{Base, Event, Snapshot, Store, StoreError};
 
@@ -70,9 +69,6 @@ impl Trees {
             }
             let newest = entry.header.run;
             trees.by_root.insert(root.to_owned(), TreeOf::begin(places, options, newest));
-        }
-        if !trees.by_root.is_empty() {
-            weakened::prepare();
         }
         trees
     }
