@@ -66,8 +66,9 @@
 //! - `--only-checks` asks for more than recognition: the check and nothing beside it.
 //! - `etcetera` and `globset` are not used: two XDG folders are three lines, and no setting is a file pattern yet.
 //! - A test that fails with another message than before is still failing: it persists, and nothing was introduced. What
-//!   a run didn't get to (`-x`, a build error before the tests, the targets behind the first that `cargo test` finds
-//!   failing) is not reached, not fixed.
+//!   a run didn't get to (`-x`, fail-fast, an interrupt, a build error before the tests, the targets behind the first that
+//!   `cargo test` finds failing) is not reached, not fixed. It stays with the run that showed it last: a pass is compared
+//!   with each such run, so one run may be several attempts, and what stopped before a test proves no flake of it.
 //! - A run of another check is an attempt at a failure only when it shows that some of it is gone; what it finds besides
 //!   is its own failure.
 //! - `open/` also has the keys of checks whose pass would close an open failure, so that the wrapper hands such a pass
