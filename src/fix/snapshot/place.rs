@@ -160,15 +160,14 @@ impl Place {
                 let _ = fs::remove_file(entry.path()).or_else(|_| fs::remove_dir_all(entry.path()));
             }
         }
-        let mut is_changed = keep(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")? != Kept::Same;
-        let config = keep(&git_dir.join("config"), &settings.file())?;
-        if config == Kept::Changed {
+        let is_other = keep(&git_dir.join("config"), &settings.file())?;
+        if is_other {
             self.start_anew();
         }
-        is_changed |= config != Kept::Same;
+        let mut is_changed = keep(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")? || is_other;
         for name in ["info/exclude", "info/attributes"] {
             let theirs = read_start(&repository.common_dir.join(name), SNAPSHOT_INFO_BYTES_MAX);
-            is_changed |= keep(&git_dir.join(name), &theirs.unwrap_or_default())? != Kept::Same;
+            is_changed |= keep(&git_dir.join(name), &theirs.unwrap_or_default())?;
         }
         Ok(is_changed)
     }
@@ -272,24 +271,14 @@ fn identity(objects: &Path) -> io::Result<String> {
     Ok(id)
 }
 
-/// What a file had before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kept {
-    /// This content.
-    Same,
-    /// Another one.
-    Changed,
-    /// It could not be read: it was not there.
-    New,
-}
-
-/// Makes the file have this content. The file is ours: no reader sees half of it.
-fn keep(path: &Path, content: &[u8]) -> io::Result<Kept> {
+/// Makes the file have this content; whether it had another one, or was not there. The file is ours: no reader sees half
+/// of it.
+fn keep(path: &Path, content: &[u8]) -> io::Result<bool> {
     let mut found = Vec::new();
     let read = File::open(path).and_then(|mut file| file.read_to_end(&mut found));
     if read.is_ok() && found == content {
-        return Ok(Kept::Same);
+        return Ok(false);
     }
     file::write_atomic(path, content, 0o600, Durability::Cached)?;
-    Ok(if read.is_ok() { Kept::Changed } else { Kept::New })
+    Ok(true)
 }
