@@ -1,15 +1,21 @@
-//! Memory of the process's first moments.
+//! Memory that is given out from one piece, one block after the other.
 //!
-//! A command that is no check is executed after a few hundred small allocations, and setting the C library's
-//! allocator up for them costs more than making them. So the first [`ARENA_BYTES`] come from zeroed memory of the
-//! program itself, one after the other; everything later is the C library's, or with musl that of `base::heap`.
+//! **At the start.** A command that is no check is executed after a few hundred small allocations, and setting the C
+//! library's allocator up for them costs more than making them. So the first [`ARENA_BYTES`] come from zeroed memory of the
+//! program itself; everything later is the C library's, or with musl that of `base::heap`.
+//!
+//! **Apart.** A thread that reads tables which stay, beside the one that goes on, makes thousands of small blocks at once,
+//! and both would wait for each other at each of them. What it makes under [`apart`] comes from a piece of its own.
 #![allow(unsafe_code, reason = "a global allocator")]
 
 #[cfg(not(target_env = "musl"))]
 use std::alloc::System as Behind;
 use std::alloc::{GlobalAlloc, Layout};
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
+use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use nix::libc;
 
 #[cfg(target_env = "musl")]
 use super::heap::Heap as Behind;
@@ -17,10 +23,13 @@ use super::heap::Heap as Behind;
 /// What is given out before the allocator behind it is asked, bytes.
 pub const ARENA_BYTES: usize = 64 << 10;
 
+/// The piece for what is made apart, bytes, of which a page that nobody touches costs nothing; and how much of it is
+/// taken from the system at once, since page by page that takes several times as long: about what the tables need.
+const APART_BYTES: (usize, usize) = (16 << 20, 896 << 10);
+
 /// The allocator: see the module.
 pub struct StartArena {
     memory: UnsafeCell<[u8; ARENA_BYTES]>,
-    /// Everything below is given out.
     used: AtomicUsize,
 }
 
@@ -39,32 +48,98 @@ impl StartArena {
         StartArena { memory: UnsafeCell::new([0; ARENA_BYTES]), used: AtomicUsize::new(0) }
     }
 
-    fn start(&self) -> usize {
-        self.memory.get() as usize
+    fn piece(&self) -> Piece<'_> {
+        Piece { start: self.memory.get().cast(), bytes: ARENA_BYTES, used: &self.used }
     }
 
-    /// Where in the arena `pointer` is; `None` for a later one.
-    fn offset(&self, pointer: *mut u8) -> Option<usize> {
-        (pointer as usize).checked_sub(self.start()).filter(|offset| *offset < ARENA_BYTES)
+    /// The next bytes of the piece that this thread takes from; `None` when they are the allocator's behind it.
+    fn take(&self, layout: Layout) -> Option<*mut u8> {
+        self.piece().take(layout).or_else(|| if IS_APART.get() { apart_piece().take(layout) } else { None })
+    }
+
+    /// The piece that `pointer` is from, and where it is there; `None` for a block of the allocator behind it.
+    fn piece_of(&self, pointer: *mut u8) -> Option<(Piece<'_>, usize)> {
+        [self.piece(), apart_piece()].into_iter().find_map(|piece| Some((piece, piece.offset(pointer)?)))
+    }
+}
+
+/// Zeroed memory of which everything below `used` is given out.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    start: *mut u8,
+    bytes: usize,
+    used: &'a AtomicUsize,
+}
+
+impl Piece<'_> {
+    /// Where in the piece `pointer` is; `None` for one outside.
+    fn offset(self, pointer: *mut u8) -> Option<usize> {
+        (pointer as usize).checked_sub(self.start as usize).filter(|offset| *offset < self.bytes)
     }
 
     /// Takes the next bytes; `None` when they are not there.
-    fn take(&self, layout: Layout) -> Option<*mut u8> {
+    fn take(self, layout: Layout) -> Option<*mut u8> {
+        let start = self.start as usize;
         let mut used = self.used.load(Ordering::Relaxed);
         loop {
-            let address = (self.start() + used).checked_next_multiple_of(layout.align())?;
-            let offset = address - self.start();
-            let end = offset.checked_add(layout.size()).filter(|end| *end <= ARENA_BYTES)?;
+            let offset = (start + used).checked_next_multiple_of(layout.align())? - start;
+            let end = offset.checked_add(layout.size()).filter(|end| *end <= self.bytes)?;
             match self.used.compare_exchange_weak(used, end, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return Some(self.memory.get().cast::<u8>().wrapping_add(offset)),
+                Ok(_) => return Some(self.start.wrapping_add(offset)),
                 Err(now) => used = now,
             }
         }
     }
 
     /// Moves the end of the last block from `end` to `new_end`; whether it was the last one.
-    fn resize_last(&self, end: usize, new_end: usize) -> bool {
-        new_end <= ARENA_BYTES && self.used.compare_exchange(end, new_end, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    fn resize_last(self, end: usize, new_end: usize) -> bool {
+        new_end <= self.bytes && self.used.compare_exchange(end, new_end, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+}
+
+/// Where the piece for what is made apart starts, 0 before there is one; and how much of it is given out.
+static APART: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(0), AtomicUsize::new(0));
+
+thread_local! {
+    static IS_APART: Cell<bool> = const { Cell::new(false) };
+}
+
+fn apart_piece() -> Piece<'static> {
+    let start = APART.0.load(Ordering::Acquire);
+    let bytes = if start == 0 { 0 } else { APART_BYTES.0 };
+    Piece { start: std::ptr::with_exposed_provenance_mut(start), bytes, used: &APART.1 }
+}
+
+/// Does work that makes what stays for good: what is given back in the piece that it comes from is mostly lost.
+pub fn apart<T>(work: impl FnOnce() -> T) -> T {
+    static MAPPED: Once = Once::new();
+    struct Ended;
+    impl Drop for Ended {
+        fn drop(&mut self) {
+            IS_APART.set(false);
+        }
+    }
+    MAPPED.call_once(|| APART.0.store(map(APART_BYTES.0, APART_BYTES.1), Ordering::Release));
+    let _ended = Ended;
+    IS_APART.set(true);
+    work()
+}
+
+/// Zeroed memory, the first `at_once` bytes of it with their pages: its address, 0 when there is none.
+fn map(bytes: usize, at_once: usize) -> usize {
+    let (access, flags) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_NORESERVE);
+    // SAFETY: a new mapping, where the system wants it; what comes of taking its pages at once doesn't matter.
+    unsafe {
+        let memory = libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0);
+        if memory == libc::MAP_FAILED {
+            return 0;
+        }
+        #[cfg(target_os = "linux")]
+        libc::madvise(memory, at_once, libc::MADV_POPULATE_WRITE);
+        #[cfg(not(target_os = "linux"))]
+        let _ = at_once;
+        memory.expose_provenance()
     }
 }
 
@@ -89,9 +164,9 @@ unsafe impl GlobalAlloc for StartArena {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        match self.offset(pointer) {
-            Some(offset) => {
-                self.resize_last(offset + layout.size(), offset);
+        match self.piece_of(pointer) {
+            Some((piece, offset)) => {
+                piece.resize_last(offset + layout.size(), offset);
             }
             // SAFETY: the caller's promise; the block is not ours, so it is the other allocator's.
             None => unsafe { Behind.dealloc(pointer, layout) },
@@ -99,11 +174,11 @@ unsafe impl GlobalAlloc for StartArena {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        let Some(offset) = self.offset(pointer) else {
+        let Some((piece, offset)) = self.piece_of(pointer) else {
             // SAFETY: as above.
             return unsafe { Behind.realloc(pointer, layout, new_size) };
         };
-        let grown = offset.checked_add(new_size).is_some_and(|end| self.resize_last(offset + layout.size(), end));
+        let grown = offset.checked_add(new_size).is_some_and(|end| piece.resize_last(offset + layout.size(), end));
         if grown || new_size <= layout.size() {
             return pointer;
         }
@@ -138,7 +213,7 @@ mod tests {
                 let block = arena.alloc(layout);
                 block.write_bytes(0xff, layout.size());
                 assert_eq!(block as usize % layout.align(), 0);
-                match arena.offset(block) {
+                match arena.piece().offset(block) {
                     Some(offset) => {
                         assert!(offset >= last_end, "{offset} is given out already");
                         last_end = offset + layout.size();
@@ -170,8 +245,36 @@ mod tests {
             arena.dealloc(second, layout(5, 1));
             assert_ne!(arena.alloc(layout(5, 1)), second, "another one is not");
             let large = arena.realloc(moved, layout(30, 1), 2 * ARENA_BYTES);
-            assert!(arena.offset(large).is_none());
+            assert!(arena.piece().offset(large).is_none());
             arena.dealloc(large, layout(2 * ARENA_BYTES, 1));
         }
+    }
+
+    #[test]
+    fn what_is_made_apart_is_so_on_this_thread_until_the_work_ends_and_falls_back_when_there_is_no_room() {
+        let arena = Box::new(StartArena::new());
+        let is_apart = |block: *mut u8| apart_piece().offset(block).is_some();
+        // SAFETY: every block is given back with its layout.
+        unsafe {
+            while arena.piece().take(layout(1 << 10, 1)).is_some() {}
+            let own = arena.alloc(layout(2_000, 8));
+            let (first, elsewhere) = apart(|| {
+                let elsewhere = std::thread::scope(|scope| {
+                    let alloc = || arena.alloc(layout(2_000, 8)) as usize;
+                    scope.spawn(alloc).join().expect("allocates")
+                });
+                (arena.alloc_zeroed(layout(2_000, 8)), std::ptr::with_exposed_provenance_mut(elsewhere))
+            });
+            let later = arena.alloc(layout(2_000, 8));
+            assert_eq!([own, first, elsewhere, later].map(is_apart), [false, true, false, false]);
+            assert!(std::slice::from_raw_parts(first, 2_000).iter().all(|byte| *byte == 0));
+            let large = apart(|| arena.realloc(first, layout(2_000, 8), APART_BYTES.0 + 1));
+            assert!(!is_apart(large));
+            arena.dealloc(large, layout(APART_BYTES.0 + 1, 8));
+            for block in [own, elsewhere, later] {
+                arena.dealloc(block, layout(2_000, 8));
+            }
+        }
+        assert!(std::panic::catch_unwind(|| apart(|| panic!("in between"))).is_err() && !IS_APART.get());
     }
 }

@@ -5,11 +5,12 @@
 //! grows, and keeps the hole; with musl such a block is a mapping of its own, which grows in place or is moved without a
 //! copy. So small blocks are dlmalloc's and large ones musl's.
 //!
-//! The heap's memory comes with its pages (`MAP_POPULATE`), each time as much as it has already: page by page, as they are
-//! touched, the system takes several times as long.
+//! The heap's memory comes with its pages (`MAP_POPULATE`), some at a time: page by page, as they are touched, the system
+//! takes several times as long, and pages that nobody touches cost as much.
 //!
 //! The heap has one lock, and a child of `fork` would wait for a thread that it doesn't have. So [`crate::run`] forks
-//! while there is one thread only, and whoever starts one does it after that.
+//! while there is one thread only, and whoever starts one does it after that. The child takes its own copy of what there is
+//! then ([`unshare`]).
 #![allow(unsafe_code, reason = "a global allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -19,14 +20,19 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use dlmalloc::{Allocator, Dlmalloc};
 use nix::libc;
 
-/// musl maps a block of so many bytes by itself (`MMAP_THRESHOLD` of its allocator is a little below).
-const LARGE_BYTES_MIN: usize = 128 << 10;
+/// A block of so many bytes is musl's: a mapping of its own (which its allocator makes from `MMAP_THRESHOLD` on, a little
+/// below 128 KiB). Smaller ones are few, and made again and again: a regex with a class of Unicode takes one of 300 KiB
+/// while it is compiled.
+const LARGE_BYTES_MIN: usize = 512 << 10;
 
 /// So often a heap in use is asked for before the processor is left to others.
 const TRIES: u32 = 64;
 
 /// The heap asks for so much at once, bytes; it grows by no more than the second.
-const GROWTH_BYTES: (usize, usize) = (64 << 10, 512 << 10);
+const GROWTH_BYTES: (usize, usize) = (64 << 10, 128 << 10);
+
+/// So many of the heap's first mappings are known: what a process has before it forks.
+const FIRST_MAPPINGS: usize = 4;
 
 /// The allocator: see the module.
 #[derive(Debug)]
@@ -34,6 +40,22 @@ pub struct Heap;
 
 /// The system's memory; how much of it was given out, bytes.
 struct Pages(AtomicUsize);
+
+/// Of each of the first mappings where it starts and its size, bytes.
+static FIRST: [(AtomicUsize, AtomicUsize); FIRST_MAPPINGS] =
+    [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; FIRST_MAPPINGS];
+
+/// Copies what a process shares of the heap with the one that it was forked from, at once. Page by page, as they are
+/// written to, it takes longer, and with several threads each copy stops them all.
+pub fn unshare() {
+    #[cfg(target_os = "linux")]
+    for (start, bytes) in &FIRST {
+        let (start, bytes) = (start.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
+        // SAFETY: the system touches the pages of a mapping of ours, and changes nothing in them; that an older one can't
+        // is no matter, nor that the mapping was given back meanwhile.
+        unsafe { libc::madvise(std::ptr::with_exposed_provenance_mut(start), bytes, libc::MADV_POPULATE_WRITE) };
+    }
+}
 
 impl Pages {
     /// Memory with its pages; null when there is none.
@@ -56,7 +78,12 @@ unsafe impl Allocator for Pages {
         let grown = self.0.load(Ordering::Relaxed).clamp(GROWTH_BYTES.0, GROWTH_BYTES.1);
         let bytes = size.max(grown.next_multiple_of(self.page_size()));
         self.0.fetch_add(bytes, Ordering::Relaxed);
-        (Self::map(bytes), bytes, 0)
+        let memory = Self::map(bytes);
+        if let Some((start, size)) = FIRST.iter().find(|(start, _)| start.load(Ordering::Relaxed) == 0) {
+            start.store(memory.expose_provenance(), Ordering::Relaxed);
+            size.store(bytes, Ordering::Relaxed);
+        }
+        (memory, bytes, 0)
     }
 
     /// Only of blocks that are mappings of their own: large ones, which are not this heap's.

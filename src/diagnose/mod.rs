@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::arena;
 use crate::base::tree::Tree;
 use crate::run::Ended;
 use crate::whitelist::CheckKind;
@@ -156,7 +157,7 @@ fn timed_text_of(output: &[u8]) -> (Cow<'_, str>, Vec<String>) {
 /// work is for nothing where there are definitions of the user's or the project's, and nobody waits for it there.
 pub fn prepare() {
     // Without a thread they are read when they are needed.
-    let _ = std::thread::Builder::new().spawn(|| catalog::shipped().literal_count());
+    let _ = std::thread::Builder::new().spawn(|| arena::apart(|| catalog::shipped().literal_count()));
 }
 
 /// Turns a run's output into items, affected files, kept lines and a category.

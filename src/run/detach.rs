@@ -5,6 +5,8 @@ use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
 use super::{signals, sys};
+#[cfg(target_env = "musl")]
+use crate::base::heap;
 
 /// Lower priority of detached work.
 const NICENESS: i32 = 10;
@@ -36,6 +38,8 @@ pub fn detached(keep: &[RawFd]) -> io::Result<Detached> {
             // What was sent to the caller's group before we left it, as the end of a terminal's session leader does.
             signals::forget_pending();
             signals::reset();
+            #[cfg(target_env = "musl")]
+            heap::unshare();
             Ok(Detached::Process)
         }
     }

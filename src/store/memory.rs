@@ -1,4 +1,4 @@
-//! SQLite's memory: from where the program has its own.
+//! SQLite's memory: from where the program has its own, and uncounted.
 //!
 //! SQLite asks the C library, and musl's allocator asks the system anew for what was given back a moment ago: for each
 //! statement's temporary tables some blocks, whose pages are then taken one by one. The program's heap keeps them.
@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Once;
 
-use rusqlite::ffi::{SQLITE_CONFIG_MALLOC, sqlite3_config, sqlite3_mem_methods};
+use rusqlite::ffi::{SQLITE_CONFIG_MALLOC, SQLITE_CONFIG_MEMSTATUS, sqlite3_config, sqlite3_mem_methods};
 
 /// Before each block stands its size, since SQLite gives back an address alone. So much of it, and so aligned, bytes:
 /// what SQLite wants at least.
@@ -31,7 +31,11 @@ pub(super) fn share() {
     static TOLD: Once = Once::new();
     TOLD.call_once(|| {
         // SAFETY: SQLite copies the methods. It is told before it does anything: every database is opened after this.
-        let _ = unsafe { sqlite3_config(SQLITE_CONFIG_MALLOC, &METHODS) };
+        unsafe {
+            let _ = sqlite3_config(SQLITE_CONFIG_MALLOC, &METHODS);
+            // Nobody asks how much it has: counting takes a mutex for each block.
+            let _ = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0 as c_int);
+        }
     });
 }
 

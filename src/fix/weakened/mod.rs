@@ -36,6 +36,7 @@ use serde::{Deserialize, Serialize};
 use self::language::Part;
 use self::rule::{Rule, Rules};
 use self::view::{Seen, Side, View};
+use crate::base::arena;
 use crate::base::text;
 use crate::diagnose::redact::redact;
 use crate::fix::patch::Patch;
@@ -128,7 +129,7 @@ pub struct Counts {
 /// Reads the rules in a thread of its own, beside what else has to be done before there is a diff.
 pub fn prepare() {
     // Without a thread they are read when they are needed.
-    let _ = std::thread::Builder::new().spawn(|| rule::shipped().named(""));
+    let _ = std::thread::Builder::new().spawn(|| arena::apart(|| rule::shipped().named("")));
 }
 
 /// Where `patch`, or the number of collected tests, weakens a check.
