@@ -81,9 +81,19 @@ fn table(path: &Path, out: &Path, list: &str, examples: &[&str]) -> Result<(), S
         for example in examples {
             entry.remove(*example);
         }
+        if let Some(toml::Value::Array(rules)) = entry.remove("rule") {
+            entry.insert("rule".into(), toml::Value::Array(rules.into_iter().map(packed).collect()));
+        }
     }
     let json = serde_json::to_vec(&file).map_err(|error| fault(&error))?;
     write(&out.join(path.file_stem().unwrap_or_default()).with_extension("json"), &json)
+}
+
+/// A rule with what it needs beside it: the rest is read only where that is in an output.
+fn packed(rule: toml::Value) -> toml::Value {
+    let needs = rule.get("needs").cloned();
+    let parts = needs.map(|needs| ("needs".to_owned(), needs)).into_iter().chain([("rule".to_owned(), rule)]);
+    toml::Value::Table(parts.collect())
 }
 
 #[allow(clippy::disallowed_methods, reason = "nobody reads the file before the build script has ended")]

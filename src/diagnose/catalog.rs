@@ -6,13 +6,15 @@ use std::sync::{LazyLock, OnceLock};
 
 use memchr::memmem;
 use regex::bytes::{Regex, RegexBuilder};
+use serde_json::value::RawValue;
 
 use crate::base::limits::DEFINITION_REGEX_BYTES_MAX;
 use crate::base::literals::Literals;
+use crate::base::one_or_many::OneOrMany;
 
 #[cfg(test)]
 use super::definition;
-use super::definition::{FileText, RuleText, ToolText};
+use super::definition::{FileText, PackedRule, RuleText, ToolText};
 use super::imported::Imported;
 
 macro_rules! shipped {
@@ -30,21 +32,37 @@ shipped! {
     "config" "languages" "other"
 }
 
-/// A rule, its regex not compiled before it is needed.
+/// A rule, not read and its regex not compiled before it is needed.
 #[derive(Debug)]
 pub struct Rule {
     /// Index of its tool.
     pub tool: usize,
-    /// As written.
-    pub text: RuleText,
+    text: Text,
     matcher: Lazy,
     closing: Lazy,
 }
 
+/// A rule as written.
+#[derive(Debug)]
+enum Text {
+    /// Of the user or the project.
+    Read(Box<RuleText>),
+    /// A shipped one, read on first use: an output needs a few of them.
+    Packed(&'static RawValue, OnceLock<Box<RuleText>>),
+}
+
 impl Rule {
+    /// As written.
+    pub fn text(&self) -> &RuleText {
+        match &self.text {
+            Text::Read(text) => text,
+            Text::Packed(json, text) => text.get_or_init(|| Box::new(PackedRule::read(json))),
+        }
+    }
+
     /// The compiled regex; `None` when it is broken (a shipped one can't be, a test holds that).
     pub fn matcher(&self) -> Option<&Matcher> {
-        self.matcher.get(&self.text.regex)
+        self.matcher.get(&self.text().regex)
     }
 
     /// How many of its regexes are compiled.
@@ -55,7 +73,7 @@ impl Rule {
 
     /// The compiled regex of a traceback's last line.
     pub fn closing(&self) -> Option<&Matcher> {
-        self.closing.get(self.text.closing.as_deref()?)
+        self.closing.get(self.text().closing.as_deref()?)
     }
 }
 
@@ -119,7 +137,7 @@ impl Group {
 
 /// What a regex is compiled to at its first use.
 #[derive(Debug, Default)]
-struct Lazy(OnceLock<Option<Matcher>>);
+struct Lazy(OnceLock<Option<Box<Matcher>>>);
 
 impl Lazy {
     fn get(&self, source: &str) -> Option<&Matcher> {
@@ -127,9 +145,9 @@ impl Lazy {
             let regex = compile(source).ok()?;
             let groups = regex.capture_names().enumerate();
             let groups = groups.filter_map(|(number, name)| Some((number, Group::named(name?)?))).collect();
-            Some(Matcher { regex, groups })
+            Some(Box::new(Matcher { regex, groups }))
         });
-        compiled.as_ref()
+        compiled.as_deref()
     }
 }
 
@@ -193,35 +211,26 @@ pub enum Meaning {
 
 impl Catalog {
     /// Builds the catalogue from definitions.
-    pub fn new(mut tools: Vec<ToolText>) -> Self {
-        tools.sort_by_key(|tool| tool.last);
-        // Rules are large: a list that grows moves them again and again.
-        let mut rules = Vec::with_capacity(tools.iter().map(|tool| tool.rules.len()).sum());
+    pub fn new(tools: Vec<ToolText>) -> Self {
+        let read = |rule: RuleText| (rule.needs.clone(), Text::Read(Box::new(rule)));
+        Self::of(tools.into_iter().map(|tool| parted(tool, read)).collect())
+    }
+
+    /// Builds the catalogue from tools and their rules, each with what it needs.
+    fn of(mut tools: Vec<(ToolText, Vec<(OneOrMany, Text)>)>) -> Self {
+        tools.sort_by_key(|(tool, _)| tool.last);
+        let (literals, meaning) = literals_of(&tools);
+        // A list that grows moves what it has.
+        let mut rules = Vec::with_capacity(tools.iter().map(|(_, rules)| rules.len()).sum());
         let mut imported = Vec::new();
-        let mut literals: Vec<String> = Vec::new();
-        let mut meaning: Vec<Vec<Meaning>> = Vec::new();
-        let mut known: HashMap<String, usize, foldhash::fast::RandomState> = HashMap::default();
-        let mut add = |literal: &str, what: Meaning| match known.get(literal) {
-            Some(&at) => meaning[at].push(what),
-            None => {
-                known.insert(literal.to_owned(), literals.len());
-                literals.push(literal.to_owned());
-                meaning.push(vec![what]);
-            }
-        };
-        for (index, tool) in tools.iter_mut().enumerate() {
-            for marker in &tool.markers {
-                add(marker, Meaning::Marker(index));
-            }
+        let mut kept = Vec::with_capacity(tools.len());
+        for (index, (mut tool, texts)) in tools.into_iter().enumerate() {
             imported.extend(std::mem::take(&mut tool.imported).into_iter().map(|imported| (index, imported)));
-            for text in std::mem::take(&mut tool.rules) {
-                for literal in text.needs.as_slice() {
-                    add(literal, Meaning::Rule(rules.len()));
-                }
-                rules.push(Rule { tool: index, text, matcher: Lazy::default(), closing: Lazy::default() });
-            }
+            let lazy = |(_, text)| Rule { tool: index, text, matcher: Lazy::default(), closing: Lazy::default() };
+            rules.extend(texts.into_iter().map(lazy));
+            kept.push(tool);
         }
-        Catalog { tools, rules, imported, literals, meaning }
+        Catalog { tools: kept, rules, imported, literals, meaning }
     }
 
     /// What finds the literals in the lines of a text: exactly these pieces, or parts of them, are scanned then.
@@ -258,20 +267,54 @@ impl Catalog {
 
 /// The shipped definitions.
 pub fn shipped() -> &'static Catalog {
-    static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::new(read_shipped()));
+    static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
+        let packed = |packed: PackedRule<'static>| (packed.needs, Text::Packed(packed.rule, OnceLock::new()));
+        Catalog::of(read_shipped().map(|tool| parted(tool, packed)).collect())
+    });
     &CATALOG
 }
 
 /// The shipped definitions without their inline tests; read once, however many layers are put over them.
 pub fn shipped_tools() -> &'static [ToolText] {
-    static TOOLS: LazyLock<Vec<ToolText>> = LazyLock::new(read_shipped);
+    static TOOLS: LazyLock<Vec<ToolText>> = LazyLock::new(|| read_shipped().map(read).collect());
     &TOOLS
 }
 
-fn read_shipped() -> Vec<ToolText> {
+fn read_shipped() -> impl Iterator<Item = ToolText<PackedRule<'static>>> {
     // A broken file would lose its tools: a test holds that none is.
-    let files = SHIPPED.iter().filter_map(|json| serde_json::from_str::<FileText>(json).ok());
-    files.flat_map(|file| file.tools).collect()
+    let files = SHIPPED.iter().filter_map(|json| serde_json::from_str::<FileText<PackedRule<'static>>>(json).ok());
+    files.flat_map(|file| file.tools)
+}
+
+fn read(tool: ToolText<PackedRule<'_>>) -> ToolText {
+    let (tool, rules) = parted(tool, |packed| PackedRule::read(packed.rule));
+    tool.with_rules(rules).0
+}
+
+/// A tool without its rules, and what `each` makes of them.
+fn parted<R, S>(tool: ToolText<R>, each: impl Fn(R) -> S) -> (ToolText, Vec<S>) {
+    let (tool, rules) = tool.with_rules(Vec::new());
+    (tool, rules.into_iter().map(each).collect())
+}
+
+/// What tools and rules need, each text once, and what it means where it is seen.
+fn literals_of(tools: &[(ToolText, Vec<(OneOrMany, Text)>)]) -> (Vec<String>, Vec<Vec<Meaning>>) {
+    let (mut literals, mut meaning): (Vec<String>, Vec<Vec<Meaning>>) = (Vec::new(), Vec::new());
+    let mut known: HashMap<&str, usize, foldhash::fast::RandomState> = HashMap::default();
+    let markers = tools.iter().enumerate().map(|(index, (tool, _))| (Meaning::Marker(index), &tool.markers[..]));
+    let rules = tools.iter().flat_map(|(_, rules)| rules).enumerate();
+    let rules = rules.map(|(index, (needs, _))| (Meaning::Rule(index), needs.as_slice()));
+    for (what, texts) in markers.chain(rules) {
+        for text in texts {
+            let at = *known.entry(text).or_insert_with(|| {
+                literals.push(text.clone());
+                meaning.push(Vec::new());
+                literals.len() - 1
+            });
+            meaning[at].push(what);
+        }
+    }
+    (literals, meaning)
 }
 
 /// The shipped definitions with their inline tests.

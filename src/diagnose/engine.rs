@@ -170,8 +170,8 @@ impl<'a> Engine<'a> {
     }
 
     fn holds(&self, rule: &Rule) -> bool {
-        rule.text.blank_before <= self.blanks
-            && match &rule.text.when {
+        rule.text().blank_before <= self.blanks
+            && match &rule.text().when {
                 None => true,
                 Some(when) => self.states[rule.tool].section == Some(when.as_str()),
             }
@@ -239,7 +239,7 @@ impl<'a> Engine<'a> {
             Kind::File => state.file = groups.file.map(|file| Header { file, line: groups.line, index }),
             Kind::TestName => state.test = groups.test,
             Kind::SectionStart => {
-                state.section = self.catalog.rules[rule].text.section.as_deref();
+                state.section = self.catalog.rules[rule].text().section.as_deref();
                 state.test = None;
                 self.outcome.roles[index] = Role::Noise;
                 self.tally(tool, index, groups.said);
@@ -289,7 +289,7 @@ impl<'a> Engine<'a> {
 
     fn item(&mut self, index: usize, text: &str, rule: usize, kind: Kind, groups: Groups<'a>) {
         let catalog = self.catalog;
-        let Rule { tool, text: ref said, .. } = catalog.rules[rule];
+        let (tool, said) = (catalog.rules[rule].tool, catalog.rules[rule].text());
         let state = &mut self.states[tool];
         let item = self.outcome.items.len();
         let mut place = groups.place();

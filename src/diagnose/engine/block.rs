@@ -34,9 +34,9 @@ impl<'a> Engine<'a> {
     pub(super) fn in_block(&mut self, stream: &[(usize, usize)], at: usize, text: &'a str) -> bool {
         let Some(open) = &self.open else { return false };
         let (tool, item) = (open.tool, open.item);
-        let body = self.catalog.rules[open.rule].text.body;
+        let body = self.catalog.rules[open.rule].text().body;
         let belongs = open.lines < BLOCK_LINES_MAX && self.belongs(open, body, stream, at, text);
-        if belongs && open.lines == 1 && self.catalog.rules[open.rule].text.test_next {
+        if belongs && open.lines == 1 && self.catalog.rules[open.rule].text().test_next {
             self.outcome.items[item].test = Some(prefix(text.trim(), MESSAGE_BYTES_MAX));
             self.keep_as(stream[at].0, Role::Detail(item));
             return true;
@@ -60,7 +60,7 @@ impl<'a> Engine<'a> {
             }
             let Some(groups) = self.matching(rule, text) else { continue };
             match kind {
-                Kind::Continue if self.catalog.rules[rule].text.join.is_some() => {
+                Kind::Continue if self.catalog.rules[rule].text().join.is_some() => {
                     if !self.join(item, &groups, rule) {
                         continue;
                     }
@@ -122,7 +122,7 @@ impl<'a> Engine<'a> {
             return false;
         }
         let blank = text.trim().is_empty();
-        let mut role = if self.catalog.rules[rule].text.body_is_noise { Role::Noise } else { Role::Detail(item) };
+        let mut role = if self.catalog.rules[rule].text().body_is_noise { Role::Noise } else { Role::Detail(item) };
         match open.frame {
             Some((depth, frame_role)) if blank || indent(text) > depth => role = frame_role,
             _ => open.frame = None,
@@ -190,7 +190,7 @@ impl<'a> Engine<'a> {
         let (Some(part), true) = (groups.test, header && found.message.is_empty()) else { return false };
         let test = found.test.get_or_insert_default();
         if test.len() + part.len() < MESSAGE_BYTES_MAX {
-            let between = self.catalog.rules[rule].text.join.as_deref().unwrap_or(" ");
+            let between = self.catalog.rules[rule].text().join.as_deref().unwrap_or(" ");
             *test = self.texts.keep(format!("{test}{between}{part}"));
         }
         true
@@ -211,7 +211,7 @@ impl<'a> Engine<'a> {
     /// Fills what the open block has not said yet.
     fn fill(&mut self, item: usize, groups: &Groups<'a>, rule: usize) {
         let catalog = self.catalog;
-        let text = &catalog.rules[rule].text;
+        let text = catalog.rules[rule].text();
         let found = &mut self.outcome.items[item];
         if text.message_next && found.guessed && found.place.is_none() {
             found.message = "";
@@ -241,7 +241,7 @@ impl<'a> Engine<'a> {
         if let Some(open) = self.open.take() {
             let found = &mut self.outcome.items[open.item];
             found.span.1 = open.end;
-            if self.catalog.rules[open.rule].text.needs_body {
+            if self.catalog.rules[open.rule].text().needs_body {
                 let mine = Role::Detail(open.item);
                 found.tentative = !(found.span.0 + 1..found.span.1).any(|line| self.outcome.roles[line] == mine);
             }

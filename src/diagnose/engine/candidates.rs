@@ -147,8 +147,8 @@ fn fill(set: &mut Vec<Candidate>, catalog: &Catalog, literals: &[u32], live: &[b
             if let (Ok(index), Ok(tool)) = (u16::try_from(index), u16::try_from(rule.tool))
                 && live[rule.tool]
             {
-                let conditional = rule.text.blank_before > 0 || rule.text.when.is_some();
-                set.push(Candidate { rule: index, tool, kind: rule.text.kind, conditional });
+                let conditional = rule.text().blank_before > 0 || rule.text().when.is_some();
+                set.push(Candidate { rule: index, tool, kind: rule.text().kind, conditional });
             }
         }
     }
@@ -165,7 +165,7 @@ mod tests {
     fn a_line_has_the_same_candidates_however_many_sets_there_were_before_it() {
         let catalog = catalog::shipped();
         let literals: Vec<&str> =
-            catalog.rules.iter().step_by(50).map(|rule| &*rule.text.needs.as_slice()[0]).collect();
+            catalog.rules.iter().step_by(50).map(|rule| &*rule.text().needs.as_slice()[0]).collect();
         let subset = |number: usize| -> String {
             literals.iter().enumerate().filter(|(at, _)| number >> at & 1 == 1).map(|(_, text)| *text).collect()
         };
