@@ -12,6 +12,7 @@ use rusqlite::{OpenFlags, Transaction, TransactionBehavior};
 
 use super::error::{StoreError, io_at, sql_at};
 use super::index;
+use super::journal;
 use super::migrations;
 use super::segment::{Segment, Segments, sync_dir};
 
@@ -62,7 +63,7 @@ pub(super) fn build(path: &Path, segments: &Segments) -> Result<Built, StoreErro
     })?;
     File::open(&part).and_then(|file| file.sync_all()).map_err(io_at("sync", &part))?;
     // An old journal must never meet a new database.
-    index::remove_journal(path);
+    journal::remove(path);
     fs::rename(&part, path).map_err(io_at("rename", &part))?;
     if let Some(folder) = path.parent() {
         sync_dir(folder);

@@ -135,9 +135,10 @@ impl Store {
                 self.append_lines(&segment, &lines, &events)?;
             } else {
                 // An import that is cut off here leaves an index that is far behind, which the next opening sees.
-                self.segments().append_lines(&segment, &lines)?;
+                self.segments().append_lines(&segment, &lines)?.1.sync()?;
             }
         }
+        self.sync()?;
         if batch.is_indexed {
             batch.ids.clear();
         }

@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 use super::apply::{Applied, apply};
 use super::error::{StoreError, io_at, sql_at};
 use super::event::{self, EVENT_VERSION, Event, Line};
+use super::journal;
 use super::memory;
 use super::migrations::{self, APPLICATION_ID, INDEX_VERSION};
 use super::segment::{Segment, Segments, Span};
@@ -37,6 +38,8 @@ const ANEW_BYTES_MIN: u64 = if cfg!(test) { 12 << 10 } else { 16 << 20 };
 pub struct Index {
     pub(super) connection: Connection,
     pub(super) path: PathBuf,
+    /// Whether writing goes through a write-ahead log.
+    is_wal: bool,
 }
 
 /// What bringing the index up to date found.
@@ -76,7 +79,7 @@ impl Index {
         check_size(path)?;
         create(path)?;
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(sql_at("open", path))?;
-        let mut index = Index { connection, path: path.to_owned() };
+        let mut index = Index { connection, path: path.to_owned(), is_wal: false };
         index.prepare(true)?;
         let before = migrations::migrate(&mut index.connection).map_err(sql_at("migrate", path))?;
         if before > INDEX_VERSION { Err(index.newer(before)) } else { Ok(index) }
@@ -93,7 +96,7 @@ impl Index {
         check_size(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
         let connection = connect(path, flags).map_err(sql_at("open", path))?;
-        let mut index = Index { connection, path: path.to_owned() };
+        let mut index = Index { connection, path: path.to_owned(), is_wal: false };
         match index.prepare(false) {
             Err(StoreError::Sql { source, .. }) if needs_writing(&source) => {
                 // A read-only file system: WAL wants a shared-memory file beside the database.
@@ -112,7 +115,8 @@ impl Index {
 
     fn prepare(&mut self, write: bool) -> Result<(), StoreError> {
         let connection = &self.connection;
-        let setup = || -> rusqlite::Result<u32> {
+        let is_wal = &mut self.is_wal;
+        let mut setup = || -> rusqlite::Result<u32> {
             // First, so that switching to WAL waits for others too.
             connection.busy_timeout(Duration::from_millis(BUSY_MS_MAX))?;
             let version = migrations::version(connection)?;
@@ -124,7 +128,9 @@ impl Index {
             connection.pragma_update(None, "foreign_keys", true)?;
             if write && version <= INDEX_VERSION {
                 let mode = if is_network(&self.path) { "DELETE" } else { "WAL" };
-                connection.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(()))?;
+                let mode: String =
+                    connection.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |row| row.get(0))?;
+                *is_wal = mode == "wal";
                 connection.pragma_update(None, "synchronous", "NORMAL")?;
                 connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
             } else if !write {
@@ -227,9 +233,9 @@ impl Index {
         let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Ok(Applied::Done) };
         let end = last.start + last.len;
         let (mark, stamp) = (segments.mark(segment, end)?, segments.stamp(segment, end)?);
-        let connection = &mut self.connection;
-        let mut add = || -> rusqlite::Result<Applied> {
-            let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
+        let add = || -> rusqlite::Result<Applied> {
+            let _unsynced = self.begins_log().then(|| journal::UnsyncedStart::of(&self.connection)).transpose()?;
+            let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
             // Written here too: the first events of a store come this way.
             remember_version(&transaction)?;
             let number = segment_number(&transaction, segment)?;
@@ -250,6 +256,12 @@ impl Index {
             Ok(Applied::Done)
         };
         add().map_err(sql_at("write", &self.path))
+    }
+
+    /// Whether the write-ahead log starts with what is written next: there is none yet. Nobody else writes: the recorder's
+    /// lock is held.
+    fn begins_log(&self) -> bool {
+        self.is_wal && journal::is_empty(&self.path)
     }
 
     /// Closes the file, so that another one can take its place; nothing can be asked until then.
@@ -460,7 +472,7 @@ fn set_indexed(
 /// The operating system's.
 pub(super) fn set_aside(path: &Path) -> Result<PathBuf, StoreError> {
     let aside = path.with_extension("db.damaged");
-    remove_journal(path);
+    journal::remove(path);
     fs::rename(path, &aside).map_err(io_at("move aside", path))?;
     Ok(aside)
 }
@@ -470,19 +482,10 @@ pub(super) fn set_aside(path: &Path) -> Result<PathBuf, StoreError> {
 /// # Errors
 /// The operating system's.
 pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
-    remove_journal(path);
+    journal::remove(path);
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io_at("remove", path)(error)),
         _ => Ok(()),
-    }
-}
-
-/// Removes an index's journal.
-pub(super) fn remove_journal(path: &Path) {
-    for suffix in ["-wal", "-shm", "-journal"] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        let _ = fs::remove_file(name);
     }
 }
 
@@ -491,10 +494,8 @@ fn check_size(path: &Path) -> Result<(), StoreError> {
     let mut header = [0; 100];
     let Ok(mut file) = File::open(path) else { return Ok(()) };
     let Ok(size) = file.metadata().map(|metadata| metadata.len()) else { return Ok(()) };
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-wal");
     // With a journal the file is allowed to be behind its header: a checkpoint may be going on.
-    if size == 0 || fs::metadata(journal).is_ok_and(|journal| journal.len() > 0) {
+    if size == 0 || !journal::is_empty(path) {
         return Ok(());
     }
     let damaged = || sql_at("open", path)(damage());

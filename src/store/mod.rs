@@ -10,6 +10,7 @@ mod error;
 mod event;
 mod exchange;
 mod index;
+mod journal;
 mod masked;
 mod memory;
 mod migrations;

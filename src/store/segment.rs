@@ -45,6 +45,29 @@ pub struct Span {
     pub len: u64,
 }
 
+/// A segment with something that isn't synced yet.
+#[derive(Debug)]
+#[must_use = "what is not synced may be lost with the power"]
+pub struct Appended {
+    file: File,
+    path: PathBuf,
+    is_new: bool,
+}
+
+impl Appended {
+    /// Waits until everything in the segment is on the disk.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.file.sync_data().map_err(io_at("sync", &self.path))?;
+        if let Some(dir) = self.path.parent().filter(|_| self.is_new) {
+            sync_dir(dir);
+        }
+        Ok(())
+    }
+}
+
 /// What had to be done to a segment whose last line was not whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mended {
@@ -129,20 +152,26 @@ impl Segments {
 
     /// Appends events in one write and syncs them; on an error the segment is as long as before.
     ///
-    /// The segment must be whole ([`Segments::mend`]). Returns the segment's name and where each event is.
+    /// The segment must be whole ([`Segments::mend`]). Returns where each event is.
     ///
     /// # Errors
     /// The operating system's (a full disk, a read-only file system).
+    #[cfg(test)]
     pub fn append(&self, segment: &str, events: &[Event]) -> Result<Vec<Span>, StoreError> {
         let lines: Vec<Vec<u8>> = events.iter().map(Event::line).collect();
-        self.append_lines(segment, &lines)
+        let (spans, appended) = self.append_lines(segment, &lines)?;
+        appended.sync()?;
+        Ok(spans)
     }
 
-    /// As [`Segments::append`], lines as they are, each with its newline.
+    /// Appends lines as they are, each with its newline, in one write; on an error the segment is as long as before. What
+    /// was appended is there for everybody, and after a power failure only once it is synced.
+    ///
+    /// The segment must be whole ([`Segments::mend`]). Returns where each line is.
     ///
     /// # Errors
-    /// As [`Segments::append`].
-    pub fn append_lines(&self, segment: &str, lines: &[Vec<u8>]) -> Result<Vec<Span>, StoreError> {
+    /// The operating system's (a full disk, a read-only file system).
+    pub fn append_lines(&self, segment: &str, lines: &[Vec<u8>]) -> Result<(Vec<Span>, Appended), StoreError> {
         file::create_private_dir(&self.dir).map_err(io_at("create", &self.dir))?;
         let path = self.path(segment);
         let is_new = !path.exists();
@@ -155,15 +184,12 @@ impl Segments {
             spans.push(Span { start: before + bytes.len() as u64, len: line.len() as u64 });
             bytes.extend_from_slice(line);
         }
-        if let Err(error) = file.write_all(&bytes).and_then(|()| file.sync_data()) {
+        if let Err(error) = file.write_all(&bytes) {
             // Half a line would only be set aside by the next recorder; if even this fails, it will be.
             let _ = file.set_len(before);
             return Err(io_at("append to", &path)(error));
         }
-        if is_new {
-            sync_dir(&self.dir);
-        }
-        Ok(spans)
+        Ok((spans, Appended { file, path, is_new }))
     }
 
     /// Makes the end of a segment whole again after a crash in the middle of an append. `None`: it was whole.

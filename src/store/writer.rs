@@ -1,5 +1,6 @@
-//! The writing side: events are appended and synced first, then indexed, all under the recorder's lock.
+//! The writing side: events are appended and indexed, then synced, all under the recorder's lock.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use super::error::{StoreError, io_at};
 use super::event::{Body, Event};
 use super::exchange::is_purged;
 use super::index::{self, Index, Progress};
-use super::segment::{Mended, Segment, Segments};
+use super::segment::{Appended, Mended, Segment, Segments};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
@@ -27,6 +28,8 @@ pub struct Store {
     notes: Vec<String>,
     /// The segments as they were found.
     listed: Vec<Segment>,
+    /// What was appended since the last sync, by segment.
+    unsynced: HashMap<String, Appended>,
     _lock: Lock,
 }
 
@@ -77,7 +80,8 @@ impl Store {
             listed = segments.list()?;
         }
         let writer = writer_id(state)?;
-        let mut store = Store { state: state.to_owned(), segments, index, writer, notes, listed, _lock: lock };
+        let (state, unsynced) = (state.to_owned(), HashMap::new());
+        let mut store = Store { state, segments, index, writer, notes, listed, unsynced, _lock: lock };
         let known = known?;
         if store.index.is_far_behind(&store.listed, &known)? {
             let why = why.unwrap_or_else(|| "was far behind".to_owned());
@@ -130,7 +134,7 @@ impl Store {
         }
     }
 
-    /// Appends events to this writer's segment of the month, synced, then indexes them.
+    /// Appends events to this writer's segment of the month, indexes them, and syncs.
     ///
     /// Runs that are recorded already must be left out by the caller ([`Index::has_event`]): this appends what it gets.
     ///
@@ -138,13 +142,34 @@ impl Store {
     /// When the events could not be appended: then none is. An index that could not be written is behind, which the
     /// next opening heals; that error is returned too.
     pub fn append(&mut self, events: &[Event]) -> Result<(), StoreError> {
+        self.append_unsynced(events)?;
+        self.sync()
+    }
+
+    /// As [`Store::append`], for several in a row: they are there for everybody, and outlive the process. What they were
+    /// made of may go, and what follows from them may be written elsewhere, after [`Store::sync`].
+    ///
+    /// The database may have them before the segment has: in its log, which is synced when it gets long. Then a power
+    /// failure before the sync leaves a segment that is shorter than what was indexed, and the index is computed anew.
+    ///
+    /// # Errors
+    /// As [`Store::append`].
+    pub fn append_unsynced(&mut self, events: &[Event]) -> Result<(), StoreError> {
         let Some(first) = events.first() else { return Ok(()) };
         let segment = format!("{}-{}.jsonl", self.writer, first.at.month());
         let lines: Vec<Vec<u8>> = events.iter().map(Event::line).collect();
         self.append_lines(&segment, &lines, events)
     }
 
-    /// Appends events as the lines that they are (each with its newline) to a segment, synced, then indexes them.
+    /// Waits until everything that was appended is on the disk.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn sync(&mut self) -> Result<(), StoreError> {
+        self.unsynced.drain().try_for_each(|(_, appended)| appended.sync())
+    }
+
+    /// Appends lines as they are (each with its newline), unsynced, to a segment, and indexes their events.
     ///
     /// # Errors
     /// As [`Store::append`].
@@ -154,7 +179,9 @@ impl Store {
         lines: &[Vec<u8>],
         events: &[Event],
     ) -> Result<(), StoreError> {
-        let spans = self.segments.append_lines(segment, lines)?;
+        let (spans, appended) = self.segments.append_lines(segment, lines)?;
+        // The first one knows whether the segment is new.
+        self.unsynced.entry(segment.to_owned()).or_insert(appended);
         match self.index.add(&self.segments, segment, events, &spans) {
             Ok(Applied::Done) => Ok(()),
             Ok(Applied::Outdated) => self.rebuild("was behind or had runs that were purged"),

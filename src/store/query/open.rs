@@ -145,7 +145,7 @@ impl Index {
         Ok(Closed { passes: rows.collect::<rusqlite::Result<_>>()?, solved })
     }
 
-    /// The newest attempt of a fix that ended at or after `since` and isn't `run`'s: what a later one goes on from.
+    /// The newest attempt of a fix that ended from `since` to `until` and isn't `run`'s: what a later one goes on from.
     ///
     /// # Errors
     /// SQLite's and I/O.
@@ -153,18 +153,19 @@ impl Index {
         &self,
         segments: &Segments,
         fix: &str,
-        since: Timestamp,
+        (since, until): (Timestamp, Timestamp),
         run: RunId,
     ) -> Result<Option<Attempt>, StoreError> {
         let find = || {
             self.connection
                 .prepare_cached(
                     "SELECT event_id FROM fix_attempts
-                     WHERE fix_id = ?1 AND at >= ?2 AND run_id <> ?3
-                       AND at <= (SELECT ended_at FROM runs WHERE run_id = ?3)
+                     WHERE fix_id = ?1 AND at >= ?2 AND at <= ?3 AND run_id <> ?4
                      ORDER BY at DESC, event_id DESC LIMIT 1",
                 )?
-                .query_row(params![fix, since.rfc3339(), run.to_string()], |row| row.get::<_, String>(0))
+                .query_row(params![fix, since.rfc3339(), until.rfc3339(), run.to_string()], |row| {
+                    row.get::<_, String>(0)
+                })
                 .optional()
         };
         match self.sql("read", find())? {
