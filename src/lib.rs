@@ -91,13 +91,20 @@
 //! - That a hook alone saw a run (`observed_via`) is in its event; the index has no column for it.
 //! - `init` sets up no CI system: whoever writes a workflow takes a template (`verify-run ci --template`).
 //! - The shipped definitions, rules and languages are TOML as people write them, and JSON without their examples in the
-//!   binary (`build.rs`): parsing TOML took more of a recorder's time than recording.
+//!   binary (`build.rs`): parsing TOML took more of a recorder's time than recording. Of a rule only what it needs is read
+//!   before an output has it.
 //! - On Linux the distribution binary is linked with musl at a fixed address, not as a static-PIE one with glibc. What
 //!   glibc does before `main` costs as much as all of `env`, and relocating the program at every start (13,554 places
 //!   on 65 pages) as much again. Stack, heap and mappings are still at random addresses, and what parses hostile output
 //!   is Rust (only SQLite and zstd are not, and they get what was cleaned and redacted).
-//! - With musl, blocks of less than 128 KiB are dlmalloc's ([`base::arena`]): with musl's own allocator a recorder took
+//! - With musl, blocks of less than 512 KiB are dlmalloc's ([`base::arena`]): with musl's own allocator a recorder took
 //!   twice as long to have its definitions at hand.
+//! - Events are written before the index is updated and synced after it, once for a run and all that follows from it,
+//!   before a lesson is written, the spool file goes, and `--sync` returns. SQLite syncs its log before any of it gets into
+//!   the database, which is when it is long or the recorder ends. So at worst a power failure leaves an index that says
+//!   more than the segments, which every opening looks for, and which is then computed anew.
+//! - A run's diagnosis is worked out on a thread of its own while the store is opened. The tasks whose branch is gone are
+//!   ended, and what a killed recorder left half written is removed, when the caller of `--sync` has gone on.
 //! - BLAKE3 and the searches before the command starts do without vector instructions: choosing them takes dozens of
 //!   CPUID instructions, of which each costs a microsecond and more under a hypervisor.
 #![cfg_attr(

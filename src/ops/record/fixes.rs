@@ -51,7 +51,27 @@ pub(super) struct Part<'a> {
     pub change: Change,
 }
 
-/// Records what a run says about open failures, and keeps the markers up to date.
+/// The open failures that a run may say something about; none where nothing is learnt from it. Only what the run is
+/// counts, not what it said: it needs neither its failure nor to be recorded.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn open_at(
+    projects: &mut Projects<'_>,
+    store: &Store,
+    recorded: Recorded<'_>,
+) -> Result<Vec<Stretch>, StoreError> {
+    let learns = projects.learns(recorded.run.root.path());
+    if learns && !says_nothing(recorded.run) { stretches(projects, store, recorded) } else { Ok(Vec::new()) }
+}
+
+/// Whether nothing follows from how the run ended.
+fn says_nothing(run: &Run) -> bool {
+    let has_own_status = run.scope.as_ref().is_none_or(|scope| !scope.foreign_status);
+    is_cancelled(run.ended) || (run.ended.passed() && !has_own_status)
+}
+
+/// Records what a run says about the failures that were open, and keeps the markers up to date.
 ///
 /// # Errors
 /// When the store can't be read or written.
@@ -59,6 +79,7 @@ pub(super) fn after_run(
     projects: &mut Projects<'_>,
     store: &mut Store,
     recorded: Recorded<'_>,
+    stretches: Vec<Stretch>,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
     let run = recorded.run;
@@ -66,24 +87,21 @@ pub(super) fn after_run(
     if !projects.learns(run.root.path()) {
         return mark_open(projects.places(), store, &run.key);
     }
-    let says_nothing = is_cancelled(run.ended) || (run.ended.passed() && scope.foreign_status);
     let mut closed = Vec::new();
     let mut open = Vec::new();
-    if !says_nothing {
-        for stretch in stretches(projects, store, recorded)? {
-            match judge(projects, store, recorded, &stretch, &mut drained.notes)? {
-                Some(verdict) => {
-                    let is_closed = verdict.outcome == Outcome::Success;
-                    write(projects, store, recorded, &stretch, verdict, drained)?;
-                    if is_closed { &mut closed } else { &mut open }.push(stretch.scope);
-                }
-                None => open.push(stretch.scope),
+    for stretch in stretches {
+        match judge(projects, store, recorded, &stretch, &mut drained.notes)? {
+            Some(verdict) => {
+                let is_closed = verdict.outcome == Outcome::Success;
+                write(projects, store, recorded, &stretch, verdict, drained)?;
+                if is_closed { &mut closed } else { &mut open }.push(stretch.scope);
             }
+            None => open.push(stretch.scope),
         }
-        if !run.ended.passed() {
-            flakes::after_pass(projects, store, recorded)?;
-            open.push(scope.clone());
-        }
+    }
+    if !run.ended.passed() && !says_nothing(run) {
+        flakes::after_pass(projects, store, recorded)?;
+        open.push(scope.clone());
     }
     mark_open(projects.places(), store, &run.key)?;
     mark_covering(projects.places(), run, &open, &closed);
@@ -192,10 +210,12 @@ fn write(
         }
         written.push((attempt, flake));
     }
-    store.append(&events)?;
+    store.append_unsynced(&events)?;
     if verdict.outcome != Outcome::Success || verdict.weakened.iter().any(|mark| mark.certain) {
         return Ok(());
     }
+    // Before a lesson says so.
+    store.sync()?;
     let runs = runs_by_part(store, stretch, &written)?;
     for ((attempt, flake), runs) in written.iter().zip(runs) {
         fill_lessons(projects, store, (stretch, &runs), attempt, flake.as_ref(), drained)?;

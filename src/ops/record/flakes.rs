@@ -109,7 +109,7 @@ pub(super) fn after_pass(
     if store.index().has_event(RunId(event.id))? {
         return Ok(());
     }
-    store.append(&[event])
+    store.append_unsynced(&[event])
 }
 
 /// What differs around two runs or isn't known of both: variables and programs.

@@ -1,11 +1,12 @@
 //! The recorder: takes finished runs from the spool into the store, one at a time, in the order in which they ended.
 //!
 //! Single by the recorder's lock and idempotent by run id, so that it may be killed anywhere. For each run the order
-//! is: event (synced), index, lesson, raw output, markers, and last of all the spool file's removal. Whatever was cut
-//! off is done by the next recorder, which finds the spool file still there.
+//! is: event, index, what follows from it, markers; all of it synced; lesson, raw output, and last of all the spool
+//! file's removal. Whatever was cut off is done by the next recorder, which finds the spool file still there.
 
 mod assemble;
 mod changes;
+mod diagnosis;
 mod fixes;
 mod flakes;
 mod head;
@@ -38,9 +39,9 @@ use queue::Queue;
 use trees::Trees;
 
 pub use assemble::redacted;
+pub(in crate::ops) use diagnosis::pattern_keys;
 pub use log::recent as recent_log;
 pub use queue::{Holds, Pending, bad, pending, waiting};
-pub(in crate::ops) use steps::pattern_keys;
 pub use task::current as current_task;
 
 /// What a drain did.
@@ -114,8 +115,8 @@ fn drain_within(
         if queue::pending(places).iter().any(|pending| pending.holds == Holds::Run) {
             diagnose::prepare();
         }
-        // git looks at the work trees while the store is opened.
-        let begun = match catch_unwind(AssertUnwindSafe(|| Begun::of(places, &lock, until, &mut drained))) {
+        // git looks at the work trees, and the output is diagnosed, while the store is opened.
+        let mut begun = match catch_unwind(AssertUnwindSafe(|| Begun::of(places, &lock, until, &mut drained))) {
             Ok(begun) => begun,
             Err(panic) => {
                 log::append(&places.state, &[panicked(&*panic)]);
@@ -133,7 +134,13 @@ fn drain_within(
         };
         let known = drained.notes.len();
         drained.notes.extend(store.take_notes());
-        let work = AssertUnwindSafe(|| drain_locked(places, begun, &mut store, until, &mut drained));
+        let work = AssertUnwindSafe(|| {
+            let result = drain_locked(places, &mut begun, &mut store, until, &mut drained);
+            if let Some(recorded) = recorded.take() {
+                recorded();
+            }
+            result.and_then(|()| begun.end_tasks(&mut store))
+        });
         let result = match catch_unwind(work) {
             Ok(result) => result,
             Err(panic) => {
@@ -141,9 +148,7 @@ fn drain_within(
                 return Ok(drained);
             }
         };
-        if let Some(recorded) = recorded.take() {
-            recorded();
-        }
+        drop(begun);
         // Nobody waits for a recorder of its own.
         let has_time = wait.is_zero() && until.is_none();
         upkeep::run(places, &store, std::mem::take(&mut drained.raw_bytes), has_time, &mut drained.notes);
@@ -182,23 +187,28 @@ struct Begun<'a> {
 
 impl<'a> Begun<'a> {
     fn of(places: &'a Places, lock: &Lock, until: Option<Instant>, drained: &mut Drained) -> Self {
-        upkeep::remove_unfinished(places);
         let mut projects = steps::Projects::new(places);
         let queue = Queue::collect(places, drained);
         let trees = Trees::begin(&mut projects, &queue.entries, until);
+        projects.begin_diagnosis(&queue.entries);
         Begun { projects, queue, trees, _lock: lock.share().ok() }
+    }
+
+    /// Ends the tasks that are over with their branch, if a run was recorded: they are looked at only then.
+    fn end_tasks(&mut self, store: &mut Store) -> Result<(), StoreError> {
+        if self.queue.entries.is_empty() { Ok(()) } else { task::end_with_branches(&mut self.projects, store) }
     }
 }
 
 fn drain_locked(
     places: &Places,
-    begun: Begun<'_>,
+    begun: &mut Begun<'_>,
     store: &mut Store,
     until: Option<Instant>,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
-    let Begun { mut projects, queue, mut trees, _lock } = begun;
-    steps::retry_lessons(&mut projects, store, drained)?;
+    let Begun { projects, queue, trees, _lock } = begun;
+    steps::retry_lessons(projects, store, drained)?;
     // A task that was announced before a run is known when the run is recorded.
     notes::record(places, store, drained)?;
     if let Some(newest) = queue.entries.last() {
@@ -216,17 +226,15 @@ fn drain_locked(
             drained.left.extend(paths.into_iter().map(|path| (path.clone(), "the time limit was reached".into())));
         } else if first.is_spool {
             // A file that makes this version panic would do so again and hold up every later one.
-            match catch_unwind(AssertUnwindSafe(|| {
-                steps::record_spool(&mut projects, &mut trees, store, first, drained)
-            })) {
+            match catch_unwind(AssertUnwindSafe(|| steps::record_spool(projects, trees, store, first, drained))) {
                 Ok(recorded) => recorded?,
                 Err(panic) => queue::set_aside(&first.path, &panicked(&*panic), drained),
             }
         } else {
-            steps::record_passes(&mut projects, &mut trees, store, entries, drained)?;
+            steps::record_passes(projects, trees, store, entries, drained)?;
         }
     }
     drained.notes.extend(trees.notes());
     queue.release(drained);
-    if queue.entries.is_empty() { Ok(()) } else { task::end_with_branches(&mut projects, store) }
+    Ok(())
 }

@@ -45,7 +45,7 @@ pub(super) struct Shown {
     pub atoms: Atoms,
 }
 
-/// The open failures that this run may say something about.
+/// The open failures that this run may say something about, whether it is recorded already or not.
 pub(super) fn stretches(
     projects: &mut Projects<'_>,
     store: &Store,
@@ -78,7 +78,7 @@ pub(super) fn stretches(
         let Some(before) = store.index().run(store.segments(), &last.run.to_string())? else { continue };
         let Some(scope) = before.scope.clone() else { continue };
         let fix = ids::fix(&key, runs[0].run);
-        let attempt = store.index().last_attempt(store.segments(), &fix, last.ended_at, id)?;
+        let attempt = store.index().last_attempt(store.segments(), &fix, (last.ended_at, run.ended_at), id)?;
         let unseen = attempt.as_ref().map_or(Ok(Vec::new()), |attempt| shown(store, &attempt.unseen))?;
         let attempt = attempt.filter(|attempt| attempt.run != last.run);
         let since = match &attempt {

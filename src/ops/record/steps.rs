@@ -3,21 +3,21 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use super::diagnosis::{self, Failed};
 use super::fixes::{self, Recorded};
 use super::merges::Merges;
 use super::queue::{self, Entry};
 use super::trees::{self, Trees};
-use super::{Drained, assemble, head, observed, reports, task};
+use super::{Drained, assemble, head, observed, task};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
-use crate::base::tree::FsTree;
 use crate::capture::{Header, Identity, SpoolError, Spooled};
-use crate::command::KeyParts;
 use crate::config::{Environment, FixSettings, Places, Settings, WriteWhen};
-use crate::diagnose::{self, Baseline, Definitions, Diagnosis, Input, Ran};
+use crate::diagnose::{self, Baseline, Definitions, Ran};
 use crate::fix;
 use crate::fix::snapshot::{self, Diff, DiffLimits, Options, Skipped};
 use crate::fix::weakened;
@@ -37,6 +37,8 @@ pub(super) struct Projects<'a> {
     comes_from: HashMap<(PathBuf, String, String), bool>,
     /// What differs between two trees of a work tree, begun before it is asked for.
     compared: HashMap<(PathBuf, String, String), JoinHandle<Result<Diff, Skipped>>>,
+    /// The diagnosis of a spool file, begun before it is asked for.
+    diagnosed: Option<(PathBuf, JoinHandle<Option<Failed>>)>,
 }
 
 /// What recording needs to know of a work tree.
@@ -44,7 +46,7 @@ struct Project {
     places: Places,
     settings: Settings,
     lessons: Folder,
-    definitions: Definitions,
+    definitions: Arc<Definitions>,
 }
 
 impl<'a> Projects<'a> {
@@ -55,6 +57,7 @@ impl<'a> Projects<'a> {
             known: HashMap::new(),
             comes_from: HashMap::new(),
             compared: HashMap::new(),
+            diagnosed: None,
         }
     }
 
@@ -68,6 +71,7 @@ impl<'a> Projects<'a> {
             };
             let (settings, _) = Settings::load(&places, environment);
             let definitions = definitions::load(&places, environment, &settings.categories).definitions;
+            let definitions = Arc::new(definitions);
             Project { lessons: Folder::find(&places, &settings), settings, definitions, places }
         })
     }
@@ -101,6 +105,30 @@ impl Projects<'_> {
     /// The lessons of the work tree at `root`.
     pub fn lessons(&mut self, root: &Path) -> &Folder {
         &self.at(root).lessons
+    }
+
+    /// Begins to diagnose what the first of these printed, if it failed, while the store is opened. Of a later one it isn't
+    /// known yet what the check printed when it passed.
+    pub fn begin_diagnosis(&mut self, entries: &[Entry]) {
+        let first = entries.iter().find(|entry| entry.is_spool);
+        let Some(Entry { path, header, .. }) = first.filter(|first| !first.header.ended.passed()) else { return };
+        let definitions = Arc::clone(&self.at(header.place.root.path()).definitions);
+        let (places, file) = (self.places.clone(), path.clone());
+        let work = move || {
+            let spooled = Spooled::parse(&fs::read(file).ok()?).ok()?;
+            Some(Failed::of(&places, &definitions, &spooled))
+        };
+        self.diagnosed = thread::Builder::new().spawn(work).ok().map(|begun| (path.clone(), begun));
+    }
+
+    /// The diagnosis of this spool file.
+    fn diagnosed(&mut self, path: &Path, spooled: &Spooled) -> Failed {
+        let begun = self.diagnosed.take_if(|(of, _)| of == path);
+        let found = begun.and_then(|(_, begun)| begun.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        found.unwrap_or_else(|| {
+            let definitions = Arc::clone(&self.at(spooled.header.place.root.path()).definitions);
+            Failed::of(self.places, &definitions, spooled)
+        })
     }
 
     /// Begins to compare the tree of a run with that of the failing one before it, while the run is recorded: what was
@@ -179,13 +207,15 @@ pub(super) fn record_passes(
             events.extend(trees.event(store, &entry.header)?);
         }
     }
-    store.append(&events)?;
+    store.append_unsynced(&events)?;
     for event in &events {
         if let Body::Run(run) = &event.body {
-            fixes::after_run(projects, store, Recorded { id: RunId(event.id), run }, drained)?;
+            let recorded = Recorded { id: RunId(event.id), run };
+            let open = fixes::open_at(projects, store, recorded)?;
+            fixes::after_run(projects, store, recorded, open, drained)?;
         }
     }
-    Ok(())
+    store.sync()
 }
 
 /// Records the run of a spool file, and removes the file.
@@ -223,39 +253,34 @@ pub(super) fn record_spool(
         let _ = fs::remove_file(&entry.path);
         return Ok(());
     }
-    if spooled.header.ended.passed() {
-        record_pass(projects, trees, store, &spooled, drained)?;
-    } else {
-        record_failure(projects, trees, store, &spooled, drained)?;
+    let header = &spooled.header;
+    let (id, is_new) = (header.run, !store.index().has_event(header.run)?);
+    // By a recorder that was killed before it was done: its decisions stand. A run that was purged meanwhile is none.
+    let mut run = match is_new {
+        true => Some(new_run(projects, store, header, Some(&spooled.output))?),
+        false => store.index().run(store.segments(), &id.to_string())?,
+    };
+    // Looked up while the output is diagnosed.
+    let open = run.as_ref().map(|run| fixes::open_at(projects, store, Recorded { id, run })).transpose()?;
+    if let Some(new) = run.as_mut().filter(|_| is_new) {
+        record_new(projects, trees, store, (entry, &spooled), new, drained)?;
+        if !store.index().has_event(id)? {
+            run = None;
+        }
     }
-    let id = spooled.header.run;
-    match store.index().run(store.segments(), &id.to_string())? {
-        Some(run) => fixes::after_run(projects, store, Recorded { id, run: &run }, drained)?,
-        // Purged meanwhile.
-        None => mark_open(projects.places, store, &spooled.header.key)?,
+    match (&run, open) {
+        (Some(run), Some(open)) => fixes::after_run(projects, store, Recorded { id, run }, open, drained)?,
+        _ => mark_open(projects.places, store, &header.key)?,
+    }
+    store.sync()?;
+    match &run {
+        _ if header.ended.passed() => keep_baseline(projects, &spooled, drained),
+        Some(run) => keep_failure(projects, &spooled, run, is_new, drained),
+        None => {}
     }
     if let Err(error) = fs::remove_file(&entry.path) {
         drained.left.push((entry.path.clone(), format!("recorded, but cannot be removed: {error}")));
     }
-    Ok(())
-}
-
-fn record_pass(
-    projects: &mut Projects<'_>,
-    trees: &mut Trees,
-    store: &mut Store,
-    spooled: &Spooled,
-    drained: &mut Drained,
-) -> Result<(), StoreError> {
-    let header = &spooled.header;
-    if !store.index().has_event(header.run)? {
-        let run = new_run(projects, store, header, Some(&spooled.output))?;
-        append(projects, trees, store, header, run, Vec::new())?;
-        drained.runs += 1;
-    }
-    let baseline = Baseline::of(&spooled.output);
-    let json = serde_json::to_vec(&baseline).unwrap_or_default();
-    note_error(drained, "the baseline", write_packed(&baseline_path(projects.places, header), &json));
     Ok(())
 }
 
@@ -276,107 +301,58 @@ fn new_run(
     Ok(Run { tests, stopped_early, program: fix::program(header), commit, ..run })
 }
 
-/// Appends the run, and its work tree with it. What follows from the run comes first: where the run is, they are.
-fn append(
+/// Appends a run that isn't recorded yet, with its failure if it has one, and its work tree with it.
+fn record_new(
     projects: &mut Projects<'_>,
     trees: &mut Trees,
     store: &mut Store,
-    header: &Header,
-    run: Run,
-    mut events: Vec<Event>,
-) -> Result<(), StoreError> {
-    projects.begin_comparing(trees, store, header)?;
-    events.push(Event::of_run(header.run, Timestamp::now(), store.writer(), run));
-    events.extend(trees.event(store, header)?);
-    store.append(&events)
-}
-
-fn record_failure(
-    projects: &mut Projects<'_>,
-    trees: &mut Trees,
-    store: &mut Store,
-    spooled: &Spooled,
+    (entry, spooled): (&Entry, &Spooled),
+    run: &mut Run,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
-    let places = projects.places;
     let header = &spooled.header;
-    let diagnosis = diagnose(places, &projects.at(header.place.root.path()).definitions, spooled);
-    let is_new = !store.index().has_event(header.run)?;
-    let recorded = if !is_new {
-        // By a recorder that was killed before it was done: its decisions stand. A purged run has none.
-        store.index().run(store.segments(), &header.run.to_string())?
-    } else {
-        let items = assemble::items(header, &diagnosis);
+    // What follows from the run comes first: where the run is, they are.
+    let mut events = Vec::new();
+    if !header.ended.passed() {
+        let Failed { diagnosis, items } = projects.diagnosed(&entry.path, spooled);
         let settings = &projects.at(header.place.root.path()).settings;
         // Above 1 nothing is similar enough: what isn't learnt from stays by itself.
         let similarity = if settings.advice.learning { settings.patterns.similarity } else { 1.0 };
         let merges = Merges::of(store, header.run, &items, similarity)?;
         let no_lesson = no_lesson(store, header, &items, &merges, settings)?;
-        let mut run = new_run(projects, store, header, Some(&spooled.output))?;
         // Known only with the rest: the lesson's name is made of what failed.
         let placeholder =
             no_lesson.unwrap_or_else(|| LessonDecision::Written { id: String::new(), file: String::new() });
         run.failure = Some(assemble::failure(header.run, &diagnosis, items, placeholder));
-        assemble::name_lesson(header.run, &mut run);
-        append(projects, trees, store, header, run.clone(), merges.events)?;
-        drained.runs += 1;
-        drained.failures += 1;
-        Some(run)
-    };
-    if let Some(run) = recorded {
-        write_lesson(projects, header.run, &run, is_new, drained);
-        let path = places.state.join("raw").join(format!("{}.zst", header.run));
-        if !path.exists() {
-            let written = write_packed(&path, diagnose::plain_text(&spooled.output).as_bytes());
-            drained.raw_bytes += fs::metadata(&path).map_or(0, |metadata| metadata.len());
-            note_error(drained, "the raw output", written);
-        }
+        assemble::name_lesson(header.run, run);
+        events = merges.events;
     }
+    projects.begin_comparing(trees, store, header)?;
+    events.push(Event::of_run(header.run, Timestamp::now(), store.writer(), run.clone()));
+    events.extend(trees.event(store, header)?);
+    store.append_unsynced(&events)?;
+    drained.runs += 1;
+    drained.failures += usize::from(run.failure.is_some());
     Ok(())
 }
 
-/// The keys of what failed in a run that isn't recorded yet, in the order of the output.
-pub(in crate::ops) fn pattern_keys(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Vec<String> {
-    let items = assemble::items(&spooled.header, &diagnose(places, definitions, spooled));
-    let mut keys: Vec<String> = Vec::new();
-    for item in items {
-        if !keys.contains(&item.pattern) {
-            keys.push(item.pattern);
-        }
-    }
-    keys
+/// What a passing run printed: what is new in the output of the next one that fails is seen by it.
+fn keep_baseline(projects: &Projects<'_>, spooled: &Spooled, drained: &mut Drained) {
+    let json = serde_json::to_vec(&Baseline::of(&spooled.output)).unwrap_or_default();
+    let kept = write_packed(&diagnosis::baseline_path(projects.places, &spooled.header), &json);
+    note_error(drained, "the baseline", kept);
 }
 
-fn diagnose(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Diagnosis {
-    let header = &spooled.header;
-    let command = header.argv.iter().map(|arg| arg.display()).collect::<Vec<_>>();
-    let command = shell_words::join(command);
-    let root = header.place.root.path();
-    // `cd web && npm test` prints paths as seen from there.
-    let changed = header.check.as_ref().and_then(|check| check.dir.as_ref()).map(Path::new);
-    let dir = KeyParts::directory(root, header.cwd.path(), changed);
-    let baseline = read_baseline(&baseline_path(places, header));
-    let input = Input {
-        output: &spooled.output,
-        command: &command,
-        tool: header.check.as_ref().map(|check| check.tool.as_str()),
-        kind: header.check.as_ref().map(|check| check.kind),
-        ended: header.ended,
-        dir: &dir.to_string_lossy(),
-        root: &root.to_string_lossy(),
-        tree: &FsTree::new(root),
-        baseline: baseline.as_ref(),
-        definitions,
-    };
-    let diagnosis = diagnose::diagnose(&input);
-    // What a definition knows of the printed text is more than a report says: context, the lines as people saw them.
-    if diagnosis.items.iter().any(|item| item.tool != "generic") {
-        return diagnosis;
+/// The lesson and the output of a failing run.
+fn keep_failure(projects: &mut Projects<'_>, spooled: &Spooled, run: &Run, is_new: bool, drained: &mut Drained) {
+    let id = spooled.header.run;
+    write_lesson(projects, id, run, is_new, drained);
+    let path = projects.places.state.join("raw").join(format!("{id}.zst"));
+    if !path.exists() {
+        let written = write_packed(&path, diagnose::plain_text(&spooled.output).as_bytes());
+        drained.raw_bytes += fs::metadata(&path).map_or(0, |metadata| metadata.len());
+        note_error(drained, "the raw output", written);
     }
-    let Some(reports) = reports::read(header, &spooled.output) else { return diagnosis };
-    let output = [spooled.output.as_slice(), b"\n", &reports].concat();
-    let reported = diagnose::diagnose(&Input { output: &output, ..input });
-    if reported.items.len() > diagnosis.items.len() { reported } else { diagnosis }
 }
 
 /// Why this failure gets no lesson; `None` when it gets one.
@@ -485,18 +461,9 @@ pub(super) fn mark_open(places: &Places, store: &Store, key: &str) -> Result<(),
     Ok(())
 }
 
-fn baseline_path(places: &Places, header: &Header) -> PathBuf {
-    places.state.join("baseline").join(file_name(&header.key))
-}
-
-fn read_baseline(path: &Path) -> Option<Baseline> {
-    let json = zstd::decode_all(fs::read(path).ok()?.as_slice()).ok()?;
-    serde_json::from_slice(&json).ok()
-}
-
 fn write_packed(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     path.parent().map_or(Ok(()), file::create_private_dir)?;
-    file::write_atomic(path, &zstd::encode_all(bytes, ZSTD_LEVEL)?, 0o600, Durability::Cached)
+    file::write_atomic(path, &zstd::bulk::compress(bytes, ZSTD_LEVEL)?, 0o600, Durability::Cached)
 }
 
 pub(super) fn note_error(drained: &mut Drained, what: &str, result: std::io::Result<()>) {

@@ -16,6 +16,7 @@ const PRUNE_MS_MAX: u64 = 20_000;
 
 /// Does what is due. Trouble is noted, never an error: recording is done by now.
 pub(super) fn run(places: &Places, store: &Store, new_raw: u64, has_time: bool, notes: &mut Vec<String>) {
+    remove_unfinished(places);
     let is_due = snapshot::is_due(&places.state, Timestamp::now(), has_time);
     if new_raw > 0 || is_due {
         let (settings, _) = Settings::load(places, &Environment::from_process());
@@ -49,7 +50,7 @@ pub(super) fn prune_trees(
 }
 
 /// Removes what a killed recorder had half written. Only who holds the lock writes in these folders.
-pub(super) fn remove_unfinished(places: &Places) {
+fn remove_unfinished(places: &Places) {
     // Not of `raw`, where thousands may be: what is half written there goes when it is looked through.
     for folder in ["", "events", "open", "baseline", "unwritten"] {
         let entries = fs::read_dir(places.state.join(folder)).into_iter().flatten().flatten();

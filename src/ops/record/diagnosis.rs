@@ -1,0 +1,80 @@
+//! What the output of a failing run says.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::steps::file_name;
+use super::{assemble, reports};
+use crate::base::tree::FsTree;
+use crate::capture::{Header, Spooled};
+use crate::command::KeyParts;
+use crate::config::Places;
+use crate::diagnose::{self, Baseline, Definitions, Diagnosis, Input};
+use crate::store::Item;
+
+/// A failing run's diagnosis, and what failed in it.
+pub(super) struct Failed {
+    pub diagnosis: Diagnosis,
+    /// In the order of the output.
+    pub items: Vec<Item>,
+}
+
+impl Failed {
+    pub fn of(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Self {
+        let diagnosis = diagnose(places, definitions, spooled);
+        Failed { items: assemble::items(&spooled.header, &diagnosis), diagnosis }
+    }
+}
+
+/// The keys of what failed in a run that isn't recorded yet, in the order of the output.
+pub(in crate::ops) fn pattern_keys(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Vec<String> {
+    let mut keys: Vec<String> = Vec::new();
+    for item in Failed::of(places, definitions, spooled).items {
+        if !keys.contains(&item.pattern) {
+            keys.push(item.pattern);
+        }
+    }
+    keys
+}
+
+fn diagnose(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Diagnosis {
+    let header = &spooled.header;
+    let command = header.argv.iter().map(|arg| arg.display()).collect::<Vec<_>>();
+    let command = shell_words::join(command);
+    let root = header.place.root.path();
+    // `cd web && npm test` prints paths as seen from there.
+    let changed = header.check.as_ref().and_then(|check| check.dir.as_ref()).map(Path::new);
+    let dir = KeyParts::directory(root, header.cwd.path(), changed);
+    let baseline = read_baseline(&baseline_path(places, header));
+    let input = Input {
+        output: &spooled.output,
+        command: &command,
+        tool: header.check.as_ref().map(|check| check.tool.as_str()),
+        kind: header.check.as_ref().map(|check| check.kind),
+        ended: header.ended,
+        dir: &dir.to_string_lossy(),
+        root: &root.to_string_lossy(),
+        tree: &FsTree::new(root),
+        baseline: baseline.as_ref(),
+        definitions,
+    };
+    let diagnosis = diagnose::diagnose(&input);
+    // What a definition knows of the printed text is more than a report says: context, the lines as people saw them.
+    if diagnosis.items.iter().any(|item| item.tool != "generic") {
+        return diagnosis;
+    }
+    let Some(reports) = reports::read(header, &spooled.output) else { return diagnosis };
+    let output = [spooled.output.as_slice(), b"\n", &reports].concat();
+    let reported = diagnose::diagnose(&Input { output: &output, ..input });
+    if reported.items.len() > diagnosis.items.len() { reported } else { diagnosis }
+}
+
+/// Where the text of the last passing run of a check is kept.
+pub(super) fn baseline_path(places: &Places, header: &Header) -> PathBuf {
+    places.state.join("baseline").join(file_name(&header.key))
+}
+
+fn read_baseline(path: &Path) -> Option<Baseline> {
+    let json = zstd::decode_all(fs::read(path).ok()?.as_slice()).ok()?;
+    serde_json::from_slice(&json).ok()
+}
