@@ -56,7 +56,7 @@ impl Rule {
     pub fn text(&self) -> &RuleText {
         match &self.text {
             Text::Read(text) => text,
-            Text::Packed(json, text) => text.get_or_init(|| Box::new(PackedRule::read(json))),
+            Text::Packed(json, text) => text.get_or_init(|| Box::new(RuleText::unpacked(json))),
         }
     }
 
@@ -286,8 +286,9 @@ fn read_shipped() -> impl Iterator<Item = ToolText<PackedRule<'static>>> {
     files.flat_map(|file| file.tools)
 }
 
+/// The tool with all its rules read.
 fn read(tool: ToolText<PackedRule<'_>>) -> ToolText {
-    let (tool, rules) = parted(tool, |packed| PackedRule::read(packed.rule));
+    let (tool, rules) = parted(tool, |packed| RuleText::unpacked(packed.rule));
     tool.with_rules(rules).0
 }
 

@@ -191,9 +191,9 @@ pub struct PackedRule<'a> {
     pub rule: &'a RawValue,
 }
 
-impl PackedRule<'_> {
-    /// Reads it.
-    pub fn read(json: &RawValue) -> RuleText {
+impl RuleText {
+    /// A shipped rule, from [`PackedRule::rule`].
+    pub fn unpacked(json: &RawValue) -> Self {
         serde_json::from_str(json.get()).expect("a shipped rule, read in a test")
     }
 }

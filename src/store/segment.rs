@@ -52,15 +52,25 @@ pub struct Appended {
     file: File,
     path: PathBuf,
     is_new: bool,
+    /// How long the segment was before, bytes.
+    before: u64,
 }
 
 impl Appended {
-    /// Waits until everything in the segment is on the disk.
+    /// Waits until everything in the segment is on the disk. Where that fails the segment is as long as before: what the
+    /// index says beyond it goes when it is opened next.
     ///
     /// # Errors
     /// The operating system's.
     pub fn sync(&self) -> Result<(), StoreError> {
-        self.file.sync_data().map_err(io_at("sync", &self.path))?;
+        self.sync_by(File::sync_data)
+    }
+
+    fn sync_by(&self, sync: impl FnOnce(&File) -> io::Result<()>) -> Result<(), StoreError> {
+        if let Err(error) = sync(&self.file) {
+            let _ = self.file.set_len(self.before);
+            return Err(io_at("sync", &self.path)(error));
+        }
         if let Some(dir) = self.path.parent().filter(|_| self.is_new) {
             sync_dir(dir);
         }
@@ -189,7 +199,7 @@ impl Segments {
             let _ = file.set_len(before);
             return Err(io_at("append to", &path)(error));
         }
-        Ok((spans, Appended { file, path, is_new }))
+        Ok((spans, Appended { file, path, is_new, before }))
     }
 
     /// Makes the end of a segment whole again after a crash in the middle of an append. `None`: it was whole.
@@ -415,6 +425,17 @@ mod tests {
         let name = "w-2026-01.jsonl";
         fs::create_dir_all(segments.path(name)).expect("a folder in its place");
         assert!(segments.append(name, &[sample::passed_run(1, "t")]).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_synced_is_not_there() {
+        let (_dir, segments) = segments();
+        let name = "w-2026-01.jsonl";
+        segments.append(name, &[sample::passed_run(1, "t")]).expect("appends");
+        let before = fs::read(segments.path(name)).expect("reads");
+        let (_, appended) = segments.append_lines(name, &[sample::passed_run(2, "t").line()]).expect("appends");
+        assert!(appended.sync_by(|_| Err(io::Error::from_raw_os_error(nix::libc::EIO))).is_err());
+        assert_eq!(fs::read(segments.path(name)).expect("reads"), before);
     }
 
     #[test]
