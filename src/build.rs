@@ -81,19 +81,27 @@ fn table(path: &Path, out: &Path, list: &str, examples: &[&str]) -> Result<(), S
         for example in examples {
             entry.remove(*example);
         }
-        if let Some(toml::Value::Array(rules)) = entry.remove("rule") {
-            entry.insert("rule".into(), toml::Value::Array(rules.into_iter().map(packed).collect()));
+        if list == "tool" {
+            pack(entry);
         }
     }
     let json = serde_json::to_vec(&file).map_err(|error| fault(&error))?;
     write(&out.join(path.file_stem().unwrap_or_default()).with_extension("json"), &json)
 }
 
-/// A rule with what it needs beside it: the rest is read only where that is in an output.
-fn packed(rule: toml::Value) -> toml::Value {
-    let needs = rule.get("needs").cloned();
-    let parts = needs.map(|needs| ("needs".to_owned(), needs)).into_iter().chain([("rule".to_owned(), rule)]);
-    toml::Value::Table(parts.collect())
+/// Puts the rules of a tool beside it, each with what it needs: the rest of a rule is read only where that is in an output.
+fn pack(tool: &mut toml::Table) {
+    let rules = match tool.remove("rule") {
+        Some(toml::Value::Array(rules)) => rules,
+        _ => Vec::new(),
+    };
+    let pair = |rule: toml::Value| {
+        let needs = rule.get("needs").map(|needs| ("needs".to_owned(), needs.clone()));
+        toml::Value::Table(needs.into_iter().chain([("rule".to_owned(), rule)]).collect())
+    };
+    let rules = toml::Value::Array(rules.into_iter().map(pair).collect());
+    let own = toml::Value::Table(std::mem::take(tool));
+    tool.extend([("tool".to_owned(), own), ("rules".to_owned(), rules)]);
 }
 
 #[allow(clippy::disallowed_methods, reason = "nobody reads the file before the build script has ended")]

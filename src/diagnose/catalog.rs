@@ -14,7 +14,7 @@ use crate::base::one_or_many::OneOrMany;
 
 #[cfg(test)]
 use super::definition;
-use super::definition::{FileText, PackedRule, RuleText, ToolText};
+use super::definition::{PackedFile, PackedRule, PackedTool, RuleText, ToolText};
 use super::imported::Imported;
 
 macro_rules! shipped {
@@ -212,8 +212,12 @@ pub enum Meaning {
 impl Catalog {
     /// Builds the catalogue from definitions.
     pub fn new(tools: Vec<ToolText>) -> Self {
-        let read = |rule: RuleText| (rule.needs.clone(), Text::Read(Box::new(rule)));
-        Self::of(tools.into_iter().map(|tool| parted(tool, read)).collect())
+        let text = |rule: RuleText| (rule.needs.clone(), Text::Read(Box::new(rule)));
+        let parted = |mut tool: ToolText| {
+            let rules = std::mem::take(&mut tool.rules);
+            (tool, rules.into_iter().map(text).collect())
+        };
+        Self::of(tools.into_iter().map(parted).collect())
     }
 
     /// Builds the catalogue from tools and their rules, each with what it needs.
@@ -268,34 +272,28 @@ impl Catalog {
 /// The shipped definitions.
 pub fn shipped() -> &'static Catalog {
     static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
-        let packed = |packed: PackedRule<'static>| (packed.needs, Text::Packed(packed.rule, OnceLock::new()));
-        Catalog::of(read_shipped().map(|tool| parted(tool, packed)).collect())
+        let text = |rule: PackedRule<'static>| (rule.needs, Text::Packed(rule.rule, OnceLock::new()));
+        Catalog::of(packed().map(|packed| (packed.tool, packed.rules.into_iter().map(text).collect())).collect())
     });
     &CATALOG
 }
 
 /// The shipped definitions without their inline tests; read once, however many layers are put over them.
 pub fn shipped_tools() -> &'static [ToolText] {
-    static TOOLS: LazyLock<Vec<ToolText>> = LazyLock::new(|| read_shipped().map(read).collect());
+    static TOOLS: LazyLock<Vec<ToolText>> = LazyLock::new(|| packed().map(read).collect());
     &TOOLS
 }
 
-fn read_shipped() -> impl Iterator<Item = ToolText<PackedRule<'static>>> {
+fn packed() -> impl Iterator<Item = PackedTool<'static>> {
     // A broken file would lose its tools: a test holds that none is.
-    let files = SHIPPED.iter().filter_map(|json| serde_json::from_str::<FileText<PackedRule<'static>>>(json).ok());
+    let files = SHIPPED.iter().filter_map(|json| serde_json::from_str::<PackedFile<'static>>(json).ok());
     files.flat_map(|file| file.tools)
 }
 
-/// The tool with all its rules read.
-fn read(tool: ToolText<PackedRule<'_>>) -> ToolText {
-    let (tool, rules) = parted(tool, |packed| RuleText::unpacked(packed.rule));
-    tool.with_rules(rules).0
-}
-
-/// A tool without its rules, and what `each` makes of them.
-fn parted<R, S>(tool: ToolText<R>, each: impl Fn(R) -> S) -> (ToolText, Vec<S>) {
-    let (tool, rules) = tool.with_rules(Vec::new());
-    (tool, rules.into_iter().map(each).collect())
+/// A tool with all its rules read.
+fn read(packed: PackedTool<'_>) -> ToolText {
+    let rules = packed.rules.iter().map(|packed| RuleText::unpacked(packed.rule)).collect();
+    ToolText { rules, ..packed.tool }
 }
 
 /// What tools and rules need, each text once, and what it means where it is seen.

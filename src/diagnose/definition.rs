@@ -181,31 +181,15 @@ pub struct RuleText {
     pub body_is_noise: bool,
 }
 
-/// A shipped rule as the build script leaves it.
-#[derive(Debug, Clone, Deserialize)]
-pub struct PackedRule<'a> {
-    /// [`RuleText::needs`].
-    pub needs: OneOrMany,
-    /// The rule as JSON.
-    #[serde(borrow)]
-    pub rule: &'a RawValue,
-}
-
-impl RuleText {
-    /// A shipped rule, from [`PackedRule::rule`].
-    pub fn unpacked(json: &RawValue) -> Self {
-        serde_json::from_str(json.get()).expect("a shipped rule, read in a test")
-    }
-}
-
 /// A tool.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ToolText<R = RuleText> {
+pub struct ToolText {
     /// The name that items carry.
     pub name: String,
     /// The tool's version that the rules were written from, or the document; the shipped ones must say it.
     #[serde(default)]
+    #[cfg_attr(not(test), expect(dead_code, reason = "read by the test suite"))]
     pub from: String,
     /// Names of the whitelist that mean this tool.
     #[serde(default)]
@@ -236,8 +220,8 @@ pub struct ToolText<R = RuleText> {
     #[serde(default)]
     pub last: bool,
     /// The rules; earlier ones win.
-    #[serde(default = "Vec::new", rename = "rule")]
-    pub rules: Vec<R>,
+    #[serde(default, rename = "rule")]
+    pub rules: Vec<RuleText>,
     /// Files with problem matchers of VS Code or GitHub, relative to the definition's folder.
     pub matcher: Option<OneOrMany>,
     /// Patterns of Vim's `errorformat`: one text as `:set` has it, or one pattern each.
@@ -248,53 +232,6 @@ pub struct ToolText<R = RuleText> {
     /// Inline tests.
     #[serde(default, rename = "test")]
     pub tests: Vec<TestText>,
-}
-
-impl<R> ToolText<R> {
-    /// The same tool with its rules in another form, and the rules as they were.
-    pub fn with_rules<S>(self, rules: Vec<S>) -> (ToolText<S>, Vec<R>) {
-        let ToolText {
-            rules: were,
-            name,
-            from,
-            tools,
-            markers,
-            category,
-            category_of,
-            empty,
-            did_not_run,
-            warnings_fail,
-            frames,
-            shared,
-            last,
-            matcher,
-            errorformat,
-            imported,
-            tests,
-        } = self;
-        (
-            ToolText {
-                rules,
-                name,
-                from,
-                tools,
-                markers,
-                category,
-                category_of,
-                empty,
-                did_not_run,
-                warnings_fail,
-                frames,
-                shared,
-                last,
-                matcher,
-                errorformat,
-                imported,
-                tests,
-            },
-            were,
-        )
-    }
 }
 
 impl ToolText {
@@ -359,19 +296,54 @@ pub const SCHEMA: i64 = 1;
 /// A file of definitions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FileText<R = RuleText> {
+pub struct FileText {
     /// [`SCHEMA`], also where it isn't said.
     pub verify_run_schema: Option<i64>,
     /// Names of definitions of lower layers that no longer hold.
     #[serde(default)]
     pub remove: Vec<String>,
     /// The tools.
-    #[serde(default = "Vec::new", rename = "tool")]
-    pub tools: Vec<ToolText<R>>,
+    #[serde(default, rename = "tool")]
+    pub tools: Vec<ToolText>,
     /// Detectors of patterns: understood where patterns are.
     #[serde(default, rename = "detector")]
     #[expect(dead_code, reason = "only their place in the file is known here")]
     pub detectors: Vec<serde::de::IgnoredAny>,
+}
+
+/// A file of shipped definitions as the build script leaves it.
+#[derive(Debug, Deserialize)]
+pub struct PackedFile<'a> {
+    /// The tools.
+    #[serde(borrow, rename = "tool")]
+    pub tools: Vec<PackedTool<'a>>,
+}
+
+/// A tool with its rules beside it.
+#[derive(Debug, Deserialize)]
+pub struct PackedTool<'a> {
+    /// The tool, without rules.
+    pub tool: ToolText,
+    /// Its rules; earlier ones win.
+    #[serde(borrow)]
+    pub rules: Vec<PackedRule<'a>>,
+}
+
+/// A rule that isn't read yet.
+#[derive(Debug, Deserialize)]
+pub struct PackedRule<'a> {
+    /// [`RuleText::needs`].
+    pub needs: OneOrMany,
+    /// The rule as JSON.
+    #[serde(borrow)]
+    pub rule: &'a RawValue,
+}
+
+impl RuleText {
+    /// A shipped rule, from [`PackedRule::rule`].
+    pub fn unpacked(json: &RawValue) -> Self {
+        serde_json::from_str(json.get()).expect("a shipped rule, read in a test")
+    }
 }
 
 /// Reads a file of definitions.
