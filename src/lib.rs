@@ -32,7 +32,7 @@
 //! - Nothing from tool output reaches a terminal or a Markdown file without control characters removed, a bounded
 //!   length, and quoting for that place.
 //! - Deleting `store.db` loses nothing. Deleting the whole state folder loses no lesson.
-//! - Nothing is written into the user's repository but `lessons/`, `.git/info/exclude`, the pattern library on request,
+//! - Nothing is written into the user's repository but `.lessons/` (`lessons/` when shared), the pattern library on request,
 //!   and what a person approved by name (`promote approve`) or was shown and wanted (`init`). What `init` writes is put
 //!   down with what was there before, and `hook uninstall` gives the bytes back.
 //! - No network.

@@ -257,9 +257,11 @@ fn same_day(seconds: i64, now: Timestamp) -> bool {
 pub fn prepare_fallback(root: &Path, place: &Path) -> io::Result<()> {
     let is_in_tree = place.starts_with(root);
     if is_in_tree && let Some(lessons) = place.parent() {
-        // Only what is inside is private; the lessons' folder is the project's.
+        // Only what is inside is private to the user; the lessons' folder is the project's.
         #[allow(clippy::disallowed_methods, reason = "a folder of the work tree")]
-        let _ = fs::create_dir(lessons);
+        if fs::create_dir(lessons).is_ok() {
+            file::write_atomic(&lessons.join(".gitignore"), b"*\n", 0o644, Durability::Cached)?;
+        }
     }
     if !is_made_by_us(place) {
         return Err(io::ErrorKind::PermissionDenied.into());

@@ -110,7 +110,9 @@ impl Places {
         let outside = environment.state_dir().map(|dir| dir.join(&key));
         let temporary =
             environment.tmpdir.clone().unwrap_or_else(|| PathBuf::from("/tmp")).join(format!("verify-run-{key}"));
-        let mut fallbacks = vec![root.join("lessons/.state")];
+        // Outside of a work tree the root may be the home folder.
+        let in_tree = repository.as_ref().and_then(|repository| repository.worktree.as_ref());
+        let mut fallbacks: Vec<PathBuf> = in_tree.map(|root| root.join(".lessons/.state")).into_iter().collect();
         let state = match &repository {
             Some(repository) => {
                 fallbacks.extend(outside);

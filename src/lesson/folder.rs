@@ -1,17 +1,15 @@
 //! The lessons folder: which one it is, and its files.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::{Error, Facts, FixPart, Lesson, index, parse, render};
+use super::place::{self, Place};
+use super::{Error, Facts, FixPart, Lesson, parse, render};
 use crate::base::file::{Durability, write_atomic};
 use crate::config::{Places, Settings};
 
-/// The line in `info/exclude` that says lessons are shared, so that no later write hides them again.
-const SHARED_MARK: &str = "# verify-run: lessons are shared";
 /// A lesson file is read up to this size, bytes; people may have added to it.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -22,18 +20,8 @@ pub struct Folder {
     pub dir: PathBuf,
     /// The block of kept lines, bytes.
     lines_bytes: usize,
-    /// What keeps `git status` clean; `None` outside a work tree.
-    git: Option<Git>,
-}
-
-#[derive(Debug, Clone)]
-struct Git {
-    /// Top of the work tree.
-    root: PathBuf,
-    git_dir: PathBuf,
-    common_dir: PathBuf,
-    /// The folder relative to the work tree, with a slash at its end.
-    prefix: String,
+    /// Top of the work tree that the folder is in; `None` when it is in the state folder.
+    root: Option<PathBuf>,
 }
 
 /// What [`Folder::write`] did.
@@ -55,22 +43,32 @@ pub struct Entry {
 }
 
 impl Folder {
-    /// Finds the folder: the setting, an existing `.lessons/`, `lessons/` unless it is somebody else's, else
-    /// `.lessons/`; in a bare repository one in the state folder.
+    /// Finds the folder: in a work tree the setting, `lessons/` where the team shares it, else `.lessons/`; anywhere else
+    /// one in the state folder, so that a check outside of a repository leaves nothing behind.
     pub fn find(places: &Places, settings: &Settings) -> Self {
-        let lines_bytes = settings.lesson.lines_bytes;
-        let repository = places.repository.as_ref();
-        if repository.is_some_and(|repository| repository.worktree.is_none()) {
-            return Folder { dir: places.state.join("lessons"), lines_bytes, git: None };
-        }
-        let name = settings.lesson.dir.clone().unwrap_or_else(|| PathBuf::from(default_name(&places.root)));
-        let git = repository.map(|repository| Git {
-            root: places.root.clone(),
-            git_dir: repository.git_dir.clone(),
-            common_dir: repository.common_dir.clone(),
-            prefix: format!("{}/", name.display()),
-        });
-        Folder { dir: places.root.join(name), lines_bytes, git }
+        let Place { dir, root } = place::find(places, settings);
+        Folder { dir, lines_bytes: settings.lesson.lines_bytes, root }
+    }
+
+    /// Puts right what older versions wrote: for the recorder, before [`Folder::find`].
+    ///
+    /// # Errors
+    /// When files can't be moved or `info/exclude` can't be written.
+    pub fn settle(places: &Places, settings: &Settings) -> Result<(), Error> {
+        place::leave_exclude_file(places, settings)
+    }
+
+    /// Whether an older version left a line in git's `info/exclude`.
+    pub fn is_excluded(places: &Places, settings: &Settings) -> bool {
+        place::is_excluded(places, settings)
+    }
+
+    /// Takes everything of ours out of `info/exclude`. `false` when there was nothing.
+    ///
+    /// # Errors
+    /// When `info/exclude` can't be written.
+    pub fn unexclude(places: &Places, settings: &Settings) -> Result<bool, Error> {
+        place::unexclude(places, settings)
     }
 
     /// Writes the lesson of `facts`, once: when the folder has a file with its id, that one stays as it is, whatever
@@ -91,8 +89,7 @@ impl Folder {
     /// As [`Folder::write`].
     pub fn write_new(&self, facts: &Facts) -> Result<Written, Error> {
         self.stays_inside()?;
-        create_dir(&self.dir)?;
-        self.hide()?;
+        place::make(&self.dir, self.root.is_some())?;
         let path = self.dir.join(facts.file_name());
         write_atomic(&path, render(facts, self.lines_bytes).as_bytes(), 0o644, Durability::Cached)
             .map_err(|source| Error::Io { action: "write the lesson", path: path.clone(), source })?;
@@ -209,71 +206,36 @@ impl Folder {
         fs::remove_file(path).map_err(|source| Error::Io { action: "remove", path: path.to_owned(), source })
     }
 
-    /// Lets git see the folder again, for good. `false` when it did already.
+    /// Lets git see the lessons, for good: `lessons/` from now on, unless a setting says where or somebody else has a
+    /// folder of that name. `None` when git sees them already; the folder that has them now otherwise.
     ///
     /// # Errors
-    /// When `info/exclude` can't be written.
-    pub fn share(&self) -> Result<bool, Error> {
-        let Some(git) = &self.git else { return Ok(false) };
-        let text = git.exclude_text()?;
-        if text.lines().any(|line| line == SHARED_MARK) {
-            return Ok(false);
+    /// When the files can't be moved or the ignore file can't be written.
+    pub fn share(&self, places: &Places, settings: &Settings) -> Result<Option<PathBuf>, Error> {
+        if self.root.is_none() || place::is_shared(&self.dir) {
+            return Ok(None);
         }
-        let hidden = git.exclude_line();
-        let mut kept: String = text.split_inclusive('\n').filter(|line| line.trim_end() != hidden).collect();
-        end_line(&mut kept);
-        kept.push_str(SHARED_MARK);
-        kept.push('\n');
-        git.write_exclude(&kept)?;
-        Ok(true)
-    }
-
-    /// Takes everything of ours out of `info/exclude`. `false` when there was nothing.
-    ///
-    /// # Errors
-    /// When `info/exclude` can't be read or written.
-    pub fn unhide(&self) -> Result<bool, Error> {
-        let Some(git) = &self.git else { return Ok(false) };
-        let text = git.exclude_text()?;
-        let hidden = git.exclude_line();
-        let is_ours = |line: &str| line.trim_end() == hidden || line.trim_end() == SHARED_MARK;
-        let kept: String = text.split_inclusive('\n').filter(|line| !is_ours(line)).collect();
-        if kept == text {
-            return Ok(false);
-        }
-        git.write_exclude(&kept)?;
-        Ok(true)
+        let shared = place::shared_dir(places, settings);
+        self.stays_inside()?;
+        place::share(&self.dir, &shared)?;
+        Ok(Some(shared))
     }
 
     /// Whether git is kept from seeing the folder by us.
     pub fn hidden(&self) -> bool {
-        let Some(git) = &self.git else { return false };
-        git.exclude_text().is_ok_and(|text| text.lines().any(|line| line.trim_end() == git.exclude_line()))
+        self.root.is_some() && place::is_hidden(&self.dir)
     }
 
     /// Refuses a folder that a link in the work tree leads out of it: the link may have come with a clone.
     fn stays_inside(&self) -> Result<(), Error> {
-        let Some(git) = &self.git else { return Ok(()) };
+        let Some(root) = &self.root else { return Ok(()) };
         let existing = self.dir.ancestors().find(|dir| fs::symlink_metadata(dir).is_ok()).unwrap_or(&self.dir);
         let fail = |source| Error::Io { action: "write lessons in", path: self.dir.clone(), source };
-        let (real, root) = (existing.canonicalize().map_err(fail)?, git.root.canonicalize().map_err(fail)?);
+        let (real, root) = (existing.canonicalize().map_err(fail)?, root.canonicalize().map_err(fail)?);
         if real.starts_with(root) {
             return Ok(());
         }
         Err(fail(io::Error::new(io::ErrorKind::PermissionDenied, "a link leads out of the work tree")))
-    }
-
-    fn hide(&self) -> Result<(), Error> {
-        let Some(git) = &self.git else { return Ok(()) };
-        let mut text = git.exclude_text()?;
-        let known = |line: &str| line == SHARED_MARK || line.trim_end() == git.exclude_line();
-        if text.lines().any(known) || index::tracks(&git.git_dir, &git.common_dir, git.prefix.as_bytes()) {
-            return Ok(());
-        }
-        end_line(&mut text);
-        text.push_str(&git.exclude_line());
-        text.push('\n');
-        git.write_exclude(&text)
     }
 
     /// Names of lesson files, sorted.
@@ -290,74 +252,7 @@ impl Folder {
     }
 }
 
-impl Git {
-    fn exclude(&self) -> PathBuf {
-        self.common_dir.join("info/exclude")
-    }
-
-    /// `/lessons/`: anchored, so that a folder of that name elsewhere is not meant.
-    fn exclude_line(&self) -> String {
-        let mut line = String::from("/");
-        for c in self.prefix.chars() {
-            if "*?[\\!#".contains(c) {
-                line.push('\\');
-            }
-            line.push(c);
-        }
-        line
-    }
-
-    fn exclude_text(&self) -> Result<String, Error> {
-        match fs::read(self.exclude()) {
-            Ok(bytes) => String::from_utf8(bytes).map_err(|error| {
-                let source = io::Error::new(io::ErrorKind::InvalidData, error.utf8_error());
-                Error::Io { action: "read", path: self.exclude(), source }
-            }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-            Err(source) => Err(Error::Io { action: "read", path: self.exclude(), source }),
-        }
-    }
-
-    fn write_exclude(&self, text: &str) -> Result<(), Error> {
-        let path = self.exclude();
-        create_dir(path.parent().unwrap_or(&self.common_dir))?;
-        write_atomic(&path, text.as_bytes(), 0o644, Durability::Cached).map_err(|source| Error::Io {
-            action: "write",
-            path,
-            source,
-        })
-    }
-}
-
-/// `lessons` or `.lessons`.
-fn default_name(root: &Path) -> &'static str {
-    let is_dir = |name: &str| fs::symlink_metadata(root.join(name)).is_ok_and(|metadata| metadata.is_dir());
-    if is_dir(".lessons") {
-        return ".lessons";
-    }
-    match fs::symlink_metadata(root.join("lessons")) {
-        Err(_) => "lessons",
-        Ok(metadata) if metadata.is_dir() && is_ours(&root.join("lessons")) => "lessons",
-        // Somebody's course material, a file, or a link that may lead out of the repository.
-        Ok(_) => ".lessons",
-    }
-}
-
-/// Whether a folder holds lessons, or nothing that could be anybody's.
-fn is_ours(dir: &Path) -> bool {
-    let mut others = false;
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        if name.to_str().is_some_and(is_lesson_name) {
-            return true;
-        }
-        let neutral = matches!(name.as_bytes(), b".state" | b".gitignore" | b".gitkeep" | b"README.md" | b".DS_Store");
-        others |= !neutral && !name.as_bytes().starts_with(b".tmp-");
-    }
-    !others
-}
-
-fn is_lesson_name(name: &str) -> bool {
+pub(super) fn is_lesson_name(name: &str) -> bool {
     lesson_id(name).is_some()
 }
 
@@ -378,19 +273,4 @@ fn read_text(path: &Path) -> Result<String, Error> {
         return Err(fail(io::Error::new(io::ErrorKind::InvalidData, "not a regular file of at most 1 MiB")));
     }
     fs::read_to_string(path).map_err(fail)
-}
-
-#[allow(clippy::disallowed_methods, reason = "a folder of the work tree, not of the private state folder")]
-fn create_dir(dir: &Path) -> Result<(), Error> {
-    DirBuilder::new().recursive(true).create(dir).map_err(|source| Error::Io {
-        action: "create the folder",
-        path: dir.to_owned(),
-        source,
-    })
-}
-
-fn end_line(text: &mut String) {
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
-    }
 }

@@ -8,7 +8,7 @@ mod facts;
 mod fix;
 mod folder;
 mod front;
-mod index;
+mod place;
 
 pub use facts::Facts;
 pub use fix::{FixFacts, FixPart, has_own_part, set_fix};

@@ -197,27 +197,40 @@ impl Scene {
         fs::write(path, text).expect("written");
     }
 
+    fn places(&self) -> Places {
+        Places::find(self.dir.path(), &Environment::default())
+    }
+
     fn folder(&self) -> Folder {
-        Folder::find(&Places::find(self.dir.path(), &Environment::default()), &Settings::default())
+        Folder::find(&self.places(), &Settings::default())
+    }
+
+    fn share(&self) -> Option<std::path::PathBuf> {
+        self.folder().share(&self.places(), &Settings::default()).expect("shared")
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.dir.path().join(name)).unwrap_or_default()
     }
 
     fn exclude(&self) -> String {
-        fs::read_to_string(self.dir.path().join(".git/info/exclude")).unwrap_or_default()
+        self.read(".git/info/exclude")
     }
 }
 
 #[test]
 fn the_first_write_keeps_git_status_clean_and_the_second_changes_nothing() {
     let scene = Scene::repository();
-    let written = scene.folder().write(&facts()).expect("written");
-    assert!(written.new && written.path.ends_with("lessons/2026-11-21-eslint-no-undef-l-0123abcd.md"));
-    assert_eq!(scene.git(&["status", "--porcelain"]), "");
-    fs::write(&written.path, "edited by hand").expect("written");
     let exclude = scene.exclude();
+    let written = scene.folder().write(&facts()).expect("written");
+    assert!(written.new && written.path.ends_with(".lessons/2026-11-21-eslint-no-undef-l-0123abcd.md"));
+    assert_eq!(scene.git(&["status", "--porcelain", "-uall"]), "");
+    assert_eq!(scene.read(".lessons/.gitignore"), "*\n");
+    assert_eq!(scene.exclude(), exclude, "git's own exclude file is the user's");
+    fs::write(&written.path, "edited by hand").expect("written");
     let again = scene.folder().write(&facts()).expect("written");
     assert_eq!(again, Written { path: written.path.clone(), new: false });
     assert_eq!(fs::read_to_string(&written.path).expect("read"), "edited by hand");
-    assert_eq!(scene.exclude(), exclude);
 }
 
 #[test]
@@ -230,46 +243,83 @@ fn a_lesson_that_was_renamed_is_not_written_again() {
 }
 
 #[test]
-fn once_a_lesson_is_tracked_or_shared_git_sees_the_next() {
-    for version in ["2", "4"] {
-        let scene = Scene::repository();
-        scene.file("lessons/2026-01-01-x-l-00000000.md", "x");
-        for n in 0..30 {
-            scene.file(&format!("a/file-{n}.txt"), "x");
-        }
-        scene.git(&["add", "."]);
-        scene.git(&["update-index", "--index-version", version]);
-        scene.folder().write(&facts()).expect("written");
-        assert!(scene.git(&["status", "--porcelain"]).contains("lessons/2026-11-21"), "index version {version}");
-    }
+fn shared_lessons_are_in_a_folder_that_git_sees() {
     let scene = Scene::repository();
-    scene.folder().write(&facts()).expect("written");
+    let private = scene.folder().write(&facts()).expect("written").path;
     assert!(scene.folder().hidden());
-    assert!(scene.folder().share().expect("shared"));
-    assert!(!scene.folder().hidden() && !scene.folder().share().expect("shared already"));
+    assert_eq!(scene.share(), Some(scene.dir.path().join("lessons")));
+    assert!(!scene.folder().hidden() && !private.exists() && !scene.dir.path().join(".lessons").exists());
+    assert_eq!(scene.share(), None, "already");
     let mut other = facts();
     other.id = "l-00000001".to_owned();
     scene.folder().write(&other).expect("written");
-    assert_eq!(scene.git(&["status", "--porcelain", "-uall"]).lines().count(), 2);
+    let seen = scene.git(&["status", "--porcelain", "-uall", "lessons"]);
+    assert_eq!(seen.lines().filter(|line| line.ends_with(".md")).count(), 2, "{seen}");
+    // Without a lesson at the moment the folder is still the team's.
+    for lesson in scene.folder().entries() {
+        scene.folder().remove(&lesson.path).expect("removed");
+    }
+    assert!(scene.folder().dir.ends_with("lessons") && !scene.folder().dir.ends_with(".lessons"));
+    // A clone has the committed lessons, and nothing else says that they are shared.
+    let clone = Scene::repository();
+    clone.file("lessons/2026-01-01-x-l-00000000.md", "x");
+    let written = clone.folder().write(&facts()).expect("written").path;
+    assert!(written.starts_with(clone.dir.path().join("lessons")));
+    assert_eq!(clone.git(&["status", "--porcelain", "-uall"]).lines().count(), 2);
 }
 
 #[test]
 fn somebody_elses_lessons_folder_is_left_alone() {
+    let course = Scene::repository();
+    course.file("lessons/01-introduction.md", "# Lesson one");
+    let in_the_way = Scene::repository();
+    in_the_way.file("lessons", "a file");
+    let linked = Scene::repository();
+    std::os::unix::fs::symlink("/tmp", linked.dir.path().join("lessons")).expect("a link");
+    for scene in [course, in_the_way, linked] {
+        assert!(scene.folder().dir.ends_with(".lessons"));
+        scene.folder().write(&facts()).expect("written");
+        assert_eq!(scene.share(), Some(scene.dir.path().join(".lessons")), "where they are");
+        let seen = scene.git(&["status", "--porcelain", "-uall"]);
+        assert!(seen.contains(".lessons/2026-11-21-eslint-no-undef-l-0123abcd.md"), "{seen}");
+    }
+    let empty = Scene::repository();
+    empty.file("lessons/.gitkeep", "");
+    assert!(empty.folder().dir.ends_with(".lessons"), "nobody has shared anything yet");
+}
+
+#[test]
+fn a_folder_that_a_setting_names_is_hidden_only_when_it_is_ours() {
+    let mut settings = Settings::default();
+    settings.lesson.dir = Some("docs/notes".into());
     let scene = Scene::repository();
-    scene.file("lessons/01-introduction.md", "# Lesson one");
-    assert!(scene.folder().dir.ends_with(".lessons"));
+    let folder = || Folder::find(&Places::find(scene.dir.path(), &Environment::default()), &settings);
+    folder().write(&facts()).expect("written");
+    assert_eq!(scene.git(&["status", "--porcelain", "-uall"]), "");
     let scene = Scene::repository();
-    scene.file("lessons", "a file");
-    assert!(scene.folder().dir.ends_with(".lessons"));
+    scene.file("docs/notes/mine.md", "# Mine");
+    let folder = Folder::find(&Places::find(scene.dir.path(), &Environment::default()), &settings);
+    folder.write(&facts()).expect("written");
+    assert_eq!(scene.git(&["status", "--porcelain", "-uall"]).lines().count(), 2);
+}
+
+#[test]
+fn what_older_versions_excluded_moves_to_the_hidden_folder() {
     let scene = Scene::repository();
-    std::os::unix::fs::symlink("/tmp", scene.dir.path().join("lessons")).expect("a link");
-    assert!(scene.folder().dir.ends_with(".lessons"));
+    scene.file("lessons/2026-01-01-x-l-00000000.md", "x");
+    scene.file(".git/info/exclude", "mine\n/lessons/\n");
+    let settle = |scene: &Scene| Folder::settle(&scene.places(), &Settings::default()).expect("settled");
+    settle(&scene);
+    assert_eq!((scene.exclude().as_str(), scene.read(".lessons/.gitignore").as_str()), ("mine\n", "*\n"));
+    assert!(scene.dir.path().join(".lessons/2026-01-01-x-l-00000000.md").exists());
+    assert!(!scene.dir.path().join("lessons").exists());
+    // The same of lessons that were shared: they stay.
     let scene = Scene::repository();
-    scene.file(".lessons/x", "");
-    assert!(scene.folder().dir.ends_with(".lessons"));
-    let scene = Scene::repository();
-    scene.file("lessons/.state/x", "");
-    assert!(scene.folder().dir.ends_with("lessons") && !scene.folder().dir.ends_with(".lessons"));
+    scene.file("lessons/2026-01-01-x-l-00000000.md", "x");
+    scene.file(".git/info/exclude", "mine\n# verify-run: lessons are shared\n");
+    settle(&scene);
+    assert_eq!(scene.exclude(), "mine\n");
+    assert!(scene.folder().dir.join("2026-01-01-x-l-00000000.md").exists() && !scene.folder().hidden());
 }
 
 #[test]
@@ -287,16 +337,15 @@ fn outside_git_in_a_work_tree_and_in_a_bare_repository() {
     let dir = tempfile::tempdir().expect("a folder");
     let places = Places::find(dir.path(), &Environment::default());
     let folder = Folder::find(&places, &Settings::default());
-    assert_eq!(folder.dir, dir.path().join("lessons"));
-    folder.write(&facts()).expect("written");
+    assert_eq!(folder.dir, places.state.join("lessons"));
+    assert!(!folder.dir.starts_with(dir.path()), "the folder may be the home folder");
 
     let scene = Scene::repository();
     scene.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
     scene.git(&["worktree", "add", "-q", "tree"]);
     let places = Places::find(&scene.dir.path().join("tree"), &Environment::default());
     let written = Folder::find(&places, &Settings::default()).write(&facts()).expect("written");
-    assert!(written.path.starts_with(scene.dir.path().join("tree/lessons")));
-    assert!(scene.exclude().contains("/lessons/\n"));
+    assert!(written.path.starts_with(scene.dir.path().join("tree/.lessons")));
 
     let bare = Repository { worktree: None, git_dir: dir.path().to_owned(), common_dir: dir.path().to_owned() };
     let places = Places { repository: Some(bare), state: dir.path().join("verify-run"), ..places };

@@ -283,7 +283,7 @@ fn lessons_folder(places: &Places, settings: &Settings) -> Finding {
         );
     }
     if folder.hidden() {
-        let message = "lessons are kept from git; to commit them: verify-run lesson share";
+        let message = "lessons are private; to commit them: verify-run lesson share";
         return finding("lessons", Status::Ok, message, Some(&dir));
     }
     finding("lessons", Status::Ok, "the lessons folder can be written", Some(&dir))

@@ -221,14 +221,19 @@ pub fn prune(places: &Places, settings: &Settings, prune: Prune, now: Timestamp)
 /// Lets git see the lessons from now on; the folder, and whether anything changed.
 ///
 /// # Errors
-/// When `info/exclude` can't be written, or there is no work tree.
+/// When files can't be moved or the ignore file can't be written, or there is no work tree.
 pub fn share(places: &Places, settings: &Settings) -> anyhow::Result<(PathBuf, bool)> {
     if places.repository.as_ref().is_none_or(|repository| repository.worktree.is_none()) {
         bail!("{} is no git work tree: there is nobody to share with", places.root.display());
     }
+    // A recorder must not write to the folder that is left behind.
+    let _ = drain_for_reading(places);
+    let _lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
+    Folder::settle(places, settings)?;
     let folder = Folder::find(places, settings);
-    let changed = folder.share()?;
-    Ok((folder.dir, changed))
+    let shared = folder.share(places, settings)?;
+    let is_new = shared.is_some();
+    Ok((shared.unwrap_or(folder.dir), is_new))
 }
 
 fn open(places: &Places) -> anyhow::Result<Store> {

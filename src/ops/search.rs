@@ -153,6 +153,7 @@ impl Hit {
 mod tests {
     use super::*;
     use crate::config::Environment;
+    use crate::lesson::Folder;
 
     fn lesson(id: &str, minute: u32, cause: &str, title: &str, body: &str) -> (String, String) {
         let text = format!(
@@ -166,17 +167,18 @@ mod tests {
     #[test]
     fn words_that_people_wrote_come_first_then_more_words_then_the_newest() {
         let dir = tempfile::tempdir().expect("a folder");
-        std::fs::create_dir(dir.path().join("lessons")).expect("a folder");
+        let environment = Environment { home: Some(dir.path().to_owned()), ..Environment::default() };
+        let places = Places::find(dir.path(), &environment);
+        let folder = Folder::find(&places, &Settings::default()).dir;
+        std::fs::create_dir_all(&folder).expect("a folder");
         let written = [
             lesson("aaaaaaaa", 1, "the cache was stale", "a value is wrong", ""),
             lesson("bbbbbbbb", 2, "", "a value is wrong", "caching\u{1b}[31m failed"),
             lesson("cccccccc", 3, "", "a port is taken", "nothing of it"),
         ];
         for (name, text) in written {
-            std::fs::write(dir.path().join("lessons").join(name), text).expect("a file");
+            std::fs::write(folder.join(name), text).expect("a file");
         }
-        let environment = Environment { home: Some(dir.path().to_owned()), ..Environment::default() };
-        let places = Places::find(dir.path(), &environment);
         let ids = |text: &str, limit| {
             let hits = lessons(&places, &Settings::default(), text, limit);
             let ids: Vec<String> = hits.lessons.iter().map(|hit| hit.id[2..4].to_owned()).collect();

@@ -22,7 +22,7 @@ pub struct Plan {
     pub schema: u32,
     /// Folders that go with all that is in them.
     pub folders: Vec<PathBuf>,
-    /// Whether a line of git's `info/exclude` hides the lessons folder; it goes.
+    /// Whether an older version left a line in git's `info/exclude`; it goes.
     pub hidden: bool,
     /// Files of the project that hosts call verify-run by; they get their bytes back.
     pub installed: Vec<PathBuf>,
@@ -54,13 +54,14 @@ pub fn plan(places: &Places, environment: &Environment) -> anyhow::Result<Plan> 
         .filter(|file| file.state != State::FoundHere)
         .partition::<Vec<_>, _>(|file| file.user);
     let paths = |files: Vec<init::standing::Standing>| files.into_iter().map(|file| file.path).collect();
-    let folder = folder(places, environment);
-    // In a bare repository the lessons are in the state folder and can only go with it.
+    let settings = Settings::load(places, environment).0;
+    let folder = Folder::find(places, &settings);
+    // Outside of a work tree the lessons are in the state folder and can only go with it.
     let is_inside = folder.dir.starts_with(&places.state);
     Ok(Plan {
         schema: 1,
         folders: places.state_dirs().filter(|dir| dir.is_dir()).map(PathBuf::from).collect(),
-        hidden: folder.hidden(),
+        hidden: Folder::is_excluded(places, &settings),
         installed: paths(installed),
         installed_at_home: paths(installed_at_home),
         shims: environment.shims_dir().filter(|dir| dir.join(SHIMS_MARK).exists()),
@@ -81,15 +82,10 @@ pub fn purge(places: &Places, environment: &Environment, mut plan: Plan) -> anyh
     }
     let _held =
         if places.state.is_dir() { Some(lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?) } else { None };
-    // Before the folders go: this needs to know which lessons folder it is.
-    folder(places, environment).unhide()?;
+    Folder::unexclude(places, &Settings::load(places, environment).0)?;
     for dir in plan.folders.iter().filter(|dir| dir.is_dir()) {
         fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))?;
     }
     plan.removed = true;
     Ok(plan)
-}
-
-fn folder(places: &Places, environment: &Environment) -> Folder {
-    Folder::find(places, &Settings::load(places, environment).0)
 }

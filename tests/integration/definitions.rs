@@ -28,7 +28,7 @@ fn the_projects_definition_is_used_when_a_run_is_recorded_and_by_parse() {
     sandbox.write("out.txt", "!! src/a.x@3 BAD wrong\n");
     let parsed = sandbox.verify_run(["parse", "out.txt"]).prints_json();
     assert_eq!(parsed["diagnostics"][0]["code"], "BAD");
-    assert_eq!(sandbox.git(["status", "--porcelain", "lessons"]), "");
+    assert_eq!(sandbox.git(["status", "--porcelain", ".lessons"]), "");
 }
 
 #[test]

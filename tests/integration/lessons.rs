@@ -2,7 +2,7 @@
 
 use verify_run::run::Ended;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, files_in};
 
 /// A linter that fails with what `OUTPUT` says.
 fn failing() -> Sandbox {
@@ -39,7 +39,7 @@ fn a_lesson_is_listed_shown_and_annotated() {
     assert_eq!(changed.text, expected.replace("corrective_rule: \"\"", "corrective_rule: import it"));
     let shown = sandbox.verify_run(["lesson", "show", &id, "--json"]).prints_json();
     assert_eq!(shown["lesson"]["cause"], "a: \"typo\"");
-    assert_eq!(sandbox.git(["status", "--porcelain", "lessons"]), "");
+    assert_eq!(sandbox.git(["status", "--porcelain", ".lessons"]), "");
 }
 
 #[test]
@@ -124,11 +124,29 @@ fn what_the_last_passing_run_said_is_not_why_the_next_one_fails() {
 fn sharing_lets_git_see_the_lessons() {
     let sandbox = failing();
     fail(&sandbox, &finding(&sandbox, "src/a.js", "'x' is not defined"));
-    assert_eq!(sandbox.git(["status", "--porcelain", "lessons"]), "");
+    let seen = || {
+        let status = sandbox.git(["status", "--porcelain", "-uall"]);
+        status.lines().filter(|line| line.ends_with(".md")).map(|line| line[3..].to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(seen(), [""; 0]);
     sandbox.verify_run(["lesson", "share"]).prints();
-    assert_eq!(sandbox.git(["status", "--porcelain", "lessons"]), "?? lessons/\n");
+    assert!(matches!(seen().as_slice(), [only] if only.starts_with("lessons/")), "{:?}", seen());
     fail(&sandbox, &finding(&sandbox, "src/b.js", "'y' is not defined"));
-    assert_eq!(sandbox.git(["status", "--porcelain", "-uall", "lessons"]).lines().count(), 2);
+    assert_eq!(seen().len(), 2);
+    assert!(!sandbox.path(".lessons").exists());
+}
+
+#[test]
+fn a_failure_outside_of_a_repository_leaves_no_file_beside_the_users() {
+    let sandbox = Sandbox::new();
+    sandbox.tool("eslint", "echo 'src/a.js:1:1: error: no'; exit 1");
+    for folder in [sandbox.work(), sandbox.home()] {
+        let before = files_in(&folder);
+        sandbox.verify_run(["--sync", "eslint", "."]).dir(&folder).outcome();
+        assert_eq!(files_in(&folder), before);
+        let listed = sandbox.verify_run(["lesson", "list", "--json"]).dir(&folder).prints_json();
+        assert_eq!(listed["lessons"].as_array().map(Vec::len), Some(1), "{listed}");
+    }
 }
 
 #[test]
@@ -169,7 +187,7 @@ fn the_doctor_names_file_line_and_what_to_type() {
     let well = sandbox.verify_run(["doctor"]).prints();
     assert!(!well.contains("problem  ") && !well.contains("warning  "), "{well}");
     sandbox.write("verify-run.toml", "[lesson]\nwrite = \"never\"\nnew_key = 1\n");
-    sandbox.write("lessons/2026-01-01-x-l-abcdefgh.md", "---\nschema: [\n---\n");
+    sandbox.write(".lessons/2026-01-01-x-l-abcdefgh.md", "---\nschema: [\n---\n");
     let outcome = sandbox.verify_run(["doctor", "--json"]).outcome();
     assert_eq!((outcome.ended, outcome.stderr()), (Ended::Exit(1), ""));
     let report: serde_json::Value = serde_json::from_str(outcome.stdout()).expect("JSON");
@@ -177,7 +195,7 @@ fn the_doctor_names_file_line_and_what_to_type() {
     let bad: Vec<_> = findings.iter().filter(|finding| finding["status"] != "ok").collect();
     assert_eq!(bad.len(), 3, "{bad:#?}");
     for (finding, file, status) in [
-        (bad[0], "lessons/2026-01-01-x-l-abcdefgh.md", "problem"),
+        (bad[0], ".lessons/2026-01-01-x-l-abcdefgh.md", "problem"),
         (bad[1], "verify-run.toml", "problem"),
         (bad[2], "verify-run.toml", "warning"),
     ] {

@@ -207,14 +207,14 @@ fn without_a_state_folder_the_spool_goes_to_the_lessons_without_secrets() {
     fs::write(sandbox.state(), "in the way").expect("a file");
     sandbox.verify_run(["eslint", "."]).expect(Ended::Exit(1), &format!("token {secret}\n"), "");
     sandbox.settle();
-    let folder = sandbox.path("lessons/.state");
+    let folder = sandbox.path(".lessons/.state");
     let files = files_in(&folder.join("spool"));
     let [file] = files.as_slice() else { panic!("one spool file: {files:?}") };
     let spool = fs::read_to_string(file).expect("the spool file");
     assert!(spool.contains("redacted") && !spool.contains(&secret), "{spool}");
     let mode = |folder: &std::path::Path| fs::metadata(folder).expect("the folder").permissions().mode() & 0o777;
     assert_eq!(mode(&folder), 0o700);
-    assert_ne!(mode(&sandbox.path("lessons")), 0o700, "the lessons' own folder is not private");
+    assert_ne!(mode(&sandbox.path(".lessons")), 0o700, "the lessons' own folder is not private");
     assert_eq!(sandbox.git(["status", "--short"]), "");
 }
 

@@ -2,6 +2,7 @@
 
 mod lesson;
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{Read, Write};
@@ -13,6 +14,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+use verify_run::config::{Environment, Places};
 use verify_run::run::Ended;
 
 pub use lesson::Lesson;
@@ -250,11 +252,22 @@ impl Sandbox {
     /// As [`Sandbox::lessons`], of another project.
     pub fn lessons_in(&self, project: &Path) -> Vec<Lesson> {
         self.settle();
-        let files = ["lessons", ".lessons"].iter().flat_map(|dir| files_in(&project.join(dir)));
+        let state = Places::find(project, &self.places_environment()).state;
+        let folders = BTreeSet::from([project.join("lessons"), project.join(".lessons"), state.join("lessons")]);
+        let files = folders.iter().flat_map(|dir| files_in(dir));
         files
             .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
             .map(|path| Lesson { text: fs::read_to_string(&path).expect("a lesson is UTF-8"), path })
             .collect()
+    }
+
+    fn places_environment(&self) -> Environment {
+        Environment {
+            home: Some(self.home()),
+            xdg_state_home: Some(self.home().join(".local/state")),
+            tmpdir: Some(self.tmp()),
+            ..Environment::default()
+        }
     }
 
     /// The one lesson written so far.

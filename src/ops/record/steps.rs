@@ -72,6 +72,8 @@ impl<'a> Projects<'a> {
             let (settings, _) = Settings::load(&places, environment);
             let definitions = definitions::load(&places, environment, &settings.categories).definitions;
             let definitions = Arc::new(definitions);
+            // What can't be put right now is tried again by the next recorder.
+            let _ = Folder::settle(&places, &settings);
             Project { lessons: Folder::find(&places, &settings), settings, definitions, places }
         })
     }

@@ -247,8 +247,8 @@ fn a_lesson_is_written_for_what_is_new_and_later_when_its_folder_could_not_be() 
     let world = World::new();
     let root = &world.places.root;
     let lessons = || -> Vec<PathBuf> {
-        let entries = fs::read_dir(root.join("lessons")).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).collect()
+        let entries = fs::read_dir(root.join(".lessons")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|is| is == "md")).collect()
     };
     world.spool(&world.header(1, "aa", FAILED), "error: first\n");
     let drained = drain(&world.places).expect("drains");
@@ -307,7 +307,7 @@ fn a_note_goes_to_a_stand_in_that_git_ignores_where_the_state_can_t_be_written()
     let world = World::new();
     fs::write(&world.places.state, "in the way").expect("writes");
     note::put(&world.places, &said(1)).expect("puts");
-    let stand_in = world.places.root.join("lessons/.state");
+    let stand_in = world.places.root.join(".lessons/.state");
     assert_eq!(fs::read_to_string(stand_in.join(".gitignore")).expect("reads"), "*\n");
     assert!(stand_in.join(format!("spool/{}.event", said(1).id)).exists());
     fs::remove_file(&world.places.state).expect("removes");

@@ -44,8 +44,8 @@ struct TreeOf {
 /// What snapshots of a project leave out: what we write ourselves.
 pub(super) fn options(places: &Places, settings: &Settings, lessons: &Folder) -> Options {
     let lessons = places.relative(&lessons.dir).map(PathBuf::from);
-    let state = PathBuf::from("lessons/.state");
-    let excluded = lessons.into_iter().chain([state, settings.patterns.dir.clone()]);
+    let hidden = PathBuf::from(".lessons");
+    let excluded = lessons.into_iter().chain([hidden, settings.patterns.dir.clone()]);
     Options {
         time_max: Duration::from_millis(settings.snapshot.time_ms),
         file_bytes_max: settings.snapshot.file_bytes,

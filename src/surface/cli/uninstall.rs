@@ -41,7 +41,7 @@ fn print(plan: &Plan, purge: bool, output: &mut Output) -> anyhow::Result<()> {
         output.line(&format!("{verb} {} with all records in it", dir.display()))?;
     }
     if plan.hidden {
-        output.line(&format!("{verb} the line in git's info/exclude that hides the lessons"))?;
+        output.line(&format!("{verb} the line in git's info/exclude"))?;
     }
     if let Some(dir) = &plan.lessons {
         output.line(&format!("keeping the lessons in {}", dir.display()))?;

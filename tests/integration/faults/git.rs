@@ -34,7 +34,7 @@ fn one(mut lessons: Vec<Lesson>) -> Lesson {
 }
 
 #[test]
-fn outside_git_the_lessons_lie_at_the_top_of_the_project() {
+fn outside_git_paths_are_relative_to_the_project_and_the_lessons_are_in_the_state_folder() {
     let sandbox = with_check(Sandbox::new());
     sandbox.write("package.json", "{}");
     sandbox.write("web/src/a.lua", "");
@@ -43,7 +43,7 @@ fn outside_git_the_lessons_lie_at_the_top_of_the_project() {
     assert_eq!((lesson.list("files"), lesson.field("branch")), (vec!["web/src/a.lua"], None), "{}", lesson.text);
     assert_eq!(sandbox.verify_run(["last", "--json"]).dir("web/src").prints_json()["exit_code"], 3);
     let kept: Vec<_> = fs::read_dir(sandbox.work()).expect("reads").flatten().map(|entry| entry.file_name()).collect();
-    assert_eq!(kept.len(), 3, "{kept:?}");
+    assert_eq!(kept.len(), 2, "{kept:?}");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_submodule_is_a_project_of_its_own() {
     let state = sandbox.path(".git/modules/vendor/library/verify-run");
     assert_eq!(sandbox.events_in(&state).len(), 1);
     assert_eq!(one(sandbox.lessons_in(&sandbox.path("vendor/library"))).list("files"), ["src/a.lua"]);
-    assert!(!sandbox.state().exists() && !sandbox.path("lessons").exists());
+    assert!(!sandbox.state().exists() && !sandbox.path(".lessons").exists());
     assert_eq!((changes(&sandbox, "").as_str(), changes(&sandbox, "vendor/library").as_str()), ("", ""));
 }
 

@@ -166,15 +166,15 @@ fn checks_over_everything_pass_with_our_files_in_the_repository() {
     std::fs::write(&state, "in the way").expect("a file");
     sandbox.verify_run(["luacheck", "again"]).outcome();
     sandbox.settle();
-    assert!(sandbox.path("lessons/.state/spool").is_dir());
+    assert!(sandbox.path(".lessons/.state/spool").is_dir());
     let checks = [(prettier, &["--check", "."][..]), (markdownlint, &["**/*.md"])];
     for (check, arguments) in &checks {
         let outcome = sandbox.bare(check).args(*arguments).outcome();
         assert_eq!(outcome.ended, Ended::Exit(0), "{}{}", outcome.stdout(), outcome.stderr());
     }
     assert_eq!(sandbox.git(["status", "--short"]), "");
-    // They do look there.
-    sandbox.write("lessons/bad.md", "*  a list\n\n\n\n");
+    // They do look.
+    sandbox.write("bad.md", "*  a list\n\n\n\n");
     for (check, arguments) in &checks {
         assert_eq!(sandbox.bare(check).args(*arguments).outcome().ended, Ended::Exit(1));
     }

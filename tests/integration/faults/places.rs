@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use verify_run::config::{Environment, Places};
 use verify_run::run::Ended;
 
 use crate::sandbox::{Sandbox, VERIFY_RUN, can_mount, files_in};
@@ -50,7 +51,7 @@ fn a_read_only_repository_is_recorded_once_it_can_be_written() {
     let outcome = sandbox.as_bare(&["luacheck", "."], |run| run.env("PART", "a").after_mounting(&locked));
     assert_eq!((outcome.ended, outcome.stderr()), (Ended::Exit(3), "checked\n"));
     sandbox.settle();
-    assert!(!sandbox.state().exists() && !sandbox.path("lessons").exists());
+    assert!(!sandbox.state().exists() && !sandbox.path(".lessons").exists());
     let waiting = || {
         let files = everything(&sandbox.home().join(".local/state"));
         files.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "spool")).count()
@@ -85,8 +86,8 @@ fn a_lesson_whose_folder_is_read_only_is_written_later() {
         return;
     }
     let sandbox = project();
-    fs::create_dir(sandbox.path("lessons")).expect("a folder");
-    let locked = read_only(&sandbox.path("lessons"));
+    fs::create_dir(sandbox.path(".lessons")).expect("a folder");
+    let locked = read_only(&sandbox.path(".lessons"));
     sandbox.as_bare(&["luacheck", "."], |run| run.env("PART", "a").after_mounting(&locked));
     let events = sandbox.events();
     assert_eq!((events.len(), sandbox.lessons().len()), (1, 0));
@@ -145,7 +146,9 @@ fn without_a_home_and_a_repository_the_lesson_is_written_all_the_same() {
     sandbox.as_bare(&["luacheck", "."], |run| {
         run.env("PART", "a").without("HOME").without("XDG_STATE_HOME").without("XDG_CONFIG_HOME")
     });
-    assert_eq!(sandbox.lesson().list("files"), ["src/a.lua"]);
+    let environment = Environment { tmpdir: Some(sandbox.tmp()), ..Environment::default() };
+    let lessons = sandbox.lessons_in(&Places::find(&sandbox.work(), &environment).state);
+    assert_eq!(lessons.iter().map(|lesson| lesson.list("files")).collect::<Vec<_>>(), [["src/a.lua"]]);
 }
 
 #[test]

@@ -256,14 +256,14 @@ fn a_spool_file_in_the_work_tree_holds_no_secret() {
         sandbox.verify_run(command).env("CODE", "1").outcome();
     }
     sandbox.settle();
-    let spooled = contents(&sandbox.path("lessons/.state/spool"));
+    let spooled = contents(&sandbox.path(".lessons/.state/spool"));
     assert_eq!(spooled.len(), secrets().len());
     assert!(spooled.iter().all(|(_, bytes)| has(bytes, "[redacted:")));
     assert_none_kept(&sandbox);
     fs::remove_file(sandbox.state()).expect("our file");
     sandbox.verify_run(["flake8", "."]).env("CODE", "1").outcome();
     assert_eq!(sandbox.events().len(), secrets().len() + 1);
-    assert_eq!(files_in(&sandbox.path("lessons/.state/spool")), [] as [PathBuf; 0]);
+    assert_eq!(files_in(&sandbox.path(".lessons/.state/spool")), [] as [PathBuf; 0]);
     assert_none_kept(&sandbox);
 }
 

@@ -72,7 +72,7 @@ fn a_failure_is_known_fixed_written_down_and_warned_of() {
     assert_eq!((&said["cause"], &said["rule"]), (&json!("the sum began at 1"), &json!("never add 1")), "{page}");
     let said = json!({"id": lesson, "cause": "an off-by-one error", "rule": "sum() needs no start"});
     let (text, written) = server.tool("record_fix", said);
-    assert!(text.starts_with(&format!("Written into the lesson {lesson} (`lessons/")), "{text}");
+    assert!(text.starts_with(&format!("Written into the lesson {lesson} (`.lessons/")), "{text}");
     let file = sandbox.read(written["file"].as_str().expect("its file"));
     assert!(file.contains("\ncause: an off-by-one error\n"), "{file}");
 
