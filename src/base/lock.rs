@@ -6,6 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::private;
+
 /// A held exclusive lock; released when dropped or when the process ends in any way.
 #[derive(Debug)]
 pub struct Lock(File);
@@ -52,7 +54,7 @@ pub fn exclusive(path: &Path, wait: Duration) -> io::Result<Option<Lock>> {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).write(true).truncate(false).mode(0o600).open(path)
+    private::open(path, OpenOptions::new().create(true).write(true).truncate(false).mode(0o600))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub mod lock;
 pub mod lossless;
 pub mod markdown;
 pub mod one_or_many;
+pub mod private;
 #[cfg(test)]
 pub mod random;
 pub mod schema;

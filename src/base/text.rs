@@ -1,5 +1,7 @@
 //! Text for people: control characters removed, lengths bounded, quoting for the place it goes to.
 
+use std::path::Path;
+
 /// `text` with every control character but tab removed, and the invisible and direction-changing ones of Unicode
 /// that can make a line read differently from what it is (CVE-2021-42574); newlines become spaces.
 pub fn one_line(text: &str) -> String {
@@ -35,6 +37,12 @@ pub fn ellipsis(text: &str, max: usize) -> String {
     format!("{}…", prefix(text, max.saturating_sub('…'.len_utf8())))
 }
 
+/// A path as a word that a POSIX shell takes for itself and nothing else: log lines and hints are copied into shells, and
+/// a log may get where one reads it.
+pub fn path(path: &Path) -> String {
+    shell_words::quote(&one_line(&path.to_string_lossy())).into_owned()
+}
+
 /// `1 file`, `3 files`.
 pub fn count(n: impl TryInto<u64>, noun: &str) -> String {
     let n = n.try_into().unwrap_or(u64::MAX);
@@ -54,6 +62,12 @@ mod tests {
     fn control_and_direction_characters_are_gone() {
         assert_eq!(one_line("a\x1b[31m\tb\n\u{202e}c\u{200b}"), "a[31m b c");
         assert_eq!(printable("a\n\tb\x07"), "a\n\tb");
+    }
+
+    #[test]
+    fn a_path_is_one_word_for_a_shell() {
+        assert_eq!(path(Path::new("/a/b-1.jsonl")), "/a/b-1.jsonl");
+        assert_eq!(path(Path::new("/a/$(touch${IFS}x)'\n")), "'/a/$(touch${IFS}x)'\\'' '");
     }
 
     #[test]

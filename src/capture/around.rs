@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::file::{self, Durability};
 use crate::base::lossless::Lossless;
+use crate::base::private;
 
 /// The variables that count without a setting, sorted: modes, compilers' and interpreters' options and search paths,
 /// language and time zone. None that a sitting or a terminal sets anew each time.
@@ -111,7 +112,7 @@ impl Around {
         let further = fs::metadata(names_file(state))
             .ok()
             .filter(|metadata| metadata.len() <= NAMES_BYTES_MAX)
-            .and_then(|_| fs::read_to_string(names_file(state)).ok())
+            .and_then(|_| private::read_to_string(&names_file(state)).ok())
             .unwrap_or_default();
         let further: Vec<&str> = further.lines().collect();
         Around { environment: digest(env::vars_os(), &further), path: env::var_os("PATH").map(|path| (&path).into()) }
@@ -152,7 +153,7 @@ fn names_file(state: &Path) -> PathBuf {
 pub fn remember(state: &Path, names: &[String]) -> io::Result<()> {
     let file = names_file(state);
     let text = names.join("\n");
-    match fs::read_to_string(&file) {
+    match private::read_to_string(&file) {
         Ok(known) if known == text => Ok(()),
         Ok(_) if text.is_empty() => fs::remove_file(&file),
         Err(_) if text.is_empty() => Ok(()),

@@ -152,7 +152,10 @@ impl Places {
 }
 
 impl Repository {
-    /// Walks up from `start` to the first folder with a `.git`, or that is itself a git folder.
+    /// Walks up from `start` to the first folder with a `.git` of its own.
+    ///
+    /// A folder that only looks like a bare repository is none: a repository can track such a folder, with a state folder
+    /// in it (git's `safe.bareRepository=explicit`). git refuses to check out anything called `.git`.
     ///
     /// `GIT_*` variables are not read: inside a hook they describe the hook's index, not where we are.
     pub fn find(start: &Path) -> Option<Self> {
@@ -166,10 +169,6 @@ impl Repository {
                 } else if let Some(git_dir) = git_file_target(dir, &dot_git) {
                     return Some(Self::of_git_dir(Some(dir.to_owned()), git_dir));
                 }
-            }
-            let has = |name: &str| dir.join(name).exists();
-            if has("HEAD") && has("objects") && has("refs") {
-                return Some(Self::of_git_dir(None, dir.to_owned()));
             }
         }
         None

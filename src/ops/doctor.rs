@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::base::text::count;
+use crate::base::text::{self, count};
 use crate::config::{Environment, Places, Problem, Settings, is_disabled};
 use crate::fix::snapshot;
 use crate::lesson::Folder;
 use crate::ops::{definitions, record};
-use crate::store::{EVENT_VERSION, Index, Segments};
+use crate::store::{EVENT_VERSION, Index, Segments, folder};
 use crate::whitelist::Whitelist;
 
 /// How something stands.
@@ -236,6 +236,11 @@ fn store(places: &Places) -> Vec<Finding> {
             findings.push(hinted(finding("store", Status::Problem, message, Some(&path)), "verify-run store rebuild"));
         }
     }
+    for path in folder::aside(&places.state) {
+        let message = "this was in the place of a file of verify-run; it was moved aside, and nothing reads it";
+        findings
+            .push(hinted(finding("state", Status::Warning, message, Some(&path)), format!("ls -ld {}", quoted(&path))));
+    }
     for torn in Segments::new(places.events()).torn() {
         let message = "the end of an event that was cut off (a crash or a full disk); everything before it is kept";
         findings
@@ -327,5 +332,5 @@ fn platform() -> Vec<Finding> {
 }
 
 fn quoted(path: &Path) -> String {
-    shell_words::quote(&path.to_string_lossy()).into_owned()
+    text::path(path)
 }

@@ -1,7 +1,7 @@
 //! Backups: the event segments, compressed, one folder a day. The index is not in them: it is computed from these.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,7 @@ use super::error::{StoreError, io_at};
 use super::segment::{Segment, Segments, sync_dir};
 use crate::base::file::{self, Durability};
 use crate::base::limits::BACKUPS_MAX;
+use crate::base::private;
 
 /// A good ratio for text at a speed that the recorder can afford once a day.
 const ZSTD_LEVEL: i32 = 6;
@@ -99,7 +100,7 @@ fn pack(source: &Path, len: u64) -> io::Result<Vec<u8>> {
     let mut encoder = zstd::Encoder::new(Vec::new(), ZSTD_LEVEL)?;
     encoder.set_pledged_src_size(Some(len))?;
     encoder.include_contentsize(true)?;
-    io::copy(&mut File::open(source)?.take(len), &mut encoder)?;
+    io::copy(&mut private::reader(source)?.take(len), &mut encoder)?;
     encoder.finish()
 }
 
@@ -107,7 +108,7 @@ fn pack(source: &Path, len: u64) -> io::Result<Vec<u8>> {
 fn same_in(backup: Option<&Path>, segments: &Segments, segment: &Segment) -> Option<PathBuf> {
     let path = backup?.join(packed_name(&segment.name));
     let mut header = Vec::new();
-    let file = File::open(&path).ok()?;
+    let file = private::reader(&path).ok()?;
     let packed_at = file.metadata().ok()?.modified().ok()?;
     file.take(FRAME_HEADER_BYTES_MAX).read_to_end(&mut header).ok()?;
     let bytes = zstd::zstd_safe::get_frame_content_size(&header).ok()??;
@@ -129,10 +130,10 @@ pub fn restore(backup: &Path, segments: &Segments) -> Result<Vec<String>, StoreE
         else {
             continue;
         };
-        let packed = fs::read(&path).map_err(io_at("read", &path))?;
+        let packed = private::read(&path).map_err(io_at("read", &path))?;
         let bytes = zstd::decode_all(packed.as_slice()).map_err(io_at("decompress", &path))?;
         let target = segments.path(name);
-        let now = match fs::read(&target) {
+        let now = match private::read(&target) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io_at("read", &target)(error)),
             read => read.unwrap_or_default(),
         };
@@ -212,7 +213,7 @@ mod tests {
         segments.append("w-2026-02.jsonl", &[sample::passed_run(2, "t")]).expect("appends");
         let past = std::time::SystemTime::now() - std::time::Duration::from_secs(9);
         for segment in segments.list().expect("lists") {
-            File::options()
+            fs::File::options()
                 .write(true)
                 .open(segments.path(&segment.name))
                 .and_then(|file| file.set_modified(past))

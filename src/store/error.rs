@@ -3,11 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::base::text;
+
 /// An error of the store, with the path and what was being done.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A file operation failed.
-    #[error("cannot {action} {path}: {source}", path = path.display())]
+    #[error("cannot {action} {path}: {source}", path = text::path(path))]
     Io {
         /// What was being done (`append to`).
         action: &'static str,
@@ -17,7 +19,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// SQLite refused.
-    #[error("cannot {action} the index {path}: {source}", path = path.display())]
+    #[error("cannot {action} the index {path}: {source}", path = text::path(path))]
     Sql {
         /// What was being done.
         action: &'static str,
@@ -29,7 +31,7 @@ pub enum StoreError {
     /// Written by a newer verify-run: left exactly as it is.
     #[error(
         "{path} was written by a newer verify-run ({found}, this one knows {known}); upgrade with: cargo install verify-run",
-        path = path.display()
+        path = text::path(path)
     )]
     Newer {
         /// The file.
@@ -40,7 +42,7 @@ pub enum StoreError {
         known: u32,
     },
     /// Another process held the recorder's lock for too long.
-    #[error("another verify-run is recording and holds {path}; try again, or see: verify-run store status", path = path.display())]
+    #[error("another verify-run is recording and holds {path}; try again, or see: verify-run store status", path = text::path(path))]
     Busy {
         /// The lock file.
         path: PathBuf,

@@ -1,7 +1,7 @@
 //! The index: an SQLite database computed from the segments. Deleting it loses nothing.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use super::journal;
 use super::memory;
 use super::migrations::{self, APPLICATION_ID, INDEX_VERSION};
 use super::segment::{Segment, Segments, Span};
+use crate::base::private;
 use crate::fingerprint::FINGERPRINT_VERSION;
 
 /// How long SQLite waits for a lock. Writers hold the recorder's lock, so only a checkpoint is ever waited for.
@@ -90,7 +91,8 @@ impl Index {
     /// # Errors
     /// As [`Index::open`].
     pub fn open_read(path: &Path) -> Result<Option<Self>, StoreError> {
-        if !path.exists() {
+        // Whatever else has its name, the next writer moves it aside.
+        if !private::is_regular(path) {
             return Ok(None);
         }
         check_size(path)?;
@@ -333,7 +335,8 @@ pub(super) fn is_faster_anew(missing: u64, all: u64) -> bool {
 /// Creates the file if needed: here, so that it and its journal, which takes over the mode, are private.
 pub(super) fn create(path: &Path) -> Result<(), StoreError> {
     let mut options = OpenOptions::new();
-    options.create(true).write(true).truncate(false).mode(0o600).open(path).map_err(io_at("open", path))?;
+    options.create(true).write(true).truncate(false).mode(0o600);
+    private::open(path, &mut options).map_err(io_at("open", path))?;
     Ok(())
 }
 
@@ -492,7 +495,7 @@ pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
 /// Refuses a file that is shorter than its header says: SQLite would notice only when it gets to the missing pages.
 fn check_size(path: &Path) -> Result<(), StoreError> {
     let mut header = [0; 100];
-    let Ok(mut file) = File::open(path) else { return Ok(()) };
+    let Ok(mut file) = private::reader(path) else { return Ok(()) };
     let Ok(size) = file.metadata().map(|metadata| metadata.len()) else { return Ok(()) };
     // With a journal the file is allowed to be behind its header: a checkpoint may be going on.
     if size == 0 || !journal::is_empty(path) {

@@ -9,6 +9,7 @@ mod build;
 mod error;
 mod event;
 mod exchange;
+pub mod folder;
 mod index;
 mod journal;
 mod masked;

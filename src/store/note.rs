@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::event::{self, Body, Event, Line};
 use crate::base::file::{self, Durability};
 use crate::base::limits::NOTE_BYTES_MAX;
+use crate::base::private;
 use crate::capture::prepare_fallback;
 use crate::config::Places;
 
@@ -96,7 +97,7 @@ pub fn waits(places: &Places, id: Uuid) -> bool {
 /// # Errors
 /// [`NoteError`]
 pub fn read(path: &Path) -> Result<Event, NoteError> {
-    let bytes = file::read_start(path, NOTE_BYTES_MAX + 1)?;
+    let bytes = private::read_start(path, NOTE_BYTES_MAX + 1)?;
     if bytes.len() as u64 > NOTE_BYTES_MAX {
         return Err(NoteError::Bad("too long"));
     }

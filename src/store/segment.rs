@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::error::{StoreError, io_at};
 use super::event::{self, Event, Line};
 use crate::base::file::{self, Durability};
+use crate::base::private;
 
 /// Room that is made for an event before it is read, bytes.
 const EXPECTED_BYTES: u64 = 64 << 10;
@@ -185,8 +186,8 @@ impl Segments {
         file::create_private_dir(&self.dir).map_err(io_at("create", &self.dir))?;
         let path = self.path(segment);
         let is_new = !path.exists();
-        let mut file =
-            OpenOptions::new().create(true).append(true).mode(0o600).open(&path).map_err(io_at("open", &path))?;
+        let mut file = private::open(&path, OpenOptions::new().create(true).append(true).mode(0o600))
+            .map_err(io_at("open", &path))?;
         let before = file.metadata().map_err(io_at("stat", &path))?.len();
         let mut bytes = Vec::new();
         let mut spans = Vec::with_capacity(lines.len());
@@ -208,7 +209,7 @@ impl Segments {
     /// The operating system's.
     pub fn mend(&self, segment: &str) -> Result<Option<Mended>, StoreError> {
         let path = self.path(segment);
-        let mut file = match OpenOptions::new().read(true).write(true).open(&path) {
+        let mut file = match private::open(&path, OpenOptions::new().read(true).write(true)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(io_at("open", &path)(error)),
@@ -248,7 +249,7 @@ impl Segments {
         mut each: impl FnMut(Span, &[u8]) -> Result<(), StoreError>,
     ) -> Result<u64, StoreError> {
         let path = self.path(segment);
-        let mut file = File::open(&path).map_err(io_at("open", &path))?;
+        let mut file = private::reader(&path).map_err(io_at("open", &path))?;
         file.seek(SeekFrom::Start(from)).map_err(io_at("read", &path))?;
         let mut reader = BufReader::with_capacity(64 << 10, file);
         let mut offset = from;
@@ -270,7 +271,7 @@ impl Segments {
     /// When the file can't be read.
     pub fn event(&self, segment: &str, span: Span) -> Result<Option<Event>, StoreError> {
         let path = self.path(segment);
-        let mut file = File::open(&path).map_err(io_at("open", &path))?;
+        let mut file = private::reader(&path).map_err(io_at("open", &path))?;
         file.seek(SeekFrom::Start(span.start)).map_err(io_at("read", &path))?;
         let mut line = Vec::with_capacity(usize::try_from(span.len.min(EXPECTED_BYTES)).unwrap_or(0));
         file.take(span.len).read_to_end(&mut line).map_err(io_at("read", &path))?;
@@ -288,7 +289,7 @@ impl Segments {
         /// The end of a line: one that was rewritten before it has moved it.
         const MARK_BYTES_MAX: u64 = 1 << 10;
         let path = self.path(segment);
-        let file = File::open(&path).map_err(io_at("open", &path))?;
+        let file = private::reader(&path).map_err(io_at("open", &path))?;
         let start = end.saturating_sub(MARK_BYTES_MAX);
         // In one piece, and what is there of it: every recorder asks this of every segment.
         let mut bytes = vec![0; usize::try_from(end - start).unwrap_or(0)];

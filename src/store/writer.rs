@@ -9,13 +9,15 @@ use super::build::build;
 use super::error::{StoreError, io_at};
 use super::event::{Body, Event};
 use super::exchange::is_purged;
+use super::folder;
 use super::index::{self, Index, Progress};
 use super::segment::{Appended, Mended, Segment, Segments};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
 use crate::base::lock::{self as file_lock, Lock};
-use crate::base::text::count;
+use crate::base::private;
+use crate::base::text::{self, count};
 use crate::store::apply::Applied;
 
 /// The store, open for writing.
@@ -38,8 +40,12 @@ pub struct Store {
 /// # Errors
 /// [`StoreError::Busy`] when another process holds it; I/O.
 pub fn lock(state: &Path, wait: Duration) -> Result<Lock, StoreError> {
+    private::check_folder(state).map_err(io_at("use", state))?;
     file::create_private_dir(state).map_err(io_at("create", state))?;
     let path = state.join("recorder.lock");
+    if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        folder::move_aside(&path)?;
+    }
     match file_lock::exclusive(&path, wait).map_err(io_at("lock", &path))? {
         Some(lock) => Ok(lock),
         None => Err(StoreError::Busy { path }),
@@ -52,15 +58,15 @@ impl Store {
     /// # Errors
     /// [`StoreError::Newer`] before anything was changed; I/O.
     pub fn open(state: &Path, lock: Lock) -> Result<Self, StoreError> {
+        let mut notes = folder::put_right(state)?;
         let segments = Segments::new(state.join("events"));
         let path = state.join("store.db");
-        let mut notes = Vec::new();
         let existed = fs::metadata(&path).is_ok_and(|metadata| metadata.len() > 0);
         let (index, mut why) = match Index::open(&path) {
             Ok(index) => (index, (!existed).then(|| "was missing".to_owned())),
             Err(error) if error.is_damage() => {
                 let aside = index::set_aside(&path)?;
-                (Index::open(&path)?, Some(format!("was damaged ({error}; kept as {})", aside.display())))
+                (Index::open(&path)?, Some(format!("was damaged ({error}; kept as {})", text::path(&aside))))
             }
             Err(error) => return Err(error),
         };
@@ -129,7 +135,7 @@ impl Store {
             self.notes.push(format!(
                 "skipped {} in {}: no event",
                 count(bad_lines, "line"),
-                self.segments.dir().display()
+                text::path(self.segments.dir())
             ));
         }
     }
@@ -266,7 +272,7 @@ fn describe_mended(mended: &Mended) -> String {
     match mended {
         Mended::Completed { segment } => format!("the last line of {segment} lacked its newline; added it"),
         Mended::SetAside { segment, torn, bytes } => {
-            format!("the last line of {segment} was torn ({}); moved it to {}", count(*bytes, "byte"), torn.display())
+            format!("the last line of {segment} was torn ({}); moved it to {}", count(*bytes, "byte"), text::path(torn))
         }
     }
 }
@@ -289,7 +295,7 @@ fn writer_id(state: &Path) -> Result<String, StoreError> {
 
 /// The writer of what is recorded here; `None` where nothing was yet. What others recorded (`store import`) has another.
 pub fn own_writer(state: &Path) -> Option<String> {
-    let known = fs::read_to_string(state.join("writer")).ok()?;
+    let known = private::read_to_string(&state.join("writer")).ok()?;
     let (id, host) = known.trim_end().split_once(' ')?;
     let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
     (is_id && host == own_host()).then(|| id.to_owned())

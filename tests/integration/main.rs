@@ -16,6 +16,7 @@ mod fixes;
 mod frame;
 mod git_hooks;
 mod hooks;
+mod hostile;
 mod init;
 mod knowledge;
 mod lessons;

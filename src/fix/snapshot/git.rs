@@ -16,6 +16,7 @@ use nix::unistd::{AccessFlags, access};
 use super::Skipped;
 use crate::base::file::read_start;
 use crate::base::limits::{SNAPSHOT_LISTING_BYTES_MAX, SNAPSHOT_MESSAGE_BYTES_MAX};
+use crate::base::private;
 use crate::base::text;
 
 /// How long a git that was killed may take to be gone, milliseconds; a dead network disk must not hold us.
@@ -269,7 +270,8 @@ impl Git {
     fn input(&self, content: &[u8]) -> io::Result<File> {
         let path = self.scratch.join("input");
         let mut options = OpenOptions::new();
-        let mut file = options.read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let mut file = private::open(&path, options.read(true).write(true).create(true).mode(0o600))?;
+        file.set_len(0)?;
         file.write_all(content)?;
         file.seek(SeekFrom::Start(0))?;
         Ok(file)

@@ -15,6 +15,7 @@ use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability, read_start};
 use crate::base::limits::{SNAPSHOT_INFO_BYTES_MAX, SNAPSHOT_PAUSE_SECONDS_MAX, SNAPSHOT_PAUSE_SECONDS_MIN};
 use crate::base::lossless::Lossless;
+use crate::base::private;
 use crate::config::{Places, Repository};
 
 /// How snapshots of one work tree stand.
@@ -97,7 +98,7 @@ pub fn standings(state: &Path) -> Vec<Standing> {
 }
 
 pub(super) fn read_standing(dir: &Path) -> Option<Standing> {
-    serde_json::from_slice(&read_start(&dir.join("standing.json"), SNAPSHOT_INFO_BYTES_MAX).ok()?).ok()
+    serde_json::from_slice(&private::read_start(&dir.join("standing.json"), SNAPSHOT_INFO_BYTES_MAX).ok()?).ok()
 }
 
 /// Forgets the indexes of work trees whose last tree is not one of those.
@@ -155,6 +156,10 @@ impl Place {
         let git_dir = self.git_dir();
         // Whoever held it is dead: there is one recorder.
         let _ = fs::remove_file(git_dir.join("index.lock"));
+        // By these git would read settings that are not ours.
+        for foreign in ["commondir", "config.worktree"] {
+            let _ = fs::remove_file(git_dir.join(foreign));
+        }
         for entry in [&self.dir, &git_dir].into_iter().flat_map(fs::read_dir).flatten().flatten() {
             if entry.file_name().as_bytes().starts_with(b".tmp-") {
                 let _ = fs::remove_file(entry.path()).or_else(|_| fs::remove_dir_all(entry.path()));
@@ -261,7 +266,8 @@ impl Place {
 /// What tells this folder from one that was made in its place: a random word in a file, given once.
 fn identity(objects: &Path) -> io::Result<String> {
     let path = objects.join("identity");
-    if let Ok(id) = read_start(&path, SNAPSHOT_INFO_BYTES_MAX).map(|id| String::from_utf8_lossy(&id).into_owned())
+    if let Ok(id) =
+        private::read_start(&path, SNAPSHOT_INFO_BYTES_MAX).map(|id| String::from_utf8_lossy(&id).into_owned())
         && !id.is_empty()
     {
         return Ok(id);
@@ -275,7 +281,7 @@ fn identity(objects: &Path) -> io::Result<String> {
 /// of it.
 fn keep(path: &Path, content: &[u8]) -> io::Result<bool> {
     let mut found = Vec::new();
-    let read = File::open(path).and_then(|mut file| file.read_to_end(&mut found));
+    let read = private::reader(path).and_then(|mut file| file.read_to_end(&mut found));
     if read.is_ok() && found == content {
         return Ok(false);
     }

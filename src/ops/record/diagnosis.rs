@@ -1,10 +1,10 @@
 //! What the output of a failing run says.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::steps::file_name;
 use super::{assemble, reports};
+use crate::base::private;
 use crate::base::tree::FsTree;
 use crate::capture::{Header, Spooled};
 use crate::command::KeyParts;
@@ -75,6 +75,6 @@ pub(super) fn baseline_path(places: &Places, header: &Header) -> PathBuf {
 }
 
 fn read_baseline(path: &Path) -> Option<Baseline> {
-    let json = zstd::decode_all(fs::read(path).ok()?.as_slice()).ok()?;
+    let json = zstd::decode_all(private::read(path).ok()?.as_slice()).ok()?;
     serde_json::from_slice(&json).ok()
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::base::clock::Timestamp;
+use crate::base::private;
 use crate::base::text;
 
 /// At this size the log starts anew, bytes; the one before is kept.
@@ -27,14 +28,14 @@ pub(super) fn append(state: &Path, lines: &[String]) {
         .iter()
         .map(|line| format!("{now} {}\n", text::ellipsis(&text::one_line(line), LOG_LINE_BYTES_MAX)))
         .collect();
-    if let Ok(mut file) = OpenOptions::new().create(true).append(true).mode(0o600).open(path) {
+    if let Ok(mut file) = private::open(&path, OpenOptions::new().create(true).append(true).mode(0o600)) {
         let _ = file.write_all(text.as_bytes());
     }
 }
 
 /// The last lines of the log, oldest first.
 pub fn recent(state: &Path, count: usize) -> Vec<String> {
-    let text = fs::read(path(state)).unwrap_or_default();
+    let text = private::read(&path(state)).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(count)..].iter().map(|line| (*line).to_owned()).collect()

@@ -31,10 +31,11 @@ use std::time::{Duration, Instant};
 
 use crate::base::limits::{LOCK_WAIT_MS_MAX, SYNC_MS_MAX};
 use crate::base::lock::Lock;
+use crate::base::text;
 use crate::capture;
 use crate::config::Places;
 use crate::diagnose;
-use crate::store::{Store, StoreError, lock};
+use crate::store::{Store, StoreError, folder, lock};
 use queue::Queue;
 use trees::Trees;
 
@@ -112,6 +113,11 @@ fn drain_within(
             }
             Err(error) => return Err(error),
         };
+        let moved = folder::put_right(&places.state)?;
+        if !moved.is_empty() {
+            log::append(&places.state, &moved);
+            drained.notes.extend(moved);
+        }
         if queue::pending(places).iter().any(|pending| pending.holds == Holds::Run) {
             diagnose::prepare();
         }
@@ -156,7 +162,7 @@ fn drain_within(
         if let Err(error) = &result {
             drained.notes.push(error.to_string());
         }
-        drained.notes.extend(drained.left.iter().map(|(path, why)| format!("left {}: {why}", path.display())));
+        drained.notes.extend(drained.left.iter().map(|(path, why)| format!("left {}: {why}", text::path(path))));
         log::append(&places.state, &drained.notes[known..]);
         drop(store);
         result?;

@@ -3,13 +3,15 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::Drained;
 use crate::base::clock::Timestamp;
 use crate::base::file;
 use crate::base::ids::RunId;
+use crate::base::private;
+use crate::base::text;
 use crate::capture::{Header, SpoolError};
 use crate::config::Places;
 use crate::store::free_name;
@@ -89,7 +91,7 @@ pub fn waiting(places: &Places) -> Vec<Header> {
             headers.extend(header_line(&path).ok().and_then(|line| Header::parse(&line).ok()));
         }
         for path in files(dir).into_iter().filter(|path| is_pass_log(path)) {
-            let bytes = fs::read(path).unwrap_or_default();
+            let bytes = private::read(&path).unwrap_or_default();
             headers.extend(bytes.split(|&byte| byte == b'\n').filter_map(|line| Header::parse(line).ok()));
         }
     }
@@ -109,16 +111,18 @@ fn is_pass_log(path: &Path) -> bool {
 
 fn header_line(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut line = Vec::new();
-    BufReader::new(fs::File::open(path)?).read_until(b'\n', &mut line)?;
+    BufReader::new(private::reader(path)?).read_until(b'\n', &mut line)?;
     Ok(line)
 }
 
 /// The state folder and those of its stand-ins that are ours: in a shared temporary folder anybody can make one.
 fn state_dirs(places: &Places) -> impl Iterator<Item = &Path> {
     let user = nix::unistd::geteuid().as_raw();
-    places.state_dirs().filter(move |dir| {
-        *dir == places.state || fs::symlink_metadata(dir).is_ok_and(|metadata| metadata.uid() == user)
-    })
+    // A checkout makes no folder that only the user can read: one that the repository tracks is none of ours.
+    let is_ours = move |metadata: fs::Metadata| {
+        metadata.is_dir() && metadata.uid() == user && metadata.permissions().mode() & 0o077 == 0
+    };
+    places.state_dirs().filter(move |dir| *dir == places.state || fs::symlink_metadata(dir).is_ok_and(is_ours))
 }
 
 impl Queue {
@@ -179,7 +183,7 @@ impl Queue {
     }
 
     fn add_passes(&mut self, log: PathBuf, drained: &mut Drained) {
-        let bytes = match fs::read(&log) {
+        let bytes = match private::read(&log) {
             Ok(bytes) => bytes,
             Err(error) => {
                 drained.left.push((log, error.to_string()));
@@ -201,10 +205,10 @@ impl Queue {
 /// Overwrites the first bytes of a pass log with line ends. Lines that are appended meanwhile stay.
 fn blank(log: &Path, bytes: usize) {
     // A change of the content would make the log younger, so a blank one is left alone.
-    if fs::read(log).is_ok_and(|content| content.iter().take(bytes).all(|&byte| byte == b'\n')) {
+    if private::read(log).is_ok_and(|content| content.iter().take(bytes).all(|&byte| byte == b'\n')) {
         return;
     }
-    if let Ok(file) = fs::OpenOptions::new().write(true).open(log) {
+    if let Ok(file) = private::open(log, fs::OpenOptions::new().write(true)) {
         let _ = file.write_all_at(&vec![b'\n'; bytes], 0);
     }
 }
@@ -217,7 +221,7 @@ pub(super) fn set_aside(path: &Path, why: &str, drained: &mut Drained) {
     let moved = file::create_private_dir(&dir).and_then(|()| fs::rename(path, &target));
     match moved {
         Ok(()) => {
-            drained.notes.push(format!("moved {} to {}: {why}", path.display(), target.display()));
+            drained.notes.push(format!("moved {} to {}: {why}", text::path(path), text::path(&target)));
             drained.bad.push(target);
         }
         Err(error) => drained.left.push((path.to_owned(), format!("{why}; cannot move it to bad/: {error}"))),

@@ -15,6 +15,8 @@ use super::{Drained, assemble, head, observed, task};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
+use crate::base::private;
+use crate::base::text;
 use crate::capture::{Header, Identity, SpoolError, Spooled};
 use crate::config::{Environment, FixSettings, Places, Settings, WriteWhen};
 use crate::diagnose::{self, Baseline, Definitions, Ran};
@@ -117,7 +119,7 @@ impl Projects<'_> {
         let definitions = Arc::clone(&self.at(header.place.root.path()).definitions);
         let (places, file) = (self.places.clone(), path.clone());
         let work = move || {
-            let spooled = Spooled::parse(&fs::read(file).ok()?).ok()?;
+            let spooled = Spooled::parse(&private::read(&file).ok()?).ok()?;
             Some(Failed::of(&places, &definitions, &spooled))
         };
         self.diagnosed = thread::Builder::new().spawn(work).ok().map(|begun| (path.clone(), begun));
@@ -231,7 +233,7 @@ pub(super) fn record_spool(
     entry: &Entry,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
-    let spooled = match fs::read(&entry.path) {
+    let spooled = match private::read(&entry.path) {
         Ok(bytes) => Spooled::parse(&bytes),
         // Somebody removed it meanwhile.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -388,7 +390,7 @@ fn write_lesson(projects: &mut Projects<'_>, id: RunId, run: &Run, is_new: bool,
     let waiting = unwritten(projects.places).join(id.to_string());
     if !projects.at(run.root.path()).places.root.is_dir() {
         // Nobody wants a folder back that was removed.
-        drained.notes.push(format!("no lesson for {id}: {} is gone", run.root.display()));
+        drained.notes.push(format!("no lesson for {id}: {} is gone", text::path(run.root.path())));
         let _ = fs::remove_file(waiting);
         return;
     }

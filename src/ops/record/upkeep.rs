@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
+use crate::base::private;
 use crate::config::{Environment, Places, Settings};
 use crate::fix::snapshot::{self, Keep, Pruned};
 use crate::store::{Store, backup};
@@ -68,7 +69,7 @@ fn is_half_written(entry: &fs::DirEntry) -> bool {
 /// there may be tens of thousands of them.
 fn note_raw(places: &Places, new: u64, bytes_max: u64, age_max: Duration) {
     let file = places.state.join("raw.size");
-    let known = fs::read_to_string(&file).ok();
+    let known = private::read_to_string(&file).ok();
     let known = known.as_deref().and_then(|text| text.trim_end().split_once(" "));
     let today = Timestamp::now().local_day();
     let bytes = known.filter(|(day, _)| *day == today).and_then(|(_, bytes)| bytes.parse::<u64>().ok());

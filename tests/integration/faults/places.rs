@@ -192,26 +192,61 @@ fn the_recorder_needs_no_git() {
 }
 
 #[test]
-fn a_file_in_place_of_any_folder_of_the_state_loses_no_run() {
-    for name in ["events", "raw", "open", "baseline", "backup", "unwritten", "spool", "recorder.lock", "store.db"] {
+fn whatever_is_in_place_of_our_files_is_moved_aside_and_recording_goes_on() {
+    let (as_file, as_folder, as_link) = (1, 2, 3);
+    for (name, kind) in [
+        ("events", as_file),
+        ("raw", as_file),
+        ("open", as_link),
+        ("baseline", as_file),
+        ("backup", as_link),
+        ("unwritten", as_file),
+        ("spool", as_file),
+        ("spool", as_link),
+        ("recorder.lock", as_folder),
+        ("recorder.lock", as_link),
+        ("recorder.log", as_link),
+        ("store.db", as_folder),
+        ("store.db", as_link),
+        ("store.db-wal", as_link),
+        ("writer", as_link),
+    ] {
         let sandbox = project();
         let in_the_way = sandbox.state().join(name);
         fs::create_dir_all(sandbox.state()).expect("the state folder");
-        if name.contains('.') {
-            fs::create_dir(&in_the_way).expect("a folder where a file should be");
-        } else {
-            fs::write(&in_the_way, "in the way").expect("a file where a folder should be");
+        match kind {
+            1 => fs::write(&in_the_way, "in the way").expect("a file where a folder should be"),
+            2 => fs::create_dir(&in_the_way).expect("a folder where a file should be"),
+            _ => std::os::unix::fs::symlink(name, &in_the_way).expect("a link to itself"),
         }
-        sandbox.as_bare(&["luacheck", "."], |run| run.env("PART", "a"));
-        sandbox.settle();
-        // The store may have put it aside already, and gone on.
-        if name.contains('.') && in_the_way.is_dir() {
-            fs::remove_dir(&in_the_way).expect("our folder");
-        } else if !name.contains('.') {
-            fs::remove_file(&in_the_way).expect("our file");
+        for part in ["a", "b"] {
+            sandbox.as_bare(&["luacheck", "."], |run| run.env("PART", part));
+            sandbox.settle();
         }
-        sandbox.as_bare(&["luacheck", "."], |run| run.env("PART", "b"));
         assert_eq!((sandbox.events().len(), sandbox.lessons().len()), (2, 2), "{name} was in the way");
         assert_eq!(files_in(&sandbox.state().join("spool")), [] as [PathBuf; 0], "{name} was in the way");
+        let report = sandbox.verify_run(["doctor", "--json"]).outcome();
+        assert!(report.stdout().contains(&format!("{name}.aside-1")), "{name}: {}", report.stdout());
+    }
+}
+
+#[test]
+fn a_link_loop_or_a_folder_in_place_of_a_segment_is_moved_aside() {
+    for is_folder in [true, false] {
+        let sandbox = project();
+        sandbox.as_bare(&["luacheck", "."], |run| run.env("PART", "a"));
+        sandbox.settle();
+        let segment = files_in(&sandbox.state().join("events")).pop().expect("a segment");
+        fs::rename(&segment, segment.with_extension("moved")).expect("moves");
+        match is_folder {
+            true => fs::create_dir(&segment).expect("a folder"),
+            false => std::os::unix::fs::symlink(&segment, &segment).expect("a link to itself"),
+        }
+        sandbox.as_bare(&["luacheck", "."], |run| run.env("PART", "b"));
+        sandbox.settle();
+        assert_eq!(sandbox.events().len(), 1);
+        let log = fs::read_to_string(sandbox.state().join("recorder.log")).expect("a log");
+        assert!(log.contains(".jsonl.aside-1"), "{log}");
+        assert_eq!(sandbox.verify_run(["store", "status", "--json"]).prints_json()["counts"]["runs"], 1);
     }
 }

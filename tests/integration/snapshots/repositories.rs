@@ -96,17 +96,6 @@ fn a_branch_in_packed_references_is_compared_with() {
 }
 
 #[test]
-fn a_bare_repository_has_no_work_tree() {
-    let sandbox = Sandbox::new();
-    sandbox.git(["init", "--quiet", "--bare", "store.git"]);
-    sandbox.tool("luacheck", "echo 'src/a.lua:3:1: error: wrong'; exit 3");
-    sandbox.verify_run(["--sync", "luacheck", "."]).dir("store.git").outcome();
-    let state = sandbox.path("store.git/verify-run");
-    assert_eq!((sandbox.events_in(&state).len(), sandbox.snapshots_in(&state).len()), (1, 0));
-    assert!(!state.join("objects").exists());
-}
-
-#[test]
 fn outside_git_there_are_none() {
     let sandbox = Sandbox::new();
     sandbox.tool("luacheck", "echo 'src/a.lua:3:1: error: wrong'; exit 3");
