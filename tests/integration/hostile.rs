@@ -1,7 +1,7 @@
 //! Projects of strangers: what a clone, an archive or a file to import must not get us to do.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use crate::sandbox::Sandbox;
@@ -66,4 +66,67 @@ fn links_in_the_state_folder_are_not_followed_and_their_names_are_quoted() {
     // The log as a start file of a shell: a line of it may fail, none may start anything.
     sandbox.bare("bash").arg(sandbox.state().join("recorder.log")).outcome();
     assert!(!sandbox.path("PWNED").exists());
+}
+
+/// A configuration that names a program wherever git would run one: each leaves its mark.
+fn plant_configuration(sandbox: &Sandbox) {
+    let mark = |name: &str| format!("touch {}; cat", sandbox.home().join(name).display());
+    for (key, name) in [
+        ("filter.evil.clean", "clean"),
+        ("filter.evil.smudge", "smudge"),
+        ("filter.a = b.c.process", "process"),
+        ("diff.evil.textconv", "textconv"),
+        ("diff.evil.command", "command"),
+        ("diff.external", "external"),
+        ("core.fsmonitor", "fsmonitor"),
+        ("core.pager", "pager"),
+        ("core.sshCommand", "ssh"),
+        ("alias.diff", "alias"),
+        ("alias.config", "alias"),
+    ] {
+        let value = if name == "alias" { format!("!{}", mark(name)) } else { mark(name) };
+        sandbox.bare("git").args(["config", key, &value]).prints();
+    }
+    sandbox.git(["config", "filter.a = b.c.required", "true"]);
+    sandbox.write(".git/info/attributes", "*.js filter=evil diff=evil\n*.py diff=evil filter=a\\ =\\ b.c\n");
+    let attributes = "* filter=evil diff=evil\n";
+    sandbox.write(".gitattributes", attributes);
+    for hook in ["post-index-change", "fsmonitor-watchman", "reference-transaction"] {
+        let file = sandbox.write(format!(".git/hooks/{hook}"), format!("#!/bin/sh\n{}\n", mark("hook")));
+        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("an executable hook");
+    }
+    sandbox.git(["config", "core.hooksPath", ".git/hooks"]);
+}
+
+#[test]
+fn comparing_runs_nothing_that_a_configuration_names() {
+    let sandbox = Sandbox::repository();
+    sandbox.write("a.test.js", "test('a', () => {});\ntest('b', () => {});\n");
+    sandbox.commit("Test");
+    let before = fs::read_dir(sandbox.home()).expect("reads").count();
+    plant_configuration(&sandbox);
+    sandbox.write("a.test.js", "test('a', () => {});\ntest.skip('b', () => {});\n");
+    sandbox.write("new.js", "let a;\n");
+    for arguments in [&["check-diff"][..], &["check-diff", "HEAD"], &["check-diff", "--staged"], &["doctor"]] {
+        let outcome = sandbox.verify_run(arguments).outcome();
+        if arguments.len() == 1 && arguments[0] == "check-diff" || arguments == ["check-diff", "HEAD"] {
+            assert!(outcome.stdout().contains("a.test.js"), "{arguments:?}: {outcome:?}");
+        }
+        let marks: Vec<_> = fs::read_dir(sandbox.home()).expect("reads").flatten().map(|it| it.file_name()).collect();
+        assert_eq!(marks.len(), before, "{arguments:?}: {marks:?}");
+    }
+}
+
+#[test]
+fn comparing_looks_at_the_repository_and_at_no_folder_that_looks_like_one() {
+    let sandbox = Sandbox::repository();
+    sandbox.write("a.test.js", "test('a', () => {});\n");
+    sandbox.commit("Test");
+    plant(&sandbox.path("web"), &sandbox.home().join("none"));
+    let mark = sandbox.home().join("ran");
+    sandbox.write("web/config", format!("[core]\n\tfsmonitor = touch {}\n\tbare = true\n", mark.display()));
+    sandbox.write("a.test.js", "test.skip('a', () => {});\n");
+    let outcome = sandbox.verify_run(["check-diff"]).dir("web").outcome();
+    assert!(outcome.stdout().contains("a.test.js:1"), "{outcome:?}");
+    assert!(!mark.exists());
 }

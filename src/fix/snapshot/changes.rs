@@ -62,7 +62,7 @@ impl Asked {
         self.0.run(View::Caller, arguments, None)
     }
 
-    fn patch(&self, compared: &Compared) -> Result<Patch, Trouble> {
+    fn patch(&mut self, compared: &Compared) -> Result<Patch, Trouble> {
         let fixed = [
             "diff",
             "--patch",
@@ -79,6 +79,7 @@ impl Asked {
         ];
         // Outside of a repository `diff` compares files and says nothing of it.
         self.run(["rev-parse", "--git-dir"])?;
+        self.0.empty_filters()?;
         let mut arguments: Vec<String> = fixed.iter().map(ToString::to_string).collect();
         arguments.push(format!("--unified={CONTEXT_LINES}"));
         match compared {

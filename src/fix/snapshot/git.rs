@@ -23,14 +23,18 @@ use crate::base::text;
 const KILLED_MS_MAX: u64 = 500;
 
 /// What a git in the user's own repository is told besides what it is asked: the settings there hold but for these.
-const CALLER_CONFIGURATION: [&str; 6] = [
+const CALLER_CONFIGURATION: [&str; 7] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.pager=cat",
     "core.quotePath=false",
     "diff.renameLimit=1000",
     "protocol.allow=never",
+    // What it finds from a working directory may have been tracked by the repository around it.
+    "safe.bareRepository=explicit",
 ];
+/// The settings by which git runs a program on a file's content; whatever the name between.
+const FILTERS: &str = "^filter\\..*\\.(clean|smudge|process|required)$";
 /// Variables of the caller that would make git start a program or print something else.
 const MISLEADING: [&str; 5] = ["GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS", "GIT_PAGER", "GIT_LITERAL_PATHSPECS", "GIT_TRACE"];
 
@@ -80,6 +84,8 @@ pub(super) struct Git {
     user_git_dir: PathBuf,
     /// Where what goes in and comes out as an error is put down.
     scratch: PathBuf,
+    /// Settings of the user's repository that are emptied.
+    emptied: Vec<OsString>,
     until: Instant,
 }
 
@@ -92,7 +98,7 @@ pub(super) enum View {
     Both,
     /// The user's: only what reads one file or two, and starts nothing.
     User,
-    /// The user's, from our own working directory and as it is for the program that called us: git tells its hooks by
+    /// The user's, as it is for the program that called us: git tells its hooks by
     /// variables which index is meant.
     Caller,
 }
@@ -123,6 +129,7 @@ impl Git {
             objects: folders.objects,
             user_git_dir: folders.user_git_dir,
             scratch: folders.scratch,
+            emptied: Vec::new(),
             until,
         })
     }
@@ -147,6 +154,20 @@ impl Git {
         self.until = until;
     }
 
+    /// From now on no filter driver runs in the caller's repository: a configuration that came with a project can name any
+    /// program. A file that was changed is compared as it is on the disk.
+    pub fn empty_filters(&mut self) -> Result<(), Trouble> {
+        let listed = match self.run(View::Caller, ["config", "--null", "--name-only", "--get-regexp", FILTERS], None) {
+            Err(Trouble::Failed(why)) if why.ends_with(": exit status: 1") => Vec::new(),
+            listed => listed?,
+        };
+        let names = listed.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+        self.emptied = names.map(|name| OsString::from_vec(name.to_vec())).collect();
+        self.emptied.sort();
+        self.emptied.dedup();
+        Ok(())
+    }
+
     /// Whether the time is up.
     pub fn check_time(&self) -> Result<(), Trouble> {
         if Instant::now() < self.until { Ok(()) } else { Err(Trouble::Late) }
@@ -164,7 +185,8 @@ impl Git {
         let arguments: Vec<OsString> = arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
         let mut command = std::process::Command::new(&self.program);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        if view != View::Caller {
+        // A hook's git folder is relative to where it stands.
+        if view != View::Caller || std::env::var_os("GIT_DIR").is_none() {
             command.current_dir(&self.root);
         }
         command.stdin(match input {
@@ -241,7 +263,8 @@ impl Git {
                 command.env_remove(name);
             });
             command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0");
-            command.env("GIT_NO_LAZY_FETCH", "1");
+            command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none");
+            self.empty_settings(command);
             return;
         }
         for (name, _) in std::env::vars_os() {
@@ -254,6 +277,8 @@ impl Git {
         }
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0");
         command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_NO_LAZY_FETCH", "1");
+        // It stands above what a configuration allows by a protocol's name.
+        command.env("GIT_ALLOW_PROTOCOL", "none");
         if view == View::User {
             command.env("GIT_DIR", &self.user_git_dir);
             return;
@@ -264,6 +289,19 @@ impl Git {
         if view == View::Both {
             command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", &self.alternates);
         }
+    }
+
+    /// Empties them by variables, behind those that the caller has set in this way: unlike `-c`, they take any name.
+    fn empty_settings(&self, command: &mut std::process::Command) {
+        if self.emptied.is_empty() {
+            return;
+        }
+        let count = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
+        for (number, name) in (count..).zip(&self.emptied) {
+            let value = if name.as_bytes().ends_with(b".required") { "false" } else { "" };
+            command.env(format!("GIT_CONFIG_KEY_{number}"), name).env(format!("GIT_CONFIG_VALUE_{number}"), value);
+        }
+        command.env("GIT_CONFIG_COUNT", (count + self.emptied.len()).to_string());
     }
 
     /// A file with this content, open at its start: a pipe would have to be filled while the answer is read.
