@@ -76,9 +76,13 @@
 //! - A failure is closed on its own branch, or on one that has its commit.
 //! - A pass, then a failure over the same tree is a suspected flake only, and so is a pass after several failures over
 //!   one tree: more often than not something outside of the tree broke or was mended.
-//! - A proven flake also needs the same command line. The environment's digest is taken by the wrapper, of runs that it
-//!   keeps whole: a recorder has the environment of one run and records those of others too. What isn't known of a run
-//!   is not the same as anything, so a flake with it is suspected.
+//! - A flake needs two runs that were called in the same way in one folder, and whose output was seen whole: one whose
+//!   reader left (`| head`), that went to a device, or that names no problem is compared with nothing. What a run
+//!   doesn't report is evidence only then; and of a run that was called otherwise, for what it reports in the same form.
+//!   A suspected flake discounts nothing, a proven one the patterns that it names.
+//! - The environment's digest is taken by the wrapper, of runs that it keeps whole: a recorder has the environment of one
+//!   run and records those of others too. What isn't known of a run is not the same as anything, so a flake with it is
+//!   suspected.
 //! - A mistake that is made in a warned task adds nothing to the pattern's confidence: +0.05 for a further task would only
 //!   give back the -0.05 for the warning that didn't help.
 //! - What became of a warning is computed from the runs that follow it, not recorded as an event: segments come in any

@@ -139,6 +139,7 @@ impl Run {
             cut_bytes: transcript.cut(),
             cut_at: transcript.cut_at(),
             shared,
+            partly_seen: finished.partly_seen,
             redacted: false,
             around: None,
             observed_via: None,

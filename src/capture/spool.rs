@@ -54,6 +54,9 @@ pub struct Header {
     /// Output was a file that other processes may have written to meanwhile.
     #[serde(default)]
     pub shared: bool,
+    /// Some output went to a device, or to a reader that left before the end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partly_seen: bool,
     /// The output was redacted before it was spooled (fallback folders in the work tree).
     #[serde(default)]
     pub redacted: bool,
@@ -180,6 +183,7 @@ pub(super) mod tests {
             cut_bytes: 0,
             cut_at: 0,
             shared: false,
+            partly_seen: false,
             redacted: false,
             around: None,
             observed_via: None,

@@ -41,6 +41,8 @@ pub struct Assembled<'a> {
     /// Files that failing lines name and the tree doesn't have; affected only if no file that exists is.
     missing: BTreeSet<String>,
     places: Vec<Option<Rc<str>>>,
+    /// Tests whose printed name begins with a file seen from the run's folder, with their name seen from the root.
+    tests: HashMap<&'a str, String>,
     /// Items that repeat an earlier one, with that one.
     first_of: HashMap<usize, usize>,
     /// Items that were printed several times and begin where more is said than at first, with the line.
@@ -82,6 +84,7 @@ impl<'a> Assembled<'a> {
             files: BTreeSet::new(),
             missing: BTreeSet::new(),
             places: Vec::new(),
+            tests: HashMap::new(),
             first_of: HashMap::new(),
             head_of: HashMap::new(),
             shortfalls: Vec::new(),
@@ -120,6 +123,12 @@ impl<'a> Assembled<'a> {
         // Items are many and files are few: each is resolved once, as seen from the same folders.
         let mut known: HashMap<(&str, &[&str]), Printed, RandomState> = HashMap::default();
         for (found, failing) in self.outcome.items.iter().zip(&self.failing) {
+            if let Some(test) = found.test
+                && !self.tests.contains_key(test)
+                && let Some(name) = name_from_root(test, resolver, found.dirs())
+            {
+                self.tests.insert(test, name);
+            }
             if *failing {
                 let frames = found.frames().iter();
                 self.files.extend(frames.filter_map(|frame| resolver.resolve(frame.file, found.dirs(), Trust::Looks)));
@@ -474,7 +483,7 @@ impl<'a> Assembled<'a> {
             line: found.place.and_then(|place| place.line),
             col: found.place.and_then(|place| place.col),
             message: found.message.to_owned(),
-            test: found.test.map(str::to_owned),
+            test: found.test.map(|test| self.tests.get(test).map_or(test, String::as_str).to_owned()),
             span: found.span,
         }
     }
@@ -509,6 +518,15 @@ fn failing(catalog: &Catalog, items: &[Found<'_>]) -> Vec<bool> {
     let any = items.iter().any(|found| counts(found) && fails(found));
     let verdict = |found: &Found<'_>| if any { fails(found) } else { Some(found.severity) == worst };
     items.iter().map(|found| counts(found) && verdict(found)).collect()
+}
+
+/// `test_a.py::test_y` of a run in `app` is `app/test_a.py::test_y`: a test has one name, whatever folder it is run in.
+/// `None` where the name is that already, or names no file.
+fn name_from_root(test: &str, resolver: &Resolver<'_>, dirs: &[&str]) -> Option<String> {
+    let (file, rest) = test.split_once("::")?;
+    let inside =
+        resolver.resolve(file, dirs, Trust::Looks).filter(|inside| looks_like_a_file(file) && inside != file)?;
+    Some(format!("{inside}::{rest}"))
 }
 
 /// `tests/a.py::TestX::test_y` and `TestX.test_y` are one test.

@@ -44,7 +44,7 @@ pub fn of_run(run: &Run) -> Atoms {
 
 /// Tool, code, file, test and masked message make the identity: the pattern key has the tool's class, the code and the
 /// message without what changes from run to run.
-fn of_item(item: &Item) -> Atom {
+pub(super) fn of_item(item: &Item) -> Atom {
     let pattern = pattern(item);
     let mut hasher = blake3::Hasher::new();
     let optional = |text: &Option<String>| text.clone().unwrap_or_default();

@@ -10,6 +10,7 @@ mod reach;
 mod recipe;
 pub mod regression;
 mod sets;
+mod sight;
 pub mod snapshot;
 mod surroundings;
 #[cfg(test)]
@@ -23,5 +24,6 @@ pub use program::program;
 pub use reach::{StopsAt, selects_anew, stops_at};
 pub use recipe::recipes;
 pub use sets::{Sets, compare};
+pub use sight::{NAMES_NO_PROBLEM, Sight, is_same_call, is_seen_whole, is_silent, known_as_new};
 pub use surroundings::{Surroundings, surroundings};
 pub use workflow::{Numbered, Standing, Workflow, has_held, standing, workflow};

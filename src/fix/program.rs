@@ -215,6 +215,7 @@ mod tests {
                 cut_bytes: 0,
                 cut_at: 0,
                 shared: false,
+                partly_seen: false,
                 redacted: false,
                 observed_via: None,
                 call: None,

@@ -34,7 +34,7 @@ const NOTE_BYTES_MAX: usize = 4_000;
 pub struct Summary {
     /// `x-…`; any unique start of it works as an argument.
     pub id: String,
-    /// `success`, `weakened`, `flaky`, `partial` or `failure`.
+    /// `success`, `weakened`, `undone`, `flaky`, `partial` or `failure`.
     pub state: String,
     /// Whether the fix held; `null` when there is none.
     pub confirmed: Option<bool>,

@@ -61,6 +61,8 @@ pub struct Channel {
     pages: bool,
     /// Bytes still to be read since the command has ended; then the rest belongs to `linger`.
     owed: Option<usize>,
+    /// The caller closed its end while the command could still write.
+    lost: bool,
 }
 
 /// What a look at the outer descriptor means.
@@ -86,7 +88,13 @@ impl Channel {
             whole: true,
             pages: false,
             owed: None,
+            lost: false,
         }
+    }
+
+    /// Whether the caller stopped reading before the end of the stream.
+    pub fn has_lost_reader(&self) -> bool {
+        self.lost
     }
 
     /// Gives a half terminal the real one's size; whether that was a change.
@@ -266,6 +274,7 @@ impl Channel {
 
     /// The caller closed its end: so do we, at once, and the command's next write fails as it would have bare.
     fn reader_gone(&mut self) {
+        self.lost |= self.inner.is_some() || !self.pending().is_empty();
         self.inner = None;
         self.start = self.end;
     }

@@ -71,6 +71,8 @@ pub struct Plan {
     pub ends: Ends,
     /// One per regular file.
     pub files: Vec<Region>,
+    /// A stream goes to the command as it is, to a device such as `/dev/null`: nobody sees what is written to it.
+    pub unseen: bool,
 }
 
 impl Plan {
@@ -80,10 +82,14 @@ impl Plan {
     /// When a channel can't be set up; nothing has changed then, and the command should be executed bare.
     pub fn make() -> io::Result<Self> {
         let outers: Vec<Outer> = [libc::STDOUT_FILENO, libc::STDERR_FILENO].iter().filter_map(|fd| look(*fd)).collect();
-        let mut plan = Plan { channels: Vec::new(), ends: Ends(Vec::new()), files: Vec::new() };
+        let mut plan = Plan { channels: Vec::new(), ends: Ends(Vec::new()), files: Vec::new(), unseen: false };
         let mut seen: Vec<(u64, u64)> = Vec::new();
         for outer in &outers {
-            if outer.object == Object::Inherited || seen.contains(&outer.identity) {
+            if outer.object == Object::Inherited {
+                plan.unseen |= outer.flags & libc::O_ACCMODE != libc::O_RDONLY;
+                continue;
+            }
+            if seen.contains(&outer.identity) {
                 continue;
             }
             seen.push(outer.identity);

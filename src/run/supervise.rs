@@ -37,6 +37,8 @@ pub struct Finished {
     pub transcript: Transcript,
     /// What went to files.
     pub files: Vec<Region>,
+    /// Some output went to a device, or to a reader that left before the end: what was kept is not all of it.
+    pub partly_seen: bool,
     /// When it was started.
     pub started_at: Timestamp,
     /// When it had ended.
@@ -51,7 +53,7 @@ pub struct Finished {
 /// # Errors
 /// When it can't be supervised. Nothing was started and nothing has changed: execute it bare.
 pub fn supervise(program: &Program) -> io::Result<Finished> {
-    let Plan { channels, ends, files } = Plan::make()?;
+    let Plan { channels, ends, files, unseen } = Plan::make()?;
     let signals = Signals::take()?;
     sys::name_process(RECORDING);
     let (started_at, clock) = (Timestamp::now(), Instant::now());
@@ -78,11 +80,12 @@ pub fn supervise(program: &Program) -> io::Result<Finished> {
     run.canary.iter().for_each(Canary::dismiss);
     let interrupted = run.deliver();
     sys::reap(run.command);
+    let partly_seen = unseen || run.channels.iter().any(Channel::has_lost_reader);
     if interrupted.is_none() {
         relay_on(run.channels, &mut run.transcript);
     }
     let end_as = interrupted.map_or(ended, Ended::Signal);
-    Ok(Finished { ended, end_as, transcript: run.transcript, files, started_at, ended_at, duration })
+    Ok(Finished { ended, end_as, transcript: run.transcript, files, partly_seen, started_at, ended_at, duration })
 }
 
 /// Lets signals act on this process as they do by default: before work that may take long.

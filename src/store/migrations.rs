@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 19] = [
+const MIGRATIONS: [&str; 20] = [
     include_str!("schema_v1.sql"),
     // Version 2: the look-ups that commands and the recorder make.
     "CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -61,6 +61,7 @@ const MIGRATIONS: [&str; 19] = [
      CREATE INDEX judged_deliveries_by_entry ON qa_warning_deliveries (entry_id)
      WHERE failed_in IS NOT NULL OR passed_in IS NOT NULL;",
     include_str!("schema_v19.sql"),
+    include_str!("schema_v20.sql"),
 ];
 
 /// The version this binary writes.

@@ -58,6 +58,7 @@ pub fn passed_run(n: u64, task: &str) -> Event {
         kept_bytes: 10,
         cut_bytes: 0,
         shared: false,
+        partly_seen: false,
         tests: None,
         stopped_early: false,
         // Of some it isn't known.
@@ -244,6 +245,8 @@ pub fn attempt(before: u64, run: u64, outcome: Outcome) -> Event {
         commands_cut: 0,
         surroundings: Vec::new(),
         recipes: vec![Recipe { kind: RecipeKind::Files, key: "1:ab".into(), label: "src/a.js".into() }],
+        also_changed: Vec::new(),
+        undo: false,
         weakened: Vec::new(),
     };
     let parts = [&*run_id(run).to_string(), &*run_id(before).to_string(), outcome.as_str()];

@@ -77,6 +77,7 @@ fn spooled(
         cut_bytes: (ending.output.len() - end) as u64,
         cut_at: output.len() as u64,
         shared: false,
+        partly_seen: false,
         redacted: false,
         around: None,
         observed_via: Some(ObservedVia::Hook),

@@ -9,6 +9,7 @@ use crate::capture::Header;
 use crate::diagnose::redact;
 use crate::diagnose::{self, Category, Diagnosis, Item as Found, Ran, Severity};
 use crate::fingerprint;
+use crate::fix::NAMES_NO_PROBLEM;
 use crate::lesson::Facts;
 use crate::run::Ended;
 use crate::store::{Failure, Item, LessonDecision, Run, Scope};
@@ -47,6 +48,7 @@ pub(super) fn run(header: &Header, default_branch: Option<&str>) -> Run {
         kept_bytes: header.kept_bytes,
         cut_bytes: header.cut_bytes,
         shared: header.shared,
+        partly_seen: header.partly_seen,
         tests: None,
         stopped_early: false,
         environment: header.around.as_ref().map(|around| around.environment.clone()),
@@ -197,7 +199,7 @@ pub(super) fn items(header: &Header, diagnosis: &Diagnosis) -> Vec<Item> {
 fn how_it_ended(header: &Header) -> Found {
     let tool = header.check.as_ref().map_or("command", |check| check.tool.as_str());
     let message = match header.ended {
-        Ended::Exit(code) => format!("{tool} ended with exit code {code} and no output that names a problem"),
+        Ended::Exit(code) => format!("{tool} ended with exit code {code} {NAMES_NO_PROBLEM}"),
         Ended::Signal(signal) => format!("{tool} was ended by signal {signal}"),
     };
     Found {

@@ -15,7 +15,7 @@ use crate::base::file::{self, Durability};
 use crate::base::ids::{self, RunId};
 use crate::command::KeyParts;
 use crate::config::Places;
-use crate::fix::{self, Atoms, Reach, Sets};
+use crate::fix::{self, Atoms, Reach, Sets, Sight};
 use crate::lesson::{FixFacts, FixPart};
 use crate::store::{
     AtomList, Attempt, Body, Event, FileChange, FixRow, Flake, Mark, Means, Outcome, Proof, Run, Scope, Store,
@@ -170,14 +170,19 @@ fn look(run: &Run, stretch: &Stretch, same: bool) -> Option<(Sets, Vec<Sets>)> {
     }
     let after = fix::atoms_of_run(run);
     let compare = |shown: &Run, atoms: &Atoms| {
+        // It said that something is wrong, not what: that is so as long as anything is.
+        if fix::is_silent(shown) && run.failure.is_some() {
+            return Sets { persisted: atoms.clone(), ..Sets::default() };
+        }
         let category = shown.failure.as_ref().map_or("", |failure| failure.category.as_str());
-        let stops = fix::stops_at(run, category);
-        let sets = fix::compare(atoms, &after, |atom| reach.covers(atom) && stops.is_reached(atom));
-        Sets { introduced: Atoms::default(), ..sets }
+        let (stops, sight) = (fix::stops_at(run, category), Sight::of(shown, run));
+        let would_show = |atom: &_| reach.covers(atom) && stops.is_reached(atom) && sight.covers(atom);
+        Sets { introduced: Atoms::default(), ..fix::compare(atoms, &after, would_show) }
     };
     let mut last = compare(&stretch.before, &open);
     if same {
-        last.introduced = fix::compare(&all, &after, |_| true).introduced;
+        let new = fix::compare(&all, &after, |_| true).introduced;
+        last.introduced = fix::known_as_new(new, &stretch.before, run);
     }
     Some((last, stretch.unseen.iter().map(|shown| compare(&shown.run, &shown.atoms)).collect()))
 }
@@ -290,6 +295,8 @@ fn attempt(recorded: Recorded<'_>, stretch: &Stretch, verdict: &Verdict<'_>, par
         commands_cut: change.commands_cut,
         surroundings: change.surroundings.changed.clone(),
         recipes,
+        also_changed: Vec::new(),
+        undo: false,
         weakened: verdict.weakened.clone(),
     }
 }

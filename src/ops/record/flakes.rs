@@ -24,6 +24,9 @@ pub(super) fn after_attempt(
 ) -> Result<Option<Flake>, StoreError> {
     let Recorded { id, run } = recorded;
     let Part { from: (before, earlier), sets, change, .. } = part;
+    if !are_comparable(earlier, run) {
+        return Ok(None);
+    }
     // What the first one didn't get to says nothing when the second one shows it.
     let stops = fix::stops_at(earlier, "");
     let introduced = sets.introduced.0.iter().filter(|atom| stops.is_reached(atom));
@@ -45,7 +48,6 @@ pub(super) fn after_attempt(
     let doubts = [
         (!trees.exact, "a file may have changed while one of them ran"),
         (change.surroundings.unsure, "installed packages or local settings changed afterwards"),
-        (stretch.key != run.key || earlier.argv != run.argv, "the second one was called in another way"),
         (
             failed >= REPEATED,
             "it had failed more than once in a row, so that something outside of the tree may have changed",
@@ -60,6 +62,15 @@ pub(super) fn after_attempt(
         false => (Proof::Suspected, format!("{what} over the same tree {tree}, but {}", doubts.join("; "))),
     };
     Ok(Some(new_flake(recorded, stretch.key.clone(), &moved, runs, proof, why)))
+}
+
+/// Whether the same tests ran in the same way, and all that both runs printed was seen: only then is a difference in what
+/// they report one in what they found.
+fn are_comparable(one: &Run, other: &Run) -> bool {
+    one.key == other.key
+        && fix::is_same_call(one, other)
+        && !fix::selects_anew(other)
+        && [one, other].into_iter().all(fix::is_seen_whole)
 }
 
 fn new_flake(recorded: Recorded<'_>, key: String, atoms: &Atoms, runs: [RunId; 2], proof: Proof, why: String) -> Flake {
@@ -92,6 +103,9 @@ pub(super) fn after_pass(
         return Ok(());
     }
     let Some(before) = store.index().run(store.segments(), &passed.run.to_string())? else { return Ok(()) };
+    if !are_comparable(&before, run) {
+        return Ok(());
+    }
     let follows = store.index().is_next_run(&run.key, passed.run, id)?;
     let change = changes::around(store, &before, run)?;
     let unchanged =

@@ -62,6 +62,7 @@ impl World {
             cut_bytes: 0,
             cut_at: 0,
             shared: false,
+            partly_seen: false,
             redacted: false,
             around: None,
             observed_via: None,

@@ -43,7 +43,7 @@ pub(super) fn insert_attempt(
     transaction
         .prepare_cached(
             "INSERT INTO fix_attempts VALUES
-             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
         )?
         .execute(params![
             id,
@@ -66,7 +66,8 @@ pub(super) fn insert_attempt(
             to_sql((attempt.files.len() + attempt.files_cut) as u64),
             to_sql(added),
             to_sql(removed),
-            to_sql(attempt.weakened.iter().filter(|mark| mark.certain).count() as u64)
+            to_sql(attempt.weakened.iter().filter(|mark| mark.certain).count() as u64),
+            attempt.undo
         ])?;
     let roles = [
         ("fixed", &attempt.fixed),

@@ -97,7 +97,7 @@ fn judged(members: &str, opportunity: &str) -> String {
             WHERE o.task_no = d.task_no AND o.at > d.delivered_at AND o.pattern_no IN ({members})
               AND NOT EXISTS (SELECT 1 FROM flakes k JOIN flake_patterns USING (event_id)
                               JOIN known_patterns n ON n.recorded_key = flake_patterns.pattern_key
-                              WHERE k.fail_run = f.run_id AND n.pattern_no = o.pattern_no)
+                              WHERE k.fail_run = f.run_id AND k.proof = 'proven' AND n.pattern_no = o.pattern_no)
             ORDER BY o.at, f.run_id LIMIT 1),
         passed_in = (
             SELECT r.run_id FROM runs r

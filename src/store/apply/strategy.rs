@@ -18,7 +18,9 @@ const SHAPES_MAX: usize = 4;
 /// which events come doesn't matter: whatever changes it asks for it again.
 const DISCOUNTED: &str = "CASE
     WHEN EXISTS (SELECT 1 FROM fix_attempts a JOIN flakes k ON k.fail_run IN (a.before_run, a.opened_by)
-                 WHERE a.event_id = s.event_id) THEN 'flaky'
+                 JOIN flake_patterns p ON p.event_id = k.event_id
+                 JOIN error_recovery_strategies r ON r.error_pattern = p.pattern_key
+                 WHERE a.event_id = s.event_id AND r.strategy_no = s.strategy_no AND k.proof = 'proven') THEN 'flaky'
     WHEN EXISTS (SELECT 1 FROM strategy_attempts o WHERE o.run_id = s.run_id AND o.strategy_no = s.strategy_no
                  AND o.event_id < s.event_id) THEN 'repeated'
     WHEN s.outcome = 'success' AND EXISTS (

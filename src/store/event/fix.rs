@@ -83,6 +83,13 @@ pub struct Attempt {
     /// Keys under which the same change is found again in another task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recipes: Vec<Recipe>,
+    /// Changed files that are not what fixed it, as far as is known: they are in no file of the failure and not near
+    /// one by imports, are generated, or only went back to an earlier state.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_changed: Vec<Lossless>,
+    /// The files went back to what they were at an earlier run or commit: a checkout, a stash, a revert. No fix.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undo: bool,
     /// Where the check was made weaker in between. With a certain mark it is no fix, whatever the outcome.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weakened: Vec<Mark>,

@@ -64,6 +64,9 @@ pub struct Run {
     /// Output was a file that other processes may have written to meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
+    /// Some output went to a device, or to a reader that left before the end: what it doesn't report may be there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partly_seen: bool,
     /// Tests that ran, as the runner's own closing line says; of a test run whose output was kept whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<u64>,

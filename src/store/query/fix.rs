@@ -16,7 +16,7 @@ use crate::store::segment::Segments;
 pub struct FixFilter {
     /// Start of the id, with its `x-`.
     pub id: Option<String>,
-    /// The state's word: `success`, `weakened`, `flaky`, `partial`, `failure`.
+    /// The state's word: `success`, `weakened`, `undone`, `flaky`, `partial`, `failure`.
     pub state: Option<String>,
     /// The category of the failure.
     pub category: Option<String>,
@@ -37,8 +37,8 @@ pub struct FixRow {
     pub key: String,
     /// The work tree.
     pub root: Lossless,
-    /// `success`, `weakened` (passed because the check was made weaker), `flaky` (passed without a change), `partial`,
-    /// `failure`.
+    /// `success`, `weakened` (passed because the check was made weaker), `undone` (passed because the files went back to
+    /// an earlier state), `flaky` (passed without a change), `partial`, `failure`.
     pub state: String,
     /// Runs with something changed before them.
     pub attempts: u64,
@@ -111,7 +111,7 @@ pub struct RecipeRow {
 pub struct RateRow {
     /// The category.
     pub category: String,
-    /// Workflows, flaky ones not counted.
+    /// Workflows, flaky and undone ones not counted.
     pub workflows: u64,
     /// Fixed ones.
     pub fixed: u64,
@@ -296,7 +296,7 @@ impl Index {
             let mut statement = self.connection.prepare_cached(&told(
                 "SELECT category, count(*), sum(state = 'success'), sum(state = 'success' AND attempts <= ?1),
                         sum(attempts)
-                 FROM qa_fix_workflows w WHERE category IS NOT NULL AND state <> 'flaky' AND NOT {suspect}
+                 FROM qa_fix_workflows w WHERE category IS NOT NULL AND state NOT IN ('flaky', 'undone') AND NOT {suspect}
                  GROUP BY category ORDER BY count(*) DESC, category",
             ))?;
             let rows = statement.query_map([i64::try_from(quickly).unwrap_or(i64::MAX)], |row| {
@@ -406,9 +406,11 @@ const RECURRED: &str = "EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_patter
                    WHERE a.fix_id = w.fix_id AND p.role = 'fixed' AND o.task_no = t.task_no
                      AND o.at > coalesce(w.resolved_at, w.last_at))";
 
-/// Whether a failing run of the workflow `w`, after which something was changed, is known as a flake's.
+/// Whether what was fixed in the workflow `w`, by a change, is a proven flake of one of its failing runs.
 const SUSPECT: &str = "EXISTS (SELECT 1 FROM fix_attempts a JOIN flakes k ON k.fail_run IN (a.before_run, a.opened_by)
-                   WHERE a.fix_id = w.fix_id AND a.means <> 'none')";
+                   JOIN flake_patterns h ON h.event_id = k.event_id
+                   JOIN attempt_patterns g ON g.event_id = a.event_id AND g.pattern_key = h.pattern_key
+                   WHERE a.fix_id = w.fix_id AND a.means <> 'none' AND g.role = 'fixed' AND k.proof = 'proven')";
 
 fn told(sql: &str) -> String {
     sql.replace("{recurred}", RECURRED).replace("{suspect}", SUSPECT)
@@ -468,7 +470,11 @@ const RECIPES: &str = "
           JOIN qa_failure_patterns q USING (pattern_no)
           WHERE p.role IN ('fixed', 'persisted') GROUP BY p.event_id, q.family_key) f USING (event_id)
     WHERE a.means <> 'none' AND a.weakened = 0
-      AND NOT EXISTS (SELECT 1 FROM flakes k WHERE k.fail_run IN (a.before_run, a.opened_by))
+      AND NOT EXISTS (SELECT 1 FROM flakes k JOIN flake_patterns h ON h.event_id = k.event_id
+                      JOIN known_patterns n ON n.recorded_key = h.pattern_key
+                      JOIN qa_failure_patterns q USING (pattern_no)
+                      WHERE k.fail_run IN (a.before_run, a.opened_by) AND k.proof = 'proven'
+                        AND q.family_key = f.family_key)
       AND (?1 IS NULL OR c.recipe_key IN (SELECT recipe_key FROM attempt_recipes JOIN fix_attempts USING (event_id)
                                           WHERE fix_id = ?1))
     GROUP BY c.kind, c.recipe_key, f.family_key HAVING count(DISTINCT a.task) >= ?2

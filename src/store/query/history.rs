@@ -127,7 +127,7 @@ const WINDOW: &str = "
 /// A pattern in a failure that was a flake.
 const IS_FLAKE: &str = "EXISTS (
     SELECT 1 FROM flakes k JOIN flake_patterns fp USING (event_id)
-    WHERE k.fail_run = f.run_id AND (fp.pattern_key = p.pattern_key OR fp.pattern_key IN
+    WHERE k.fail_run = f.run_id AND k.proof = 'proven' AND (fp.pattern_key = p.pattern_key OR fp.pattern_key IN
         (SELECT recorded_key FROM recorded_keys r WHERE r.pattern_no = p.pattern_no)))";
 
 impl Index {

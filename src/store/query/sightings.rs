@@ -140,7 +140,7 @@ impl Index {
     fn flakes_of_group(&self, group: &Group) -> rusqlite::Result<HashSet<(i64, i64)>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT failure_no FROM flake_patterns CROSS JOIN flakes USING (event_id)
-             CROSS JOIN qa_failures ON run_id = fail_run WHERE pattern_key = ?1",
+             CROSS JOIN qa_failures ON run_id = fail_run WHERE pattern_key = ?1 AND proof = 'proven'",
         )?;
         let mut found = HashSet::default();
         for (key, pattern) in &group.keys {

@@ -1,7 +1,7 @@
 //! What attempts make of strategies, and what later events make of that.
 
 use super::{failed_run, flake, folder, key, open, world};
-use crate::store::event::{Body, Event, Mark, Means, Outcome, Recipe, RecipeKind};
+use crate::store::event::{Body, Event, Mark, Means, Outcome, Proof, Recipe, RecipeKind};
 use crate::store::sample::{merge, tried};
 use crate::store::{Store, StrategyRow};
 
@@ -97,10 +97,19 @@ fn what_came_back_in_its_task_was_no_success() {
 }
 
 #[test]
-fn what_a_flake_seemed_to_need_does_not_count() {
+fn only_a_proven_flake_of_the_very_pattern_discounts_what_it_seemed_to_need() {
+    let flaky = |pass, pattern: &str, proof| {
+        let mut event = flake(pass, 1);
+        if let Body::Flake(flake) = &mut event.body {
+            (flake.patterns, flake.proof) = (vec![key(pattern)], proof);
+        }
+        event
+    };
     let (_dir, mut store) = store(&[failed_run(1, "one", &["alpha"]), at_alpha(1, 2, Outcome::Success)]);
     assert_eq!(counts(&store), (1, 0, 0));
-    store.append(&[flake(7, 1)]).expect("appends");
+    store.append(&[flaky(7, "alpha", Proof::Suspected), flaky(8, "bravo", Proof::Proven)]).expect("appends");
+    assert_eq!(counts(&store), (1, 0, 0));
+    store.append(&[flaky(9, "alpha", Proof::Proven)]).expect("appends");
     assert_eq!(strategies(&store), []);
 }
 

@@ -63,7 +63,7 @@ enum Action {
 #[derive(Debug, clap::Args)]
 struct ListArgs {
     /// Only this state
-    #[arg(long, value_parser = ["success", "weakened", "flaky", "partial", "failure"])]
+    #[arg(long, value_parser = ["success", "weakened", "undone", "flaky", "partial", "failure"])]
     state: Option<String>,
     /// Only passes that were reached by making the check weaker
     #[arg(long, conflicts_with = "state")]

@@ -1,0 +1,158 @@
+//! What of a run was seen, and whether two runs report in the same way: only then is what one of them doesn't report
+//! evidence.
+
+use std::collections::{HashMap, HashSet};
+
+use super::atom::{self, Atoms};
+use crate::store::{Atom, Item, Run};
+
+/// How the message ends of the one item of a failing run in whose output nothing was found.
+pub const NAMES_NO_PROBLEM: &str = "and no output that names a problem";
+/// Options that colour the output and change nothing else, with their values.
+const COLOURS: [&str; 8] =
+    ["--color", "--colour", "--colors", "--no-color", "--no-colour", "--no-colors", "--pretty-colors", "--no-header"];
+
+/// Whether the run failed without saying what is wrong: its only item says how it ended.
+pub fn is_silent(run: &Run) -> bool {
+    let items = run.failure.as_ref().map_or(&[][..], |failure| &failure.items);
+    matches!(items, [only] if is_fallback(only))
+}
+
+fn is_fallback(item: &Item) -> bool {
+    item.file.is_none() && item.test.is_none() && item.code.is_none() && item.message.ends_with(NAMES_NO_PROBLEM)
+}
+
+/// Whether all that the run printed was seen, so that what it doesn't report wasn't there.
+pub fn is_seen_whole(run: &Run) -> bool {
+    let has_own_status = run.scope.as_ref().is_none_or(|scope| !scope.foreign_status);
+    let is_complete = |failure: &crate::store::Failure| failure.items_cut == 0 && failure.shortfalls.is_empty();
+    has_own_status
+        && !run.partly_seen
+        && run.cut_bytes == 0
+        && !is_silent(run)
+        && run.failure.as_ref().is_none_or(is_complete)
+}
+
+/// Whether two runs were started in the same way: in one folder, with equal arguments but for colours.
+pub fn is_same_call(one: &Run, other: &Run) -> bool {
+    let arguments = |run: &Run| -> Vec<String> {
+        let all = run.argv.iter().map(crate::base::lossless::Lossless::display);
+        all.filter(|argument| !COLOURS.contains(&argument.split('=').next().unwrap_or_default())).collect()
+    };
+    one.dir == other.dir && arguments(one) == arguments(other)
+}
+
+/// What an item says besides its message: items of two reports are compared when they have the same.
+type Form = (String, bool, bool, bool);
+
+fn form(item: &Item) -> Form {
+    (item.tool.clone(), item.file.is_some(), item.test.is_some(), item.code.is_some())
+}
+
+/// Which atoms of one run another one would have reported too.
+pub enum Sight {
+    /// All of them.
+    All,
+    /// None: it wasn't seen whole.
+    Nothing,
+    /// Those that are reported in a form that the other run has too.
+    Forms {
+        /// The forms of the other run.
+        seen: HashSet<Form>,
+        /// The form of each atom by its hash.
+        of: HashMap<String, Form>,
+    },
+}
+
+impl Sight {
+    /// How far `by` would have reported the atoms of `run`. A pass reports nothing, which is what a pass says.
+    pub fn of(run: &Run, by: &Run) -> Self {
+        if by.failure.is_none() {
+            return Sight::All;
+        }
+        if !is_seen_whole(by) {
+            return Sight::Nothing;
+        }
+        if is_same_call(run, by) {
+            return Sight::All;
+        }
+        let items =
+            |run: &'_ Run| -> Vec<Item> { run.failure.as_ref().map_or(Vec::new(), |found| found.items.clone()) };
+        Sight::Forms {
+            seen: items(by).iter().map(form).collect(),
+            of: items(run).iter().map(|item| (atom::of_item(item).hash, form(item))).collect(),
+        }
+    }
+
+    /// Whether an atom would have been reported.
+    pub fn covers(&self, atom: &Atom) -> bool {
+        match self {
+            Sight::All => true,
+            Sight::Nothing => false,
+            Sight::Forms { seen, of } => of.get(&atom.hash).is_some_and(|form| seen.contains(form)),
+        }
+    }
+}
+
+/// The atoms of `after` that are known to be new: those that `before` would have reported.
+pub fn known_as_new(introduced: Atoms, before: &Run, after: &Run) -> Atoms {
+    if !is_seen_whole(before) || is_silent(after) {
+        return Atoms::default();
+    }
+    let sight = Sight::of(after, before);
+    Atoms(introduced.0.into_iter().filter(|atom| sight.covers(atom)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::lossless::Lossless;
+    use crate::store::{Body, sample};
+
+    fn run(argv: &[&str], change: impl Fn(&mut Run)) -> Run {
+        let Body::Run(run) = sample::failed_run(1, "one", &["a"]).body else { panic!("a run") };
+        let mut run = Run { argv: argv.iter().map(|argument| Lossless::from(*argument)).collect(), ..*run };
+        change(&mut run);
+        run
+    }
+
+    fn silence(run: &mut Run) {
+        let failure = run.failure.as_mut().expect("it failed");
+        let item = &mut failure.items[0];
+        (item.file, item.test, item.code) = (None, None, None);
+        item.message = format!("pytest ended with exit code 1 {NAMES_NO_PROBLEM}");
+        failure.items.truncate(1);
+    }
+
+    #[test]
+    fn what_was_cut_sent_to_a_device_or_says_nothing_is_not_seen_whole() {
+        assert!(is_seen_whole(&run(&["x"], |_| {})));
+        assert!(!is_seen_whole(&run(&["x"], |run| run.partly_seen = true)));
+        assert!(!is_seen_whole(&run(&["x"], |run| run.cut_bytes = 1)));
+        let silent = run(&["x"], silence);
+        assert!(is_silent(&silent) && !is_seen_whole(&silent));
+    }
+
+    #[test]
+    fn only_colours_make_no_difference_to_a_call() {
+        let plain = run(&["ruff", "check", "."], |_| {});
+        assert!(is_same_call(&plain, &run(&["ruff", "check", "--color=always", "."], |_| {})));
+        assert!(!is_same_call(&plain, &run(&["ruff", "check", ".", "--statistics"], |_| {})));
+        assert!(!is_same_call(&plain, &run(&["ruff", "check", "."], |run| run.dir = Lossless::from("app"))));
+    }
+
+    #[test]
+    fn a_report_of_another_form_says_nothing_of_what_it_does_not_have() {
+        let text = run(&["ruff", "check"], |_| {});
+        let atoms = atom::of_run(&text);
+        let json = run(&["ruff", "check", "--output-format", "json"], |run| {
+            run.failure.as_mut().expect("it failed").items[0].tool = "generic".into();
+        });
+        assert!(!Sight::of(&text, &json).covers(&atoms.0[0]));
+        assert!(known_as_new(atom::of_run(&json), &text, &json).is_empty());
+        let quiet = run(&["ruff", "check", "-q"], |_| {});
+        assert!(Sight::of(&text, &quiet).covers(&atoms.0[0]), "the same items in the same form");
+        assert!(!Sight::of(&text, &run(&["ruff", "check"], silence)).covers(&atoms.0[0]));
+        assert!(Sight::of(&text, &run(&["ruff", "check"], |run| run.failure = None)).covers(&atoms.0[0]), "it passed");
+    }
+}
