@@ -240,7 +240,9 @@ fn allowed(places: &Places, environment: &Environment, wanted: &Wanted, agents: 
         let is_word = |c: char| c.is_ascii_alphanumeric() || " -_./:@,+=".contains(c);
         let is_plain = words.join(" ") == *command && command.chars().all(is_word);
         let argv: Vec<std::ffi::OsString> = words.iter().map(Into::into).collect();
-        let is_check = is_plain && whitelist.decide(&argv).check().is_some_and(|check| check.alone);
+        let bytes: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
+        let is_alone = || whitelist.decide(&argv).check().is_some_and(|check| check.alone);
+        let is_check = is_plain && is_alone() && whitelist.confine(&bytes, &places.root).is_ok();
         ensure!(
             is_check,
             "`{}` is not one recognised check and nothing beside it; see why with: verify-run whitelist explain {}",

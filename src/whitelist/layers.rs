@@ -29,6 +29,8 @@ pub struct Whitelist {
     /// The repository's layer, then the user's: the first one that has a say decides.
     upper: Vec<FileLayer>,
     shipped: Table,
+    /// The project's top, where it matters which files are its own.
+    root: Option<PathBuf>,
 }
 
 /// A layer from a file. It is parsed when a command comes that it may have a say in.
@@ -61,7 +63,7 @@ pub struct ListedRule {
 impl Whitelist {
     /// The shipped layer alone.
     pub fn shipped() -> Self {
-        Whitelist { upper: Vec::new(), shipped: Table::shipped() }
+        Whitelist { upper: Vec::new(), shipped: Table::shipped(), root: None }
     }
 
     /// All layers for a place, for the run path: the user's and the repository's files are parsed only when a
@@ -107,6 +109,34 @@ impl Whitelist {
             Some(check) => Decision::Check(Check { alone: !search.beside && !check.elsewhere, ..check }),
             None => Decision::NotACheck { why: search.reason.to_string() },
         }
+    }
+
+    /// Whether `argv` is a check by the user's and the shipped rules, and brings nothing along that is run: what
+    /// `--only-checks` asks for besides [`Check::alone`]. Rules of the repository don't count: whoever wrote them would
+    /// decide what may run here.
+    ///
+    /// # Errors
+    /// Why not, for people.
+    pub fn confine(&self, argv: &[&[u8]], root: &Path) -> Result<(), String> {
+        let theirs = root.join(FILE);
+        let upper = self.upper.iter().filter(|layer| layer.file != theirs).map(|layer| FileLayer {
+            file: layer.file.clone(),
+            text: layer.text.clone(),
+            other_strings: layer.other_strings,
+            table: OnceCell::new(),
+        });
+        let trusted = Whitelist { upper: upper.collect(), root: Some(root.to_owned()), ..Self::shipped() };
+        let mut search = Search::strict(&trusted);
+        if search.command(argv, &Trail::default()).is_none() {
+            return Err(format!("without the project's own {FILE}, {}", search.reason));
+        }
+        let run = |argument| format!("`{argument}` may run or write what is not the project's");
+        search.foreign.map_or(Ok(()), |argument| Err(run(argument)))
+    }
+
+    /// The project's top; see [`Whitelist::confine`].
+    pub(super) fn root(&self) -> Option<&[u8]> {
+        self.root.as_ref().map(|root| root.as_os_str().as_bytes())
     }
 
     /// Whether a shell line has a check in it; the first one names it.

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod check;
+mod confined;
 mod encode;
 mod kind;
 mod layer;

@@ -18,11 +18,20 @@ pub struct Search<'w> {
     pub reason: Reason,
     /// Something was looked through that may run other commands beside the check.
     pub(super) beside: bool,
+    /// Look for what a call brings along that isn't the project's.
+    pub(super) is_strict: bool,
+    /// The first of that; see [`super::confined`].
+    pub(super) foreign: Option<String>,
 }
 
 impl<'w> Search<'w> {
     pub fn new(whitelist: &'w Whitelist) -> Self {
-        Search { whitelist, reason: Reason::None, beside: false }
+        Search { whitelist, reason: Reason::None, beside: false, is_strict: false, foreign: None }
+    }
+
+    /// As [`Search::new`], for `--only-checks`.
+    pub fn strict(whitelist: &'w Whitelist) -> Self {
+        Search { is_strict: true, ..Search::new(whitelist) }
     }
 
     /// The check that a shell line names first.
@@ -76,7 +85,14 @@ impl<'w> Search<'w> {
             self.because(Reason::Unknown(lossy(base)));
             return None;
         }
-        self.rules(&rules, base, arguments, trail)
+        let before = self.foreign.clone();
+        let has_path = |rule: &Rule<'_>| matches!(rule, Rule::Tool(tool) if !tool.paths.is_empty());
+        self.confine_program(path, rules.iter().any(has_path));
+        let check = self.rules(&rules, base, arguments, trail);
+        if check.is_none() {
+            self.foreign = before;
+        }
+        check
     }
 
     pub(super) fn rules(
@@ -164,6 +180,7 @@ impl<'w> Search<'w> {
         selectors(all, &skip, &value_options, tool.ignore, &mut check.selectors);
         check.selectors.sort();
         check.fixes = arguments.iter().any(|argument| matched(argument, tool.fixes).is_some());
+        self.confine_tool(tool, base, all);
         check.why = format!("`{called}` is the {} tool {}", check.kind.as_str(), tool.name);
         Some(check)
     }

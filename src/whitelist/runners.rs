@@ -51,6 +51,7 @@ impl<'w> Search<'w> {
         }
         trail.via.push(name);
         trail.elsewhere |= has(ELSEWHERE);
+        trail.is_past_dashes = false;
         let start = sub_places.last().map_or(0, |last| last + 1);
         let dashes = has(DASHDASH).then(|| arguments.iter().skip(start).position(|word| *word == b"--")).flatten();
         let end = dashes.map_or(arguments.len(), |dashes| start + dashes);
@@ -62,17 +63,22 @@ impl<'w> Search<'w> {
             if sub_places.contains(&at) {
                 at += 1;
             } else if argument == b"--" {
+                trail.is_past_dashes = true;
                 at += 1;
                 break;
             } else if let Some(value) = option_value(argument, rest, runner.line_options, b'c') {
+                self.confine_runner(runner, &arguments[..at]);
                 return self.line_option(runner, value, rest, &trail);
             } else if let Some((module, rest)) =
                 option_value(argument, rest, runner.module_options, b'm').and_then(split)
             {
+                self.confine_runner(runner, &arguments[..at]);
                 return self.module(module, rest, &trail);
             } else if let Some(words) = option_value(argument, rest, runner.command_options, 0) {
+                self.confine_runner(runner, &arguments[..at]);
                 return self.command(words, &trail);
             } else if let Some((names, rest)) = script_option(argument, rest, runner.script_options) {
+                self.confine_runner(runner, &arguments[..at]);
                 return self.script_names(runner, names, rest, &trail);
             } else if runner.select_flags.has(argument) {
                 trail.select(b"*");
@@ -98,6 +104,7 @@ impl<'w> Search<'w> {
         if dashes.is_some() {
             at = end + 1;
         }
+        self.confine_runner(runner, &arguments[..at.min(arguments.len())]);
         self.rest(runner, base, arguments.get(at..).unwrap_or_default(), &trail)
     }
 
@@ -105,7 +112,10 @@ impl<'w> Search<'w> {
     fn rest(&mut self, runner: &Runner<'w>, base: &[u8], rest: &[&[u8]], trail: &Trail) -> Option<Check> {
         match runner.then {
             then::COMMAND => self.packaged(runner, rest, trail),
-            then::FILE => self.command(rest, trail),
+            then::FILE => {
+                self.confine_file(rest.first()?);
+                self.command(rest, trail)
+            }
             then::LINE => self.line(&lossy(&rest.join(&b' ')), trail),
             then::AGAIN => self.again(base, rest, trail),
             then::SCRIPTS => self.scripts(runner, rest, trail),
@@ -156,6 +166,7 @@ impl<'w> Search<'w> {
         if runner.flags & PACKAGES == 0 {
             return self.command(words, trail);
         }
+        self.confine_package(runner, first);
         let package = package_name(first);
         let program = match self.whitelist.package(package) {
             Some(program) => program,
@@ -265,6 +276,10 @@ impl<'w> Search<'w> {
             self.because(Reason::Denied { tool: lossy(name), argument: lossy(argument) });
             return None;
         }
+        let is_late = runner.flags & (LATE_OPTIONS | MANY) != 0 && !trail.is_past_dashes;
+        let late = if is_late { arguments } else { &[] };
+        self.confine_runner(runner, late);
+        self.confine_arguments(runner.name.as_bytes(), arguments);
         let mut check = trail.check(&format!("script:{}", lossy(name)), kind);
         check.manifest = Some(if runner.manifest.is_empty() { runner.name } else { runner.manifest }.to_owned());
         selectors(arguments, &skip, &[runner.value_options], List::default(), &mut check.selectors);

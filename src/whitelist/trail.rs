@@ -14,6 +14,8 @@ pub struct Trail {
     pub dir: Option<String>,
     pub selectors: Vec<String>,
     pub elsewhere: bool,
+    /// What follows is behind the runner's `--`.
+    pub is_past_dashes: bool,
 }
 
 impl Trail {

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
+use verify_run::run::Ended;
+
 use crate::sandbox::Sandbox;
 
 /// A check that fails.
@@ -129,4 +131,38 @@ fn comparing_looks_at_the_repository_and_at_no_folder_that_looks_like_one() {
     let outcome = sandbox.verify_run(["check-diff"]).dir("web").outcome();
     assert!(outcome.stdout().contains("a.test.js:1"), "{outcome:?}");
     assert!(!mark.exists());
+}
+
+#[test]
+fn a_repository_does_not_decide_what_only_checks_lets_run() {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("own-tool", "echo ran");
+    let rule = "verify_run_schema = 1\n[[tool]]\nname = 'acceptance'\nkind = 'test'\nbins = ['own-tool', 'rm', 'sh']\n";
+    sandbox.write("whitelist.toml", rule);
+    for command in [&["own-tool"][..], &["rm", "README"], &["sh", "README"]] {
+        let outcome = sandbox.verify_run([&["--only-checks"], command].concat()).outcome();
+        assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(125), ""), "{command:?}");
+        assert!(outcome.stderr().contains("without the project's own whitelist.toml"), "{outcome:?}");
+    }
+    assert!(sandbox.path("README").exists());
+    // It is a check all the same, and the user may say so.
+    sandbox.verify_run(["own-tool"]).expect(Ended::Exit(0), "ran\n", "");
+    let file = sandbox.home().join(".config/verify-run/whitelist.toml");
+    fs::create_dir_all(file.parent().expect("a parent")).expect("a folder");
+    fs::write(file, rule).expect("a file");
+    sandbox.verify_run(["--only-checks", "own-tool"]).expect(Ended::Exit(0), "ran\n", "");
+}
+
+#[test]
+fn only_checks_says_which_argument_it_refuses() {
+    let sandbox = Sandbox::repository();
+    sandbox.write("Makefile", "test:\n\techo tested\n");
+    let outcome = sandbox.verify_run(["--only-checks", "make", "--eval=$(shell touch PWNED)", "test"]).outcome();
+    assert_eq!(outcome.ended, Ended::Exit(125));
+    assert!(outcome.stderr().contains("`--eval=$(shell touch PWNED)` may run or write"), "{outcome:?}");
+    assert!(!sandbox.path("PWNED").exists());
+    fs::write(sandbox.path("npm"), "#!/bin/sh\ntouch PWNED\n").expect("a file");
+    fs::set_permissions(sandbox.path("npm"), fs::Permissions::from_mode(0o755)).expect("a program");
+    assert_eq!(sandbox.verify_run(["--only-checks", "./npm", "test"]).outcome().ended, Ended::Exit(125));
+    assert!(!sandbox.path("PWNED").exists());
 }

@@ -40,13 +40,15 @@ pub(super) fn rewritten(hook: &Hook, line: &str) -> Option<String> {
         if !opening.prepared && !can_be_found(&hook.cwd, opening) {
             return None;
         }
-        text.insert_str(opening.at, &before(opening, &us, &rules, unruled(hook))?);
+        let words: Vec<&[u8]> = opening.words.iter().map(String::as_bytes).collect();
+        let is_alone = opening.check.alone && whitelist.confine(&words, &hook.places.root).is_ok();
+        text.insert_str(opening.at, &before(opening, is_alone, &us, &rules, unruled(hook))?);
     }
     (!openings.is_empty()).then_some(text)
 }
 
 /// What is put before a command; `None` where nothing may be.
-fn before(opening: &Opening, us: &str, rules: &Permissions, unruled: Unruled) -> Option<String> {
+fn before(opening: &Opening, is_alone: bool, us: &str, rules: &Permissions, unruled: Unruled) -> Option<String> {
     let command = opening.words.join(" ");
     if rules.is_against(&command) {
         return None;
@@ -54,7 +56,7 @@ fn before(opening: &Opening, us: &str, rules: &Permissions, unruled: Unruled) ->
     let with = |options: &str| format!("{us} {options} ");
     let allowed = |options: &str| rules.allows(&format!("{}{command}", with(options)));
     // The user lets exactly this run.
-    if opening.check.alone && !allowed(PLAIN) && allowed(ONLY_CHECKS) {
+    if is_alone && !allowed(PLAIN) && allowed(ONLY_CHECKS) {
         return Some(with(ONLY_CHECKS));
     }
     let is_the_same = match unruled {

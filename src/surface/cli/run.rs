@@ -5,6 +5,7 @@ mod hint;
 mod options;
 
 use std::ffi::{OsString, c_int};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::{Exit, Output};
@@ -60,10 +61,13 @@ fn run(program: &Program, options: Options) -> c_int {
         (here, check)
     }));
     let Ok((here, check)) = decided else {
-        return if options.only_checks { refuse(&options) } else { program.replace_process() };
+        return if options.only_checks { refuse(&options, None) } else { program.replace_process() };
     };
-    if options.only_checks && !check.as_ref().is_some_and(|check| check.alone) {
-        return refuse(&options);
+    if options.only_checks {
+        let confined = check.as_ref().is_some_and(|check| check.alone).then(|| here.confine(&options));
+        if !matches!(confined, Some(Ok(()))) {
+            return refuse(&options, confined.and_then(Result::err));
+        }
     }
     let wanted = check.is_some() || options.recording == Recording::Always;
     match here.places {
@@ -90,11 +94,22 @@ impl Here {
         Here { environment, places }
     }
 
-    fn check(&self, options: &Options) -> Option<Check> {
-        let whitelist = match &self.places {
+    fn whitelist(&self) -> Whitelist {
+        match &self.places {
             Some((_, places)) => Whitelist::open(places, &self.environment),
             None => Whitelist::shipped(),
-        };
+        }
+    }
+
+    /// Whether nothing but the project's check is run; why not.
+    fn confine(&self, options: &Options) -> Result<(), String> {
+        let root = self.places.as_ref().map_or(Path::new("/"), |(_, places)| places.root.as_path());
+        let argv: Vec<&[u8]> = options.argv.iter().map(|word| word.as_bytes()).collect();
+        self.whitelist().confine(&argv, root)
+    }
+
+    fn check(&self, options: &Options) -> Option<Check> {
+        let whitelist = self.whitelist();
         match &options.line {
             Some(line) => whitelist.decide_line(line.to_str()?).check(),
             None => whitelist.decide(&options.argv).check(),
@@ -153,13 +168,16 @@ fn is_ephemeral() -> bool {
     Job::recognise(|name| std::env::var_os(name)).is_some_and(|job| job.host != Host::Other)
 }
 
-fn refuse(options: &Options) -> c_int {
+fn refuse(options: &Options, why: Option<String>) -> c_int {
     let line = match &options.line {
         Some(line) => line.to_string_lossy().into_owned(),
         None => shell_words::join(options.argv.iter().map(|word| word.to_string_lossy())),
     };
     let line = text::one_line(&line);
-    let hint = format!("type `verify-run whitelist explain {}` to see why", shell_words::quote(&line));
+    let hint = match why {
+        Some(why) => text::one_line(&why),
+        None => format!("type `verify-run whitelist explain {}` to see why", shell_words::quote(&line)),
+    };
     Output::from_process().note(&format!("verify-run: nothing but a recognised check may run here: {line} ({hint})"));
     OWN_FAILURE
 }
