@@ -334,7 +334,7 @@ mod tests {
         if !is_alone {
             return Some("not alone".to_owned());
         }
-        whitelist.confine(&argv, Path::new("/work/app")).err()
+        whitelist.confine(&argv, Path::new("/srv/app")).err()
     }
 
     #[test]
@@ -436,7 +436,7 @@ mod tests {
             "jest --runInBand --testPathPattern=src/a",
             "pytest -x -q tests/test_a.py::TestB::test_c -k 'not slow'",
             "pytest -p no:cacheprovider --tb=short",
-            "pytest /work/app/tests",
+            "pytest /srv/app/tests",
             "python -m pytest -vv tests",
             ".venv/bin/pytest",
             "uv run pytest -q",
