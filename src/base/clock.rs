@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use chrono::{DateTime, Local, SecondsFormat, Utc};
+use chrono::{DateTime, Local, NaiveDate, SecondsFormat, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A point in time, UTC, as microseconds since the Unix epoch.
@@ -23,6 +23,26 @@ impl Timestamp {
     pub fn parse(text: &str) -> Option<Self> {
         let time = DateTime::parse_from_rfc3339(text).ok()?;
         Some(Timestamp(time.with_timezone(&Utc).timestamp_micros()))
+    }
+
+    /// A time that a person types: an age (`90s`, `30m`, `2h`, `7d`, `4w` before `self`), a local day (`2026-11-21`, its
+    /// beginning) or RFC 3339.
+    pub fn before(self, typed: &str) -> Option<Self> {
+        let age = typed.char_indices().last().and_then(|(at, unit)| {
+            let seconds = match unit {
+                's' => 1,
+                'm' => 60,
+                'h' => 3_600,
+                'd' => 86_400,
+                'w' => 7 * 86_400,
+                _ => return None,
+            };
+            typed[..at].parse::<u32>().ok().map(|count| i64::from(count) * seconds)
+        });
+        match age {
+            Some(seconds) => Some(Timestamp(self.0 - seconds * 1_000_000)),
+            None => Timestamp::parse(typed).or_else(|| local_day_begins(typed)),
+        }
     }
 
     /// RFC 3339 in UTC with microseconds, `2026-11-21T09:15:37.000000Z`.
@@ -55,6 +75,14 @@ impl Timestamp {
     }
 }
 
+fn local_day_begins(day: &str) -> Option<Timestamp> {
+    let midnight = NaiveDate::parse_from_str(day, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0)?;
+    // Where summer time begins at midnight there is none.
+    let begins =
+        midnight.and_local_timezone(Local).earliest().unwrap_or_else(|| midnight.and_utc().with_timezone(&Local));
+    Some(Timestamp(begins.timestamp_micros()))
+}
+
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.rfc3339())
@@ -78,6 +106,18 @@ mod tests {
         assert_eq!(time.rfc3339(), "2026-11-21T09:15:37.250000Z");
         assert_eq!(Timestamp::parse(&time.rfc3339()), Some(time));
         assert_eq!(time.month(), "2026-11");
+    }
+
+    #[test]
+    fn ages_days_and_times_are_understood() {
+        let now = Timestamp::parse("2026-11-21T10:00:00Z").expect("valid");
+        let ago = |typed| now.before(typed).map(|then| now.micros_since(then) / 1_000_000);
+        assert_eq!([ago("90s"), ago("30m"), ago("2h"), ago("7d")].map(Option::unwrap), [90, 1_800, 7_200, 604_800]);
+        assert_eq!(now.before("2026-11-21T09:00:00Z"), Timestamp::parse("2026-11-21T09:00:00Z"));
+        assert_eq!(now.before("2026-11-20").map(Timestamp::local_day).as_deref(), Some("2026-11-20"));
+        for wrong in ["", "h", "-1h", "2y", "yesterday", "2026-13-01", "1.5h", "\u{e9}"] {
+            assert_eq!(now.before(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod category;
 mod choice;
 mod clean;
 mod collected;
+pub mod coloured;
 mod definition;
 mod engine;
 mod generic;
@@ -140,6 +141,11 @@ pub struct Input<'a> {
 /// The output as it may be kept: terminal control resolved, secrets replaced.
 pub fn plain_text(output: &[u8]) -> String {
     redact::redact(&clean::clean(output)).0.into_owned()
+}
+
+/// [`plain_text`] with the colours of every line that is as it was printed.
+pub fn coloured_text(output: &[u8]) -> String {
+    coloured::with_colours(plain_text(output), output)
 }
 
 /// The text that is read: terminal control resolved, wrapped text unwrapped, without the times of a log. Secrets are

@@ -1,11 +1,15 @@
-//! `last`: what the last run here was, also when it isn't recorded yet.
+//! `last` and `show`: a run in detail; the last one here also when it isn't recorded yet.
+
+use std::io::{self, Read};
 
 use serde::Serialize;
 
-use super::{reading, record};
+use super::{reading, record, report};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, Kind, RunId};
+use crate::base::limits::{CAPTURE_HEAD_BYTES_MAX, CAPTURE_TAIL_BYTES_MAX};
 use crate::base::lossless::Lossless;
+use crate::base::private;
 use crate::capture::Header;
 use crate::config::{Environment, Places, Settings};
 use crate::lesson::Folder;
@@ -78,6 +82,8 @@ pub struct Last {
 pub struct Failed {
     /// `p-…` of its pattern.
     pub pattern: String,
+    /// The tool that found it.
+    pub tool: String,
     /// Rule, error code or exception class.
     pub code: Option<String>,
     /// The file.
@@ -139,14 +145,46 @@ pub fn last(places: &Places, environment: &Environment) -> Result<(Option<Last>,
         (None, Some(waiting)) => Last::waiting(waiting),
         (None, None) => return Ok((None, notes)),
     };
-    if let Some(id) = &newest.lesson {
-        let folder = Folder::find(places, &Settings::load(places, environment).0);
-        let path = folder
-            .path_of(id, newest.lesson_file.as_deref())
-            .map(|path| places.relative(&path).unwrap_or_else(|| path.into_os_string()));
-        newest.lesson_file = path.map(|path| path.to_string_lossy().into_owned());
-    }
+    newest.find_lesson(places, environment);
     Ok((Some(newest), notes))
+}
+
+/// The run that `id` names: a run, or that of a failure or lesson, or the start of such an id; of a pattern the newest.
+/// With notes for standard error.
+///
+/// # Errors
+/// No such id, an ambiguous one, or the store can't be read.
+pub fn of(places: &Places, environment: &Environment, id: &str) -> Result<(Last, Vec<String>), StoreError> {
+    let (subject, notes) = report::find(places, Some(id))?;
+    let unknown = || StoreError::NoSuchId { id: id.to_owned() };
+    let run = subject.ok_or_else(unknown)?.id;
+    let reading = reading::open(places)?;
+    let index = reading.index.as_ref().ok_or_else(unknown)?;
+    let summary = match uuid::Uuid::parse_str(&run) {
+        Ok(run) => index.run_summary(RunId(run))?,
+        Err(_) => None,
+    };
+    let mut last = with_details(index, &reading.segments, Last::of(summary.ok_or_else(unknown)?))?;
+    last.find_lesson(places, environment);
+    Ok((last, notes))
+}
+
+/// The kept output of a failed run: redacted, with the colours that it had. `None` when none is kept: the run passed, or
+/// its output was rotated out (30 days, 200 MB) or purged.
+///
+/// # Errors
+/// When it is there and can't be read.
+pub fn output(places: &Places, run: &str) -> io::Result<Option<String>> {
+    let packed = match private::read(&places.state.join("raw").join(format!("{run}.zst"))) {
+        Ok(packed) => packed,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    // Replacing invalid UTF-8 may triple it.
+    let max = 3 * (CAPTURE_HEAD_BYTES_MAX + CAPTURE_TAIL_BYTES_MAX) as u64;
+    let mut text = Vec::new();
+    zstd::Decoder::new(packed.as_slice())?.take(max).read_to_end(&mut text)?;
+    Ok(Some(String::from_utf8_lossy(&text).into_owned()))
 }
 
 /// The last run with what only its events say.
@@ -178,6 +216,7 @@ impl Failed {
         let key = item.rekeyed().map_or(item.pattern, |keys| keys.pattern);
         Failed {
             pattern: ids::short(Kind::Pattern, key.as_bytes()),
+            tool: item.tool,
             code: item.code,
             file: item.file,
             line: item.line,
@@ -189,7 +228,17 @@ impl Failed {
 }
 
 impl Last {
-    fn of(run: LastRun) -> Self {
+    /// Where its lesson is now.
+    fn find_lesson(&mut self, places: &Places, environment: &Environment) {
+        let Some(id) = &self.lesson else { return };
+        let folder = Folder::find(places, &Settings::load(places, environment).0);
+        let path = folder
+            .path_of(id, self.lesson_file.as_deref())
+            .map(|path| places.relative(&path).unwrap_or_else(|| path.into_os_string()));
+        self.lesson_file = path.map(|path| path.to_string_lossy().into_owned());
+    }
+
+    pub(super) fn of(run: LastRun) -> Self {
         Last {
             schema: 1,
             run: run.id,

@@ -1,5 +1,6 @@
 //! The verbs, one function each, shared by every surface.
 
+pub mod again;
 pub mod check_diff;
 pub mod ci;
 pub mod curate;
@@ -18,6 +19,7 @@ pub mod known;
 pub mod last;
 pub mod lesson;
 pub mod library;
+pub mod log;
 pub mod memory;
 pub mod outcome;
 pub mod pattern;

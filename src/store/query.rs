@@ -15,6 +15,7 @@ mod pattern;
 mod promotion;
 mod recent;
 pub mod recovery;
+mod runs;
 mod sightings;
 mod snapshot;
 pub mod strategy;
@@ -44,6 +45,7 @@ pub use outcome::OutcomeRow;
 pub use pattern::{MemberRow, MergeRow, OccurrenceRow, PatternRow, ReviewRow};
 pub use promotion::{PromotionChangeRow, PromotionRow};
 pub use recent::FailureRow;
+pub use runs::RunFilter;
 pub use sightings::{BriefRow, ToldRow};
 pub use snapshot::{PassingTree, SnapshotRow, TreeUse};
 pub use task::{BranchTask, KnownTask};
@@ -190,22 +192,19 @@ impl Index {
     /// SQLite's.
     pub fn last_run(&self, root: &Lossless, now: Timestamp) -> Result<Option<LastRun>, StoreError> {
         self.newest(|when| {
-            let sql = format!(
-                "SELECT run_id, argv, dir, tool, started_at, ended_at, duration_us, exit_code, signal,
-                        failure_id, category, summary, lesson_file, lesson_id, failure_no
-                 FROM runs LEFT JOIN qa_failures USING (run_id)
-                 WHERE root = ?1 AND {when} ORDER BY ended_at DESC, run_id DESC LIMIT 1"
-            );
+            let sql = format!("{RUN_COLUMNS} WHERE root = ?1 AND {when} ORDER BY ended_at DESC, run_id DESC LIMIT 1");
             let mut statement = self.connection.prepare_cached(&sql)?;
-            let found = statement.query_row(params![json(root), now.rfc3339()], |row| {
-                let files = match row.get::<_, Option<i64>>(14)? {
-                    Some(failure) => self.files(failure)?,
-                    None => Vec::new(),
-                };
-                last_run(row, files)
-            });
-            found.optional()
+            statement.query_row(params![json(root), now.rfc3339()], |row| self.run_row(row)).optional()
         })
+    }
+
+    /// A run with its failure's files, from a row of [`RUN_COLUMNS`].
+    fn run_row(&self, row: &Row<'_>) -> rusqlite::Result<LastRun> {
+        let files = match row.get::<_, Option<i64>>(14)? {
+            Some(failure) => self.files(failure)?,
+            None => Vec::new(),
+        };
+        last_run(row, files)
     }
 
     /// The runs under `root` in one sitting, in the order in which they ended.
@@ -328,6 +327,12 @@ impl Index {
         self.sql("read", read())
     }
 }
+
+/// What [`Index::run_row`] reads.
+const RUN_COLUMNS: &str = "
+    SELECT run_id, argv, dir, tool, started_at, ended_at, duration_us, exit_code, signal,
+           failure_id, category, summary, lesson_file, lesson_id, failure_no
+    FROM runs LEFT JOIN qa_failures USING (run_id)";
 
 fn last_run(row: &Row<'_>, files: Vec<String>) -> rusqlite::Result<LastRun> {
     let ended = match row.get::<_, Option<u8>>(7)? {

@@ -20,6 +20,7 @@ mod hostile;
 mod init;
 mod knowledge;
 mod lessons;
+mod look_back;
 mod mcp;
 mod patterns;
 mod quickstart;

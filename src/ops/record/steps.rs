@@ -353,7 +353,7 @@ fn keep_failure(projects: &mut Projects<'_>, spooled: &Spooled, run: &Run, is_ne
     write_lesson(projects, id, run, is_new, drained);
     let path = projects.places.state.join("raw").join(format!("{id}.zst"));
     if !path.exists() {
-        let written = write_packed(&path, diagnose::plain_text(&spooled.output).as_bytes());
+        let written = write_packed(&path, diagnose::coloured_text(&spooled.output).as_bytes());
         drained.raw_bytes += fs::metadata(&path).map_or(0, |metadata| metadata.len());
         note_error(drained, "the raw output", written);
     }

@@ -2,6 +2,7 @@
 
 use super::{Context, Exit, Output};
 use crate::base::text;
+use crate::diagnose::coloured::without_colours;
 use crate::ops::last::{self, Last};
 use crate::run::Ended;
 
@@ -14,7 +15,7 @@ const CHANGED_FILES_MAX: usize = 10;
 /// `verify-run npm test | tail`, where the shell only knows the status of `tail`.
 ///
 /// With --json one document: `"schema": 1`, run, argv, dir, task, session, agent, tool, check, started_at, ended_at,
-/// duration_us, passed, ended, exit_code, failure, category, summary, items (pattern, code, file, line, test, message,
+/// duration_us, passed, ended, exit_code, failure, category, summary, items (pattern, tool, code, file, line, test, message,
 /// count), items_cut, files, changed (since, files, count, exact, diff, diff_cut), signature (words, tools, categories,
 /// globs), lesson, lesson_file, recorded.
 #[derive(Debug, clap::Args)]
@@ -25,6 +26,9 @@ pub struct Args {
     /// Print nothing and exit as that run did
     #[arg(long)]
     exit_code: bool,
+    /// Print the kept output of a failed run, with its colours on a terminal
+    #[arg(long, conflicts_with_all = ["json", "exit_code"])]
+    output: bool,
 }
 
 pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
@@ -36,7 +40,9 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         return Ok(Exit::Answer(u8::try_from(last.exit_code).unwrap_or(u8::MAX)));
     }
     notes.iter().for_each(|note| context.output.note(note));
-    if args.json {
+    if args.output {
+        print_output(&last, context)?
+    } else if args.json {
         context.output.json(&last)?
     } else {
         print(&last, &mut context.output)?
@@ -44,7 +50,19 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn print(last: &Last, output: &mut Output) -> anyhow::Result<()> {
+/// Prints what a run printed, as far as it is kept.
+pub fn print_output(last: &Last, context: &mut Context) -> anyhow::Result<()> {
+    let kept = last::output(&context.places, &last.run)
+        .map_err(|error| anyhow::anyhow!("cannot read the output of run {}: {error}", last.run))?;
+    match kept {
+        Some(output) if context.output.colour() => context.output.text(&output),
+        Some(output) => context.output.text(&without_colours(&output)),
+        None if last.passed => anyhow::bail!("the output of run {} is not kept: it passed", last.run),
+        None => anyhow::bail!("the output of run {} is not kept any more\n\nhint: run `verify-run again`", last.run),
+    }
+}
+
+pub fn print(last: &Last, output: &mut Output) -> anyhow::Result<()> {
     let command = shell_words::join(last.argv.iter().map(|arg| arg.display()));
     let how = match last.ended {
         Ended::Exit(0) => "passed".to_owned(),

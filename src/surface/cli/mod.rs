@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, each with `Args` (its doc comment is the help), `run`, and printing.
 
+mod again;
 mod check_diff;
 mod ci;
 mod completions;
@@ -11,6 +12,7 @@ mod init;
 mod knowledge;
 mod last;
 mod lesson;
+mod log;
 mod man;
 mod mcp;
 mod memory;
@@ -23,6 +25,7 @@ mod report;
 pub mod run;
 mod shell_init;
 mod shims;
+mod show;
 mod stats;
 mod store;
 mod strategy;
@@ -74,6 +77,9 @@ VERIFY_RUN_DISABLE=1 runs everything bare. The wrapper's own exit codes are thos
 #[command(disable_help_subcommand = true)]
 enum Command {
     Last(last::Args),
+    Log(log::Args),
+    Show(show::Args),
+    Again(again::Args),
     Lesson(lesson::Args),
     Pattern(pattern::Args),
     Fix(fix::Args),
@@ -102,8 +108,11 @@ enum Command {
 }
 
 /// First words that are ours, now or in a later version. To run a program of such a name: `verify-run -- NAME`.
-const RESERVED: [&str; 31] = [
+const RESERVED: [&str; 34] = [
     "last",
+    "log",
+    "show",
+    "again",
     "lesson",
     "pattern",
     "fix",
@@ -171,6 +180,9 @@ pub fn start(args: Vec<OsString>) -> c_int {
     let mut context = Context { places, environment, output };
     let result = match cli.command {
         Command::Last(args) => last::run(&args, &mut context),
+        Command::Log(args) => log::run(&args, &mut context),
+        Command::Show(args) => show::run(&args, &mut context),
+        Command::Again(args) => again::run(&args, &mut context),
         Command::CheckDiff(args) => check_diff::run(&args, &mut context),
         Command::Ci(args) => ci::run(&args, &mut context),
         Command::Task(args) => task::run(&args, &mut context),

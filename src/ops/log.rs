@@ -1,0 +1,78 @@
+//! `log`: the runs of a work tree, passed and failed.
+
+use serde::Serialize;
+
+use super::{last::Last, reading};
+use crate::base::clock::Timestamp;
+use crate::base::lossless::Lossless;
+use crate::config::Places;
+use crate::store::{RunFilter, StoreError};
+
+/// What `log --json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Log {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The newest first.
+    pub runs: Vec<Entry>,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Entry {
+    /// The run's id.
+    pub run: String,
+    /// `f-…`, when it failed.
+    pub failure: Option<String>,
+    /// When it ended.
+    pub ended_at: Timestamp,
+    /// Wall time, microseconds.
+    pub duration_us: u64,
+    /// Whether it passed.
+    pub passed: bool,
+    /// The exit code, or 128 + signal.
+    pub exit_code: i32,
+    /// The tool, of a recognised check.
+    pub tool: Option<String>,
+    /// What was run, secrets replaced.
+    pub argv: Vec<Lossless>,
+    /// Where, relative to the root.
+    pub dir: Lossless,
+    /// The failure's category.
+    pub category: Option<String>,
+    /// The failure's first message.
+    pub summary: Option<String>,
+}
+
+/// The runs that `filter` asks for, at most `limit`.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn runs(places: &Places, filter: &RunFilter, limit: usize) -> Result<Log, StoreError> {
+    let reading = reading::open(places)?;
+    let root = Lossless::from(&places.root);
+    let rows = reading.index.as_ref().map(|index| index.runs_under(&root, filter, limit)).transpose()?;
+    let runs = rows.unwrap_or_default().into_iter().map(|row| Entry::of(Last::of(row))).collect();
+    Ok(Log { schema: 1, runs, notes: reading.notes })
+}
+
+impl Entry {
+    fn of(run: Last) -> Self {
+        Entry {
+            run: run.run,
+            failure: run.failure,
+            ended_at: run.ended_at,
+            duration_us: run.duration_us,
+            passed: run.passed,
+            exit_code: run.exit_code,
+            tool: run.tool,
+            argv: run.argv,
+            dir: run.dir,
+            category: run.category,
+            summary: run.summary,
+        }
+    }
+}

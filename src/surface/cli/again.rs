@@ -1,0 +1,33 @@
+//! `verify-run again`.
+
+use super::{Context, Exit, run};
+use crate::base::text::one_line;
+use crate::ops::again;
+
+/// Run the last check again
+///
+/// Runs the last recorded command of this project, in its folder, under verify-run. With --failed only the tests that
+/// failed in it: by node id (pytest), by title (vitest, jest) or by name (cargo test, cargo nextest, go test).
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Run only the tests that failed
+    #[arg(long)]
+    failed: bool,
+    /// Print the command instead of running it
+    #[arg(long)]
+    print: bool,
+}
+
+pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+    let command = again::command(&context.places, &context.environment, args.failed)?;
+    let line = shell_words::join(command.argv.iter().map(|word| word.to_string_lossy()));
+    if args.print {
+        context.output.line(&one_line(&line))?;
+        return Ok(Exit::Ok);
+    }
+    context.output.note(&one_line(&line));
+    std::env::set_current_dir(&command.dir)
+        .map_err(|error| anyhow::anyhow!("cannot enter {}: {error}", command.dir.display()))?;
+    let code = run::start(["--".into()].into_iter().chain(command.argv).collect());
+    Ok(Exit::Answer(u8::try_from(code).unwrap_or(u8::MAX)))
+}

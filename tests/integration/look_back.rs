@@ -1,0 +1,106 @@
+//! Looking back: the runs of a project, one of them with its output, and the last one again.
+
+use verify_run::run::Ended;
+
+use crate::sandbox::{Sandbox, need, tools};
+use crate::terminal::Terminal;
+
+#[test]
+fn runs_are_listed_by_tool_outcome_and_time() {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("eslint", "printf 'src/a.js:1:1: error: broken\\n'; exit $CODE");
+    sandbox.tool("tsc", "exit 0");
+    sandbox.verify_run(["--sync", "eslint", "."]).env("CODE", "1").outcome();
+    sandbox.verify_run(["--sync", "eslint", "."]).env("CODE", "0").outcome();
+    sandbox.verify_run(["--sync", "tsc"]).outcome();
+    let log = |arguments: &[&str]| -> Vec<(String, bool)> {
+        let words = ["log", "--json"].iter().chain(arguments);
+        let runs = sandbox.verify_run(words).prints_json()["runs"].clone();
+        let run = |run: &serde_json::Value| (run["tool"].as_str().expect("a tool").to_owned(), run["passed"] == true);
+        runs.as_array().expect("runs").iter().map(run).collect()
+    };
+    let eslint = |passed| ("eslint".to_owned(), passed);
+    assert_eq!(log(&[]), [("tsc".to_owned(), true), eslint(true), eslint(false)]);
+    assert_eq!(log(&["--tool", "eslint", "-n", "1"]), [eslint(true)]);
+    assert_eq!(log(&["--failed"]), [eslint(false)]);
+    assert_eq!(log(&["--passed", "--since", "1h"]).len(), 2);
+    assert_eq!(log(&["--since", "2099-01-01"]), []);
+    let refused = sandbox.verify_run(["log", "--since", "yesterday"]).outcome();
+    assert_eq!(refused.ended, Ended::Exit(2));
+    assert!(refused.stderr().contains("an age such as `2h`"), "{}", refused.stderr());
+}
+
+#[test]
+fn a_run_is_shown_with_its_output_in_colour() {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("eslint", "printf '\\033[31msrc/a.js:1:1: error: broken\\033[0m\\napi_key=%s\\n' sk-live-4eC39HqLyjWDarjtT1zdp7dc; exit 1");
+    sandbox.verify_run(["--sync", "eslint", "."]).outcome();
+    let failure = sandbox.verify_run(["last", "--json"]).prints_json()["failure"].as_str().expect("an id").to_owned();
+    assert!(sandbox.verify_run(["show", &failure[..5]]).prints().contains("failed with exit code 1"));
+    let plain = sandbox.verify_run(["last", "--output"]).prints();
+    assert!(plain.starts_with("src/a.js:1:1: error: broken\napi_key=[redacted:"), "{plain}");
+    let (_, screen) = Terminal::start(sandbox.verify_run(["show", "--output", &failure])).ends();
+    let screen = String::from_utf8_lossy(&screen);
+    assert!(screen.contains("\u{1b}[31msrc/a.js:1:1: error: broken\u{1b}[0m"), "{screen:?}");
+    assert!(!screen.contains("sk-live"), "{screen:?}");
+    sandbox.tool("eslint", "exit 0");
+    sandbox.verify_run(["--sync", "eslint", "."]).outcome();
+    let nothing = sandbox.verify_run(["last", "--output"]).outcome();
+    assert_eq!(nothing.ended, Ended::Exit(1));
+    assert!(nothing.stderr().contains("is not kept: it passed"), "{}", nothing.stderr());
+}
+
+#[test]
+fn the_last_check_runs_again_where_it_ran() {
+    let sandbox = Sandbox::repository();
+    sandbox.write("web/package.json", "{}");
+    sandbox.tool("eslint", "echo \"in ${PWD##*/}: $*\"; exit 1");
+    sandbox.verify_run(["--sync", "eslint", "a b.js"]).dir("web").outcome();
+    sandbox.verify_run(["again"]).expect(Ended::Exit(1), "in web: a b.js\n", "eslint 'a b.js'\n");
+    sandbox.settle();
+    assert_eq!(sandbox.verify_run(["log", "--json"]).prints_json()["runs"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn what_can_not_be_run_again_is_said_with_the_reason() {
+    let sandbox = Sandbox::repository();
+    let again = |arguments: &[&str]| {
+        let outcome = sandbox.verify_run(["again"].iter().chain(arguments)).outcome();
+        assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(1), ""));
+        outcome.stderr().to_owned()
+    };
+    assert!(again(&[]).contains("no run is recorded"));
+    sandbox.tool("eslint", "exit ${CODE:-0}");
+    sandbox.verify_run(["--sync", "eslint", "."]).outcome();
+    assert!(again(&["--failed"]).contains("nothing failed in the last run: eslint ."));
+    sandbox.verify_run(["--sync", "eslint", "."]).env("CODE", "1").outcome();
+    assert!(again(&["--failed"]).contains("no failing test is known by its name"));
+    sandbox.verify_run(["--sync", "eslint", "--token=sk-live-4eC39HqLyjWDarjtT1zdp7dc"]).outcome();
+    assert!(again(&[]).contains("held a secret"));
+}
+
+#[test]
+fn only_what_failed_runs_again_in_pytest_and_vitest() {
+    let (Some(_), Some(_)) = (need("pytest"), need("vitest")) else { return };
+    let mut sandbox = Sandbox::repository();
+    sandbox.add_path(tools());
+    sandbox.write("app/test_price.py", "def test_net():\n    assert 1 == 2\n\ndef test_gross():\n    pass\n");
+    sandbox.verify_run(["--sync", "pytest", "-q", "app"]).outcome();
+    let command = sandbox.verify_run(["again", "--failed", "--print"]).prints();
+    assert_eq!(command, "pytest -q app/test_price.py::test_net\n");
+    let again = sandbox.verify_run(["again", "--failed"]).outcome();
+    assert!(again.stdout().contains("1 failed in"), "{}", again.stdout());
+
+    let packages = tools().join("../node/node_modules");
+    std::os::unix::fs::symlink(packages, sandbox.path("node_modules")).expect("a link");
+    sandbox.write(
+        "sum.test.js",
+        "import { describe, expect, test } from 'vitest';\n\
+         describe('sums', () => {\n  test('adds (two)', () => expect(1).toBe(2));\n  test('adds none', () => {});\n});\n",
+    );
+    sandbox.verify_run(["--sync", "vitest", "run"]).outcome();
+    let command = sandbox.verify_run(["again", "--failed", "--print"]).prints();
+    assert_eq!(command, "vitest run -t 'sums (> )?adds \\(two\\)'\n");
+    let again = sandbox.verify_run(["again", "--failed"]).env("NO_COLOR", "1").outcome();
+    assert!(again.stdout().contains("1 failed | 1 skipped"), "{}", again.stdout());
+}
