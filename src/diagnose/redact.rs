@@ -2,29 +2,38 @@
 //!
 //! One aho-corasick pass over literals that every secret has beside or in it; a hit is judged by a small matcher that
 //! looks at its neighbourhood only. No regex, so 16 MiB of output cost one linear scan. A secret that has a shape of
-//! its own (`ghp_…`, a JWT, a private key) is taken wherever it stands. Anything else needs a name in front of it
-//! (`password=`, `"token": `), and the weaker the name, the more the value itself must look like a secret:
-//! `Unexpected token: foo` is what parsers print all day.
+//! its own (`ghp_…`, a JWT, a private key) is taken wherever it stands ([`formats`]). A service whose keys have none is
+//! known by its name and their length ([`providers`]). Anything else needs a name in front of it (`password=`,
+//! `"token": `), and the weaker the name, the more the value itself must look like a secret: `Unexpected token: foo` is
+//! what parsers print all day. Then copies of what was found are looked for, also those that a tool has cut ([`cut`]).
 //!
 //! Redacting twice changes nothing: a marker is never a value.
 
+mod alphabet;
+mod carriers;
+mod commands;
+mod cut;
+mod formats;
 mod name;
+mod names;
+mod pem;
+mod providers;
 mod token;
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
-use memchr::memmem;
-
 use crate::base::literals::{LONG_TEXT_BYTES_MIN, Literals};
 
-/// A private key's text between its header and footer, bytes; more is not one key.
-const PEM_BYTES_MAX: usize = 64 << 10;
 /// Names and schemes are read this far to either side of a hit, bytes.
 const NAME_BYTES_MAX: usize = 128;
 /// A value is judged by at most so many bytes; all of it is replaced.
 const VALUE_BYTES_MAX: usize = 512;
+/// A text of at most so many bytes is searched without an automaton.
+const LINE_BYTES_MAX: usize = 512;
+/// How what was replaced begins.
+const MARKER: &[u8] = b"[redacted:";
 
 /// A text is looked at again where something was found in it, so many times.
 const ROUNDS_MAX: usize = 4;
@@ -32,34 +41,45 @@ const ROUNDS_MAX: usize = 4;
 /// What a literal announces.
 #[derive(Debug, Clone, Copy)]
 enum Sign {
-    /// A token with a shape of its own: index into [`token::SHAPES`].
-    Shape(usize),
-    /// `eyJ`, the start of a JSON web token.
-    Jwt,
-    /// `Bearer` or `Authorization`.
-    Bearer,
-    Authorization,
-    /// `-----BEGIN ` and `-----END `.
-    PemBegin,
-    PemEnd,
-    /// `://`.
-    Scheme,
+    /// A token that begins with it.
+    Prefix(&'static formats::Prefixed),
+    /// A token that has it inside.
+    Inside(&'static formats::Inside),
+    /// A service whose keys are told by their length.
+    Provider(&'static providers::Provider),
     /// A name that announces a value.
-    Name(name::Weight),
+    Name(names::Weight),
+    /// Anything else.
+    Form(fn(&[u8], Range<usize>) -> Option<Secret>),
+    /// `-----END `: what is above it.
+    PemEnd,
 }
 
 /// The literals, with what each announces.
 static SIGNS: LazyLock<Vec<(&str, Sign)>> = LazyLock::new(|| {
     let mut table: Vec<(&str, Sign)> = vec![
-        ("eyJ", Sign::Jwt),
-        ("bearer", Sign::Bearer),
-        ("authorization", Sign::Authorization),
-        ("-----BEGIN ", Sign::PemBegin),
+        (".ey", Sign::Form(token::jwt)),
+        ("eyJ", Sign::Form(token::jwt_start)),
+        ("ZXlK", Sign::Form(token::encoded_jwt)),
+        ("bearer", Sign::Form(carriers::bearer)),
+        ("basic ", Sign::Form(token::basic)),
+        ("authorization", Sign::Form(carriers::authorization)),
+        ("-H ", Sign::Form(carriers::header)),
+        ("--header", Sign::Form(carriers::header)),
+        ("cookie", Sign::Form(carriers::cookie)),
+        ("sig=", Sign::Form(carriers::signature)),
+        ("signature=", Sign::Form(carriers::signature)),
+        ("machine ", Sign::Form(carriers::netrc)),
+        ("private-lines:", Sign::Form(carriers::private_lines)),
+        ("://", Sign::Form(carriers::url_credentials)),
+        ("-----BEGIN ", Sign::Form(pem::from_header)),
         ("-----END ", Sign::PemEnd),
-        ("://", Sign::Scheme),
     ];
-    table.extend(token::SHAPES.iter().enumerate().map(|(i, shape)| (shape.prefix, Sign::Shape(i))));
-    table.extend(name::NAMES.iter().map(|&(name, weight)| (name, Sign::Name(weight))));
+    table.extend(commands::programs().map(|program| (program, Sign::Form(commands::on_line))));
+    table.extend(formats::PREFIXED.iter().map(|format| (format.prefix, Sign::Prefix(format))));
+    table.extend(formats::INSIDE.iter().map(|format| (format.literal, Sign::Inside(format))));
+    table.extend(providers::PROVIDERS.iter().map(|provider| (provider.name, Sign::Provider(provider))));
+    table.extend(names::NAMES.iter().map(|&(name, weight)| (name, Sign::Name(weight))));
     table
 });
 
@@ -71,6 +91,32 @@ fn finder(bytes: usize) -> &'static Literals {
     if bytes < LONG_TEXT_BYTES_MIN { &SHORT } else { &LONG }.get_or_init(|| build(bytes))
 }
 
+/// Calls `found` with the number of a literal and where it ends, for every occurrence, in the order of the ends.
+fn each_literal(text: &[u8], mut found: impl FnMut(usize, usize)) {
+    if text.len() > LINE_BYTES_MAX {
+        return finder(text.len()).each(text, found);
+    }
+    // A name or a path needs no automaton, which takes longer to build than many of them take to read.
+    static STARTS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
+        let mut starts = vec![Vec::new(); 256];
+        for (number, (literal, _)) in SIGNS.iter().enumerate() {
+            starts[usize::from(literal.as_bytes()[0].to_ascii_lowercase())].push(number);
+        }
+        starts
+    });
+    let mut hits: Vec<(usize, usize)> = Vec::new();
+    for at in 0..text.len() {
+        for &number in &STARTS[usize::from(text[at].to_ascii_lowercase())] {
+            let literal = SIGNS[number].0.as_bytes();
+            if text.get(at..at + literal.len()).is_some_and(|part| part.eq_ignore_ascii_case(literal)) {
+                hits.push((at + literal.len(), number));
+            }
+        }
+    }
+    hits.sort_unstable_by_key(|&(end, number)| (end, std::cmp::Reverse(SIGNS[number].0.len()), number));
+    hits.into_iter().for_each(|(end, number)| found(number, end));
+}
+
 /// A secret's place and what to call it.
 #[derive(Debug)]
 struct Secret {
@@ -80,37 +126,45 @@ struct Secret {
 
 /// `text` with every secret replaced by `[redacted:<kind>]`, and how many there were.
 ///
-/// Borrowed when there were none. Give it whole output, not single lines: a private key spans many.
+/// Borrowed when there were none. Give it whole output, not single lines: a private key spans many, and a value that is
+/// found beside its name is also replaced where it stands alone.
 pub fn redact(text: &str) -> (Cow<'_, str>, usize) {
-    let (mut redacted, mut count) = once(text);
+    let mut values = cut::Values::default();
+    let (mut redacted, mut count) = once(text, &mut values);
     // What was taken out may have been what made the next one look like a word of a sentence.
     let mut again = count;
     for _ in 1..ROUNDS_MAX {
         if again == 0 {
             break;
         }
-        let (text, more) = once(&redacted);
-        again = more;
-        if more > 0 {
+        let (clean, copies) = values.replace_in(&redacted);
+        let (text, more) = once(&clean, &mut values);
+        again = copies + more;
+        if again > 0 {
             redacted = Cow::Owned(text.into_owned());
-            count += more;
+            count += again;
         }
     }
     (redacted, count)
 }
 
-fn once(text: &str) -> (Cow<'_, str>, usize) {
+fn once<'a>(text: &'a str, values: &mut cut::Values) -> (Cow<'a, str>, usize) {
     let bytes = text.as_bytes();
     let mut out = String::new();
     let (mut copied, mut count) = (0, 0);
-    finder(bytes.len()).each(bytes, |literal, end| {
+    each_literal(bytes, |literal, end| {
         let (literal, sign) = SIGNS[literal];
         let start = end - literal.len();
         if start < copied {
             return;
         }
         let Some(secret) = judge(bytes, copied, sign, start..end) else { return };
+        // One that begins before its literal may begin in what is out already.
+        if secret.range.start < copied {
+            return;
+        }
         // The matchers cut at ASCII bytes only, so both ends are character boundaries.
+        values.add(&text[secret.range.clone()], secret.kind);
         out.push_str(&text[copied..secret.range.start]);
         out.push_str("[redacted:");
         out.push_str(secret.kind);
@@ -132,21 +186,53 @@ fn once(text: &str) -> (Cow<'_, str>, usize) {
 pub fn redact_args<S: AsRef<str>>(args: &[S]) -> (Vec<String>, usize) {
     let mut count = 0;
     let mut value_of = None;
-    let redacted = args
-        .iter()
-        .map(|arg| {
-            let arg = arg.as_ref();
-            if let Some(kind) = value_of.take().filter(|_| !arg.starts_with('-') && !name::is_marker(arg)) {
-                count += 1;
-                return format!("[redacted:{kind}]");
-            }
+    let mut redacted: Vec<String> = Vec::with_capacity(args.len());
+    for (number, arg) in args.iter().enumerate() {
+        let arg = arg.as_ref();
+        let before = number.checked_sub(1).map_or("", |number| args[number].as_ref());
+        let named = value_of.take().filter(|_| !arg.starts_with('-') && !name::is_marker(arg));
+        let shown = match named {
+            Some(kind) => Some(format!("[redacted:{kind}]")),
+            None => value_behind(before, arg),
+        };
+        let (text, n) = shown.map_or_else(|| argument(arg), |text| (text, 1));
+        if named.is_none() {
             value_of = name::flag_kind(arg);
-            let (text, n) = argument(arg);
-            count += n;
-            text
-        })
-        .collect();
+        }
+        count += n;
+        redacted.push(text);
+    }
+    count += replace_passwords(args, &mut redacted);
     (redacted, count)
+}
+
+/// An argument that the one before it makes a key or a header with one.
+fn value_behind(before: &str, arg: &str) -> Option<String> {
+    if name::is_key_flag(before) && !arg.starts_with('-') && alphabet::is_opaque(arg.as_bytes(), 10) {
+        return Some("[redacted:key]".to_owned());
+    }
+    if !matches!(before, "-H" | "--header") {
+        return None;
+    }
+    let range = carriers::header_value(arg.as_bytes())?;
+    Some(format!("{}[redacted:header]{}", &arg[..range.start], &arg[range.end..]))
+}
+
+/// What only the program tells: `curl -u user:password`.
+fn replace_passwords<S: AsRef<str>>(args: &[S], redacted: &mut [String]) -> usize {
+    let mut count = 0;
+    for at in 0..args.len() {
+        let program = args[at].as_ref().rsplit('/').next().unwrap_or_default();
+        let words: Vec<&str> = redacted[at + 1..].iter().map(String::as_str).collect();
+        if let Some((number, range)) = commands::password_in(program.as_bytes(), &words) {
+            let word = &mut redacted[at + 1 + number];
+            if word.is_char_boundary(range.start) && word.is_char_boundary(range.end) {
+                word.replace_range(range, "[redacted:password]");
+                count += 1;
+            }
+        }
+    }
+    count
 }
 
 /// One argument by itself: `--token=…`, or any text.
@@ -175,14 +261,12 @@ fn argument(arg: &str) -> (String, usize) {
 /// `copied` bytes are out already: no secret starts before.
 fn judge(text: &[u8], copied: usize, sign: Sign, hit: Range<usize>) -> Option<Secret> {
     match sign {
-        Sign::Shape(i) => token::shape_at(text, hit, &token::SHAPES[i]),
-        Sign::Jwt => token::jwt(text, hit),
-        Sign::Bearer => bearer(text, hit),
-        Sign::Authorization => authorization(text, hit),
-        Sign::PemBegin => pem_from_header(text, hit),
-        Sign::PemEnd => pem_from_footer(text, copied, hit),
-        Sign::Scheme => url_credentials(text, hit),
+        Sign::Prefix(format) => token::with_prefix(text, hit, format),
+        Sign::Inside(format) => token::around(text, hit, format),
+        Sign::Provider(provider) => providers::key_beside(text, hit, provider),
         Sign::Name(weight) => name::assignment(text, hit, weight),
+        Sign::Form(find) => find(text, hit),
+        Sign::PemEnd => pem::from_footer(text, copied, hit),
     }
 }
 
@@ -196,126 +280,6 @@ fn run_end(text: &[u8], start: usize, max: usize, keep: impl Fn(u8) -> bool) -> 
 fn run_start(text: &[u8], end: usize, max: usize, keep: impl Fn(u8) -> bool) -> usize {
     let start = end.saturating_sub(max);
     text[start..end].iter().rposition(|&b| !keep(b)).map_or(start, |n| start + n + 1)
-}
-
-fn is_credential(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b)
-}
-
-/// `Bearer <token>` anywhere; the token is long and has a digit, so that "bearer authentication" is left alone.
-fn bearer(text: &[u8], hit: Range<usize>) -> Option<Secret> {
-    let start = run_end(text, hit.end, 4, |b| b == b' ' || b == b'\t');
-    if start == hit.end || text[..hit.start].last().is_some_and(u8::is_ascii_alphanumeric) {
-        return None;
-    }
-    let end = run_end(text, start, usize::MAX, is_credential);
-    let token = &text[start..end];
-    (token.len() >= 12 && token.iter().any(u8::is_ascii_digit)).then_some(Secret { range: start..end, kind: "bearer" })
-}
-
-/// `Authorization: <scheme> <credential>` in headers, JSON and curl arguments.
-fn authorization(text: &[u8], hit: Range<usize>) -> Option<Secret> {
-    let separator = run_end(text, hit.end, 8, |b| b"\"'\\:= \t".contains(&b));
-    if !text[hit.end..separator].iter().any(|b| b":=".contains(b)) {
-        return None;
-    }
-    let scheme_end = run_end(text, separator, 16, |b| b.is_ascii_alphabetic());
-    let scheme = &text[separator..scheme_end];
-    let known = ["bearer", "basic", "token", "digest", "apikey", "negotiate", "bot"]
-        .iter()
-        .find(|name| scheme.eq_ignore_ascii_case(name.as_bytes()));
-    let start = run_end(text, scheme_end, 4, |b| b == b' ' || b == b'\t');
-    if known.is_none() || start == scheme_end {
-        // A bare credential: `Authorization: 3f9…`.
-        let end = run_end(text, separator, usize::MAX, is_credential);
-        let value = &text[separator..end];
-        return (value.len() >= 16 && value.iter().any(u8::is_ascii_digit))
-            .then_some(Secret { range: separator..end, kind: "authorization" });
-    }
-    let end = run_end(text, start, usize::MAX, is_credential);
-    let kind = if scheme.eq_ignore_ascii_case(b"basic") { "basic" } else { "bearer" };
-    (end - start >= 6).then_some(Secret { range: start..end, kind })
-}
-
-/// `scheme://user:password@host`: the password; `https://<long token>@host`: the token.
-fn url_credentials(text: &[u8], hit: Range<usize>) -> Option<Secret> {
-    let scheme = run_start(text, hit.start, 24, |b| b.is_ascii_alphanumeric() || b"+.-".contains(&b));
-    if scheme == hit.start {
-        return None;
-    }
-    let stop = run_end(text, hit.end, VALUE_BYTES_MAX, |b| {
-        !b.is_ascii_whitespace() && !b.is_ascii_control() && !b"/?#\"'`<>|\\,".contains(&b)
-    });
-    let at = memchr::memrchr(b'@', &text[hit.end..stop])? + hit.end;
-    let user_info = &text[hit.end..at];
-    let start = match memchr::memchr(b':', user_info) {
-        Some(colon) => hit.end + colon + 1,
-        None if user_info.len() >= 20 && user_info.iter().any(u8::is_ascii_digit) => hit.end,
-        None => return None,
-    };
-    let password = &text[start..at];
-    let placeholder = password.is_empty()
-        || b"$<{[%".contains(&password[0])
-        || password.iter().all(|b| b"*xX.".contains(b))
-        || memmem::find(user_info, b"[redacted:").is_some();
-    (!placeholder).then_some(Secret { range: start..at, kind: "url-password" })
-}
-
-/// A private key from its header to its footer, or, cut short, to the last line that can belong to it.
-fn pem_from_header(text: &[u8], hit: Range<usize>) -> Option<Secret> {
-    let label_end = hit.end + memmem::find(&text[hit.end..text.len().min(hit.end + 64)], b"-----")?;
-    memmem::find(&text[hit.end..label_end], b"PRIVATE KEY")?;
-    let body = label_end + 5;
-    let limit = text.len().min(body + PEM_BYTES_MAX);
-    // The next dashes are its footer, or, where that was cut off, another key's header.
-    if let Some(dashes) = memmem::find(&text[body..limit], b"-----").map(|n| body + n)
-        && text[dashes..].starts_with(b"-----END ")
-    {
-        let footer = dashes + 9;
-        if let Some(n) = memmem::find(&text[footer..text.len().min(footer + 64)], b"-----") {
-            return Some(Secret { range: hit.start..footer + n + 5, kind: "private-key" });
-        }
-    }
-    let mut end = body;
-    let mut line = body;
-    while line < limit {
-        let next = memchr::memchr(b'\n', &text[line..limit]).map_or(limit, |n| line + n);
-        if line != body && !is_key_line(&text[line..next]) {
-            break;
-        }
-        end = next;
-        line = next + 1;
-    }
-    // The limit may lie inside a character.
-    while end < text.len() && text[end] & 0xc0 == 0x80 {
-        end += 1;
-    }
-    Some(Secret { range: hit.start..end, kind: "private-key" })
-}
-
-/// The rest of a private key whose header was cut off.
-fn pem_from_footer(text: &[u8], copied: usize, hit: Range<usize>) -> Option<Secret> {
-    let label_end = hit.end + memmem::find(&text[hit.end..text.len().min(hit.end + 64)], b"-----")?;
-    memmem::find(&text[hit.end..label_end], b"PRIVATE KEY")?;
-    let floor = copied.max(hit.start.saturating_sub(PEM_BYTES_MAX));
-    let mut start = hit.start;
-    // The line of the footer itself holds nothing else; then line by line upwards.
-    let mut line_end = memchr::memrchr(b'\n', &text[floor..start]).map(|n| floor + n);
-    while let Some(end) = line_end {
-        let before = memchr::memrchr(b'\n', &text[floor..end]).map(|n| floor + n);
-        let line = before.map_or(floor, |n| n + 1);
-        if !is_key_line(&text[line..end]) || (before.is_none() && floor != copied) {
-            break;
-        }
-        (start, line_end) = (line, before);
-    }
-    Some(Secret { range: start..label_end + 5, kind: "private-key" })
-}
-
-/// Whether a line can be inside an armoured key: base64 after whatever prefix the tool printed.
-fn is_key_line(line: &[u8]) -> bool {
-    let word = line.trim_ascii().rsplit(|&b| b == b' ' || b == b'\t').next().unwrap_or_default();
-    word.len() >= 16 && word.iter().all(|&b| b.is_ascii_alphanumeric() || b"+/=".contains(&b))
 }
 
 #[cfg(test)]

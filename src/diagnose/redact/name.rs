@@ -1,134 +1,29 @@
-//! Values behind a name: `PASSWORD=…`, `"token": "…"`, `secret: …`, `--api-key …`.
+//! Values behind a name: `PASSWORD=…`, `"token": "…"`, `secret: …`, `--api-key …`, `<password>…</password>`.
 
 use std::ops::Range;
 
-use super::{NAME_BYTES_MAX, Secret, VALUE_BYTES_MAX, run_end, run_start};
-
-/// How much a name alone says about the value behind it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Weight {
-    /// Almost any value is a secret (`password`).
-    Strong,
-    /// The value must not be a plain word (`token`).
-    Weak,
-    /// Only a value that looks random (`key`).
-    Hint,
-}
-
-/// The names; each must end the identifier it stands in, digits aside, to have its weight. Inside one it is a hint.
-pub(super) const NAMES: [(&str, Weight); 32] = [
-    ("password", Weight::Strong),
-    ("passwd", Weight::Strong),
-    ("passphrase", Weight::Strong),
-    ("pwd", Weight::Strong),
-    ("_pass", Weight::Strong),
-    ("secret", Weight::Strong),
-    ("secret_key", Weight::Strong),
-    ("secret-key", Weight::Strong),
-    ("secretkey", Weight::Strong),
-    ("secret_key_base", Weight::Strong),
-    ("api_key", Weight::Strong),
-    ("api-key", Weight::Strong),
-    ("apikey", Weight::Strong),
-    ("access_key", Weight::Strong),
-    ("access-key", Weight::Strong),
-    ("accesskey", Weight::Strong),
-    ("account_key", Weight::Strong),
-    ("accountkey", Weight::Strong),
-    ("private_key", Weight::Strong),
-    ("privatekey", Weight::Strong),
-    ("signing_key", Weight::Strong),
-    ("encryption_key", Weight::Strong),
-    ("master_key", Weight::Strong),
-    ("auth_token", Weight::Strong),
-    ("authtoken", Weight::Strong),
-    ("access_token", Weight::Strong),
-    ("accesstoken", Weight::Strong),
-    ("refresh_token", Weight::Strong),
-    ("token", Weight::Weak),
-    ("_auth", Weight::Weak),
-    ("credential", Weight::Weak),
-    ("key", Weight::Hint),
-];
-
-/// Words behind a name that say something about the value instead of being it: placeholders, types, verdicts.
-const NOT_VALUES: [&str; 62] = [
-    "null",
-    "nil",
-    "none",
-    "undefined",
-    "true",
-    "false",
-    "string",
-    "str",
-    "text",
-    "number",
-    "int",
-    "bool",
-    "boolean",
-    "any",
-    "unknown",
-    "bytes",
-    "object",
-    "char",
-    "varchar",
-    "required",
-    "optional",
-    "missing",
-    "invalid",
-    "empty",
-    "expired",
-    "wrong",
-    "incorrect",
-    "failed",
-    "fail",
-    "passed",
-    "pass",
-    "ok",
-    "error",
-    "warning",
-    "not",
-    "is",
-    "was",
-    "must",
-    "should",
-    "cannot",
-    "can",
-    "has",
-    "needs",
-    "requires",
-    "and",
-    "or",
-    "the",
-    "a",
-    "an",
-    "in",
-    "on",
-    "to",
-    "from",
-    "with",
-    "for",
-    "if",
-    "when",
-    "argument",
-    "option",
-    "flag",
-    "value",
-    "changeme",
-];
+use super::alphabet::{is_opaque, looks_random};
+use super::names::{BEFORE_KEY, HARMLESS_KEYS, NAMES, NOT_VALUES, Weight};
+use super::{MARKER, NAME_BYTES_MAX, Secret, VALUE_BYTES_MAX, run_end, run_start};
 
 /// A value behind a hint is judged by at most so many bytes.
-const HINT_VALUE_BYTES_MAX: usize = 96;
+const HINT_VALUE_BYTES_MAX: usize = 192;
+/// Words between a name and what joins it to its value (`key for staging: …`), bytes.
+const BETWEEN_BYTES_MAX: usize = 20;
+/// What stands before `key` on its line is looked at for so many bytes.
+const CONTEXT_BYTES_MAX: usize = 40;
 
 /// How the name and its value are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Join {
     /// `NAME=value`
     Tight,
-    /// `name = value`, `name: value`, `"name": value`, `name => value`
+    /// `name = value`, `name: value`, `"name": value`, `name => value`, `<name>value`, `"name", "value"`
     Loose,
     /// `--name value`
     Space,
+    /// `name value`, `name of it: value`
+    Prose,
 }
 
 struct Value {
@@ -136,84 +31,139 @@ struct Value {
     quoted: bool,
 }
 
+/// A name in a text.
+struct Name<'a> {
+    text: &'a [u8],
+    start: usize,
+    end: usize,
+}
+
+impl<'a> Name<'a> {
+    fn identifier(&self) -> &'a [u8] {
+        &self.text[self.start..self.end]
+    }
+
+    fn is_option(&self) -> bool {
+        self.identifier().starts_with(b"-")
+    }
+
+    /// `?key=…`, `&key=…`
+    fn is_query(&self) -> bool {
+        matches!(self.text[..self.start].last(), Some(b'?' | b'&')) || self.text[..self.start].ends_with(b"&amp;")
+    }
+}
+
+fn is_name(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b"_-.".contains(&b)
+}
+
+fn is_space(b: u8) -> bool {
+    b == b' ' || b == b'\t'
+}
+
+fn contains(text: &[u8], part: &str) -> bool {
+    memchr::memmem::find(text, part.as_bytes()).is_some()
+}
+
 /// `[redacted:…`: already replaced.
 pub(super) fn is_marker(text: &str) -> bool {
-    text.starts_with("[redacted:")
+    text.as_bytes().starts_with(MARKER)
 }
 
 /// For `--password`, `--api-key`: what to call the value that follows.
 pub(super) fn flag_kind(arg: &str) -> Option<&'static str> {
     let name = arg.strip_prefix('-')?;
     let name = name.strip_prefix('-').unwrap_or(name).to_ascii_lowercase();
-    let known = NAMES.iter().filter(|(_, weight)| *weight != Weight::Hint);
+    let known = NAMES.iter().filter(|(_, weight)| matches!(weight, Weight::Strong | Weight::Weak));
     known
         .filter(|(known, _)| name.ends_with(known))
         .max_by_key(|(known, _)| known.len())
         .map(|(known, _)| kind(known.as_bytes()))
 }
 
+/// For `--key` and `--signing-key`: what to call the value that follows if it looks like one.
+pub(super) fn is_key_flag(arg: &str) -> bool {
+    arg.starts_with('-') && arg.to_ascii_lowercase().trim_start_matches('-').ends_with("key")
+}
+
 /// The value behind the name at `hit`, if it is one to hide.
 pub(super) fn assignment(text: &[u8], hit: Range<usize>, weight: Weight) -> Option<Secret> {
-    let is_name = |b: u8| b.is_ascii_alphanumeric() || b"_-.".contains(&b);
     let start = run_start(text, hit.start, NAME_BYTES_MAX, is_name);
     let end = run_end(text, hit.end, NAME_BYTES_MAX, is_name);
-    if text[..start].ends_with(b"[redacted:") {
+    if text[..start].ends_with(MARKER) {
         return None;
     }
-    let identifier = &text[start..end];
+    let name = Name { text, start, end };
+    let identifier = name.identifier();
     // A longer name that ends here, or one further right, judges the same value; one is enough, but each may be first.
     let ends_it = text[hit.end..end].iter().all(u8::is_ascii_digit);
-    let weight = if ends_it { weight } else { Weight::Hint };
+    let weight = match weight {
+        Weight::Key if !ends_it || !begins_a_word(text, start, hit.start) => Weight::Hint,
+        weight if ends_it => weight,
+        _ => Weight::Hint,
+    };
     let max = if weight == Weight::Hint { HINT_VALUE_BYTES_MAX } else { VALUE_BYTES_MAX };
-    let (value, join) = value_behind(text, end, identifier, max)?;
+    let (value, join) = value_behind(&name, max, weight)?;
     let shown = &text[value.range.clone()];
     if shown.is_empty()
         || (weight == Weight::Hint && !looks_random(shown))
+        || is_digest(shown)
         || is_placeholder(shown, identifier, value.quoted)
     {
         return None;
     }
-    let secret = match weight {
-        Weight::Strong => strong(text, start, identifier, &value, join),
-        Weight::Weak => weak(text, start, identifier, &value, join),
-        Weight::Hint => true,
+    let is_secret = match (weight, join) {
+        (Weight::Hint, _) => !is_public(identifier),
+        (_, Join::Prose) => prose(&name, shown, weight),
+        (Weight::Strong, _) => strong(&name, &value, join),
+        (Weight::Weak, _) => weak(&name, &value, join),
+        (Weight::Key, _) => key(&name, &value, join),
     };
     let range = value.range.start..whole_value_end(text, &value, max);
-    secret.then_some(Secret { range, kind: kind(identifier) })
+    is_secret.then_some(Secret { range, kind: kind(identifier) })
+}
+
+/// `sort_key`, `sortKey`, `key`, but not `monkey`.
+fn begins_a_word(text: &[u8], start: usize, at: usize) -> bool {
+    let Some(before) = text[start..at].last() else { return true };
+    b"_-.".contains(before) || before.is_ascii_lowercase() && text[at].is_ascii_uppercase()
 }
 
 fn kind(name: &[u8]) -> &'static str {
-    let has = |part: &str| name.to_ascii_lowercase().windows(part.len()).any(|window| window == part.as_bytes());
+    let name = name.to_ascii_lowercase();
+    let has = |part: &str| contains(&name, part);
     match () {
         () if has("pass") || has("pwd") => "password",
+        () if has("jwt") => "jwt",
+        () if has("sess") || has("sid") => "cookie",
         () if has("token") || has("auth") => "token",
         () if has("key") => "key",
         () => "secret",
     }
 }
 
-/// Finds the value after an identifier that ends at `end`.
-fn value_behind(text: &[u8], end: usize, identifier: &[u8], max: usize) -> Option<(Value, Join)> {
-    let is_space = |b: u8| b == b' ' || b == b'\t';
-    let mut at = run_end(text, end, 2, |b| b"\"'`]\\".contains(&b));
-    let spaced = run_end(text, at, 8, is_space);
-    let join = match text.get(spaced) {
-        Some(b'=' | b':') => {
-            let after = run_end(text, spaced, 2, |b| b"=:>".contains(&b));
-            if &text[spaced..after] == b"==" || &text[spaced..after] == b"::" {
-                return None;
-            }
-            at = run_end(text, after, 8, is_space);
-            if spaced == end && at == after && after == spaced + 1 && text[spaced] == b'=' {
-                Join::Tight
-            } else {
-                Join::Loose
-            }
+/// Finds the value after an identifier.
+fn value_behind(name: &Name<'_>, max: usize, weight: Weight) -> Option<(Value, Join)> {
+    let (text, end) = (name.text, name.end);
+    if text.get(end) == Some(&b'>') && text[..name.start].ends_with(b"<") {
+        let stop = run_end(text, end + 1, max, |b| b != b'<' && b != b'\n');
+        let is_element = text.get(stop) == Some(&b'<') && !text.get(end + 1).is_none_or(|&b| is_placeholder_start(b));
+        return is_element.then_some((Value { range: end + 1..stop, quoted: true }, Join::Loose));
+    }
+    let closed = run_end(text, end, 2, |b| b"\"'`]\\".contains(&b));
+    let spaced = run_end(text, closed, 8, is_space);
+    let (at, join) = match text.get(spaced) {
+        Some(b'=' | b':' | b'?' | b'|') => behind_sign(text, end, spaced)?,
+        // `setItem("token", "…")`
+        Some(b',') if closed > end && closed == spaced => {
+            let at = run_end(text, spaced + 1, 2, is_space);
+            text.get(at).filter(|&&b| b == b'"' || b == b'\'')?;
+            (at, Join::Loose)
         }
-        Some(_) if at == end && spaced > end && identifier.starts_with(b"--") => {
-            at = spaced;
-            Join::Space
-        }
+        // `key="password" value="…"`
+        Some(b'v') if closed > end && text[spaced..].starts_with(b"value=") => (spaced + 6, Join::Loose),
+        Some(_) if closed == end && spaced > end && name.is_option() => (spaced, Join::Space),
+        Some(_) if closed == end && spaced > end => (behind_words(text, end, spaced, weight)?, Join::Prose),
         _ => return None,
     };
     if text.get(at).is_none_or(|&b| is_placeholder_start(b)) {
@@ -225,8 +175,33 @@ fn value_behind(text: &[u8], end: usize, identifier: &[u8], max: usize) -> Optio
         let end = run_end(text, start, max, |b| b != quote && b != b'\n' && (open == at || b != b'\\'));
         return Some((Value { range: start..end, quoted: true }, join));
     }
-    let end = run_end(text, at, max, |b| in_bare_value(b, is_constant(identifier) && join == Join::Tight));
+    let is_whole = is_constant(name.identifier()) && join == Join::Tight;
+    let end = run_end(text, at, max, |b| in_bare_value(b, is_whole));
     Some((Value { range: at..end, quoted: false }, join))
+}
+
+/// Where the value begins behind `=`, `:`, `=>`, `:=`, `?=` or `||=`.
+fn behind_sign(text: &[u8], end: usize, sign: usize) -> Option<(usize, Join)> {
+    let after = run_end(text, sign, 3, |b| b"=:>?|".contains(&b));
+    let shown = &text[sign..after];
+    if [&b"=="[..], b"===", b"::", b"?", b"??", b"|", b"||", b"?:", b"?."].contains(&shown) {
+        return None;
+    }
+    let at = run_end(text, after, 8, is_space);
+    let is_tight = sign == end && at == after && shown == b"=";
+    Some((at, if is_tight { Join::Tight } else { Join::Loose }))
+}
+
+/// Where the value begins behind words: `token is …`, `key for staging: …`.
+fn behind_words(text: &[u8], end: usize, spaced: usize, weight: Weight) -> Option<usize> {
+    let between = run_end(text, end, BETWEEN_BYTES_MAX, |b| is_name(b) || is_space(b));
+    if let Some(b'=' | b':') = text.get(between) {
+        let (at, _) = behind_sign(text, end, between)?;
+        return Some(at);
+    }
+    let is_named = weight == Weight::Strong || weight == Weight::Weak || weight == Weight::Key;
+    let verb = [&b"is "[..], b"was "].into_iter().find(|verb| text[spaced..].starts_with(verb));
+    is_named.then(|| spaced + verb.map_or(0, |verb| verb.len()))
 }
 
 /// `constant`: behind `DB_PASSWORD=` everything up to the space belongs to the value; elsewhere (`?token=…&x=1`,
@@ -256,17 +231,27 @@ fn is_placeholder_start(b: u8) -> bool {
     b"$<{[%&*(".contains(&b)
 }
 
+/// `sha512-…`, `sha256:…`: what a content's hash looks like.
+fn is_digest(value: &[u8]) -> bool {
+    let starts = [&b"sha1-"[..], b"sha1:", b"sha256-", b"sha256:", b"sha384-", b"sha512-", b"sha512:", b"md5:"];
+    starts.iter().any(|start| value.starts_with(start))
+}
+
 /// Values that stand for one, are code that gets one, or were hidden already.
 fn is_placeholder(value: &[u8], identifier: &[u8], quoted: bool) -> bool {
-    if is_placeholder_start(value[0]) || value.iter().all(|b| b"*x.-_?#=>".contains(b)) {
+    if is_placeholder_start(value[0]) || value.iter().all(|b| b"*xX.-_?#=>".contains(b)) {
         return true;
     }
     if !quoted && value.iter().any(|b| b"([{".contains(b)) {
         return true;
     }
+    // The name of a variable (`password: GITHUB_TOKEN`).
+    if is_constant(value) && value.contains(&b'_') && !value.iter().any(u8::is_ascii_digit) {
+        return true;
+    }
     // The longest of these words and starts is far shorter.
     let lower = value[..value.len().min(64)].to_ascii_lowercase();
-    let code = [&b"process.env"[..], b"os.environ", b"self.", b"this.", b"env.", b"secrets.", b"config."];
+    let code = [&b"process.env"[..], b"os.environ", b"self.", b"this.", b"env.", b"secrets.", b"config.", b"your"];
     if code.iter().any(|start| lower.starts_with(start)) {
         return true;
     }
@@ -279,44 +264,101 @@ fn is_placeholder(value: &[u8], identifier: &[u8], quoted: bool) -> bool {
 }
 
 /// `password` and its like: any value, but not the words of a sentence or of source code.
-fn strong(text: &[u8], start: usize, identifier: &[u8], value: &Value, join: Join) -> bool {
+fn strong(name: &Name<'_>, value: &Value, join: Join) -> bool {
+    let (text, identifier) = (name.text, name.identifier());
     let shown = &text[value.range.clone()];
     let is_path = shown[0] == b'/' || shown.starts_with(b"./") || shown.starts_with(b"~/");
-    if identifier.eq_ignore_ascii_case(b"pwd") && (is_path || is_constant(identifier))
+    if identifier.eq_ignore_ascii_case(b"pwd") && (is_path || is_constant(identifier) && !looks_random(shown))
         || identifier == b"OLDPWD"
         || identifier.ends_with(b"_pass") && !value.quoted
+        || is_public(identifier)
     {
         return false;
     }
     let word = shown.iter().all(u8::is_ascii_alphabetic);
     match join {
         Join::Tight => true,
-        _ if value.quoted => !shown.contains(&b' ') || !in_sentence(text, start),
+        _ if value.quoted => !shown.contains(&b' ') || !in_sentence(text, name.start),
         Join::Space => !word || shown.len() >= 6 || ends_line(text, value.range.end),
         // In a sentence ("wrong password: hunter2") a plain word says more about the password than it is one, and a
         // capital or a comma after it (`password: String,`) makes it source code.
-        Join::Loose if word => {
-            !in_sentence(text, start) && shown[0].is_ascii_lowercase() && ends_line(text, value.range.end)
+        Join::Loose | Join::Prose if word => {
+            !in_sentence(text, name.start) && shown[0].is_ascii_lowercase() && ends_line(text, value.range.end)
         }
-        Join::Loose => !is_path && shown.len() >= 4 && shown.iter().any(u8::is_ascii_alphanumeric),
+        Join::Loose | Join::Prose => !is_path && shown.len() >= 4 && shown.iter().any(u8::is_ascii_alphanumeric),
     }
 }
 
 /// `token`: parsers and lexers say it too, so the value has to have letters and digits, and in a sentence to be long.
-fn weak(text: &[u8], start: usize, identifier: &[u8], value: &Value, join: Join) -> bool {
+fn weak(name: &Name<'_>, value: &Value, join: Join) -> bool {
+    let (text, identifier) = (name.text, name.identifier());
     let shown = &text[value.range.clone()];
+    if is_public(identifier) {
+        return false;
+    }
     let has = |class: fn(&u8) -> bool| shown.iter().any(class);
     let opaque = has(u8::is_ascii_digit)
         && has(u8::is_ascii_alphabetic)
         && !shown.starts_with(b"0x")
         && !shown.contains(&b' ')
-        && shown.iter().all(|&b| b.is_ascii_alphanumeric() || b"-_+/=.~".contains(&b));
+        && shown.iter().all(|&b| b.is_ascii_alphanumeric() || b"-_+/=.~%:|".contains(&b));
     match join {
         Join::Tight if is_constant(identifier) || identifier.starts_with(b"--") => true,
         Join::Tight => opaque && shown.len() >= 6,
-        Join::Loose | Join::Space if in_sentence(text, start) => opaque && looks_random(shown),
-        Join::Loose | Join::Space => opaque && shown.len() >= 8,
+        _ if in_sentence(text, name.start) => opaque && (looks_random(shown) || is_opaque(shown, 20)),
+        _ => opaque && shown.len() >= 8,
     }
+}
+
+/// `key`: maps, caches and databases have keys too, and `CACHE_KEY=…` is as long as a secret.
+fn key(name: &Name<'_>, value: &Value, join: Join) -> bool {
+    let identifier = name.identifier().to_ascii_lowercase();
+    let shown = &name.text[value.range.clone()];
+    if HARMLESS_KEYS.iter().any(|part| contains(&identifier, part)) {
+        return false;
+    }
+    let is_bare = identifier.trim_ascii_start() == b"key" && !name.is_query();
+    if is_bare && !is_key_of(name) {
+        return looks_random(shown) || is_opaque(shown, 32) && is_one_run(shown) && !is_harmless_here(name);
+    }
+    let is_argument = matches!(join, Join::Tight | Join::Space) && (name.is_option() || is_constant(name.identifier()));
+    is_opaque(shown, if is_argument || value.quoted { 10 } else { 12 })
+}
+
+/// Without the separators of a name that ends in a hash (`go-mod-eca089…`).
+fn is_one_run(value: &[u8]) -> bool {
+    value.iter().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(b))
+}
+
+/// `API key`, `access key`: the word before says what it is.
+fn is_key_of(name: &Name<'_>) -> bool {
+    let end = run_start(name.text, name.start, 2, is_space);
+    let start = run_start(name.text, end, NAME_BYTES_MAX, |b| b.is_ascii_alphanumeric());
+    let word = name.text[start..end].to_ascii_lowercase();
+    end < name.start && BEFORE_KEY.iter().any(|before| word == before.as_bytes())
+}
+
+/// Whether the words before `key` on its line say that it is one of a cache or a table.
+fn is_harmless_here(name: &Name<'_>) -> bool {
+    let start = run_start(name.text, name.start, CONTEXT_BYTES_MAX, |b| b != b'\n');
+    let before = name.text[start..name.start].to_ascii_lowercase();
+    HARMLESS_KEYS.iter().any(|part| contains(&before, part))
+}
+
+/// `token 3f9…`, `key for staging: 3f9…`: nothing but the value says that it is one.
+fn prose(name: &Name<'_>, shown: &[u8], weight: Weight) -> bool {
+    if weight == Weight::Key {
+        let identifier = name.identifier().to_ascii_lowercase();
+        let harmless = HARMLESS_KEYS.iter().any(|part| contains(&identifier, part)) || is_harmless_here(name);
+        return !harmless && (looks_random(shown) || is_key_of(name) && is_opaque(shown, 20));
+    }
+    looks_random(shown) || is_opaque(shown, 20)
+}
+
+/// What anybody may see, however random it looks.
+fn is_public(identifier: &[u8]) -> bool {
+    let identifier = identifier.to_ascii_lowercase();
+    contains(&identifier, "public") || contains(&identifier, "pubkey") || contains(&identifier, "pub_key")
 }
 
 /// A word stands directly before the name: prose, not a key.
@@ -329,39 +371,13 @@ fn in_sentence(text: &[u8], start: usize) -> bool {
 /// What stood there was a word as well.
 fn ends_with_marker(text: &[u8]) -> bool {
     let near = &text[text.len().saturating_sub(MARKER_BYTES_MAX)..];
-    near.ends_with(b"]") && memchr::memrchr(b'[', near).is_some_and(|at| near[at..].starts_with(b"[redacted:"))
+    near.ends_with(b"]") && memchr::memrchr(b'[', near).is_some_and(|at| near[at..].starts_with(MARKER))
 }
 
 /// Our own marker with the longest kind.
-const MARKER_BYTES_MAX: usize = 32;
+const MARKER_BYTES_MAX: usize = 40;
 
 fn ends_line(text: &[u8], end: usize) -> bool {
     let rest = run_end(text, end, 8, |b| b == b' ' || b == b'\t' || b == b'\r');
     matches!(text.get(rest), None | Some(b'\n'))
-}
-
-/// 20 bytes or more of one unbroken run with capitals, small letters and digits, each byte worth 3.5 bits or more.
-/// File names, versions and cache keys have separators; commit ids and checksums have one case.
-fn looks_random(value: &[u8]) -> bool {
-    let has = |class: fn(&u8) -> bool| value.iter().any(class);
-    let padding = value.iter().rev().take_while(|&&b| b == b'=').count();
-    let body = &value[..value.len() - padding];
-    value.len() >= 20
-        && padding <= 2
-        && body.iter().all(|&b| b.is_ascii_alphanumeric() || b"+/_".contains(&b))
-        && has(u8::is_ascii_digit)
-        && has(u8::is_ascii_uppercase)
-        && has(u8::is_ascii_lowercase)
-        && value.iter().filter(|&&b| b == b'/' || b == b'_').count() * 10 <= value.len()
-        && bits_per_byte(value) >= 3.5
-}
-
-/// Shannon entropy.
-fn bits_per_byte(value: &[u8]) -> f64 {
-    let mut counts = [0_u32; 256];
-    for &b in value {
-        counts[usize::from(b)] += 1;
-    }
-    let total = value.len() as f64;
-    counts.iter().filter(|&&n| n > 0).map(|&n| f64::from(n) / total).map(|p| -p * p.log2()).sum()
 }

@@ -1,5 +1,7 @@
 use proptest::prelude::*;
 
+mod samples;
+
 use super::*;
 
 /// One secret of each kind in a form that tools print, the secret itself, and the kind it becomes.
@@ -106,6 +108,36 @@ Expected: "a token" Received: "a secret"
 thread 'main' panicked at src/secret.rs:3:5
   10:3  error  'token' is assigned a value but never used  no-unused-vars
 E501 line too long: secret.py:3:80
+Reference 'System.Web, Version=4.0.0.0, Culture=neutral, PublicKeyToken=b77a5c561934e089' not resolved
+key: go-mod-eca089adcb5f49ecad114bdbf49dc26b0deef67cb69080fcaeaecab46118f40b
+Cache hit occurred on the primary key go-mod-eca089adcb5f49ecad114bdbf49dc26b0deef67cb69080fcaeaecab46118f40b
+server-password: GITHUB_TOKEN
+Configuring pattern-arrows-0.0.2...
+running test_that_the_key_is_kept... ok
+GET http://localhost:8080... connected
+artifactory sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae
+sentry commit: 3f786850e387550fdab836ed7e6dc881de23001b
+heroku[web.1]: State changed from starting to up
+/home/travis/build/owner/repo/src: 12 files
+linear: 0.25 discord: 17 travis_fold:start:install
+"resolved": "https://registry.npmjs.org/a/-/a-1.0.0.tgz", "integrity": "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="
+key: sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==
+//# sourceMappingURL=data:application/json;base64,eyJ2ZXJzaW9uIjozLCJzb3VyY2VzIjpbImEuanMiXSwibmFtZXMiOltdfQ==
+"mappings": "AAAA,SAASA,GAAT,CAAaC,CAAb,EAAgB;EACd,OAAOA,CAAC,GAAG,CAAX"
+sort_key = 20261124T101530Z-000042 partition_key=p12_20261124
+cookie: a small file  Set-Cookie is missing  cookies: 3
+machine learning page login password reset
+curl: (22) The requested URL returned error: 404
+curl -u $USER:$PASS https://example.com  curl -u <user>:<password> x
+docker run --name mysql -p 3306:3306 -p3307:3307 mysql:8
+docker run --name mongosh -p 27017:27017 x
+signature=sig expected 2 arguments; def f(signature="no") -> None
+Basic usage: run the command  Basic authentication failed
+public_key = "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE4f5wg2l2hKsTeNem"
+<password>${env.PASS}</password> <token/> <key>name</key>
+setItem("token", "value") get("key", "default_value_1")
+test_api_access_is_denied_for_expired_token_2 ... ok
+KEY_LENGTH=2048 API_VERSION=2026-11-24 ACCESS_MODE=read_write_v2
 "#;
 
 #[test]
@@ -185,6 +217,13 @@ fn hostile_repetition_stays_linear() {
         "-----END PRIVATE KEY-----",
         "eyJa",
         "token=\"",
+        "PASSWORD=aB3dE6gH test aB3d... ",
+        "cookie: a=$",
+        "machine a login ",
+        "curl -u a -",
+        "ghp_aB3...",
+        ".ey",
+        "adafruit: a1",
     ] {
         let text = unit.repeat((256 << 10) / unit.len());
         let started = std::time::Instant::now();
@@ -211,4 +250,11 @@ fn a_long_text_is_read_as_a_short_one_is() {
     let (long, long_count) = redact(&whole);
     assert_eq!((long.strip_prefix(&filler), long_count), (Some(&*short), count));
     assert!(count >= SECRETS.len());
+    // As is one that needs no automaton at all.
+    for (text, ..) in SECRETS {
+        let padded = format!("{text}\n{}", "nothing to see here\n".repeat(LINE_BYTES_MAX / 20));
+        let (alone, among) = (redact(text), redact(&padded));
+        assert!(text.len() < LINE_BYTES_MAX && padded.len() > LINE_BYTES_MAX);
+        assert_eq!((among.0.lines().next(), among.1), (alone.0.lines().next(), alone.1), "{text}");
+    }
 }

@@ -1,135 +1,160 @@
-//! Tokens that have a shape of their own: a prefix that their issuer chose so that scanners find them.
+//! Tokens that have a shape of their own, wherever they stand.
 
 use std::ops::Range;
 
-use super::{Secret, VALUE_BYTES_MAX, run_end};
+use super::alphabet::{Alphabet, bits_per_byte};
+use super::cut;
+use super::formats::{Inside, Needs, Prefixed};
+use super::{Secret, VALUE_BYTES_MAX, run_end, run_start};
 
-/// Bytes that a token's body is made of.
-#[derive(Debug, Clone, Copy)]
-enum Body {
-    /// `[A-Z0-9]`
-    Upper,
-    /// `[0-9a-f]`
-    Hex,
-    /// `[A-Za-z0-9]`
-    Alnum,
-    /// `[A-Za-z0-9_]`
-    Word,
-    /// `[A-Za-z0-9_-]`
-    Url,
-    /// `[A-Za-z0-9_.-]`
-    Dotted,
-    /// `[A-Za-z0-9/]`
-    Path,
-}
+/// A body is judged by at most so many bytes; all of it is replaced.
+const BODY_BYTES_MAX: usize = 1 << 10;
+/// Parts of a token behind its payload: a signature; of an encrypted one three.
+const JWT_PARTS_MAX: usize = 3;
+/// One part of a JSON web token, bytes.
+const JWT_BYTES_MAX: usize = 16 << 10;
+/// A body that a tool has cut is told by fewer bytes, at least so many.
+const CUT_BODY_BYTES_MIN: usize = 4;
+/// Names of a JSON web token's first field, encoded: `{"alg`, `{"typ`, `{"kid`, `{"enc`, `{"cty`, `{"x5t`, `{"jku`.
+const JWT_STARTS: [&[u8]; 7] =
+    [b"eyJhbGci", b"eyJ0eXAi", b"eyJraWQi", b"eyJlbmMi", b"eyJjdHki", b"eyJ4NXQ", b"eyJqa3Ui"];
 
-impl Body {
-    fn has(self, b: u8) -> bool {
+impl Needs {
+    pub(super) fn are_met(self, body: &[u8]) -> bool {
+        let has = |class: fn(&u8) -> bool| body.iter().any(class);
         match self {
-            Body::Upper => b.is_ascii_uppercase() || b.is_ascii_digit(),
-            Body::Hex => b.is_ascii_digit() || (b'a'..=b'f').contains(&b),
-            Body::Alnum => b.is_ascii_alphanumeric(),
-            Body::Word => b.is_ascii_alphanumeric() || b == b'_',
-            Body::Url => b.is_ascii_alphanumeric() || b == b'_' || b == b'-',
-            Body::Dotted => b.is_ascii_alphanumeric() || b"_-.".contains(&b),
-            Body::Path => b.is_ascii_alphanumeric() || b == b'/',
+            Needs::Nothing => true,
+            Needs::Digit => has(u8::is_ascii_digit),
+            Needs::Mixed => has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase),
+            Needs::Percent => body.contains(&b'%'),
+            Needs::Dots(count) => body.iter().filter(|&&b| b == b'.').count() >= usize::from(count),
         }
     }
 }
 
-/// One issuer's format.
-#[derive(Debug)]
-pub(super) struct Shape {
-    /// What it starts with, in this very case.
-    pub(super) prefix: &'static str,
-    kind: &'static str,
-    body: Body,
-    /// Shortest body, bytes.
-    min: usize,
-}
-
-const fn shape(prefix: &'static str, kind: &'static str, body: Body, min: usize) -> Shape {
-    Shape { prefix, kind, body, min }
-}
-
-/// The formats, from the issuers' own documentation of their prefixes.
-pub(super) const SHAPES: [Shape; 50] = [
-    shape("AKIA", "aws-key", Body::Upper, 16),
-    shape("ASIA", "aws-key", Body::Upper, 16),
-    shape("ABIA", "aws-key", Body::Upper, 16),
-    shape("ghp_", "github-token", Body::Alnum, 30),
-    shape("gho_", "github-token", Body::Alnum, 30),
-    shape("ghu_", "github-token", Body::Alnum, 30),
-    shape("ghs_", "github-token", Body::Alnum, 30),
-    shape("ghr_", "github-token", Body::Alnum, 30),
-    shape("github_pat_", "github-token", Body::Word, 22),
-    shape("glpat-", "gitlab-token", Body::Dotted, 18),
-    shape("gldt-", "gitlab-token", Body::Dotted, 18),
-    shape("glrt-", "gitlab-token", Body::Dotted, 18),
-    shape("glcbt-", "gitlab-token", Body::Dotted, 18),
-    shape("glptt-", "gitlab-token", Body::Dotted, 18),
-    shape("xoxb-", "slack-token", Body::Url, 10),
-    shape("xoxp-", "slack-token", Body::Url, 10),
-    shape("xoxa-", "slack-token", Body::Url, 10),
-    shape("xoxr-", "slack-token", Body::Url, 10),
-    shape("xoxs-", "slack-token", Body::Url, 10),
-    shape("xoxe-", "slack-token", Body::Url, 10),
-    shape("xapp-", "slack-token", Body::Url, 20),
-    shape("hooks.slack.com/services/", "slack-webhook", Body::Path, 20),
-    shape("sk_live_", "stripe-key", Body::Word, 10),
-    shape("sk_test_", "stripe-key", Body::Word, 10),
-    shape("rk_live_", "stripe-key", Body::Word, 10),
-    shape("rk_test_", "stripe-key", Body::Word, 10),
-    shape("whsec_", "stripe-key", Body::Alnum, 24),
-    shape("npm_", "npm-token", Body::Alnum, 36),
-    shape("pypi-", "pypi-token", Body::Url, 60),
-    shape("AIza", "google-key", Body::Url, 35),
-    shape("ya29.", "google-token", Body::Url, 20),
-    shape("GOCSPX-", "google-secret", Body::Url, 20),
-    shape("sk-ant-", "anthropic-key", Body::Url, 16),
-    shape("sk-proj-", "openai-key", Body::Url, 16),
-    shape("sk-svcacct-", "openai-key", Body::Url, 16),
-    shape("sk-or-v1-", "openrouter-key", Body::Alnum, 32),
-    shape("sk-", "openai-key", Body::Alnum, 20),
-    shape("SG.", "sendgrid-key", Body::Dotted, 60),
-    shape("hf_", "huggingface-token", Body::Alnum, 34),
-    shape("dop_v1_", "digitalocean-token", Body::Hex, 64),
-    shape("dckr_pat_", "docker-token", Body::Url, 20),
-    shape("dapi", "databricks-token", Body::Hex, 32),
-    shape("shpat_", "shopify-token", Body::Alnum, 32),
-    shape("shpss_", "shopify-token", Body::Alnum, 32),
-    shape("hvs.", "vault-token", Body::Url, 24),
-    shape("lin_api_", "linear-key", Body::Alnum, 32),
-    shape("rubygems_", "rubygems-key", Body::Hex, 48),
-    shape("ATATT3", "atlassian-token", Body::Url, 60),
-    shape("AGE-SECRET-KEY-1", "age-key", Body::Upper, 50),
-    shape("PRIVATE-TOKEN: ", "gitlab-token", Body::Dotted, 16),
-];
-
-/// The token that starts with this hit of `shape`'s prefix.
-pub(super) fn shape_at(text: &[u8], hit: Range<usize>, shape: &Shape) -> Option<Secret> {
-    // The automaton ignores case, issuers don't; and `disk-…` is no `sk-…`.
-    let inside_a_word = text[..hit.start].last().is_some_and(|&b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-    if &text[hit.clone()] != shape.prefix.as_bytes() || (inside_a_word && shape.prefix != "hooks.slack.com/services/") {
+/// The token that starts with this hit of `format`'s prefix.
+pub(super) fn with_prefix(text: &[u8], hit: Range<usize>, format: &Prefixed) -> Option<Secret> {
+    // The automaton ignores case, issuers don't.
+    if &text[hit.clone()] != format.prefix.as_bytes() || !may_start(text, hit.start, format.prefix) {
         return None;
     }
-    let end = run_end(text, hit.end, usize::MAX, |b| shape.body.has(b));
-    if end - hit.end < shape.min {
-        return None;
-    }
-    let bare = shape.prefix == "sk-" && !text[hit.end..end].iter().any(u8::is_ascii_digit);
-    (!bare).then_some(Secret { range: hit.start..end, kind: shape.kind })
+    let judged = run_end(text, hit.end, format.max.min(BODY_BYTES_MAX).saturating_add(1), |b| format.body.has(b));
+    let body = &text[hit.end..judged];
+    let is_whole = (format.min..=format.max).contains(&body.len()) && format.needs.are_met(body);
+    let end = if is_whole { run_end(text, judged, usize::MAX, |b| format.body.has(b)) } else { judged };
+    let end =
+        if is_whole { cut::tail_end(text, end, format.body).unwrap_or(end) } else { cut_end(text, &hit, end, format)? };
+    Some(Secret { range: hit.start..end, kind: format.kind })
 }
 
-/// `eyJ….eyJ….…`: header and payload are JSON objects, so both start the same; the signature may be empty.
+/// `disk-…` is no `sk-…`; but a long prefix that ends in a mark may stand behind `test_` or `my-`.
+fn may_start(text: &[u8], start: usize, prefix: &str) -> bool {
+    let Some(&before) = text[..start].last() else { return true };
+    let is_marked = prefix.len() >= 4 && prefix.ends_with(['_', '-', '.']);
+    prefix.contains('/') || !(before.is_ascii_alphanumeric() || !is_marked && (before == b'_' || before == b'-'))
+}
+
+/// Where a token ends of which a tool shows only the start (`ghp_a1B2c3...`) or both ends (`ghp_a1B2...q7R8`).
+fn cut_end(text: &[u8], hit: &Range<usize>, end: usize, format: &Prefixed) -> Option<usize> {
+    // Dots may count as the body's.
+    let dots = memchr::memmem::find(&text[hit.end..end], b"...").map_or(end, |at| hit.end + at);
+    let body = &text[hit.end..dots];
+    let is_telling = body.iter().any(|b| b.is_ascii_digit() || b.is_ascii_uppercase());
+    let min = if format.prefix.len() < 4 { 2 * CUT_BODY_BYTES_MIN } else { CUT_BODY_BYTES_MIN };
+    if format.prefix.len() < 3 || format.prefix == "pat" || body.len() < min || !is_telling {
+        return None;
+    }
+    cut::tail_end(text, dots, format.body)
+}
+
+/// The token around this hit of `format`'s literal.
+pub(super) fn around(text: &[u8], hit: Range<usize>, format: &Inside) -> Option<Secret> {
+    if &text[hit.clone()] != format.literal.as_bytes() {
+        return None;
+    }
+    let max = format.before_max;
+    let start = run_start(text, hit.start, max + 1, |b| format.before.has(b));
+    let end = run_end(text, hit.end, format.after_max.saturating_add(1), |b| format.after.has(b));
+    let (before, after) = (hit.start - start, end - hit.end);
+    let goes_on = format.after_max != usize::MAX && text.get(end).is_some_and(u8::is_ascii_alphanumeric);
+    let fits = (format.before_min..=max).contains(&before) && (format.after_min..=format.after_max).contains(&after);
+    let is_met = format.needs.are_met(&text[start..hit.start]);
+    (fits && is_met && !goes_on).then_some(Secret { range: start..end, kind: format.kind })
+}
+
+/// `eyJ….eyJ….…` around a hit of `.ey`: header and payload are JSON objects, so both start the same; the signature may
+/// be empty.
 pub(super) fn jwt(text: &[u8], hit: Range<usize>) -> Option<Secret> {
-    if &text[hit.clone()] != b"eyJ" || text[..hit.start].last().is_some_and(|&b| Body::Url.has(b)) {
+    let start = run_start(text, hit.start, VALUE_BYTES_MAX, |b| Alphabet::Url.has(b));
+    let header = &text[start..hit.start];
+    if !header.starts_with(b"ey") || header.len() < 10 {
         return None;
     }
-    let header = run_end(text, hit.end, VALUE_BYTES_MAX, |b| Body::Url.has(b));
-    if !text[header..].starts_with(b".eyJ") || header - hit.start < 10 {
+    let payload = jwt_part_end(text, hit.start + 1);
+    let usual = header.starts_with(b"eyJ") && text[hit.start..].starts_with(b".eyJ");
+    let other = header.len() >= 19 && payload - hit.start >= 20 && text.get(payload) == Some(&b'.');
+    if !usual && !(other && header.iter().any(u8::is_ascii_uppercase)) {
         return None;
     }
-    let end = run_end(text, header, usize::MAX, |b| Body::Dotted.has(b));
+    let mut end = payload;
+    for _ in 0..JWT_PARTS_MAX {
+        if text.get(end) != Some(&b'.') {
+            break;
+        }
+        let next = jwt_part_end(text, end + 1);
+        if next == end + 1 {
+            break;
+        }
+        end = next;
+    }
+    let end = cut::tail_end(text, end, Alphabet::Url).unwrap_or(end);
+    Some(Secret { range: start..end, kind: "jwt" })
+}
+
+/// The end of one part of a token; `\n` in an encoded text ends it.
+fn jwt_part_end(text: &[u8], start: usize) -> usize {
+    let end = run_end(text, start, JWT_BYTES_MAX, |b| Alphabet::Url.has(b) || b"/\\=".contains(&b));
+    let part = text.get(start..end).unwrap_or_default();
+    let escape =
+        part.iter().zip(part.iter().skip(1).chain([&b'n'])).position(|(a, b)| *a == b'\\' && b"nrt\"".contains(b));
+    escape.map_or(end, |at| start + at)
+}
+
+/// The start of such a token that a tool has cut within its header.
+pub(super) fn jwt_start(text: &[u8], hit: Range<usize>) -> Option<Secret> {
+    let inside_a_word = text[..hit.start].last().is_some_and(|&b| Alphabet::Url.has(b));
+    if inside_a_word || !JWT_STARTS.iter().any(|start| text[hit.start..].starts_with(start)) {
+        return None;
+    }
+    let end = run_end(text, hit.end, VALUE_BYTES_MAX, |b| Alphabet::Url.has(b));
+    let end = cut::tail_end(text, end, Alphabet::Url)?;
     Some(Secret { range: hit.start..end, kind: "jwt" })
+}
+
+/// `ZXlK…`: a JSON web token, encoded once more.
+pub(super) fn encoded_jwt(text: &[u8], hit: Range<usize>) -> Option<Secret> {
+    let inside_a_word = text[..hit.start].last().is_some_and(|&b| Alphabet::Base64.has(b));
+    if inside_a_word || &text[hit.clone()] != b"ZXlK" {
+        return None;
+    }
+    let end = run_end(text, hit.end, JWT_BYTES_MAX, |b| Alphabet::Base64.has(b) || b == b'_' || b == b'-');
+    let is_token = |at: usize| {
+        let group = text.get(at..at + 12)?;
+        let decoded = data_encoding::BASE64.decode(group).ok()?;
+        Some(decoded.iter().all(|&b| Alphabet::Url.has(b) || b == b'.'))
+    };
+    let secret = end - hit.start >= 48 && is_token(hit.start) == Some(true);
+    secret.then_some(Secret { range: hit.start..end, kind: "jwt" })
+}
+
+/// `Basic dXNlcjpwYXNz`: what it encodes is a user and a password.
+pub(super) fn basic(text: &[u8], hit: Range<usize>) -> Option<Secret> {
+    let end = run_end(text, hit.end, VALUE_BYTES_MAX, |b| Alphabet::Base64.has(b));
+    let value = &text[hit.end..end];
+    let decoded = data_encoding::BASE64.decode(value).ok()?;
+    let is_pair = value.len() >= 8
+        && decoded.contains(&b':')
+        && decoded.iter().all(|b| b.is_ascii_graphic())
+        && bits_per_byte(value) > 2.0;
+    is_pair.then_some(Secret { range: hit.end..end, kind: "basic" })
 }
