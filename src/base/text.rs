@@ -1,5 +1,6 @@
 //! Text for people: control characters removed, lengths bounded, quoting for the place it goes to.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 /// `text` with every control character but tab removed, and the invisible and direction-changing ones of Unicode
@@ -20,8 +21,34 @@ pub fn printable(text: &str) -> String {
 }
 
 fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || is_invisible(c)
+}
+
+/// What no screen shows, and what makes a line read in another order: zero-width characters, direction marks, and the
+/// tags and supplementary variation selectors in which a text for a model can be hidden.
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{61c}'
+            | '\u{180e}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
+            | '\u{e0100}'..='\u{e01ef}'
+    )
+}
+
+/// `text` without characters that no screen shows; nearly every text has none and is not copied.
+pub fn visible(text: Cow<'_, str>) -> Cow<'_, str> {
+    // All of them begin with one of these bytes.
+    let may_have = text.bytes().fold(false, |any, b| any | matches!(b, 0xd8 | 0xe1 | 0xe2 | 0xef | 0xf3));
+    if !may_have || !text.chars().any(is_invisible) {
+        return text;
+    }
+    Cow::Owned(text.chars().filter(|&c| !is_invisible(c)).collect())
 }
 
 /// The longest prefix of at most `max` bytes that ends on a character boundary.
@@ -68,6 +95,18 @@ mod tests {
     fn a_path_is_one_word_for_a_shell() {
         assert_eq!(path(Path::new("/a/b-1.jsonl")), "/a/b-1.jsonl");
         assert_eq!(path(Path::new("/a/$(touch${IFS}x)'\n")), "'/a/$(touch${IFS}x)'\\'' '");
+    }
+
+    #[test]
+    fn what_no_screen_shows_is_gone() {
+        let hidden: String = "ignore all".chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c))).collect();
+        let text = format!("a{hidden}\u{e0101}\u{2067}b\u{200d}\u{61c}c");
+        assert_eq!(
+            (one_line(&text), printable(&text), visible(Cow::Borrowed(&*text))),
+            ("abc".into(), "abc".into(), "abc".into())
+        );
+        let shown = "“é” … 🦀 ✓ \u{2028}";
+        assert!(matches!(visible(Cow::Borrowed(shown)), Cow::Borrowed(same) if same == shown));
     }
 
     #[test]

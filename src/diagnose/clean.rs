@@ -11,6 +11,7 @@ use aho_corasick::AhoCorasick;
 use vte::{Params, Parser, Perform};
 
 use crate::base::limits::{ERASED_LINES_MAX, SCREEN_COLUMNS_MAX, STRING_SEQUENCE_BYTES_MAX};
+use crate::base::text;
 
 use super::generic::{self, Strength};
 
@@ -38,12 +39,9 @@ fn decode_utf16(output: &[u8]) -> Option<String> {
 }
 
 fn clean_utf8(output: &[u8]) -> Cow<'_, str> {
-    let mut text = without_remnants(plain(output).unwrap_or_else(|| Cow::Owned(on_screen(output))));
-    // A byte order mark behind what wasn't text.
-    if text.starts_with(BYTE_ORDER_MARK) {
-        text = Cow::Owned(text.trim_start_matches(BYTE_ORDER_MARK).to_owned());
-    }
-    text
+    let text = without_remnants(plain(output).unwrap_or_else(|| Cow::Owned(on_screen(output))));
+    // With them goes a byte order mark behind what wasn't text.
+    text::visible(text)
 }
 
 /// The text of an output without terminal control.
@@ -106,8 +104,6 @@ fn on_screen(output: &[u8]) -> String {
 fn is_control(byte: u8) -> bool {
     ((byte < 0x20) & (byte != b'\t')) | (byte == 0x7f) | (byte == 0xc2)
 }
-
-const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Ends whatever sequence is open.
 const CANCEL: u8 = 0x18;
