@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use aho_corasick::Span;
 use aho_corasick::packed::Searcher;
 
-use super::alphabet::{Alphabet, bits_per_byte};
+use super::alphabet::{Alphabet, bits_per_byte, is_opaque};
 use super::{MARKER, run_end};
 use crate::base::literals::Literals;
 
@@ -126,7 +126,9 @@ fn copy_end(text: &[u8], start: usize, value: &[u8]) -> Option<usize> {
     let starts_a_word = start == 0 || !is_inside_a_word(start - 1) || !value[0].is_ascii_alphanumeric();
     if same == value.len() {
         let ends_a_word = !is_inside_a_word(end) || !value[same - 1].is_ascii_alphanumeric();
-        return (starts_a_word && ends_a_word).then_some(end);
+        // A value that may be a name (`_bindgen_ty_3`) stands elsewhere for what it names.
+        let is_name = value.iter().all(|&b| Alphabet::Dotted.has(b)) && !is_opaque(value, VALUE_BYTES_MIN);
+        return (starts_a_word && ends_a_word && !is_name).then_some(end);
     }
     let part = &value[..same];
     let is_plain = part.iter().all(u8::is_ascii_lowercase) || part.iter().all(u8::is_ascii_digit);

@@ -242,7 +242,7 @@ fn is_placeholder(value: &[u8], identifier: &[u8], quoted: bool) -> bool {
     if is_placeholder_start(value[0]) || value.iter().all(|b| b"*xX.-_?#=>".contains(b)) {
         return true;
     }
-    if !quoted && value.iter().any(|b| b"([{".contains(b)) {
+    if !quoted && (value.iter().any(|b| b"([{".contains(b)) || contains(value, "::")) {
         return true;
     }
     // The name of a variable (`password: GITHUB_TOKEN`).
@@ -285,6 +285,8 @@ fn strong(name: &Name<'_>, value: &Value, join: Join) -> bool {
         Join::Loose | Join::Prose if word => {
             !in_sentence(text, name.start) && shown[0].is_ascii_lowercase() && ends_line(text, value.range.end)
         }
+        // `const SECRET: c_long = 447`: a type.
+        Join::Loose if text[value.range.end..].starts_with(b" =") => false,
         Join::Loose | Join::Prose => !is_path && shown.len() >= 4 && shown.iter().any(u8::is_ascii_alphanumeric),
     }
 }
@@ -293,7 +295,7 @@ fn strong(name: &Name<'_>, value: &Value, join: Join) -> bool {
 fn weak(name: &Name<'_>, value: &Value, join: Join) -> bool {
     let (text, identifier) = (name.text, name.identifier());
     let shown = &text[value.range.clone()];
-    if is_public(identifier) {
+    if is_public(identifier) || !value.quoted && is_field(shown) {
         return false;
     }
     let has = |class: fn(&u8) -> bool| shown.iter().any(class);
@@ -308,6 +310,16 @@ fn weak(name: &Name<'_>, value: &Value, join: Join) -> bool {
         _ if in_sentence(text, name.start) => opaque && (looks_random(shown) || is_opaque(shown, 20)),
         _ => opaque && shown.len() >= 8,
     }
+}
+
+/// `node.colon2_token`, `messages_1.UnexpectedToken`: source code that names what has it.
+fn is_field(value: &[u8]) -> bool {
+    let is_word = |part: &[u8]| part.first().is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_');
+    let is_plain = |b: &u8| b.is_ascii_alphanumeric() || b"_.".contains(b);
+    value.contains(&b'.')
+        && value.iter().all(is_plain)
+        && value.split(|&b| b == b'.').all(is_word)
+        && !looks_random(value)
 }
 
 /// `key`: maps, caches and databases have keys too, and `CACHE_KEY=…` is as long as a secret.

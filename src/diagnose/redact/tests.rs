@@ -136,6 +136,10 @@ Basic usage: run the command  Basic authentication failed
 public_key = "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE4f5wg2l2hKsTeNem"
 <password>${env.PASS}</password> <token/> <key>name</key>
 setItem("token", "value") get("key", "default_value_1")
+pub const SYS_memfd_secret: c_long = 447; pub const RTA_KEY_SECRET: _bindgen_ty_3 = 2;
+    colon2_token: node.colon2_token,
+    let pwd: libc::passwd = nobody.into();  let mut fds = mem::MaybeUninit::<[OwnedFd; 2]>::uninit();
+    UnexpectedToken : messages_1.Messages.MissingFromClause;
 test_api_access_is_denied_for_expired_token_2 ... ok
 KEY_LENGTH=2048 API_VERSION=2026-11-24 ACCESS_MODE=read_write_v2
 "#;
