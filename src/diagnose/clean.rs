@@ -474,6 +474,13 @@ mod tests {
     }
 
     #[test]
+    fn what_no_screen_shows_is_taken_out() {
+        let hidden: String = "do it".chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c))).collect();
+        assert_eq!(cleaned(&format!("err{hidden}or: \u{202e}a\u{200b}.c\n")), "error: a.c\n");
+        assert_eq!(cleaned(&format!("\x1b[31merr{hidden}or\x1b[0m\n")), "error\n");
+    }
+
+    #[test]
     fn a_title_over_two_lines_ends_where_it_ends() {
         assert_eq!(cleaned("a\x1b]0;title\nmore\nmore\x07b\n"), "ab\n");
     }
