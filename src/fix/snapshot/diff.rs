@@ -8,6 +8,7 @@ use super::git::{Git, Trouble, View};
 use super::look::FILTERED;
 use super::place::Place;
 use super::prune::is_hash;
+use super::secret_files::is_secret;
 use super::take::folders;
 use super::{Options, Skipped};
 use crate::base::limits::{
@@ -22,11 +23,6 @@ use crate::store::{FileChange, FileChangeKind};
 
 /// So much of a file's diff is read for each byte that may be kept: what is redacted must be whole.
 const READ_FACTOR: usize = 8;
-/// Names of files that hold secrets: their content is nobody's to read.
-const SECRET_NAMES: [&str; 5] = [".env", ".netrc", ".npmrc", ".pypirc", ".git-credentials"];
-/// Ends of such names.
-const SECRET_ENDINGS: [&str; 8] = [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".asc", "_rsa"];
-
 /// How much of a comparison is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiffLimits {
@@ -158,8 +154,7 @@ fn read(printed: &[u8], limits: DiffLimits) -> Diff {
         // A file that became a link is taken out and put in again: two texts.
         let count = if file.kind == FileChangeKind::Retyped { 2 } else { 1 };
         for section in sections.by_ref().take(count) {
-            file.opaque |=
-                is_secret(file.path.path().as_os_str()) || memchr::memmem::find(section, FILTERED.as_bytes()).is_some();
+            file.opaque |= is_secret(file.path.path()) || memchr::memmem::find(section, FILTERED.as_bytes()).is_some();
             if file.opaque {
                 continue;
             }
@@ -219,13 +214,6 @@ fn sections(text: &[u8]) -> Vec<&[u8]> {
     starts.extend(finder.find_iter(text).map(|at| at + 1));
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
     starts.iter().zip(ends).map(|(&start, end)| &text[start..end]).collect()
-}
-
-fn is_secret(path: &OsStr) -> bool {
-    let path = path.as_bytes().to_ascii_lowercase();
-    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-    SECRET_NAMES.iter().any(|secret| name == secret.as_bytes() || name.starts_with(format!("{secret}.").as_bytes()))
-        || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending.as_bytes()))
 }
 
 /// A path without the secret that may be in it.

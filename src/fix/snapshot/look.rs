@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::Options;
 use super::git::{Git, Trouble, View, quoted};
+use super::secret_files::is_secret;
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
 use crate::base::limits::{SNAPSHOT_FILTERED_MAX, SNAPSHOT_NEW_BYTES_MAX};
@@ -156,7 +157,8 @@ impl<'a> Look<'a> {
 
     /// Puts what is different into our index.
     pub fn put_in(&mut self, git: &Git, format: &str) -> Result<(), Trouble> {
-        let filtered = self.filtered(git)?;
+        let mut filtered = self.filtered(git)?;
+        filtered.extend(self.secret());
         let mut lines = Vec::new();
         let none = "0".repeat(if format == "sha256" { 64 } else { 40 });
         for path in &self.gone {
@@ -192,7 +194,15 @@ impl<'a> Look<'a> {
         Ok(named.map(|field| field[0].to_owned()).collect())
     }
 
-    /// For a filtered file a text with the hash of what is in the work tree: a change of it is a change of the tree, and
+    /// Those of the changed files that hold secrets. What is committed or staged of them is in the user's objects; what
+    /// was only saved goes to none.
+    fn secret(&self) -> Vec<Vec<u8>> {
+        let path = |name: &Vec<u8>| Path::new(OsStr::from_bytes(name)).to_owned();
+        let is_file = |name: &Vec<u8>| fs::symlink_metadata(self.root.join(path(name))).is_ok_and(|it| it.is_file());
+        self.changed.iter().filter(|name| is_secret(&path(name)) && is_file(name)).cloned().collect()
+    }
+
+    /// For a filtered or secret file a text with the hash of what is in the work tree: a change of it is a change of the tree, and
     /// what somebody encrypts is stored nowhere.
     fn stand_in(&mut self, git: &Git, filtered: &HashSet<Vec<u8>>, lines: &mut Vec<u8>) -> Result<(), Trouble> {
         let folder = tempfile::Builder::new().prefix(".tmp-").tempdir_in(git.scratch())?;
@@ -205,7 +215,12 @@ impl<'a> Look<'a> {
                 continue;
             }
             let Ok(content) = fs::read(self.root.join(OsStr::from_bytes(path))) else { continue };
-            let text = format!("{FILTERED}{}\n", blake3::hash(&content).to_hex());
+            let hash = blake3::hash(&content).to_hex();
+            let text = match is_secret(Path::new(OsStr::from_bytes(path))) {
+                // Few digits tell a change, and nobody what was hashed.
+                true => format!("{SECRET}{}\n", &hash[..SECRET_DIGITS]),
+                false => format!("{FILTERED}{hash}\n"),
+            };
             let stand_in = folder.path().join(paths.len().to_string());
             write_atomic(&stand_in, text.as_bytes(), 0o600, Durability::Cached)?;
             names.extend([quoted(&stand_in).as_bytes(), b"\n"].concat());
@@ -251,6 +266,10 @@ impl<'a> Look<'a> {
 
 /// How a stand-in for a filtered file begins.
 pub(super) const FILTERED: &str = "verify-run: the content of a filtered file, BLAKE3 ";
+
+/// How a stand-in for a file with secrets begins, and the digits of the hash that it has.
+const SECRET: &str = "verify-run: the content of a file with secrets, BLAKE3 ";
+const SECRET_DIGITS: usize = 8;
 
 /// When a file changed last in any way, microseconds since the epoch.
 fn changed(metadata: &Metadata) -> i64 {

@@ -22,6 +22,7 @@ mod history;
 mod look;
 mod place;
 mod prune;
+mod secret_files;
 mod settings;
 mod take;
 

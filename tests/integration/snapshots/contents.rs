@@ -54,6 +54,46 @@ fn a_snapshot_is_the_work_tree_without_what_git_ignores() {
 }
 
 #[test]
+fn the_content_of_files_with_secrets_is_in_no_snapshot() {
+    let sandbox = Sandbox::repository();
+    sandbox.write(".env.production", "TOKEN=committed\n");
+    sandbox.write(".env.example", "TOKEN=\n");
+    sandbox.commit("Settings");
+    let secret = |n: usize| format!("no known shape: hunter{n}\n");
+    let names = [".env", ".env.production", "certs/server.key", "id_rsa", ".npmrc", "credentials.json"];
+    for (n, name) in names.iter().enumerate() {
+        sandbox.write(name, secret(n));
+    }
+    sandbox.write(".env.example", "TOKEN=yours\n");
+    symlink("../secret", sandbox.path("link.pem")).expect("a link");
+    let first = fail(&sandbox);
+    let files = files_of(&sandbox, &first);
+    for name in names {
+        let content = &files[name].1;
+        assert!(content.contains("a file with secrets") && !content.contains("hunter"), "{name}: {content}");
+    }
+    assert_eq!((&*files[".env.example"].1, &*files["link.pem"].1), ("TOKEN=yours\n", "../secret"));
+    // A change of one is a change of the tree.
+    assert_eq!(changed(&fail(&sandbox)), changed(&first));
+    let same = fail(&sandbox);
+    sandbox.write(".env", secret(7));
+    let other = fail(&sandbox);
+    assert_eq!((&first["tree"], same["tree"] == other["tree"]), (&same["tree"], false));
+    let objects = sandbox.state().join("objects");
+    assert!(!objects_hold(&sandbox, &objects, "hunter"), "a secret is in an object");
+}
+
+/// Whether one of the objects in a folder has the text.
+fn objects_hold(sandbox: &Sandbox, objects: &std::path::Path, text: &str) -> bool {
+    let ask =
+        |arguments: &[&str]| sandbox.bare("git").args(arguments).env("GIT_OBJECT_DIRECTORY", objects).outcome().stdout;
+    let listed = ask(&["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
+    let ids = String::from_utf8(listed).expect("names");
+    assert!(ids.lines().count() > 8, "{ids}");
+    ids.lines().any(|id| String::from_utf8_lossy(&ask(&["cat-file", "-p", id])).contains(text))
+}
+
+#[test]
 fn what_verify_run_writes_is_in_no_snapshot() {
     let sandbox = Sandbox::repository();
     sandbox.write(".agent/patterns/active/p.md", "ours");
