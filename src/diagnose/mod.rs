@@ -1,6 +1,7 @@
 //! From output to items, affected files, kept lines and a category. No I/O; cannot fail.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -196,8 +197,10 @@ fn examine(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis {
     }
     let relevant = || assembled.relevant();
     let category = category::decide(input, catalog, assembled.failing(), &named, assembled.live(), relevant);
-    let (items, items_cut) = assembled.items();
-    let (files, others, shortfalls) = (assembled.files(), assembled.others(), assembled.shortfalls());
+    let (mut items, items_cut) = assembled.items();
+    let (mut files, mut others, shortfalls) = (assembled.files(), assembled.others(), assembled.shortfalls());
+    let named = items.iter_mut().chain(&mut others).filter_map(|item| item.file.as_mut());
+    redact_paths(files.iter_mut().chain(named));
     Diagnosis {
         category: Some(category),
         files,
@@ -208,6 +211,20 @@ fn examine(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis {
         lines: kept.lines,
         lines_cut: kept.cut,
         redactions,
+    }
+}
+
+/// Replaces the secrets that came into paths from the names of folders, not from the output.
+fn redact_paths<'a>(paths: impl Iterator<Item = &'a mut String>) {
+    let mut known: HashMap<String, Option<String>> = HashMap::new();
+    for path in paths {
+        let clean = known.entry(path.clone()).or_insert_with_key(|path| match redact::redact(path) {
+            (_, 0) => None,
+            (clean, _) => Some(clean.into_owned()),
+        });
+        if let Some(clean) = clean {
+            path.clone_from(clean);
+        }
     }
 }
 

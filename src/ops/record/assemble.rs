@@ -26,7 +26,7 @@ pub(super) fn run(header: &Header, default_branch: Option<&str>) -> Run {
     Run {
         argv: redacted(&header.argv),
         root: place.root.clone(),
-        dir: dir.map_or_else(|_| header.cwd.clone(), Lossless::from),
+        dir: folder(dir.map_or_else(|_| header.cwd.clone(), Lossless::from)),
         key: header.key.clone(),
         scope: Some(scope(header)),
         tool: header.check.as_ref().map(|check| check.tool.clone()),
@@ -83,7 +83,7 @@ fn scope(header: &Header) -> Scope {
         class: parts.class(),
         subject: parts.subject,
         sub,
-        dir: Lossless::from(&parts.directory),
+        dir: folder(Lossless::from(&parts.directory)),
         selectors,
         also: check.map_or_else(Vec::new, |check| check.also.clone()),
         foreign_status: check.is_some_and(|check| !check.status_is_own),
@@ -231,6 +231,14 @@ pub fn redacted(argv: &[Lossless]) -> Vec<Lossless> {
     let (clean, _) = redact::redact_args(&texts);
     let each = argv.iter().zip(texts.iter().zip(clean));
     each.map(|(arg, (text, clean))| if *text == clean { arg.clone() } else { Lossless::from(&clean) }).collect()
+}
+
+/// A folder's path, without the secret that may be in a name.
+fn folder(path: Lossless) -> Lossless {
+    match redact::redact(&path.display()) {
+        (_, 0) => path,
+        (clean, _) => Lossless::from(&*clean),
+    }
 }
 
 /// A name that somebody gave, without the secret that may have got into it.

@@ -248,6 +248,27 @@ fn secrets_in_task_and_session_are_kept_nowhere() {
 }
 
 #[test]
+fn secrets_in_names_of_branches_folders_and_tasks_are_kept_nowhere() {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("flake8", "echo 'src/a.py:1:1: error: no'; exit 1");
+    let is_name = |text: &str| !text.contains([' ', '\n', '/', '"', ':', '=']);
+    let secrets: Vec<_> = secrets().into_iter().filter(|(text, _)| is_name(text)).take(3).collect();
+    assert_eq!(secrets.len(), 3);
+    for (secret, _) in &secrets {
+        sandbox.git(["switch", "--quiet", "--create", &format!("fix/{secret}")]);
+        fs::create_dir(sandbox.path(secret)).expect("a folder");
+        let title = format!("Replace {secret}");
+        sandbox.verify_run(["task", "start", secret, "--title", &title, "--files", secret]).outcome();
+        sandbox.verify_run(["--sync", "flake8"]).dir(secret).outcome();
+    }
+    assert_eq!(sandbox.events().iter().filter(|event| event["argv"].is_array()).count(), 3);
+    for (path, bytes) in contents(&sandbox.state()).into_iter().chain(contents(&sandbox.path(".lessons"))) {
+        let found = secrets.iter().find(|(_, secret)| has(&bytes, secret) || path.to_string_lossy().contains(secret));
+        assert_eq!(found, None, "in {}", path.display());
+    }
+}
+
+#[test]
 fn a_spool_file_in_the_work_tree_holds_no_secret() {
     let sandbox = telling();
     fs::write(sandbox.state(), "in the way").expect("a file");
