@@ -93,7 +93,7 @@ pub(super) fn jwt(text: &[u8], hit: Range<usize>) -> Option<Secret> {
     let payload = jwt_part_end(text, hit.start + 1);
     let usual = header.starts_with(b"eyJ") && text[hit.start..].starts_with(b".eyJ");
     let other = header.len() >= 19 && payload - hit.start >= 20 && text.get(payload) == Some(&b'.');
-    if !usual && !(other && header.iter().any(u8::is_ascii_uppercase)) {
+    if !(usual || other && header.iter().any(u8::is_ascii_uppercase)) {
         return None;
     }
     let mut end = payload;

@@ -1,8 +1,8 @@
 //! Random samples of every format and notation: how many are found.
 
-use super::super::alphabet::Alphabet;
-use super::super::formats::{INSIDE, Inside, Needs, PREFIXED, Prefixed};
-use super::super::providers::PROVIDERS;
+use super::alphabet::Alphabet;
+use super::formats::{INSIDE, Inside, Needs, PREFIXED, Prefixed};
+use super::providers::PROVIDERS;
 use super::*;
 
 /// Samples of one format.
