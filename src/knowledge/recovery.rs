@@ -197,6 +197,7 @@ mod tests {
             failures: of("failure"),
             partials: of("partial"),
             agents: 0,
+            imported: false,
         };
         Candidate { row, attempts, declared: None }
     }

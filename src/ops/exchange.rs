@@ -14,7 +14,7 @@ use crate::base::file::{Durability, write_atomic};
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::text::count;
 use crate::config::Places;
-use crate::store::{EventLine, ImportFault, Imported, Store, backup, lock, masked, parse_event};
+use crate::store::{EventLine, ImportFault, Imported, Store, Trust, backup, lock, masked, parse_event};
 
 /// What is to be exported.
 #[derive(Debug)]
@@ -126,7 +126,7 @@ pub fn export(places: &Places, wanted: &Wanted<'_>) -> anyhow::Result<Exported> 
 ///
 /// # Errors
 /// When a path can't be read, or the store can't be written.
-pub fn import(places: &Places, paths: &[PathBuf]) -> anyhow::Result<Merged> {
+pub fn import(places: &Places, paths: &[PathBuf], trust: Trust) -> anyhow::Result<Merged> {
     let mut files = Vec::new();
     for path in paths {
         let found = segments_at(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -138,7 +138,7 @@ pub fn import(places: &Places, paths: &[PathBuf]) -> anyhow::Result<Merged> {
     let notes = super::record::drain_for_reading(places)?.notes;
     let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
     let mut store = Store::open(&places.state, lock)?;
-    let Imported { events, known, purged, removed, newer, bad, faults } = store.import(&files)?;
+    let Imported { events, known, purged, removed, newer, bad, faults } = store.import(&files, trust)?;
     let mut merged = Merged {
         schema: 1,
         files: files.len(),

@@ -164,7 +164,7 @@ impl Hook {
             let filter = EntryFilter { kind: Some(kind.to_owned()), ..EntryFilter::default() };
             let asked = entry::Asked { filter, min_confidence: ENTRY_CONFIDENCE_MIN, ..entry::Asked::default() };
             let found = entry::relevant(&self.places, &settings, &self.cwd, &self.identity, asked).ok()?;
-            for page in found.entries.iter().filter(|page| !page.learnt) {
+            for page in found.entries.iter().filter(|page| !page.learnt && !page.imported) {
                 let is_said = answer.warnings.iter().any(|warning| warning.entry.as_ref() == Some(&page.id));
                 if !is_said && !warn::is_held_out(&index, &page.id, &answer.task, &settings).ok()? {
                     lines.push(line_of(page));

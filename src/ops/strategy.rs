@@ -214,6 +214,8 @@ pub fn suggest(
         rows.extend(index.recoveries_in_text(&error.to_lowercase())?);
         let is_match = |row: &RecoveryRow| compiled(&row.error).is_ok_and(|regex| regex.is_match(&error));
         rows.extend(index.recoveries_by_regex()?.into_iter().filter(is_match));
+        // Agents ask this when something failed; the steps of a stranger are not for them.
+        rows.retain(|row| !row.imported);
         look_up(index, rows, &mut candidates)?;
         let hours = settings.fix.silence_hours;
         situation.task = record::current_task(places, Some(index), identity, Timestamp::now(), hours)?;

@@ -49,6 +49,14 @@ pub(super) fn apply(
             to_sql(span.len)
         ])?;
     if new == 0 {
+        // What was imported and is imported again as trusted is from then on at its new place.
+        transaction
+            .prepare_cached(
+                "UPDATE events SET segment_no = ?2, start = ?3, len = ?4 WHERE event_id = ?1
+                     AND segment_no IN (SELECT segment_no FROM segments WHERE substr(name, 1, 9) = 'imported.')
+                     AND ?2 NOT IN (SELECT segment_no FROM segments WHERE substr(name, 1, 9) = 'imported.')",
+            )?
+            .execute(params![id, segment_no, to_sql(span.start), to_sql(span.len)])?;
         return Ok(Applied::Done);
     }
     match &event.body {

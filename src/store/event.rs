@@ -174,6 +174,15 @@ pub fn derived_id(kind: &str, parts: &[&str]) -> Uuid {
 }
 
 impl Body {
+    /// When what it tells of ended, as far as it says so itself.
+    pub fn ended_at(&self) -> Option<Timestamp> {
+        match self {
+            Body::Run(run) => Some(run.ended_at),
+            Body::Attempt(attempt) => Some(attempt.ended_at),
+            _ => None,
+        }
+    }
+
     /// The name in the line.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -4,14 +4,18 @@
 //! kept byte for byte in a segment of its writer's name.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use nix::libc;
 
 use super::error::{StoreError, io_at};
 use super::event::{self, Body, Event, Line};
 use super::index::is_faster_anew;
 use super::writer::Store;
+use crate::base::clock::Timestamp;
 
 /// A line of a segment, bytes: the largest event is a tenth of it.
 const LINE_BYTES_MAX: u64 = 64 << 20;
@@ -23,10 +27,30 @@ const BATCH_BYTES_MAX: usize = 16 << 20;
 const FAULTS_MAX: usize = 20;
 /// How much larger a compressed segment is taken to be.
 const PACKED_RATIO: u64 = 8;
+/// A segment, bytes unpacked.
+const FILE_BYTES_MAX: u64 = 4 << 30;
+/// How often its own size a packed segment may unpack to; events of one month pack to a twentieth.
+const UNPACKED_RATIO_MAX: u64 = 200;
+/// So much it may always unpack to, bytes.
+const UNPACKED_BYTES_MIN: u64 = 16 << 20;
+/// How far the clock of another machine may be ahead, seconds. An event of the year 9999 would never grow old.
+const AHEAD_SECONDS_MAX: i64 = 24 * 3600;
+/// What the names of segments begin with whose texts are shown and not used.
+pub(super) const IMPORTED: &str = "imported.";
 /// A writer's name, bytes; ours are 9.
 const WRITER_BYTES_MAX: usize = 32;
 /// The writer of events whose writer is no name for a file.
 const STRANGER: &str = "imported";
+
+/// What becomes of texts that other people wrote: knowledge, strategies, notes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Trust {
+    /// Reading commands show them as imported; agents are not told them unasked.
+    #[default]
+    Shown,
+    /// As what was written here.
+    Used,
+}
 
 /// What an import did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,7 +88,7 @@ impl Store {
     /// # Errors
     /// When a file can't be read or this store can't be written. What was merged by then stays; importing again does
     /// the rest.
-    pub fn import(&mut self, files: &[PathBuf]) -> Result<Imported, StoreError> {
+    pub fn import(&mut self, files: &[PathBuf], trust: Trust) -> Result<Imported, StoreError> {
         let mut imported = Imported::default();
         // Known before any run comes by: the text of a purged run is not written anywhere, not even for a moment.
         let mut purged = self.index().purged_runs()?;
@@ -74,14 +98,18 @@ impl Store {
                 news |= purged.insert(id);
             }
         }
-        let mut batch = Batch { is_indexed: !self.is_faster_anew(files)?, ..Batch::default() };
+        let latest = Timestamp(Timestamp::now().0.saturating_add(AHEAD_SECONDS_MAX * 1_000_000));
+        let mut batch = Batch { is_indexed: !self.is_faster_anew(files)?, trust, ..Batch::default() };
         for file in files {
             each_line(file, |number, line, whole| {
                 match whole.then(|| event::parse(line)) {
                     Some(Line::Event(event)) => {
                         if is_purged(&event, &purged) {
                             imported.purged += 1;
-                        } else if batch.ids.contains(&event.id) || self.has(&event)? {
+                        } else if event.at > latest || event.body.ended_at().is_some_and(|at| at > latest) {
+                            imported.bad += 1;
+                            imported.fault(file, number, "dated in the future".to_owned());
+                        } else if batch.ids.contains(&event.id) || self.has(&event, trust)? {
                             imported.known += 1;
                         } else {
                             imported.events += 1;
@@ -125,8 +153,13 @@ impl Store {
         Ok(is_faster_anew(new, new.saturating_add(old)))
     }
 
-    fn has(&self, event: &Event) -> Result<bool, StoreError> {
-        self.index().has_event(crate::base::ids::RunId(event.id))
+    /// Whether it is here already, and as much to be trusted.
+    fn has(&self, event: &Event, trust: Trust) -> Result<bool, StoreError> {
+        let id = crate::base::ids::RunId(event.id);
+        match trust {
+            Trust::Shown => self.index().has_event(id),
+            Trust::Used => Ok(self.index().has_event(id)? && !self.index().is_imported(id)?),
+        }
     }
 
     fn write(&mut self, batch: &mut Batch) -> Result<(), StoreError> {
@@ -163,6 +196,7 @@ struct Batch {
     ids: HashSet<uuid::Uuid>,
     events: usize,
     bytes: usize,
+    trust: Trust,
     /// Each batch is indexed; else the index is computed anew when all are written.
     is_indexed: bool,
 }
@@ -174,7 +208,7 @@ impl Batch {
         self.bytes += line.len();
         self.events += 1;
         self.ids.insert(event.id);
-        let (lines, events) = self.segments.entry(segment_of(&event)).or_default();
+        let (lines, events) = self.segments.entry(segment_of(&event, self.trust)).or_default();
         lines.push(line);
         if self.is_indexed {
             events.push(event);
@@ -187,10 +221,11 @@ impl Batch {
 }
 
 /// The segment that an event belongs to. Its writer's name comes from a file: it is not trusted to be one.
-fn segment_of(event: &Event) -> String {
+fn segment_of(event: &Event, trust: Trust) -> String {
     let writer = event.writer.as_str();
     let is_name = (1..=WRITER_BYTES_MAX).contains(&writer.len()) && writer.bytes().all(|b| b.is_ascii_alphanumeric());
-    format!("{}-{}.jsonl", if is_name { writer } else { STRANGER }, event.at.month())
+    let start = if trust == Trust::Shown { IMPORTED } else { "" };
+    format!("{start}{}-{}.jsonl", if is_name { writer } else { STRANGER }, event.at.month())
 }
 
 /// Whether an event is a purged run's, or quotes one.
@@ -260,14 +295,34 @@ fn is_packed(file: &Path) -> bool {
 }
 
 fn open(file: &Path) -> io::Result<Box<dyn BufRead>> {
-    let opened = File::open(file)?;
+    // A FIFO is not waited for.
+    let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(file)?;
     if !opened.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
-    Ok(match is_packed(file) {
-        true => Box::new(BufReader::new(zstd::Decoder::new(opened)?)),
-        false => Box::new(BufReader::with_capacity(64 << 10, opened)),
-    })
+    let bytes = opened.metadata()?.len();
+    if !is_packed(file) {
+        let room = FILE_BYTES_MAX;
+        return Ok(Box::new(BufReader::with_capacity(64 << 10, Bounded { inner: opened, room })));
+    }
+    let room = bytes.saturating_mul(UNPACKED_RATIO_MAX).max(UNPACKED_BYTES_MIN).min(FILE_BYTES_MAX);
+    Ok(Box::new(BufReader::new(Bounded { inner: zstd::Decoder::new(opened)?, room })))
+}
+
+/// A reader that fails when there is more than so much: few bytes can be unpacked to any number.
+struct Bounded<R> {
+    inner: R,
+    room: u64,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.room = self.room.checked_sub(read as u64).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::FileTooLarge, "it holds more than a segment can hold, or is packed too well")
+        })?;
+        Ok(read)
+    }
 }
 
 #[cfg(test)]

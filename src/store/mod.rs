@@ -34,7 +34,7 @@ pub use event::{
     derived_id,
 };
 pub use event::{Line as EventLine, parse as parse_event};
-pub use exchange::{ImportFault, Imported};
+pub use exchange::{ImportFault, Imported, Trust};
 pub use index::Index;
 pub use masked::masked;
 pub use query::history::{

@@ -126,6 +126,15 @@ impl Index {
         self.sql("read", find())
     }
 
+    /// Whether an event came from elsewhere and is shown, but not used: see [`super::Trust`].
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn is_imported(&self, id: RunId) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM imported_events WHERE event_id = ?1";
+        self.sql("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([id.to_string()])))
+    }
+
     /// An event, from its segment.
     ///
     /// # Errors

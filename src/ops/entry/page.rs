@@ -45,6 +45,9 @@ pub struct Page {
     pub source: String,
     /// It was found out by itself, from fixes that worked.
     pub learnt: bool,
+    /// It was imported from somebody who was not said to be trusted: agents are not told it unasked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
     /// Who wrote it; of what was learnt nobody.
     pub by: By,
     /// When.
@@ -142,6 +145,7 @@ impl Page {
             properties: inert(&row.properties),
             source: row.source.clone(),
             learnt: false,
+            imported: row.imported,
             by: By {
                 agent: row.by.agent.as_deref().map(line),
                 session: row.by.session.as_deref().map(line),
@@ -181,6 +185,7 @@ impl Page {
             sources: vec![gotcha.pattern, gotcha.strategy],
             source: "check".to_owned(),
             learnt: true,
+            imported: false,
             by: By::default(),
             at: None,
             occurrences: gotcha.tries,

@@ -38,7 +38,7 @@ pub(super) fn find(
                 continue;
             }
             let row = index.entry_at(number)?;
-            let fits = row.kind == "gotcha" && row.superseded_by.is_none();
+            let fits = row.kind == "gotcha" && row.superseded_by.is_none() && !row.imported;
             let reach = row.globs.iter().filter(|glob| fits && glob::matches(glob, file)).map(|glob| reach(glob));
             if let Some(reach) = reach.min_by_key(|reach| *reach as u8) {
                 rows.insert(number, (row, file.clone(), reach));

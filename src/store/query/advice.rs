@@ -293,7 +293,9 @@ impl Index {
             let sql = format!(
                 "{GROUP} SELECT min(strategy_no), technique, label, sum(successes), sum(successes + failures + partials)
                  FROM keys CROSS JOIN error_recovery_strategies ON error_pattern = pattern_key
-                 WHERE match = 'pattern' GROUP BY technique, recipe_key HAVING sum(successes) > 0
+                 WHERE match = 'pattern'
+                 AND NOT EXISTS (SELECT 1 FROM imported_events i WHERE i.event_id = described_by)
+                 GROUP BY technique, recipe_key HAVING sum(successes) > 0
                  ORDER BY 4 DESC, 5, technique, recipe_key LIMIT ?2"
             );
             let mut statement = self.connection.prepare_cached(&sql)?;

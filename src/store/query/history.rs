@@ -261,7 +261,8 @@ impl Index {
         let read = || {
             // People write fewer of them than there are failures of one pattern.
             let mut statement = self.connection.prepare_cached(
-                "SELECT event_id FROM lesson_changes c WHERE change = 'annotated' AND EXISTS (
+                "SELECT event_id FROM lesson_changes c WHERE change = 'annotated'
+                 AND NOT EXISTS (SELECT 1 FROM imported_events i WHERE i.event_id = c.event_id) AND EXISTS (
                      SELECT 1 FROM qa_failures f CROSS JOIN qa_pattern_occurrences o USING (failure_no)
                      WHERE f.lesson_id = c.lesson_id AND o.pattern_no IN (SELECT value FROM json_each(?1)))
                  ORDER BY at DESC, event_id DESC LIMIT ?2",
@@ -297,6 +298,7 @@ impl Index {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT cause, approach, rule FROM fix_notes WHERE event_id IN
                  (SELECT event_id FROM keys CROSS JOIN note_patterns USING (pattern_key))
+                 AND NOT EXISTS (SELECT 1 FROM imported_events i WHERE i.event_id = fix_notes.event_id)
                  ORDER BY at DESC, event_id DESC"
             ))?;
             let mut rows = statement.query([pattern])?;

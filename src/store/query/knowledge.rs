@@ -33,7 +33,8 @@ const COLUMNS: &str = "entry_no, entry_id, type, event_id, title, properties, gl
     coalesce((SELECT change = 'pinned' FROM knowledge_changes c
               WHERE c.entry_id = e.entry_id AND change IN ('pinned', 'unpinned')
               ORDER BY c.at DESC, c.event_id DESC LIMIT 1), 0),
-    (SELECT count(*) FROM knowledge_entries m WHERE m.leader_id = e.leader_id AND m.event_id IS NOT NULL)";
+    (SELECT count(*) FROM knowledge_entries m WHERE m.leader_id = e.leader_id AND m.event_id IS NOT NULL),
+    EXISTS (SELECT 1 FROM imported_events i WHERE i.event_id = e.event_id)";
 
 /// An entry as somebody wrote it, and what was said of it last.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -76,6 +77,8 @@ pub struct EntryRow {
     pub pinned: bool,
     /// How often it was written, by whomever.
     pub occurrences: u64,
+    /// Somebody else wrote it, and nobody here said that it is to be trusted.
+    pub imported: bool,
 }
 
 /// What was said of an entry.
@@ -482,6 +485,7 @@ fn entry_row(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
         superseded_by: row.get(19)?,
         pinned: row.get(20)?,
         occurrences: unsigned(row, 21)?,
+        imported: row.get(22)?,
     })
 }
 

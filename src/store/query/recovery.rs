@@ -14,7 +14,8 @@ const STRATEGIES_MAX: i64 = 500;
 const REPORTS_MAX: i64 = 200;
 
 const COLUMNS: &str = "strategy_no, strategy_id, match, error_pattern, technique, label, steps, successes, failures,
-    partials, (SELECT count(DISTINCT agent) FROM strategy_reports r WHERE r.strategy_id = s.strategy_id)";
+    partials, (SELECT count(DISTINCT agent) FROM strategy_reports r WHERE r.strategy_id = s.strategy_id),
+    EXISTS (SELECT 1 FROM imported_events i WHERE i.event_id = s.described_by)";
 
 /// A strategy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub struct RecoveryRow {
     pub partials: u64,
     /// Agents that told of trying it.
     pub agents: u64,
+    /// Somebody else described it, and nobody here said that it is to be trusted.
+    pub imported: bool,
 }
 
 /// One time that a strategy was tried.
@@ -186,5 +189,6 @@ fn recovery_row(row: &Row<'_>) -> rusqlite::Result<RecoveryRow> {
         failures: unsigned(row, 8)?,
         partials: unsigned(row, 9)?,
         agents: unsigned(row, 10)?,
+        imported: row.get(11)?,
     })
 }

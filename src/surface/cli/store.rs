@@ -7,6 +7,7 @@ use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::ops::exchange::{self, Exported, Merged, Wanted};
 use crate::ops::store::{self, Done, Status};
+use crate::store::Trust;
 
 /// Look after what was recorded
 #[derive(Debug, clap::Args)]
@@ -59,12 +60,16 @@ enum Action {
     /// Merge segments of another clone, a CI job or a backup into the records
     ///
     /// In any order, once or again: an event that is here already changes nothing, and what was purged stays purged. A
-    /// line that is no event is named and left out. With --json `{"schema": 1, "files": N, "events": N, "known": N,
+    /// line that is no event, or dated in the future, is named and left out. What other people wrote is shown as
+    /// imported, and no agent is told it unasked; --trust changes that, later too. With --json `{"schema": 1, "files": N, "events": N, "known": N,
     /// "purged": N, "removed": N, "newer": N, "bad": N, "faults": [{"file", "line", "reason"}]}`.
     Import {
         /// Segments (*.jsonl, *.jsonl.zst), or folders of them
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
+        /// Tell agents what other people wrote in them (knowledge, strategies, notes), as what was written here
+        #[arg(long)]
+        trust: bool,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
@@ -108,8 +113,9 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             exported.notes.iter().for_each(|note| context.output.note(note));
             if *json { context.output.json(&exported)? } else { print_exported(&exported, &mut context.output)? }
         }
-        Action::Import { paths, json } => {
-            let merged = exchange::import(places, paths)?;
+        Action::Import { paths, trust, json } => {
+            let trust = if *trust { Trust::Used } else { Trust::Shown };
+            let merged = exchange::import(places, paths, trust)?;
             merged.notes.iter().for_each(|note| context.output.note(note));
             if *json { context.output.json(&merged)? } else { print_merged(&merged, &mut context.output)? }
         }
