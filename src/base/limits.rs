@@ -8,6 +8,20 @@ pub const CAPTURE_TAIL_BYTES_MAX: usize = 15 << 20;
 pub const SPOOL_SYNC_BYTES_MAX: usize = 256 << 10;
 /// A line is matched on its first so many bytes (the figure of jenkinsci/analysis-model, JENKINS-55805).
 pub const LINE_MATCH_BYTES_MAX: usize = 4_000;
+/// Lines of an output that are read for a diagnosis; what is between the first and the last is counted.
+pub const OUTPUT_LINES_MAX: usize = 200_000;
+/// … and of these the first ones.
+pub const OUTPUT_HEAD_LINES_MAX: usize = 20_000;
+/// Values kept of a JSON document that a tool printed; further elements of lists are counted.
+pub const DOCUMENT_VALUES_MAX: usize = 300_000;
+/// A text in it, bytes.
+pub const DOCUMENT_TEXT_BYTES_MAX: usize = 8 << 10;
+/// Affected files kept of one run; the rest is counted.
+pub const FAILURE_FILES_MAX: usize = 2_000;
+/// Names of affected files in a lesson, bytes; the rest is counted.
+pub const LESSON_FILES_BYTES_MAX: usize = 16 << 10;
+/// Patterns named in a lesson; the rest is counted.
+pub const LESSON_PATTERNS_MAX: usize = 500;
 /// Items kept of one run; the rest is counted.
 pub const ITEMS_MAX: usize = 2_000;
 /// Diagnostics taken from one document (JSON, XML, a table) that a tool printed.

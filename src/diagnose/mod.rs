@@ -34,6 +34,7 @@ mod skeleton;
 mod streams;
 mod structured;
 mod texts;
+mod volume;
 
 pub use crate::config::Category;
 pub use baseline::Baseline;
@@ -110,6 +111,9 @@ pub struct Diagnosis {
     /// Lines worth keeping beyond that.
     #[serde(default)]
     pub lines_cut: usize,
+    /// Lines of an output with very many that were not looked at.
+    #[serde(default)]
+    pub lines_unread: usize,
     /// Secrets replaced in the output.
     pub redactions: usize,
 }
@@ -157,7 +161,15 @@ pub fn text_of(output: &[u8]) -> Cow<'_, str> {
 
 /// [`text_of`], with the times.
 fn timed_text_of(output: &[u8]) -> (Cow<'_, str>, Vec<String>) {
-    streams::without_times(jsonlines::unwrap(clean::clean(output)))
+    let (text, times, _) = bounded_text_of(output);
+    (text, times)
+}
+
+/// [`timed_text_of`], with how many lines are left out.
+fn bounded_text_of(output: &[u8]) -> (Cow<'_, str>, Vec<String>, usize) {
+    let (text, unread) = volume::bounded(jsonlines::unwrap(clean::clean(output)));
+    let (text, times) = streams::without_times(text);
+    (text, times, unread)
 }
 
 /// Begins to read the shipped definitions, on a thread of its own; whoever needs them before they are there waits. That
@@ -177,7 +189,7 @@ fn examine(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis {
     if input.ended.passed() {
         return Default::default();
     }
-    let (text, mut times) = timed_text_of(input.output);
+    let (text, mut times, lines_unread) = bounded_text_of(input.output);
     let (text, redactions) = redact::redact(&text);
     let lines: Vec<&str> = text.lines().collect();
     // A secret of several lines was replaced: which time belongs to which line isn't known any more.
@@ -210,6 +222,7 @@ fn examine(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis {
         shortfalls,
         lines: kept.lines,
         lines_cut: kept.cut,
+        lines_unread,
         redactions,
     }
 }

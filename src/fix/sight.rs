@@ -25,7 +25,9 @@ fn is_fallback(item: &Item) -> bool {
 /// Whether all that the run printed was seen, so that what it doesn't report wasn't there.
 pub fn is_seen_whole(run: &Run) -> bool {
     let has_own_status = run.scope.as_ref().is_none_or(|scope| !scope.foreign_status);
-    let is_complete = |failure: &crate::store::Failure| failure.items_cut == 0 && failure.shortfalls.is_empty();
+    let is_complete = |failure: &crate::store::Failure| {
+        failure.items_cut == 0 && failure.lines_unread == 0 && failure.shortfalls.is_empty()
+    };
     has_own_status
         && !run.partly_seen
         && run.cut_bytes == 0

@@ -40,7 +40,7 @@ fn head(facts: &Facts) -> String {
         Ended::Signal(signal) => format!("was ended by {}", signal_name(signal)),
     };
     let items = facts.items.len() + facts.items_cut;
-    let found = match (items, facts.files.len()) {
+    let found = match (items, facts.files.len() + facts.files_cut) {
         (0, 0) => String::new(),
         (0, files) => format!("; {} affected", count(files, "file")),
         (items, 0) => format!("; {} found", count(items, "problem")),

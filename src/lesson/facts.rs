@@ -25,6 +25,8 @@ pub struct Facts {
     pub category: Category,
     /// Affected files, relative to the root, sorted.
     pub files: Vec<String>,
+    /// Files beyond the limit, not in `files`.
+    pub files_cut: usize,
     /// Diagnostics and failing tests in output order.
     pub items: Vec<Item>,
     /// Items beyond the limit, not in `items`.
@@ -35,6 +37,8 @@ pub struct Facts {
     pub lines: Vec<String>,
     /// Pattern ids (`p-…`) or keys, sorted.
     pub patterns: Vec<String>,
+    /// Patterns beyond the limit, not in `patterns`.
+    pub patterns_cut: usize,
     /// What was being worked on.
     pub task: Option<String>,
     /// Who worked on it in one sitting.

@@ -26,6 +26,10 @@ pub struct Cut {
     pub output_bytes: u64,
     /// Diagnostics and tests beyond the limit.
     pub items: u64,
+    /// Affected files beyond the limit.
+    pub files: u64,
+    /// Patterns beyond the limit.
+    pub patterns: u64,
 }
 
 /// A lesson's front matter.
@@ -225,6 +229,11 @@ pub(super) fn render(facts: &Facts) -> String {
     line("commit", &or_null(&facts.commit));
     line("redactions", &facts.redactions.to_string());
     let _ = write!(out, "cut:\n  output_bytes: {}\n  items: {}\n", facts.cut_bytes, facts.items_cut);
+    for (key, cut) in [("files", facts.files_cut), ("patterns", facts.patterns_cut)] {
+        if cut > 0 {
+            let _ = writeln!(out, "  {key}: {cut}");
+        }
+    }
     out.push_str("cause: \"\"\nresolution: \"\"\ncorrective_rule: \"\"\n---\n\n");
     out
 }

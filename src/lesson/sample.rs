@@ -29,6 +29,7 @@ pub(super) fn facts() -> Facts {
         ended: Ended::Exit(1),
         category: Category::LintError,
         files: vec!["src/a.ts".to_owned(), "src/b.ts".to_owned()],
+        files_cut: 0,
         items: vec![
             item("src/a.ts", "no-undef", "'x' is not defined."),
             item("src/b.ts", "no-undef", "'y' is not defined."),
@@ -37,6 +38,7 @@ pub(super) fn facts() -> Facts {
         shortfalls: Vec::new(),
         lines: vec!["src/a.ts".to_owned(), "  3:7  error  'x' is not defined  no-undef".to_owned()],
         patterns: vec!["p-aaaaaaaa".to_owned()],
+        patterns_cut: 0,
         task: Some("fix-lint".to_owned()),
         session: None,
         agent: Some("human".to_owned()),

@@ -228,8 +228,12 @@ fn store(places: &Places) -> Vec<Finding> {
             findings.push(finding("store", Status::Ok, message, Some(&path)));
         }
         Ok((Some(damage), _)) => {
-            let message = format!("the index is damaged: {damage}");
-            findings.push(hinted(finding("store", Status::Problem, message, Some(&path)), "verify-run store rebuild"));
+            drop(index);
+            findings.push(healed(places, &damage));
+        }
+        Err(error) if error.is_damage() => {
+            drop(index);
+            findings.push(healed(places, &error.to_string()));
         }
         Err(error) => {
             let message = error.to_string();
@@ -247,6 +251,18 @@ fn store(places: &Places) -> Vec<Finding> {
             .push(hinted(finding("events", Status::Warning, message, Some(&torn)), format!("rm {}", quoted(&torn))));
     }
     findings
+}
+
+/// An index that is damaged is computed anew at once: it holds nothing that the events don't.
+fn healed(places: &Places, damage: &str) -> Finding {
+    let path = places.index();
+    match super::store::heal(places, damage) {
+        Ok(notes) => finding("store", Status::Warning, notes.join("; "), Some(&path)),
+        Err(error) => {
+            let message = format!("the index is damaged: {damage}; {error}");
+            hinted(finding("store", Status::Problem, message, Some(&path)), "verify-run store rebuild")
+        }
+    }
 }
 
 /// The work trees at the runs, of this work tree.

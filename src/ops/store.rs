@@ -136,6 +136,18 @@ pub fn rebuild(places: &Places, from: Option<&Path>) -> Result<Done, StoreError>
     Ok(Done::of(done))
 }
 
+/// Moves an index that turned out to be damaged aside, and computes it anew; what was done.
+///
+/// # Errors
+/// When the store can't be opened or written.
+pub fn heal(places: &Places, damage: &str) -> Result<Vec<String>, StoreError> {
+    let mut store = Store::open(&places.state, lock(&places.state, wait())?)?;
+    store.rebuild_damaged(&damage)?;
+    let notes = store.take_notes();
+    record::note(places, &notes);
+    Ok(notes)
+}
+
 /// Makes a backup of this moment, in place of the day's.
 ///
 /// # Errors

@@ -71,7 +71,14 @@ impl StoreError {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         match self {
             StoreError::Sql { source, .. } => {
-                matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+                use rusqlite::Error::{
+                    FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error,
+                };
+                // A page that is none of SQLite's any more may still be read as rows.
+                matches!(
+                    source,
+                    FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..)
+                ) || matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
                     // A table or column that isn't there: the header survived, the schema didn't.
                     || source.to_string().contains("no such")
             }

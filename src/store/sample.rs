@@ -86,6 +86,8 @@ pub fn failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
             shortfalls: Vec::new(),
             lines: patterns.iter().map(|name| format!("{name} failed")).collect(),
             lines_cut: 0,
+            lines_unread: 0,
+            files_cut: 0,
             redactions: 0,
             lesson: LessonDecision::Known,
         });

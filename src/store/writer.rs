@@ -10,7 +10,7 @@ use super::error::{StoreError, io_at};
 use super::event::{Body, Event};
 use super::exchange::is_purged;
 use super::folder;
-use super::index::{self, Index, Progress};
+use super::index::{self, Index, Known, Progress};
 use super::segment::{Appended, Mended, Segment, Segments};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
@@ -62,7 +62,7 @@ impl Store {
         let segments = Segments::new(state.join("events"));
         let path = state.join("store.db");
         let existed = fs::metadata(&path).is_ok_and(|metadata| metadata.len() > 0);
-        let (index, mut why) = match Index::open(&path) {
+        let (index, why) = match Index::open(&path) {
             Ok(index) => (index, (!existed).then(|| "was missing".to_owned())),
             Err(error) if error.is_damage() => {
                 let aside = index::set_aside(&path)?;
@@ -88,24 +88,28 @@ impl Store {
         let writer = writer_id(state)?;
         let (state, unsynced) = (state.to_owned(), HashMap::new());
         let mut store = Store { state, segments, index, writer, notes, listed, unsynced, _lock: lock };
-        let known = known?;
-        if store.index.is_far_behind(&store.listed, &known)? {
-            let why = why.unwrap_or_else(|| "was far behind".to_owned());
-            store.rebuild(&why)?;
-            return Ok(store);
-        }
-        match store.index.catch_up(&store.segments, &store.listed, &known) {
-            Ok(Progress::CaughtUp { events, bad_lines }) => {
-                if let Some(why) = why.take().filter(|_| events > 0) {
-                    store.notes.push(format!("the index {why}; rebuilt it from {}", count(events, "event")));
-                }
-                store.note_bad_lines(bad_lines);
-            }
-            Ok(Progress::Outdated { why }) => store.rebuild(&format!("was out of date ({why})"))?,
-            Err(error) if error.is_damage() => store.rebuild(&format!("was damaged ({error})"))?,
-            Err(error) => return Err(error),
+        match known.and_then(|known| store.bring_up(&known, why)) {
+            Err(error) if error.is_damage() => store.rebuild_damaged(&error)?,
+            other => other?,
         }
         Ok(store)
+    }
+
+    /// Brings the index up to what the segments have. `why` there is nothing in it.
+    fn bring_up(&mut self, known: &HashMap<String, Known>, why: Option<String>) -> Result<(), StoreError> {
+        if self.index.is_far_behind(&self.listed, known)? {
+            return self.rebuild(&why.unwrap_or_else(|| "was far behind".to_owned()));
+        }
+        match self.index.catch_up(&self.segments, &self.listed, known)? {
+            Progress::CaughtUp { events, bad_lines } => {
+                if let Some(why) = why.filter(|_| events > 0) {
+                    self.notes.push(format!("the index {why}; rebuilt it from {}", count(events, "event")));
+                }
+                self.note_bad_lines(bad_lines);
+                Ok(())
+            }
+            Progress::Outdated { why } => self.rebuild(&format!("was out of date ({why})")),
+        }
     }
 
     /// The segments as they were when the store was opened.
@@ -128,6 +132,16 @@ impl Store {
         self.notes.push(format!("the index {why}; rebuilt it from {}", count(built.events, "event")));
         self.note_bad_lines(built.bad_lines);
         Ok(())
+    }
+
+    /// Moves a damaged index aside, and computes it anew.
+    ///
+    /// # Errors
+    /// As [`Store::rebuild`].
+    pub fn rebuild_damaged(&mut self, damage: &dyn std::fmt::Display) -> Result<(), StoreError> {
+        self.index.close()?;
+        let aside = index::set_aside(&self.state.join("store.db"))?;
+        self.rebuild(&format!("was damaged ({damage}; kept as {})", text::path(&aside)))
     }
 
     fn note_bad_lines(&mut self, bad_lines: usize) {
@@ -191,7 +205,7 @@ impl Store {
         match self.index.add(&self.segments, segment, events, &spans) {
             Ok(Applied::Done) => Ok(()),
             Ok(Applied::Outdated) => self.rebuild("was behind or had runs that were purged"),
-            Err(error) if error.is_damage() => self.rebuild(&format!("was damaged ({error})")),
+            Err(error) if error.is_damage() => self.rebuild_damaged(&error),
             Err(error) => Err(error),
         }
     }

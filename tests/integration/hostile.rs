@@ -205,3 +205,32 @@ fn what_strangers_wrote_reaches_an_agent_only_when_the_user_trusts_them() {
     let shown = sandbox.verify_run(["knowledge", "query", "--json", "curl"]).prints_json();
     assert!(shown["entries"][0]["imported"].is_null(), "{shown}");
 }
+
+#[test]
+fn very_many_files_make_a_lesson_of_a_bounded_size_that_counts_the_others() {
+    let sandbox = Sandbox::repository();
+    let awk = "BEGIN { for (i = 0; i < 40000; i++) printf \"src/part%d/file%d.lua:3:1: error: name%d went wrong\\n\", i, i, i }";
+    sandbox.tool("luacheck", &format!("awk '{awk}'; exit 3"));
+    sandbox.verify_run(["--sync", "luacheck", "."]).outcome();
+    let lesson = sandbox.lesson();
+    assert!(lesson.text.len() <= 64 << 10, "{} bytes", lesson.text.len());
+    let named = lesson.list("files").len();
+    assert!(lesson.text.contains(&format!("  files: {}\n", 40_000 - named)), "{named} named: {}", lesson.text);
+    let failure = &sandbox.events()[0]["failure"];
+    let kept = failure["files"].as_array().map_or(0, Vec::len);
+    assert_eq!((kept, &failure["files_cut"]), (2_000, &38_000.into()));
+}
+
+#[test]
+fn what_was_not_read_of_an_output_is_counted() {
+    let sandbox = Sandbox::repository();
+    let awk = "BEGIN { print \"src/a.lua:3:1: error: first\"; for (i = 0; i < 300000; i++) print \"noise\", i; \
+               for (i = 0; i < 500000; i++) print \"\"; print \"src/b.lua:3:1: error: last\" }";
+    sandbox.tool("luacheck", &format!("awk '{awk}'; exit 3"));
+    sandbox.verify_run(["--sync", "luacheck", "."]).outcome();
+    let failure = &sandbox.events()[0]["failure"];
+    assert_eq!(
+        (&failure["files"], &failure["lines_unread"]),
+        (&serde_json::json!(["src/a.lua", "src/b.lua"]), &100_003.into())
+    );
+}

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::lean::Lean;
 use super::{Entry, severity};
 use crate::diagnose::Severity;
 
@@ -106,11 +107,11 @@ const SEVERITY: &[&str] = &["severity", "level", "Severity", "issue_severity", "
 const PLACE_DEPTH_MAX: usize = 5;
 
 /// The value at the start of `text` and the bytes it has. What is read without finding one is taken from `budget`.
-pub fn value(text: &str, budget: &mut usize) -> Option<(usize, Value)> {
+pub fn value(text: &str, budget: &mut usize) -> Option<(usize, Lean)> {
     if *budget == 0 {
         return None;
     }
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Lean>();
     match values.next()? {
         Ok(value) => Some((values.byte_offset(), value)),
         Err(error) => {

@@ -12,6 +12,7 @@ use crate::base::text::prefix;
 use crate::diagnose::{Severity, engine};
 
 pub mod json;
+mod lean;
 pub mod table;
 pub mod xml;
 
@@ -54,19 +55,20 @@ pub fn documents(text: &str) -> Vec<Document> {
     while at < text.len() {
         let end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1);
         let read = read(&text[at..], &text[at..end], &mut budget);
-        let (used, entries) = read.filter(|(_, entries)| !entries.is_empty()).unwrap_or_default();
+        let read = read.filter(|(_, entries, _)| !entries.is_empty());
+        let (used, entries, left_out) = read.unwrap_or_default();
         let end = if used > 0 { line_end(text, at + used) } else { end };
         let count = memchr::memchr_iter(b'\n', &text.as_bytes()[at..end]).count().max(1);
         if !entries.is_empty() {
-            documents.push(document(line..line + count, entries));
+            documents.push(document(line..line + count, entries, left_out));
         }
         (at, line) = (end, line + count);
     }
     documents
 }
 
-fn document(lines: Range<usize>, mut entries: Vec<Entry>) -> Document {
-    let cut = entries.len().saturating_sub(DOCUMENT_ENTRIES_MAX);
+fn document(lines: Range<usize>, mut entries: Vec<Entry>, left_out: usize) -> Document {
+    let cut = entries.len().saturating_sub(DOCUMENT_ENTRIES_MAX) + left_out;
     entries.truncate(DOCUMENT_ENTRIES_MAX);
     for entry in &mut entries {
         entry.message = prefix(entry.message.trim(), MESSAGE_BYTES_MAX).to_owned();
@@ -81,26 +83,30 @@ fn line_end(text: &str, at: usize) -> usize {
     memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1)
 }
 
-/// Reads the document that begins in the first line of `rest`: how many bytes it has, and what it says.
-fn read(rest: &str, line: &str, budget: &mut usize) -> Option<(usize, Vec<Entry>)> {
+/// Reads the document that begins in the first line of `rest`: how many bytes it has, what it says, and how many elements
+/// of its lists were left out.
+fn read(rest: &str, line: &str, budget: &mut usize) -> Option<(usize, Vec<Entry>, usize)> {
     let indent = line.len() - line.trim_start().len();
-    let (used, entries) = match line.as_bytes().get(indent)? {
+    let (used, entries, left_out) = match line.as_bytes().get(indent)? {
         b'{' | b'[' => {
-            let (used, value) = json::value(&rest[indent..], budget)?;
-            (used, json::entries(&value))
+            let (used, read) = json::value(&rest[indent..], budget)?;
+            (used, json::entries(&read.value), read.left_out)
         }
-        b'<' => xml::entries(&rest[indent..], budget)?,
+        b'<' => {
+            let (used, entries) = xml::entries(&rest[indent..], budget)?;
+            (used, entries, 0)
+        }
         // A comment is none.
         b'/' | b'#' => return None,
         _ => match line.find("{\"").filter(|_| line.trim_end().ends_with('}')) {
             Some(start) => {
-                let (used, value) = json::value(&line[start..], budget)?;
-                return Some((start + used, json::entries(&value)));
+                let (used, read) = json::value(&line[start..], budget)?;
+                return Some((start + used, json::entries(&read.value), read.left_out));
             }
-            None => return table::entries(rest, line, budget),
+            None => return table::entries(rest, line, budget).map(|(used, entries)| (used, entries, 0)),
         },
     };
-    Some((indent + used, entries))
+    Some((indent + used, entries, left_out))
 }
 
 /// What a reporter's word or number for the severity means; ESLint has 1 and 2, PMD five priorities of which 1 is worst.

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, Kind, RunId};
+use crate::base::limits::{FAILURE_FILES_MAX, LESSON_FILES_BYTES_MAX, LESSON_PATTERNS_MAX};
 use crate::base::lossless::Lossless;
 use crate::capture::Header;
 use crate::diagnose::redact;
@@ -113,11 +114,13 @@ pub(super) fn failure(id: RunId, diagnosis: &Diagnosis, items: Vec<Item>, lesson
     Failure {
         id: ids::short(Kind::Failure, id.0.as_bytes()),
         category: diagnosis.category.as_ref().unwrap_or(&Category::Other).as_str().to_owned(),
-        files: diagnosis.files.clone(),
+        files: diagnosis.files.iter().take(FAILURE_FILES_MAX).cloned().collect(),
+        files_cut: diagnosis.files.len().saturating_sub(FAILURE_FILES_MAX),
         items,
         items_cut: diagnosis.items_cut,
         shortfalls: diagnosis.shortfalls.clone(),
         lines_cut: diagnosis.lines_cut,
+        lines_unread: diagnosis.lines_unread,
         lines: diagnosis.lines.clone(),
         redactions: diagnosis.redactions,
         lesson,
@@ -146,6 +149,12 @@ pub(super) fn facts(run: &Run) -> Option<Facts> {
     };
     let patterns: BTreeSet<String> =
         failure.items.iter().map(|item| ids::short(Kind::Pattern, item.pattern.as_bytes())).collect();
+    let mut room = LESSON_FILES_BYTES_MAX;
+    let fits = |file: &&String| {
+        room = room.saturating_sub(file.len() + 1);
+        room > 0
+    };
+    let files: Vec<String> = failure.files.iter().take_while(fits).cloned().collect();
     let more: u32 = failure.items.iter().map(|item| item.count.saturating_sub(1)).sum();
     Some(Facts {
         id: id.clone(),
@@ -155,12 +164,14 @@ pub(super) fn facts(run: &Run) -> Option<Facts> {
         dir: run.dir.display(),
         ended: run.ended,
         category: Category::named(&failure.category).unwrap_or(Category::Other),
-        files: failure.files.clone(),
+        files_cut: failure.files_cut + failure.files.len() - files.len(),
+        files,
         items: failure.items.iter().map(Item::found).collect(),
         items_cut: failure.items_cut + usize::try_from(more).unwrap_or(0),
         shortfalls: failure.shortfalls.clone(),
         lines: failure.lines.clone(),
-        patterns: patterns.into_iter().collect(),
+        patterns_cut: patterns.len().saturating_sub(LESSON_PATTERNS_MAX),
+        patterns: patterns.into_iter().take(LESSON_PATTERNS_MAX).collect(),
         task: Some(run.task.clone()),
         session: run.session.clone(),
         agent: run.agent.clone(),

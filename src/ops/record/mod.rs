@@ -141,7 +141,14 @@ fn drain_within(
         let known = drained.notes.len();
         drained.notes.extend(store.take_notes());
         let work = AssertUnwindSafe(|| {
-            let result = drain_locked(places, &mut begun, &mut store, until, &mut drained);
+            let mut result = drain_locked(places, &mut begun, &mut store, until, &mut drained);
+            if let Err(damage) = &result
+                && damage.is_damage()
+            {
+                // A page that nobody read for a while. What was recorded by then is known when it is met again.
+                result = store.rebuild_damaged(damage);
+                result = result.and_then(|()| drain_locked(places, &mut begun, &mut store, until, &mut drained));
+            }
             if let Some(recorded) = recorded.take() {
                 recorded();
             }
@@ -174,6 +181,11 @@ fn drain_within(
         }
         drained.left.clear();
     }
+}
+
+/// Writes what was found and put right elsewhere into the recorder's log.
+pub fn note(places: &Places, lines: &[String]) {
+    log::append(&places.state, lines);
 }
 
 /// What a panic said, for the log: a defect of ours that nobody sees otherwise.

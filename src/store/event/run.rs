@@ -98,7 +98,7 @@ pub struct Failure {
     pub id: String,
     /// A category's name ([`crate::config::Category`]), declared here or not; what is none counts as `other`.
     pub category: String,
-    /// Affected files, relative to the root; all of them.
+    /// Affected files, relative to the root, up to a limit.
     pub files: Vec<String>,
     /// What failed, in output order; equal ones in one file are counted in [`Item::count`].
     pub items: Vec<Item>,
@@ -113,11 +113,22 @@ pub struct Failure {
     /// Lines beyond the limit.
     #[serde(default)]
     pub lines_cut: usize,
+    /// Lines of a very long output that were not looked at.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lines_unread: usize,
+    /// Affected files beyond the limit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub files_cut: usize,
     /// Secrets that were replaced.
     #[serde(default)]
     pub redactions: usize,
     /// The lesson, or why there is none.
     pub lesson: LessonDecision,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Whether a failure got a lesson file.

@@ -42,6 +42,7 @@ pub use exit::Exit;
 pub use output::Output;
 
 use crate::config::{Environment, Places};
+use crate::store::StoreError;
 
 /// Run a check exactly as it is, and learn from its failure
 ///
@@ -213,6 +214,10 @@ pub fn start(args: Vec<OsString>) -> c_int {
         Ok(exit) => exit.code(),
         Err(error) => {
             context.output.error(&error);
+            let damage = error.downcast_ref::<StoreError>().filter(|error| error.is_damage());
+            if damage.is_some_and(|damage| crate::ops::store::heal(&context.places, &damage.to_string()).is_ok()) {
+                context.output.note("the index was computed anew from the events: run the command again");
+            }
             Exit::Failure.code()
         }
     }

@@ -250,3 +250,38 @@ fn a_link_loop_or_a_folder_in_place_of_a_segment_is_moved_aside() {
         assert_eq!(sandbox.verify_run(["store", "status", "--json"]).prints_json()["counts"]["runs"], 1);
     }
 }
+
+#[test]
+fn a_damaged_page_anywhere_in_the_index_is_rebuilt_and_recording_goes_on() {
+    let sandbox = project();
+    for part in ["a", "b", "c", "d"] {
+        sandbox.verify_run(["--sync", "luacheck", "."]).env("PART", part).outcome();
+    }
+    let index = sandbox.state().join("store.db");
+    let sound = fs::read(&index).expect("an index");
+    let page = usize::from(u16::from_be_bytes([sound[16], sound[17]]));
+    let pages = sound.len() / page;
+    let events = || sandbox.events().into_iter().filter(|event| event["kind"] == "run").count();
+    let mut runs = events();
+    for step in 0..8 {
+        let damaged = 1 + step * (pages - 2) / 7;
+        let mut bytes = fs::read(&index).expect("an index");
+        let at = (damaged * page).min(bytes.len() - page);
+        bytes[at..at + page].fill(0x5a);
+        fs::write(&index, bytes).expect("damages");
+        sandbox.verify_run(["--sync", "luacheck", "."]).env("PART", "e").outcome();
+        runs += 1;
+        assert_eq!(events(), runs, "page {damaged}");
+        assert_eq!(files_in(&sandbox.state().join("spool")), [] as [PathBuf; 0], "page {damaged}");
+        // What recording didn't come by is found by looking at everything.
+        sandbox.verify_run(["doctor"]).outcome();
+        let status = sandbox.verify_run(["store", "status", "--json"]).prints_json();
+        assert_eq!(
+            (&status["counts"]["runs"], &status["index_damage"]),
+            (&runs.into(), &serde_json::Value::Null),
+            "page {damaged}"
+        );
+    }
+    let log = fs::read_to_string(sandbox.state().join("recorder.log")).expect("a log");
+    assert!(log.contains("was damaged") && log.contains("store.db.damaged"), "{log}");
+}
