@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::advice::diff;
 use crate::config::{Environment, Places, Problem, Settings};
-use crate::host::agent::{self, AGENTS, Agent};
+use crate::host::agent::{self, AGENTS, Agent, Scope};
 use crate::host::survey::Survey;
 use crate::host::{Change, Planned, Site, git};
 use crate::whitelist::Whitelist;
@@ -35,6 +35,8 @@ pub struct Planner {
 pub const PLANNERS: &[Planner] = &[Planner { name: "git", plan: git_hooks, unasked: true }];
 /// The name under which the instructions for everybody are a host.
 const INSTRUCTIONS: &str = "instructions";
+/// What Codex's hooks have where its commands are replaced.
+const CODEX_REWRITES: &str = "hook codex pre-tool --rewrite";
 
 /// What shall be set up.
 #[derive(Debug, Clone, Default)]
@@ -49,6 +51,8 @@ pub struct Wanted {
     pub no_instructions: bool,
     /// In the home folder instead of in the project.
     pub user: bool,
+    /// In files of the project that are not committed.
+    pub local: bool,
     /// Replace commands also where that allows them.
     pub rewrite: bool,
     /// Checks that may run unasked.
@@ -93,6 +97,9 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// Whether the files were written.
     pub applied: bool,
+    /// Codex would run checks that nothing records, as nobody lets us replace its commands.
+    #[serde(skip)]
+    pub offers_rewrite: bool,
     /// Files that are as they should be, with their hosts.
     #[serde(skip)]
     done: Vec<(Vec<String>, PathBuf)>,
@@ -113,7 +120,9 @@ pub fn plan(places: &Places, environment: &Environment, wanted: &Wanted) -> anyh
     let site = site::find(places, environment, wanted.user);
     let found = Survey::of(&site.root, site.home.as_deref());
     let top = top(&site, wanted.user)?;
-    let (agents, planners) = chosen(&found, wanted)?;
+    let (mut agents, planners) = chosen(&found, wanted)?;
+    let shared: Vec<&Agent> = agents.iter().copied().filter(|it| wanted.local && it.local.is_empty()).collect();
+    agents.retain(|agent| !wanted.local || !agent.local.is_empty());
     allowed(places, environment, wanted, &agents)?;
     let ledger = Ledger::open(places, environment, wanted.user)?;
     let is_wanted = |name: &str| !wanted.only || wanted.hosts.iter().any(|host| host == name);
@@ -121,7 +130,7 @@ pub fn plan(places: &Places, environment: &Environment, wanted: &Wanted) -> anyh
         &site,
         &agent::Wanted {
             agents: &agents,
-            home: wanted.user,
+            scope: wanted.scope(),
             servers: !wanted.no_servers,
             instructions: !wanted.no_instructions && is_wanted(INSTRUCTIONS),
             rewrite: wanted.rewrite,
@@ -138,6 +147,7 @@ pub fn plan(places: &Places, environment: &Environment, wanted: &Wanted) -> anyh
         problems: planned.problems,
         notes: planned.notes,
         applied: false,
+        offers_rewrite: false,
         done: Vec::new(),
     };
     for edit in planned.edits {
@@ -148,12 +158,32 @@ pub fn plan(places: &Places, environment: &Environment, wanted: &Wanted) -> anyh
         let planned = (planner.plan)(&site, places, environment);
         plan.hosts.push(planner.name.to_owned());
         plan.problems.extend(planned.problems);
-        for change in planned.changes {
+        // What is in git's own folder is nobody else's.
+        let is_own = |change: &Change| !wanted.local || !change.path.starts_with(&site.root) || is_gits(places, change);
+        for change in planned.changes.into_iter().filter(is_own) {
             plan.take(&top, vec![planner.name.to_owned()], change, false);
         }
     }
     plan.say_what_is_left(&agents, wanted);
+    plan.say_of_local(&shared, places);
+    plan.say_of_codex(&agents, wanted, environment);
+    plan.say_of_holdout(&Settings::load(places, environment).0);
     Ok(plan)
+}
+
+fn is_gits(places: &Places, change: &Change) -> bool {
+    places.repository.as_ref().is_some_and(|repository| change.path.starts_with(&repository.common_dir))
+}
+
+impl Wanted {
+    /// In whose settings.
+    pub fn scope(&self) -> Scope {
+        match (self.user, self.local) {
+            (true, _) => Scope::Home,
+            (_, true) => Scope::Local,
+            _ => Scope::Project,
+        }
+    }
 }
 
 impl Plan {
@@ -179,7 +209,7 @@ impl Plan {
             .map(|agent| agent.then.to_owned())
             .collect();
         self.notes.extend(then);
-        if wanted.user || wanted.only {
+        if wanted.user || wanted.local || wanted.only {
             return;
         }
         let elsewhere = self.found.agents_at_home.iter().filter(|name| agents.iter().all(|agent| agent.name != **name));
@@ -189,6 +219,57 @@ impl Plan {
             let (list, options) = (elsewhere.join(", "), options.join(" "));
             self.notes.push(format!("also on this machine: {list}; for this project: verify-run init {options}"));
         }
+    }
+}
+
+impl Plan {
+    /// Of files that shall not be committed: agents that read none, and files that git would take.
+    fn say_of_local(&mut self, shared: &[&Agent], places: &Places) {
+        for agent in shared {
+            let title = agent.title;
+            self.notes.push(format!("{title} reads no uncommitted settings in a project: verify-run init --user"));
+        }
+        let locals: Vec<PathBuf> = AGENTS
+            .iter()
+            .flat_map(|it| it.local)
+            .filter_map(|piece| Some(places.root.join(piece.paths.first()?)))
+            .collect();
+        for file in self.files.iter().filter(|file| locals.contains(&file.path)) {
+            if site::is_ignored(places, &file.path) == Some(false) {
+                let name = file.path.strip_prefix(&places.root).unwrap_or(&file.path).display();
+                self.notes.push(format!("git does not ignore {name} yet: echo {name} >>.git/info/exclude"));
+            }
+        }
+    }
+
+    /// What Codex runs is recorded only where its commands are replaced, or shims are called in their place.
+    fn say_of_codex(&mut self, agents: &[&'static Agent], wanted: &Wanted, environment: &Environment) {
+        let Some(codex) = agents.iter().find(|agent| agent.name == "codex") else { return };
+        let rewrites = self.files.iter().map(|file| String::from_utf8_lossy(&file.change.after).into_owned());
+        let rewrites = rewrites.chain(self.done.iter().filter_map(|(_, path)| std::fs::read_to_string(path).ok()));
+        let is_rewritten = wanted.rewrite || rewrites.into_iter().any(|text| text.contains(CODEX_REWRITES));
+        if is_rewritten || environment.shims_dir().is_some_and(|dir| dir.is_dir()) {
+            return;
+        }
+        self.offers_rewrite = true;
+        let user = if wanted.user { " --user" } else { "" };
+        self.notes.push(format!(
+            "{} tells hooks no exit codes: a check that it runs is recorded only with `verify-run init{user} --agent \
+             codex --rewrite` (it then runs checks without asking) or `verify-run shims install`",
+            codex.title
+        ));
+    }
+
+    fn say_of_holdout(&mut self, settings: &Settings) {
+        let share = settings.advice.held_out();
+        if share <= 0.0 || self.files.is_empty() {
+            return;
+        }
+        self.notes.push(format!(
+            "warnings are held back in {:.0} % of tasks to measure whether they help; to always warn, set `holdout = \
+             false` under `[advice]` in verify-run.toml",
+            share * 100.0
+        ));
     }
 }
 

@@ -13,19 +13,28 @@ pub struct Form {
     /// How one is written.
     pub shape: Shape,
     /// The host's event, ours, and the tools that it is about; an empty matcher is for events without tools.
-    pub events: &'static [(&'static str, &'static str, &'static str)],
+    pub events: &'static [Event],
+    /// How earlier versions wrote them. An entry that still stands so is replaced, whoever wrote it.
+    pub earlier: &'static [Form],
 }
+
+/// The host's event, ours, and the tools that it is about.
+pub type Event = (&'static str, &'static str, &'static str);
 
 /// How a hook is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// Groups with a matcher; program and arguments apart, so that no shell is needed.
+    /// Groups with a matcher; program and arguments apart. Only in earlier versions: a missing program is an error.
     Words,
-    /// Groups with a matcher; a command line.
+    /// Groups with a matcher; a bare command line. Only in earlier versions: a missing program is an error.
+    BareLine,
+    /// Groups with a matcher; a command line that is silent where there is no verify-run.
     Line,
     /// Groups with a matcher; a command line that says nothing and succeeds where we aren't, milliseconds.
     Guarded,
-    /// No groups, and a version number; a command line.
+    /// No groups, and a version number; a bare command line. Only in earlier versions.
+    BareFlat,
+    /// No groups, and a version number; a command line that gives the neutral answer where there is no verify-run.
     Flat,
     /// No groups, and a version number; a command line for each shell, which succeeds where we aren't.
     Shells,
@@ -35,42 +44,119 @@ impl Form {
     /// The entries of `agent`, which calls us `program`; with `rewrite` the user wants commands replaced even where that
     /// allows them.
     pub fn entries(&self, agent: &str, program: &str, rewrite: bool) -> Vec<Entry> {
-        let version = matches!(self.shape, Shape::Flat | Shape::Shells);
+        let version = matches!(self.shape, Shape::BareFlat | Shape::Flat | Shape::Shells);
         let version = version.then(|| Entry::Member { path: Vec::new(), key: "version", value: json!(1) });
-        let needs_word = Dialect::named(agent).is_some_and(|dialect| dialect.rewriting == Rewriting::Allows);
-        let hooks = self.events.iter().map(|(event, ours, matcher)| {
-            let mut words = vec!["hook", agent, ours];
-            words.extend((rewrite && needs_word && *ours == "pre-tool").then_some("--rewrite"));
-            Entry::Element { path: vec!["hooks", event], value: self.shape.hook(program, &words, matcher) }
+        let hooks = self.events.iter().map(|event| {
+            let value = self.hook(agent, program, event, rewrite);
+            let of_event = |form: &Form| -> Vec<Value> {
+                let same = form.events.iter().filter(|earlier| (earlier.0, earlier.1) == (event.0, event.1));
+                same.map(|earlier| form.hook(agent, program, earlier, rewrite)).collect()
+            };
+            let earlier = self.earlier.iter().flat_map(of_event).filter(|earlier| *earlier != value).collect();
+            Entry::Element { path: vec!["hooks", event.0], value, earlier }
         });
         version.into_iter().chain(hooks).collect()
+    }
+
+    fn hook(&self, agent: &str, program: &str, (_, ours, matcher): &Event, rewrite: bool) -> Value {
+        let dialect = Dialect::named(agent);
+        let needs_word = dialect.is_some_and(|dialect| dialect.rewriting == Rewriting::Allows);
+        let mut words = vec!["hook", agent, ours];
+        words.extend((rewrite && needs_word && *ours == "pre-tool").then_some("--rewrite"));
+        self.shape.hook(program, &words, matcher, dialect.map_or("", |dialect| dialect.neutral))
     }
 }
 
 impl Shape {
-    fn hook(self, program: &str, words: &[&str], matcher: &str) -> Value {
+    fn hook(self, program: &str, words: &[&str], matcher: &str, neutral: &str) -> Value {
         let line = format!("{} {}", shell_words::quote(program), words.join(" "));
         let seconds = ANSWER_SECONDS_MAX;
         let handler = match self {
             Shape::Words => json!({"type": "command", "command": program, "args": words, "timeout": seconds}),
-            Shape::Line => json!({"type": "command", "command": line, "timeout": seconds}),
+            Shape::BareLine => json!({"type": "command", "command": line, "timeout": seconds}),
+            Shape::Line => json!({"type": "command", "command": silent(program, &line, neutral), "timeout": seconds}),
             // A command that isn't there, or an answer that is no JSON, is a refusal to this host.
             Shape::Guarded => {
                 let line = format!("{line} 2>/dev/null || true");
                 json!({"name": "verify-run", "type": "command", "command": line, "timeout": seconds * 1_000})
             }
-            Shape::Flat => json!({"command": line, "timeout": seconds}),
+            Shape::BareFlat => json!({"command": line, "timeout": seconds}),
+            Shape::Flat => json!({"command": silent(program, &line, neutral), "timeout": seconds}),
             // The same to this one for any exit code but 0.
             Shape::Shells => json!({"type": "command", "bash": format!("{line} || true"),
                 "powershell": format!("{line}; exit 0"), "timeoutSec": seconds}),
         };
         let mut hook = match self {
-            Shape::Words | Shape::Line | Shape::Guarded => json!({ "hooks": [handler] }),
-            Shape::Flat | Shape::Shells => handler,
+            Shape::Words | Shape::BareLine | Shape::Line | Shape::Guarded => json!({ "hooks": [handler] }),
+            Shape::BareFlat | Shape::Flat | Shape::Shells => handler,
         };
         if let Some(hook) = hook.as_object_mut().filter(|_: &&mut Map<String, Value>| !matcher.is_empty()) {
             hook.insert("matcher".to_owned(), matcher.into());
         }
         hook
+    }
+}
+
+/// A command line for sh, bash, zsh and fish that runs `line` where there is such a program. Elsewhere it reads what the
+/// host sends, since some take a closed pipe for a failure, gives the neutral answer and succeeds.
+pub(super) fn silent(program: &str, line: &str, neutral: &str) -> String {
+    let answer = if neutral.is_empty() { String::new() } else { format!("; echo {}", shell_words::quote(neutral)) };
+    format!("command -v {} >/dev/null 2>&1 && exec {line}; cat >/dev/null{answer}", shell_words::quote(program))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+    use crate::host::agent::{AGENTS, What, plan};
+
+    /// Larger than a pipe's buffer, so that a line that doesn't read it closes the pipe on the host.
+    const PAYLOAD_BYTES: usize = 200_000;
+
+    #[test]
+    fn every_line_is_silent_where_there_is_no_such_program() {
+        for agent in AGENTS {
+            let neutral = Dialect::named(agent.name).map_or("", |dialect| dialect.neutral);
+            for piece in agent.project {
+                let What::Hooks(form) = &piece.what else { continue };
+                let entries = form.entries(agent.name, "verify-run-that-is-not-there", true);
+                for line in entries.iter().flat_map(|entry| lines(plan::value(entry))) {
+                    // Gemini CLI and Copilot start bash, look at the exit code, and show no errors.
+                    let is_posix = matches!(form.shape, Shape::Guarded | Shape::Shells);
+                    let shells: &[&str] = if is_posix { &["sh", "bash"] } else { &["sh", "bash", "zsh", "fish"] };
+                    for shell in shells {
+                        let Some((status, printed, said, took)) = run(shell, &line) else { continue };
+                        let name = format!("{} in {shell}: {line}", agent.name);
+                        assert!(status, "{name}");
+                        assert!(said.is_empty() || is_posix, "{name}: {said}");
+                        assert!(printed.is_empty() || printed.trim() == neutral, "{name}: {printed}");
+                        assert!(took || is_posix, "{name} closes the pipe");
+                    }
+                }
+            }
+        }
+    }
+
+    fn lines(value: &Value) -> Vec<String> {
+        let handlers = value.get("hooks").and_then(Value::as_array).cloned().unwrap_or_else(|| vec![value.clone()]);
+        let line = |handler: &Value| Some(handler.get("command").or(handler.get("bash"))?.as_str()?.to_owned());
+        handlers.iter().filter_map(line).collect()
+    }
+
+    /// Whether it succeeded, what it printed and said, and whether it read everything; `None` without such a shell.
+    fn run(shell: &str, line: &str) -> Option<(bool, String, String, bool)> {
+        let mut child = Command::new(shell)
+            .args(["-c", line])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .ok()?;
+        let took = child.stdin.take().expect("a pipe").write_all(&vec![b' '; PAYLOAD_BYTES]).is_ok();
+        let output = child.wait_with_output().expect("it ends");
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Some((output.status.success(), text(output.stdout), text(output.stderr), took))
     }
 }

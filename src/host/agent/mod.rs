@@ -27,12 +27,26 @@ pub struct Agent {
     pub home_signs: &'static [&'static str],
     /// What goes into a project.
     pub project: &'static [Piece],
+    /// What goes into files of a project that are not committed, where the host reads such files.
+    pub local: &'static [Piece],
     /// What goes into the home folder.
     pub home: &'static [Piece],
     /// What a person has to do once it is in place.
     pub then: &'static str,
     /// Settings of the host that keep it from calling any hook.
     pub off: &'static [Off],
+}
+
+/// Whose settings are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// Everybody's who has the project: its committed files.
+    #[default]
+    Project,
+    /// One's own in the project: files that are not committed.
+    Local,
+    /// One's own everywhere: the home folder.
+    Home,
 }
 
 /// A setting of a host that keeps it from calling hooks.
@@ -83,6 +97,15 @@ pub enum Server {
 }
 
 impl Agent {
+    /// What goes into the files of a scope.
+    pub fn pieces(&self, scope: Scope) -> &'static [Piece] {
+        match scope {
+            Scope::Project => self.project,
+            Scope::Local => self.local,
+            Scope::Home => self.home,
+        }
+    }
+
     /// The agent of this name.
     pub fn named(name: &str) -> Option<&'static Agent> {
         AGENTS.iter().find(|agent| agent.name == name)

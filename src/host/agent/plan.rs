@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Agent, Piece, Server, What, checks, instructions};
+use super::{Agent, Piece, Scope, Server, What, checks, instructions};
 use crate::advice::block::{self, BlockError};
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
@@ -28,8 +28,8 @@ const SCRIPT: &str = include_str!("../../../hooks/agent/cline/hook.sh");
 pub struct Wanted<'a> {
     /// For these agents.
     pub agents: &'a [&'static Agent],
-    /// In the home folder instead of in the project.
-    pub home: bool,
+    /// In whose settings.
+    pub scope: Scope,
     /// The MCP server, too.
     pub servers: bool,
     /// The instructions for everybody else, too.
@@ -54,6 +54,8 @@ pub struct Edit {
     pub is_done: bool,
     /// What would be written if there was no such file.
     pub alone: String,
+    /// Entries in it stand as an earlier version wrote them.
+    pub is_outdated: bool,
 }
 
 /// What has to be written for agents.
@@ -77,6 +79,14 @@ enum Content {
     Block,
 }
 
+/// A file's text with what shall be in it.
+#[derive(Default)]
+struct Filled {
+    text: String,
+    /// Something in it stood as an earlier version wrote it.
+    is_outdated: bool,
+}
+
 /// A file with what shall be in it.
 struct Sheet {
     hosts: Vec<&'static str>,
@@ -87,22 +97,21 @@ struct Sheet {
 /// What has to be written at this site.
 pub fn plan(site: &Site, wanted: &Wanted<'_>, writings: Writings<'_>) -> Plan {
     let mut plan = Plan::default();
-    let top = match (&site.home, wanted.home) {
-        (Some(home), true) => home.as_path(),
-        (None, true) => return plan,
-        (_, false) => site.root.as_path(),
+    let top = match (&site.home, wanted.scope) {
+        (Some(home), Scope::Home) => home.as_path(),
+        (None, Scope::Home) => return plan,
+        (_, Scope::Project | Scope::Local) => site.root.as_path(),
     };
     let mut sheets = BTreeMap::new();
     for agent in wanted.agents {
-        let pieces = if wanted.home { agent.home } else { agent.project };
-        for piece in pieces {
+        for piece in agent.pieces(wanted.scope) {
             if wanted.servers || !matches!(piece.what, What::Server(_)) {
                 put(&mut sheets, top, site, agent, piece, wanted);
             }
         }
-        allow(&mut sheets, agent, wanted.allow);
+        allow(&mut sheets, agent, wanted);
     }
-    if wanted.instructions && !wanted.home {
+    if wanted.instructions && wanted.scope == Scope::Project {
         let sheet =
             Sheet { hosts: vec![EVERYBODY], whys: vec!["what agents are told".into()], content: Content::Block };
         sheets.insert(instructions::file(&site.root), sheet);
@@ -119,10 +128,10 @@ pub fn plan(site: &Site, wanted: &Wanted<'_>, writings: Writings<'_>) -> Plan {
         let written = writing.as_ref().map(|(before, after)| Written { before, after });
         match sheet.content.fill(&found, written, &mut plan.notes) {
             Err(problem) => plan.problems.push(problem),
-            Ok(after) => {
+            Ok(filled) => {
                 let nothing = Editable { path: found.path.clone(), text: None };
-                let alone = sheet.content.fill(&nothing, None, &mut Vec::new()).unwrap_or_default();
-                plan.edits.push(sheet.edit(found, after, alone));
+                let alone = sheet.content.fill(&nothing, None, &mut Vec::new()).unwrap_or_default().text;
+                plan.edits.push(sheet.edit(found, filled, alone));
             }
         }
     }
@@ -188,7 +197,8 @@ fn add(sheets: &mut BTreeMap<PathBuf, Sheet>, path: PathBuf, host: &'static str,
 }
 
 /// Rules that let these commands run unasked, as checks and nothing else.
-fn allow(sheets: &mut BTreeMap<PathBuf, Sheet>, agent: &'static Agent, commands: &[String]) {
+fn allow(sheets: &mut BTreeMap<PathBuf, Sheet>, agent: &'static Agent, wanted: &Wanted<'_>) {
+    let commands = wanted.allow;
     if commands.is_empty() {
         return;
     }
@@ -198,9 +208,12 @@ fn allow(sheets: &mut BTreeMap<PathBuf, Sheet>, agent: &'static Agent, commands:
         let rule = |command| Entry::Element {
             path: vec!["permissions", "allow"],
             value: json!(format!("Bash({})", line(command))),
+            earlier: Vec::new(),
         };
         let entries = commands.iter().map(rule).collect();
-        add(sheets, ".claude/settings.json".into(), agent.name, why, Content::Json(entries));
+        let local = wanted.scope == Scope::Local;
+        let file = if local { ".claude/settings.local.json" } else { ".claude/settings.json" };
+        add(sheets, file.into(), agent.name, why, Content::Json(entries));
     } else if agent.name == "codex" {
         let rule = |command| {
             let words = shell_words::split(&line(command)).unwrap_or_default();
@@ -236,14 +249,16 @@ impl Server {
 
 impl Content {
     /// The file's text with this in it.
-    fn fill(&self, found: &Editable, written: Option<Written<'_>>, notes: &mut Vec<String>) -> Result<String, Problem> {
+    fn fill(&self, found: &Editable, written: Option<Written<'_>>, notes: &mut Vec<String>) -> Result<Filled, Problem> {
         let text = found.text.as_deref().unwrap_or_default();
         let troubled = |trouble: Trouble| file::troubled(&found.path, trouble);
-        Ok(match self {
+        let mut is_outdated = false;
+        let text = match self {
             Content::Json(entries) => {
                 let added = json::add(text, entries, written).map_err(troubled)?;
                 let path = found.path.display();
                 notes.extend(added.kept.iter().map(|name| format!("{path}: `{name}` is yours and stays as it is")));
+                is_outdated = added.upgraded > 0;
                 added.text
             }
             Content::Toml(table) => toml::add(text, table).map_err(troubled)?.unwrap_or_else(|| text.to_owned()),
@@ -267,7 +282,8 @@ impl Content {
             Content::Block => {
                 block::with_instructions(text, instructions::TEXT).map_err(|error| troubled(of(&error)))?
             }
-        })
+        };
+        Ok(Filled { text, is_outdated })
     }
 }
 
@@ -289,8 +305,9 @@ pub fn of(error: &BlockError) -> Trouble {
 }
 
 impl Sheet {
-    fn edit(self, found: Editable, after: String, alone: String) -> Edit {
+    fn edit(self, found: Editable, filled: Filled, alone: String) -> Edit {
         let executable = matches!(self.content, Content::Whole { executable: true, .. });
+        let Filled { text: after, is_outdated } = filled;
         let is_done = found.text.as_ref() == Some(&after);
         let change = Change {
             path: found.path,
@@ -299,6 +316,6 @@ impl Sheet {
             after: after.into_bytes(),
             executable,
         };
-        Edit { hosts: self.hosts, change, is_done, alone }
+        Edit { hosts: self.hosts, change, is_done, alone, is_outdated }
     }
 }

@@ -63,8 +63,10 @@ fn line(value: &Value) -> Option<String> {
 /// The lines that we write for a host, whatever we are called: only these are run by way of trial. A repository that was
 /// cloned may have any other.
 pub fn known(form: &Form, agent: &str, programs: &[String]) -> Vec<String> {
-    let entries =
-        programs.iter().flat_map(|program| [false, true].map(|rewrite| form.entries(agent, program, rewrite)));
+    let forms = std::iter::once(form).chain(form.earlier);
+    let entries = forms.flat_map(|form| {
+        programs.iter().flat_map(|program| [false, true].map(|rewrite| form.entries(agent, program, rewrite)))
+    });
     entries.flatten().flat_map(|entry| lines(plan::value(&entry))).map(|line| line.line).collect()
 }
 
@@ -284,8 +286,8 @@ mod tests {
             for piece in agent.project {
                 let What::Hooks(form) = &piece.what else { continue };
                 let known = known(form, agent.name, &["verify-run".into(), "/opt/my tools/verify-run".into()]);
-                assert!(known.iter().any(|line| line.starts_with("verify-run hook ")), "{known:?}");
-                assert!(known.iter().any(|line| line.starts_with("'/opt/my tools/verify-run' hook ")), "{known:?}");
+                assert!(known.iter().any(|line| line.contains("verify-run hook ")), "{known:?}");
+                assert!(known.iter().any(|line| line.contains("'/opt/my tools/verify-run' hook ")), "{known:?}");
             }
         }
         let other = json!({"hooks": [{"command": "verify-run hook claude pre-tool; rm -rf ~"}]});

@@ -1,68 +1,77 @@
 //! The agents. Sources of what stands here, and which versions they are of: [`crate::host::dialect`].
 
+use super::form::Event;
 use super::{Agent, Form, Off, Piece, Server, Shape, What};
 
 /// Shell lines, and what changes files, as Claude Code names them. On Windows there may be no `Bash`.
 const CLAUDE_TOOLS: &str = "Bash|PowerShell|Edit|Write|MultiEdit|NotebookEdit";
 const CLAUDE_SHELLS: &str = "Bash|PowerShell";
 
+const CLAUDE_EVENTS: &[Event] = &[
+    ("PreToolUse", "pre-tool", CLAUDE_TOOLS),
+    ("PostToolUse", "post-tool", CLAUDE_SHELLS),
+    ("PostToolUseFailure", "post-fail", CLAUDE_SHELLS),
+    ("SessionStart", "session-start", ""),
+    ("UserPromptSubmit", "prompt", ""),
+    ("SessionEnd", "session-end", ""),
+];
 const CLAUDE: Form = Form {
-    shape: Shape::Words,
-    events: &[
-        ("PreToolUse", "pre-tool", CLAUDE_TOOLS),
-        ("PostToolUse", "post-tool", CLAUDE_SHELLS),
-        ("PostToolUseFailure", "post-fail", CLAUDE_SHELLS),
-        ("SessionStart", "session-start", ""),
-        ("UserPromptSubmit", "prompt", ""),
-        ("SessionEnd", "session-end", ""),
-    ],
+    shape: Shape::Line,
+    events: CLAUDE_EVENTS,
+    earlier: &[Form { shape: Shape::Words, events: CLAUDE_EVENTS, earlier: &[] }],
 };
 
 /// Versions before 0.160 may not know `SessionEnd`, and one of a failure is never sent.
+const CODEX_EVENTS: &[Event] = &[
+    ("PreToolUse", "pre-tool", "^(Bash|apply_patch)$"),
+    ("PostToolUse", "post-tool", "^Bash$"),
+    ("SessionStart", "session-start", ""),
+    ("UserPromptSubmit", "prompt", ""),
+];
 const CODEX: Form = Form {
     shape: Shape::Line,
-    events: &[
-        ("PreToolUse", "pre-tool", "^(Bash|apply_patch)$"),
-        ("PostToolUse", "post-tool", "^Bash$"),
-        ("SessionStart", "session-start", ""),
-        ("UserPromptSubmit", "prompt", ""),
-    ],
+    events: CODEX_EVENTS,
+    earlier: &[Form { shape: Shape::BareLine, events: CODEX_EVENTS, earlier: &[] }],
 };
 
 /// `afterShellExecution` is told of the same commands as these.
+const CURSOR_EVENTS: &[Event] = &[
+    ("preToolUse", "pre-tool", "Shell|Write"),
+    ("postToolUse", "post-tool", "Shell"),
+    ("postToolUseFailure", "post-fail", "Shell"),
+    ("sessionStart", "session-start", ""),
+    ("sessionEnd", "session-end", ""),
+];
 const CURSOR: Form = Form {
     shape: Shape::Flat,
-    events: &[
-        ("preToolUse", "pre-tool", "Shell|Write"),
-        ("postToolUse", "post-tool", "Shell"),
-        ("postToolUseFailure", "post-fail", "Shell"),
-        ("sessionStart", "session-start", ""),
-        ("sessionEnd", "session-end", ""),
-    ],
+    events: CURSOR_EVENTS,
+    earlier: &[Form { shape: Shape::BareFlat, events: CURSOR_EVENTS, earlier: &[] }],
 };
 
-const GEMINI: Form = Form {
-    shape: Shape::Guarded,
-    events: &[
-        ("BeforeTool", "pre-tool", "^(run_shell_command|replace|write_file|edit)$"),
-        ("AfterTool", "post-tool", "^run_shell_command$"),
-        ("SessionStart", "session-start", ""),
-        ("BeforeAgent", "prompt", ""),
-        ("SessionEnd", "session-end", ""),
-    ],
-};
+const GEMINI_EVENTS: &[Event] = &[
+    ("BeforeTool", "pre-tool", "^(run_shell_command|replace|write_file|edit)$"),
+    ("AfterTool", "post-tool", "^run_shell_command$"),
+    ("SessionStart", "session-start", ""),
+    ("BeforeAgent", "prompt", ""),
+    ("SessionEnd", "session-end", ""),
+];
+const GEMINI: Form = Form { shape: Shape::Guarded, events: GEMINI_EVENTS, earlier: &[] };
 
 /// A command that fails is a tool that succeeded there: `postToolUseFailure` would tell of nothing.
-const COPILOT: Form = Form {
+const COPILOT_EVENTS: &[Event] = &[
+    ("preToolUse", "pre-tool", "bash|edit|create|write|str_replace_editor|apply_patch"),
+    ("postToolUse", "post-tool", "bash"),
+    ("sessionStart", "session-start", ""),
+    ("userPromptSubmitted", "prompt", ""),
+    ("sessionEnd", "session-end", ""),
+];
+/// Before `apply_patch` was among its tools.
+const COPILOT_EARLIER: Form = Form {
     shape: Shape::Shells,
-    events: &[
-        ("preToolUse", "pre-tool", "bash|edit|create|write|str_replace_editor"),
-        ("postToolUse", "post-tool", "bash"),
-        ("sessionStart", "session-start", ""),
-        ("userPromptSubmitted", "prompt", ""),
-        ("sessionEnd", "session-end", ""),
-    ],
+    events: &[("preToolUse", "pre-tool", "bash|edit|create|write|str_replace_editor")],
+    earlier: &[],
 };
+const COPILOT: Form = Form { shape: Shape::Shells, events: COPILOT_EVENTS, earlier: &[COPILOT_EARLIER] };
 
 const OPENCODE: &str = include_str!("../../../hooks/agent/opencode/verify-run.ts");
 
@@ -86,6 +95,7 @@ pub const AGENTS: &[Agent] = &[
         signs: &[".claude", "CLAUDE.md", ".mcp.json"],
         home_signs: &[".claude"],
         project: &[hooks(&[".claude/settings.json"], CLAUDE), server(&[".mcp.json"], Server::Plain)],
+        local: &[hooks(&[".claude/settings.local.json"], CLAUDE)],
         // Its own list of servers is in a file that it writes all the time: `claude mcp add` changes that.
         home: &[hooks(&[".claude/settings.json"], CLAUDE)],
         then: "Claude Code asks once whether the MCP server may be used",
@@ -101,6 +111,7 @@ pub const AGENTS: &[Agent] = &[
         signs: &[".codex"],
         home_signs: &[".codex"],
         project: &[hooks(&[".codex/hooks.json"], CODEX), server(&[".codex/config.toml"], Server::Toml)],
+        local: &[],
         home: &[hooks(&[".codex/hooks.json"], CODEX), server(&[".codex/config.toml"], Server::Toml)],
         then: "Codex leaves hooks out until you trust them: type /hooks in Codex, and again whenever they change",
         off: &[
@@ -114,6 +125,7 @@ pub const AGENTS: &[Agent] = &[
         signs: &[".cursor", ".cursorrules"],
         home_signs: &[".cursor"],
         project: &[hooks(&[".cursor/hooks.json"], CURSOR), server(&[".cursor/mcp.json"], Server::Plain)],
+        local: &[],
         home: &[hooks(&[".cursor/hooks.json"], CURSOR), server(&[".cursor/mcp.json"], Server::Plain)],
         then: "Cursor asks once whether the MCP server may be used",
         off: &[],
@@ -124,6 +136,7 @@ pub const AGENTS: &[Agent] = &[
         signs: &[".gemini", "GEMINI.md"],
         home_signs: &[".gemini"],
         project: &[hooks(&[".gemini/settings.json"], GEMINI), server(&[".gemini/settings.json"], Server::Plain)],
+        local: &[],
         home: &[hooks(&[".gemini/settings.json"], GEMINI), server(&[".gemini/settings.json"], Server::Plain)],
         then: "Gemini CLI reads a project's hooks in trusted folders only: type /permissions there",
         off: &[Off { files: &[".gemini/settings.json"], path: &["hooksConfig", "enabled"], value: false }],
@@ -134,6 +147,7 @@ pub const AGENTS: &[Agent] = &[
         signs: &[".github/hooks", ".github/copilot-instructions.md", ".github/instructions"],
         home_signs: &[".copilot"],
         project: &[hooks(&[".github/hooks/verify-run.json"], COPILOT), server(&[".mcp.json"], Server::Plain)],
+        local: &[],
         home: &[
             hooks(&[".copilot/hooks/verify-run.json"], COPILOT),
             server(&[".copilot/mcp-config.json"], Server::Copilot),
@@ -147,6 +161,7 @@ pub const AGENTS: &[Agent] = &[
         signs: &[".vscode/mcp.json"],
         home_signs: &[],
         project: &[server(&[".vscode/mcp.json"], Server::VsCode)],
+        local: &[],
         home: &[],
         then: "VS Code asks once whether the MCP server may be started",
         off: &[],
@@ -160,6 +175,7 @@ pub const AGENTS: &[Agent] = &[
             Piece { paths: &[".opencode/plugins/verify-run.ts"], what: What::Plugin(OPENCODE) },
             server(&["opencode.json", "opencode.jsonc"], Server::OpenCode),
         ],
+        local: &[],
         home: &[
             Piece { paths: &[".config/opencode/plugins/verify-run.ts"], what: What::Plugin(OPENCODE) },
             server(&[".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"], Server::OpenCode),
@@ -178,6 +194,7 @@ pub const AGENTS: &[Agent] = &[
             script(&[".clinerules/hooks/TaskStart"], "session-start"),
             script(&[".clinerules/hooks/UserPromptSubmit"], "prompt"),
         ],
+        local: &[],
         home: &[
             script(&["Documents/Cline/Hooks/PreToolUse"], "pre-tool"),
             script(&["Documents/Cline/Hooks/PostToolUse"], "post-tool"),
@@ -193,6 +210,7 @@ pub const AGENTS: &[Agent] = &[
         signs: &[".windsurf", ".windsurfrules"],
         home_signs: &[".codeium/windsurf"],
         project: &[],
+        local: &[],
         home: &[server(&[".codeium/windsurf/mcp_config.json"], Server::Plain)],
         then: "Windsurf does not let a hook replace commands: verify-run shims install",
         off: &[],
@@ -203,6 +221,7 @@ pub const AGENTS: &[Agent] = &[
         signs: &[".aider.conf.yml"],
         home_signs: &[],
         project: &[Piece { paths: &[".aider.conf.yml"], what: What::Checks }],
+        local: &[],
         home: &[],
         then: "",
         off: &[],

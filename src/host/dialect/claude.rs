@@ -36,6 +36,7 @@ fn read(moment: Moment, said: &Value) -> Call {
         prompt: text(said, &["prompt"]),
         unruled: match text(said, &["permission_mode"]).as_deref() {
             Some("bypassPermissions") => Unruled::Run,
+            Some("auto") => Unruled::Judged,
             Some("dontAsk") => Unruled::Refused,
             _ => Unruled::Asked,
         },

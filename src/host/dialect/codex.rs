@@ -40,7 +40,8 @@ fn read(_moment: Moment, said: &Value) -> Call {
     }
 }
 
-fn patched(patch: &str) -> Action {
+/// The files that a patch names.
+pub(super) fn patched(patch: &str) -> Action {
     let named =
         |line: &str| PATCHED.iter().find_map(|start| line.strip_prefix(start)).map(|file| file.trim().to_owned());
     let files: Vec<PathBuf> = patch.lines().filter_map(named).take(FILES_MAX).map(PathBuf::from).collect();

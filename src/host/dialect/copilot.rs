@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::codex::patched;
 use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, replaced, text};
 
 /// A command that fails is a tool that succeeded. An exit code of ours other than 0 would be a refusal.
@@ -9,32 +10,44 @@ pub const DIALECT: Dialect = Dialect {
     name: "copilot",
     agent: "copilot",
     rewriting: Rewriting::Asks,
-    hears: &[Moment::AfterTool, Moment::AfterFailure, Moment::SessionStart, Moment::Prompt],
+    hears: &[Moment::BeforeTool, Moment::AfterTool, Moment::AfterFailure, Moment::SessionStart, Moment::Prompt],
     neutral: "{}",
     read,
     write,
 };
 
+/// Tools that run a line in bash, and those that change a file named in their arguments.
+const TOOLS: (&[&str], &[&str]) = (&["bash"], &["edit", "create", "write", "str_replace_editor"]);
+/// The tool that changes files with OpenAI's models; its argument is the patch.
+const PATCH: &str = "apply_patch";
+
 fn read(moment: Moment, said: &Value) -> Call {
+    let tool = said.get("toolName").or_else(|| said.get("tool_name")).and_then(Value::as_str);
     Call {
         session: text(said, &["sessionId"]).or_else(|| text(said, &["session_id"])),
         cwd: folder(said, &["cwd"]),
         id: None,
-        action: action(
-            (&["bash"], &["edit", "create", "write", "str_replace_editor"]),
-            said.get("toolName").or_else(|| said.get("tool_name")).and_then(Value::as_str),
-            &input(said),
-        ),
+        action: if tool == Some(PATCH) { patched(&patch(said)) } else { action(TOOLS, tool, &input(said)) },
         ended: if moment == Moment::AfterTool { ended(said) } else { None },
         prompt: text(said, &["prompt"]),
         unruled: Unruled::Asked,
     }
 }
 
+fn arguments(said: &Value) -> &Value {
+    said.get("toolArgs").or_else(|| said.get("tool_input")).unwrap_or(&Value::Null)
+}
+
+/// The text of a patch: the argument itself, or in a field of it.
+fn patch(said: &Value) -> String {
+    let input = input(said);
+    let field = ["input", "patch", "command"].iter().find_map(|key| text(&input, &[key]));
+    field.or_else(|| Some(arguments(said).as_str()?.to_owned())).unwrap_or_default()
+}
+
 /// The arguments; some versions send them as JSON in a string.
 fn input(said: &Value) -> Value {
-    let input = said.get("toolArgs").or_else(|| said.get("tool_input")).unwrap_or(&Value::Null);
-    match input {
+    match arguments(said) {
         Value::String(json) => serde_json::from_str(json).unwrap_or_default(),
         other => other.clone(),
     }

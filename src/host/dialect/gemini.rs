@@ -32,26 +32,37 @@ fn read(moment: Moment, said: &Value) -> Call {
     }
 }
 
-/// `Output: …`, then `Exit Code: N` where it isn't 0, and `Signal:` or `Error:` where that ended it.
+/// What follows the output, in this order, each only where there is something to tell.
+const TRAILERS: [&str; 4] = ["Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: "];
+
+/// `Output: …`, then the trailers. A command that could not be run has `Error: …` before them and an `error` beside the
+/// text; without that a line of such a form is the command's own.
 fn ended(said: &Value) -> Option<Ending> {
     let response = said.get("tool_response")?;
     if response.get("error").is_some_and(|error| !error.is_null()) {
         return None;
     }
-    let content = response.get("llmContent")?.as_str()?;
-    let is = |start: &str| content.lines().any(|line| line.starts_with(start));
-    if is("Signal: ") || is("Error: ") || is("Background PIDs: ") {
+    let content = response.get("llmContent")?.as_str()?.trim_end();
+    let content = content.strip_suffix("</untrusted_context>").unwrap_or(content).trim_end_matches('\n');
+    let start = content.find("Output: ")? + "Output: ".len();
+    let mut rest = &content[start..];
+    let mut trailers = [None; TRAILERS.len()];
+    for (trailer, found) in TRAILERS.iter().zip(&mut trailers).rev() {
+        if let Some((output, last)) = rest.rsplit_once('\n')
+            && let Some(value) = last.strip_prefix(trailer)
+        {
+            (rest, *found) = (output, Some(value.trim()));
+        }
+    }
+    let [number, signal, background, _] = trailers;
+    if signal.is_some() || background.is_some() {
         return None;
     }
-    let number = content.lines().rev().find_map(|line| line.strip_prefix("Exit Code: "));
     let code = match number {
-        Some(number) => code(number.trim().parse().ok())?,
+        Some(number) => code(number.parse().ok())?,
         None => 0,
     };
-    let start = content.find("Output: ").map(|at| at + "Output: ".len())?;
-    let end =
-        content.rfind("\nExit Code: ").or_else(|| content.rfind("\nProcess Group PGID: ")).filter(|end| *end >= start);
-    Some(Ending { code, output: content[start..end.unwrap_or(content.len())].to_owned(), duration_ms: None })
+    Some(Ending { code, output: rest.to_owned(), duration_ms: None })
 }
 
 fn write(moment: Moment, _said: &Value, answer: &Answer) -> Value {

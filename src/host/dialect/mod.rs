@@ -91,6 +91,8 @@ pub enum Unruled {
     Asked,
     /// It is run.
     Run,
+    /// A model decides, whether a person is there or not.
+    Judged,
     /// It is refused, since nobody is there to be asked.
     Refused,
 }

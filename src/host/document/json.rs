@@ -34,6 +34,8 @@ pub enum Entry {
         path: Vec<&'static str>,
         /// The element.
         value: Value,
+        /// The same as earlier versions of us wrote it.
+        earlier: Vec<Value>,
     },
 }
 
@@ -52,6 +54,8 @@ pub struct Added {
     pub text: String,
     /// Entries that somebody has written in another way, and that stay so.
     pub kept: Vec<String>,
+    /// Entries that stood as an earlier version wrote them, and were replaced.
+    pub upgraded: usize,
 }
 
 /// The document as plain values; `Null` for an empty one.
@@ -69,7 +73,7 @@ pub fn value(text: &str) -> Result<Value, Trouble> {
 /// When the document can't be read, or something on the way to an entry is of another kind.
 pub fn add(text: &str, entries: &[Entry], written: Option<Written<'_>>) -> Result<Added, Trouble> {
     let (mark, rest) = line::split_mark(text);
-    let mut added = Added { text: rest.to_owned(), kept: Vec::new() };
+    let mut added = Added { text: rest.to_owned(), kept: Vec::new(), upgraded: 0 };
     for entry in entries {
         add_one(&mut added, entry, written)?;
     }
@@ -138,7 +142,9 @@ fn differs(
         Entry::Member { path, key, .. } => path.iter().chain([key]).copied().collect::<Vec<_>>().join("."),
         Entry::Element { path, .. } => path.join("."),
     };
-    if !written.is_some_and(|written| removal::was_added(written, entry, &there)) {
+    let is_earlier = matches!(entry, Entry::Element { earlier, .. } if earlier.contains(&there));
+    added.upgraded += usize::from(is_earlier);
+    if !is_earlier && !written.is_some_and(|written| removal::was_added(written, entry, &there)) {
         added.kept.push(name);
         return;
     }

@@ -72,6 +72,7 @@ pub(super) fn findings(places: &Places, environment: &Environment) -> Vec<Findin
         findings.extend(disabled(agent, places, environment));
         findings.extend(twice(agent, places, environment));
         findings.extend(untrusted(agent, &files, environment));
+        findings.extend(unrecorded(agent, &files, shims.is_some()));
         if is_found {
             findings.extend(answers(agent, &files, places, environment));
         }
@@ -86,6 +87,9 @@ fn standing_of(agent: &Agent, file: &Standing) -> Option<Finding> {
     let repair = format!("verify-run hook install{user} {}", agent.name);
     let (status, message) = match file.state {
         State::AsWritten | State::FoundHere => return None,
+        State::Outdated => {
+            (Status::Warning, "written by an earlier version: prints an error where verify-run is not installed")
+        }
         State::Edited => (Status::Ok, "edited since it was installed; what verify-run needs is there"),
         State::Incomplete => {
             (Status::Warning, "edited since it was installed, and entries of verify-run's are missing")
@@ -169,6 +173,19 @@ fn untrusted(agent: &Agent, files: &[&Standing], environment: &Environment) -> O
     }
     let message = format!("Codex leaves {} out until you trust them: type /hooks in it", count(missing, "hook"));
     (missing > 0).then(|| hinted(finding(agent.name, Status::Warning, message, Some(&file.path)), "codex"))
+}
+
+/// Codex tells its hooks no exit codes: what it runs is recorded where we replace its commands, or by shims.
+fn unrecorded(agent: &Agent, files: &[&Standing], has_shims: bool) -> Option<Finding> {
+    let file = files.iter().find(|file| agent.name == "codex" && file.path.ends_with(".codex/hooks.json"))?;
+    let (_, text) = settings(&file.path)?;
+    if has_shims || text.contains("hook codex pre-tool --rewrite") {
+        return None;
+    }
+    let message = "the checks that Codex runs are not recorded: it tells hooks no exit codes, and there are no shims";
+    let hint =
+        "verify-run hook install codex --rewrite (Codex then runs checks without asking), or: verify-run shims install";
+    Some(hinted(finding(agent.name, Status::Warning, message, Some(&file.path)), hint))
 }
 
 /// `PreToolUse` as `pre_tool_use`.

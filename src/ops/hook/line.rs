@@ -61,7 +61,7 @@ fn before(opening: &Opening, is_alone: bool, us: &str, rules: &Permissions, unru
     }
     let is_the_same = match unruled {
         Unruled::Run => true,
-        Unruled::Asked => !rules.allows(&command) || allowed(PLAIN),
+        Unruled::Asked | Unruled::Judged => !rules.allows(&command) || allowed(PLAIN),
         // It may be allowed by a rule that we aren't told (`claude -p --allowedTools`), and the new line would be refused.
         Unruled::Refused => allowed(PLAIN),
     };

@@ -57,6 +57,22 @@ fn git_hooks(places: &Places) -> Option<PathBuf> {
     Some(named.map_or(own, |named| absolute(&places.root, &named)))
 }
 
+/// Whether git leaves a file of the project out; `None` where it says nothing.
+pub(super) fn is_ignored(places: &Places, path: &Path) -> Option<bool> {
+    places.repository.as_ref()?;
+    let git = on_path("git").filter(|git| !git.starts_with(&places.root))?;
+    let words =
+        [git.as_os_str(), OsStr::new("check-ignore"), OsStr::new("--quiet"), OsStr::new("--"), path.as_os_str()];
+    let argv: Vec<OsString> = words.map(OsStr::to_owned).into();
+    let limit = Duration::from_millis(GIT_MS_MAX);
+    let said = run(Call { argv: &argv, dir: &places.root, variables: &[], input: b"", limit }).ok()?;
+    match said.status?.code()? {
+        0 => Some(true),
+        1 => Some(false),
+        _ => None,
+    }
+}
+
 fn absolute(root: &Path, path: &Path) -> PathBuf {
     if path.is_absolute() { path.to_owned() } else { root.join(path) }
 }

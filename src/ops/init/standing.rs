@@ -9,7 +9,7 @@ use super::put::read;
 use super::{Wanted, site};
 use crate::advice::block;
 use crate::config::{Environment, Places, Problem};
-use crate::host::agent::{self, AGENTS};
+use crate::host::agent::{self, AGENTS, Scope};
 use crate::host::document::{self, Written};
 
 /// How a file stands.
@@ -22,6 +22,8 @@ pub enum State {
     Edited,
     /// Edited since, and entries of ours are not as this version writes them.
     Incomplete,
+    /// Entries of ours stand as an earlier version wrote them.
+    Outdated,
     /// The file is gone.
     Gone,
     /// It has our entries, but was not written from here.
@@ -35,6 +37,7 @@ impl State {
             State::AsWritten => "as written",
             State::Edited => "edited since",
             State::Incomplete => "incomplete",
+            State::Outdated => "written by an earlier version",
             State::Gone => "gone",
             State::FoundHere => "not written from here",
         }
@@ -81,8 +84,10 @@ pub fn status(places: &Places, environment: &Environment) -> anyhow::Result<Stat
         let planned = everything(places, environment, user, &ledger);
         for entry in ledger.entries() {
             let path = entry.path.path();
+            let is_outdated = planned.edits.iter().any(|edit| edit.change.path == path && edit.is_outdated);
             let state = match read(path) {
                 Ok(None) => State::Gone,
+                Ok(Some(_)) if is_outdated => State::Outdated,
                 Ok(Some(bytes)) if hash(&bytes) == entry.after.hash => State::AsWritten,
                 _ => match planned.edits.iter().find(|edit| edit.change.path == path) {
                     Some(edit) if !edit.is_done => State::Incomplete,
@@ -91,9 +96,12 @@ pub fn status(places: &Places, environment: &Environment) -> anyhow::Result<Stat
             };
             status.files.push(Standing { hosts: entry.hosts.clone(), path: path.to_owned(), state, user });
         }
-        for edit in planned.edits.iter().filter(|edit| edit.is_done && ledger.entry(&edit.change.path).is_none()) {
+        let is_foreign =
+            |edit: &&agent::Edit| (edit.is_done || edit.is_outdated) && ledger.entry(&edit.change.path).is_none();
+        for edit in planned.edits.iter().filter(is_foreign) {
             let hosts = edit.hosts.iter().map(|host| (*host).to_owned()).collect();
-            status.files.push(Standing { hosts, path: edit.change.path.clone(), state: State::FoundHere, user });
+            let state = if edit.is_outdated { State::Outdated } else { State::FoundHere };
+            status.files.push(Standing { hosts, path: edit.change.path.clone(), state, user });
         }
         if !user {
             let is_in = |name: &str| status.files.iter().any(|file| file.hosts.iter().any(|host| host == name));
@@ -119,9 +127,21 @@ fn everything(places: &Places, environment: &Environment, user: bool, ledger: &L
             }
     };
     let agents: Vec<&'static agent::Agent> = AGENTS.iter().filter(is_there).collect();
-    let wanted =
-        agent::Wanted { agents: &agents, home: user, servers: true, instructions: true, rewrite: false, allow: &[] };
-    agent::plan(&site, &wanted, &|path| ledger.texts(path))
+    let plan = |scope| {
+        let wanted =
+            agent::Wanted { agents: &agents, scope, servers: true, instructions: true, rewrite: false, allow: &[] };
+        agent::plan(&site, &wanted, &|path| ledger.texts(path))
+    };
+    if user {
+        return plan(Scope::Home);
+    }
+    let mut planned = plan(Scope::Project);
+    let mentions_us = |edit: &agent::Edit| {
+        let finds = |bytes: &Vec<u8>| memchr::memmem::find(bytes, b"verify-run").is_some();
+        ledger.entry(&edit.change.path).is_some() || edit.change.before.as_ref().is_some_and(finds)
+    };
+    planned.edits.extend(plan(Scope::Local).edits.into_iter().filter(mentions_us));
+    planned
 }
 
 /// A file with entries of ours that was not written from here.

@@ -12,7 +12,7 @@ use crate::ops::init::standing;
 ///
 /// With --json: `install` prints what `init --json` prints; `uninstall` one document with `"schema": 1`, `files` (each with
 /// `path`, `hosts`, `outcome`: `restored`, `removed`, `taken_out`, `nothing`, `kept`), `problems`, `notes`; `status` one
-/// with `files` (each with `hosts`, `path`, `state`: `as_written`, `edited`, `incomplete`, `gone`, `found_here`, `user`),
+/// with `files` (each with `hosts`, `path`, `state`: `as_written`, `edited`, `incomplete`, `outdated`, `gone`, `found_here`, `user`),
 /// `problems`, `missing`.
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -45,6 +45,9 @@ pub struct Options {
     /// Your own settings in the home folder, for all your projects, instead of those of the project
     #[arg(long)]
     user: bool,
+    /// Your own settings in this project, in files that are not committed (.claude/settings.local.json)
+    #[arg(long, conflicts_with = "user")]
+    local: bool,
     /// Have Codex run checks under verify-run, which means that it runs them without asking
     #[arg(long)]
     rewrite: bool,
@@ -62,6 +65,10 @@ pub struct Options {
     json: bool,
 }
 
+/// What is asked where Codex would run checks that nothing records.
+const OFFER: &str =
+    "Codex tells hooks no exit codes. Record its checks by letting it run them under verify-run, without asking you?";
+
 pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     if let Some(shell) = args.shell {
         let scene = Scene::from_process(&context.environment)?;
@@ -73,16 +80,22 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
 
 /// Shows what setting up would write, asks, and writes.
 pub(super) fn set_up(hosts: Vec<String>, only: bool, options: &Options, context: &mut Context) -> anyhow::Result<Exit> {
-    let wanted = Wanted {
+    let mut wanted = Wanted {
         hosts,
         only,
         no_servers: options.no_mcp,
         no_instructions: options.no_instructions,
         user: options.user,
+        local: options.local,
         rewrite: options.rewrite,
         allow: options.allow.clone(),
     };
     let mut plan = init::plan(&context.places, &context.environment, &wanted)?;
+    let is_asked = plan.offers_rewrite && !(options.json || options.yes || options.dry_run);
+    if is_asked && context.output.ask(OFFER)? {
+        wanted.rewrite = true;
+        plan = init::plan(&context.places, &context.environment, &wanted)?;
+    }
     if !options.json {
         show(&plan, &wanted, &mut context.output)?;
     }
@@ -168,6 +181,7 @@ fn repeated(wanted: &Wanted) -> String {
         (wanted.no_servers, "--no-mcp"),
         (wanted.no_instructions, "--no-instructions"),
         (wanted.user, "--user"),
+        (wanted.local, "--local"),
         (wanted.rewrite, "--rewrite"),
     ];
     words.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| (*flag).to_owned()));

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use verify_run::run::Ended;
 
-use super::{done, project, rust};
+use super::{done, project, rust, worries};
 use crate::sandbox::{need, skip, tools};
 
 /// The program is the host's own; it must not talk to anybody, and needs its own home.
@@ -104,8 +104,8 @@ fn claude_codes_types_take_our_settings() {
         let outcome = check(&settings);
         assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(0), ""), "{settings}");
     }
-    let wrong = sandbox.read(".claude/settings.json").replacen("\"args\"", "\"arguments\"", 1);
-    assert!(check(&wrong).stdout().contains("arguments"), "a wrong key is found");
+    let wrong = sandbox.read(".claude/settings.json").replacen("\"timeout\"", "\"seconds\"", 1);
+    assert!(check(&wrong).stdout().contains("seconds"), "a wrong key is found");
 }
 
 /// The one interface of the settings: the file imports packages that aren't there.
@@ -133,44 +133,94 @@ fn the_plugin_calls_what_the_settings_call() {
     done(&sandbox, &["hook", "install", "--yes", "claude"]);
     let settings: Value = serde_json::from_str(&sandbox.read(".claude/settings.json")).expect("JSON");
     let plugin = include_str!("../../../hooks/agent/claude-plugin/hooks/hooks.json");
-    let mut plugin: Value = serde_json::from_str(plugin).expect("JSON");
-    for groups in plugin["hooks"].as_object_mut().expect("events").values_mut() {
-        let handler = &mut groups[0]["hooks"][0];
-        let line = handler["command"].as_str().expect("a line").to_owned();
-        let words =
-            line.strip_prefix("command -v verify-run >/dev/null 2>&1 || exit 0; exec verify-run ").expect("guarded");
-        handler["args"] = json!(words.split(' ').collect::<Vec<_>>());
-        handler["command"] = json!("verify-run");
-        // Without the program it says nothing and lets everything go on.
-        sandbox.bare("sh").args(["-c", &line]).env("PATH", "/usr/bin:/bin").stdin("{}").expect(Ended::Exit(0), "", "");
-    }
+    let plugin: Value = serde_json::from_str(plugin).expect("JSON");
     assert_eq!(plugin["hooks"], settings["hooks"]);
     let servers: Value = serde_json::from_str(&sandbox.read(".mcp.json")).expect("JSON");
     let own = include_str!("../../../hooks/agent/claude-plugin/.mcp.json");
     assert_eq!(serde_json::from_str::<Value>(own).expect("JSON"), servers["mcpServers"]);
 }
 
+/// A PATH without verify-run.
+const BARE_PATH: &str = "/usr/bin:/bin";
+
 #[test]
-fn commands_that_would_refuse_without_the_program_let_everything_go_on() {
+fn without_the_program_every_host_goes_on_and_nothing_is_said() {
     let sandbox = rust();
-    done(&sandbox, &["hook", "install", "--yes", "--no-mcp", "gemini", "copilot", "cline"]);
-    let lines = |file: &str| {
-        let settings: Value = serde_json::from_str(&sandbox.read(file)).expect("JSON");
+    let agents = ["claude", "codex", "cursor", "gemini", "copilot", "cline"];
+    done(&sandbox, &["hook", "install", "--yes", "--no-mcp"].iter().chain(&agents).copied().collect::<Vec<_>>());
+    let lines = |settings: &str| {
+        let settings: Value = serde_json::from_str(settings).expect("JSON");
         let found = verify_run::host::agent::probe::lines(&settings);
-        assert!(!found.is_empty(), "{file}");
+        assert!(found.len() >= 4, "{settings}");
         found.into_iter().map(|line| line.line).collect::<Vec<_>>()
     };
-    for line in lines(".gemini/settings.json") {
-        sandbox.bare("bash").args(["-c", &line]).env("PATH", "/usr/bin:/bin").stdin("{}").expect(
-            Ended::Exit(0),
-            "",
-            "",
-        );
+    let plugin = include_str!("../../../hooks/agent/claude-plugin/hooks/hooks.json").to_owned();
+    // Where a host takes an empty answer for an error it gets its neutral one.
+    let hosts = [
+        (plugin, ""),
+        (sandbox.read(".claude/settings.json"), ""),
+        (sandbox.read(".codex/hooks.json"), ""),
+        (sandbox.read(".cursor/hooks.json"), "{}\n"),
+        (sandbox.read(".gemini/settings.json"), ""),
+    ];
+    for (settings, neutral) in &hosts {
+        for line in lines(settings) {
+            let call = sandbox.bare("bash").args(["-c", &line]).env("PATH", BARE_PATH).stdin("{}");
+            call.expect(Ended::Exit(0), neutral, "");
+        }
     }
-    for line in lines(".github/hooks/verify-run.json") {
-        let outcome = sandbox.bare("bash").args(["-c", &line]).env("PATH", "/usr/bin:/bin").stdin("{}").outcome();
+    for line in lines(&sandbox.read(".github/hooks/verify-run.json")) {
+        let outcome = sandbox.bare("bash").args(["-c", &line]).env("PATH", BARE_PATH).stdin("{}").outcome();
         assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(0), ""));
     }
     let script = sandbox.path(".clinerules/hooks/PreToolUse");
-    sandbox.bare(&script).env("PATH", "/usr/bin:/bin").stdin("{}").expect(Ended::Exit(0), "{\"cancel\":false}\n", "");
+    sandbox.bare(&script).env("PATH", BARE_PATH).stdin("{}").expect(Ended::Exit(0), "{\"cancel\":false}\n", "");
+}
+
+/// What earlier versions wrote for Claude Code, Codex and Cursor, as a colleague may have committed it.
+fn bare(agent: &str) -> (&'static str, String) {
+    let words = |event: &str| json!({"type": "command", "command": "verify-run", "args": ["hook", "claude", event], "timeout": 5});
+    let line =
+        |event: &str| json!({"type": "command", "command": format!("verify-run hook codex {event}"), "timeout": 5});
+    let (path, settings) = match agent {
+        "claude" => (
+            ".claude/settings.json",
+            json!({"hooks": {
+                "PreToolUse": [{"matcher": "Bash|PowerShell|Edit|Write|MultiEdit|NotebookEdit", "hooks": [words("pre-tool")]}],
+                "SessionStart": [{"hooks": [{"type": "command", "command": "mine"}]}, {"hooks": [words("session-start")]}],
+            }}),
+        ),
+        "codex" => (
+            ".codex/hooks.json",
+            json!({"hooks": {"PreToolUse": [{"matcher": "^(Bash|apply_patch)$", "hooks": [line("pre-tool")]}]}}),
+        ),
+        _ => (
+            ".cursor/hooks.json",
+            json!({"version": 1, "hooks": {"preToolUse": [
+                {"matcher": "Shell|Write", "command": "verify-run hook cursor pre-tool", "timeout": 5}]}}),
+        ),
+    };
+    (path, format!("{settings:#}\n"))
+}
+
+#[test]
+fn entries_of_an_earlier_version_are_upgraded_and_uninstall_gives_the_bytes_back() {
+    for agent in ["claude", "codex", "cursor"] {
+        let (path, old) = bare(agent);
+        let sandbox = project(&[(path, old.as_bytes())]);
+        let outcome = sandbox.verify_run(["doctor"]).outcome();
+        let worries = worries(&outcome);
+        let is_named = |line: &String| line.contains(&format!("{agent}: written by an earlier version"));
+        assert!(worries.iter().any(is_named), "{worries:?}");
+        done(&sandbox, &["hook", "install", "--yes", "--no-mcp", agent]);
+        let new = sandbox.read(path);
+        assert_eq!(new.matches(&format!("exec verify-run hook {agent} pre-tool")).count(), 1, "{new}");
+        assert_eq!(new.matches("pre-tool").count(), 1, "{new}");
+        assert_eq!(new.contains("\"mine\""), agent == "claude", "{new}");
+        let settings: Value = serde_json::from_str(&new).expect("JSON");
+        let lines = verify_run::host::agent::probe::lines(&settings);
+        assert!(lines.iter().all(|line| line.line.starts_with("command -v verify-run ")), "{lines:?}");
+        done(&sandbox, &["hook", "uninstall"]);
+        assert_eq!(sandbox.read(path), old);
+    }
 }

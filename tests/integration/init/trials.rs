@@ -6,6 +6,7 @@ use verify_run::run::Ended;
 
 use super::{done, project, rust, worries};
 use crate::sandbox::Sandbox;
+use crate::terminal::Terminal;
 
 fn doctor(sandbox: &Sandbox) -> String {
     sandbox.verify_run(["doctor"]).outcome().stdout().to_owned()
@@ -109,4 +110,75 @@ fn what_went_missing_is_put_back_by_the_command_that_is_named() {
     assert!(sandbox.read(".claude/settings.json").contains("\"pre-tool\""));
     done(&sandbox, &["hook", "uninstall"]);
     assert_eq!(sandbox.read(".claude/settings.json"), "{\"hooks\": {}}\n");
+}
+
+#[test]
+fn what_codex_does_not_record_is_said_and_offered() {
+    let sandbox = rust();
+    let shown = done(&sandbox, &["init", "--agent", "codex", "--no-mcp", "--yes"]);
+    assert!(
+        shown.contains("next: Codex tells hooks no exit codes: a check that it runs is recorded only with"),
+        "{shown}"
+    );
+    assert!(shown.contains("init --agent codex --rewrite"), "{shown}");
+    let said = doctor(&sandbox);
+    assert!(said.contains("warning  codex: the checks that Codex runs are not recorded"), "{said}");
+    done(&sandbox, &["init", "--agent", "codex", "--no-mcp", "--rewrite", "--yes"]);
+    assert!(sandbox.read(".codex/hooks.json").contains("hook codex pre-tool --rewrite;"));
+    assert!(!doctor(&sandbox).contains("are not recorded"));
+    let again = done(&sandbox, &["init", "--agent", "codex", "--no-mcp", "--yes"]);
+    assert!(!again.contains("Codex tells hooks"), "{again}");
+}
+
+#[test]
+fn on_a_terminal_codex_is_asked_about() {
+    let sandbox = project(&[("Cargo.toml", b"[package]\n")]);
+    let mut terminal = Terminal::start(sandbox.verify_run(["init", "--agent", "codex", "--no-mcp"]));
+    terminal.shows("without asking you? [y/N] ");
+    terminal.types("y\n");
+    terminal.shows("files? [y/N] ");
+    terminal.types("y\n");
+    assert_eq!(terminal.ends().0, Ended::Exit(0));
+    assert!(sandbox.read(".codex/hooks.json").contains("hook codex pre-tool --rewrite;"));
+}
+
+#[test]
+fn the_holdout_is_named_where_there_is_one() {
+    let sandbox = rust();
+    let shown = done(&sandbox, &["init", "--no-mcp", "--yes"]);
+    assert!(shown.contains("next: warnings are held back in 10 % of tasks"), "{shown}");
+    let sandbox = rust();
+    sandbox.write("verify-run.toml", "[advice]\nholdout = false\n");
+    let shown = done(&sandbox, &["init", "--no-mcp", "--yes"]);
+    assert!(!shown.contains("held back"), "{shown}");
+}
+
+#[test]
+fn local_settings_are_not_committed() {
+    let sandbox = project(&[
+        ("Cargo.toml", b"[package]\n"),
+        (".claude/settings.json", b"{}\n"),
+        (".claude/settings.local.json", b"{ \"mine\": true }\n"),
+        (".husky/pre-push", b"cargo test\n"),
+    ]);
+    let shown = done(&sandbox, &["init", "--local", "--agent", "codex", "--yes"]);
+    assert!(shown.contains("Codex reads no uncommitted settings in a project: verify-run init --user"), "{shown}");
+    assert!(
+        shown
+            .contains("next: git does not ignore .claude/settings.local.json yet: echo .claude/settings.local.json >>"),
+        "{shown}"
+    );
+    assert_eq!(sandbox.read(".claude/settings.json"), "{}\n");
+    assert_eq!(sandbox.read(".husky/pre-push"), "cargo test\n");
+    for file in ["AGENTS.md", ".mcp.json", ".codex"] {
+        assert!(!sandbox.path(file).exists(), "{file}");
+    }
+    assert!(sandbox.read(".claude/settings.local.json").contains("exec verify-run hook claude pre-tool"));
+    let status = done(&sandbox, &["hook", "status"]);
+    assert!(status.contains("settings.local.json") && status.contains("as written"), "{status}");
+    let said = doctor(&sandbox);
+    assert!(said.contains("ok       claude: 6 hooks of "), "{said}");
+    assert_eq!(done(&sandbox, &["init", "--local", "--yes"]).lines().last(), Some("nothing to do"));
+    done(&sandbox, &["hook", "uninstall"]);
+    assert_eq!(sandbox.read(".claude/settings.local.json"), "{ \"mine\": true }\n");
 }

@@ -5,7 +5,11 @@ use super::*;
 
 fn hook(event: &'static str, name: &str) -> Entry {
     let handler = json!({"type": "command", "command": "verify-run", "args": ["hook", "claude", name], "timeout": 5});
-    Entry::Element { path: vec!["hooks", event], value: json!({"matcher": "Bash|Edit", "hooks": [handler]}) }
+    Entry::Element {
+        path: vec!["hooks", event],
+        value: json!({"matcher": "Bash|Edit", "hooks": [handler]}),
+        earlier: vec![],
+    }
 }
 
 fn server() -> Entry {
@@ -115,6 +119,29 @@ fn what_we_wrote_and_nobody_changed_becomes_what_it_shall_be_now() {
     let edited = old.replacen("\"timeout\": 5", "\"timeout\": 7", 1);
     let kept = add(&edited, &wanted, Some(Written { before, after: &old })).expect("it can be added");
     assert_eq!((kept.text, kept.kept), (edited, vec!["hooks.PreToolUse".to_owned()]));
+}
+
+#[test]
+fn what_an_earlier_version_wrote_is_replaced_whoever_wrote_it() {
+    let before = with("{}\n");
+    let mut wanted = entries();
+    let Entry::Element { value, earlier, .. } = &mut wanted[0] else { panic!("an element") };
+    earlier.push(value.clone());
+    value["hooks"][0]["command"] = json!("command -v verify-run >/dev/null && exec verify-run hook claude pre-tool");
+    let new = add(&before, &wanted, None).expect("it can be added");
+    assert_eq!((new.upgraded, new.kept), (1, vec![]));
+    assert!(new.text.contains("exec verify-run hook claude pre-tool"), "{}", new.text);
+    assert_eq!(value_of(&new.text)["hooks"]["PreToolUse"].as_array().map(Vec::len), Some(1));
+    let again = add(&new.text, &wanted, None).expect("it can be added");
+    assert_eq!((again.upgraded, again.text), (0, new.text));
+    // Edited, and therefore the user's.
+    let edited = before.replacen("\"timeout\": 5", "\"timeout\": 7", 1);
+    let kept = add(&edited, &wanted, None).expect("it can be added");
+    assert_eq!((kept.upgraded, kept.kept), (0, vec!["hooks.PreToolUse".to_owned()]));
+}
+
+fn value_of(text: &str) -> Value {
+    value(text).expect("JSON")
 }
 
 #[test]
