@@ -6,6 +6,7 @@ pub mod removal;
 mod site;
 pub mod standing;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
@@ -35,8 +36,8 @@ pub struct Planner {
 pub const PLANNERS: &[Planner] = &[Planner { name: "git", plan: git_hooks, unasked: true }];
 /// The name under which the instructions for everybody are a host.
 const INSTRUCTIONS: &str = "instructions";
-/// What Codex's hooks have where its commands are replaced.
-const CODEX_REWRITES: &str = "hook codex pre-tool --rewrite";
+/// What hooks have where commands are replaced although that allows them.
+const REWRITES: &str = " pre-tool --rewrite";
 
 /// What shall be set up.
 #[derive(Debug, Clone, Default)]
@@ -97,9 +98,9 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// Whether the files were written.
     pub applied: bool,
-    /// Codex would run checks that nothing records, as nobody lets us replace its commands.
+    /// Agents that would run checks which nothing records, as nobody lets us replace their commands.
     #[serde(skip)]
-    pub offers_rewrite: bool,
+    pub offers_rewrite: Vec<&'static str>,
     /// Files that are as they should be, with their hosts.
     #[serde(skip)]
     done: Vec<(Vec<String>, PathBuf)>,
@@ -147,7 +148,7 @@ pub fn plan(places: &Places, environment: &Environment, wanted: &Wanted) -> anyh
         problems: planned.problems,
         notes: planned.notes,
         applied: false,
-        offers_rewrite: false,
+        offers_rewrite: Vec::new(),
         done: Vec::new(),
     };
     for edit in planned.edits {
@@ -166,7 +167,7 @@ pub fn plan(places: &Places, environment: &Environment, wanted: &Wanted) -> anyh
     }
     plan.say_what_is_left(&agents, wanted);
     plan.say_of_local(&shared, places);
-    plan.say_of_codex(&agents, wanted, environment);
+    plan.say_of_unrecorded(&agents, wanted, environment);
     plan.say_of_holdout(&Settings::load(places, environment).0);
     Ok(plan)
 }
@@ -242,22 +243,27 @@ impl Plan {
         }
     }
 
-    /// What Codex runs is recorded only where its commands are replaced, or shims are called in their place.
-    fn say_of_codex(&mut self, agents: &[&'static Agent], wanted: &Wanted, environment: &Environment) {
-        let Some(codex) = agents.iter().find(|agent| agent.name == "codex") else { return };
-        let rewrites = self.files.iter().map(|file| String::from_utf8_lossy(&file.change.after).into_owned());
-        let rewrites = rewrites.chain(self.done.iter().filter_map(|(_, path)| std::fs::read_to_string(path).ok()));
-        let is_rewritten = wanted.rewrite || rewrites.into_iter().any(|text| text.contains(CODEX_REWRITES));
-        if is_rewritten || environment.shims_dir().is_some_and(|dir| dir.is_dir()) {
+    /// What some agents run is recorded only where their commands are replaced, or shims are called in their place.
+    fn say_of_unrecorded(&mut self, agents: &[&'static Agent], wanted: &Wanted, environment: &Environment) {
+        if wanted.rewrite || environment.shims_dir().is_some_and(|dir| dir.is_dir()) {
             return;
         }
-        self.offers_rewrite = true;
-        let user = if wanted.user { " --user" } else { "" };
-        self.notes.push(format!(
-            "{} tells hooks no exit codes: a check that it runs is recorded only with `verify-run init{user} --agent \
-             codex --rewrite` (it then runs checks without asking) or `verify-run shims install`",
-            codex.title
-        ));
+        let written = self.files.iter().map(|file| String::from_utf8_lossy(&file.change.after).into_owned());
+        let done = self.done.iter().filter_map(|(_, path)| fs::read_to_string(path).ok());
+        let texts: Vec<String> = written.chain(done).collect();
+        for agent in agents.iter().filter(|agent| agent.tells_no_exit_codes()) {
+            let name = agent.name;
+            if texts.iter().any(|text| text.contains(&format!("hook {name}{REWRITES}"))) {
+                continue;
+            }
+            self.offers_rewrite.push(agent.title);
+            let user = if wanted.user { " --user" } else { "" };
+            self.notes.push(format!(
+                "{} tells hooks no exit codes: a check that it runs is recorded only with `verify-run init{user} \
+                 --agent {name} --rewrite` (it then runs checks without asking) or `verify-run shims install`",
+                agent.title
+            ));
+        }
     }
 
     fn say_of_holdout(&mut self, settings: &Settings) {

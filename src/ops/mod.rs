@@ -13,6 +13,7 @@ pub mod fix;
 pub mod hint;
 pub mod hook;
 mod identity;
+pub mod ids;
 pub mod init;
 mod knowledge;
 pub mod known;

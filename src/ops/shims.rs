@@ -38,7 +38,12 @@ pub struct Scene {
     pub path: OsString,
     /// This program, by the path that an update keeps.
     pub program: PathBuf,
+    /// Folders of programs that are on `PATH` at times: those of the project's virtual environments.
+    pub environments: Vec<PathBuf>,
 }
+
+/// Folders of virtual environments in a project.
+const ENVIRONMENTS: [&str; 2] = [".venv/bin", "venv/bin"];
 
 /// How one program stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -143,7 +148,27 @@ impl Scene {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let own = std::env::current_exe().context("cannot find this program's own file")?;
         let program = lasting(&own, &path);
-        Ok(Scene { folder, path, program })
+        Ok(Scene { folder, path, program, environments: Vec::new() })
+    }
+
+    /// The same with the virtual environments of a project, and the one that is active.
+    #[must_use]
+    pub fn in_project(self, root: &Path) -> Self {
+        let active = std::env::var_os("VIRTUAL_ENV").map(|dir| PathBuf::from(dir).join("bin"));
+        let environments = ENVIRONMENTS.iter().map(|dir| root.join(dir)).chain(active).filter(|dir| dir.is_dir());
+        Scene { environments: environments.collect(), ..self }
+    }
+
+    /// Programs of virtual environments that would get a shim and have none, sorted.
+    pub fn unshimmed(&self, whitelist: &Whitelist) -> Vec<String> {
+        let links = self.links();
+        let has_none = |name: &String| !links.iter().any(|(link, _)| link == name);
+        let names = names::usual(whitelist).into_iter();
+        names.filter(|name| has_none(name) && self.of_environment(name).is_some()).collect()
+    }
+
+    fn of_environment(&self, name: &str) -> Option<PathBuf> {
+        self.environments.iter().map(|dir| dir.join(name)).find(|file| is_program(file))
     }
 
     /// Whether the shims are what names find: what `doctor` asks.
@@ -195,13 +220,14 @@ impl Scene {
     }
 
     fn entry(&self, name: &str, is_ours: Option<bool>) -> Entry {
-        let (program, by) = (self.real(name), self.shadow(name));
+        let (on_path, by) = (self.real(name), self.shadow(name));
+        let program = on_path.clone().or_else(|| self.of_environment(name));
         let is_right = || fs::read_link(self.folder.join(name)).is_ok_and(|target| target == self.program);
         let state = match is_ours {
             None => State::New,
             Some(false) => State::Foreign,
             Some(true) if !is_right() => State::Stale,
-            Some(true) if program.is_none() => State::Missing,
+            Some(true) if on_path.is_none() => State::Missing,
             Some(true) if by.is_some() => State::Shadowed,
             Some(true) => State::Ready,
         };
@@ -274,7 +300,8 @@ pub fn uninstall(scene: &Scene, names: &[String]) -> anyhow::Result<Done> {
 }
 
 fn wanted_names(scene: &Scene, whitelist: &Whitelist, wanted: &Wanted) -> anyhow::Result<BTreeSet<String>> {
-    let installed = |names: BTreeSet<String>| names.into_iter().filter(|name| scene.real(name).is_some());
+    let is_installed = |name: &String| scene.real(name).is_some() || scene.of_environment(name).is_some();
+    let installed = |names: BTreeSet<String>| names.into_iter().filter(is_installed);
     let mut names: BTreeSet<String> = match wanted {
         Wanted::Usual => installed(names::usual(whitelist)).collect(),
         Wanted::All => installed(whitelist.program_names()).collect(),

@@ -7,11 +7,11 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use serde::Serialize;
 
-use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::base::file::read_start;
+use crate::base::limits::{CONFIG_FILE_BYTES_MAX, LOCK_WAIT_MS_MAX};
 use crate::config::{Environment, Places, Settings};
 use crate::lesson::Folder;
 use crate::ops::init;
-use crate::ops::init::standing::State;
 use crate::run::SHIMS_MARK;
 use crate::store::lock;
 
@@ -30,6 +30,8 @@ pub struct Plan {
     pub installed_at_home: Vec<PathBuf>,
     /// The folder of shims. It stays for the same reason.
     pub shims: Option<PathBuf>,
+    /// Lines of shells' start-up files that load verify-run, each with its number. They stay: they are the user's.
+    pub shell_lines: Vec<(PathBuf, usize)>,
     /// The lessons folder, which stays.
     pub lessons: Option<PathBuf>,
     /// Whether all this was removed.
@@ -51,7 +53,7 @@ pub fn plan(places: &Places, environment: &Environment) -> anyhow::Result<Plan> 
     let (installed_at_home, installed) = init::standing::status(places, environment)?
         .files
         .into_iter()
-        .filter(|file| file.state != State::FoundHere)
+        .filter(|file| file.recorded)
         .partition::<Vec<_>, _>(|file| file.user);
     let paths = |files: Vec<init::standing::Standing>| files.into_iter().map(|file| file.path).collect();
     let settings = Settings::load(places, environment).0;
@@ -65,9 +67,35 @@ pub fn plan(places: &Places, environment: &Environment) -> anyhow::Result<Plan> 
         installed: paths(installed),
         installed_at_home: paths(installed_at_home),
         shims: environment.shims_dir().filter(|dir| dir.join(SHIMS_MARK).exists()),
+        shell_lines: shell_lines(environment),
         lessons: Some(folder.dir).filter(|dir| dir.is_dir() && !is_inside),
         removed: false,
     })
+}
+
+/// Where the shells' start-up files are, below the home folder.
+const START_UP: [&str; 8] = [
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".profile",
+    ".zshrc",
+    ".zprofile",
+    ".zshenv",
+    ".config/fish/config.fish",
+];
+
+fn shell_lines(environment: &Environment) -> Vec<(PathBuf, usize)> {
+    let files = environment.home.iter().flat_map(|home| START_UP.map(|file| home.join(file)));
+    let mut found = Vec::new();
+    for path in files {
+        let bytes = read_start(&path, CONFIG_FILE_BYTES_MAX).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let is_ours = |line: &str| !line.trim_start().starts_with('#') && line.contains("verify-run init ");
+        let lines = text.lines().enumerate().filter(|(_, line)| is_ours(line));
+        found.extend(lines.map(|(number, _)| (path.clone(), number + 1)));
+    }
+    found
 }
 
 /// Removes what the plan says. A recorder that is at work is waited for.

@@ -1,6 +1,6 @@
 //! The command line as the kernel takes it.
 
-use std::ffi::{CStr, CString, OsString, c_char, c_int};
+use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
@@ -30,6 +30,11 @@ impl Program {
     pub fn new(words: &[OsString]) -> Option<Self> {
         let words: Option<Vec<CString>> = words.iter().map(|word| CString::new(word.clone().into_vec()).ok()).collect();
         words.filter(|words| !words.is_empty()).map(|words| Program { words, shim: None })
+    }
+
+    /// The first word of the command.
+    pub fn name(&self) -> &OsStr {
+        OsStr::from_bytes(self.words[0].as_bytes())
     }
 
     /// The program that `shim` stands for. `words` are the shim's own argv, from `argv[0]` as it was typed.

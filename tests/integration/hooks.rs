@@ -13,7 +13,8 @@ use verify_run::run::Ended;
 
 use crate::sandbox::{Invocation, Outcome, Sandbox, VERIFY_RUN};
 
-const AGENTS: [&str; 7] = ["claude", "codex", "cursor", "gemini", "copilot", "opencode", "cline"];
+const AGENTS: [&str; 11] =
+    ["claude", "codex", "cursor", "gemini", "copilot", "opencode", "cline", "crush", "droid", "pi", "qwen"];
 /// A failure that every sandbox here has seen.
 const FINDING: &str = "\n$PWD/src/a.js\n  1:1  error  foo is not defined  no-undef\n";
 /// Longer than any input that is looked at, bytes.
@@ -58,7 +59,7 @@ fn fixtures(agent: &str) -> Vec<Value> {
 
 fn neutral(agent: &str) -> &'static str {
     match agent {
-        "claude" | "codex" => "",
+        "claude" | "codex" | "droid" => "",
         "cline" => r#"{"cancel":false}"#,
         _ => "{}",
     }

@@ -114,7 +114,9 @@ fn on_a_terminal_it_asks() {
         screen.contains("wrote 3 files") && screen.contains("to take it out again: verify-run hook uninstall"),
         "{screen}"
     );
-    assert!(sandbox.read(".claude/settings.json").contains("\"pre-tool\"") && sandbox.path("AGENTS.md").is_file());
+    assert!(
+        sandbox.read(".claude/settings.json").contains("hook claude pre-tool") && sandbox.path("AGENTS.md").is_file()
+    );
 }
 
 #[test]

@@ -8,6 +8,7 @@
 
 mod advice;
 mod ci;
+mod completions;
 mod configured;
 mod definitions;
 mod exchange;

@@ -36,6 +36,8 @@ pub enum Shape {
     BareFlat,
     /// No groups, and a version number; a command line that gives the neutral answer where there is no verify-run.
     Flat,
+    /// No groups; a command line that gives the neutral answer where there is no verify-run.
+    Plain,
     /// No groups, and a version number; a command line for each shell, which succeeds where we aren't.
     Shells,
 }
@@ -81,14 +83,14 @@ impl Shape {
                 json!({"name": "verify-run", "type": "command", "command": line, "timeout": seconds * 1_000})
             }
             Shape::BareFlat => json!({"command": line, "timeout": seconds}),
-            Shape::Flat => json!({"command": silent(program, &line, neutral), "timeout": seconds}),
+            Shape::Flat | Shape::Plain => json!({"command": silent(program, &line, neutral), "timeout": seconds}),
             // The same to this one for any exit code but 0.
             Shape::Shells => json!({"type": "command", "bash": format!("{line} || true"),
                 "powershell": format!("{line}; exit 0"), "timeoutSec": seconds}),
         };
         let mut hook = match self {
             Shape::Words | Shape::BareLine | Shape::Line | Shape::Guarded => json!({ "hooks": [handler] }),
-            Shape::BareFlat | Shape::Flat | Shape::Shells => handler,
+            Shape::BareFlat | Shape::Flat | Shape::Plain | Shape::Shells => handler,
         };
         if let Some(hook) = hook.as_object_mut().filter(|_: &&mut Map<String, Value>| !matcher.is_empty()) {
             hook.insert("matcher".to_owned(), matcher.into());

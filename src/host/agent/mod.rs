@@ -15,6 +15,8 @@ pub use table::AGENTS;
 
 use std::path::Path;
 
+use crate::host::dialect::{Dialect, Rewriting};
+
 /// An agent: where its configuration is, and what goes into it.
 pub struct Agent {
     /// As it is named on our command line, and in `verify-run hook NAME`.
@@ -90,6 +92,8 @@ pub enum Server {
     VsCode,
     /// `mcp`: one list of words.
     OpenCode,
+    /// `mcp`, with its kind.
+    Crush,
     /// `mcpServers`, with its kind and which tools may be used.
     Copilot,
     /// `[mcp_servers.NAME]` of a TOML file.
@@ -109,6 +113,12 @@ impl Agent {
     /// The agent of this name.
     pub fn named(name: &str) -> Option<&'static Agent> {
         AGENTS.iter().find(|agent| agent.name == name)
+    }
+
+    /// Whether its checks are recorded only where its commands are replaced, which allows them, or by shims.
+    pub fn tells_no_exit_codes(&self) -> bool {
+        let dialect = Dialect::named(self.name);
+        dialect.is_some_and(|dialect| dialect.rewriting == Rewriting::Allows)
     }
 
     /// Whether something in the project says that it is used there.

@@ -238,6 +238,7 @@ impl Server {
         let (path, value) = match self {
             Server::Plain | Server::Toml => ("mcpServers", json!({"command": program, "args": ["mcp"]})),
             Server::VsCode => ("servers", json!({"type": "stdio", "command": program, "args": ["mcp"]})),
+            Server::Crush => ("mcp", json!({"type": "stdio", "command": program, "args": ["mcp"]})),
             Server::OpenCode => ("mcp", json!({"type": "local", "command": [program, "mcp"], "enabled": true})),
             Server::Copilot => {
                 ("mcpServers", json!({"type": "local", "command": program, "args": ["mcp"], "tools": ["*"]}))

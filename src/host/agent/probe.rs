@@ -77,6 +77,17 @@ pub fn payload(agent: &str, moment: &str, dir: &Path) -> Option<Value> {
     Some(match agent {
         "claude" | "codex" | "gemini" => grouped(agent, moment, &dir, session),
         "cursor" => cursor(moment, &dir, session),
+        "crush" => json!({"event": "PreToolUse", "session_id": session, "cwd": dir, "tool_name": "bash",
+            "tool_input": {"command": CHECK}}),
+        "droid" | "qwen" => {
+            let tool = if agent == "droid" { "Execute" } else { "run_shell_command" };
+            let mut said = grouped("claude", moment, &dir, session);
+            if said.get("tool_name").is_some() {
+                said["tool_name"] = json!(tool);
+            }
+            said
+        }
+        "pi" => json!({"session": session, "cwd": dir, "callId": "c1", "tool": "bash", "input": {"command": CHECK}}),
         "copilot" => {
             let mut said = json!({"sessionId": session, "timestamp": 1_791_176_774_359_u64, "cwd": dir});
             let arguments = json!({"command": CHECK, "description": "Run tests", "mode": "sync", "initial_wait": 30});

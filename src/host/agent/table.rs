@@ -73,6 +73,35 @@ const COPILOT_EARLIER: Form = Form {
 };
 const COPILOT: Form = Form { shape: Shape::Shells, events: COPILOT_EVENTS, earlier: &[COPILOT_EARLIER] };
 
+/// Later versions know more events; this one all of them know.
+const CRUSH: Form =
+    Form { shape: Shape::Plain, events: &[("PreToolUse", "pre-tool", "^(bash|edit|write|multiedit)$")], earlier: &[] };
+
+const DROID: Form = Form {
+    shape: Shape::Line,
+    events: &[
+        ("PreToolUse", "pre-tool", "Execute|Edit|MultiEdit|Create|ApplyPatch"),
+        ("PostToolUse", "post-tool", "Execute"),
+        ("SessionStart", "session-start", ""),
+        ("UserPromptSubmit", "prompt", ""),
+        ("SessionEnd", "session-end", ""),
+    ],
+    earlier: &[],
+};
+
+const QWEN: Form = Form {
+    shape: Shape::Guarded,
+    events: &[
+        ("PreToolUse", "pre-tool", "^(run_shell_command|edit|replace|write_file)$"),
+        ("PostToolUse", "post-tool", "^run_shell_command$"),
+        ("SessionStart", "session-start", ""),
+        ("UserPromptSubmit", "prompt", ""),
+        ("SessionEnd", "session-end", ""),
+    ],
+    earlier: &[],
+};
+
+const PI: &str = include_str!("../../../hooks/agent/pi/verify-run.ts");
 const OPENCODE: &str = include_str!("../../../hooks/agent/opencode/verify-run.ts");
 
 const fn hooks(paths: &'static [&'static str], form: Form) -> Piece {
@@ -202,6 +231,50 @@ pub const AGENTS: &[Agent] = &[
             script(&["Documents/Cline/Hooks/UserPromptSubmit"], "prompt"),
         ],
         then: "Cline does not let a hook replace commands: verify-run shims install",
+        off: &[],
+    },
+    Agent {
+        name: "crush",
+        title: "Crush",
+        signs: &["crush.json", ".crush.json", ".crush"],
+        home_signs: &[".config/crush"],
+        project: &[hooks(&["crush.json", ".crush.json"], CRUSH), server(&["crush.json", ".crush.json"], Server::Crush)],
+        local: &[],
+        home: &[hooks(&[".config/crush/crush.json"], CRUSH), server(&[".config/crush/crush.json"], Server::Crush)],
+        then: "",
+        off: &[],
+    },
+    Agent {
+        name: "droid",
+        title: "Factory Droid",
+        signs: &[".factory"],
+        home_signs: &[".factory"],
+        project: &[hooks(&[".factory/settings.json"], DROID)],
+        local: &[],
+        home: &[hooks(&[".factory/settings.json"], DROID)],
+        then: "Droid reads these hooks only where there is no hooks.json beside them",
+        off: &[],
+    },
+    Agent {
+        name: "qwen",
+        title: "Qwen Code",
+        signs: &[".qwen", "QWEN.md"],
+        home_signs: &[".qwen"],
+        project: &[hooks(&[".qwen/settings.json"], QWEN), server(&[".qwen/settings.json"], Server::Plain)],
+        local: &[],
+        home: &[hooks(&[".qwen/settings.json"], QWEN), server(&[".qwen/settings.json"], Server::Plain)],
+        then: "Qwen Code reads a project's hooks in trusted folders only",
+        off: &[Off { files: &[".qwen/settings.json"], path: &["disableAllHooks"], value: true }],
+    },
+    Agent {
+        name: "pi",
+        title: "pi",
+        signs: &[".pi"],
+        home_signs: &[".pi"],
+        project: &[Piece { paths: &[".pi/extensions/verify-run.ts"], what: What::Plugin(PI) }],
+        local: &[],
+        home: &[Piece { paths: &[".pi/agent/extensions/verify-run.ts"], what: What::Plugin(PI) }],
+        then: "pi loads a project's extensions once the project is trusted",
         off: &[],
     },
     Agent {

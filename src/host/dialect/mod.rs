@@ -3,15 +3,19 @@
 //! Documentation and programs differ, and both change: every field is optional, unknown ones are left alone, and what
 //! isn't understood is answered as if there were nothing to say. Shapes and versions: `tests/hosts/` has what each host
 //! sends. Sources: Claude Code 2.1.289 to 2.1.330, Codex 0.144 to 0.169, Cursor 2026.10, Gemini CLI 0.62, Copilot CLI
-//! 1.0.91, OpenCode 1.18, Cline 3.36.
+//! 1.0.91, OpenCode 1.18, Cline 3.36; the documentation of Crush, Factory Droid, pi and Qwen Code as of October 2026.
 
 mod claude;
 mod cline;
 mod codex;
 mod copilot;
+mod crush;
 mod cursor;
+mod droid;
 mod gemini;
 mod opencode;
+mod pi;
+mod qwen;
 
 use std::path::PathBuf;
 
@@ -157,7 +161,7 @@ pub struct Dialect {
 }
 
 /// Every host, by name.
-pub const DIALECTS: [&Dialect; 7] = [
+pub const DIALECTS: [&Dialect; 11] = [
     &claude::DIALECT,
     &codex::DIALECT,
     &cursor::DIALECT,
@@ -165,6 +169,10 @@ pub const DIALECTS: [&Dialect; 7] = [
     &copilot::DIALECT,
     &opencode::DIALECT,
     &cline::DIALECT,
+    &crush::DIALECT,
+    &droid::DIALECT,
+    &pi::DIALECT,
+    &qwen::DIALECT,
 ];
 
 impl Dialect {

@@ -62,6 +62,7 @@ pub(super) fn findings(places: &Places, environment: &Environment) -> Vec<Findin
     let is_found = reached.iter().all(|finding| finding.status != Status::Problem);
     findings.extend(reached);
     findings.extend(shells::front(environment));
+    findings.extend(shells::environments(places, environment));
     for agent in AGENTS {
         let files: Vec<&Standing> =
             status.files.iter().filter(|it| it.hosts.iter().any(|host| host == agent.name)).collect();
@@ -175,16 +176,23 @@ fn untrusted(agent: &Agent, files: &[&Standing], environment: &Environment) -> O
     (missing > 0).then(|| hinted(finding(agent.name, Status::Warning, message, Some(&file.path)), "codex"))
 }
 
-/// Codex tells its hooks no exit codes: what it runs is recorded where we replace its commands, or by shims.
+/// What is run by an agent that tells no exit codes is recorded where we replace its commands, or by shims.
 fn unrecorded(agent: &Agent, files: &[&Standing], has_shims: bool) -> Option<Finding> {
-    let file = files.iter().find(|file| agent.name == "codex" && file.path.ends_with(".codex/hooks.json"))?;
-    let (_, text) = settings(&file.path)?;
-    if has_shims || text.contains("hook codex pre-tool --rewrite") {
+    if has_shims || !agent.tells_no_exit_codes() {
         return None;
     }
-    let message = "the checks that Codex runs are not recorded: it tells hooks no exit codes, and there are no shims";
-    let hint =
-        "verify-run hook install codex --rewrite (Codex then runs checks without asking), or: verify-run shims install";
+    let call = format!("hook {} pre-tool", agent.name);
+    let has_call = |file: &&&Standing| settings(&file.path).is_some_and(|(_, text)| text.contains(&call));
+    let file = files.iter().find(has_call)?;
+    if settings(&file.path)?.1.contains(&format!("{call} --rewrite")) {
+        return None;
+    }
+    let title = agent.title;
+    let message = format!("the checks that {title} runs are not recorded: it tells hooks no exit codes");
+    let hint = format!(
+        "verify-run hook install {} --rewrite (it then runs checks without asking), or: verify-run shims install",
+        agent.name
+    );
     Some(hinted(finding(agent.name, Status::Warning, message, Some(&file.path)), hint))
 }
 

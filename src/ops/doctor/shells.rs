@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Finding, Status, finding, hinted};
-use crate::config::Environment;
+use crate::config::{Environment, Places};
 use crate::host::file::quoted;
 use crate::host::process::{Call, run};
 use crate::ops::init::on_path;
 use crate::ops::shims::{Scene, Standing};
+use crate::whitelist::Whitelist;
 
 /// How long a shell may take to start, milliseconds.
 const SHELL_MS_MAX: u64 = 5_000;
@@ -56,6 +57,18 @@ pub(super) fn front(environment: &Environment) -> Option<Finding> {
             Some(hinted(found, "verify-run shims status"))
         }
     }
+}
+
+/// Programs of the project's virtual environments that are called without a shim, where shims are installed.
+pub(super) fn environments(places: &Places, environment: &Environment) -> Option<Finding> {
+    let scene = Scene::from_process(environment).ok()?.in_project(&places.root);
+    if scene.standing() == Standing::NotInstalled {
+        return None;
+    }
+    let names = scene.unshimmed(&Whitelist::load(places, environment).0);
+    let message = format!("{} of the virtual environment have no shim: their runs are not recorded", names.join(", "));
+    let found = finding("shims", Status::Warning, message, scene.environments.first().map(PathBuf::as_path));
+    (!names.is_empty()).then(|| hinted(found, "verify-run shims install"))
 }
 
 /// What each form of shell finds; one line where all is well. A form that only an agent uses that isn't among `agents`

@@ -55,6 +55,9 @@ pub struct Standing {
     pub state: State,
     /// In the home folder instead of in the project.
     pub user: bool,
+    /// It was written from here.
+    #[serde(skip)]
+    pub recorded: bool,
 }
 
 /// What `hook status --json` prints.
@@ -94,14 +97,20 @@ pub fn status(places: &Places, environment: &Environment) -> anyhow::Result<Stat
                     _ => State::Edited,
                 },
             };
-            status.files.push(Standing { hosts: entry.hosts.clone(), path: path.to_owned(), state, user });
+            status.files.push(Standing {
+                hosts: entry.hosts.clone(),
+                path: path.to_owned(),
+                state,
+                user,
+                recorded: true,
+            });
         }
         let is_foreign =
             |edit: &&agent::Edit| (edit.is_done || edit.is_outdated) && ledger.entry(&edit.change.path).is_none();
         for edit in planned.edits.iter().filter(is_foreign) {
             let hosts = edit.hosts.iter().map(|host| (*host).to_owned()).collect();
             let state = if edit.is_outdated { State::Outdated } else { State::FoundHere };
-            status.files.push(Standing { hosts, path: edit.change.path.clone(), state, user });
+            status.files.push(Standing { hosts, path: edit.change.path.clone(), state, user, recorded: false });
         }
         if !user {
             let is_in = |name: &str| status.files.iter().any(|file| file.hosts.iter().any(|host| host == name));

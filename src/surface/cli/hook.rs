@@ -12,8 +12,8 @@ use crate::ops::init::standing;
 ///
 /// With --json: `install` prints what `init --json` prints; `uninstall` one document with `"schema": 1`, `files` (each with
 /// `path`, `hosts`, `outcome`: `restored`, `removed`, `taken_out`, `nothing`, `kept`), `problems`, `notes`; `status` one
-/// with `files` (each with `hosts`, `path`, `state`: `as_written`, `edited`, `incomplete`, `outdated`, `gone`, `found_here`, `user`),
-/// `problems`, `missing`.
+/// with `files` (each with `hosts`, `path`, `state`: `as_written`, `edited`, `incomplete`, `outdated`, `gone`,
+/// `found_here`, `user`), `problems`, `missing`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -24,7 +24,7 @@ pub struct Args {
 enum Action {
     /// Set these hosts up; without a name those that are found here (as `verify-run init`)
     Install {
-        /// claude, codex, cursor, gemini, copilot, vscode, opencode, cline, windsurf, aider, instructions, …
+        /// claude, codex, cursor, gemini, copilot, vscode, opencode, cline, crush, droid, qwen, pi, aider, …
         hosts: Vec<String>,
         #[command(flatten)]
         options: Options,

@@ -48,7 +48,7 @@ pub struct Options {
     /// Your own settings in this project, in files that are not committed (.claude/settings.local.json)
     #[arg(long, conflicts_with = "user")]
     local: bool,
-    /// Have Codex run checks under verify-run, which means that it runs them without asking
+    /// Have Codex, Droid and Qwen Code run checks under verify-run, which means that they run them without asking
     #[arg(long)]
     rewrite: bool,
     /// Let Claude Code and Codex run this check under verify-run without asking (may be repeated)
@@ -64,10 +64,6 @@ pub struct Options {
     #[arg(long)]
     json: bool,
 }
-
-/// What is asked where Codex would run checks that nothing records.
-const OFFER: &str =
-    "Codex tells hooks no exit codes. Record its checks by letting it run them under verify-run, without asking you?";
 
 pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     if let Some(shell) = args.shell {
@@ -91,8 +87,12 @@ pub(super) fn set_up(hosts: Vec<String>, only: bool, options: &Options, context:
         allow: options.allow.clone(),
     };
     let mut plan = init::plan(&context.places, &context.environment, &wanted)?;
-    let is_asked = plan.offers_rewrite && !(options.json || options.yes || options.dry_run);
-    if is_asked && context.output.ask(OFFER)? {
+    let is_asked = !plan.offers_rewrite.is_empty() && !(options.json || options.yes || options.dry_run);
+    let question = format!(
+        "{} tells hooks no exit codes. Record its checks by letting it run them under verify-run, without asking you?",
+        plan.offers_rewrite.join(" and ")
+    );
+    if is_asked && context.output.ask(&question)? {
         wanted.rewrite = true;
         plan = init::plan(&context.places, &context.environment, &wanted)?;
     }

@@ -2,6 +2,7 @@
 //! library, no regex, no store.
 
 mod hint;
+mod meant;
 mod options;
 
 use std::ffi::{OsString, c_int};
@@ -19,6 +20,8 @@ use crate::run::{self, Program, Shim};
 use crate::whitelist::{self, Check, Whitelist};
 use options::{Options, Recording};
 
+/// Not found: the code of env(1) and of every shell.
+const NOT_FOUND: c_int = 127;
 /// Our own failure before the command could start, as env(1) and timeout(1) have it.
 const OWN_FAILURE: c_int = 125;
 
@@ -34,7 +37,13 @@ pub fn start(args: Vec<OsString>) -> c_int {
         }
     };
     let Some(program) = Program::new(&options.argv) else { return OWN_FAILURE };
-    run(&program, options)
+    let code = run(&program, options);
+    if code == NOT_FOUND
+        && let Some(meant) = meant::meant(program.name())
+    {
+        Output::from_process().note(&format!("hint: run `verify-run {meant}`"));
+    }
+    code
 }
 
 /// Runs the program that `shim` stands for, with the arguments behind `typed[0]`, as `verify-run -- NAME ARG…` does.

@@ -7,11 +7,11 @@ use anyhow::Context as _;
 /// A shell that people type into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Shell {
-    /// `eval "$(verify-run init bash)"` in ~/.bashrc
+    /// `command -v verify-run >/dev/null && eval "$(verify-run init bash)"` in ~/.bashrc
     Bash,
-    /// `eval "$(verify-run init zsh)"` in ~/.zshrc
+    /// `command -v verify-run >/dev/null && eval "$(verify-run init zsh)"` in ~/.zshrc
     Zsh,
-    /// `verify-run init fish | source` in ~/.config/fish/config.fish
+    /// `type -q verify-run; and verify-run init fish | source` in ~/.config/fish/config.fish
     Fish,
 }
 

@@ -19,7 +19,7 @@ pub struct Args {
 enum Command {
     /// Make shims, and mend those that are there
     ///
-    /// Without names for the programs of the whitelist that are on PATH, but those which everything is started by
+    /// Without names for the programs of the whitelist that are on PATH or in the project's virtual environment, but those which everything is started by
     /// (shells, env, sudo, compilers, git). Files in the folder that are not shims are left alone.
     Install {
         /// Programs, also such that are not on PATH
@@ -50,7 +50,7 @@ enum Command {
 }
 
 pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
-    let scene = Scene::from_process(&context.environment)?;
+    let scene = Scene::from_process(&context.environment)?.in_project(&context.places.root);
     let whitelist = || Whitelist::open(&context.places, &context.environment);
     match &args.command {
         Command::Install { names, all, json } => {
@@ -140,8 +140,8 @@ fn advise(standing: Standing, output: &mut Output) {
     output.note(&format!("{what}; to put them in front, in this shell and in later ones, add to its start-up file:"));
     let shell = std::env::var("SHELL").unwrap_or_default();
     output.note(match shell.rsplit('/').next() {
-        Some("fish") => "  verify-run init fish | source",
-        Some("zsh") => "  eval \"$(verify-run init zsh)\"",
-        _ => "  eval \"$(verify-run init bash)\"",
+        Some("fish") => "  type -q verify-run; and verify-run init fish | source",
+        Some("zsh") => "  command -v verify-run >/dev/null && eval \"$(verify-run init zsh)\"",
+        _ => "  command -v verify-run >/dev/null && eval \"$(verify-run init bash)\"",
     });
 }

@@ -52,6 +52,9 @@ fn print(plan: &Plan, purge: bool, output: &mut Output) -> anyhow::Result<()> {
     if let Some(dir) = &plan.shims {
         output.note(&format!("the shims in {} are for all projects: verify-run shims uninstall", dir.display()));
     }
+    for (file, line) in &plan.shell_lines {
+        output.note(&format!("{}:{line} loads verify-run when a shell starts: delete that line", file.display()));
+    }
     if !purge && !plan.is_empty() {
         output.note("to remove it: verify-run uninstall --purge");
     }

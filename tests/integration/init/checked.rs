@@ -224,3 +224,29 @@ fn entries_of_an_earlier_version_are_upgraded_and_uninstall_gives_the_bytes_back
         assert_eq!(sandbox.read(path), old);
     }
 }
+
+#[test]
+fn the_extension_of_pi_puts_the_wrapper_before_checks_and_is_silent_without_it() {
+    let (Some(tsc), Some(node)) = (need("tsc"), need("node")) else { return };
+    let mut sandbox = project(&[("verify-run.toml", b"[advice]\nhook_ms = 60000\n")]);
+    sandbox.add_path(node.parent().expect("a folder"));
+    sandbox.tool("eslint", "");
+    done(&sandbox, &["hook", "install", "--yes", "pi"]);
+    let words = ["--module", "esnext", "--target", "es2022", "--noCheck", "--ignoreConfig", "--outDir", "built"];
+    let built = sandbox.bare(&tsc).args(words).arg(".pi/extensions/verify-run.ts").outcome();
+    assert_eq!(built.ended, Ended::Exit(0), "{}", built.stdout());
+    fs::rename(sandbox.path("built/verify-run.js"), sandbox.path("built/extension.mjs")).expect("a name");
+    sandbox.write(
+        "call.mjs",
+        "import extension from './built/extension.mjs'\n\
+         const on = {}, ctx = { cwd: process.cwd() }, input = { command: 'eslint src', timeout: 60 }\n\
+         extension({ on: (event, run) => (on[event] = run) })\n\
+         await on.tool_call({ toolName: 'bash', toolCallId: 'c1', input }, ctx)\n\
+         const result = await on.tool_result({ toolName: 'bash', toolCallId: 'c1', input, content: [] }, ctx)\n\
+         console.log(JSON.stringify([input, result ?? null]))\n",
+    );
+    let call = || sandbox.bare(&node).arg("call.mjs");
+    assert_eq!(call().prints(), "[{\"command\":\"verify-run -- eslint src\",\"timeout\":60},null]\n");
+    let bare = call().env("PATH", BARE_PATH).prints();
+    assert_eq!(bare, "[{\"command\":\"eslint src\",\"timeout\":60},null]\n");
+}

@@ -13,7 +13,7 @@ use crate::sandbox::Sandbox;
 fn there_and_back(sandbox: &Sandbox, agents: &[&str], files: usize) {
     let (work, home) = (below(&sandbox.work()), below(&sandbox.home()));
     let status = sandbox.git(["status", "--porcelain", "--ignored"]);
-    let mut words = vec!["init", "--yes"];
+    let mut words = vec!["init", "--yes", "--rewrite"];
     words.extend(agents.iter().flat_map(|name| ["--agent", name]));
     let shown = done(sandbox, &words);
     assert!(shown.contains(&format!("wrote {files} files\n")), "{shown}");

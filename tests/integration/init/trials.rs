@@ -84,11 +84,8 @@ fn a_command_line_that_is_not_ours_is_never_run() {
     done(&sandbox, &["hook", "install", "--yes", "--no-mcp", "claude"]);
     let settings = sandbox.read(".claude/settings.json");
     let mark = sandbox.path("ran");
-    let evil = format!("\"touch {}; verify-run\"", mark.display());
-    let evil = settings
-        .replacen("\"verify-run\"", &evil, 1)
-        .replacen("\"args\": [\"hook\", \"claude\", \"pre-tool\"],", "", 1)
-        .replacen("; verify-run\"", "; verify-run hook claude pre-tool\"", 1);
+    let evil =
+        settings.replacen("command -v verify-run ", &format!("touch {}; command -v verify-run ", mark.display()), 1);
     sandbox.write(".claude/settings.json", &evil);
     let said = doctor(&sandbox);
     assert!(said.contains("warning  claude: not tried, as verify-run doesn't write it so: touch "), "{said}");
@@ -107,7 +104,7 @@ fn what_went_missing_is_put_back_by_the_command_that_is_named() {
     );
     assert!(said.contains("hint: verify-run hook install claude\n"), "{said}");
     done(&sandbox, &["hook", "install", "--yes", "claude"]);
-    assert!(sandbox.read(".claude/settings.json").contains("\"pre-tool\""));
+    assert!(sandbox.read(".claude/settings.json").contains("hook claude pre-tool"));
     done(&sandbox, &["hook", "uninstall"]);
     assert_eq!(sandbox.read(".claude/settings.json"), "{\"hooks\": {}}\n");
 }

@@ -120,7 +120,11 @@ fn status_says_how_each_program_stands() {
     let without = std::env::join_paths(&places[1..]).expect("a path");
     assert_eq!(standing(&sandbox, &without), "not_on_path");
     let text = sandbox.verify_run(["shims", "status"]).env("PATH", &without).env("SHELL", "/bin/zsh").outcome();
-    assert!(text.stderr().contains("eval \"$(verify-run init zsh)\""), "{}", text.stderr());
+    assert!(
+        text.stderr().contains("command -v verify-run >/dev/null && eval \"$(verify-run init zsh)\""),
+        "{}",
+        text.stderr()
+    );
     // The same folder by another name is the same folder.
     symlink(folder(&sandbox), sandbox.home().join("my-shims")).expect("a link");
     let places: Vec<_> = [sandbox.home().join("my-shims")].into_iter().chain(places[1..].iter().cloned()).collect();
@@ -225,4 +229,34 @@ fn without_a_place_nothing_is_made() {
     assert_eq!(colon.ended, Ended::Exit(1));
     assert!(colon.stderr().contains("colon"), "{}", colon.stderr());
     assert!(!sandbox.tmp().join("a:b").exists());
+}
+
+#[test]
+fn tools_of_the_project_s_virtual_environment_get_shims() {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("eslint", "");
+    install(&sandbox, &["eslint"]);
+    super::script(&sandbox.path(".venv/bin/mypy"), "#!/bin/sh\necho typed; exit 1\n");
+    super::script(&sandbox.path(".venv/bin/some-tool-of-mine"), "#!/bin/sh\n");
+    let path = path_with(&sandbox, &[]);
+    let status = sandbox.verify_run(["shims", "status"]).env("PATH", &path).outcome();
+    let new = status.stdout();
+    let line = new.lines().find(|line| line.contains("mypy")).unwrap_or_else(|| panic!("{new}"));
+    assert!(line.contains("new") && line.contains(".venv/bin/mypy"), "{line}");
+    let said = sandbox.verify_run(["doctor"]).env("PATH", &path).outcome();
+    assert!(
+        said.stdout().contains("warning  shims: mypy of the virtual environment have no shim"),
+        "{}",
+        said.stdout()
+    );
+    install(&sandbox, &[]);
+    assert!(folder(&sandbox).join("mypy").is_symlink());
+    assert!(!folder(&sandbox).join("some-tool-of-mine").exists());
+    let said = sandbox.verify_run(["doctor"]).env("PATH", &path).outcome();
+    assert!(!said.stdout().contains("of the virtual environment"), "{}", said.stdout());
+    // Activated, and the shims in front again: it is the environment's tool that runs, and it is recorded.
+    let active = path_with(&sandbox, &[&sandbox.path(".venv/bin")]);
+    let run = sandbox.bare("env").args(["mypy", "src"]).env("PATH", active).outcome();
+    assert_eq!((run.ended, run.stdout()), (verify_run::run::Ended::Exit(1), "typed\n"));
+    assert_eq!(super::recorded(&sandbox), ["mypy src"]);
 }

@@ -1,0 +1,43 @@
+//! Crush: `crush.json`. Only what is asked before a tool is known to every version.
+
+use serde_json::{Map, Value, json};
+
+use super::{Answer, Call, Dialect, Moment, Rewriting, Unruled, action, folder, text};
+
+/// What is answered about the input is merged over it, without a decision. How a command ended is not told.
+pub const DIALECT: Dialect = Dialect {
+    name: "crush",
+    agent: "crush",
+    rewriting: Rewriting::Asks,
+    hears: &[Moment::BeforeTool],
+    neutral: "{}",
+    read,
+    write,
+};
+
+fn read(_moment: Moment, said: &Value) -> Call {
+    Call {
+        session: text(said, &["session_id"]),
+        cwd: folder(said, &["cwd"]),
+        id: None,
+        action: action(
+            (&["bash"], &["edit", "write", "multiedit"]),
+            said.get("tool_name").and_then(Value::as_str),
+            said.get("tool_input").unwrap_or(&Value::Null),
+        ),
+        ended: None,
+        prompt: None,
+        unruled: Unruled::Asked,
+    }
+}
+
+fn write(_moment: Moment, _said: &Value, answer: &Answer) -> Value {
+    let mut fields = Map::new();
+    if let Some(line) = &answer.line {
+        fields.insert("updated_input".to_owned(), json!({ "command": line }));
+    }
+    if let Some(context) = &answer.context {
+        fields.insert("context".to_owned(), context.as_str().into());
+    }
+    Value::Object(fields)
+}

@@ -1,0 +1,47 @@
+//! Factory Droid: Claude Code's shapes with tools of its own.
+
+use serde_json::{Map, Value};
+
+use super::codex::patched;
+use super::{Answer, Call, Dialect, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
+
+/// Its documentation has another input only beside a decision, and no text before a tool; how a command ended is not told.
+pub const DIALECT: Dialect = Dialect {
+    name: "droid",
+    agent: "droid",
+    rewriting: Rewriting::Allows,
+    hears: &[Moment::AfterTool, Moment::SessionStart, Moment::Prompt],
+    neutral: "",
+    read,
+    write,
+};
+
+fn read(_moment: Moment, said: &Value) -> Call {
+    let name = said.get("tool_name").and_then(Value::as_str);
+    let input = said.get("tool_input").unwrap_or(&Value::Null);
+    let patch = text(input, &["input"]).or_else(|| text(input, &["patch"])).filter(|_| name == Some("ApplyPatch"));
+    Call {
+        session: text(said, &["session_id"]),
+        cwd: folder(said, &["cwd"]),
+        id: text(said, &["tool_use_id"]),
+        action: match patch {
+            Some(patch) => patched(&patch),
+            None => action((&["Execute"], &["Edit", "MultiEdit", "Create"]), name, input),
+        },
+        ended: None,
+        prompt: text(said, &["prompt"]),
+        unruled: match text(said, &["permission_mode"]).as_deref() {
+            Some("bypassPermissions") => Unruled::Run,
+            _ => Unruled::Asked,
+        },
+    }
+}
+
+fn write(moment: Moment, said: &Value, answer: &Answer) -> Value {
+    let mut fields = Map::new();
+    if let Some(line) = &answer.line {
+        fields.insert("permissionDecision".to_owned(), "allow".into());
+        fields.insert("updatedInput".to_owned(), replaced(said.get("tool_input").unwrap_or(&Value::Null), line));
+    }
+    specific(moment.claude_name(), answer, fields)
+}

@@ -1,0 +1,46 @@
+//! pi: what the extension in `hooks/agent/pi/` sends.
+//!
+//! `{"session", "cwd", "callId", "tool", "input": {…}, "prompt"}` in, `{"context": "…", "command": "…"}` out. The extension
+//! is ours, the names of the tools are pi's.
+
+use serde_json::{Map, Value};
+
+use super::{Answer, Call, Dialect, Moment, Rewriting, Unruled, action, folder, text};
+
+/// It asks about no command: one that is replaced is run as any other.
+pub const DIALECT: Dialect = Dialect {
+    name: "pi",
+    agent: "pi",
+    rewriting: Rewriting::Asks,
+    hears: &[Moment::AfterTool, Moment::Prompt],
+    neutral: "{}",
+    read,
+    write,
+};
+
+fn read(_moment: Moment, said: &Value) -> Call {
+    Call {
+        session: text(said, &["session"]),
+        cwd: folder(said, &["cwd"]),
+        id: text(said, &["callId"]),
+        action: action(
+            (&["bash"], &["edit", "write"]),
+            said.get("tool").and_then(Value::as_str),
+            said.get("input").unwrap_or(&Value::Null),
+        ),
+        ended: None,
+        prompt: text(said, &["prompt"]),
+        unruled: Unruled::Run,
+    }
+}
+
+fn write(_moment: Moment, _said: &Value, answer: &Answer) -> Value {
+    let mut fields = Map::new();
+    if let Some(line) = &answer.line {
+        fields.insert("command".to_owned(), line.as_str().into());
+    }
+    if let Some(context) = &answer.context {
+        fields.insert("context".to_owned(), context.as_str().into());
+    }
+    Value::Object(fields)
+}

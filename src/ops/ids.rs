@@ -1,0 +1,67 @@
+//! Ids of what is recorded, for completions: the index as it is, and nobody is waited for.
+
+use crate::base::lossless::Lossless;
+use crate::config::{Places, Settings};
+use crate::store::{EntryFilter, FixFilter, Index, RunFilter, StoreError};
+
+use super::lesson;
+
+/// Maximum number of ids of a kind.
+const IDS_MAX: usize = 100;
+
+/// What an id is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `l-…`
+    Lesson,
+    /// `p-…`
+    Pattern,
+    /// `x-…`
+    Fix,
+    /// `k-…`
+    Entry,
+    /// A run.
+    Run,
+    /// A task.
+    Task,
+}
+
+/// The ids of this kind, each with what it is about; the newest first. Empty where nothing can be read.
+pub fn ids(places: &Places, settings: &Settings, kind: Kind) -> Vec<(String, String)> {
+    if kind == Kind::Lesson {
+        let lessons = lesson::list(places, settings).lessons.into_iter().rev().take(IDS_MAX);
+        return lessons.map(|it| (it.lesson.front.id.clone(), it.lesson.title().to_owned())).collect();
+    }
+    let index = Index::open_read(&places.index()).ok().flatten();
+    index.and_then(|index| of_index(&index, places, kind).ok()).unwrap_or_default()
+}
+
+fn of_index(index: &Index, places: &Places, kind: Kind) -> Result<Vec<(String, String)>, StoreError> {
+    Ok(match kind {
+        Kind::Lesson => Vec::new(),
+        Kind::Pattern => {
+            let rows = index.patterns(0, IDS_MAX, None)?.into_iter();
+            rows.map(|row| (row.id, format!("{} {}", row.tool, row.masked))).collect()
+        }
+        Kind::Fix => {
+            let filter = FixFilter { limit: IDS_MAX, ..FixFilter::default() };
+            index.fixes(&filter)?.into_iter().map(|row| (row.id, row.key)).collect()
+        }
+        Kind::Entry => {
+            let numbers = index.newest_entries(&EntryFilter::default(), 0, IDS_MAX)?.into_iter();
+            numbers.filter_map(|number| index.entry_at(number).ok()).map(|row| (row.id, row.title)).collect()
+        }
+        Kind::Run => {
+            let rows = index.runs_under(&Lossless::from(&places.root), &RunFilter::default(), IDS_MAX)?;
+            rows.into_iter().map(super::last::Last::of).map(|run| (run.run, words(&run.argv))).collect()
+        }
+        Kind::Task => {
+            let tasks = index.tasks(IDS_MAX)?.into_iter();
+            tasks.map(|task| (task.name, task.title.unwrap_or_default())).collect()
+        }
+    })
+}
+
+fn words(argv: &[Lossless]) -> String {
+    argv.iter().map(Lossless::display).collect::<Vec<_>>().join(" ")
+}
