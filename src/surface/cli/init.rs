@@ -87,7 +87,7 @@ pub(super) fn set_up(hosts: Vec<String>, only: bool, options: &Options, context:
         allow: options.allow.clone(),
     };
     let mut plan = init::plan(&context.places, &context.environment, &wanted)?;
-    let is_asked = !plan.offers_rewrite.is_empty() && !(options.json || options.yes || options.dry_run);
+    let is_asked = !(plan.offers_rewrite.is_empty() || options.json || options.yes || options.dry_run);
     let question = format!(
         "{} tells hooks no exit codes. Record its checks by letting it run them under verify-run, without asking you?",
         plan.offers_rewrite.join(" and ")
