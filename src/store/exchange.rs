@@ -305,7 +305,7 @@ fn open(file: &Path) -> io::Result<Box<dyn BufRead>> {
         let room = FILE_BYTES_MAX;
         return Ok(Box::new(BufReader::with_capacity(64 << 10, Bounded { inner: opened, room })));
     }
-    let room = bytes.saturating_mul(UNPACKED_RATIO_MAX).max(UNPACKED_BYTES_MIN).min(FILE_BYTES_MAX);
+    let room = bytes.saturating_mul(UNPACKED_RATIO_MAX).clamp(UNPACKED_BYTES_MIN, FILE_BYTES_MAX);
     Ok(Box::new(BufReader::new(Bounded { inner: zstd::Decoder::new(opened)?, room })))
 }
 

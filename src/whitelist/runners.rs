@@ -32,23 +32,8 @@ impl<'w> Search<'w> {
     ) -> Option<Check> {
         let has = |flag: u16| runner.flags & flag != 0;
         let values = [runner.value_options, runner.dir_options, runner.select_options];
-        let mut sub_places: Vec<usize> = Vec::new();
+        let (sub_places, name) = self.runner_name(runner, base, arguments, &values)?;
         let mut trail = trail.clone();
-        let mut name = lossy(base);
-        let first_word = Words { arguments, value_options: &values, at: 0 }.next();
-        if !runner.sub.is_empty() {
-            let sub = arguments::sub_command(arguments, runner.sub, &values)?;
-            sub_places.extend_from_slice(sub.places());
-            if !sub.places().is_empty() {
-                name = format!("{name} {}", lossy(sub.spelling));
-            } else if first_word.is_some_and(|place| runner.deny.has(arguments[place])) {
-                self.because(Reason::OtherUse(lossy(base)));
-                return None;
-            }
-        } else if arguments.first().is_some_and(|first| runner.deny.has(first)) {
-            self.because(Reason::Denied { tool: runner.name.to_owned(), argument: lossy(arguments[0]) });
-            return None;
-        }
         trail.via.push(name);
         trail.elsewhere |= has(ELSEWHERE);
         trail.is_past_dashes = false;
@@ -106,6 +91,33 @@ impl<'w> Search<'w> {
         }
         self.confine_runner(runner, &arguments[..at.min(arguments.len())]);
         self.rest(runner, base, arguments.get(at..).unwrap_or_default(), &trail)
+    }
+
+    /// The places of a runner's sub-command, and what it is called with it. `None` where it runs nothing.
+    fn runner_name(
+        &mut self,
+        runner: &Runner<'w>,
+        base: &[u8],
+        arguments: &[&[u8]],
+        values: &[List<'w>],
+    ) -> Option<(Vec<usize>, String)> {
+        if runner.sub.is_empty() {
+            if arguments.first().is_some_and(|first| runner.deny.has(first)) {
+                self.because(Reason::Denied { tool: runner.name.to_owned(), argument: lossy(arguments[0]) });
+                return None;
+            }
+            return Some((Vec::new(), lossy(base)));
+        }
+        let sub = arguments::sub_command(arguments, runner.sub, values)?;
+        if !sub.places().is_empty() {
+            return Some((sub.places().to_vec(), format!("{} {}", lossy(base), lossy(sub.spelling))));
+        }
+        let first_word = Words { arguments, value_options: values, at: 0 }.next();
+        if first_word.is_some_and(|place| runner.deny.has(arguments[place])) {
+            self.because(Reason::OtherUse(lossy(base)));
+            return None;
+        }
+        Some((Vec::new(), lossy(base)))
     }
 
     /// What follows a runner's own arguments.

@@ -141,14 +141,7 @@ fn drain_within(
         let known = drained.notes.len();
         drained.notes.extend(store.take_notes());
         let work = AssertUnwindSafe(|| {
-            let mut result = drain_locked(places, &mut begun, &mut store, until, &mut drained);
-            if let Err(damage) = &result
-                && damage.is_damage()
-            {
-                // A page that nobody read for a while. What was recorded by then is known when it is met again.
-                result = store.rebuild_damaged(damage);
-                result = result.and_then(|()| drain_locked(places, &mut begun, &mut store, until, &mut drained));
-            }
+            let result = drain_or_rebuild(places, &mut begun, &mut store, until, &mut drained);
             if let Some(recorded) = recorded.take() {
                 recorded();
             }
@@ -180,6 +173,24 @@ fn drain_within(
             return Ok(drained);
         }
         drained.left.clear();
+    }
+}
+
+/// Records what waits; an index with a damaged page, which nobody may have read for a while, is rebuilt in between. What
+/// was recorded by then is known when it is met again.
+fn drain_or_rebuild(
+    places: &Places,
+    begun: &mut Begun<'_>,
+    store: &mut Store,
+    until: Option<Instant>,
+    drained: &mut Drained,
+) -> Result<(), StoreError> {
+    match drain_locked(places, begun, store, until, drained) {
+        Err(damage) if damage.is_damage() => {
+            store.rebuild_damaged(&damage)?;
+            drain_locked(places, begun, store, until, drained)
+        }
+        result => result,
     }
 }
 

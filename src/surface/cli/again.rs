@@ -26,8 +26,12 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     }
     context.output.note(&one_line(&line));
-    std::env::set_current_dir(&command.dir)
-        .map_err(|error| anyhow::anyhow!("cannot enter {}: {error}", command.dir.display()))?;
+    enter(&command.dir)?;
     let code = run::start(["--".into()].into_iter().chain(command.argv).collect());
     Ok(Exit::Answer(u8::try_from(code).unwrap_or(u8::MAX)))
+}
+
+#[allow(clippy::disallowed_methods, reason = "the command is to inherit the folder that it ran in before")]
+fn enter(dir: &std::path::Path) -> anyhow::Result<()> {
+    std::env::set_current_dir(dir).map_err(|error| anyhow::anyhow!("cannot enter {}: {error}", dir.display()))
 }
