@@ -83,6 +83,14 @@
 //! - The environment's digest is taken by the wrapper, of runs that it keeps whole: a recorder has the environment of one
 //!   run and records those of others too. What isn't known of a run is not the same as anything, so a flake with it is
 //!   suspected.
+//! - A change is attributed by relevance, not by having been made: files of the failure, of its stack traces, and those near
+//!   them by imports (one file between at most), else settings; for a failure that names no file the only changed one.
+//!   Recipes, strategies and gotchas are made of these alone. Imports are read as text, without search paths: a
+//!   dependency that no path or module name shows leaves the cause unknown.
+//! - An undo is told by contents: the related files are what they were in the failing run's commit, one of the ten before
+//!   it, or the tree of one of the last eight runs before the failure. It has no state of its own in the failure's
+//!   resolution, only in the workflow (`undone`).
+//! - Detectors count the files that had changed when a task began to fail: what was changed afterwards is the cure.
 //! - A mistake that is made in a warned task adds nothing to the pattern's confidence: +0.05 for a further task would only
 //!   give back the -0.05 for the warning that didn't help.
 //! - What became of a warning is computed from the runs that follow it, not recorded as an event: segments come in any

@@ -4,11 +4,14 @@
 
 mod atom;
 mod coverage;
+mod derived;
+mod imports;
 pub mod patch;
 mod program;
 mod reach;
 mod recipe;
 pub mod regression;
+mod relation;
 mod sets;
 mod sight;
 pub mod snapshot;
@@ -20,9 +23,12 @@ mod workflow;
 
 pub use atom::{Atoms, of_run as atoms_of_run};
 pub use coverage::{Reach, covering_scopes, reach};
+pub use derived::is_derived;
+pub use imports::References;
 pub use program::program;
 pub use reach::{StopsAt, selects_anew, stops_at};
 pub use recipe::recipes;
+pub use relation::{Relation, is_setting, only_related, related_first};
 pub use sets::{Sets, compare};
 pub use sight::{NAMES_NO_PROBLEM, Sight, is_same_call, is_seen_whole, is_silent, known_as_new};
 pub use surroundings::{Surroundings, surroundings};

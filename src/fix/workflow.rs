@@ -23,6 +23,9 @@ pub fn standing(row: &FixRow, now: Timestamp, silence: Duration) -> Option<Stand
         return None;
     }
     let said = |confirmed: bool, why: String| Some(Standing { confirmed, why });
+    if row.unknown_cause {
+        return said(false, "cause of the fix unknown".to_owned());
+    }
     if row.suspect {
         return said(false, "one of its failing runs is a flake's".to_owned());
     }
@@ -116,6 +119,7 @@ mod tests {
             twins: 0,
             suspect: false,
             steps: 1,
+            unknown_cause: false,
         }
     }
 

@@ -81,6 +81,11 @@ pub struct Escalation {
     pub next: Option<String>,
 }
 
+/// Whether a strategy was learnt from what was changed, and nobody said or declared it.
+pub fn is_learnt(row: &RecoveryRow) -> bool {
+    matches!(row.technique.as_str(), "shape" | "files" | "command")
+}
+
 /// What to do, the best first, what has failed here too often last; and whether that calls for something else.
 pub fn rank(
     candidates: Vec<Candidate>,

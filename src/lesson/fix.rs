@@ -54,6 +54,8 @@ pub struct FixFacts {
     pub files: Vec<(String, Option<u64>, Option<u64>)>,
     /// Files beyond those.
     pub files_cut: usize,
+    /// Files that were changed as well and have nothing to do with the failure, as far as is known.
+    pub also_changed: Vec<String>,
     /// Files left out because they came with another base.
     pub came_with_base: usize,
     /// Commands run in between.
@@ -145,6 +147,7 @@ fn fixed(facts: &FixFacts, room: usize) -> String {
         format!("{}{}", code(path), lines(added, removed))
     };
     list("Files that changed:", facts.files.iter().map(file).collect(), facts.files_cut);
+    list("Also changed:", facts.also_changed.iter().map(|path| code(path)).collect(), 0);
     list("Changed outside of the repository's files:", facts.surroundings.iter().map(|name| code(name)).collect(), 0);
     let commands = facts.commands.iter().map(|line| code(&ellipsis(line, COMMAND_BYTES_MAX)));
     list("Commands that were run in between:", commands.collect(), 0);

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::reading;
 use crate::base::clock::Timestamp;
+use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::config::{Places, Settings};
 use crate::fix::patch::Patch;
@@ -125,8 +126,13 @@ fn regressions(
     for row in index.fixes(&filter)? {
         let Some(standing) = standing(&row, now, silence).filter(|standing| standing.confirmed) else { continue };
         let attempts = index.attempts(&reading.segments, &row.id)?.into_iter();
-        let helped = attempts.filter(|attempt| attempt.means == Means::Edit && !attempt.fixed.is_empty());
-        let files = helped.flat_map(|attempt| Patch::parse(attempt.diff.as_bytes()).files);
+        let helped =
+            attempts.filter(|attempt| attempt.means == Means::Edit && !attempt.undo && !attempt.fixed.is_empty());
+        let files = helped.flat_map(|attempt| {
+            let also: HashSet<String> = attempt.also_changed.iter().map(Lossless::display).collect();
+            let files = Patch::parse(attempt.diff.as_bytes()).files;
+            files.into_iter().filter(move |file| !also.contains(&file.new)).collect::<Vec<_>>()
+        });
         let files: Vec<_> = files.filter(|file| touched.contains(name(&file.new))).collect();
         if !files.is_empty() {
             fixes.push(Fix { id: row.id.clone(), patch: Patch { files, cut: 0 } });

@@ -1,5 +1,6 @@
 //! `fix list`, `fix show` and `fix record`.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -22,6 +23,8 @@ use crate::store::{
 
 /// Recipes shown of one fix.
 const RECIPES_MAX: usize = 20;
+/// Families of failures that one recipe is looked at against.
+const FAMILIES_MAX: usize = 20;
 /// A recipe is one from so many tasks on.
 const RECIPE_TASKS_MIN: u64 = 2;
 /// A title, bytes.
@@ -239,10 +242,11 @@ pub fn list(
 pub fn recipes(places: &Places, limit: usize) -> Result<Recipes, StoreError> {
     let reading = reading::open(places)?;
     let rows = match &reading.index {
-        Some(index) => index.recipes(None, RECIPE_TASKS_MIN, limit)?,
+        Some(index) => index.recipes(None, RECIPE_TASKS_MIN, limit.saturating_mul(FAMILIES_MAX))?,
         None => Vec::new(),
     };
-    Ok(Recipes { schema: 1, recipes: rows.into_iter().map(recipe).collect(), notes: reading.notes })
+    let recipes = once(rows, limit).into_iter().map(recipe);
+    Ok(Recipes { schema: 1, recipes: recipes.collect(), notes: reading.notes })
 }
 
 /// Patterns that come and go over the same tree.
@@ -267,7 +271,7 @@ pub fn show(places: &Places, settings: &Settings, id: &str) -> Result<Page, Stor
     let Some(index) = reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
     let row = index.fix(id)?;
     let attempts = index.attempts(&reading.segments, &row.id)?;
-    let recipes = index.recipes(Some(&row.id), 1, RECIPES_MAX)?;
+    let recipes = once(index.recipes(Some(&row.id), 1, RECIPES_MAX * FAMILIES_MAX)?, RECIPES_MAX);
     let said = index.fix_notes(&row.id)?;
     let now = Timestamp::now();
     let (mut strategies, mut gotchas) = (Vec::new(), Vec::new());
@@ -320,7 +324,10 @@ fn summary(row: FixRow, settings: &Settings, now: Timestamp) -> Summary {
     Summary {
         confirmed: standing.as_ref().map(|standing| standing.confirmed),
         standing: standing.map(|standing| standing.why),
-        high_value: row.state == "success" && row.attempts <= settings.fix.quick_attempts && !row.suspect,
+        high_value: row.state == "success"
+            && row.attempts <= settings.fix.quick_attempts
+            && !row.suspect
+            && !row.unknown_cause,
         multi_step: row.state == "success" && row.steps > 1,
         summary: text::ellipsis(&text::one_line(summary), TITLE_BYTES_MAX),
         command: shell_words::join(row.argv.iter().map(Lossless::display)),
@@ -337,6 +344,14 @@ fn summary(row: FixRow, settings: &Settings, now: Timestamp) -> Summary {
         task: row.task,
         weakened: Vec::new(),
     }
+}
+
+/// Each recipe once, against the family that it was tried against most: one change may fix several.
+fn once(rows: Vec<RecipeRow>, limit: usize) -> Vec<RecipeRow> {
+    let mut known = HashSet::new();
+    let mut rows: Vec<RecipeRow> = rows.into_iter().filter(|row| known.insert((row.kind, row.key.clone()))).collect();
+    rows.truncate(limit);
+    rows
 }
 
 fn recipe(row: RecipeRow) -> Recipe {

@@ -6,17 +6,20 @@ use serde::Serialize;
 use super::entry::Writing;
 use super::identity::clean;
 use super::reading::{self, Reading};
-use super::{record, report};
+use super::{definitions, record, report};
 use crate::advice::similarity::telling_words;
 use crate::advice::strategy::{Declared, Proposal, Said, Subject, declared};
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::base::lossless::Lossless;
 use crate::base::text::{ellipsis, one_line, prefix};
+use crate::base::tree::NoTree;
 use crate::capture::Identity;
-use crate::config::{Places, Problem, Settings};
+use crate::config::{Environment, Places, Problem, Settings};
+use crate::diagnose::{self, Input};
 use crate::knowledge::duplicate::Words;
 use crate::knowledge::recovery::{self, Candidate, Escalation, STEPS_MAX, Situation, Suggestion, compiled};
+use crate::run::Ended;
 use crate::store::{
     Body, DECLARED, Index, Item, Matches, Outcome, RecoveryRow, Run, StoreError, StrategyChange, StrategyNote,
 };
@@ -63,6 +66,15 @@ pub struct Tried {
 pub enum Against {
     /// A text.
     Error(String),
+    /// A text with what it is as a tool's output.
+    Output {
+        /// The text.
+        text: String,
+        /// Its category, where it has one.
+        category: Option<String>,
+        /// What it says is wrong.
+        items: Vec<diagnose::Item>,
+    },
     /// A recorded run, by an id; `None` for the last one.
     Run(Option<String>),
 }
@@ -177,12 +189,32 @@ fn changed(writing: Writing, settings: &Settings, id: &str) -> anyhow::Result<Ch
             candidates.push(of_settings(Some(index), &known, known.as_written())?);
         }
     }
+    let others = others.into_iter().filter(|other| !recovery::is_learnt(other) || other.successes > 0);
     look_up(index, [row].into_iter().chain(others), &mut candidates)?;
     let situation = Situation { task: writing.task(), ..Situation::default() };
     let (found, escalation) = recovery::rank(candidates, &situation, settings);
     let escalation = escalation.filter(|it| it.failed == id);
     let Some(strategy) = found.into_iter().find(|it| it.id == id) else { bail!("the strategy {id} is gone") };
     Ok(Changed { schema: 1, strategy, escalation, notes: writing.into_notes() })
+}
+
+/// A text that is diagnosed as a failing check's output: templates of settings are for a category or a tool.
+pub fn diagnosed(places: &Places, environment: &Environment, settings: &Settings, text: &str) -> Against {
+    let loaded = definitions::load(places, environment, &settings.categories);
+    let diagnosis = diagnose::diagnose(&Input {
+        output: prefix(text, ERROR_BYTES_MAX).as_bytes(),
+        command: "",
+        tool: None,
+        kind: None,
+        ended: Ended::Exit(1),
+        dir: "",
+        root: &places.root.to_string_lossy(),
+        tree: &NoTree,
+        baseline: None,
+        definitions: &loaded.definitions,
+    });
+    let category = diagnosis.category.map(|category| category.as_str().to_owned());
+    Against::Output { text: text.to_owned(), category, items: diagnosis.items }
 }
 
 /// What to do against an error, the best first, with what speaks for it.
@@ -197,14 +229,14 @@ pub fn suggest(
     file_type: Option<&str>,
     limit: usize,
 ) -> anyhow::Result<Suggested> {
-    let Asked { text: error, run, mut notes } = asked(places, against)?;
+    let Asked { text: error, run, found, mut notes } = asked(places, against)?;
     let shown = ellipsis(one_line(&error).trim(), LINE_BYTES_MAX);
     let reading = reading::open(places)?;
     notes.extend(reading.notes);
     let index = reading.index.as_ref();
     let failure = run.as_ref().and_then(|run| run.failure.as_ref());
     let items = failure.map_or(&[][..], |failure| &failure.items);
-    let (mut candidates, problems) = proposed(index, settings, &error, run.as_ref())?;
+    let (mut candidates, problems) = proposed(index, settings, &error, (run.as_ref(), found))?;
     notes.extend(problems.iter().map(told));
     let mut situation = Situation::default();
     if let Some(index) = index {
@@ -216,6 +248,8 @@ pub fn suggest(
         rows.extend(index.recoveries_by_regex()?.into_iter().filter(is_match));
         // Agents ask this when something failed; the steps of a stranger are not for them.
         rows.retain(|row| !row.imported);
+        // What was changed in a failing attempt, and what only a flake seemed to need, is no proposal.
+        rows.retain(|row| !recovery::is_learnt(row) || row.successes > 0);
         look_up(index, rows, &mut candidates)?;
         let hours = settings.fix.silence_hours;
         situation.task = record::current_task(places, Some(index), identity, Timestamp::now(), hours)?;
@@ -229,16 +263,26 @@ pub fn suggest(
     Ok(Suggested { schema: 1, error: Some(shown), strategies, escalation, notes })
 }
 
+/// What a text is found to be: its category, and what is wrong.
+type Printed = (Option<String>, Vec<diagnose::Item>);
+
 /// An error, and the run that it is of.
 struct Asked {
     text: String,
     run: Option<Run>,
+    /// What a text is found to be.
+    found: Option<Printed>,
     notes: Vec<String>,
 }
 
 fn asked(places: &Places, against: &Against) -> anyhow::Result<Asked> {
+    let mut found = None;
     let (text, run, notes) = match against {
         Against::Error(error) => (error.clone(), None, Vec::new()),
+        Against::Output { text, category, items } => {
+            found = Some((category.clone(), items.clone()));
+            (text.clone(), None, Vec::new())
+        }
         Against::Run(id) => {
             let (subject, notes) = report::find(places, id.as_deref())?;
             let run = subject.context("no run is recorded here yet")?.run;
@@ -250,7 +294,7 @@ fn asked(places: &Places, against: &Against) -> anyhow::Result<Asked> {
     };
     let text = prefix(&text, ERROR_BYTES_MAX).to_owned();
     ensure!(!text.trim().is_empty(), "say against which error: --error TEXT, or --run last");
-    Ok(Asked { text, run, notes })
+    Ok(Asked { text, run, found, notes })
 }
 
 /// The strategies of the settings that fit, as they read for this failure, and what is wrong with others.
@@ -258,7 +302,7 @@ fn proposed(
     index: Option<&Index>,
     settings: &Settings,
     error: &str,
-    run: Option<&Run>,
+    (run, found): (Option<&Run>, Option<Printed>),
 ) -> anyhow::Result<(Vec<Candidate>, Vec<Problem>)> {
     let command = run.map(|run| shell_words::join(run.argv.iter().map(Lossless::display)));
     let failure = run.and_then(|run| run.failure.as_ref());
@@ -269,10 +313,22 @@ fn proposed(
         command: command.as_deref(),
         items: failure.iter().flat_map(|failure| failure.items.iter().map(said)).collect(),
     };
+    let printed = found.as_ref().filter(|(_, items)| !items.is_empty()).map(|(category, items)| Subject {
+        text: error,
+        category: category.as_deref(),
+        items: items.iter().map(said_in_text).collect(),
+        ..Subject::default()
+    });
     let (known, mut problems) = declared(settings);
     let mut candidates = Vec::new();
     for known in known {
-        match known.proposal(&subject) {
+        // A text that fits as what a tool printed; else as a text, of which nothing but its words is known.
+        let proposal = match printed.as_ref().map(|printed| known.proposal(printed)) {
+            Some(Ok(Some(proposal))) => Ok(Some(proposal)),
+            Some(Err(problem)) => Err(problem),
+            _ => known.proposal(&subject),
+        };
+        match proposal {
             Ok(Some(proposal)) => candidates.push(of_settings(index, &known, proposal)?),
             Ok(None) => {}
             Err(problem) => problems.push(problem),
@@ -282,6 +338,10 @@ fn proposed(
 }
 
 fn said(item: &Item) -> Said<'_> {
+    Said { tool: &item.tool, code: item.code.as_deref(), message: &item.message, file: item.file.as_deref() }
+}
+
+fn said_in_text(item: &diagnose::Item) -> Said<'_> {
     Said { tool: &item.tool, code: item.code.as_deref(), message: &item.message, file: item.file.as_deref() }
 }
 
@@ -309,7 +369,9 @@ pub fn list(places: &Places, settings: &Settings, identity: &Identity, limit: us
     }
     let mut situation = Situation::default();
     if let Some(index) = &index {
-        look_up(index, index.recoveries(limit)?, &mut candidates)?;
+        let mut rows = index.recoveries(limit)?;
+        rows.retain(|row| !recovery::is_learnt(row) || row.successes + row.failures + row.partials > 0);
+        look_up(index, rows, &mut candidates)?;
         let hours = settings.fix.silence_hours;
         situation.task = record::current_task(places, Some(index), identity, Timestamp::now(), hours)?;
     }

@@ -23,7 +23,8 @@ pub struct History {
 pub struct Task {
     /// Its name.
     pub name: String,
-    /// Files that it changed, as far as snapshots tell, and how.
+    /// Files that it changed, as far as snapshots tell, and how: of a task in which something failed those that were
+    /// changed when it began to fail. What was changed afterwards is the cure.
     pub changed: BTreeMap<String, Change>,
     /// Its failures, the oldest first.
     pub failures: Vec<Failure>,

@@ -1,5 +1,6 @@
 //! From a failure to what made it go away, with real git and real tools.
 
+mod attribution;
 mod flakes;
 
 use serde_json::Value;

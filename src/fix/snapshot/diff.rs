@@ -18,6 +18,7 @@ use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::config::Places;
 use crate::diagnose::redact::redact;
+use crate::fix::derived::is_derived;
 use crate::fix::patch::{CONTEXT_LINES, Patch};
 use crate::store::{FileChange, FileChangeKind};
 
@@ -52,7 +53,8 @@ pub struct Diff {
     /// Files beyond the limit.
     pub files_cut: u64,
     /// Unified text as `git diff` prints it, whole lines, file after file; redacted, control characters removed. A
-    /// redacted key is one line where it was many.
+    /// redacted key is one line where it was many. Of lock files and what else nobody writes by hand the number of
+    /// changed lines, at the end.
     pub text: String,
     /// Bytes of text beyond the limit.
     pub text_cut: u64,
@@ -150,6 +152,7 @@ fn read(printed: &[u8], limits: DiffLimits) -> Diff {
     }
     let text = fields.0.strip_prefix(b"\0").unwrap_or(fields.0);
     let mut sections = sections(text).into_iter().peekable();
+    let mut derived: Vec<String> = Vec::new();
     for file in &mut files {
         // A file that became a link is taken out and put in again: two texts.
         let count = if file.kind == FileChangeKind::Retyped { 2 } else { 1 };
@@ -158,7 +161,18 @@ fn read(printed: &[u8], limits: DiffLimits) -> Diff {
             if file.opaque {
                 continue;
             }
+            if let Some(path) = file.path.0.to_str().filter(|path| is_derived(path)) {
+                let lines = text::count(file.added + file.removed, "line");
+                derived.push(format!("{}: {lines} changed\n", text::one_line(&redact(path).0)));
+                continue;
+            }
             add_text(&mut diff, section, limits);
+        }
+    }
+    // A path that begins like a line of a diff would be read as one.
+    for line in derived.iter().filter(|line| !line.starts_with(['+', '-', '@', ' '])) {
+        if diff.text.len() + line.len() <= limits.bytes {
+            diff.text.push_str(line);
         }
     }
     diff.files_cut = files.len().saturating_sub(limits.files) as u64;

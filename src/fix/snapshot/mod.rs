@@ -15,6 +15,7 @@
 //! New objects go to `objects/` in the state folder, trees without exception: a user's `git gc` can only take contents
 //! that were committed or staged, which makes a comparison unavailable and breaks nothing.
 
+mod blobs;
 mod changes;
 mod diff;
 mod git;
@@ -30,6 +31,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use blobs::{Blob, Blobs};
 pub use changes::{Compared, changes};
 pub use diff::{Diff, DiffLimits, diff, patch};
 pub use history::{Moved, ancestors, came_with_base, is_ancestor};

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use super::assemble::is_cancelled;
+use super::attribution::{self, Attribution, Failing};
 use super::changes::{self, Change, Weakened};
 use super::open::{Stretch, stretches};
 use super::steps::{Projects, file_name, mark_open};
@@ -13,6 +14,7 @@ use super::{Drained, assemble, flakes};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::{self, RunId};
+use crate::base::lossless::Lossless;
 use crate::command::KeyParts;
 use crate::config::Places;
 use crate::fix::{self, Atoms, Reach, Sets, Sight};
@@ -49,6 +51,7 @@ pub(super) struct Part<'a> {
     shown: Option<RunId>,
     pub sets: Sets,
     pub change: Change,
+    attribution: Attribution,
 }
 
 /// The open failures that a run may say something about; none where nothing is learnt from it. Only what the run is
@@ -151,8 +154,13 @@ fn judge<'a>(
     }
     let mut looked = Vec::with_capacity(parts.len());
     for (from, sets, shown) in parts {
-        let change = changes::between(projects, store, from, recorded, notes)?;
-        looked.push(Part { from, shown, sets, change });
+        let mut change = changes::between(projects, store, from, recorded, notes)?;
+        // Between them may be a run of another check, which says nothing of this failure.
+        let failed = if from.1.failure.is_some() { from.1 } else { &stretch.before };
+        let failing = Failing { run: failed, commit: first.commit.as_deref(), since: first.started_at };
+        let attribution = attribution::of(projects, store, failing, &sets, &change, notes)?;
+        change.diff = fix::related_first(&change.diff, &attribution.related, &change.files);
+        looked.push(Part { from, shown, sets, change, attribution });
     }
     let weakened = weakened.map_or_else(Vec::new, |weakened| weakened.end(notes));
     Ok(Some(Verdict { outcome, parts: looked, remaining, unseen, weakened }))
@@ -256,7 +264,7 @@ fn runs_by_part(
 
 fn attempt(recorded: Recorded<'_>, stretch: &Stretch, verdict: &Verdict<'_>, part: &Part<'_>) -> Attempt {
     let Recorded { id, run } = recorded;
-    let Part { from: (before, earlier), sets, change, .. } = part;
+    let Part { from: (before, earlier), sets, change, attribution, .. } = part;
     let outcome = match verdict.outcome {
         Outcome::Success => Outcome::Success,
         _ if sets.fixed.is_empty() => Outcome::Failure,
@@ -264,8 +272,18 @@ fn attempt(recorded: Recorded<'_>, stretch: &Stretch, verdict: &Verdict<'_>, par
     };
     let recipes = match change.means {
         Means::None => Vec::new(),
-        _ => {
-            fix::recipes(&change.files, change.files_cut, &change.diff, &change.commands, &change.surroundings.changed)
+        // What says not what is wrong can't be told from anything else that is.
+        _ if attribution.undo || fix::is_silent(earlier) => Vec::new(),
+        Means::Edit => {
+            let is_related = |file: &&FileChange| attribution.related.contains(&file.path);
+            let files: Vec<FileChange> = change.files.iter().filter(is_related).cloned().collect();
+            let diff = fix::only_related(&change.diff, &attribution.related, &change.files);
+            fix::recipes(&files, change.files_cut, &diff, &change.commands, &change.surroundings.changed)
+        }
+        Means::Command | Means::Unknown => {
+            let by_hand = |file: &&FileChange| !fix::is_derived(&file.path.display());
+            let files: Vec<FileChange> = change.files.iter().filter(by_hand).cloned().collect();
+            fix::recipes(&files, change.files_cut, &change.diff, &change.commands, &change.surroundings.changed)
         }
     };
     Attempt {
@@ -295,8 +313,8 @@ fn attempt(recorded: Recorded<'_>, stretch: &Stretch, verdict: &Verdict<'_>, par
         commands_cut: change.commands_cut,
         surroundings: change.surroundings.changed.clone(),
         recipes,
-        also_changed: Vec::new(),
-        undo: false,
+        also_changed: attribution.also_changed.clone(),
+        undo: attribution.undo,
         weakened: verdict.weakened.clone(),
     }
 }
@@ -391,8 +409,13 @@ fn facts(
         attempt: number,
         seconds: attempt.ended_at.micros_since(stretch.first().ended_at) / 1_000_000,
         confirmed: standing.as_ref().is_some_and(|standing| standing.confirmed),
-        standing: standing.map_or_else(|| "nobody knows what made it go away".to_owned(), |standing| standing.why),
-        files: attempt.files.iter().map(changed_lines).collect(),
+        standing: match (attempt.undo, attempt.has_unknown_cause(), standing) {
+            (true, ..) => "the files went back to an earlier state, which is an undo and no fix".to_owned(),
+            (_, false, Some(standing)) => standing.why,
+            _ => "cause of the fix unknown".to_owned(),
+        },
+        files: attempt.related_files().map(changed_lines).collect(),
+        also_changed: attempt.also_changed.iter().map(Lossless::display).collect(),
         files_cut: attempt.files_cut,
         came_with_base: attempt.came_with_base,
         commands: attempt

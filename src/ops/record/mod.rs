@@ -5,6 +5,7 @@
 //! file's removal. Whatever was cut off is done by the next recorder, which finds the spool file still there.
 
 mod assemble;
+mod attribution;
 mod changes;
 mod diagnosis;
 mod fixes;

@@ -83,7 +83,7 @@ pub(super) fn insert_attempt(
         }
     }
     let mut insert = transaction.prepare_cached("INSERT INTO attempt_files VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
-    for file in &attempt.files {
+    for file in attempt.related_files() {
         insert.execute([id, &file.path.display()])?;
     }
     let mut insert =

@@ -269,6 +269,18 @@ pub struct Mark {
 }
 
 impl Attempt {
+    /// The changed files that may have fixed it: what its recipes are made of.
+    pub fn related_files(&self) -> impl Iterator<Item = &FileChange> {
+        self.files.iter().filter(|file| !self.also_changed.contains(&file.path))
+    }
+
+    /// Files were changed, and none of them, nor a command, has to do with the failure as far as is known.
+    pub fn has_unknown_cause(&self) -> bool {
+        let has_command =
+            !self.surroundings.is_empty() || self.commands.iter().any(|command| command.passed && !command.check);
+        self.means == Means::Edit && !self.undo && !has_command && self.related_files().next().is_none()
+    }
+
     /// Whether the check was made weaker in between, for certain.
     pub fn is_weakened(&self) -> bool {
         self.weakened.iter().any(|mark| mark.certain)

@@ -66,10 +66,12 @@ pub struct FixRow {
     pub recurred: bool,
     /// Other workflows in which the same recipe made the same kind of failure go away, by another run; counted up to 20.
     pub twins: u64,
-    /// One of its failing runs is known as a flake's.
+    /// What it fixed is known as a flake of one of its failing runs.
     pub suspect: bool,
     /// Attempts that fixed something.
     pub steps: u64,
+    /// Files were changed, but none that has to do with the failure.
+    pub unknown_cause: bool,
 }
 
 /// What tells soonest whether a fix held.
@@ -451,7 +453,9 @@ const FIXES: &str = "
                           WHERE c.event_id = a.event_id AND d.event_id = b.event_id) LIMIT 20)),
            {suspect},
            (SELECT count(DISTINCT a.run_id) FROM fix_attempts a
-            WHERE a.fix_id = w.fix_id AND a.means <> 'none' AND a.fixed > 0)
+            WHERE a.fix_id = w.fix_id AND a.means <> 'none' AND a.fixed > 0),
+           NOT EXISTS (SELECT 1 FROM fix_attempts a WHERE a.fix_id = w.fix_id AND a.outcome = 'success'
+                       AND (a.means <> 'edit' OR EXISTS (SELECT 1 FROM attempt_recipes c WHERE c.event_id = a.event_id)))
     FROM chosen w
     JOIN fix_attempts l ON l.event_id = (SELECT event_id FROM fix_attempts x WHERE x.fix_id = w.fix_id
                                          ORDER BY at DESC, event_id DESC LIMIT 1)
@@ -518,5 +522,6 @@ fn fix_row(row: &Row<'_>) -> rusqlite::Result<FixRow> {
         twins: unsigned(row, 16)?,
         suspect: row.get(17)?,
         steps: unsigned(row, 18)?,
+        unknown_cause: row.get(19)?,
     })
 }

@@ -130,6 +130,14 @@ const IS_FLAKE: &str = "EXISTS (
     WHERE k.fail_run = f.run_id AND k.proof = 'proven' AND (fp.pattern_key = p.pattern_key OR fp.pattern_key IN
         (SELECT recorded_key FROM recorded_keys r WHERE r.pattern_no = p.pattern_no)))";
 
+/// A run `r` whose changed files count for its task: of a task in which something failed, one that began a failure. What
+/// was changed after that is the cure. Of a task without a failure every run.
+const AT_FAILURE: &str = "(NOT r.passed AND NOT EXISTS (
+        SELECT 1 FROM runs b WHERE b.command_key = r.command_key AND b.ended_at = (
+            SELECT max(c.ended_at) FROM runs c WHERE c.command_key = r.command_key AND c.ended_at < r.ended_at)
+          AND NOT b.passed AND b.task_no = r.task_no)
+    OR NOT EXISTS (SELECT 1 FROM runs f WHERE f.task_no = r.task_no AND NOT f.passed))";
+
 impl Index {
     /// The newest tasks with what failed and what was changed in them.
     ///
@@ -176,10 +184,9 @@ impl Index {
             changes: self.window(
                 &format!(
                     "{WINDOW} SELECT task_no, path, max(moved) FROM (
-                         SELECT task_no, path, 0 AS moved FROM recent JOIN fix_attempts a ON a.task = recent.name
-                         JOIN attempt_files USING (event_id)
-                         UNION ALL SELECT task_no, path, change IN ('removed', 'renamed') FROM recent
-                         JOIN runs USING (task_no) JOIN snapshot_files USING (run_id))
+                         SELECT task_no, path, change IN ('removed', 'renamed') AS moved FROM recent
+                         JOIN runs r USING (task_no) JOIN snapshot_files USING (run_id)
+                         WHERE {AT_FAILURE})
                      WHERE ?2 > 0 GROUP BY task_no, path LIMIT {ROWS_MAX}"
                 ),
                 |row| Ok(TaskChangeRow { task: row.get(0)?, path: row.get(1)?, moved: row.get(2)? }),

@@ -127,6 +127,23 @@ impl Index {
         Ok(self.sql("read", find())?.flatten())
     }
 
+    /// The distinct trees of the last runs in `root` that ended before `before`, the newest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn trees_before(&self, root: &Lossless, before: Timestamp, limit: usize) -> Result<Vec<String>, StoreError> {
+        let find = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT tree FROM (SELECT tree, ended_at FROM runs JOIN snapshots USING (run_id)
+                     WHERE root = ?1 AND ended_at < ?2 AND tree IS NOT NULL ORDER BY ended_at DESC LIMIT ?3)
+                 GROUP BY tree ORDER BY max(ended_at) DESC",
+            )?;
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            statement.query_map(params![json(root), before.rfc3339(), limit], |row| row.get(0))?.collect()
+        };
+        self.sql("read", find())
+    }
+
     /// The tree of the last passing run of a key in `root` that ended at or before `before`, `run` itself left out.
     ///
     /// # Errors

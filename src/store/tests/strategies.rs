@@ -1,6 +1,6 @@
 //! What attempts make of strategies, and what later events make of that.
 
-use super::{failed_run, flake, folder, key, open, world};
+use super::{failed_run, flake, folder, key, open, passed_run, snapshot, world};
 use crate::store::event::{Body, Event, Mark, Means, Outcome, Proof, Recipe, RecipeKind};
 use crate::store::sample::{merge, tried};
 use crate::store::{Store, StrategyRow};
@@ -172,4 +172,24 @@ proptest::proptest! {
         let wrong: i64 = store.index().connection.query_row(wrong, [], |row| row.get(0)).expect("reads");
         proptest::prop_assert_eq!(wrong, 0);
     }
+}
+
+#[test]
+fn only_what_had_changed_when_a_task_began_to_fail_counts_for_it() {
+    let mut events = vec![failed_run(1, "one", &["alpha"]), failed_run(2, "one", &["alpha"]), passed_run(3, "one")];
+    events.extend([passed_run(4, "two"), passed_run(5, "two"), failed_run(6, "three", &["bravo"])]);
+    // The file of run n is src/n.js: 2 and 3 are what was tried and what helped.
+    events.extend((1..=6).map(|n| snapshot(n, Some("tree"))));
+    let (_dir, store) = store(&events);
+    let history = store.index().history().expect("reads");
+    let changed = |name: &str| -> Vec<&str> {
+        let task = history.tasks.iter().find(|task| task.name == name).expect("a task").number;
+        let mut paths: Vec<&str> =
+            history.changes.iter().filter(|row| row.task == task).map(|row| row.path.as_str()).collect();
+        paths.sort_unstable();
+        paths
+    };
+    assert_eq!(changed("one"), ["src/1.js"]);
+    assert_eq!(changed("two"), ["src/4.js", "src/5.js"]);
+    assert_eq!(changed("three"), ["src/6.js"]);
 }

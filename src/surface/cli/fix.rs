@@ -1,5 +1,7 @@
 //! `verify-run fix`.
 
+use std::collections::HashSet;
+
 use super::{Context, Exit, Output};
 use crate::base::clock::Timestamp;
 use crate::base::text;
@@ -263,7 +265,10 @@ fn print_page(page: &Page, json: bool, output: &mut Output) -> anyhow::Result<()
             row.attempts
         ))?;
     }
-    super::pattern::helps(&page.gotchas, &page.strategies, output)?;
+    // A strategy is one for each pattern that it made go away: what was done is said once.
+    let mut said = HashSet::new();
+    let strategies = page.strategies.iter().filter(|it| said.insert((it.technique.clone(), it.label.clone())));
+    super::pattern::helps(&page.gotchas, &strategies.cloned().collect::<Vec<_>>(), output)?;
     let earlier = std::iter::once(None).chain(page.steps.iter().map(Some));
     earlier.zip(&page.steps).try_for_each(|(earlier, step)| print_step(earlier, step, output))
 }
@@ -271,7 +276,7 @@ fn print_page(page: &Page, json: bool, output: &mut Output) -> anyhow::Result<()
 fn print_step(earlier: Option<&Step>, step: &Step, output: &mut Output) -> anyhow::Result<()> {
     let attempt = &step.attempt;
     let number = step.number.map_or_else(|| "rerun".to_owned(), |number| format!("attempt {number}"));
-    let means = attempt.means.as_str();
+    let means = if attempt.undo { "undo" } else { attempt.means.as_str() };
     output.line(&format!("\n{number} at {}: {} by {means}", attempt.ended_at.local(), attempt.outcome.as_str()))?;
     if earlier.is_some_and(|earlier| earlier.attempt.run == attempt.run) {
         let micros = i64::try_from(attempt.duration_us).unwrap_or(i64::MAX);
@@ -296,7 +301,11 @@ fn print_step(earlier: Option<&Step>, step: &Step, output: &mut Output) -> anyho
     }
     for file in &attempt.files {
         let lines = if file.opaque { String::new() } else { format!(" (+{} -{})", file.added, file.removed) };
-        output.line(&format!("  file: {}{lines}", text::one_line(&file.path.display())))?;
+        let word = if attempt.also_changed.contains(&file.path) { "also changed" } else { "file" };
+        output.line(&format!("  {word}: {}{lines}", text::one_line(&file.path.display())))?;
+    }
+    if attempt.has_unknown_cause() && !attempt.fixed.is_empty() {
+        output.line("  cause of the fix unknown: no changed file is named by the failure or imported near it")?;
     }
     if attempt.came_with_base > 0 {
         output

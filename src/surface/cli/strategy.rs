@@ -125,7 +125,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         }
         Action::Suggest { error, run, file_type, limit } => {
             let against = match error {
-                Some(error) => Against::Error(error.clone()),
+                Some(error) => strategy::diagnosed(places, &context.environment, &settings, error),
                 None => Against::Run(run.clone().filter(|run| run != "last")),
             };
             let found = strategy::suggest(places, &settings, &identity, &against, file_type.as_deref(), *limit)?;

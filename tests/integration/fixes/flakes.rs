@@ -169,7 +169,7 @@ fn what_fails_over_a_tree_that_passed_is_suspected_and_discounts_nothing() {
     sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
     sandbox.write(
         "test_shop.py",
-        "import os\n\n\ndef test_weather():\n    assert not os.path.exists(os.environ['TMPDIR'] + '/rain')\n",
+        "import os\n\nimport shop\n\n\ndef test_weather():\n    assert shop and not os.path.exists(os.environ['TMPDIR'] + '/rain')\n",
     );
     sandbox.commit("A flaky test");
     let flakes = || sandbox.verify_run(["fix", "list", "--flakes", "--json"]).prints_json()["flakes"].clone();

@@ -1,0 +1,115 @@
+//! Contents of files in trees and commits, asked for by name.
+
+use std::time::Instant;
+
+use super::git::{Git, Trouble, View};
+use super::place::Place;
+use super::prune::is_hash;
+use super::take::folders;
+use super::{Options, Skipped};
+use crate::config::Places;
+
+/// A larger file is not read, bytes.
+const CONTENT_BYTES_MAX: u64 = 256 << 10;
+/// Paths of a tree that are listed.
+const PATHS_MAX: usize = 20_000;
+
+/// A file in a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blob {
+    /// Its content's hash.
+    pub id: String,
+    bytes: u64,
+}
+
+/// Trees and commits of one work tree.
+pub struct Blobs {
+    git: Git,
+}
+
+impl Blobs {
+    /// Opens what this work tree has.
+    ///
+    /// # Errors
+    /// When there is no repository or no git.
+    pub fn open(places: &Places, options: &Options) -> Result<Self, Skipped> {
+        let Some(repository) = &places.repository else { return Err(Skipped::because("not in a git repository")) };
+        let place = Place::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
+        Ok(Blobs { git: Git::new(folders(places, repository, &place), Instant::now() + options.time_max)? })
+    }
+
+    /// The files that are named by tree or commit (a hash, a commit's with `~2` behind it) and path; `None` of one that
+    /// isn't there. Named by the empty path it is the tree itself.
+    ///
+    /// # Errors
+    /// When git can't be asked.
+    pub fn find(&self, names: &[(String, &str)]) -> Result<Vec<Option<Blob>>, Skipped> {
+        let is_safe = |(tree, path): &(String, &str)| {
+            is_hash(tree.split('~').next().unwrap_or_default()) && !path.contains(['\n', '\0'])
+        };
+        let line = |name: &(String, &str)| match (is_safe(name), name) {
+            (true, (tree, "")) => format!("{tree}^{{tree}}\n"),
+            (true, (tree, path)) => format!("{tree}:{path}\n"),
+            // Something that is never there: answers come in order.
+            (false, _) => "-\n".to_owned(),
+        };
+        let input: String = names.iter().map(line).collect();
+        let format = "--batch-check=%(objecttype) %(objectname) %(objectsize)";
+        let answer = self.ask(&["cat-file", format], &input)?;
+        let answer = String::from_utf8_lossy(&answer);
+        let mut found: Vec<Option<Blob>> = answer.lines().take(names.len()).map(blob).collect();
+        found.resize(names.len(), None);
+        Ok(found)
+    }
+
+    /// The texts of these, empty where one is too large or no text.
+    ///
+    /// # Errors
+    /// When git can't be asked.
+    pub fn texts(&self, blobs: &[Option<Blob>]) -> Result<Vec<String>, Skipped> {
+        let small = |blob: &&Blob| blob.bytes <= CONTENT_BYTES_MAX;
+        let wanted: Vec<&Blob> = blobs.iter().flatten().filter(small).collect();
+        let input: String = wanted.iter().map(|blob| format!("{}\n", blob.id)).collect();
+        let answer =
+            if wanted.is_empty() { Vec::new() } else { self.ask(&["cat-file", "--batch=%(objectsize)"], &input)? };
+        let mut rest = &answer[..];
+        let mut read = || -> Option<String> {
+            let end = rest.iter().position(|byte| *byte == b'\n')?;
+            let bytes: usize = std::str::from_utf8(&rest[..end]).ok()?.parse().ok()?;
+            let content = rest.get(end + 1..end + 1 + bytes)?;
+            rest = rest.get(end + bytes + 2..)?;
+            let is_text = !content.contains(&0);
+            Some(if is_text { String::from_utf8_lossy(content).into_owned() } else { String::new() })
+        };
+        let texts = blobs.iter().map(|blob| match blob.as_ref().filter(small) {
+            Some(_) => read().unwrap_or_default(),
+            None => String::new(),
+        });
+        Ok(texts.collect())
+    }
+
+    /// The paths of a tree's files, up to a limit.
+    ///
+    /// # Errors
+    /// When git can't be asked.
+    pub fn paths(&self, tree: &str) -> Result<Vec<String>, Skipped> {
+        if !is_hash(tree) {
+            return Err(Skipped::because("that is no tree"));
+        }
+        let listed = self.git.run(View::Both, ["ls-tree", "-r", "--name-only", "-z", "--full-tree", tree], None);
+        let listed = listed.map_err(|trouble| Skipped::because(trouble.reason()))?;
+        let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).take(PATHS_MAX);
+        Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+    }
+
+    fn ask(&self, arguments: &[&str], input: &str) -> Result<Vec<u8>, Skipped> {
+        let answer: Result<Vec<u8>, Trouble> = self.git.run(View::Both, arguments, Some(input.as_bytes()));
+        answer.map_err(|trouble| Skipped::because(trouble.reason()))
+    }
+}
+
+fn blob(line: &str) -> Option<Blob> {
+    let mut words = line.split(' ');
+    let (kind, id, bytes) = (words.next()?, words.next()?, words.next()?);
+    (matches!(kind, "blob" | "tree") && is_hash(id)).then_some(Blob { id: id.to_owned(), bytes: bytes.parse().ok()? })
+}
