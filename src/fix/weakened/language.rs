@@ -200,10 +200,11 @@ static FOREIGN: LazyLock<LazySet> = LazyLock::new(|| {
         r"_pb2(?:_grpc)?\.pyi?$",
         // Written by this program.
         r"(?:^|/)\.?lessons/",
+        r"(?:^|/)\.agent/patterns/",
     ])
 });
 /// One of these is in every such path.
-const FOREIGN_WORDS: [&str; 20] = [
+const FOREIGN_WORDS: [&str; 21] = [
     "fixture",
     "testdata",
     "test-data",
@@ -224,6 +225,7 @@ const FOREIGN_WORDS: [&str; 20] = [
     "pb.",
     "_pb2",
     "lessons",
+    ".agent/patterns",
 ];
 
 /// Endings of texts for people, beside the sections of a manual (`.1`).
