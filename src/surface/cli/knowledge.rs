@@ -207,6 +207,26 @@ struct Which {
 }
 
 impl Which {
+    /// # Errors
+    /// When there is no such type, or the confidence is none.
+    fn check(&self, settings: &Settings) -> anyhow::Result<()> {
+        if let Some(kind) = &self.kind {
+            let all = types(&settings.knowledge);
+            let known: Vec<&str> = all.keys().map(String::as_str).collect();
+            anyhow::ensure!(
+                all.contains_key(kind),
+                "there is no type {kind:?}; there are {}: type `verify-run knowledge types`",
+                known.join(", ")
+            );
+        }
+        anyhow::ensure!(
+            (0.0..=1.0).contains(&self.min_confidence),
+            "a confidence is between 0 and 1, not {}",
+            self.min_confidence
+        );
+        Ok(())
+    }
+
     fn asked(&self, text: String) -> Asked {
         Asked {
             text,
@@ -245,10 +265,12 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             return printing::added(&added, args.json, context);
         }
         Action::Query { text, which } => {
+            which.check(&settings)?;
             let found = entry::query(&places, &settings, &cwd, &identity, &which.asked(text.join(" ")))?;
             return printing::found(&found, args.json, context);
         }
         Action::Relevant { which, .. } => {
+            which.check(&settings)?;
             let found = entry::relevant(&places, &settings, &cwd, &identity, which.asked(String::new()))?;
             return printing::found(&found, args.json, context);
         }

@@ -6,7 +6,8 @@ mod page;
 pub(super) use page::helps;
 
 use super::{Context, Exit, Output};
-use crate::base::text::one_line;
+use crate::base::text::{count, one_line};
+use crate::config::Settings;
 use crate::ops::curate::{self, Changed, Saying};
 use crate::ops::library;
 use crate::ops::pattern::{self, Filter};
@@ -133,7 +134,11 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             match (json, findings) {
                 (true, _) => context.output.json(&list)?,
                 (false, true) => page::findings(&list.findings, &mut context.output)?,
-                (false, false) => print_list(&list, *recurring, &mut context.output)?,
+                (false, false) => {
+                    let (settings, _) = Settings::load(&context.places, &context.environment);
+                    let tasks = recurring.then_some(settings.patterns.recurring_tasks);
+                    print_list(&list, tasks, &mut context.output)?;
+                }
             }
         }
         Action::Explain(args) => explain::run(args, context)?,
@@ -170,12 +175,13 @@ fn changed(changed: Changed, json: bool, output: &mut Output) -> anyhow::Result<
     if json { output.json(&changed) } else { output.line(&one_line(&changed.done)) }
 }
 
-fn print_list(list: &pattern::List, recurring: bool, output: &mut Output) -> anyhow::Result<()> {
+fn print_list(list: &pattern::List, recurring: Option<u64>, output: &mut Output) -> anyhow::Result<()> {
     if list.patterns.is_empty() {
-        output.note(if recurring {
-            "no pattern was seen in three tasks yet; all of them: verify-run pattern list"
-        } else {
-            "no patterns yet: they come from failing checks, such as: verify-run npm test"
+        output.note(&match recurring {
+            Some(tasks) => {
+                format!("no pattern was seen in {} yet; all of them: verify-run pattern list", count(tasks, "task"))
+            }
+            None => "no patterns yet: they come from failing checks, such as: verify-run npm test".to_owned(),
         });
         return Ok(());
     }
