@@ -142,6 +142,7 @@ fn facts(entry: &EntryRow, merged: &[EntryRow], uses: &[&EntryUseRow], last_at: 
         .into_iter()
         .chain(merged)
         .filter_map(|entry| entry.by.person.as_deref().or(entry.by.agent.as_deref()).map(str::to_owned));
+    let globs: BTreeSet<String> = [entry].into_iter().chain(merged).flat_map(|entry| entry.globs.clone()).collect();
     EntryFacts {
         kind: entry.kind.clone(),
         title: entry.title.clone(),
@@ -149,7 +150,7 @@ fn facts(entry: &EntryRow, merged: &[EntryRow], uses: &[&EntryUseRow], last_at: 
         cause: text(&["cause", "rationale"]),
         solution: text(&["fix", "usage", "choice", "description"]),
         code: text(&["template"]),
-        globs: [entry].into_iter().chain(merged).flat_map(|entry| entry.globs.clone()).collect(),
+        globs: globs.into_iter().collect(),
         writers: writers.collect::<BTreeSet<_>>().into_iter().collect(),
         written: entry.occurrences,
         used: HELPED.map(|how| (how, sittings(uses.iter().copied().filter(|used| used.how == how)))).to_vec(),
