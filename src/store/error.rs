@@ -48,7 +48,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// No record has this id.
-    #[error("nothing recorded has the id {id}; see: verify-run pattern list")]
+    #[error("nothing recorded has the id {id}; see: verify-run {}", listed_by(id))]
     NoSuchId {
         /// As typed.
         id: String,
@@ -92,6 +92,21 @@ impl StoreError {
     }
 }
 
+/// The command that lists what ids of this kind name.
+fn listed_by(id: &str) -> &'static str {
+    match id.get(..2) {
+        Some("x-") => "fix list",
+        Some("k-") => "knowledge query",
+        Some("s-") => "strategy list",
+        Some("m-") => "memory recall",
+        Some("w-") => "stats",
+        Some("r-") => "promote list --all",
+        Some("l-") => "lesson list",
+        Some("p-") => "pattern list",
+        _ => "log",
+    }
+}
+
 /// Adds action and path to an I/O error.
 pub fn io_at<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> StoreError + 'a {
     move |source| StoreError::Io { action, path: path.to_owned(), source }
@@ -100,4 +115,20 @@ pub fn io_at<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error)
 /// Adds action and path to an SQLite error.
 pub fn sql_at<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(rusqlite::Error) -> StoreError + 'a {
     move |source| StoreError::Sql { action, path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_id_names_the_command_that_lists_its_kind() {
+        let said = |id: &str| StoreError::NoSuchId { id: id.into() }.to_string();
+        assert_eq!(said("x-zzz"), "nothing recorded has the id x-zzz; see: verify-run fix list");
+        for (id, wanted) in
+            [("k-z", "knowledge query"), ("s-z", "strategy list"), ("m-z", "memory recall"), ("zzz", "log")]
+        {
+            assert!(said(id).ends_with(&format!("see: verify-run {wanted}")), "{id}");
+        }
+    }
 }

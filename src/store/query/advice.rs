@@ -332,7 +332,7 @@ impl Index {
         let full = if id.starts_with("w-") { id.to_owned() } else { format!("w-{id}") };
         let mut found = self.deliveries_where("warning_id BETWEEN ?1 AND ?1 || '~'", &full, 20)?;
         match found.len() {
-            0 => Err(StoreError::NoSuchId { id: id.to_owned() }),
+            0 => Err(StoreError::NoSuchId { id: full }),
             1 => Ok(found.remove(0)),
             count => Err(ambiguous(id, count, found.iter().map(|row| row.warning.as_str()))),
         }

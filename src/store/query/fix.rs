@@ -235,9 +235,9 @@ impl Index {
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
     pub fn fix(&self, id: &str) -> Result<FixRow, StoreError> {
         let full = if id.starts_with("x-") { id.to_owned() } else { format!("x-{id}") };
-        let mut found = self.fixes(&FixFilter { id: Some(full), limit: 20, ..FixFilter::default() })?;
+        let mut found = self.fixes(&FixFilter { id: Some(full.clone()), limit: 20, ..FixFilter::default() })?;
         match found.len() {
-            0 => Err(StoreError::NoSuchId { id: id.to_owned() }),
+            0 => Err(StoreError::NoSuchId { id: full }),
             1 => Ok(found.remove(0)),
             count => Err(ambiguous(id, count, found.iter().map(|row| row.id.as_str()))),
         }

@@ -178,7 +178,7 @@ impl Index {
         }
         let mut found = self.entries_where("entry_id BETWEEN ?1 AND ?1 || '~' ORDER BY entry_id LIMIT 20", &full)?;
         match found.len() {
-            0 => Err(StoreError::NoSuchId { id: id.to_owned() }),
+            0 => Err(StoreError::NoSuchId { id: full }),
             1 => Ok(found.remove(0)),
             count => Err(ambiguous(id, count, found.iter().map(|row| row.id.as_str()))),
         }

@@ -68,7 +68,7 @@ impl Index {
         let condition = "memory_id BETWEEN ?1 AND ?1 || '~' AND ?2 <> ''";
         let mut found = if full == "m-" { Vec::new() } else { self.memories(condition, Some(&full), Timestamp(0))? };
         match found.len() {
-            0 => Err(StoreError::NoSuchId { id: id.to_owned() }),
+            0 => Err(StoreError::NoSuchId { id: full }),
             1 => Ok(found.remove(0)),
             count => Err(ambiguous(id, count, found.iter().map(|row| row.id.as_str()))),
         }

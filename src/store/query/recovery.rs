@@ -78,7 +78,7 @@ impl Index {
         let mut found = self.recoveries_where(condition, &full)?;
         found.dedup_by(|a, b| a.id == b.id);
         match found.len() {
-            0 => Err(StoreError::NoSuchId { id: id.to_owned() }),
+            0 => Err(StoreError::NoSuchId { id: full }),
             1 => Ok(found.remove(0)),
             count => Err(ambiguous(id, count, found.iter().map(|row| row.id.as_str()))),
         }
