@@ -58,18 +58,35 @@ fn begins_a_check(parts: &[&[u8]], scripts: &Scripts<'_>) -> bool {
 
 /// A test, unless the name says something else.
 fn kind(parts: &[&[u8]], layers: &[Scripts<'_>]) -> CheckKind {
-    const ORDER: [CheckKind; KINDS.len()] =
-        [CheckKind::Test, CheckKind::Lint, CheckKind::Type, CheckKind::Format, CheckKind::Build];
-    let says = |place: usize| {
-        layers.iter().any(|scripts| {
-            let mut words = scripts.kinds[place];
-            words.any(|word| {
-                parts.iter().any(|part| part.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)))
-            })
-        })
-    };
-    (0..KINDS.len()).find(|place| says(*place)).map_or(CheckKind::Test, |place| ORDER[place])
+    let says = |place: usize| parts.iter().any(|part| says_kind(part, place, layers));
+    let kind = (0..KINDS.len()).find(|place| says(*place)).map_or(CheckKind::Test, |place| ORDER[place]);
+    // `test:format` of a group of scripts (`test:spec`, `test:types`) is what its own name says.
+    match (parts, kind) {
+        ([_, own], CheckKind::Test) => match named_kind(own, layers) {
+            Some(own @ (CheckKind::Lint | CheckKind::Type | CheckKind::Format)) => own,
+            _ => kind,
+        },
+        _ => kind,
+    }
 }
+
+/// What one part says.
+fn named_kind(part: &[u8], layers: &[Scripts<'_>]) -> Option<CheckKind> {
+    (0..KINDS.len()).find(|place| says_kind(part, *place, layers)).map(|place| ORDER[place])
+}
+
+/// Whether a part begins with a word for the kind at this place of [`ORDER`].
+fn says_kind(part: &[u8], place: usize, layers: &[Scripts<'_>]) -> bool {
+    let begins = |word: &[u8]| part.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    layers.iter().any(|scripts| {
+        let mut words = scripts.kinds[place];
+        words.any(begins)
+    })
+}
+
+/// The kinds in the order in which the lists of words have them.
+const ORDER: [CheckKind; KINDS.len()] =
+    [CheckKind::Test, CheckKind::Lint, CheckKind::Type, CheckKind::Format, CheckKind::Build];
 
 /// The parts of a name: between `:`, `-`, `_`, `.`, `/`, and where a small letter is followed by a capital one.
 struct Parts<'a> {

@@ -148,6 +148,8 @@ fn script_names_are_read_part_by_part() {
     assert_eq!(of("npm run build:test").expect("a check").kind, CheckKind::Test);
     assert_eq!(of("npm run checkTypes").expect("a check").kind, CheckKind::Type);
     assert_eq!(of("make fmt-check").expect("a check").kind, CheckKind::Format);
+    assert_eq!(of("npm run test:format").expect("a check").kind, CheckKind::Format);
+    assert_eq!(of("npm run test:unit").expect("a check").kind, CheckKind::Test);
 }
 
 #[test]
