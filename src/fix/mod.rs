@@ -30,6 +30,6 @@ pub use reach::{StopsAt, selects_anew, stops_at};
 pub use recipe::recipes;
 pub use relation::{Relation, is_setting, only_related, related_first};
 pub use sets::{Sets, compare};
-pub use sight::{NAMES_NO_PROBLEM, Sight, is_same_call, is_seen_whole, is_silent, known_as_new};
+pub use sight::{Sight, is_same_call, is_seen_whole, is_silent, known_as_new};
 pub use surroundings::{Surroundings, surroundings};
 pub use workflow::{Numbered, Standing, Workflow, has_held, standing, workflow};

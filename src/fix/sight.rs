@@ -6,8 +6,6 @@ use std::collections::{HashMap, HashSet};
 use super::atom::{self, Atoms};
 use crate::store::{Atom, Item, Run};
 
-/// How the message ends of the one item of a failing run in whose output nothing was found.
-pub const NAMES_NO_PROBLEM: &str = "and no output that names a problem";
 /// Options that colour the output and change nothing else, with their values.
 const COLOURS: [&str; 8] =
     ["--color", "--colour", "--colors", "--no-color", "--no-colour", "--no-colors", "--pretty-colors", "--no-header"];
@@ -15,11 +13,7 @@ const COLOURS: [&str; 8] =
 /// Whether the run failed without saying what is wrong: its only item says how it ended.
 pub fn is_silent(run: &Run) -> bool {
     let items = run.failure.as_ref().map_or(&[][..], |failure| &failure.items);
-    matches!(items, [only] if is_fallback(only))
-}
-
-fn is_fallback(item: &Item) -> bool {
-    item.file.is_none() && item.test.is_none() && item.code.is_none() && item.message.ends_with(NAMES_NO_PROBLEM)
+    matches!(items, [only] if only.says_nothing())
 }
 
 /// Whether all that the run printed was seen, so that what it doesn't report wasn't there.
@@ -109,7 +103,7 @@ pub fn known_as_new(introduced: Atoms, before: &Run, after: &Run) -> Atoms {
 mod tests {
     use super::*;
     use crate::base::lossless::Lossless;
-    use crate::store::{Body, sample};
+    use crate::store::{Body, NAMES_NO_PROBLEM, sample};
 
     fn run(argv: &[&str], change: impl Fn(&mut Run)) -> Run {
         let Body::Run(run) = sample::failed_run(1, "one", &["a"]).body else { panic!("a run") };

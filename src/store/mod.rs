@@ -26,12 +26,12 @@ mod writer;
 
 pub use error::{StoreError, io_at};
 pub use event::{
-    Ack, Atom, AtomList, Attempt, Base, Body, By, Change, Command, DECLARED, Delivery, DeliveryArm, EVENT_VERSION,
-    Entry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Failure, FileChange, FileChangeKind, FixNote, Flake,
-    Item, LessonChange, LessonDecision, Mark, Matches, Means, MemoryChange, MemoryNote, MemorySort, Merge,
-    NEAR_DUPLICATE, Origin, Outcome, Promotion, PromotionStep, Proof, Purge, Recipe, RecipeKind, Review, ReviewState,
-    Run, Scope, Snapshot, Split, StrategyChange, StrategyNote, TaskNote, TaskOutcome, TaskStep, Trees, Unseen,
-    derived_id,
+    Ack, Atom, AtomList, Attempt, Base, Body, By, Change, Command, DECLARED, Delivery, DeliveryArm, ENDED_BY_SIGNAL,
+    EVENT_VERSION, Entry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Failure, FileChange, FileChangeKind,
+    FixNote, Flake, Item, LessonChange, LessonDecision, Mark, Matches, Means, MemoryChange, MemoryNote, MemorySort,
+    Merge, NAMES_NO_PROBLEM, NEAR_DUPLICATE, Origin, Outcome, Promotion, PromotionStep, Proof, Purge, Recipe,
+    RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split, StrategyChange, StrategyNote, TaskNote, TaskOutcome,
+    TaskStep, Trees, Unseen, derived_id,
 };
 pub use event::{Line as EventLine, parse as parse_event};
 pub use exchange::{ImportFault, Imported, Trust};

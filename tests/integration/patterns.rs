@@ -131,3 +131,39 @@ fn a_library_behind_a_link_is_not_written() {
     assert!(answer.stderr().contains("a link leads out of the work tree"), "{answer:?}");
     assert_eq!(std::fs::read_dir(&elsewhere).expect("a folder").count(), 0);
 }
+
+#[test]
+fn a_run_that_names_no_problem_is_recorded_and_is_no_pattern() {
+    let sandbox = Sandbox::repository();
+    sandbox.write("verify-run.toml", "[advice]\nholdout_share = 0\n");
+    sandbox.tool("pytest", "exit $CODE");
+    for task in ["one", "two", "three", "four", "five", "six"] {
+        sandbox.verify_run(["--sync", "--task", task, "pytest", "-q"]).env("CODE", "1").outcome();
+    }
+    let failed = sandbox.events().iter().filter(|event| event["kind"] == "run").count();
+    assert_eq!(failed, 6, "each of them is recorded");
+    let list = sandbox.verify_run(["pattern", "list", "--json"]).prints_json();
+    assert_eq!(list["patterns"], serde_json::json!([]));
+    let hinted = sandbox
+        .verify_run(["--sync", "--hint", "stderr", "--task", "seven", "pytest", "-q"])
+        .env("CODE", "1")
+        .outcome();
+    assert!(!hinted.stderr().contains("seen before"), "{}", hinted.stderr());
+    let warned = sandbox.verify_run(["warn", "--files", "test_a.py", "--json"]).prints_json();
+    assert_eq!(warned["warnings"], serde_json::json!([]), "{warned}");
+    // The index made from the events is the same.
+    sandbox.verify_run(["store", "rebuild"]).outcome();
+    let list = sandbox.verify_run(["pattern", "list", "--json"]).prints_json();
+    assert_eq!(list["patterns"], serde_json::json!([]));
+}
+
+#[test]
+fn what_a_script_fails_with_is_named_by_the_command_as_typed() {
+    let sandbox = Sandbox::repository();
+    sandbox.write("package.json", r#"{"name": "a", "scripts": {"test": "vitest run"}}"#);
+    sandbox.tool("npm", "exit 1");
+    sandbox.verify_run(["--sync", "npm", "test"]).outcome();
+    let last = sandbox.verify_run(["last"]).outcome();
+    assert!(last.stdout().contains("npm test ended with exit code 1"), "{}", last.stdout());
+    assert!(!last.stdout().contains("script:test"), "{}", last.stdout());
+}

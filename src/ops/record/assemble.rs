@@ -10,10 +10,9 @@ use crate::capture::Header;
 use crate::diagnose::redact;
 use crate::diagnose::{self, Category, Diagnosis, Item as Found, Ran, Severity};
 use crate::fingerprint;
-use crate::fix::NAMES_NO_PROBLEM;
 use crate::lesson::Facts;
 use crate::run::Ended;
-use crate::store::{Failure, Item, LessonDecision, Run, Scope};
+use crate::store::{ENDED_BY_SIGNAL, Failure, Item, LessonDecision, NAMES_NO_PROBLEM, Run, Scope};
 use crate::whitelist::{self, CheckKind};
 
 /// Branches that are nobody's task, when the repository doesn't say which one is its default.
@@ -207,11 +206,18 @@ pub(super) fn items(header: &Header, diagnosis: &Diagnosis) -> Vec<Item> {
     items
 }
 
+/// Whether the whitelist's name is one of a project's script, which nobody types.
+fn is_script(tool: &str) -> bool {
+    tool.starts_with("script:")
+}
+
 fn how_it_ended(header: &Header) -> Found {
     let tool = header.check.as_ref().map_or("command", |check| check.tool.as_str());
+    let typed = shell_words::join(redacted(&header.argv).iter().map(Lossless::display));
+    let what = if is_script(tool) { &typed } else { tool };
     let message = match header.ended {
-        Ended::Exit(code) => format!("{tool} ended with exit code {code} {NAMES_NO_PROBLEM}"),
-        Ended::Signal(signal) => format!("{tool} was ended by signal {signal}"),
+        Ended::Exit(code) => format!("{what} ended with exit code {code} {NAMES_NO_PROBLEM}"),
+        Ended::Signal(signal) => format!("{what} {ENDED_BY_SIGNAL} {signal}"),
     };
     Found {
         tool: tool.to_owned(),

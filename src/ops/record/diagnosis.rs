@@ -30,7 +30,7 @@ impl Failed {
 pub(in crate::ops) fn pattern_keys(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     for item in Failed::of(places, definitions, spooled).items {
-        if !keys.contains(&item.pattern) {
+        if !item.says_nothing() && !keys.contains(&item.pattern) {
             keys.push(item.pattern);
         }
     }

@@ -33,7 +33,7 @@ impl Merges {
         let mut known = store.index().known_patterns(&keys)?;
         let mut own = Leaders::default();
         let mut own_keys: Vec<&str> = Vec::new();
-        for item in items {
+        for item in items.iter().filter(|item| !item.says_nothing()) {
             if known.len() >= keys.len() || own_keys.len() + merges.events.len() >= LOOKUPS_MAX {
                 break;
             }

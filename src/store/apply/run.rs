@@ -156,11 +156,11 @@ impl Sighting<'_> {
     }
 }
 
-/// The failure's patterns in the order of their first items.
+/// The failure's patterns in the order of their first items. What names no problem is none.
 fn sightings(failure: &Failure) -> Vec<Sighting<'_>> {
     let mut found: Vec<Sighting<'_>> = Vec::new();
     let mut by_key: HashMap<String, usize> = HashMap::new();
-    for item in &failure.items {
+    for item in failure.items.iter().filter(|item| !item.says_nothing()) {
         let rekeyed = item.rekeyed();
         let recorded = rekeyed.is_some().then_some(item.pattern.as_str());
         let key = rekeyed.as_ref().map_or(&item.pattern, |keys| &keys.pattern).clone();

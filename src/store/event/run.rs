@@ -189,7 +189,22 @@ pub struct Item {
     pub masked_family: String,
 }
 
+/// How the message ends of the one item of a failing run in whose output nothing was found.
+pub const NAMES_NO_PROBLEM: &str = "and no output that names a problem";
+/// What the message of that item says of a run that a signal ended, before the signal's number.
+pub const ENDED_BY_SIGNAL: &str = "was ended by signal";
+
 impl Item {
+    /// Whether the item only says that something failed. Runs that do are recorded, but what they have in common isn't a
+    /// cause: it is no pattern.
+    pub fn says_nothing(&self) -> bool {
+        let message = self.message.trim();
+        let by_signal =
+            || message.rsplit_once(ENDED_BY_SIGNAL).is_some_and(|(_, signal)| signal.trim().parse::<u32>().is_ok());
+        let says_how_it_ended = message.is_empty() || message.ends_with(NAMES_NO_PROBLEM) || by_signal();
+        self.file.is_none() && self.test.is_none() && self.code.is_none() && says_how_it_ended
+    }
+
     /// The keys as this version computes them, where the event has another version's.
     pub fn rekeyed(&self) -> Option<Keys> {
         (fingerprint::version_of(&self.pattern) != Some(FINGERPRINT_VERSION)).then(|| fingerprint::keys(&self.found()))
