@@ -60,16 +60,26 @@ fn head(facts: &Facts) -> String {
     head
 }
 
+/// What says most of a failure: of the worst item that says anything the test, else the message, else its code.
+fn telling(items: &[Item]) -> Option<&str> {
+    let worst = items.iter().map(|item| item.severity).max()?;
+    let says = |text: &&str| !text.trim().is_empty();
+    let mut worst = items.iter().filter(|item| item.severity == worst);
+    let item =
+        worst.clone().find(|item| item.test.is_some() || !item.message.trim().is_empty()).or_else(|| worst.next())?;
+    let first = item.message.trim().lines().next();
+    item.test.as_deref().filter(says).or(first.filter(says)).or(item.code.as_deref().filter(says))
+}
+
 fn title(facts: &Facts) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || "./:-+".contains(c) { c } else { '-' };
-    let tool: String = prefix(&facts.tool, 30).chars().map(safe).collect();
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "./:-+ ".contains(c) { c } else { '-' };
+    // Nobody types the whitelist's name of a script.
+    let tool = if facts.tool.starts_with("script:") { &facts.command } else { &facts.tool };
+    let tool: String = prefix(tool, 30).chars().map(safe).collect();
     let tool = tool.replace("//", "-");
-    let tool = tool.trim_matches(['-', '.', ':']);
+    let tool = tool.trim_matches(['-', '.', ':', ' ']);
     let tool = if tool.is_empty() { "check" } else { tool };
-    let item = facts.items.first();
-    let what = item.and_then(|item| item.test.as_deref().or(item.code.as_deref()));
-    let what = what.or(item.map(|item| item.message.as_str())).filter(|what| !what.trim().is_empty());
-    let Some(what) = what else { return format!("{tool} failed") };
+    let Some(what) = telling(&facts.items) else { return format!("{tool} failed") };
     let others = if facts.items.len() + facts.items_cut > 1 { " and others" } else { "" };
     let room = TITLE_CHARS_MAX.saturating_sub(tool.len() + others.len() + 14);
     let mut what = one_line(what).trim().to_owned();
