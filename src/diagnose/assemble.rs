@@ -9,6 +9,7 @@ use foldhash::fast::RandomState;
 use crate::base::limits::{FRAMES_MAX, ITEMS_MAX, LINE_KEEP_BYTES_MAX, TAIL_LINES};
 use crate::base::text::ellipsis;
 
+use self::caller::{Caller, canonical_code};
 use super::block::{Block, View};
 use super::catalog::Catalog;
 use super::engine::{Found, Frame, Outcome, Role};
@@ -17,6 +18,7 @@ use super::paths::{Resolver, Trust};
 use super::structured::Document;
 use super::{Baseline, Input, Item, Severity, Shortfall, shortfall};
 
+mod caller;
 mod documents;
 mod located;
 mod said;
@@ -24,6 +26,7 @@ mod said;
 /// The items with the lines that belong to them.
 pub struct Assembled<'a> {
     catalog: &'a Catalog,
+    by: Caller<'a>,
     lines: &'a [&'a str],
     streams: Vec<Vec<(usize, usize)>>,
     outcome: Outcome<'a>,
@@ -55,8 +58,9 @@ pub struct Assembled<'a> {
 impl<'a> Assembled<'a> {
     /// Puts the definitions' outcome and the generic layer's together.
     pub fn new(
-        input: &Input<'_>,
+        input: &Input<'a>,
         catalog: &'a Catalog,
+        named: &'a [bool],
         lines: &'a [&'a str],
         streams: Vec<Vec<(usize, usize)>>,
         outcome: Outcome<'a>,
@@ -73,6 +77,7 @@ impl<'a> Assembled<'a> {
         }
         let mut this = Assembled {
             catalog,
+            by: Caller::new(input, catalog, named),
             lines,
             streams,
             outcome,
@@ -107,6 +112,11 @@ impl<'a> Assembled<'a> {
     /// The items that made the run fail.
     pub fn failing(&self) -> impl Iterator<Item = &Found<'a>> + Clone {
         self.outcome.items.iter().zip(&self.failing).filter(|(_, failing)| **failing).map(|(found, _)| found)
+    }
+
+    /// Whether something that no definition knows was found at a place.
+    pub fn is_located(&self) -> bool {
+        self.generic.iter().any(|item| item.file.is_some() && item.line.is_some())
     }
 
     /// Tools whose output was seen.
@@ -216,7 +226,8 @@ impl<'a> Assembled<'a> {
         let mut earlier = (0..index).rev().take(NAMESAKES_MAX);
         let first = earlier.find(|&earlier| {
             let other = &self.outcome.items[earlier];
-            self.failing[earlier] && other.tool == found.tool && self.places[earlier] == self.places[index]
+            let covers = self.places[index].is_none() || self.places[earlier] == self.places[index];
+            self.failing[earlier] && other.tool == found.tool && covers
         });
         let Some(first) = first else { return false };
         let (from, until) = found.span;
@@ -476,8 +487,8 @@ impl<'a> Assembled<'a> {
     fn item(&self, index: usize) -> Item {
         let found = &self.outcome.items[index];
         Item {
-            tool: self.catalog.tools[found.tool].name.clone(),
-            code: found.code.map(str::to_owned),
+            tool: self.by.tool_of(self.catalog, found).to_owned(),
+            code: found.code.map(canonical_code),
             severity: found.severity,
             file: self.places[index].as_deref().map(str::to_owned),
             line: found.place.and_then(|place| place.line),

@@ -5,6 +5,8 @@
 //! anyway, the rest of a stack, notes, the tool's counts. Details and context are kept up to a share of the output, so
 //! that the kept lines of a short output aren't the output again and those of a long one are more than a list of names.
 
+use std::collections::HashSet;
+
 use crate::base::limits::{CORE_DETAILS_MAX, DETAILS_MAX, EVENT_LINES_BYTES_MAX, LINE_KEEP_BYTES_MAX};
 use crate::base::text::ellipsis;
 
@@ -48,6 +50,7 @@ pub fn choose(lines: &[(&str, Worth)]) -> Kept {
     let (mut used, mut full) = (0, [false; 3]);
     let mut chosen = vec![false; lines.len()];
     let mut cut = 0;
+    let mut told = HashSet::new();
     for &index in &order {
         let (line, worth) = lines[index];
         let size = line.trim_end().len().min(LINE_KEEP_BYTES_MAX) + 1;
@@ -58,6 +61,10 @@ pub fn choose(lines: &[(&str, Worth)]) -> Kept {
         };
         // In order of rank: once something doesn't fit, nothing less important takes its place.
         full[tier] |= used + size > rooms[tier];
+        if is_said(&mut told, line) {
+            cut += usize::from(full[tier]);
+            continue;
+        }
         if full[tier] {
             cut += 1;
         } else {
@@ -67,6 +74,13 @@ pub fn choose(lines: &[(&str, Worth)]) -> Kept {
     }
     let (lines, numbers) = emit(lines, &chosen);
     Kept { lines, numbers, cut }
+}
+
+/// Whether an equal line was kept already. In a comparison each line counts: what is there twice differs twice.
+fn is_said<'a>(told: &mut HashSet<&'a str>, line: &'a str) -> bool {
+    let text = line.trim();
+    let compares = text.strip_prefix("E ").unwrap_or(text).trim_start().starts_with(['-', '+']);
+    !compares && !told.insert(text)
 }
 
 /// The chosen lines with their numbers. A blank one stays between two blocks, but not between lines that stand alone:
@@ -156,7 +170,8 @@ impl Details {
 
     /// What this further line is worth; `told` says that a rule of the item's definition reads it.
     pub fn rate(&mut self, line: &str, told: bool) -> Worth {
-        if line.trim().is_empty() {
+        // Also the mark of a failing test's lines with nothing behind it.
+        if matches!(line.trim(), "" | "E") {
             return Worth::Context(self.rank);
         }
         let (message, place) = self.take(line);
@@ -171,10 +186,11 @@ impl Details {
             || leads
             || compares
             || (generic::strength(line).is_some() && !generic::is_announcement(line));
-        let counts = !message && !place && says && self.said < DETAILS_MAX;
+        // One side of a comparison is nothing without the other.
+        let room = if compares { COMPARED_MAX } else { DETAILS_MAX };
+        let counts = !message && !place && says && self.said < room;
         self.said += usize::from(counts);
         self.open = (message || place || counts) && line.trim_end().ends_with(':');
-        // One side of a comparison is nothing without the other.
         let core = if compares { !self.files_differ } else { self.said <= CORE_DETAILS_MAX && (told || !leads) };
         let core = core && !self.brief;
         if message && !(self.brief && self.repeated) || counts && core {
@@ -211,6 +227,8 @@ impl Details {
     }
 }
 
+/// Lines of a comparison that one item is told with.
+const COMPARED_MAX: usize = 2 * DETAILS_MAX;
 /// Items told with all that is core of them; of further ones a message that was told before is a detail, and so are the
 /// lines that say more.
 const TOLD_IN_FULL: usize = 20;

@@ -158,6 +158,19 @@ pub struct RuleText {
     pub blank_before: usize,
     /// A fixed code.
     pub code: Option<String>,
+    /// What stands before the group `code` to make it the tool's own name for it (`clippy::`).
+    pub code_prefix: Option<String>,
+    /// A fixed message, of a line that only names a file.
+    pub message: Option<String>,
+    /// Whether the tool breaks a long message at a width: it goes on in the next lines until one ends in `[code]`.
+    #[serde(default)]
+    pub wraps: bool,
+    /// For `continue`, and the first `frame`: whether the line is as good as the message.
+    #[serde(default)]
+    pub vital: bool,
+    /// For `continue`: whether its message and code take the place of the block's (`Caused by: …`).
+    #[serde(default)]
+    pub replaces: bool,
     /// The section that begins (`section_start`).
     pub section: Option<String>,
     /// The section that the rule holds in.
@@ -173,7 +186,8 @@ pub struct RuleText {
     /// For `continue`: the next line that can be a message is the block's, not what was printed before.
     #[serde(default)]
     pub message_next: bool,
-    /// Whether it is an item only if its tool found nothing else in its file: a summary by files after the failures.
+    /// Whether it is an item only if its tool found nothing else in its file, or nothing at all where it names none: a
+    /// summary after the failures.
     #[serde(default)]
     pub repeats: bool,
     /// Whether the whole body is noise (kept is the first line only).
@@ -213,6 +227,10 @@ pub struct ToolText {
     /// Which frame says where the error is.
     #[serde(default)]
     pub frames: Frames,
+    /// Whether a count of it includes what it printed before an earlier count: cargo shows a diagnostic once for all
+    /// targets of a package, and each target counts it.
+    #[serde(default)]
+    pub counts_all: bool,
     /// Whether its frames, folders and noise hold inside blocks of every tool.
     #[serde(default)]
     pub shared: bool,

@@ -24,6 +24,7 @@ mod claim;
 mod drive;
 mod found;
 mod tally;
+mod wrapped;
 
 use block::Open;
 use candidates::{Candidate, Candidates};
@@ -51,7 +52,13 @@ pub fn run<'a>(
         texts,
         slots: RefCell::new(vec![None; catalog.rules.len()]),
         drives,
-        outcome: Outcome { items: Vec::new(), roles: vec![Role::Free; lines.len()], live, tallies: Vec::new() },
+        outcome: Outcome {
+            items: Vec::new(),
+            roles: vec![Role::Free; lines.len()],
+            live,
+            vital: Vec::new(),
+            tallies: Vec::new(),
+        },
         candidates,
         states: Vec::new(),
         dirs: Vec::new(),
@@ -66,6 +73,7 @@ pub fn run<'a>(
     for stream in streams {
         engine.stream(stream);
     }
+    engine.outcome.vital.sort_unstable();
     engine.outcome
 }
 
@@ -287,6 +295,16 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// The code that a rule's match says.
+    fn code(&self, rule: usize, groups: &Groups<'a>) -> Option<&'a str> {
+        let said = self.catalog.rules[rule].text();
+        match (groups.code, &said.code_prefix) {
+            (Some(code), Some(before)) => Some(self.texts.keep(format!("{before}{code}"))),
+            (Some(code), None) => Some(code),
+            (None, _) => said.code.as_deref(),
+        }
+    }
+
     fn item(&mut self, index: usize, text: &str, rule: usize, kind: Kind, groups: Groups<'a>) {
         let catalog = self.catalog;
         let (tool, said) = (catalog.rules[rule].tool, catalog.rules[rule].text());
@@ -307,15 +325,17 @@ impl<'a> Engine<'a> {
         }
         let dirs: Vec<&str> = state.base.iter().chain(self.dirs.last()).copied().collect();
         let severity = groups.severity.and_then(severity).or(said.severity).unwrap_or(Severity::Error);
+        let test = groups.test.or(state.test);
+        let code = self.code(rule, &groups);
         self.outcome.items.push(Found {
             tool,
             severity,
             category: said.category.as_ref(),
             decides: said.decides,
             place,
-            code: groups.code.or(said.code.as_deref()),
-            message: groups.message.map_or("", |message| prefix(message, MESSAGE_BYTES_MAX)),
-            test: groups.test.or(state.test),
+            code,
+            message: said.message.as_deref().or(groups.message).map_or("", |text| prefix(text, MESSAGE_BYTES_MAX)),
+            test,
             span: (index, index + 1),
             tentative: said.tentative,
             repeats: said.repeats,

@@ -202,13 +202,20 @@ fn examine(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis {
     let streams = streams::split(&lines);
     let outcome = engine::run(catalog, &lines, &streams, &named, &kept_texts, engine::may_have_drives(&text));
     let documents = structured::documents(&text);
-    let assembled = assemble::Assembled::new(input, catalog, &lines, streams, outcome, documents);
+    let assembled = assemble::Assembled::new(input, catalog, &named, &lines, streams, outcome, documents);
     let kept = assembled.kept(&times);
     if let Some(relevant) = relevant {
         *relevant = assembled.relevant();
     }
     let relevant = || assembled.relevant();
-    let category = category::decide(input, catalog, assembled.failing(), &named, assembled.live(), relevant);
+    let category = category::decide(
+        input,
+        catalog,
+        assembled.failing(),
+        &named,
+        assembled.live(),
+        (assembled.is_located(), relevant),
+    );
     let (mut items, items_cut) = assembled.items();
     let (mut files, mut others, shortfalls) = (assembled.files(), assembled.others(), assembled.shortfalls());
     let named = items.iter_mut().chain(&mut others).filter_map(|item| item.file.as_mut());

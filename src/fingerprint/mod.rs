@@ -26,7 +26,7 @@ pub use near::{
 
 /// Version of the algorithm, in front of every key: keys of different versions never meet, and a change of the masks
 /// re-keys the history.
-pub const FINGERPRINT_VERSION: u32 = 3;
+pub const FINGERPRINT_VERSION: u32 = 4;
 /// A message is keyed by its first so many bytes.
 const MESSAGE_BYTES_MAX: usize = 1_000;
 
@@ -88,9 +88,14 @@ impl<'a> Steps<'a> {
         Steps { item, class: tool_class(&item.tool), text: text.into_owned(), code, code_from, masked, site }
     }
 
+    /// The code, where failures are told apart by it.
+    fn keyed_code(&self) -> &str {
+        self.code.as_deref().filter(|code| is_keyed(self.class, code)).unwrap_or_default()
+    }
+
     fn keys(&self) -> Keys {
         let (item, masked) = (self.item, &self.masked);
-        let code = self.code.as_deref().unwrap_or_default();
+        let code = self.keyed_code();
         let family = hash(&["family", self.class, code, &singular(&masked.family.to_lowercase())]);
         let mut parts = vec!["pattern", family.as_str(), self.site.as_str()];
         parts.extend(masked.subjects.iter().map(String::as_str));
@@ -113,6 +118,12 @@ impl<'a> Steps<'a> {
             masked_family: masked.family.clone(),
         }
     }
+}
+
+/// Whether the code tells failures apart. The compiler's lints are known by what they say: in its short form and in some
+/// blocks of the long one it leaves their names out.
+fn is_keyed(class: &str, code: &str) -> bool {
+    class != "rustc" || !code.starts_with("clippy::")
 }
 
 /// Tools that report the same failures under one name, so that `npm test` and `vitest run` meet.

@@ -90,10 +90,7 @@ pub fn near(item: &Item) -> Option<Near> {
         return None;
     }
     let mut hasher = blake3::Hasher::new();
-    for part in [steps.class, steps.code.as_deref().unwrap_or_default()]
-        .into_iter()
-        .chain(steps.masked.subjects.iter().map(String::as_str))
-    {
+    for part in [steps.class, steps.keyed_code()].into_iter().chain(steps.masked.subjects.iter().map(String::as_str)) {
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part.as_bytes());
     }

@@ -10,6 +10,7 @@ use crate::diagnose::structured::{Document, Entry};
 use crate::diagnose::{Item, Severity};
 
 use super::Assembled;
+use super::caller::canonical_code;
 
 impl Assembled<'_> {
     /// Rules are made for text; what they found inside a document is not what it says.
@@ -38,7 +39,7 @@ impl Assembled<'_> {
         let needed = if known { Severity::Error } else { worst };
         for document in &documents {
             for entry in &document.entries {
-                let item = item(entry, document, resolver);
+                let item = item(entry, document, resolver, self.by.printer());
                 if bad(entry) < needed {
                     self.beside.push(item);
                     continue;
@@ -56,11 +57,11 @@ impl Assembled<'_> {
     }
 }
 
-fn item(entry: &Entry, document: &Document, resolver: &Resolver<'_>) -> Item {
+fn item(entry: &Entry, document: &Document, resolver: &Resolver<'_>, tool: &str) -> Item {
     let file = entry.file.as_deref().map(|file| resolver.shown(file, &[]));
     Item {
-        tool: "generic".to_owned(),
-        code: entry.code.clone(),
+        tool: tool.to_owned(),
+        code: entry.code.as_deref().map(canonical_code),
         severity: entry.severity.unwrap_or(Severity::Error),
         file,
         line: entry.line,

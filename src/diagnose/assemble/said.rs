@@ -10,6 +10,10 @@ use crate::diagnose::engine::Role;
 
 use super::Assembled;
 
+/// Items whose vital lines are core, where they have a code: of a longer list, and of what is wrong by its form alone, the
+/// messages are.
+const VITAL_ITEMS_MAX: usize = 2;
+
 impl<'a> Assembled<'a> {
     /// The lines worth keeping, each with what was printed before it (`times`, of every line or of none).
     pub fn kept(&self, times: &[String]) -> Kept {
@@ -142,7 +146,14 @@ impl<'a> Assembled<'a> {
                 }
                 Role::Told(item) | Role::Detail(item) if self.failing[item] => {
                     let own = details.entry(item).or_insert_with(|| details_of(item));
-                    say(index, own.rate(line, matches!(role, Role::Told(_))));
+                    let worth = own.rate(line, matches!(role, Role::Told(_)));
+                    let is_told = rank[item] < VITAL_ITEMS_MAX && items[item].code.is_some();
+                    let worth = match (self.outcome.vital.binary_search(&index).is_ok(), is_told) {
+                        (true, true) => Worth::Core(rank[item]),
+                        (true, false) => worth.max(Worth::Detail(rank[item])),
+                        (false, _) => worth,
+                    };
+                    say(index, worth);
                     if last_detail[item] == index {
                         details.remove(&item);
                     }

@@ -41,6 +41,9 @@ impl<'a> Engine<'a> {
             self.keep_as(stream[at].0, Role::Detail(item));
             return true;
         }
+        if self.catalog.rules[open.rule].text().wraps && self.wrapped(stream, at, text) {
+            return true;
+        }
         for position in 0..self.hits.len() {
             let Candidate { rule, tool: owner, kind, .. } = self.hits[position];
             let (rule, owner) = (usize::from(rule), usize::from(owner));
@@ -68,7 +71,7 @@ impl<'a> Engine<'a> {
                 Kind::Continue => self.fill(item, &groups, rule),
                 Kind::Frame if belongs || own => {
                     self.stack_began();
-                    self.frame(stream[at].0, indent(text), groups);
+                    self.frame(stream[at].0, indent(text), groups, rule);
                     return true;
                 }
                 Kind::Frame => continue,
@@ -91,6 +94,9 @@ impl<'a> Engine<'a> {
                     self.close();
                     return false;
                 }
+            }
+            if self.catalog.rules[rule].text().vital {
+                self.outcome.vital.push(stream[at].0);
             }
             let role = if kind == Kind::Note { Role::Note(item) } else { Role::Told(item) };
             self.keep_as(stream[at].0, role);
@@ -165,7 +171,7 @@ impl<'a> Engine<'a> {
         !self.named[tool] && self.hits.iter().any(begins)
     }
 
-    fn keep_as(&mut self, index: usize, role: Role) {
+    pub(super) fn keep_as(&mut self, index: usize, role: Role) {
         self.outcome.roles[index] = role;
         if let Some(open) = &mut self.open {
             open.lines += 1;
@@ -196,14 +202,19 @@ impl<'a> Engine<'a> {
         true
     }
 
-    fn frame(&mut self, index: usize, depth: usize, groups: Groups<'a>) {
+    fn frame(&mut self, index: usize, depth: usize, groups: Groups<'a>, rule: usize) {
         let Some(open) = &mut self.open else { return };
         let item = open.item;
         let inside = groups.file.is_some_and(|file| !paths::is_foreign(file));
         let role = if inside { Role::Detail(item) } else { Role::Noise };
         open.frame = Some((depth, role));
         if inside && self.outcome.items[item].frames().len() < FRAMES_MAX {
-            self.outcome.items[item].rest().frames.extend(groups.place());
+            let frames = &mut self.outcome.items[item].rest().frames;
+            let is_first = frames.is_empty();
+            frames.extend(groups.place());
+            if is_first && self.catalog.rules[rule].text().vital {
+                self.outcome.vital.push(index);
+            }
         }
         self.keep_as(index, role);
     }
@@ -212,7 +223,11 @@ impl<'a> Engine<'a> {
     fn fill(&mut self, item: usize, groups: &Groups<'a>, rule: usize) {
         let catalog = self.catalog;
         let text = catalog.rules[rule].text();
+        let code = self.code(rule, groups);
         let found = &mut self.outcome.items[item];
+        if text.replaces {
+            (found.message, found.code) = ("", None);
+        }
         if text.message_next && found.guessed && found.place.is_none() {
             found.message = "";
         }
@@ -230,7 +245,7 @@ impl<'a> Engine<'a> {
             found.message = prefix(message, MESSAGE_BYTES_MAX);
             found.guessed = false;
         }
-        found.code = found.code.or(groups.code).or(text.code.as_deref());
+        found.code = found.code.or(code);
         found.test = found.test.or(groups.test);
         found.category = text.category.as_ref().or(found.category);
         found.severity = text.severity.unwrap_or(found.severity);

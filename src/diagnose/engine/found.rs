@@ -113,6 +113,8 @@ pub struct Outcome<'a> {
     pub roles: Vec<Role>,
     /// Tools whose output was seen.
     pub live: Vec<bool>,
+    /// Lines of items that their rules call vital, in order of the streams.
+    pub vital: Vec<usize>,
     /// What the tools counted themselves.
     pub tallies: Vec<Tally>,
 }

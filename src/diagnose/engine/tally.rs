@@ -44,6 +44,7 @@ impl Engine<'_> {
             }
             None => (self.began.items, 0),
         };
+        let from = if self.catalog.tools[tool].counts_all { self.began.items } else { from };
         let until = usize::MAX;
         let items = (from..now, now..until);
         self.outcome.tallies.push(Tally { tool, line, said, items, lines: first_line..self.lines.len() });

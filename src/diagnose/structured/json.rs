@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::lean::Lean;
-use super::{Entry, severity};
+use super::{Entry, report, severity};
 use crate::diagnose::Severity;
 
 type Object = Map<String, Value>;
@@ -132,6 +132,9 @@ pub fn entries(value: &Value) -> Vec<Entry> {
 fn walk(value: &Value, file: Option<&str>, entries: &mut Vec<Entry>) {
     match value {
         Value::Array(values) => values.iter().for_each(|value| walk(value, file, entries)),
+        Value::Object(object) if object.get("assertionResults").is_some_and(Value::is_array) => {
+            report::entries(object, entries);
+        }
         Value::Object(object) => {
             let own = text_of(object, FILE).filter(|_| !object.contains_key("runs")).or(file);
             match entry(object, file) {

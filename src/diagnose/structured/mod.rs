@@ -13,6 +13,7 @@ use crate::diagnose::{Severity, engine};
 
 pub mod json;
 mod lean;
+mod report;
 pub mod table;
 pub mod xml;
 
