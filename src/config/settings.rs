@@ -34,10 +34,10 @@ const VARIABLE_BYTES_MAX: usize = 128;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WriteWhen {
-    /// When one of its patterns is not known yet.
+    /// When one of its patterns has none and somebody may read it.
     #[default]
     New,
-    /// Every time.
+    /// For every pattern, and none is withdrawn.
     Always,
 }
 
@@ -50,6 +50,10 @@ pub struct LessonSettings {
     pub lines_bytes: usize,
     /// `cancelled`: lessons for runs that a signal or a time limit ended, too.
     pub cancelled: bool,
+    /// `attempts`: a failure that took so many is worth a lesson once it is fixed.
+    pub attempts: u64,
+    /// `minutes`: … and one that took longer.
+    pub minutes: u64,
     /// `dir`: the lessons folder, relative to the root and inside it. `None` finds one.
     pub dir: Option<PathBuf>,
 }
@@ -134,6 +138,8 @@ impl Default for Settings {
                 write: WriteWhen::New,
                 lines_bytes: LESSON_LINES_BYTES_MAX,
                 cancelled: false,
+                attempts: 3,
+                minutes: 30,
                 dir: None,
             },
             raw: RawSettings { days: RAW_DAYS_MAX, bytes: RAW_BYTES_MAX },
@@ -227,6 +233,8 @@ impl Settings {
                 self.lesson.lines_bytes = self.lesson.lines_bytes.min(LESSON_BYTES_MAX);
             }
             ("lesson", "cancelled") => layer.set(&mut self.lesson.cancelled, section, key, value),
+            ("lesson", "attempts") => layer.set(&mut self.lesson.attempts, section, key, value),
+            ("lesson", "minutes") => layer.set(&mut self.lesson.minutes, section, key, value),
             ("lesson", "dir") => {
                 if let Some(dir) = layer.inside(section, key, value) {
                     self.lesson.dir = Some(dir);

@@ -1,12 +1,12 @@
-//! The body: what a person or an agent reads. Every text of a tool stands in a code span or a fence, so that it can't
-//! be anything but text.
+//! The body: what a person or an agent reads. Every text of a tool stands in a fence, or in the heading in a code span:
+//! it can't be anything but text, and no width makes a formatter wrap it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::Facts;
-use super::fix;
 use super::front::signal_name;
+use super::{fix, seal};
 use crate::base::markdown::{clean_line, code, fence};
 use crate::base::text::{count, ellipsis, one_line, prefix, printable};
 use crate::diagnose::{Item, Severity, Shortfall};
@@ -42,22 +42,19 @@ fn head(facts: &Facts) -> String {
     let items = facts.items.len() + facts.items_cut;
     let found = match (items, facts.files.len() + facts.files_cut) {
         (0, 0) => String::new(),
-        (0, files) => format!("; {} affected", count(files, "file")),
-        (items, 0) => format!("; {} found", count(items, "problem")),
-        (items, files) => format!("; {} in {}", count(items, "problem"), count(files, "file")),
+        (0, files) => format!(", {} affected", count(files, "file")),
+        (items, 0) => format!(", {} found", count(items, "problem")),
+        (items, files) => format!(", {} in {}", count(items, "problem"), count(files, "file")),
     };
     let category = facts.category.as_str().replace('_', " ");
-    // Output and messages are as long as they are; MD014 takes quoted commands for instructions.
-    let mut head = format!(
-        "# {}\n\n<!-- markdownlint-disable MD013 MD014 -->\n\n{} {ended} ({category}{found}).\n\n",
-        title(facts),
-        code(&ellipsis(&facts.command, COMMAND_BYTES_MAX)),
-    );
+    let mut said = format!("{}\n{ended} ({category}{found})\n", ellipsis(&facts.command, COMMAND_BYTES_MAX));
     for short in facts.shortfalls.iter().take(SHORTFALLS_MAX) {
-        let (tool, Shortfall { said, found, .. }) = (code(&ellipsis(&short.tool, MESSAGE_BYTES_MAX)), short);
-        let _ = write!(head, "{tool} itself counts {said}; {found} of them could be read, and its lines are kept.\n\n");
+        let (tool, Shortfall { said: counts, found, .. }) = (ellipsis(&short.tool, MESSAGE_BYTES_MAX), short);
+        let _ = writeln!(said, "{tool} itself counts {counts}; {found} of them could be read, and its lines are kept");
     }
-    head
+    // Output and messages are as long as they are; MD014 takes quoted commands for instructions.
+    let rules = "<!-- markdownlint-disable MD013 MD014 -->";
+    format!("# {}\n\n{rules}\n{}\n\n{}\n", title(facts), seal::EMPTY, fence("text", &said, false))
 }
 
 /// What says most of a failure: of the worst item that says anything the test, else the message, else its code.
@@ -89,13 +86,15 @@ fn title(facts: &Facts) -> String {
     format!("{tool} failed: {}{others}", code(&what))
 }
 
-/// The items: failing tests with their own block first, then a list of the rest, then how many more there are.
+/// The items: failing tests with their own block first, then a line for each of the rest, then how many more there are.
 fn failures(facts: &Facts, budget: usize) -> String {
+    const HEADING: &str = "## What failed\n\n";
+    const OVERHEAD: usize = 160;
     if facts.items.is_empty() {
         return String::new();
     }
-    let mut out = String::from("## What failed\n\n");
-    let more_room = 100;
+    let budget = budget.saturating_sub(OVERHEAD);
+    let mut out = String::new();
     let mut shown = BTreeSet::new();
     let worst = |item: &Item| item.severity == Severity::Error;
     let order: Vec<usize> = (0..facts.items.len())
@@ -108,26 +107,22 @@ fn failures(facts: &Facts, budget: usize) -> String {
         if item.test.is_none() || item.message.trim().lines().count() < 2 {
             continue;
         }
-        let fence = fence("text", prefix(&item.message, BLOCK_BYTES_MAX), item.message.len() > BLOCK_BYTES_MAX);
-        let block = format!("{}:\n\n{fence}\n", subject(item));
-        if out.len() + block.len() + more_room > budget / 2 {
+        let message: Vec<String> =
+            ellipsis(item.message.trim_end(), BLOCK_BYTES_MAX).lines().map(|line| format!("  {line}")).collect();
+        let block = format!("{}\n{}\n\n", subject(item), message.join("\n"));
+        if out.len() + block.len() > budget / 2 {
             break;
         }
         out.push_str(&block);
         shown.insert(i);
     }
-    let mut listed = 0;
     for &i in order.iter().filter(|&i| !shown.contains(i)).collect::<Vec<_>>() {
-        let line = format!("- {}\n", bullet(&facts.items[i]));
-        if out.len() + line.len() + more_room > budget {
+        let line = format!("{}\n", bullet(&facts.items[i]));
+        if out.len() + line.len() > budget {
             continue;
         }
         out.push_str(&line);
-        listed += 1;
         shown.insert(i);
-    }
-    if listed > 0 {
-        out.push('\n');
     }
     let hidden = facts.items.len() - shown.len() + facts.items_cut;
     if hidden > 0 {
@@ -136,39 +131,27 @@ fn failures(facts: &Facts, budget: usize) -> String {
             .filter_map(|i| facts.items[i].file.as_deref())
             .collect();
         let files = if files.is_empty() { String::new() } else { format!(" in {}", count(files.len(), "file")) };
-        let _ = write!(out, "… and {hidden} more{files}.\n\n");
+        let _ = writeln!(out, "… and {hidden} more{files}");
     }
-    out
+    format!("{HEADING}{}\n", fence("text", &out, false))
 }
 
-/// Test or place of an item.
+/// Place and test of an item.
 fn subject(item: &Item) -> String {
     let place = item.file.as_deref().map(|file| {
         let line = item.line.map(|line| format!(":{line}")).unwrap_or_default();
         let col = item.line.and(item.col).map(|col| format!(":{col}")).unwrap_or_default();
-        code(&format!("{}{line}{col}", ellipsis(file, MESSAGE_BYTES_MAX)))
+        format!("{}{line}{col}", one_line(&ellipsis(file, MESSAGE_BYTES_MAX)))
     });
-    match (&item.test, place) {
-        (Some(test), Some(place)) => format!("{} in {place}", code(&ellipsis(test, MESSAGE_BYTES_MAX))),
-        (Some(test), None) => code(&ellipsis(test, MESSAGE_BYTES_MAX)),
-        (None, Some(place)) => place,
-        (None, None) => String::new(),
-    }
+    let test = item.test.as_deref().map(|test| one_line(&ellipsis(test, MESSAGE_BYTES_MAX)));
+    place.into_iter().chain(test).collect::<Vec<_>>().join(": ")
 }
 
 fn bullet(item: &Item) -> String {
-    let subject = subject(item);
     let message = item.message.trim().lines().next().unwrap_or_default();
-    let code_name = item.code.as_deref().filter(|name| !name.trim().is_empty()).map(code);
-    let message = (!message.trim().is_empty()).then(|| code(&ellipsis(message, MESSAGE_BYTES_MAX)));
-    let said: Vec<String> = code_name.into_iter().chain(message).collect();
-    let said = said.join(" ");
-    match (subject.is_empty(), said.is_empty()) {
-        (true, true) => "a failure without a message".to_owned(),
-        (true, false) => said,
-        (false, true) => subject,
-        (false, false) => format!("{subject}: {said}"),
-    }
+    let parts = [&subject(item), item.code.as_deref().unwrap_or_default(), &ellipsis(message, MESSAGE_BYTES_MAX)];
+    let parts: Vec<String> = parts.into_iter().map(one_line).filter(|part| !part.trim().is_empty()).collect();
+    if parts.is_empty() { "a failure without a message".to_owned() } else { parts.join(": ") }
 }
 
 /// The kept lines: when they don't fit, the first two thirds and the last third of what does.
@@ -204,23 +187,22 @@ fn files(facts: &Facts, budget: usize) -> String {
     if facts.files.is_empty() {
         return String::new();
     }
-    let mut out = String::from("## Affected files\n\n");
+    let mut out = String::new();
     for (shown, file) in facts.files.iter().enumerate() {
-        let line = format!("- {}\n", code(file));
-        if out.len() + line.len() + 60 > budget && shown > 0 {
-            let _ =
-                write!(out, "\n… and {} more, all of them listed above under `files`.\n", facts.files.len() - shown);
+        let line = format!("{}\n", one_line(file));
+        if out.len() + line.len() + 120 > budget && shown > 0 {
+            let _ = writeln!(out, "… and {} more, listed above under `files`", facts.files.len() - shown);
             break;
         }
         out.push_str(&line);
     }
-    out.push('\n');
-    out
+    format!("## Affected files\n\n{}\n", fence("text", &out, false))
 }
 
 fn reproduce(facts: &Facts) -> String {
     let dir = printable(&facts.dir);
     let cd = if dir.is_empty() { String::new() } else { format!("cd {} && ", shell_words::quote(&dir)) };
     let command = ellipsis(&facts.command, COMMAND_BYTES_MAX);
-    format!("## Reproduce\n\n{}", fence("sh", &format!("{cd}{command}"), false))
+    // Not `sh`: there are plugins that would format it.
+    format!("## Reproduce\n\n{}", fence("text", &format!("{cd}{command}"), false))
 }

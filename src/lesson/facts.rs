@@ -1,7 +1,6 @@
 //! What a lesson is made of.
 
 use crate::base::clock::Timestamp;
-use crate::base::text;
 use crate::diagnose::{Category, Item, Shortfall};
 use crate::run::Ended;
 
@@ -15,6 +14,8 @@ pub struct Facts {
     pub recorded_at: Timestamp,
     /// The recognised check's tool, else the program's name.
     pub tool: String,
+    /// What to call the file: what the leading pattern has in every clone.
+    pub about: String,
     /// The command line to type, quoted for a shell; see [`crate::diagnose::redact::redact_args`] and `shell-words`.
     pub command: String,
     /// Where it ran, relative to the root; empty at the root.
@@ -41,8 +42,6 @@ pub struct Facts {
     pub patterns_cut: usize,
     /// What was being worked on.
     pub task: Option<String>,
-    /// Who worked on it in one sitting.
-    pub session: Option<String>,
     /// Which kind of worker.
     pub agent: Option<String>,
     /// The branch.
@@ -53,6 +52,12 @@ pub struct Facts {
     pub redactions: usize,
     /// Bytes of output that were not kept.
     pub cut_bytes: u64,
+    /// Why it happened, when somebody has said so.
+    pub cause: Option<String>,
+    /// What made it go away, when somebody has said so.
+    pub resolution: Option<String>,
+    /// What to do so that it does not happen again, when somebody has said so.
+    pub corrective_rule: Option<String>,
 }
 
 /// Longest slug in a file's name, bytes.
@@ -61,23 +66,14 @@ const SLUG_BYTES_MAX: usize = 40;
 const TOOL_BYTES_MAX: usize = 20;
 
 impl Facts {
-    /// The file's name, `<date>-<tool>-<slug>-<id>.md`: lower-case letters, digits and dashes. The date is UTC, so that
-    /// the name follows from the facts alone.
+    /// The file's name, `<tool>-<slug>-<id>.md`: lower-case letters, digits and dashes. The same in every clone, so that a
+    /// pattern has one file.
     pub fn file_name(&self) -> String {
-        let date = self.recorded_at.rfc3339();
-        let tool = slug(&self.tool, TOOL_BYTES_MAX);
-        let what = slug(self.subject(), SLUG_BYTES_MAX);
-        let parts = [text::prefix(&date, 10), &tool, &what, &self.id];
+        let tool = slug(self.items.first().map_or(&self.tool, |item| &item.tool), TOOL_BYTES_MAX);
+        let what = slug(&self.about, SLUG_BYTES_MAX);
+        let parts = [&tool, &what, &self.id].map(String::as_str);
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         format!("{}.md", parts.join("-"))
-    }
-
-    /// What to call the failure: the first test, else code, else message.
-    fn subject(&self) -> &str {
-        let item = self.items.first();
-        let named = item.and_then(|item| item.test.as_deref().or(item.code.as_deref()));
-        let message = item.map(|item| item.message.as_str()).filter(|message| !message.is_empty());
-        named.or(message).unwrap_or("failure")
     }
 }
 

@@ -4,8 +4,9 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use super::seal;
 use crate::base::limits::LESSON_BYTES_MAX;
-use crate::base::markdown::{code, fence};
+use crate::base::markdown::fence;
 use crate::base::text::{count, ellipsis, one_line};
 
 /// Room that a new lesson leaves for the fix, bytes.
@@ -16,8 +17,8 @@ const DIFF_BYTES_MAX: usize = 6 << 10;
 const LISTED_MAX: usize = 20;
 /// A command line, bytes.
 const COMMAND_BYTES_MAX: usize = 200;
-/// Hex digits of the hash.
-const HASH_DIGITS: usize = 16;
+/// What somebody says of a fix, bytes.
+const TEXT_BYTES_MAX: usize = 500;
 
 const BEGIN: &str = "<!-- verify-run:fix ";
 const END: &str = "<!-- /verify-run:fix -->";
@@ -68,6 +69,12 @@ pub struct FixFacts {
     pub diff_cut: usize,
     /// Files of earlier attempts that fixed nothing.
     pub tried: Vec<String>,
+    /// Why it failed, as somebody says.
+    pub cause: Option<String>,
+    /// What was done, as somebody says.
+    pub approach: Option<String>,
+    /// What to do from now on, as somebody says.
+    pub rule: Option<String>,
 }
 
 /// The part of a new lesson, with its heading.
@@ -94,7 +101,13 @@ fn part(content: &str) -> String {
 }
 
 fn hash(content: &str) -> String {
-    blake3::hash(content.as_bytes()).to_hex()[..HASH_DIGITS].to_owned()
+    seal::digest(content)
+}
+
+/// `text` without what its own part says, whatever that is; `None` when somebody edited the part.
+pub(super) fn without_content(text: &str) -> Option<String> {
+    let range = untouched(text)?;
+    Some(format!("{}{}", &text[..range.start], &text[range.end..]))
 }
 
 /// Where the part is, if it is as we wrote it: from its first comment to the end of the line of its second one.
@@ -111,7 +124,8 @@ fn untouched(text: &str) -> Option<Range<usize>> {
 fn content(fix: &FixPart, room: usize) -> String {
     match fix {
         FixPart::Flake { proof, why } => {
-            format!("None: this is a {} flake. {}", one_line(proof), code(&ellipsis(why, COMMAND_BYTES_MAX)))
+            let why = one_line(&ellipsis(why, COMMAND_BYTES_MAX));
+            fence("text", &format!("None: this is a {} flake.\n{why}", one_line(proof)), false)
         }
         FixPart::Fixed(facts) => fixed(facts, room),
     }
@@ -119,49 +133,53 @@ fn content(fix: &FixPart, room: usize) -> String {
 
 fn fixed(facts: &FixFacts, room: usize) -> String {
     let mut out = format!(
-        "Gone at attempt {}, {} after the first failure. {} when this was written: {}. By now: {}.\n",
+        "Gone at attempt {}, {} after the first failure.\n{} when this was written: {}.\nBy now: verify-run fix show {}\n",
         facts.attempt,
         duration(facts.seconds),
         if facts.confirmed { "Confirmed" } else { "Unconfirmed" },
         one_line(&facts.standing),
-        code(&format!("verify-run fix show {}", facts.id)),
+        one_line(&facts.id),
     );
+    for (name, text) in [("Cause", &facts.cause), ("What helped", &facts.approach), ("Rule", &facts.rule)] {
+        if let Some(text) = text {
+            let _ = writeln!(out, "{name}: {}", one_line(&ellipsis(text, TEXT_BYTES_MAX)));
+        }
+    }
     let mut list = |title: &str, lines: Vec<String>, cut: usize| {
         if lines.is_empty() {
             return;
         }
         let hidden = lines.len().saturating_sub(LISTED_MAX) + cut;
-        let _ = write!(out, "\n{title}\n\n");
+        let _ = write!(out, "\n{title}\n");
         lines.iter().take(LISTED_MAX).for_each(|line| {
-            let _ = writeln!(out, "- {line}");
+            let _ = writeln!(out, "  {}", one_line(line));
         });
         if hidden > 0 {
-            let _ = writeln!(out, "- … and {hidden} more");
+            let _ = writeln!(out, "  … and {hidden} more");
         }
     };
     let lines = |added: &Option<u64>, removed: &Option<u64>| match (added, removed) {
         (None, None) => String::new(),
         (added, removed) => format!(" (+{} -{})", added.unwrap_or(0), removed.unwrap_or(0)),
     };
-    let file = |(path, added, removed): &(String, Option<u64>, Option<u64>)| {
-        format!("{}{}", code(path), lines(added, removed))
-    };
+    let file = |(path, added, removed): &(String, Option<u64>, Option<u64>)| format!("{path}{}", lines(added, removed));
     list("Files that changed:", facts.files.iter().map(file).collect(), facts.files_cut);
-    list("Also changed:", facts.also_changed.iter().map(|path| code(path)).collect(), 0);
-    list("Changed outside of the repository's files:", facts.surroundings.iter().map(|name| code(name)).collect(), 0);
-    let commands = facts.commands.iter().map(|line| code(&ellipsis(line, COMMAND_BYTES_MAX)));
+    list("Also changed:", facts.also_changed.clone(), 0);
+    list("Changed outside of the repository's files:", facts.surroundings.clone(), 0);
+    let commands = facts.commands.iter().map(|line| ellipsis(line, COMMAND_BYTES_MAX));
     list("Commands that were run in between:", commands.collect(), 0);
-    list("Changed before without effect:", facts.tried.iter().map(|path| code(path)).collect(), 0);
+    list("Changed before without effect:", facts.tried.clone(), 0);
     if facts.came_with_base > 0 {
-        let _ = write!(out, "\nLeft out: {} that came with a new base.\n", count(facts.came_with_base, "file"));
+        let _ = write!(out, "\nLeft out: {} that came with a new base\n", count(facts.came_with_base, "file"));
     }
     let room = room.saturating_sub(out.len() + 200).min(DIFF_BYTES_MAX);
     let (diff, cut) = whole_lines(&facts.diff, room);
-    if !diff.is_empty() {
-        let _ = write!(out, "\n{}", fence("diff", diff, false));
-    }
     if facts.diff_cut + cut > 0 {
-        let _ = write!(out, "\n{} of the diff left out.\n", count(facts.diff_cut + cut, "byte"));
+        let _ = write!(out, "\n{} of the diff left out\n", count(facts.diff_cut + cut, "byte"));
+    }
+    let mut out = fence("text", &out, false);
+    if !diff.trim().is_empty() {
+        let _ = write!(out, "\n{}", fence("diff", diff, false));
     }
     out
 }

@@ -3,12 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::index;
 use super::place::{self, Place};
 use super::{Error, Facts, FixPart, Lesson, parse, render};
 use crate::base::file::{Durability, write_atomic};
-use crate::config::{Places, Settings};
+use crate::config::{Places, Repository, Settings};
 
 /// A lesson file is read up to this size, bytes; people may have added to it.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -22,6 +24,8 @@ pub struct Folder {
     lines_bytes: usize,
     /// Top of the work tree that the folder is in; `None` when it is in the state folder.
     root: Option<PathBuf>,
+    /// Knows what is committed.
+    git: Option<Repository>,
 }
 
 /// What [`Folder::write`] did.
@@ -47,7 +51,7 @@ impl Folder {
     /// one in the state folder, so that a check outside of a repository leaves nothing behind.
     pub fn find(places: &Places, settings: &Settings) -> Self {
         let Place { dir, root } = place::find(places, settings);
-        Folder { dir, lines_bytes: settings.lesson.lines_bytes, root }
+        Folder { dir, lines_bytes: settings.lesson.lines_bytes, root, git: places.repository.clone() }
     }
 
     /// Puts right what older versions wrote: for the recorder, before [`Folder::find`].
@@ -83,11 +87,7 @@ impl Folder {
         }
     }
 
-    /// As [`Folder::write`], where no file can have the id yet: the folder, which may be large, is not searched for it.
-    ///
-    /// # Errors
-    /// As [`Folder::write`].
-    pub fn write_new(&self, facts: &Facts) -> Result<Written, Error> {
+    fn write_new(&self, facts: &Facts) -> Result<Written, Error> {
         self.stays_inside()?;
         place::make(&self.dir, self.root.is_some())?;
         let path = self.dir.join(facts.file_name());
@@ -185,17 +185,18 @@ impl Folder {
         Ok(true)
     }
 
-    /// Removes the lesson of `facts` if nobody has touched it since it was written. Whether it was removed.
+    /// Whether a lesson's file is nobody's but ours: as it was written, and not committed.
     ///
     /// # Errors
-    /// When the file can't be read or removed.
-    pub fn withdraw(&self, facts: &Facts) -> Result<bool, Error> {
-        let Some(path) = self.path_of(&facts.id, Some(&facts.file_name())) else { return Ok(false) };
-        let is_ours = read_text(&path)? == render(facts, self.lines_bytes);
-        if is_ours {
-            self.remove(&path)?;
-        }
-        Ok(is_ours)
+    /// When the file can't be read.
+    pub fn is_ours(&self, path: &Path) -> Result<bool, Error> {
+        Ok(super::is_untouched(&read_text(path)?) && !self.is_tracked(path))
+    }
+
+    fn is_tracked(&self, path: &Path) -> bool {
+        let Some(git) = self.git.as_ref().filter(|_| !self.hidden()) else { return false };
+        let relative = self.root.as_ref().and_then(|root| path.strip_prefix(root).ok());
+        relative.is_some_and(|relative| index::tracks(&git.git_dir, &git.common_dir, relative.as_os_str().as_bytes()))
     }
 
     /// Removes a lesson's file.

@@ -1,4 +1,5 @@
-//! The front matter. Written by hand in the one form that prettier leaves alone, read with a small budget.
+//! The front matter. Written by hand in the one form that prettier leaves alone whatever its options are, read with a
+//! small budget.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,6 +16,14 @@ use crate::run::Ended;
 pub const LESSON_SCHEMA: u32 = 1;
 /// A list of files longer than this is written by folder, bytes.
 const FILES_BYTES_MAX: usize = 11 << 10;
+/// … and what takes more than this is cut, bytes.
+const FOLDERS_BYTES_MAX: usize = 40 << 10;
+/// Patterns that are listed.
+const PATTERNS_MAX: usize = 500;
+/// A value with spaces may be folded by a formatter when its line is longer than this, characters.
+const LINE_CHARS_MAX: usize = 40;
+/// Quotes, indentation and width differ from project to project; behind this comment prettier leaves them.
+const AS_IT_IS: &str = "# prettier-ignore\n";
 /// A folder's name as a YAML key, bytes: longer keys are not portable.
 const FOLDER_BYTES_MAX: usize = 500;
 
@@ -27,9 +36,16 @@ pub struct Cut {
     /// Diagnostics and tests beyond the limit.
     pub items: u64,
     /// Affected files beyond the limit.
+    #[serde(skip_serializing_if = "is_zero")]
     pub files: u64,
     /// Patterns beyond the limit.
+    #[serde(skip_serializing_if = "is_zero")]
     pub patterns: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// A lesson's front matter.
@@ -195,47 +211,77 @@ pub fn set_text(text: &str, key: &str, value: &str) -> Option<String> {
         }
         at = next;
     }
-    let place = place.unwrap_or(range.end..range.end);
-    Some(format!("{}{key}: {}{newline}{}", &text[..place.start], scalar(value), &text[place.end..]))
+    let mut place = place.unwrap_or(range.end..range.end);
+    if text[..place.start].replace("\r\n", "\n").ends_with(AS_IT_IS) {
+        let comment = text[..place.start].trim_end_matches(['\r', '\n']);
+        place.start = comment.rfind('\n').map_or(0, |at| at + 1);
+    }
+    let line = line(key, &scalar(value)).replace('\n', newline);
+    Some(format!("{}{line}{}", &text[..place.start], &text[place.end..]))
 }
 
 /// The front matter with its two fences and the empty line after it.
 pub(super) fn render(facts: &Facts) -> String {
-    let mut out = String::from("---\n");
-    let mut line = |key: &str, value: &str| {
-        let _ = writeln!(out, "{key}: {value}");
-    };
-    let or_null = |value: &Option<String>| value.as_deref().map_or_else(|| "null".to_owned(), scalar);
-    line("schema", &LESSON_SCHEMA.to_string());
-    line("id", &scalar(&facts.id));
-    line("recorded_at", &scalar(&facts.recorded_at.rfc3339()));
-    line("tool", &scalar(&facts.tool));
-    line("command", &scalar(&facts.command));
-    line("directory", &scalar(&facts.dir));
-    match facts.ended {
-        Ended::Exit(code) => line("exit_code", &code.to_string()),
-        Ended::Signal(signal) => line("signal", &scalar(&signal_name(signal))),
+    // No dictionary has the words of every tool.
+    let mut out = format!("---\n# cspell:disable\nschema: {LESSON_SCHEMA}\n");
+    out.push_str(&line("id", &scalar(&facts.id)));
+    // Of digits and colons alone: nobody quotes it, and every reader takes it for a string or a time.
+    out.push_str(&format!("recorded_at: {}\n", facts.recorded_at.rfc3339()));
+    out.push_str(&line("tool", &scalar(&facts.tool)));
+    out.push_str(&line("command", &scalar(&facts.command)));
+    if !facts.dir.is_empty() {
+        out.push_str(&line("directory", &scalar(&facts.dir)));
     }
-    line("category", facts.category.as_str());
-    out.push_str(&files_block(&facts.files));
-    out.push_str(&list("patterns", &facts.patterns));
-    let mut line = |key: &str, value: &str| {
-        let _ = writeln!(out, "{key}: {value}");
-    };
-    line("task", &or_null(&facts.task));
-    line("session", &or_null(&facts.session));
-    line("agent", &or_null(&facts.agent));
-    line("branch", &or_null(&facts.branch));
-    line("commit", &or_null(&facts.commit));
-    line("redactions", &facts.redactions.to_string());
-    let _ = write!(out, "cut:\n  output_bytes: {}\n  items: {}\n", facts.cut_bytes, facts.items_cut);
-    for (key, cut) in [("files", facts.files_cut), ("patterns", facts.patterns_cut)] {
-        if cut > 0 {
-            let _ = writeln!(out, "  {key}: {cut}");
+    out.push_str(&match facts.ended {
+        Ended::Exit(code) => format!("exit_code: {code}\n"),
+        Ended::Signal(signal) => line("signal", &scalar(&signal_name(signal))),
+    });
+    out.push_str(&line("category", facts.category.as_str()));
+    let (files, files_cut) = files_block(&facts.files);
+    out.push_str(&files);
+    let patterns = &facts.patterns[..facts.patterns.len().min(PATTERNS_MAX)];
+    out.push_str(&list("patterns", patterns));
+    let named = [("task", &facts.task), ("agent", &facts.agent), ("branch", &facts.branch), ("commit", &facts.commit)];
+    for (key, value) in named {
+        if let Some(value) = value {
+            out.push_str(&line(key, &scalar(value)));
         }
     }
-    out.push_str("cause: \"\"\nresolution: \"\"\ncorrective_rule: \"\"\n---\n\n");
+    if facts.redactions > 0 {
+        out.push_str(&format!("redactions: {}\n", facts.redactions));
+    }
+    let cut = [
+        ("output_bytes", facts.cut_bytes),
+        ("items", facts.items_cut as u64),
+        ("files", (facts.files_cut + files_cut) as u64),
+        ("patterns", (facts.patterns_cut + facts.patterns.len() - patterns.len()) as u64),
+    ];
+    if cut.iter().any(|(_, n)| *n > 0) {
+        let _ = write!(out, "{AS_IT_IS}cut:\n");
+        cut.iter().filter(|(_, n)| *n > 0).for_each(|(key, n)| {
+            let _ = writeln!(out, "  {key}: {n}");
+        });
+    }
+    for (key, value) in
+        [("cause", &facts.cause), ("resolution", &facts.resolution), ("corrective_rule", &facts.corrective_rule)]
+    {
+        match value {
+            Some(value) => out.push_str(&line(key, &scalar(value))),
+            None => {
+                let _ = writeln!(out, "{key}:");
+            }
+        }
+    }
+    out.push_str("---\n\n");
     out
+}
+
+/// One key with its value as YAML, in a form that no option of a formatter changes.
+fn line(key: &str, value: &str) -> String {
+    let is_quoted = value.starts_with(['"', '\'']);
+    let may_fold = value.contains(' ') && key.chars().count() + 2 + value.chars().count() > LINE_CHARS_MAX;
+    let comment = if is_quoted || may_fold { AS_IT_IS } else { "" };
+    format!("{comment}{key}: {value}\n")
 }
 
 /// `SIGSEGV`, or the number of one without a name.
@@ -247,40 +293,57 @@ fn list(key: &str, values: &[String]) -> String {
     if values.is_empty() {
         return format!("{key}: []\n");
     }
-    let mut out = format!("{key}:\n");
+    let mut out = format!("{AS_IT_IS}{key}:\n");
     for value in values {
         let _ = writeln!(out, "  - {}", scalar(value));
     }
     out
 }
 
-/// All files: a list, or when that is long a map from folder to names.
-fn files_block(files: &[String]) -> String {
+/// The files: a list, or when that is long a map from folder to names; and how many are not in it.
+fn files_block(files: &[String]) -> (String, usize) {
     let plain = list("files", files);
     if plain.len() <= FILES_BYTES_MAX {
-        return plain;
+        return (plain, 0);
     }
     let mut folders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for file in files {
         // An absolute file right below `/` has no folder that could be joined again.
         let (folder, name) = match file.rsplit_once('/') {
-            Some(("", _)) | Some((".", _)) => return plain,
-            Some((folder, name)) => (folder, name),
+            Some((folder, name)) if !folder.is_empty() && folder != "." && folder.len() <= FOLDER_BYTES_MAX => {
+                (folder, name)
+            }
+            Some(_) => return shortened(files),
             None => (".", file.as_str()),
         };
-        if folder.len() > FOLDER_BYTES_MAX {
-            return plain;
-        }
         folders.entry(folder).or_default().push(name);
     }
-    let mut grouped = String::from("files:\n");
+    let mut grouped = format!("{AS_IT_IS}files:\n");
+    let mut left = files.len();
     for (folder, names) in folders {
+        let before = grouped.len();
         let _ = writeln!(grouped, "  {}:", scalar(folder));
-        for name in names {
+        for name in &names {
             let _ = writeln!(grouped, "    - {}", scalar(name));
         }
+        if grouped.len() > FOLDERS_BYTES_MAX {
+            grouped.truncate(before);
+            break;
+        }
+        left -= names.len();
     }
-    if grouped.len() < plain.len() { grouped } else { plain }
+    if left == files.len() || left == 0 && grouped.len() >= plain.len() { shortened(files) } else { (grouped, left) }
+}
+
+/// As many files as fit, as a list.
+fn shortened(files: &[String]) -> (String, usize) {
+    let mut bytes = 0;
+    let fits = |file: &&String| {
+        bytes += scalar(file).len() + 5;
+        bytes <= FOLDERS_BYTES_MAX
+    };
+    let kept = files.iter().take_while(fits).count();
+    (list("files", &files[..kept]), files.len() - kept)
 }
 
 /// One string as YAML on one line: plain where every YAML reader takes it for a string, else quoted the way prettier
@@ -316,10 +379,16 @@ fn needs_escape(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
+/// A commit's hash, as far as it can't be a number.
+fn is_commit(text: &str) -> bool {
+    let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+    matches!(text.len(), 40 | 64) && text.bytes().all(is_hex) && text.bytes().any(|b| matches!(b, b'a'..=b'd' | b'f'))
+}
+
 /// Letters first, then what paths and commands are made of, and none of the words that are not strings in YAML 1.1.
 fn is_plain(text: &str) -> bool {
     const WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
-    text.starts_with(|c: char| c.is_ascii_alphabetic())
+    (text.starts_with(|c: char| c.is_ascii_alphabetic()) || is_commit(text))
         && !text.ends_with(' ')
         && !text.contains("  ")
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_./ -+@=".contains(&b))

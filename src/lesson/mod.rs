@@ -8,14 +8,21 @@ mod facts;
 mod fix;
 mod folder;
 mod front;
+mod index;
+mod local;
 mod place;
+mod seal;
 
 pub use facts::Facts;
 pub use fix::{FixFacts, FixPart, has_own_part, set_fix};
 pub use folder::{Entry, Folder, Written};
 pub use front::{Front, LESSON_SCHEMA, Lesson, parse, set_text};
+pub use local::Local;
+pub use seal::is_untouched;
 
 use std::path::PathBuf;
+
+use crate::base::limits::LESSON_BYTES_MAX;
 
 /// What can go wrong with lesson files.
 #[derive(Debug, thiserror::Error)]
@@ -54,12 +61,16 @@ fn at(path: Option<&std::path::Path>, line: usize) -> String {
     path.map_or_else(|| format!("line {line}"), |path| format!("{}:{line}", path.display()))
 }
 
-/// The whole file for `facts`: front matter and body, at most [`crate::base::limits::LESSON_BYTES_MAX`] bytes unless
-/// the list of affected files alone needs more. Pure: the same facts give the same bytes.
+/// What the body gets however long the list of files is, bytes.
+const BODY_BYTES_MIN: usize = 4 << 10;
+
+/// The whole file for `facts`: front matter and body, at most [`LESSON_BYTES_MAX`] bytes unless the list of affected files
+/// needs more, and at most 64 KiB. Pure: the same facts give the same bytes.
 pub fn render(facts: &Facts, lines_bytes: usize) -> String {
     let front = front::render(facts);
-    let body = body::render(facts, lines_bytes, crate::base::limits::LESSON_BYTES_MAX.saturating_sub(front.len()));
-    front + &body
+    let room = LESSON_BYTES_MAX.saturating_sub(front.len()).max(BODY_BYTES_MIN);
+    let body = body::render(facts, lines_bytes, room);
+    seal::sealed(&(front + &body))
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ pub(super) fn facts() -> Facts {
         id: "l-0123abcd".to_owned(),
         recorded_at: Timestamp::parse("2026-11-21T23:59:59Z").expect("a time"),
         tool: "eslint".to_owned(),
+        about: "no-undef".to_owned(),
         command: "npx eslint .".to_owned(),
         dir: String::new(),
         ended: Ended::Exit(1),
@@ -40,12 +41,14 @@ pub(super) fn facts() -> Facts {
         patterns: vec!["p-aaaaaaaa".to_owned()],
         patterns_cut: 0,
         task: Some("fix-lint".to_owned()),
-        session: None,
         agent: Some("human".to_owned()),
         branch: Some("main".to_owned()),
         commit: Some("3f786850e387550fdab836ed7e6dc881de23001b".to_owned()),
         redactions: 0,
         cut_bytes: 0,
+        cause: None,
+        resolution: None,
+        corrective_rule: None,
     }
 }
 
@@ -90,6 +93,7 @@ pub(super) const HOSTILE: [&str; 34] = [
 pub(super) fn hostile(text: &str) -> Facts {
     let mut facts = facts();
     facts.tool = text.to_owned();
+    facts.about = text.to_owned();
     facts.command = text.to_owned();
     facts.dir = text.to_owned();
     facts.files = vec![text.to_owned(), format!("src/{text}")];
@@ -97,7 +101,7 @@ pub(super) fn hostile(text: &str) -> Facts {
     facts.items = vec![test, item(text, text, text), item("", "", text), item("", text, "")];
     facts.lines = text.lines().map(str::to_owned).collect();
     facts.patterns = vec![text.to_owned()];
-    for field in [&mut facts.task, &mut facts.session, &mut facts.agent, &mut facts.branch, &mut facts.commit] {
+    for field in [&mut facts.task, &mut facts.agent, &mut facts.branch, &mut facts.commit] {
         *field = Some(text.to_owned());
     }
     facts

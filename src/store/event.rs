@@ -30,7 +30,7 @@ pub use lesson::{Change, LessonChange};
 pub use memory::{MemoryChange, MemoryNote, MemorySort};
 pub use pattern::{Merge, NEAR_DUPLICATE, Review, ReviewState, Split};
 pub use promotion::{Promotion, PromotionStep};
-pub use run::{ENDED_BY_SIGNAL, Failure, Item, LessonDecision, NAMES_NO_PROBLEM, Run};
+pub use run::{ENDED_BY_SIGNAL, Failure, Item, LessonDecision, NAMES_NO_PROBLEM, NoLesson, Run};
 pub use scope::Scope;
 pub use snapshot::{Base, FileChange, FileChangeKind, Snapshot};
 pub use strategy::{DECLARED, Matches, StrategyChange, StrategyNote};

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 21] = [
+const MIGRATIONS: [&str; 22] = [
     include_str!("schema_v1.sql"),
     // Version 2: the look-ups that commands and the recorder make.
     "CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -65,6 +65,8 @@ const MIGRATIONS: [&str; 21] = [
     // Version 21: whose texts are shown and not used; see `exchange::IMPORTED`.
     "CREATE VIEW imported_events AS
      SELECT event_id FROM events JOIN segments USING (segment_no) WHERE substr(name, 1, 9) = 'imported.';",
+    // Version 22: lessons that nobody would read again.
+    "CREATE TABLE withdrawn_lessons (run_id TEXT NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;",
 ];
 
 /// The version this binary writes.

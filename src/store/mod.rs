@@ -29,7 +29,7 @@ pub use event::{
     Ack, Atom, AtomList, Attempt, Base, Body, By, Change, Command, DECLARED, Delivery, DeliveryArm, ENDED_BY_SIGNAL,
     EVENT_VERSION, Entry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Failure, FileChange, FileChangeKind,
     FixNote, Flake, Item, LessonChange, LessonDecision, Mark, Matches, Means, MemoryChange, MemoryNote, MemorySort,
-    Merge, NAMES_NO_PROBLEM, NEAR_DUPLICATE, Origin, Outcome, Promotion, PromotionStep, Proof, Purge, Recipe,
+    Merge, NAMES_NO_PROBLEM, NEAR_DUPLICATE, NoLesson, Origin, Outcome, Promotion, PromotionStep, Proof, Purge, Recipe,
     RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split, StrategyChange, StrategyNote, TaskNote, TaskOutcome,
     TaskStep, Trees, Unseen, derived_id,
 };

@@ -10,7 +10,7 @@ use crate::capture::Header;
 use crate::diagnose::redact;
 use crate::diagnose::{self, Category, Diagnosis, Item as Found, Ran, Severity};
 use crate::fingerprint;
-use crate::lesson::Facts;
+use crate::lesson::{Facts, Local};
 use crate::run::Ended;
 use crate::store::{ENDED_BY_SIGNAL, Failure, Item, LessonDecision, NAMES_NO_PROBLEM, Run, Scope};
 use crate::whitelist::{self, CheckKind};
@@ -126,12 +126,9 @@ pub(super) fn failure(id: RunId, diagnosis: &Diagnosis, items: Vec<Item>, lesson
     }
 }
 
-/// Gives the lesson that was decided on its id and file name.
-pub(super) fn name_lesson(id: RunId, run: &mut Run) {
-    if let Some(Failure { lesson: LessonDecision::Written { id: lesson, .. }, .. }) = &mut run.failure {
-        *lesson = ids::short(Kind::Lesson, id.0.as_bytes());
-    }
-    let name = facts(run).map(|facts| facts.file_name());
+/// Gives the lesson that was decided on its file name.
+pub(super) fn name_lesson(run: &mut Run) {
+    let name = facts(run, &Local::default()).map(|facts| facts.file_name());
     if let Some(Failure { lesson: LessonDecision::Written { file, .. }, .. }) = &mut run.failure {
         *file = name.unwrap_or_default();
     }
@@ -139,46 +136,72 @@ pub(super) fn name_lesson(id: RunId, run: &mut Run) {
 
 /// What the lesson of a recorded run is made of; `None` when it has none. From the event alone, so that a lesson that
 /// is written late is the same.
-pub(super) fn facts(run: &Run) -> Option<Facts> {
+pub(in crate::ops) fn facts(run: &Run, local: &Local) -> Option<Facts> {
     let failure = run.failure.as_ref()?;
-    let LessonDecision::Written { id, .. } = &failure.lesson else { return None };
+    let LessonDecision::Written { id, elsewhere, .. } = &failure.lesson else { return None };
     let program = || {
         let program = run.argv.first().map(|program| program.path().to_owned()).unwrap_or_default();
         program.file_name().map_or_else(|| "command".to_owned(), |name| name.to_string_lossy().into_owned())
     };
+    // What the lesson is about comes first, then what another lesson is about.
+    let is_own = |item: &&Item| !elsewhere.contains(&item.pattern);
+    let own = failure.items.iter().filter(is_own);
     let patterns: BTreeSet<String> =
-        failure.items.iter().map(|item| ids::short(Kind::Pattern, item.pattern.as_bytes())).collect();
+        own.clone().map(|item| ids::short(Kind::Pattern, item.pattern.as_bytes())).collect();
+    let leading = own.clone().next();
+    let named = leading.and_then(|item| item.test.as_ref().or(item.code.as_ref()));
+    let about = named.or(leading.map(|item| &item.masked)).filter(|about| !about.is_empty());
+    let items = own.chain(failure.items.iter().filter(|item| !is_own(item)));
+    let dir = run.dir.display();
+    let strip = |text: &str| local.strip(text);
+    let argv = run.argv.iter().enumerate().map(|(n, argument)| {
+        let text = local.strip_in(&argument.display(), &dir);
+        if n == 0 && text.starts_with('…') { text.rsplit('/').next().unwrap_or(&text).to_owned() } else { text }
+    });
     let mut room = LESSON_FILES_BYTES_MAX;
     let fits = |file: &&String| {
         room = room.saturating_sub(file.len() + 1);
         room > 0
     };
-    let files: Vec<String> = failure.files.iter().take_while(fits).cloned().collect();
+    let files: Vec<String> = failure.files.iter().take_while(fits).map(|file| local.strip(file)).collect();
     let more: u32 = failure.items.iter().map(|item| item.count.saturating_sub(1)).sum();
     Some(Facts {
         id: id.clone(),
         recorded_at: run.ended_at,
         tool: run.tool.clone().unwrap_or_else(program),
-        command: shell_words::join(run.argv.iter().map(Lossless::display)),
-        dir: run.dir.display(),
+        about: about.map_or_else(|| "failure".to_owned(), Clone::clone),
+        command: shell_words::join(argv),
+        dir: if dir.starts_with('/') { strip(&dir) } else { dir.clone() },
         ended: run.ended,
         category: Category::named(&failure.category).unwrap_or(Category::Other),
         files_cut: failure.files_cut + failure.files.len() - files.len(),
         files,
-        items: failure.items.iter().map(Item::found).collect(),
+        items: items.map(|item| public(item.found(), local)).collect(),
         items_cut: failure.items_cut + usize::try_from(more).unwrap_or(0),
         shortfalls: failure.shortfalls.clone(),
-        lines: failure.lines.clone(),
+        lines: failure.lines.iter().map(|line| strip(line)).collect(),
         patterns_cut: patterns.len().saturating_sub(LESSON_PATTERNS_MAX),
         patterns: patterns.into_iter().take(LESSON_PATTERNS_MAX).collect(),
         task: Some(run.task.clone()),
-        session: run.session.clone(),
         agent: run.agent.clone(),
         branch: run.branch.clone(),
         commit: run.commit.clone(),
         redactions: failure.redactions,
         cut_bytes: run.cut_bytes,
+        cause: None,
+        resolution: None,
+        corrective_rule: None,
     })
+}
+
+/// An item without anything of this machine.
+fn public(item: Found, local: &Local) -> Found {
+    Found {
+        file: item.file.map(|file| local.strip(&file)),
+        message: local.strip(&item.message),
+        test: item.test.map(|test| local.strip(&test)),
+        ..item
+    }
 }
 
 /// The diagnosis's items with their keys, equal ones in one file counted once. A failure in which nothing was found

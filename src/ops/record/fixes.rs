@@ -10,22 +10,14 @@ use super::attribution::{self, Attribution, Failing};
 use super::changes::{self, Change, Weakened};
 use super::open::{Stretch, stretches};
 use super::steps::{Projects, file_name, mark_open};
-use super::{Drained, assemble, flakes};
+use super::{Drained, flakes, lessons};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
-use crate::base::ids::{self, RunId};
-use crate::base::lossless::Lossless;
+use crate::base::ids::RunId;
 use crate::command::KeyParts;
 use crate::config::Places;
 use crate::fix::{self, Atoms, Reach, Sets, Sight};
-use crate::lesson::{FixFacts, FixPart};
-use crate::store::{
-    AtomList, Attempt, Body, Event, FileChange, FixRow, Flake, Mark, Means, Outcome, Proof, Run, Scope, Store,
-    StoreError, Unseen,
-};
-
-/// Lessons that one fix is written into.
-const LESSONS_MAX: usize = 10;
+use crate::store::{Attempt, Body, Event, Flake, Mark, Means, Outcome, Run, Scope, Store, StoreError, Unseen};
 
 /// A run that is recorded, with its id.
 #[derive(Clone, Copy)]
@@ -231,7 +223,7 @@ fn write(
     store.sync()?;
     let runs = runs_by_part(store, stretch, &written)?;
     for ((attempt, flake), runs) in written.iter().zip(runs) {
-        fill_lessons(projects, store, (stretch, &runs), attempt, flake.as_ref(), drained)?;
+        lessons::close_lessons(projects, store, (stretch, &runs), attempt, flake.as_ref(), drained)?;
     }
     Ok(())
 }
@@ -317,123 +309,6 @@ fn attempt(recorded: Recorded<'_>, stretch: &Stretch, verdict: &Verdict<'_>, par
         undo: attribution.undo,
         weakened: verdict.weakened.clone(),
     }
-}
-
-/// Says in the lessons of what is gone now what made it go away. A lesson about nothing but a flake is none: it is
-/// withdrawn if nobody has touched it.
-fn fill_lessons(
-    projects: &mut Projects<'_>,
-    store: &Store,
-    (stretch, runs): (&Stretch, &[RunId]),
-    attempt: &Attempt,
-    flake: Option<&Flake>,
-    drained: &mut Drained,
-) -> Result<(), StoreError> {
-    let root = attempt.root.path();
-    let lessons = lessons_of(store, runs, &attempt.fixed)?;
-    if lessons.is_empty() || !root.is_dir() {
-        return Ok(());
-    }
-    let part = match flake {
-        Some(flake) => FixPart::Flake { proof: flake.proof.as_str().to_owned(), why: flake.why.clone() },
-        None => FixPart::Fixed(Box::new(facts(projects, store, stretch, attempt)?)),
-    };
-    let proven = flake.filter(|flake| flake.proof == Proof::Proven);
-    let mut written = Vec::with_capacity(lessons.len());
-    for (lesson, run) in &lessons {
-        written.push((lesson.clone(), store.index().lesson_of(*run)?.map(|(_, file)| file)));
-    }
-    let folder = projects.lessons(root);
-    let paths = folder.paths_of(&written);
-    for (lesson, run) in lessons {
-        let Some(path) = paths.get(&lesson) else { continue };
-        let mut done = Ok(false);
-        let about = store.index().patterns_of(run)?;
-        let is_flaky = proven.is_some_and(|flake| about.iter().all(|pattern| flake.patterns.contains(pattern)));
-        if is_flaky && runs.contains(&run) {
-            let recorded = store.index().run(store.segments(), &run.to_string())?;
-            done = recorded.and_then(|run| assemble::facts(&run)).map_or(Ok(false), |facts| folder.withdraw(&facts));
-        }
-        if !matches!(done, Ok(true)) {
-            done = done.and_then(|_| folder.set_fix(path, &part));
-        }
-        if let Err(error) = done {
-            drained.notes.push(error.to_string());
-        }
-    }
-    Ok(())
-}
-
-/// The lessons of these runs, and those of earlier ones about nothing but what was fixed.
-fn lessons_of(store: &Store, runs: &[RunId], fixed: &AtomList) -> Result<Vec<(String, RunId)>, StoreError> {
-    let patterns: BTreeSet<&str> = fixed.first.iter().map(|atom| atom.pattern.as_str()).collect();
-    let keys: Vec<&str> = patterns.iter().copied().collect();
-    let mut found = Vec::new();
-    for run in runs {
-        found.extend(store.index().lesson_of(*run)?.map(|(lesson, _)| (lesson, *run)));
-    }
-    for row in store.index().lessons_of_patterns(&keys, LESSONS_MAX)? {
-        let Ok(run) = uuid::Uuid::parse_str(&row.run).map(RunId) else { continue };
-        let is_new = found.iter().all(|(lesson, _)| *lesson != row.lesson);
-        let about = store.index().patterns_of(run)?;
-        if is_new && about.iter().all(|pattern| patterns.contains(pattern.as_str())) {
-            found.push((row.lesson, run));
-        }
-    }
-    found.truncate(LESSONS_MAX);
-    Ok(found)
-}
-
-fn facts(
-    projects: &mut Projects<'_>,
-    store: &Store,
-    stretch: &Stretch,
-    attempt: &Attempt,
-) -> Result<FixFacts, StoreError> {
-    let id = ids::fix(&attempt.key, attempt.opened_by);
-    let settings = projects.fix_settings(attempt.root.path());
-    let quickly = settings.quick_attempts;
-    let row: FixRow = store.index().fix(&id)?;
-    let silence = settings.silence();
-    let standing = fix::standing(&row, attempt.ended_at, silence);
-    let workflow = fix::workflow(store.index().attempts(store.segments(), &id)?, quickly);
-    let number = workflow.attempts.iter().filter_map(|attempt| attempt.number).max().unwrap_or(1);
-    let final_files: BTreeSet<String> = attempt.files.iter().map(|file| file.path.display()).collect();
-    let tried = workflow.attempts.iter().filter(|numbered| numbered.attempt.outcome == Outcome::Failure);
-    let tried: BTreeSet<String> = tried
-        .flat_map(|numbered| numbered.attempt.files.iter().map(|file| file.path.display()))
-        .filter(|path| !final_files.contains(path))
-        .collect();
-    Ok(FixFacts {
-        id,
-        attempt: number,
-        seconds: attempt.ended_at.micros_since(stretch.first().ended_at) / 1_000_000,
-        confirmed: standing.as_ref().is_some_and(|standing| standing.confirmed),
-        standing: match (attempt.undo, attempt.has_unknown_cause(), standing) {
-            (true, ..) => "the files went back to an earlier state, which is an undo and no fix".to_owned(),
-            (_, false, Some(standing)) => standing.why,
-            _ => "cause of the fix unknown".to_owned(),
-        },
-        files: attempt.related_files().map(changed_lines).collect(),
-        also_changed: attempt.also_changed.iter().map(Lossless::display).collect(),
-        files_cut: attempt.files_cut,
-        came_with_base: attempt.came_with_base,
-        commands: attempt
-            .commands
-            .iter()
-            .filter(|command| !command.check)
-            .map(|command| command.line.clone())
-            .collect(),
-        surroundings: attempt.surroundings.clone(),
-        diff: attempt.diff.clone(),
-        diff_cut: attempt.diff_cut,
-        tried: tried.into_iter().collect(),
-    })
-}
-
-fn changed_lines(file: &FileChange) -> (String, Option<u64>, Option<u64>) {
-    let lines = |count: u64| (!file.opaque).then_some(count);
-    (file.path.display(), lines(file.added), lines(file.removed))
 }
 
 /// Markers of the checks whose pass would close an open failure too: the wrapper then keeps their output and starts a

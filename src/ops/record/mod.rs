@@ -11,6 +11,7 @@ mod diagnosis;
 mod fixes;
 mod flakes;
 mod head;
+mod lessons;
 mod log;
 mod merges;
 mod notes;
@@ -238,7 +239,7 @@ fn drain_locked(
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
     let Begun { projects, queue, trees, _lock } = begun;
-    steps::retry_lessons(projects, store, drained)?;
+    lessons::retry_lessons(projects, store, drained)?;
     // A task that was announced before a run is known when the run is recorded.
     notes::record(places, store, drained)?;
     if let Some(newest) = queue.entries.last() {

@@ -11,21 +11,19 @@ use super::fixes::{self, Recorded};
 use super::merges::Merges;
 use super::queue::{self, Entry};
 use super::trees::{self, Trees};
-use super::{Drained, assemble, head, observed, task};
+use super::{Drained, assemble, head, lessons, observed, task};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
-use crate::base::private;
-use crate::base::text;
 use crate::capture::{Header, Identity, SpoolError, Spooled};
-use crate::config::{Environment, FixSettings, Places, Settings, WriteWhen};
+use crate::config::{Environment, FixSettings, LessonSettings, Places, Settings};
 use crate::diagnose::{self, Baseline, Definitions, Ran};
 use crate::fix;
 use crate::fix::snapshot::{self, Diff, DiffLimits, Options, Skipped};
 use crate::fix::weakened;
-use crate::lesson::Folder;
+use crate::lesson::{Folder, Local};
 use crate::ops::definitions;
-use crate::store::{Body, Event, Item, LessonDecision, Run, Store, StoreError};
+use crate::store::{Body, Event, Run, Store, StoreError};
 
 /// zstd's own default: fast, and small enough for text.
 const ZSTD_LEVEL: i32 = 3;
@@ -45,10 +43,19 @@ pub(super) struct Projects<'a> {
 
 /// What recording needs to know of a work tree.
 struct Project {
+    local: Local,
     places: Places,
     settings: Settings,
     lessons: Folder,
     definitions: Arc<Definitions>,
+}
+
+/// What texts say of this machine.
+pub(in crate::ops) fn local(places: &Places, environment: &Environment) -> Local {
+    let host = nix::unistd::gethostname().ok().and_then(|host| host.into_string().ok());
+    let tops = fs::read_dir("/").into_iter().flatten().flatten();
+    let tops = tops.filter_map(|entry| entry.file_name().into_string().ok());
+    Local::new(&places.root, environment.home.as_deref(), host, tops)
 }
 
 impl<'a> Projects<'a> {
@@ -76,7 +83,13 @@ impl<'a> Projects<'a> {
             let definitions = Arc::new(definitions);
             // What can't be put right now is tried again by the next recorder.
             let _ = Folder::settle(&places, &settings);
-            Project { lessons: Folder::find(&places, &settings), settings, definitions, places }
+            Project {
+                local: local(&places, environment),
+                lessons: Folder::find(&places, &settings),
+                settings,
+                definitions,
+                places,
+            }
         })
     }
 }
@@ -106,6 +119,21 @@ impl Projects<'_> {
         self.at(root).settings.fix.clone()
     }
 
+    /// Which lessons are kept in the work tree at `root`.
+    pub fn lesson_settings(&mut self, root: &Path) -> LessonSettings {
+        self.at(root).settings.lesson.clone()
+    }
+
+    /// What texts say of this machine, seen from the work tree at `root`.
+    pub fn local(&mut self, root: &Path) -> &Local {
+        &self.at(root).local
+    }
+
+    /// Whether the work tree at `root` is still there.
+    pub fn has_root(&mut self, root: &Path) -> bool {
+        self.at(root).places.root.is_dir()
+    }
+
     /// The lessons of the work tree at `root`.
     pub fn lessons(&mut self, root: &Path) -> &Folder {
         &self.at(root).lessons
@@ -119,7 +147,7 @@ impl Projects<'_> {
         let definitions = Arc::clone(&self.at(header.place.root.path()).definitions);
         let (places, file) = (self.places.clone(), path.clone());
         let work = move || {
-            let spooled = Spooled::parse(&private::read(&file).ok()?).ok()?;
+            let spooled = Spooled::parse(&fs::read(file).ok()?).ok()?;
             Some(Failed::of(&places, &definitions, &spooled))
         };
         self.diagnosed = thread::Builder::new().spawn(work).ok().map(|begun| (path.clone(), begun));
@@ -233,7 +261,7 @@ pub(super) fn record_spool(
     entry: &Entry,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
-    let spooled = match private::read(&entry.path) {
+    let spooled = match fs::read(&entry.path) {
         Ok(bytes) => Spooled::parse(&bytes),
         // Somebody removed it meanwhile.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -279,7 +307,7 @@ pub(super) fn record_spool(
     store.sync()?;
     match &run {
         _ if header.ended.passed() => keep_baseline(projects, &spooled, drained),
-        Some(run) => keep_failure(projects, &spooled, run, is_new, drained),
+        Some(run) => keep_failure(projects, &spooled, run, drained),
         None => {}
     }
     if let Err(error) = fs::remove_file(&entry.path) {
@@ -323,12 +351,9 @@ fn record_new(
         // Above 1 nothing is similar enough: what isn't learnt from stays by itself.
         let similarity = if settings.advice.learning { settings.patterns.similarity } else { 1.0 };
         let merges = Merges::of(store, header.run, &items, similarity)?;
-        let no_lesson = no_lesson(store, header, &items, &merges, settings)?;
-        // Known only with the rest: the lesson's name is made of what failed.
-        let placeholder =
-            no_lesson.unwrap_or_else(|| LessonDecision::Written { id: String::new(), file: String::new() });
-        run.failure = Some(assemble::failure(header.run, &diagnosis, items, placeholder));
-        assemble::name_lesson(header.run, run);
+        let lesson = lessons::decide(store, header, &items, &merges, None, settings)?;
+        run.failure = Some(assemble::failure(header.run, &diagnosis, items, lesson));
+        assemble::name_lesson(run);
         events = merges.events;
     }
     projects.begin_comparing(trees, store, header)?;
@@ -348,105 +373,15 @@ fn keep_baseline(projects: &Projects<'_>, spooled: &Spooled, drained: &mut Drain
 }
 
 /// The lesson and the output of a failing run.
-fn keep_failure(projects: &mut Projects<'_>, spooled: &Spooled, run: &Run, is_new: bool, drained: &mut Drained) {
+fn keep_failure(projects: &mut Projects<'_>, spooled: &Spooled, run: &Run, drained: &mut Drained) {
     let id = spooled.header.run;
-    write_lesson(projects, id, run, is_new, drained);
+    lessons::write_lesson(projects, id, run, drained);
     let path = projects.places.state.join("raw").join(format!("{id}.zst"));
     if !path.exists() {
         let written = write_packed(&path, diagnose::coloured_text(&spooled.output).as_bytes());
         drained.raw_bytes += fs::metadata(&path).map_or(0, |metadata| metadata.len());
         note_error(drained, "the raw output", written);
     }
-}
-
-/// Why this failure gets no lesson; `None` when it gets one.
-fn no_lesson(
-    store: &Store,
-    header: &Header,
-    items: &[Item],
-    merges: &Merges,
-    settings: &Settings,
-) -> Result<Option<LessonDecision>, StoreError> {
-    if assemble::is_cancelled(header.ended) && !settings.lesson.cancelled {
-        return Ok(Some(LessonDecision::Cancelled));
-    }
-    let keys: Vec<&str> = items.iter().map(|item| merges.known_as(&item.pattern)).collect();
-    let forgotten = store.index().forgotten_patterns(&keys)?;
-    if keys.iter().all(|key| forgotten.contains(*key)) {
-        return Ok(Some(LessonDecision::Forgotten));
-    }
-    if settings.lesson.write == WriteWhen::Always {
-        return Ok(None);
-    }
-    let known = store.index().patterns_with_lesson(&keys)?;
-    let is_known = keys.iter().all(|key| known.contains(*key) || forgotten.contains(*key));
-    Ok(is_known.then_some(LessonDecision::Known))
-}
-
-/// Writes the lesson that the run's event speaks of. One that can't be written is noted and tried again later. Only one
-/// of a run that is new can't be there already.
-fn write_lesson(projects: &mut Projects<'_>, id: RunId, run: &Run, is_new: bool, drained: &mut Drained) {
-    let Some(facts) = assemble::facts(run) else { return };
-    let waiting = unwritten(projects.places).join(id.to_string());
-    if !projects.at(run.root.path()).places.root.is_dir() {
-        // Nobody wants a folder back that was removed.
-        drained.notes.push(format!("no lesson for {id}: {} is gone", text::path(run.root.path())));
-        let _ = fs::remove_file(waiting);
-        return;
-    }
-    let lessons = &projects.at(run.root.path()).lessons;
-    match if is_new { lessons.write_new(&facts) } else { lessons.write(&facts) } {
-        Ok(written) => {
-            if written.new {
-                drained.lessons.push(written.path);
-            }
-            let _ = fs::remove_file(waiting);
-        }
-        Err(error) => {
-            drained.notes.push(format!("{error}; it is tried again with the next run"));
-            let made = waiting.parent().map_or(Ok(()), file::create_private_dir);
-            let kept = made.and_then(|()| file::write_atomic(&waiting, b"", 0o600, Durability::Cached));
-            note_error(drained, "a lesson for later", kept);
-        }
-    }
-}
-
-/// Tries again to write lessons whose folder could not be written.
-///
-/// # Errors
-/// When the store can't be read.
-pub(super) fn retry_lessons(
-    projects: &mut Projects<'_>,
-    store: &Store,
-    drained: &mut Drained,
-) -> Result<(), StoreError> {
-    for entry in fs::read_dir(unwritten(projects.places)).into_iter().flatten().flatten() {
-        let id = entry.file_name().to_str().and_then(|name| uuid::Uuid::parse_str(name).ok()).map(RunId);
-        let run = match id {
-            Some(id) => store.index().run(store.segments(), &id.to_string())?.map(|run| (id, run)),
-            None => None,
-        };
-        match run {
-            Some((id, run)) if !is_forgotten(store, &run)? => write_lesson(projects, id, &run, false, drained),
-            // Purged or forgotten meanwhile.
-            _ => {
-                let _ = fs::remove_file(entry.path());
-            }
-        }
-    }
-    Ok(())
-}
-
-fn is_forgotten(store: &Store, run: &Run) -> Result<bool, StoreError> {
-    let items = run.failure.as_ref().map_or(&[][..], |failure| &failure.items);
-    let keys: Vec<&str> = items.iter().map(|item| item.pattern.as_str()).collect();
-    let forgotten = store.index().forgotten_patterns(&keys)?;
-    Ok(keys.iter().all(|key| forgotten.contains(*key)))
-}
-
-/// One empty file per run whose lesson could not be written yet.
-fn unwritten(places: &Places) -> PathBuf {
-    places.state.join("unwritten")
 }
 
 /// `open/<command key>` exists while the last run of the key failed: the wrapper keeps the output of the next pass.

@@ -265,7 +265,7 @@ fn a_lesson_is_written_for_what_is_new_and_later_when_its_folder_could_not_be() 
     fs::write(root.join("verify-run.toml"), "[lesson]\nwrite = \"always\"\ndir = \"blocked/lessons\"\n")
         .expect("writes");
     fs::write(root.join("blocked"), "").expect("a file");
-    world.spool(&world.header(4, "aa", FAILED), "error: first\n");
+    world.spool(&world.header(4, "aa", FAILED), "error: third\n");
     let drained = drain(&world.places).expect("drains");
     assert!(drained.lessons.is_empty());
     assert!(drained.notes.join("\n").contains("tried again"), "{:?}", drained.notes);

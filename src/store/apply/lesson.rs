@@ -14,6 +14,7 @@ pub(super) fn insert_lesson_change(
         Change::Forgotten { .. } => "forgotten",
         Change::Annotated { .. } => "annotated",
         Change::Edited { .. } => "edited",
+        Change::Withdrawn { .. } => "withdrawn",
     };
     transaction.prepare_cached("INSERT INTO lesson_changes VALUES (?1, ?2, ?3, ?4)")?.execute(params![
         event_id,
@@ -26,6 +27,13 @@ pub(super) fn insert_lesson_change(
             transaction.prepare_cached("INSERT INTO forgotten_patterns VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
         for pattern in patterns {
             forget.execute(params![pattern, event_id])?;
+        }
+    }
+    if let Change::Withdrawn { runs } = &change.change {
+        let mut withdraw =
+            transaction.prepare_cached("INSERT INTO withdrawn_lessons VALUES (?1) ON CONFLICT DO NOTHING")?;
+        for run in runs {
+            withdraw.execute([run.to_string()])?;
         }
     }
     Ok(())

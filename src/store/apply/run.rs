@@ -10,7 +10,7 @@ use crate::base::text;
 use crate::config::Category;
 use crate::fingerprint::{self, Keys};
 use crate::run::Ended;
-use crate::store::event::{Failure, Item, LessonDecision, Run};
+use crate::store::event::{Failure, Item, LessonDecision, NoLesson, Run};
 use crate::store::json;
 use crate::whitelist::CheckKind;
 
@@ -90,10 +90,15 @@ fn insert_failure(
         .prepare_cached("INSERT INTO failure_categories VALUES (?1, '') ON CONFLICT DO NOTHING")?
         .execute([category.as_str()])?;
     let (lesson, file, none) = match &failure.lesson {
-        LessonDecision::Written { id, file } => (Some(id), Some(file), None),
+        LessonDecision::Written { id, file, .. } => (Some(id), Some(file), None),
         LessonDecision::Known => (None, None, Some("known")),
         LessonDecision::Forgotten => (None, None, Some("forgotten")),
         LessonDecision::Cancelled => (None, None, Some("cancelled")),
+        // The first three say nothing about the code, like cancelled ones.
+        LessonDecision::Unwanted { why: NoLesson::UsageError | NoLesson::Interrupted | NoLesson::Watch } => {
+            (None, None, Some("cancelled"))
+        }
+        LessonDecision::Unwanted { why: NoLesson::Unseen | NoLesson::Formatter } => (None, None, Some("known")),
     };
     let items: usize = failure.items.iter().map(|item| item.count as usize).sum::<usize>() + failure.items_cut;
     let summary = failure.items.first().map_or("", said);

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::ids::RunId;
+
 /// Something done to a lesson.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LessonChange {
@@ -35,6 +37,11 @@ pub enum Change {
         /// What to do from now on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         corrective_rule: Option<String>,
+    },
+    /// The failure is gone and nobody would read the lesson again: the file was removed. The text follows from the run.
+    Withdrawn {
+        /// The runs whose lesson it was; a later one may have it written again.
+        runs: Vec<RunId>,
     },
     /// The file was edited by hand.
     Edited {

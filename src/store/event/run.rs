@@ -137,10 +137,13 @@ fn is_zero(count: &usize) -> bool {
 pub enum LessonDecision {
     /// A file was to be written.
     Written {
-        /// `l-…`, derived from the run's id.
+        /// `l-…`, derived from its leading pattern.
         id: String,
         /// The file's name in the lessons folder.
         file: String,
+        /// Keys of the failure's patterns that another lesson is about.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        elsewhere: Vec<String>,
     },
     /// Every pattern already has a lesson.
     Known,
@@ -148,6 +151,27 @@ pub enum LessonDecision {
     Forgotten,
     /// The run was cancelled: it says nothing about the code.
     Cancelled,
+    /// Nobody would read one.
+    Unwanted {
+        /// Why.
+        why: NoLesson,
+    },
+}
+
+/// Why nobody would read a lesson about a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoLesson {
+    /// The tool was called in a way that it does not know: a mistyped option or file.
+    UsageError,
+    /// A user interrupted the run, whatever exit code the tool gave.
+    Interrupted,
+    /// The tool watched the files until a user ended it.
+    Watch,
+    /// The output went to a device, or its reader left before the end.
+    Unseen,
+    /// The fix is to run the formatter.
+    Formatter,
 }
 
 /// One diagnostic or failing test with its keys.

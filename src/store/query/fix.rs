@@ -375,7 +375,8 @@ impl Index {
             let mut statement = self.connection.prepare_cached(
                 "SELECT DISTINCT lesson_id, run_id FROM known_patterns
                  JOIN qa_pattern_occurrences USING (pattern_no) JOIN qa_failures USING (failure_no)
-                 WHERE recorded_key = ?1 AND lesson_id IS NOT NULL ORDER BY run_id DESC LIMIT ?2",
+                 WHERE recorded_key = ?1 AND lesson_id IS NOT NULL
+                   AND run_id NOT IN (SELECT run_id FROM withdrawn_lessons) ORDER BY run_id DESC LIMIT ?2",
             )?;
             let mut found: Vec<Closing> = Vec::new();
             for key in keys {

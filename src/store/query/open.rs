@@ -203,6 +203,19 @@ impl Index {
         Ok(self.sql("read", find())?.is_some_and(|found| found == earlier.to_string()))
     }
 
+    /// Whether the lesson of a run was withdrawn.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn is_withdrawn(&self, run: RunId) -> Result<bool, StoreError> {
+        let find = || {
+            self.connection
+                .prepare_cached("SELECT 1 FROM withdrawn_lessons WHERE run_id = ?1")?
+                .exists([run.to_string()])
+        };
+        self.sql("read", find())
+    }
+
     /// The lesson that was written for a run: its id, and its file's name then.
     ///
     /// # Errors

@@ -135,7 +135,8 @@ pub(super) const GROUP: &str = "
     )";
 
 impl Index {
-    /// Those of `keys` (pattern keys) for which a lesson was written, also under another pattern of their group.
+    /// Those of `keys` (pattern keys) that have a lesson, also under another pattern of their group; withdrawn ones don't
+    /// count.
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
@@ -143,8 +144,24 @@ impl Index {
         self.filter_keys(
             keys,
             "SELECT 1 FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no) JOIN qa_failures USING (failure_no)
-             WHERE lesson_id IS NOT NULL LIMIT 1",
+             WHERE lesson_id IS NOT NULL AND (
+                 run_id NOT IN (SELECT run_id FROM withdrawn_lessons)
+                 OR EXISTS (SELECT 1 FROM lesson_changes c WHERE c.lesson_id = qa_failures.lesson_id AND change = 'annotated')
+             ) LIMIT 1",
         )
+    }
+
+    /// Whether one of `keys` (pattern keys), or another pattern of its group, was seen in more than one task.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn seen_in_other_tasks(&self, keys: &[&str]) -> Result<bool, StoreError> {
+        let seen = self.filter_keys(
+            keys,
+            "SELECT 1 FROM (SELECT count(DISTINCT task_no) AS tasks
+                 FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no)) WHERE tasks > 1",
+        )?;
+        Ok(!seen.is_empty())
     }
 
     /// Those of `keys` (pattern keys) whose lesson somebody forgot, also under another pattern of their group or

@@ -1,0 +1,301 @@
+//! Lessons: which failure gets one, and what becomes of it when the failure is gone.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::merges::Merges;
+use super::open::Stretch;
+use super::steps::{Projects, note_error};
+use super::{Drained, assemble};
+use crate::base::clock::Timestamp;
+use crate::base::file::{self, Durability};
+use crate::base::ids::{self, Kind, RunId};
+use crate::base::text;
+use crate::capture::Header;
+use crate::config::{Places, Settings, WriteWhen};
+use crate::fix;
+use crate::lesson::{FixFacts, FixPart};
+use crate::store::{
+    AtomList, Attempt, Body, Change, Event, FileChange, FixRow, Flake, Item, LessonChange, LessonDecision, NoLesson,
+    Outcome, Proof, Run, Store, StoreError,
+};
+
+/// Lessons that one fix is written into.
+const LESSONS_MAX: usize = 10;
+
+/// Whether a failure gets a lesson, and which. A pattern has at most one, under an id that follows from it: the file of a
+/// failure with several new ones is that of the first, and lists the others.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn decide(
+    store: &Store,
+    header: &Header,
+    items: &[Item],
+    merges: &Merges,
+    unwanted: Option<NoLesson>,
+    settings: &Settings,
+) -> Result<LessonDecision, StoreError> {
+    if assemble::is_cancelled(header.ended) && !settings.lesson.cancelled {
+        return Ok(LessonDecision::Cancelled);
+    }
+    if let Some(why) = unwanted.filter(|_| settings.lesson.write != WriteWhen::Always) {
+        return Ok(LessonDecision::Unwanted { why });
+    }
+    let keys: Vec<&str> = items.iter().map(|item| merges.known_as(&item.pattern)).collect();
+    let forgotten = store.index().forgotten_patterns(&keys)?;
+    if keys.iter().all(|key| forgotten.contains(*key)) {
+        return Ok(LessonDecision::Forgotten);
+    }
+    let known = store.index().patterns_with_lesson(&keys)?;
+    let is_elsewhere = |key: &str| known.contains(key) || forgotten.contains(key);
+    let Some(leading) = keys.iter().find(|key| !is_elsewhere(key)) else { return Ok(LessonDecision::Known) };
+    let elsewhere = items.iter().zip(&keys).filter(|(_, key)| is_elsewhere(key)).map(|(item, _)| item.pattern.clone());
+    Ok(LessonDecision::Written {
+        id: ids::short(Kind::Lesson, leading.as_bytes()),
+        file: String::new(),
+        elsewhere: elsewhere.collect::<BTreeSet<_>>().into_iter().collect(),
+    })
+}
+
+/// Writes the lesson that the run's event speaks of. One that can't be written is noted and tried again later.
+pub(super) fn write_lesson(projects: &mut Projects<'_>, id: RunId, run: &Run, drained: &mut Drained) {
+    let root = run.root.path();
+    let Some(facts) = assemble::facts(run, projects.local(root)) else { return };
+    let waiting = unwritten(projects.places()).join(id.to_string());
+    if !projects.has_root(root) {
+        // Nobody wants a folder back that was removed.
+        drained.notes.push(format!("no lesson for {id}: {} is gone", text::path(root)));
+        let _ = fs::remove_file(waiting);
+        return;
+    }
+    match projects.lessons(root).write(&facts) {
+        Ok(written) => {
+            if written.new {
+                drained.lessons.push(written.path);
+            }
+            let _ = fs::remove_file(waiting);
+        }
+        Err(error) => {
+            drained.notes.push(format!("{error}; it is tried again with the next run"));
+            let made = waiting.parent().map_or(Ok(()), file::create_private_dir);
+            let kept = made.and_then(|()| file::write_atomic(&waiting, b"", 0o600, Durability::Cached));
+            note_error(drained, "a lesson for later", kept);
+        }
+    }
+}
+
+/// Tries again to write lessons whose folder could not be written.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn retry_lessons(
+    projects: &mut Projects<'_>,
+    store: &Store,
+    drained: &mut Drained,
+) -> Result<(), StoreError> {
+    for entry in fs::read_dir(unwritten(projects.places())).into_iter().flatten().flatten() {
+        let id = entry.file_name().to_str().and_then(|name| uuid::Uuid::parse_str(name).ok()).map(RunId);
+        let run = match id {
+            Some(id) => store.index().run(store.segments(), &id.to_string())?.map(|run| (id, run)),
+            None => None,
+        };
+        match run {
+            Some((id, run)) if !is_forgotten(store, &run)? && !store.index().is_withdrawn(id)? => {
+                write_lesson(projects, id, &run, drained);
+            }
+            // Purged, forgotten or withdrawn meanwhile.
+            _ => {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_forgotten(store: &Store, run: &Run) -> Result<bool, StoreError> {
+    let items = run.failure.as_ref().map_or(&[][..], |failure| &failure.items);
+    let keys: Vec<&str> = items.iter().map(|item| item.pattern.as_str()).collect();
+    let forgotten = store.index().forgotten_patterns(&keys)?;
+    Ok(keys.iter().all(|key| forgotten.contains(*key)))
+}
+
+/// One empty file per run whose lesson could not be written yet.
+fn unwritten(places: &Places) -> PathBuf {
+    places.state.join("unwritten")
+}
+
+/// Says in the lessons of what is gone now what made it go away, and withdraws those that nobody would read again.
+///
+/// # Errors
+/// When the store can't be read or written.
+pub(super) fn close_lessons(
+    projects: &mut Projects<'_>,
+    store: &mut Store,
+    (stretch, runs): (&Stretch, &[RunId]),
+    attempt: &Attempt,
+    flake: Option<&Flake>,
+    drained: &mut Drained,
+) -> Result<(), StoreError> {
+    let root = attempt.root.path();
+    let lessons = lessons_of(store, runs, &attempt.fixed)?;
+    if lessons.is_empty() || !projects.has_root(root) {
+        return Ok(());
+    }
+    let facts = facts(projects, store, stretch, attempt)?;
+    let settings = projects.lesson_settings(root);
+    let is_proven = flake.is_some_and(|flake| flake.proof == Proof::Proven);
+    let took_long = facts.attempt >= settings.attempts || facts.seconds > settings.minutes.saturating_mul(60);
+    let is_worth = is_proven || took_long || settings.write == WriteWhen::Always;
+    let part = match flake {
+        Some(flake) => FixPart::Flake { proof: flake.proof.as_str().to_owned(), why: flake.why.clone() },
+        None => FixPart::Fixed(Box::new(facts)),
+    };
+    let mut written = Vec::with_capacity(lessons.len());
+    for (lesson, run) in &lessons {
+        written.push((lesson.clone(), store.index().lesson_of(*run)?.map(|(_, file)| file)));
+    }
+    let paths = projects.lessons(root).paths_of(&written);
+    for (lesson, run) in lessons {
+        let path = paths.get(&lesson).map(PathBuf::as_path);
+        if !is_worth && !recurred(store, run)? {
+            match withdraw(projects, store, root, (&lesson, path)) {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(Withdrawing::Store(error)) => return Err(error),
+                Err(Withdrawing::File(error)) => drained.notes.push(error.to_string()),
+            }
+        }
+        let Some(path) = path else { continue };
+        if let Err(error) = projects.lessons(root).set_fix(path, &part) {
+            drained.notes.push(error.to_string());
+        }
+    }
+    Ok(())
+}
+
+/// Whether something that the lesson of this run is about was seen in another task.
+fn recurred(store: &Store, run: RunId) -> Result<bool, StoreError> {
+    let Some(recorded) = store.index().run(store.segments(), &run.to_string())? else { return Ok(false) };
+    let Some(failure) = &recorded.failure else { return Ok(false) };
+    let elsewhere = match &failure.lesson {
+        LessonDecision::Written { elsewhere, .. } => elsewhere.as_slice(),
+        _ => &[],
+    };
+    let own =
+        failure.items.iter().map(|item| item.pattern.as_str()).filter(|key| !elsewhere.iter().any(|at| at == key));
+    let own: BTreeSet<&str> = own.collect();
+    store.index().seen_in_other_tasks(&own.into_iter().collect::<Vec<_>>())
+}
+
+/// Why a lesson could not be withdrawn.
+enum Withdrawing {
+    Store(StoreError),
+    File(crate::lesson::Error),
+}
+
+/// Withdraws a lesson, unless a person edited or committed it. The event comes first: an interruption leaves a file that
+/// the next recorder, which does the run again, removes.
+fn withdraw(
+    projects: &mut Projects<'_>,
+    store: &mut Store,
+    root: &Path,
+    (lesson, path): (&str, Option<&Path>),
+) -> Result<bool, Withdrawing> {
+    let folder = projects.lessons(root);
+    if let Some(path) = path
+        && !folder.is_ours(path).map_err(Withdrawing::File)?
+    {
+        return Ok(false);
+    }
+    let runs = store.index().runs_of(lesson).map_err(Withdrawing::Store)?;
+    let change = LessonChange { lesson: lesson.to_owned(), change: Change::Withdrawn { runs: runs.clone() }, by: None };
+    let parts: Vec<String> = std::iter::once(lesson.to_owned()).chain(runs.iter().map(ToString::to_string)).collect();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let event = Event::derived("withdrawn", &parts, Timestamp::now(), store.writer(), Body::Lesson(change));
+    if !store.index().has_event(RunId(event.id)).map_err(Withdrawing::Store)? {
+        store.append_unsynced(&[event]).and_then(|()| store.sync()).map_err(Withdrawing::Store)?;
+    }
+    if let Some(path) = path {
+        folder.remove(path).map_err(Withdrawing::File)?;
+    }
+    Ok(true)
+}
+
+/// The lessons of these runs, and those of earlier ones about nothing but what was fixed; none that was withdrawn.
+fn lessons_of(store: &Store, runs: &[RunId], fixed: &AtomList) -> Result<Vec<(String, RunId)>, StoreError> {
+    let patterns: BTreeSet<&str> = fixed.first.iter().map(|atom| atom.pattern.as_str()).collect();
+    let keys: Vec<&str> = patterns.iter().copied().collect();
+    let mut found: Vec<(String, RunId)> = Vec::new();
+    for run in runs {
+        let lesson = store.index().lesson_of(*run)?.map(|(lesson, _)| lesson);
+        if let Some(lesson) = lesson.filter(|lesson| found.iter().all(|(known, _)| known != lesson)) {
+            found.push((lesson, *run));
+        }
+    }
+    for row in store.index().lessons_of_patterns(&keys, LESSONS_MAX)? {
+        let Ok(run) = uuid::Uuid::parse_str(&row.run).map(RunId) else { continue };
+        let is_new = found.iter().all(|(lesson, _)| *lesson != row.lesson);
+        let about = store.index().patterns_of(run)?;
+        if is_new && about.iter().all(|pattern| patterns.contains(pattern.as_str())) {
+            found.push((row.lesson, run));
+        }
+    }
+    found.truncate(LESSONS_MAX);
+    Ok(found)
+}
+
+fn facts(
+    projects: &mut Projects<'_>,
+    store: &Store,
+    stretch: &Stretch,
+    attempt: &Attempt,
+) -> Result<FixFacts, StoreError> {
+    let id = ids::fix(&attempt.key, attempt.opened_by);
+    let settings = projects.fix_settings(attempt.root.path());
+    let quickly = settings.quick_attempts;
+    let row: FixRow = store.index().fix(&id)?;
+    let silence = settings.silence();
+    let standing = fix::standing(&row, attempt.ended_at, silence);
+    let workflow = fix::workflow(store.index().attempts(store.segments(), &id)?, quickly);
+    let number = workflow.attempts.iter().filter_map(|attempt| attempt.number).max().unwrap_or(1);
+    let final_files: BTreeSet<String> = attempt.files.iter().map(|file| file.path.display()).collect();
+    let tried = workflow.attempts.iter().filter(|numbered| numbered.attempt.outcome == Outcome::Failure);
+    let tried: BTreeSet<String> = tried
+        .flat_map(|numbered| numbered.attempt.files.iter().map(|file| file.path.display()))
+        .filter(|path| !final_files.contains(path))
+        .collect();
+    let local = projects.local(attempt.root.path()).clone();
+    let said = store.index().fix_notes(&id)?;
+    let last =
+        |text: fn(&crate::store::SaidRow) -> &Option<String>| said.iter().rev().find_map(|row| text(row).clone());
+    Ok(FixFacts {
+        cause: last(|row| &row.cause),
+        approach: last(|row| &row.approach),
+        rule: last(|row| &row.rule),
+        id,
+        attempt: number,
+        seconds: attempt.ended_at.micros_since(stretch.first().ended_at) / 1_000_000,
+        confirmed: standing.as_ref().is_some_and(|standing| standing.confirmed),
+        standing: standing.map_or_else(|| "nobody knows what made it go away".to_owned(), |standing| standing.why),
+        files: attempt.files.iter().map(changed_lines).collect(),
+        files_cut: attempt.files_cut,
+        came_with_base: attempt.came_with_base,
+        commands: attempt
+            .commands
+            .iter()
+            .filter(|command| !command.check)
+            .map(|command| local.strip(&command.line))
+            .collect(),
+        surroundings: attempt.surroundings.iter().map(|name| local.strip(name)).collect(),
+        diff: local.strip(&attempt.diff),
+        diff_cut: attempt.diff_cut,
+        tried: tried.into_iter().collect(),
+    })
+}
+
+fn changed_lines(file: &FileChange) -> (String, Option<u64>, Option<u64>) {
+    let lines = |count: u64| (!file.opaque).then_some(count);
+    (file.path.display(), lines(file.added), lines(file.removed))
+}
