@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, PipeWriter};
+use std::io::{self, IsTerminal, PipeWriter};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -140,6 +140,8 @@ impl Run {
             cut_at: transcript.cut_at(),
             shared,
             partly_seen: finished.partly_seen,
+            interrupted: finished.interrupted,
+            on_terminal: !finished.ended.passed() && io::stdin().is_terminal(),
             redacted: false,
             around: None,
             observed_via: None,

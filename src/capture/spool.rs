@@ -57,6 +57,12 @@ pub struct Header {
     /// Some output went to a device, or to a reader that left before the end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partly_seen: bool,
+    /// SIGINT came while the command ran.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// A failing command read from a terminal.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_terminal: bool,
     /// The output was redacted before it was spooled (fallback folders in the work tree).
     #[serde(default)]
     pub redacted: bool,
@@ -184,6 +190,8 @@ pub(super) mod tests {
             cut_at: 0,
             shared: false,
             partly_seen: false,
+            interrupted: false,
+            on_terminal: false,
             redacted: false,
             around: None,
             observed_via: None,

@@ -216,6 +216,8 @@ mod tests {
                 cut_at: 0,
                 shared: false,
                 partly_seen: false,
+                interrupted: false,
+                on_terminal: false,
                 redacted: false,
                 observed_via: None,
                 call: None,

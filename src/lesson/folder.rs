@@ -96,6 +96,15 @@ impl Folder {
         Ok(Written { path, new: true })
     }
 
+    /// The lesson of `facts` as it would be written.
+    ///
+    /// # Errors
+    /// When it can't be read back.
+    pub fn lesson_of(&self, facts: &Facts, fix: Option<&FixPart>) -> Result<Lesson, Error> {
+        let text = render(facts, self.lines_bytes);
+        parse(&fix.and_then(|fix| super::set_fix(&text, fix)).unwrap_or(text), None)
+    }
+
     /// The file whose name ends with this id: `written`, as it was written, or another one if that was renamed.
     pub fn path_of(&self, id: &str, written: Option<&str>) -> Option<PathBuf> {
         let wanted = [(id.to_owned(), written.map(str::to_owned))];

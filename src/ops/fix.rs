@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use serde::Serialize;
 
+use super::lesson::{self, Annotation};
 use super::{knowledge, reading};
 use crate::base::clock::Timestamp;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
@@ -312,8 +313,10 @@ pub fn record(places: &Places, settings: &Settings, id: &str, said: Said) -> any
     let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
     let lock = lock(&places.state, wait).context("cannot record it now")?;
     let mut store = Store::open(&places.state, lock)?;
+    let said = Annotation { cause: cause.clone(), resolution: approach.clone(), corrective_rule: rule.clone() };
     store.record(Body::FixNote(FixNote { fix: row.id.clone(), cause, approach, rule, by }))?;
     drop(store);
+    lesson::tell_of_fix(places, settings, &row.id, &said).context("it is recorded, but not written into the lesson")?;
     Ok(show(places, settings, &row.id)?)
 }
 

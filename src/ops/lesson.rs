@@ -1,6 +1,6 @@
 //! The verbs over lesson files. A file owns its text; what is done to it is an event too, so that it travels.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,11 +8,12 @@ use anyhow::{Context as _, bail};
 
 use crate::base::clock::Timestamp;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
-use crate::config::{Places, Settings};
+use crate::config::{Environment, Places, Settings};
 use crate::diagnose::redact::redact;
-use crate::lesson::{Entry, Folder, Lesson};
+use crate::lesson::{Entry, Facts, FixPart, Folder, Lesson, Local};
 use crate::ops::record::drain_for_reading;
-use crate::store::{Body, Change, LessonChange, Store, lock};
+use crate::ops::{reading, record};
+use crate::store::{Body, Change, Index, LessonChange, LessonRow, Outcome, Segments, Store, lock};
 
 /// A lesson and its file.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct Found {
     pub path: PathBuf,
     /// What it says.
     pub lesson: Lesson,
+    /// Whether it was withdrawn when its failure was gone: then there is no file.
+    pub withdrawn: bool,
 }
 
 /// The lessons, oldest first, and the files that can't be read, each with what is wrong.
@@ -41,6 +44,15 @@ pub struct Annotation {
     pub resolution: Option<String>,
     /// What to do from now on.
     pub corrective_rule: Option<String>,
+}
+
+impl Annotation {
+    /// What is set, by its key in the front matter.
+    fn texts(&self) -> Vec<(&'static str, &str)> {
+        let keys =
+            [("cause", &self.cause), ("resolution", &self.resolution), ("corrective_rule", &self.corrective_rule)];
+        keys.into_iter().filter_map(|(key, text)| Some((key, text.as_deref()?))).collect()
+    }
 }
 
 /// Which lessons `prune` removes.
@@ -78,14 +90,111 @@ fn read_all(folder: &Folder) -> Listed {
     let mut listed = Listed::default();
     for Entry { path, lesson } in folder.entries() {
         match lesson {
-            Ok(lesson) => listed.lessons.push(Found { path, lesson }),
+            Ok(lesson) => listed.lessons.push(Found { path, lesson, withdrawn: false }),
             Err(error) => listed.broken.push((path, error.to_string())),
         }
     }
+    sort(&mut listed.lessons);
     listed
-        .lessons
-        .sort_by(|a, b| a.lesson.front.recorded_at.cmp(&b.lesson.front.recorded_at).then(a.path.cmp(&b.path)));
+}
+
+fn sort(lessons: &mut [Found]) {
+    lessons.sort_by(|a, b| a.lesson.front.recorded_at.cmp(&b.lesson.front.recorded_at).then(a.path.cmp(&b.path)));
+}
+
+/// As [`list`], with the lessons that were withdrawn when their failure was gone: their text follows from the runs.
+pub fn list_all(places: &Places, settings: &Settings) -> Listed {
+    let mut listed = list(places, settings);
+    // What can't be read from the store is left out, as in `list`.
+    let withdrawn = withdrawn(places, settings, None).unwrap_or_default();
+    let is_new = |found: &Withdrawn| !listed.lessons.iter().any(|known| known.lesson.front.id == found.facts.id);
+    let withdrawn: Vec<Found> = withdrawn.into_iter().filter(is_new).map(|withdrawn| withdrawn.found).collect();
+    listed.lessons.extend(withdrawn);
+    sort(&mut listed.lessons);
     listed
+}
+
+/// A lesson that has no file any more.
+struct Withdrawn {
+    facts: Facts,
+    part: Option<FixPart>,
+    found: Found,
+}
+
+/// The withdrawn lessons whose id starts with `start`, of all runs the last one's.
+fn withdrawn(places: &Places, settings: &Settings, start: Option<&str>) -> anyhow::Result<Vec<Withdrawn>> {
+    let reading = reading::open(places)?;
+    let Some(index) = &reading.index else { return Ok(Vec::new()) };
+    let (folder, local) = (Folder::find(places, settings), record::local(places, &Environment::from_process()));
+    let mut rows: BTreeMap<String, LessonRow> = BTreeMap::new();
+    for row in index.lessons()? {
+        if row.withdrawn && !row.forgotten && start.is_none_or(|start| row.id.starts_with(start)) {
+            rows.insert(row.id.clone(), row);
+        }
+    }
+    let mut found = Vec::new();
+    for row in rows.into_values() {
+        let Some(run) = index.run(&reading.segments, &row.run)? else { continue };
+        let Some(facts) = record::lesson_facts(&run, &local) else { continue };
+        let part = match &row.fix {
+            Some(fix) => fix_part(index, &reading.segments, settings, &local, fix)?,
+            None => None,
+        };
+        let lesson = folder.lesson_of(&facts, part.as_ref())?;
+        let path = folder.dir.join(facts.file_name());
+        found.push(Withdrawn { facts, part, found: Found { path, lesson, withdrawn: true } });
+    }
+    Ok(found)
+}
+
+/// What lessons say of a fix; `None` when nothing made its failure go away.
+fn fix_part(
+    index: &Index,
+    segments: &Segments,
+    settings: &Settings,
+    local: &Local,
+    fix: &str,
+) -> anyhow::Result<Option<FixPart>> {
+    let attempts = index.attempts(segments, fix)?;
+    let Some(last) = attempts.iter().rev().find(|attempt| attempt.outcome == Outcome::Success) else { return Ok(None) };
+    let first = index.run(segments, &last.opened_by.to_string())?;
+    let since = first.map_or(last.ended_at, |first| first.ended_at);
+    let facts = record::fix_facts(index, segments, (&settings.fix, local), since, last)?;
+    Ok(Some(FixPart::Fixed(Box::new(facts))))
+}
+
+/// Writes what somebody said of a fix into the lessons of its failure. One that was withdrawn comes back: now it says why.
+///
+/// # Errors
+/// When the store can't be read or a file can't be written.
+pub fn tell_of_fix(places: &Places, settings: &Settings, fix: &str, said: &Annotation) -> anyhow::Result<()> {
+    let reading = reading::open(places)?;
+    let Some(index) = &reading.index else { return Ok(()) };
+    let local = record::local(places, &Environment::from_process());
+    let part = fix_part(index, &reading.segments, settings, &local, fix)?;
+    let mut lessons = BTreeSet::new();
+    for attempt in index.attempts(&reading.segments, fix)? {
+        for run in [attempt.opened_by, attempt.before] {
+            lessons.extend(index.lesson_of(run)?.map(|(lesson, _)| lesson));
+        }
+    }
+    let folder = Folder::find(places, settings);
+    let texts = said.texts();
+    for lesson in lessons {
+        let path = match folder.path_of(&lesson, None) {
+            Some(path) => path,
+            None => match withdrawn(places, settings, Some(&lesson))?.pop() {
+                Some(withdrawn) => folder.write(&withdrawn.facts)?.path,
+                // Forgotten, or pruned.
+                None => continue,
+            },
+        };
+        folder.annotate(&path, &texts)?;
+        if let Some(part) = &part {
+            folder.set_fix(&path, part)?;
+        }
+    }
+    Ok(())
 }
 
 /// The lesson whose id starts with `id`, with or without its `l-`.
@@ -93,7 +202,15 @@ fn read_all(folder: &Folder) -> Listed {
 /// # Errors
 /// When there is none or several.
 pub fn show(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<Found> {
-    find(list(places, settings), id)
+    let missing = match find(list(places, settings), id) {
+        Ok(found) => return Ok(found),
+        Err(missing) => missing,
+    };
+    let mut withdrawn = withdrawn(places, settings, Some(&full_id(id)))?;
+    match (withdrawn.pop(), withdrawn.is_empty()) {
+        (Some(only), true) => Ok(only.found),
+        _ => Err(missing),
+    }
 }
 
 fn find(listed: Listed, id: &str) -> anyhow::Result<Found> {
@@ -128,21 +245,28 @@ fn full_id(id: &str) -> String {
 /// When the lesson isn't found or the file can't be written. A store that can't be written is an error too, after the
 /// file was: annotating again repeats it.
 pub fn annotate(places: &Places, settings: &Settings, id: &str, annotation: Annotation) -> anyhow::Result<Found> {
-    let Found { path, lesson } = show(places, settings, id)?;
+    let Found { path, lesson, withdrawn: is_withdrawn } = show(places, settings, id)?;
     // The event of it can't be purged, so no secret may get into it.
     let clean = |text: Option<String>| text.map(|text| redact(&text).0.into_owned());
     let [cause, resolution, corrective_rule] =
         [annotation.cause, annotation.resolution, annotation.corrective_rule].map(clean);
-    let keys = [("cause", &cause), ("resolution", &resolution), ("corrective_rule", &corrective_rule)];
-    let texts: Vec<(&str, &str)> = keys.iter().filter_map(|(key, text)| Some((*key, text.as_deref()?))).collect();
-    if texts.is_empty() {
+    let annotation = Annotation { cause, resolution, corrective_rule };
+    if annotation.texts().is_empty() {
         bail!("nothing to set; give --cause, --resolution or --rule");
     }
-    let changed = Folder::find(places, settings).annotate(&path, &texts)?;
+    let folder = Folder::find(places, settings);
+    if is_withdrawn && let Some(withdrawn) = withdrawn(places, settings, Some(&lesson.front.id))?.pop() {
+        folder.write(&withdrawn.facts)?;
+        if let Some(part) = &withdrawn.part {
+            folder.set_fix(&path, part)?;
+        }
+    }
+    let changed = folder.annotate(&path, &annotation.texts())?;
+    let Annotation { cause, resolution, corrective_rule } = annotation;
     let change = Change::Annotated { cause, resolution, corrective_rule };
     let mut store = open(places).with_context(|| format!("{} is written, but not recorded", path.display()))?;
     store.record(Body::Lesson(LessonChange { lesson: lesson.front.id, change, by: None }))?;
-    Ok(Found { path, lesson: changed })
+    Ok(Found { path, lesson: changed, withdrawn: false })
 }
 
 /// Removes a lesson's file; its patterns get none any more. Works for a lesson whose file is gone already.
@@ -157,10 +281,10 @@ pub fn forget(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<
     let asked = found.as_ref().map_or_else(|_| full_id(id), |found| found.lesson.front.id.clone());
     let runs = store.index().runs_of(&asked);
     let (id, path, mut patterns) = match found {
-        Ok(Found { path, lesson }) => {
+        Ok(Found { path, lesson, withdrawn }) => {
             // Of a run that isn't in this store (a colleague's, a purged one) the file's ids are all there is.
             let patterns = if runs.is_ok() { Vec::new() } else { lesson.front.patterns };
-            (lesson.front.id, Some(path), patterns.into_iter().collect::<BTreeSet<_>>())
+            (lesson.front.id, Some(path).filter(|_| !withdrawn), patterns.into_iter().collect::<BTreeSet<_>>())
         }
         Err(error) => {
             if runs.is_err() {

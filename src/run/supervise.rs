@@ -39,6 +39,8 @@ pub struct Finished {
     pub files: Vec<Region>,
     /// Some output went to a device, or to a reader that left before the end: what was kept is not all of it.
     pub partly_seen: bool,
+    /// SIGINT came while it ran: a user pressed Ctrl-C, whatever the command made of it.
+    pub interrupted: bool,
     /// When it was started.
     pub started_at: Timestamp,
     /// When it had ended.
@@ -74,18 +76,29 @@ pub fn supervise(program: &Program) -> io::Result<Finished> {
     }
     signals.listen();
     let transcript = Transcript::default();
-    let mut run = Run { command, signals, canary: None, channels, transcript, late: None };
+    let mut run = Run { command, signals, canary: None, channels, transcript, late: None, interrupted: false };
     let ended = run.until_end(clock);
     let (ended_at, duration) = (Timestamp::now(), clock.elapsed());
     run.canary.iter().for_each(Canary::dismiss);
-    let interrupted = run.deliver();
+    let late = run.deliver();
     sys::reap(run.command);
     let partly_seen = unseen || run.channels.iter().any(Channel::has_lost_reader);
-    if interrupted.is_none() {
+    if late.is_none() {
         relay_on(run.channels, &mut run.transcript);
     }
-    let end_as = interrupted.map_or(ended, Ended::Signal);
-    Ok(Finished { ended, end_as, transcript: run.transcript, files, partly_seen, started_at, ended_at, duration })
+    let end_as = late.map_or(ended, Ended::Signal);
+    let interrupted = run.interrupted;
+    Ok(Finished {
+        ended,
+        end_as,
+        transcript: run.transcript,
+        files,
+        partly_seen,
+        interrupted,
+        started_at,
+        ended_at,
+        duration,
+    })
 }
 
 /// Lets signals act on this process as they do by default: before work that may take long.
@@ -106,6 +119,8 @@ struct Run {
     transcript: Transcript,
     /// A signal that came when the command had ended and its end was not known yet.
     late: Option<c_int>,
+    /// SIGINT came.
+    interrupted: bool,
 }
 
 impl Run {
@@ -143,6 +158,7 @@ impl Run {
 
     fn receive(&mut self, received: Received) {
         let number = received.number;
+        self.interrupted |= number == libc::SIGINT;
         match received.verdict(self.command) {
             Verdict::Forward => self.forward(number),
             Verdict::ForwardIfDirect if !self.group_got(number) => self.forward(number),

@@ -66,7 +66,7 @@ const MIGRATIONS: [&str; 22] = [
     "CREATE VIEW imported_events AS
      SELECT event_id FROM events JOIN segments USING (segment_no) WHERE substr(name, 1, 9) = 'imported.';",
     // Version 22: lessons that nobody would read again.
-    "CREATE TABLE withdrawn_lessons (run_id TEXT NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;",
+    "CREATE TABLE withdrawn_lessons (run_id TEXT NOT NULL PRIMARY KEY, fix_id TEXT) STRICT, WITHOUT ROWID;",
 ];
 
 /// The version this binary writes.

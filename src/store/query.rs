@@ -113,6 +113,10 @@ pub struct LessonRow {
     pub run: String,
     /// Whether it was forgotten.
     pub forgotten: bool,
+    /// Whether it was withdrawn when its failure was gone.
+    pub withdrawn: bool,
+    /// The fix that ended its failure then.
+    pub fix: Option<String>,
 }
 
 impl Index {
@@ -258,7 +262,9 @@ impl Index {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
                 "SELECT lesson_id, lesson_file, failure_id, run_id,
-                        EXISTS (SELECT 1 FROM lesson_changes c WHERE c.lesson_id = f.lesson_id AND change = 'forgotten')
+                        EXISTS (SELECT 1 FROM lesson_changes c WHERE c.lesson_id = f.lesson_id AND change = 'forgotten'),
+                        run_id IN (SELECT run_id FROM withdrawn_lessons),
+                        (SELECT fix_id FROM withdrawn_lessons w WHERE w.run_id = f.run_id)
                  FROM qa_failures f WHERE lesson_id IS NOT NULL AND {condition} ORDER BY run_id"
             ))?;
             let rows = statement.query_map([parameter], |row| {
@@ -268,6 +274,8 @@ impl Index {
                     failure: row.get(2)?,
                     run: row.get(3)?,
                     forgotten: row.get(4)?,
+                    withdrawn: row.get(5)?,
+                    fix: row.get(6)?,
                 })
             })?;
             rows.collect()
@@ -318,7 +326,8 @@ impl Index {
                 "SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM runs),
                         (SELECT count(*) FROM qa_failures), (SELECT count(*) FROM qa_failure_patterns),
                         (SELECT count(*) FROM tasks),
-                        (SELECT count(*) FROM qa_failures f WHERE lesson_id IS NOT NULL AND NOT EXISTS
+                        (SELECT count(DISTINCT lesson_id) FROM qa_failures f WHERE lesson_id IS NOT NULL
+                         AND run_id NOT IN (SELECT run_id FROM withdrawn_lessons) AND NOT EXISTS
                          (SELECT 1 FROM lesson_changes c WHERE c.lesson_id = f.lesson_id AND change = 'forgotten'))",
                 [],
                 |row| {

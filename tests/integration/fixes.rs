@@ -17,6 +17,7 @@ fn python() -> Option<Sandbox> {
     sandbox.write("shop.py", "def total(prices):\n    return sum(prices) + 1\n");
     sandbox.write("test_shop.py", "import shop\n\n\ndef test_total():\n    assert shop.total([1, 2]) == 3\n");
     sandbox.write("notes.txt", "nothing\n");
+    sandbox.keep_lessons();
     sandbox.commit("A shop");
     Some(sandbox)
 }
@@ -154,7 +155,7 @@ fn an_edit_without_effect_and_the_right_one_are_two_attempts_in_order() {
     assert_eq!(paths(&fix["steps"][2]), ["shop.py"]);
     assert_eq!((fix["attempts"].as_u64(), fix["reruns"].as_u64()), (Some(2), Some(1)));
     let lesson = sandbox.lesson();
-    assert!(lesson.text.contains("Changed before without effect:\n\n- `notes.txt`"), "{}", lesson.text);
+    assert!(lesson.text.contains("Changed before without effect:\n  notes.txt\n"), "{}", lesson.text);
     assert!(
         fixes(&sandbox).len() == 1 && sandbox.verify_run(["fix", "list", "--flakes"]).outcome().stdout().is_empty()
     );
@@ -255,6 +256,7 @@ fn a_command_between_a_failure_and_a_pass_over_the_same_tree_is_the_fix() {
             return;
         }
         let mut sandbox = Sandbox::repository();
+        sandbox.keep_lessons();
         sandbox.add_path(tools());
         sandbox.write("left/package.json", r#"{"name": "left", "version": "1.0.0", "main": "index.js"}"#);
         sandbox.write("left/index.js", "module.exports = (text) => text.trimStart();\n");
@@ -291,9 +293,9 @@ fn a_command_between_a_failure_and_a_pass_over_the_same_tree_is_the_fix() {
         let lesson = sandbox.lesson().text;
         if recorded {
             assert_eq!(last["commands"][0]["line"], "npm install --no-audit --no-fund --offline");
-            assert!(lesson.contains("- `npm install --no-audit --no-fund --offline`"), "{lesson}");
+            assert!(lesson.contains("\n  npm install --no-audit --no-fund --offline\n"), "{lesson}");
         }
-        assert!(lesson.contains("Changed outside of the repository's files:\n\n- `app/node_modules`"), "{lesson}");
+        assert!(lesson.contains("Changed outside of the repository's files:\n  app/node_modules\n"), "{lesson}");
         assert_eq!(sandbox.verify_run(["fix", "list", "--flakes"]).outcome().stdout(), "");
     }
 }
@@ -357,7 +359,7 @@ fn a_rebase_between_failure_and_pass_is_survived() {
     assert_eq!(steps(&fix), [(Some(1), "success", "edit")]);
     assert_eq!(paths(&fix["steps"][0]), ["shop.py"], "{fix}");
     assert_eq!(fix["steps"][0]["came_with_base"], 21);
-    assert!(sandbox.lesson().text.contains("Left out: 21 files that came with a new base."));
+    assert!(sandbox.lesson().text.contains("Left out: 21 files that came with a new base\n"));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Lessons from the failure to what people do with them, and the doctor over all of it.
 
+mod unwanted;
+
 use verify_run::run::Ended;
 
 use crate::sandbox::{Sandbox, files_in};
@@ -35,22 +37,29 @@ fn a_lesson_is_listed_shown_and_annotated() {
     assert!(sandbox.verify_run(["lesson", "show", &id[..5]]).prints().contains("'x' is not defined"));
     sandbox.verify_run(["lesson", "annotate", &id[2..], "--cause", "a: \"typo\"", "--rule", "import it"]).prints();
     let changed = sandbox.lesson();
-    let expected = lesson.text.replace("cause: \"\"", "cause: 'a: \"typo\"'");
-    assert_eq!(changed.text, expected.replace("corrective_rule: \"\"", "corrective_rule: import it"));
+    let expected = lesson.text.replace("cause:\n", "# prettier-ignore\ncause: 'a: \"typo\"'\n");
+    assert_eq!(changed.text, expected.replace("corrective_rule:\n", "corrective_rule: import it\n"));
     let shown = sandbox.verify_run(["lesson", "show", &id, "--json"]).prints_json();
     assert_eq!(shown["lesson"]["cause"], "a: \"typo\"");
     assert_eq!(sandbox.git(["status", "--porcelain", ".lessons"]), "");
 }
 
 #[test]
-fn what_is_known_gets_no_second_lesson_unless_asked() {
+fn what_is_known_gets_no_second_lesson_and_what_is_new_one_for_itself() {
     let sandbox = failing();
     fail(&sandbox, &finding(&sandbox, "src/a.js", "'x' is not defined"));
     fail(&sandbox, &finding(&sandbox, "src/a.js", "'x' is not defined"));
     assert_eq!(sandbox.lessons().len(), 1);
     sandbox.write("verify-run.toml", "[lesson]\nwrite = \"always\"\n");
     fail(&sandbox, &finding(&sandbox, "src/a.js", "'x' is not defined"));
-    assert_eq!(sandbox.lessons().len(), 2);
+    let first = sandbox.lesson();
+    let both = ["'x' is not defined", "'other' has no value"].map(|message| finding(&sandbox, "src/a.js", message));
+    fail(&sandbox, &both.concat());
+    let lessons = sandbox.lessons();
+    assert_eq!(lessons.len(), 2);
+    let second = lessons.iter().find(|lesson| lesson.path != first.path).expect("another file");
+    assert_eq!(second.list("patterns").len(), 1, "a pattern is in one file: {}", second.text);
+    assert_ne!(second.list("patterns"), first.list("patterns"));
 }
 
 #[test]
@@ -95,7 +104,7 @@ fn a_tool_that_counts_more_than_was_read_is_believed() {
     );
     fail(&sandbox, &output);
     let lesson = sandbox.lesson();
-    assert!(lesson.text.contains("`eslint` itself counts 2; 1 of them could be read"), "{}", lesson.text);
+    assert!(lesson.text.contains("eslint itself counts 2; 1 of them could be read"), "{}", lesson.text);
     assert!(lesson.text.contains("?:?  odd  something new"), "{}", lesson.text);
     let short = serde_json::json!([{"tool": "eslint", "said": 2, "found": 1}]);
     let events: String = sandbox.events().iter().map(ToString::to_string).collect();
@@ -209,4 +218,125 @@ fn the_doctor_names_file_line_and_what_to_type() {
         sandbox.verify_run(["lesson", "list", "--json"]).prints_json()["lessons"].as_array().map(Vec::len),
         Some(2)
     );
+}
+
+/// A linter that fails as long as the file `broken` is there.
+fn breaking() -> Sandbox {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("eslint", "if [ -e broken ]; then echo \"src/a.js:1:1: error: $(cat broken)\"; exit 1; fi");
+    sandbox.write("src/a.js", "x");
+    sandbox.commit("The project");
+    sandbox
+}
+
+fn check(sandbox: &Sandbox, task: &str) {
+    sandbox.verify_run(["--sync", "--task", task, "eslint", "."]).outcome();
+    sandbox.settle();
+}
+
+/// Breaks and mends it in one task.
+fn break_and_mend(sandbox: &Sandbox, task: &str, message: &str) {
+    sandbox.write("broken", message);
+    check(sandbox, task);
+    std::fs::remove_file(sandbox.path("broken")).expect("it was broken");
+    check(sandbox, task);
+}
+
+#[test]
+fn a_lesson_goes_with_its_failure_and_its_text_stays() {
+    let sandbox = breaking();
+    sandbox.write("broken", "no such variable");
+    check(&sandbox, "t1");
+    let lesson = sandbox.lesson();
+    let id = lesson.field("id").expect("an id").to_owned();
+    std::fs::remove_file(sandbox.path("broken")).expect("it was broken");
+    check(&sandbox, "t1");
+    assert_eq!(sandbox.lessons().len(), 0, "one attempt, one task, nobody wrote anything in it");
+    let listed = |all: &[&str]| {
+        let words = [&["lesson", "list", "--json"], all].concat();
+        sandbox.verify_run(&words).prints_json()["lessons"].as_array().expect("a list").clone()
+    };
+    assert_eq!(listed(&[]).len(), 0);
+    let all = listed(&["--all"]);
+    assert_eq!((all.len(), &all[0]["id"], &all[0]["withdrawn"]), (1, &id.as_str().into(), &true.into()));
+    let shown = sandbox.verify_run(["lesson", "show", &id[..6]]).prints();
+    assert!(shown.contains("no such variable") && shown.contains("Gone at attempt 1"), "{shown}");
+    // Somebody has something to say about it: it is worth a file again.
+    sandbox.verify_run(["lesson", "annotate", &id, "--cause", "a typo"]).prints();
+    let annotated = sandbox.lesson();
+    assert_eq!((annotated.path.clone(), annotated.field("cause")), (lesson.path, Some("a typo")));
+    assert!(annotated.text.contains("Gone at attempt 1"), "{}", annotated.text);
+    break_and_mend(&sandbox, "t1", "no such variable");
+    assert_eq!(sandbox.lesson().field("cause"), Some("a typo"));
+    // The index computed from the events says the same.
+    sandbox.verify_run(["store", "rebuild"]).outcome();
+    assert_eq!(listed(&["--all"]).len(), 1);
+}
+
+#[test]
+fn a_lesson_stays_when_it_recurred_took_long_or_was_edited() {
+    // In another task: the same file, with what helped.
+    let sandbox = breaking();
+    break_and_mend(&sandbox, "t1", "no such variable");
+    assert_eq!(sandbox.lessons().len(), 0);
+    break_and_mend(&sandbox, "t2", "no such variable");
+    let recurred = sandbox.lesson();
+    assert!(recurred.text.contains("Gone at attempt 1"), "{}", recurred.text);
+    break_and_mend(&sandbox, "t3", "no such variable");
+    assert_eq!(sandbox.lesson().path, recurred.path, "one file per pattern");
+    // Three attempts.
+    let sandbox = breaking();
+    sandbox.write("broken", "no such variable");
+    for attempt in 0..3 {
+        sandbox.write("src/a.js", format!("attempt {attempt}"));
+        check(&sandbox, "t1");
+    }
+    std::fs::remove_file(sandbox.path("broken")).expect("it was broken");
+    check(&sandbox, "t1");
+    assert!(sandbox.lesson().text.contains("Gone at attempt 3"), "{}", sandbox.lesson().text);
+    // A person's own words.
+    let sandbox = breaking();
+    sandbox.write("broken", "no such variable");
+    check(&sandbox, "t1");
+    let lesson = sandbox.lesson();
+    std::fs::write(&lesson.path, lesson.text + "\nI know this one.\n").expect("edits");
+    std::fs::remove_file(sandbox.path("broken")).expect("it was broken");
+    check(&sandbox, "t1");
+    assert!(sandbox.lesson().text.ends_with("I know this one.\n"));
+}
+
+#[test]
+fn what_is_said_of_a_fix_reaches_the_lesson() {
+    let sandbox = breaking();
+    break_and_mend(&sandbox, "t1", "no such variable");
+    let fix = sandbox.verify_run(["fix", "list", "--json"]).prints_json()["fixes"][0]["id"].clone();
+    let fix = fix.as_str().expect("an id");
+    sandbox.verify_run(["fix", "record", fix, "--cause", "a typo", "--rule", "run the linter: always"]).prints();
+    let lesson = sandbox.lesson();
+    assert_eq!(
+        (lesson.field("cause"), lesson.field("corrective_rule")),
+        (Some("a typo"), Some("run the linter: always"))
+    );
+    let part = lesson.text.split_once("## Fix\n").expect("the part").1;
+    assert!(part.contains("Cause: a typo\n") && part.contains("Rule: run the linter: always\n"), "{part}");
+    let hits = sandbox.verify_run(["lesson", "search", "typo", "--json"]).prints_json();
+    assert_eq!(hits["lessons"][0]["cause"], "a typo");
+}
+
+#[test]
+fn a_lesson_names_nothing_of_this_machine() {
+    let sandbox = Sandbox::repository();
+    let home = sandbox.home();
+    sandbox.tool(
+        "eslint",
+        "echo \"$PWD/src/a.js:1:1: error: cannot read $PWD/src/b.js, $HOME/.cache/x or $TMPDIR/y\"; exit 1",
+    );
+    sandbox.write("src/a.js", "x");
+    let command = format!("{}", sandbox.path("src/a.js").display());
+    sandbox.verify_run(["--sync", "eslint", &command]).outcome();
+    let text = sandbox.lesson().text;
+    assert!(text.contains("cannot read src/b.js, ~/.cache/x or "), "{text}");
+    for private in [sandbox.work(), home, sandbox.tmp()] {
+        assert!(!text.contains(&*private.to_string_lossy()), "{} is in {text}", private.display());
+    }
 }

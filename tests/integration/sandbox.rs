@@ -219,6 +219,7 @@ impl Sandbox {
         self.all_events_in(state)
             .into_iter()
             .filter(|event| !FOLLOWING.contains(&event["kind"].as_str().unwrap_or_default()))
+            .filter(|event| event["change"] != "withdrawn")
             .collect()
     }
 
@@ -268,6 +269,13 @@ impl Sandbox {
             tmpdir: Some(self.tmp()),
             ..Environment::default()
         }
+    }
+
+    /// Every lesson is kept in this sandbox, not only those that are worth it once they are fixed.
+    pub fn keep_lessons(&self) {
+        let folder = self.home().join(".config/verify-run");
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join("verify-run.toml"), "[lesson]\nwrite = \"always\"\n").expect("the settings");
     }
 
     /// The one lesson written so far.

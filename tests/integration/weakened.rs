@@ -154,6 +154,7 @@ struct Passed {
 }
 
 fn fail_then_pass(sandbox: &Sandbox, command: &[&str], change: impl FnOnce(&Sandbox)) -> Passed {
+    sandbox.keep_lessons();
     let run = || {
         // Python takes a cached module for fresh when size and second of its source agree.
         let invocation = sandbox.verify_run(command).env("PYTHONDONTWRITEBYTECODE", "1").env("CI", "true");

@@ -78,6 +78,8 @@ fn spooled(
         cut_at: output.len() as u64,
         shared: false,
         partly_seen: false,
+        interrupted: false,
+        on_terminal: false,
         redacted: false,
         around: None,
         observed_via: Some(ObservedVia::Hook),

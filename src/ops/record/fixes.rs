@@ -63,7 +63,8 @@ pub(super) fn open_at(
 /// Whether nothing follows from how the run ended.
 fn says_nothing(run: &Run) -> bool {
     let has_own_status = run.scope.as_ref().is_none_or(|scope| !scope.foreign_status);
-    is_cancelled(run.ended) || (run.ended.passed() && !has_own_status)
+    let is_unwanted = run.failure.as_ref().is_some_and(|failure| failure.lesson.says_nothing());
+    is_cancelled(run.ended) || is_unwanted || (run.ended.passed() && !has_own_status)
 }
 
 /// Records what a run says about the failures that were open, and keeps the markers up to date.
@@ -84,6 +85,8 @@ pub(super) fn after_run(
     }
     let mut closed = Vec::new();
     let mut open = Vec::new();
+    // Only now it is known what it said.
+    let stretches = if says_nothing(run) { Vec::new() } else { stretches };
     for stretch in stretches {
         match judge(projects, store, recorded, &stretch, &mut drained.notes)? {
             Some(verdict) => {

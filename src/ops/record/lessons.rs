@@ -13,12 +13,12 @@ use crate::base::file::{self, Durability};
 use crate::base::ids::{self, Kind, RunId};
 use crate::base::text;
 use crate::capture::Header;
-use crate::config::{Places, Settings, WriteWhen};
+use crate::config::{FixSettings, Places, Settings, WriteWhen};
 use crate::fix;
-use crate::lesson::{FixFacts, FixPart};
+use crate::lesson::{FixFacts, FixPart, Local};
 use crate::store::{
-    AtomList, Attempt, Body, Change, Event, FileChange, FixRow, Flake, Item, LessonChange, LessonDecision, NoLesson,
-    Outcome, Proof, Run, Store, StoreError,
+    AtomList, Attempt, Body, Change, Event, FileChange, FixRow, Flake, Index, Item, LessonChange, LessonDecision,
+    NoLesson, Outcome, Proof, Run, SaidRow, Segments, Store, StoreError,
 };
 
 /// Lessons that one fix is written into.
@@ -143,7 +143,10 @@ pub(super) fn close_lessons(
     if lessons.is_empty() || !projects.has_root(root) {
         return Ok(());
     }
-    let facts = facts(projects, store, stretch, attempt)?;
+    let (fix_settings, local) = (projects.fix_settings(root), projects.local(root).clone());
+    let since = stretch.first().ended_at;
+    let facts = fix_facts(store.index(), store.segments(), (&fix_settings, &local), since, attempt)?;
+    let fix = facts.id.clone();
     let settings = projects.lesson_settings(root);
     let is_proven = flake.is_some_and(|flake| flake.proof == Proof::Proven);
     let took_long = facts.attempt >= settings.attempts || facts.seconds > settings.minutes.saturating_mul(60);
@@ -160,7 +163,7 @@ pub(super) fn close_lessons(
     for (lesson, run) in lessons {
         let path = paths.get(&lesson).map(PathBuf::as_path);
         if !is_worth && !recurred(store, run)? {
-            match withdraw(projects, store, root, (&lesson, path)) {
+            match withdraw(projects, store, root, (&lesson, path, &fix)) {
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(Withdrawing::Store(error)) => return Err(error),
@@ -201,7 +204,7 @@ fn withdraw(
     projects: &mut Projects<'_>,
     store: &mut Store,
     root: &Path,
-    (lesson, path): (&str, Option<&Path>),
+    (lesson, path, fix): (&str, Option<&Path>, &str),
 ) -> Result<bool, Withdrawing> {
     let folder = projects.lessons(root);
     if let Some(path) = path
@@ -210,7 +213,8 @@ fn withdraw(
         return Ok(false);
     }
     let runs = store.index().runs_of(lesson).map_err(Withdrawing::Store)?;
-    let change = LessonChange { lesson: lesson.to_owned(), change: Change::Withdrawn { runs: runs.clone() }, by: None };
+    let change = Change::Withdrawn { runs: runs.clone(), fix: Some(fix.to_owned()) };
+    let change = LessonChange { lesson: lesson.to_owned(), change, by: None };
     let parts: Vec<String> = std::iter::once(lesson.to_owned()).chain(runs.iter().map(ToString::to_string)).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let event = Event::derived("withdrawn", &parts, Timestamp::now(), store.writer(), Body::Lesson(change));
@@ -246,19 +250,21 @@ fn lessons_of(store: &Store, runs: &[RunId], fixed: &AtomList) -> Result<Vec<(St
     Ok(found)
 }
 
-fn facts(
-    projects: &mut Projects<'_>,
-    store: &Store,
-    stretch: &Stretch,
+/// What a lesson says of the fix of a failure that was open since then: `attempt` is the one that ended it.
+///
+/// # Errors
+/// When the store can't be read.
+pub(in crate::ops) fn fix_facts(
+    index: &Index,
+    segments: &Segments,
+    (settings, local): (&FixSettings, &Local),
+    since: Timestamp,
     attempt: &Attempt,
 ) -> Result<FixFacts, StoreError> {
     let id = ids::fix(&attempt.key, attempt.opened_by);
-    let settings = projects.fix_settings(attempt.root.path());
-    let quickly = settings.quick_attempts;
-    let row: FixRow = store.index().fix(&id)?;
-    let silence = settings.silence();
-    let standing = fix::standing(&row, attempt.ended_at, silence);
-    let workflow = fix::workflow(store.index().attempts(store.segments(), &id)?, quickly);
+    let row: FixRow = index.fix(&id)?;
+    let standing = fix::standing(&row, attempt.ended_at, settings.silence());
+    let workflow = fix::workflow(index.attempts(segments, &id)?, settings.quick_attempts);
     let number = workflow.attempts.iter().filter_map(|attempt| attempt.number).max().unwrap_or(1);
     let final_files: BTreeSet<String> = attempt.files.iter().map(|file| file.path.display()).collect();
     let tried = workflow.attempts.iter().filter(|numbered| numbered.attempt.outcome == Outcome::Failure);
@@ -266,32 +272,26 @@ fn facts(
         .flat_map(|numbered| numbered.attempt.files.iter().map(|file| file.path.display()))
         .filter(|path| !final_files.contains(path))
         .collect();
-    let local = projects.local(attempt.root.path()).clone();
-    let said = store.index().fix_notes(&id)?;
-    let last =
-        |text: fn(&crate::store::SaidRow) -> &Option<String>| said.iter().rev().find_map(|row| text(row).clone());
+    let said = index.fix_notes(&id)?;
+    let last = |text: fn(&SaidRow) -> &Option<String>| said.iter().rev().find_map(|row| text(row).clone());
+    let commands = attempt.commands.iter().filter(|command| !command.check);
     Ok(FixFacts {
-        cause: last(|row| &row.cause),
-        approach: last(|row| &row.approach),
-        rule: last(|row| &row.rule),
         id,
         attempt: number,
-        seconds: attempt.ended_at.micros_since(stretch.first().ended_at) / 1_000_000,
+        seconds: attempt.ended_at.micros_since(since) / 1_000_000,
         confirmed: standing.as_ref().is_some_and(|standing| standing.confirmed),
         standing: standing.map_or_else(|| "nobody knows what made it go away".to_owned(), |standing| standing.why),
         files: attempt.files.iter().map(changed_lines).collect(),
         files_cut: attempt.files_cut,
         came_with_base: attempt.came_with_base,
-        commands: attempt
-            .commands
-            .iter()
-            .filter(|command| !command.check)
-            .map(|command| local.strip(&command.line))
-            .collect(),
+        commands: commands.map(|command| local.strip(&command.line)).collect(),
         surroundings: attempt.surroundings.iter().map(|name| local.strip(name)).collect(),
         diff: local.strip(&attempt.diff),
         diff_cut: attempt.diff_cut,
         tried: tried.into_iter().collect(),
+        cause: last(|row| &row.cause),
+        approach: last(|row| &row.approach),
+        rule: last(|row| &row.rule),
     })
 }
 

@@ -24,6 +24,7 @@ mod task;
 #[cfg(test)]
 mod tests;
 mod trees;
+mod unwanted;
 mod upkeep;
 
 use std::any::Any;
@@ -41,10 +42,13 @@ use crate::store::{Store, StoreError, folder, lock};
 use queue::Queue;
 use trees::Trees;
 
+pub(in crate::ops) use assemble::facts as lesson_facts;
 pub use assemble::redacted;
 pub(in crate::ops) use diagnosis::pattern_keys;
+pub(in crate::ops) use lessons::fix_facts;
 pub use log::recent as recent_log;
 pub use queue::{Holds, Pending, bad, pending, waiting};
+pub(in crate::ops) use steps::local;
 pub use task::current as current_task;
 
 /// What a drain did.

@@ -11,7 +11,7 @@ use super::fixes::{self, Recorded};
 use super::merges::Merges;
 use super::queue::{self, Entry};
 use super::trees::{self, Trees};
-use super::{Drained, assemble, head, lessons, observed, task};
+use super::{Drained, assemble, head, lessons, observed, task, unwanted};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
@@ -351,7 +351,7 @@ fn record_new(
         // Above 1 nothing is similar enough: what isn't learnt from stays by itself.
         let similarity = if settings.advice.learning { settings.patterns.similarity } else { 1.0 };
         let merges = Merges::of(store, header.run, &items, similarity)?;
-        let lesson = lessons::decide(store, header, &items, &merges, None, settings)?;
+        let lesson = lessons::decide(store, header, &items, &merges, unwanted::why(header, &diagnosis), settings)?;
         run.failure = Some(assemble::failure(header.run, &diagnosis, items, lesson));
         assemble::name_lesson(run);
         events = merges.events;

@@ -63,6 +63,8 @@ impl World {
             cut_at: 0,
             shared: false,
             partly_seen: false,
+            interrupted: false,
+            on_terminal: false,
             redacted: false,
             around: None,
             observed_via: None,

@@ -29,11 +29,13 @@ pub(super) fn insert_lesson_change(
             forget.execute(params![pattern, event_id])?;
         }
     }
-    if let Change::Withdrawn { runs } = &change.change {
-        let mut withdraw =
-            transaction.prepare_cached("INSERT INTO withdrawn_lessons VALUES (?1) ON CONFLICT DO NOTHING")?;
+    if let Change::Withdrawn { runs, fix } = &change.change {
+        let mut withdraw = transaction.prepare_cached(
+            "INSERT INTO withdrawn_lessons VALUES (?1, ?2)
+             ON CONFLICT DO UPDATE SET fix_id = nullif(max(coalesce(fix_id, ''), coalesce(excluded.fix_id, '')), '')",
+        )?;
         for run in runs {
-            withdraw.execute([run.to_string()])?;
+            withdraw.execute(params![run.to_string(), fix])?;
         }
     }
     Ok(())

@@ -42,6 +42,8 @@ pub enum Change {
     Withdrawn {
         /// The runs whose lesson it was; a later one may have it written again.
         runs: Vec<RunId>,
+        /// The fix that ended its failure.
+        fix: Option<String>,
     },
     /// The file was edited by hand.
     Edited {

@@ -158,6 +158,14 @@ pub enum LessonDecision {
     },
 }
 
+impl LessonDecision {
+    /// Whether the run says nothing about the code: it was called wrongly or ended by a user.
+    pub fn says_nothing(&self) -> bool {
+        let unwanted = [NoLesson::UsageError, NoLesson::Interrupted, NoLesson::Watch];
+        matches!(self, LessonDecision::Unwanted { why } if unwanted.contains(why))
+    }
+}
+
 /// Why nobody would read a lesson about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -95,7 +95,8 @@ impl Index {
             }
             failed.retain(|it| closed.get(&it.key).and_then(|closed| closed.of(it)).is_none_or(|at| it.ended_at > at));
             let mut statement = self.connection.prepare_cached(
-                "SELECT run_id, command_key, started_at, ended_at, exit_code, signal, branch, commit_id
+                "SELECT run_id, command_key, started_at, ended_at, exit_code, signal, branch, commit_id,
+                        EXISTS (SELECT 1 FROM qa_failures f WHERE f.run_id = runs.run_id AND no_lesson = 'cancelled')
                  FROM runs WHERE rowid = ?1",
             )?;
             let open = failed.iter().filter_map(|failed| statement.query_row([failed.row], open_run).transpose());
@@ -279,7 +280,11 @@ impl Index {
     }
 }
 
+/// `None` of a run that says nothing about the code.
 fn open_run(row: &Row<'_>) -> rusqlite::Result<Option<OpenRun>> {
+    if row.get(8)? {
+        return Ok(None);
+    }
     let ended = match row.get::<_, Option<u8>>(4)? {
         Some(code) => Ended::Exit(code),
         None => Ended::Signal(row.get(5)?),

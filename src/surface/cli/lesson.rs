@@ -9,7 +9,7 @@ use crate::base::clock::Timestamp;
 use crate::base::text::{count, one_line, printable};
 use crate::config::Settings;
 use crate::lesson::Front;
-use crate::ops::lesson::{self, Annotation, Found, Prune};
+use crate::ops::lesson::{self, Annotation, Found, Listed, Prune};
 use crate::ops::search::{self, Hits};
 
 /// Version of the shapes that `--json` prints.
@@ -26,6 +26,9 @@ pub struct Args {
 enum Command {
     /// List the lessons, oldest first
     List {
+        /// Include lessons that were withdrawn when their failure was fixed
+        #[arg(long)]
+        all: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -105,6 +108,9 @@ struct Broken {
 #[derive(Serialize)]
 struct Row<'a> {
     file: &'a Path,
+    /// There is no file.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    withdrawn: bool,
     title: &'a str,
     #[serde(flatten)]
     front: &'a Front,
@@ -126,7 +132,13 @@ struct Whole<'a> {
 pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
     match &args.command {
-        Command::List { json } => list(&settings, *json, context),
+        Command::List { all, json } => {
+            let listed = match all {
+                true => lesson::list_all(&context.places, &settings),
+                false => lesson::list(&context.places, &settings),
+            };
+            list(listed, *json, context)
+        }
         Command::Search { text, limit, json } => {
             let hits = search::lessons(&context.places, &settings, &text.join(" "), *limit);
             found(&hits, *json, context)
@@ -168,8 +180,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     }
 }
 
-fn list(settings: &Settings, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
-    let listed = lesson::list(&context.places, settings);
+fn list(listed: Listed, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
     if json {
         let lessons = listed.lessons.iter().map(row).collect();
         let broken = listed.broken.into_iter().map(|(file, reason)| Broken { file, reason }).collect();
@@ -229,7 +240,9 @@ fn show(settings: &Settings, id: &str, json: bool, context: &mut Context) -> any
         return Ok(Exit::Ok);
     }
     let front = &found.lesson.front;
-    let mut head = vec![format!("{} ({})", front.id, found.path.display())];
+    let place =
+        if found.withdrawn { "withdrawn when it was fixed".to_owned() } else { found.path.display().to_string() };
+    let mut head = vec![format!("{} ({place})", front.id)];
     let texts = [("cause", &front.cause), ("resolution", &front.resolution), ("rule", &front.corrective_rule)];
     for (name, text) in texts {
         if let Some(text) = text.as_deref().filter(|text| !text.trim().is_empty()) {
@@ -242,5 +255,5 @@ fn show(settings: &Settings, id: &str, json: bool, context: &mut Context) -> any
 }
 
 fn row(found: &Found) -> Row<'_> {
-    Row { file: &found.path, title: found.lesson.title(), front: &found.lesson.front }
+    Row { file: &found.path, withdrawn: found.withdrawn, title: found.lesson.title(), front: &found.lesson.front }
 }

@@ -86,6 +86,7 @@ fn a_lesson_whose_folder_is_read_only_is_written_later() {
         return;
     }
     let sandbox = project();
+    sandbox.keep_lessons();
     fs::create_dir(sandbox.path(".lessons")).expect("a folder");
     let locked = read_only(&sandbox.path(".lessons"));
     sandbox.as_bare(&["luacheck", "."], |run| run.env("PART", "a").after_mounting(&locked));

@@ -291,6 +291,7 @@ fn a_spool_file_in_the_work_tree_holds_no_secret() {
 #[test]
 fn a_spool_is_private_and_gone_when_it_is_recorded() {
     let sandbox = telling();
+    sandbox.keep_lessons();
     fs::create_dir_all(sandbox.state()).expect("the state folder");
     fs::set_permissions(sandbox.state(), fs::Permissions::from_mode(0o700)).expect("our folder");
     let lock = File::create(sandbox.state().join("recorder.lock")).expect("a file");
