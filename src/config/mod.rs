@@ -5,6 +5,7 @@ mod category;
 mod hooks;
 mod knowledge;
 mod learning;
+mod lesson;
 mod places;
 mod problem;
 mod promotion;
@@ -16,10 +17,11 @@ pub use category::{Categories, Category};
 pub use hooks::HookSettings;
 pub use knowledge::{KnowledgeSettings, TypeSettings};
 pub use learning::{ConfidenceSettings, PatternSettings};
+pub use lesson::{LessonSettings, WriteWhen};
 pub use places::{Environment, Places, Repository};
 pub use problem::Problem;
 pub use promotion::PromotionSettings;
-pub use settings::{FixSettings, LessonSettings, RawSettings, SETTINGS_FILE, Settings, WriteWhen};
+pub use settings::{FixSettings, RawSettings, SETTINGS_FILE, Settings};
 pub use strategy::StrategyTable;
 
 /// Whether `VERIFY_RUN_DISABLE` says that everything is run bare and nothing recorded: it is set, and not to `0`.

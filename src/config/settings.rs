@@ -14,12 +14,13 @@ use super::category::Categories;
 use super::hooks::{self, HookSettings};
 use super::knowledge::KnowledgeSettings;
 use super::learning::{ConfidenceSettings, Figure, PatternSettings};
+use super::lesson::LessonSettings;
 use super::promotion::PromotionSettings;
 use super::strategy::{STRATEGIES_MAX, StrategyTable};
 use super::{Environment, Places, Problem};
 use crate::base::limits::{
-    CONFIG_FILE_BYTES_MAX, LESSON_BYTES_MAX, LESSON_LINES_BYTES_MAX, RAW_BYTES_MAX, RAW_DAYS_MAX, SNAPSHOT_BYTES_MAX,
-    SNAPSHOT_DAYS_MAX, SNAPSHOT_FILE_BYTES_MAX, SNAPSHOT_MS_MAX,
+    CONFIG_FILE_BYTES_MAX, LESSON_BYTES_MAX, RAW_BYTES_MAX, RAW_DAYS_MAX, SNAPSHOT_BYTES_MAX, SNAPSHOT_DAYS_MAX,
+    SNAPSHOT_FILE_BYTES_MAX, SNAPSHOT_MS_MAX,
 };
 
 /// The file's name in each layer.
@@ -29,34 +30,6 @@ pub const SETTINGS_FILE: &str = "verify-run.toml";
 const VARIABLES_MAX: usize = 64;
 /// One of them, bytes.
 const VARIABLE_BYTES_MAX: usize = 128;
-
-/// When a failure gets a lesson file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum WriteWhen {
-    /// When one of its patterns has none and somebody may read it.
-    #[default]
-    New,
-    /// For every pattern, and none is withdrawn.
-    Always,
-}
-
-/// `[lesson]`
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LessonSettings {
-    /// `write = "new" | "always"`
-    pub write: WriteWhen,
-    /// `lines_bytes`: the block of kept output, bytes; at most what a lesson may have in all.
-    pub lines_bytes: usize,
-    /// `cancelled`: lessons for runs that a signal or a time limit ended, too.
-    pub cancelled: bool,
-    /// `attempts`: a failure that took so many is worth a lesson once it is fixed.
-    pub attempts: u64,
-    /// `minutes`: … and one that took longer.
-    pub minutes: u64,
-    /// `dir`: the lessons folder, relative to the root and inside it. `None` finds one.
-    pub dir: Option<PathBuf>,
-}
 
 /// `[raw]`: the redacted output kept in the state folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,14 +107,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            lesson: LessonSettings {
-                write: WriteWhen::New,
-                lines_bytes: LESSON_LINES_BYTES_MAX,
-                cancelled: false,
-                attempts: 3,
-                minutes: 30,
-                dir: None,
-            },
+            lesson: LessonSettings::default(),
             raw: RawSettings { days: RAW_DAYS_MAX, bytes: RAW_BYTES_MAX },
             snapshot: SnapshotSettings {
                 enabled: true,
@@ -490,7 +456,7 @@ mod tests {
         let user = "[lesson]\nwrite = \"always\"\ncancelled = true\n[raw]\ndays = 3\n";
         let (settings, problems) = load(Some(user), Some("[lesson]\ncancelled = false\ndir = \"docs/lessons\"\n"));
         assert_eq!(problems, []);
-        assert_eq!(settings.lesson.write, WriteWhen::Always);
+        assert_eq!(settings.lesson.write, crate::config::WriteWhen::Always);
         assert!(!settings.lesson.cancelled);
         assert_eq!(settings.lesson.dir.as_deref(), Some(Path::new("docs/lessons")));
         assert_eq!(settings.raw.days, 3);

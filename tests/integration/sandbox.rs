@@ -2,7 +2,6 @@
 
 mod lesson;
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{Read, Write};
@@ -14,7 +13,6 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use verify_run::config::{Environment, Places};
 use verify_run::run::Ended;
 
 pub use lesson::Lesson;
@@ -243,47 +241,6 @@ impl Sandbox {
     /// As [`Sandbox::snapshots`], from the state folder of another repository.
     pub fn snapshots_in(&self, state: &Path) -> Vec<serde_json::Value> {
         self.all_events_in(state).into_iter().filter(|event| event["kind"] == "snapshot").collect()
-    }
-
-    /// The lesson files written so far, sorted by name, once the recorder is done.
-    pub fn lessons(&self) -> Vec<Lesson> {
-        self.lessons_in(&self.work())
-    }
-
-    /// As [`Sandbox::lessons`], of another project.
-    pub fn lessons_in(&self, project: &Path) -> Vec<Lesson> {
-        self.settle();
-        let state = Places::find(project, &self.places_environment()).state;
-        let folders = BTreeSet::from([project.join("lessons"), project.join(".lessons"), state.join("lessons")]);
-        let files = folders.iter().flat_map(|dir| files_in(dir));
-        files
-            .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-            .map(|path| Lesson { text: fs::read_to_string(&path).expect("a lesson is UTF-8"), path })
-            .collect()
-    }
-
-    fn places_environment(&self) -> Environment {
-        Environment {
-            home: Some(self.home()),
-            xdg_state_home: Some(self.home().join(".local/state")),
-            tmpdir: Some(self.tmp()),
-            ..Environment::default()
-        }
-    }
-
-    /// Every lesson is kept in this sandbox, not only those that are worth it once they are fixed.
-    pub fn keep_lessons(&self) {
-        let folder = self.home().join(".config/verify-run");
-        fs::create_dir_all(&folder).expect("a folder");
-        fs::write(folder.join("verify-run.toml"), "[lesson]\nwrite = \"always\"\n").expect("the settings");
-    }
-
-    /// The one lesson written so far.
-    pub fn lesson(&self) -> Lesson {
-        let mut lessons = self.lessons();
-        let names: Vec<_> = lessons.iter().map(|lesson| lesson.path.clone()).collect();
-        assert_eq!(lessons.len(), 1, "expected one lesson, found {names:?}");
-        lessons.remove(0)
     }
 
     /// Ids and command lines of the processes that have this sandbox anywhere in their environment.

@@ -17,7 +17,9 @@ use crate::base::ids::RunId;
 use crate::command::KeyParts;
 use crate::config::Places;
 use crate::fix::{self, Atoms, Reach, Sets, Sight};
-use crate::store::{Attempt, Body, Event, Flake, Mark, Means, Outcome, Run, Scope, Store, StoreError, Unseen};
+use crate::store::{
+    Attempt, Body, Event, FileChange, Flake, Mark, Means, Outcome, Run, Scope, Store, StoreError, Unseen,
+};
 
 /// A run that is recorded, with its id.
 #[derive(Clone, Copy)]

@@ -70,7 +70,7 @@ fn a_file_that_a_failing_test_imports_through_another_one_is_its_fix() {
     let diff = step["diff"].as_str().expect("a diff");
     assert!(diff.ends_with("+x = 2\nuv.lock: 3 lines changed\n") && !diff.contains("three"), "{diff}");
     let lesson = sandbox.lesson();
-    assert!(lesson.text.contains("Also changed:\n\n- `uv.lock`\n- `zother.py`\n"), "{}", lesson.text);
+    assert!(lesson.text.contains("Also changed:\n  uv.lock\n  zother.py\n"), "{}", lesson.text);
     assert!(lesson.text.contains("uv.lock: 3 lines changed\n"), "{}", lesson.text);
 }
 

@@ -1,6 +1,12 @@
 //! A lesson file, read as its front matter says.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use verify_run::config::{Environment, Places};
+
+use super::{Sandbox, files_in};
 
 /// A lesson file as a user finds it.
 pub struct Lesson {
@@ -30,6 +36,49 @@ impl Lesson {
             return inside.split(',').map(unquoted).filter(|entry| !entry.is_empty()).collect();
         }
         lines.map_while(|line| line.trim_start().strip_prefix("- ")).map(unquoted).collect()
+    }
+}
+
+impl Sandbox {
+    /// The lesson files written so far, sorted by name, once the recorder is done.
+    pub fn lessons(&self) -> Vec<Lesson> {
+        self.lessons_in(&self.work())
+    }
+
+    /// As [`Sandbox::lessons`], of another project.
+    pub fn lessons_in(&self, project: &Path) -> Vec<Lesson> {
+        self.settle();
+        let state = Places::find(project, &self.places_environment()).state;
+        let folders = BTreeSet::from([project.join("lessons"), project.join(".lessons"), state.join("lessons")]);
+        let files = folders.iter().flat_map(|dir| files_in(dir));
+        files
+            .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+            .map(|path| Lesson { text: fs::read_to_string(&path).expect("a lesson is UTF-8"), path })
+            .collect()
+    }
+
+    fn places_environment(&self) -> Environment {
+        Environment {
+            home: Some(self.home()),
+            xdg_state_home: Some(self.home().join(".local/state")),
+            tmpdir: Some(self.tmp()),
+            ..Environment::default()
+        }
+    }
+
+    /// Every lesson is kept in this sandbox, not only those that are worth it once they are fixed.
+    pub fn keep_lessons(&self) {
+        let folder = self.home().join(".config/verify-run");
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join("verify-run.toml"), "[lesson]\nwrite = \"always\"\n").expect("the settings");
+    }
+
+    /// The one lesson written so far.
+    pub fn lesson(&self) -> Lesson {
+        let mut lessons = self.lessons();
+        let names: Vec<_> = lessons.iter().map(|lesson| lesson.path.clone()).collect();
+        assert_eq!(lessons.len(), 1, "expected one lesson, found {names:?}");
+        lessons.remove(0)
     }
 }
 
