@@ -5,6 +5,7 @@
 pub mod block;
 pub mod diff;
 pub mod formatter;
+pub mod mention;
 pub mod outcome;
 pub mod promotion;
 pub mod proposal;
@@ -16,4 +17,4 @@ mod trial;
 mod warning;
 
 pub use trial::{Arm, Lift, Tally, Trial, Verdict};
-pub use warning::{Known, Warning, Worked};
+pub use warning::{Known, Warning, Worked, prevention};

@@ -40,6 +40,10 @@ pub struct Concern {
     pub text: f64,
     /// The task's check has just failed in this very way.
     pub failed: bool,
+    /// In how many tasks like this one it failed, of how many.
+    pub similar: Option<(u64, u64)>,
+    /// What is known about changes of the file: `70 % of tasks that modify database/** fail (7 of 10).`
+    pub finding: Option<String>,
 }
 
 /// Something that may be worth a warning.
@@ -59,6 +63,12 @@ pub struct Candidate {
     pub frequency: f64,
     /// Warnings about it that were due before.
     pub exposures: u64,
+    /// Whether anything says in which files it is: without, it belongs to its command.
+    pub has_files: bool,
+    /// Warned tasks that did without the mistake …
+    pub prevented: u64,
+    /// … of those in which it could be seen.
+    pub warned: u64,
     /// Why it concerns the task.
     pub concern: Concern,
 }
@@ -172,10 +182,10 @@ pub fn rank(candidates: Vec<Candidate>, limit: usize, settings: &AdviceSettings,
 
 /// A candidate's figures; `None` when it is not due.
 fn weigh(candidate: Candidate, settings: &AdviceSettings) -> Option<Ranked> {
-    let Concern { file, command, text, failed } = &candidate.concern;
-    // What somebody wrote down need not have failed here.
+    let Concern { file, command, text, failed, similar, finding } = &candidate.concern;
+    // What somebody wrote down need not have failed here, and what is known about changes rests on more than one pattern.
     let is_rare = candidate.failures < settings.occurrences_min && !candidate.is_entry();
-    let unconfirmed = candidate.confidence < settings.confidence_min || is_rare;
+    let unconfirmed = (candidate.confidence < settings.confidence_min || is_rare) && finding.is_none();
     // Of what was hardly seen only the very place says enough.
     if unconfirmed && !failed && !matches!(file, Some((_, Reach::File))) {
         return None;
@@ -188,9 +198,13 @@ fn weigh(candidate: Candidate, settings: &AdviceSettings) -> Option<Ranked> {
             None => 0.0,
         };
     let command = if command.is_some() { settings.weight_command } else { 0.0 };
+    let alike = similar.map_or(0.0, |(hits, of)| hits as f64 / of.max(1) as f64).clamp(0.0, 1.0);
     let relevance = match failed {
         true => 1.0,
-        false => 1.0 - (1.0 - file) * (1.0 - command) * (1.0 - settings.weight_text * text.clamp(0.0, 1.0)),
+        false => {
+            let text = settings.weight_text * text.clamp(0.0, 1.0);
+            1.0 - (1.0 - file) * (1.0 - command) * (1.0 - text) * (1.0 - settings.weight_similar * alike)
+        }
     };
     let most = if unconfirmed { settings.young_confidence } else { 1.0 };
     let confidence = candidate.confidence.min(most);
@@ -232,7 +246,8 @@ fn unit(seed: &str, key: &str) -> f64 {
 }
 
 fn reason(ranked: &Ranked) -> String {
-    let Concern { file, command, text, failed } = &ranked.candidate.concern;
+    let Concern { file, command, text, failed, similar, .. } = &ranked.candidate.concern;
+    let similar = similar.map(|(hits, of)| format!("it failed in {hits} of {of} tasks like this one"));
     let file = file.as_ref().map(|(path, reach)| match reach {
         Reach::File => format!("it concerns {path}"),
         Reach::Folder => format!("it happens in the folder of {path}"),
@@ -241,7 +256,7 @@ fn reason(ranked: &Ranked) -> String {
     let command = command.as_ref().map(|class| format!("{class} reported it"));
     let text = (*text > 0.0).then(|| "the task's words are in its message".to_owned());
     let failed = failed.then(|| "it has just failed in this way".to_owned());
-    let why: Vec<String> = failed.into_iter().chain(file).chain(command).chain(text).collect();
+    let why: Vec<String> = failed.into_iter().chain(file).chain(command).chain(similar).chain(text).collect();
     let figures = format!(
         "relevance {:.2} × confidence {:.2} × frequency {:.2} = {:.2}",
         ranked.relevance, ranked.confidence, ranked.candidate.frequency, ranked.score
@@ -261,7 +276,19 @@ mod tests {
     fn candidate(key: &str, confidence: f64, frequency: f64, concern: Concern) -> Candidate {
         let evidence = Evidence { alpha: 2.0, beta: 2.0, mean: 0.5, lower_bound: 0.2 };
         let (key, family) = (key.to_owned(), format!("family of {key}"));
-        Candidate { key, family, failures: 4, confidence, evidence, frequency, exposures: 9, concern }
+        Candidate {
+            key,
+            family,
+            failures: 4,
+            confidence,
+            evidence,
+            frequency,
+            exposures: 9,
+            has_files: true,
+            prevented: 0,
+            warned: 0,
+            concern,
+        }
     }
 
     fn in_file() -> Concern {
@@ -278,7 +305,7 @@ mod tests {
             file: Some(("src/a.py".into(), file)),
             command: command.then(|| "pytest".into()),
             text,
-            failed: false,
+            ..Concern::default()
         };
         let candidates = vec![
             candidate("folder", 0.9, 0.5, with(Reach::Folder, false, 0.0)),
@@ -316,10 +343,30 @@ mod tests {
             file: Some(("src/a.py".into(), Reach::Folder)),
             command: Some("pytest".into()),
             text: 1.0,
-            failed: false,
+            ..Concern::default()
         };
         assert!(rank(vec![young(folder)], 5, &settings(), "s").is_empty());
         assert!(!rank(vec![candidate("b", 0.6, 0.5, in_file())], 5, &settings(), "s")[0].unconfirmed);
+    }
+
+    #[test]
+    fn what_tasks_like_this_one_failed_in_is_due_and_so_is_what_is_known_about_a_folder() {
+        let alike = |hits, of| Concern { similar: Some((hits, of)), ..Concern::default() };
+        let ranked = rank(vec![candidate("a", 0.7, 0.6, alike(5, 5))], 5, &settings(), "s");
+        assert_eq!(keys(&ranked), ["a"]);
+        assert!(ranked[0].reason.starts_with("it failed in 5 of 5 tasks like this one: relevance 0.70"), "{ranked:?}");
+        assert!(
+            rank(vec![candidate("a", 0.7, 0.6, alike(1, 5))], 5, &settings(), "s").is_empty(),
+            "one of five is little"
+        );
+        let folder = Concern {
+            file: Some(("database/new.sql".into(), Reach::Folder)),
+            finding: Some("71 % of tasks that modify database/** fail (5 of 7).".into()),
+            ..Concern::default()
+        };
+        let young = Candidate { failures: 1, ..candidate("b", 0.5, 0.6, folder) };
+        let ranked = rank(vec![young], 5, &settings(), "s");
+        assert!(keys(&ranked) == ["b"] && !ranked[0].unconfirmed, "{ranked:?}");
     }
 
     #[test]

@@ -37,6 +37,17 @@ pub struct Similarity {
     pub words: f64,
     /// Jaccard of commands.
     pub commands: f64,
+    /// Whether they are the same kind of work: 0 or 1.
+    pub category: f64,
+}
+
+impl Similarity {
+    /// With what is known of the kind of work of both.
+    pub fn of_kind(self, is_same: bool, settings: &AdviceSettings) -> Self {
+        let category = if is_same { 1.0 } else { 0.0 };
+        let score = (1.0 - settings.similar_category) * self.score + settings.similar_category * category;
+        Similarity { score, category, ..self }
+    }
 }
 
 impl Profile {
@@ -76,7 +87,7 @@ impl Profile {
         let score = settings.similar_paths * paths
             + settings.similar_words * words.clamp(0.0, 1.0)
             + settings.similar_commands * commands;
-        Similarity { score, paths, words, commands }
+        Similarity { score, paths, words, commands, category: 0.0 }
     }
 }
 

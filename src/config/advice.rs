@@ -37,6 +37,8 @@ pub struct AdviceSettings {
     pub weight_command: f64,
     /// `weight_text`: how far the words of the task alone do.
     pub weight_text: f64,
+    /// `weight_similar`: how far it does that every task like this one failed in it.
+    pub weight_similar: f64,
     /// `folder`: how much less a folder says than the very file.
     pub folder: f64,
     /// `extension`: how much less a kind of file says than the very file.
@@ -59,9 +61,13 @@ pub struct AdviceSettings {
     pub similar_words: f64,
     /// `similar_commands`: … and how far what was run in them does.
     pub similar_commands: f64,
+    /// `similar_category`: how much of all that gives way to being the same kind of work, where the kind is known.
+    pub similar_category: f64,
+    /// `alike`: tasks are like one another that share so much of their titles' words or of their paths.
+    pub alike: f64,
     /// `hint_ms`: the hint at a failure is silent when it would take longer, milliseconds …
     pub hint_ms: u64,
-    /// `hook_ms`: … and so is an agent's hook.
+    /// `hook_ms`: … and so is an agent's hook, counted from when its input was read.
     pub hook_ms: u64,
 }
 
@@ -82,6 +88,7 @@ impl Default for AdviceSettings {
             weight_file: 0.9,
             weight_command: 0.6,
             weight_text: 0.5,
+            weight_similar: 0.7,
             folder: 0.7,
             extension: 0.4,
             coverage: 0.8,
@@ -92,8 +99,10 @@ impl Default for AdviceSettings {
             similar_paths: 0.5,
             similar_words: 0.3,
             similar_commands: 0.2,
+            similar_category: 0.2,
+            alike: 0.5,
             hint_ms: 50,
-            hook_ms: 40,
+            hook_ms: 200,
         }
     }
 }
@@ -128,6 +137,7 @@ impl AdviceSettings {
             "weight_file" => share(&mut self.weight_file),
             "weight_command" => share(&mut self.weight_command),
             "weight_text" => share(&mut self.weight_text),
+            "weight_similar" => share(&mut self.weight_similar),
             "folder" => share(&mut self.folder),
             "extension" => share(&mut self.extension),
             "coverage" => share(&mut self.coverage),
@@ -138,6 +148,8 @@ impl AdviceSettings {
             "similar_paths" => share(&mut self.similar_paths),
             "similar_words" => share(&mut self.similar_words),
             "similar_commands" => share(&mut self.similar_commands),
+            "similar_category" => share(&mut self.similar_category),
+            "alike" => share(&mut self.alike),
             "hint_ms" => Figure::Count(&mut self.hint_ms, 1..=60_000),
             "hook_ms" => Figure::Count(&mut self.hook_ms, 1..=60_000),
             _ => return None,

@@ -38,6 +38,7 @@ mod volume;
 
 pub use crate::config::Category;
 pub use baseline::Baseline;
+pub use clean::clean;
 pub use collected::{Ran, ran};
 pub use layers::{DefinitionFile, Definitions, Fault, attachments};
 pub use shortfall::Shortfall;

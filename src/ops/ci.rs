@@ -133,10 +133,11 @@ fn runs(places: &Places, settings: &Settings, reading: &Reading, wanted: &Wanted
     let mut subjects: Vec<Subject> = newest.into_values().collect();
     subjects.sort_by_key(|subject| subject.run.started_at);
     let mut told = Vec::with_capacity(subjects.len());
+    let sources = hint::Sources { index, segments: &reading.segments, registry: None, settings };
     for subject in subjects {
         let key = |item: &crate::store::Item| item.rekeyed().map_or_else(|| item.pattern.clone(), |keys| keys.pattern);
         let keys: Vec<String> = subject.items().iter().map(key).collect();
-        let known = hint::seen_before(index, settings, &keys, subject.run.started_at)?;
+        let known = hint::seen_before(&sources, &keys, subject.run.started_at)?;
         told.push(Told { subject, known });
     }
     Ok(told)

@@ -28,6 +28,18 @@ pub struct Loaded {
 /// The definitions for a place, which may name `categories`. Never fails: a file that can't be used is a problem, and the
 /// others hold.
 pub fn load(places: &Places, environment: &Environment, categories: &Categories) -> Loaded {
+    let (files, mut faults) = read(places, environment);
+    let (definitions, more) = Definitions::layered(&files, categories);
+    faults.extend(more);
+    Loaded { definitions, files, problems: faults.into_iter().map(problem).collect() }
+}
+
+/// The files alone, for their detectors: reading the definitions in them takes longer than a hook has.
+pub(super) fn files(places: &Places, environment: &Environment) -> Vec<DefinitionFile> {
+    read(places, environment).0
+}
+
+fn read(places: &Places, environment: &Environment) -> (Vec<DefinitionFile>, Vec<Fault>) {
     let mut files = Vec::new();
     let mut faults = Vec::new();
     for (layer, dir) in places.definition_dirs(environment).into_iter().enumerate() {
@@ -48,9 +60,7 @@ pub fn load(places: &Places, environment: &Environment, categories: &Categories)
             }
         }
     }
-    let (definitions, more) = Definitions::layered(&files, categories);
-    faults.extend(more);
-    Loaded { definitions, files, problems: faults.into_iter().map(problem).collect() }
+    (files, faults)
 }
 
 /// As [`load`], with every regex compiled and every inline test run.

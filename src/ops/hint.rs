@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use super::{definitions, record, warn};
+use super::{definitions, knowledge, record, warn};
 use crate::base::clock::Timestamp;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::capture::Spooled;
 use crate::config::{Environment, Places, Settings};
-use crate::store::{Index, StoreError};
+use crate::pattern::detector::Registry;
+use crate::store::{BriefRow, Index, Segments, StoreError};
 
 /// Patterns of a failure that are looked up.
 const PATTERNS_MAX: usize = 20;
@@ -32,17 +33,49 @@ fn known(places: &Places, environment: &Environment, failed: &Spooled) -> Result
     let (settings, _) = Settings::load(places, environment);
     let loaded = definitions::load(places, environment, &settings.categories);
     let keys = record::pattern_keys(places, &loaded.definitions, failed);
-    let told = seen_before(&index, &settings, &keys, failed.header.started_at)?;
+    let (registry, _) = Registry::new(&loaded.files, &settings.categories);
+    let segments = Segments::new(places.events());
+    let sources = Sources { index: &index, segments: &segments, registry: Some(&registry), settings: &settings };
+    let told = seen_before(&sources, &keys, failed.header.started_at)?;
     Ok(told.map(|told| format!("verify-run: {told}")))
+}
+
+/// Where a hint is taken from.
+pub(super) struct Sources<'a> {
+    /// What is recorded.
+    pub index: &'a Index,
+    /// The same in full.
+    pub segments: &'a Segments,
+    /// Detectors, which know rules.
+    pub registry: Option<&'a Registry>,
+    /// The settings.
+    pub settings: &'a Settings,
+}
+
+impl Sources<'_> {
+    /// Why it happens and what to do about it, as somebody or a detector says.
+    fn said(&self, row: &BriefRow) -> Result<String, StoreError> {
+        if !self.settings.advice.injection {
+            return Ok(String::new());
+        }
+        let (cause, rule) = knowledge::said(self.index, self.segments, row.number)?;
+        let rule = rule.or_else(|| warn::rule_of(self.registry?, row));
+        let part = |lead: &str, text: Option<String>| {
+            let text = text.map(|text| ellipsis(one_line(&text).trim(), TEXT_BYTES_MAX));
+            let text = text.map(|text| text.trim_end_matches('.').to_owned()).filter(|text| !text.is_empty());
+            text.map(|text| format!("; {lead}{text}")).unwrap_or_default()
+        };
+        Ok(part("why: ", cause) + &part("", rule))
+    }
 }
 
 /// As [`line()`], of the patterns with these keys and what was recorded of them before that time.
 pub(super) fn seen_before(
-    index: &Index,
-    settings: &Settings,
+    sources: &Sources<'_>,
     keys: &[String],
     before: Timestamp,
 ) -> Result<Option<String>, StoreError> {
+    let Sources { index, settings, .. } = *sources;
     let mut best: Option<(u64, u64, i64)> = None;
     for key in keys.iter().take(PATTERNS_MAX) {
         let found = index.seen_before(key, before)?;
@@ -55,7 +88,9 @@ pub(super) fn seen_before(
     if row.muted || row.deprecated {
         return Ok(None);
     }
-    let what = ellipsis(&one_line(&warn::name(&index.brief(number)?)), TEXT_BYTES_MAX);
+    let brief = index.brief(number)?;
+    let what = ellipsis(&one_line(&warn::name(&brief)), TEXT_BYTES_MAX);
+    let said = sources.said(&brief)?;
     let fixed = match settings.advice.injection {
         true => warn::worked(index, number, settings, Timestamp::now())?,
         false => None,
@@ -67,5 +102,5 @@ pub(super) fn seen_before(
     });
     let (times, tasks, id) = (count(failures, "time"), count(tasks, "task"), row.id);
     let fixed = fixed.unwrap_or_default();
-    Ok(Some(one_line(&format!("seen before: {what}, {times} in {tasks}{fixed} [{id}]"))))
+    Ok(Some(one_line(&format!("seen before: {what}, {times} in {tasks}{fixed}{said} [{id}]"))))
 }

@@ -17,6 +17,7 @@ use serde_json::Value;
 use super::entry;
 use super::warn::{self, FailedNow};
 use super::{definitions, record};
+use crate::advice::mention;
 use crate::base::text::{ellipsis, one_line};
 use crate::capture::{self, Identity, Spooled};
 use crate::config::{Environment, Places, Settings};
@@ -32,6 +33,17 @@ const LINE_BYTES_MAX: usize = 300;
 const PROMPT_BYTES_MAX: usize = 2_000;
 /// Entries that join a session's start are believed at least so far.
 const ENTRY_CONFIDENCE_MIN: f64 = 0.7;
+
+/// What a hook answers.
+#[derive(Clone)]
+pub struct Said {
+    /// In the host's words.
+    pub text: String,
+    /// The line that is to be run instead.
+    line: Option<String>,
+    /// What it was made of: to be recorded once the text was written.
+    pub advice: Option<warn::Answer>,
+}
 
 /// A hook's call.
 pub struct Hook {
@@ -94,18 +106,31 @@ impl Hook {
         Duration::from_millis(settings.advice.hook_ms)
     }
 
-    /// The answer in the host's words.
-    pub fn answer(&self) -> String {
+    /// The answer in the host's words without advice: a command's other line. It takes hardly any time.
+    pub fn plain(&self) -> Said {
         let line = match (&self.call.action, self.moment) {
             (Action::Shell(line), Moment::BeforeTool) => line::rewritten(self, line),
             _ => None,
         };
-        let context = self.dialect.hears.contains(&self.moment).then(|| self.context()).flatten();
-        self.dialect.write(self.moment, &self.said, &Answer { context, line })
+        let text = self.dialect.write(self.moment, &self.said, &Answer { context: None, line: line.clone() });
+        Said { text, line, advice: None }
     }
 
-    /// What there is to say.
-    fn context(&self) -> Option<String> {
+    /// The same with what there is to say.
+    pub fn advised(&self, plain: Said) -> Said {
+        let context = self.dialect.hears.contains(&self.moment).then(|| self.context()).flatten();
+        let Some((context, advice)) = context else { return plain };
+        let answer = Answer { context, line: plain.line.clone() };
+        Said { text: self.dialect.write(self.moment, &self.said, &answer), line: plain.line, advice: Some(advice) }
+    }
+
+    /// Where things are: what was said is recorded there.
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// What there is to say, and what has to be remembered of it.
+    fn context(&self) -> Option<(Option<String>, warn::Answer)> {
         let asked = self.asked()?;
         let mut answer = warn::warn(&self.places, &self.environment, &self.cwd, &asked).ok()?;
         let mut said = match answer.warnings.is_empty() {
@@ -116,7 +141,7 @@ impl Hook {
             said.push_str(&self.entries(&answer).unwrap_or_default());
         }
         let said = said.trim();
-        (!said.is_empty()).then(|| ellipsis(said, CONTEXT_BYTES_MAX))
+        Some(((!said.is_empty()).then(|| ellipsis(said, CONTEXT_BYTES_MAX)), answer))
     }
 
     /// The question that the call amounts to; `None` where it amounts to none.
@@ -129,10 +154,10 @@ impl Hook {
         };
         let whitelist = || Whitelist::open(&self.places, &self.environment);
         Some(match (self.moment, &self.call.action) {
-            (Moment::BeforeTool, Action::Edit(files)) => warn::Asked { files: files.clone(), ..asked },
+            (Moment::BeforeTool, Action::Edit(files)) => warn::Asked { files: files.clone(), at_hand: true, ..asked },
             (Moment::BeforeTool, Action::Shell(line)) => {
                 whitelist().decide_line(line).check()?;
-                warn::Asked { command: Some(line.clone()), ..asked }
+                warn::Asked { command: Some(line.clone()), at_hand: true, ..asked }
             }
             (Moment::AfterTool | Moment::AfterFailure, _) => {
                 let failed = self.failed.as_ref()?;
@@ -140,12 +165,15 @@ impl Hook {
                 let loaded = definitions::load(&self.places, &self.environment, &settings.categories);
                 let keys = record::pattern_keys(&self.places, &loaded.definitions, failed);
                 let started_at = failed.header.started_at;
-                warn::Asked { failed: Some(FailedNow { keys, started_at }), ..asked }
+                warn::Asked { failed: Some(FailedNow { keys, started_at }), at_hand: true, ..asked }
             }
             (Moment::SessionStart, _) => asked,
             (Moment::Prompt, _) => {
-                let prompt = ellipsis(self.call.prompt.as_deref()?, PROMPT_BYTES_MAX);
-                warn::Asked { title: Some(prompt), ..asked }
+                let prompt = mention::by_person(self.call.prompt.as_deref()?);
+                if prompt.is_empty() {
+                    return None;
+                }
+                warn::Asked { title: Some(ellipsis(&prompt, PROMPT_BYTES_MAX)), ..asked }
             }
             _ => return None,
         })

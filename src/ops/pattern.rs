@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::definitions;
 use super::knowledge;
 use super::reading::{self, Reading};
+use super::warn;
 use crate::base::clock::Timestamp;
 use crate::config::{Environment, Places, Settings};
 use crate::pattern::confidence::{Sighting, Told};
@@ -121,6 +122,12 @@ pub(super) fn desk(places: &Places, environment: &Environment) -> Result<(Option
 }
 
 impl Desk {
+    /// What detectors know of a pattern: why it happens, and what to do about it.
+    pub fn told_by_detectors(&self, number: i64) -> Result<(Option<String>, Option<String>), StoreError> {
+        let row = self.index.brief(number)?;
+        Ok(warn::told_by(&self.registry, &self.history, &row, &self.settings))
+    }
+
     /// Whether a row of a family that stands as one is one of those: it does not recur by itself.
     fn is_single(&self, row: &PatternRow) -> bool {
         row.tasks < self.settings.patterns.recurring_tasks

@@ -363,6 +363,8 @@ fn item(
     let what = warn::name(&desk.index.brief(number)?);
     let worked = warn::worked(&desk.index, number, &desk.settings, desk.now)?;
     let (cause, rule) = knowledge::said(&desk.index, &desk.segments, number)?;
+    let (title, advised) = desk.told_by_detectors(number)?;
+    let (cause, rule) = (cause.or(title), rule.or(advised));
     let facts = Facts { what, worked, cause, rule, ..facts(&desk.page(pattern)?) };
     let item = Item {
         id,

@@ -1,5 +1,6 @@
 //! `task start`, `done`, `show` and `similar`.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -201,7 +202,10 @@ pub fn show(places: &Places, settings: &Settings, identity: &Identity, name: Opt
     let parts = index.task_parts(task.number)?;
     let mut page = page(task, &parts, settings, Timestamp::now());
     let title = page.title.clone().unwrap_or_default();
-    page.similar = like(index, settings, &parts, &format!("{name} {title}"), Some(&name), 5)?;
+    let text = format!("{name} {title}");
+    let category = page.category.as_deref();
+    let described = Described { parts: &parts, text: &text, category, without: Some(&name) };
+    page.similar = like(index, settings, &described, 5)?;
     page.notes = reading.notes;
     Ok(page)
 }
@@ -248,19 +252,33 @@ pub fn similar(
     parts.extend(files.chain(commands.iter().map(|command| ("tool".to_owned(), command.clone()))));
     let title = described.title.clone().or_else(|| known.as_ref().and_then(|task| task.title.clone()));
     let text = format!("{} {}", described.name.as_deref().unwrap_or_default(), title.unwrap_or_default());
-    let tasks = like(&index, settings, &parts, &text, described.name.as_deref(), limit)?;
+    let category = described.category.as_deref().and_then(clean).or_else(|| known.and_then(|task| task.category));
+    let without = described.name.as_deref();
+    let described = Described { parts: &parts, text: &text, category: category.as_deref(), without };
+    let tasks = like(&index, settings, &described, limit)?;
     Ok(Similar { schema: 1, tasks, notes: reading.notes })
 }
 
-/// Tasks with words, files or folders in common, the most alike first.
-fn like(
+/// A task that others are compared with.
+pub(super) struct Described<'a> {
+    /// The parts of its signature.
+    pub parts: &'a [(String, String)],
+    /// Its name and title.
+    pub text: &'a str,
+    /// What kind of work it is.
+    pub category: Option<&'a str>,
+    /// The task itself.
+    pub without: Option<&'a str>,
+}
+
+/// Tasks with words, files, folders or the kind of work in common, the most alike first.
+pub(super) fn like(
     index: &Index,
     settings: &Settings,
-    parts: &[(String, String)],
-    text: &str,
-    without: Option<&str>,
+    described: &Described<'_>,
     limit: usize,
 ) -> Result<Vec<SimilarTask>, StoreError> {
+    let Described { parts, text, category, without } = described;
     let pairs =
         |parts: &[(String, String)]| Profile::of(parts.iter().map(|(part, value)| (part.as_str(), value.as_str())));
     let words = ranking::shares(&index.tasks_with_words(&telling_words(text))?);
@@ -271,17 +289,28 @@ fn like(
         let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
         numbers.extend(index.tasks_with_folder(folder)?);
     }
-    let mut seen = std::collections::HashSet::new();
+    let of_kind: HashSet<i64> = match category {
+        Some(category) => index.tasks_of_category(category)?.into_iter().collect(),
+        None => HashSet::new(),
+    };
+    let mut kind: Vec<i64> = of_kind.iter().copied().collect();
+    kind.sort_unstable_by(|a, b| b.cmp(a));
+    numbers.extend(kind);
+    let mut seen = HashSet::new();
     numbers.retain(|number| seen.insert(*number));
     let own = pairs(parts);
     let mut found = Vec::new();
     for number in numbers.into_iter().take(COMPARED_MAX) {
         let name = index.task_name(number)?;
-        if without == Some(name.as_str()) {
+        if *without == Some(name.as_str()) {
             continue;
         }
         let share = words.iter().find(|(task, _)| *task == number).map_or(0.0, |(_, share)| *share);
         let similarity = own.like(&pairs(&index.task_profile(number)?), share, &settings.advice);
+        let similarity = match category {
+            Some(_) => similarity.of_kind(of_kind.contains(&number), &settings.advice),
+            None => similarity,
+        };
         found.push((name, similarity));
     }
     found.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then_with(|| a.0.cmp(&b.0)));

@@ -4,41 +4,44 @@
 //! down as a note.
 
 mod candidates;
+mod delivery;
 mod entries;
 mod formats;
 mod harm;
+mod insight;
 #[cfg(test)]
 mod replay;
+mod similar;
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::identity::{by, clean, relative_files};
+use super::identity::{clean, relative_files};
 use super::{knowledge, reading, record};
-use crate::advice::ranking::{self, Candidate, Ranked};
+use crate::advice::ranking::{self, Candidate, Concern, Ranked, Reach};
 use crate::advice::similarity::telling_words;
-use crate::advice::{Arm, Known, Warning, Worked};
+use crate::advice::{Arm, Known, Warning, Worked, mention};
 use crate::base::clock::Timestamp;
-use crate::base::ids;
 use crate::base::ids::RunId;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
-use crate::pattern::statistics::{permille, share_bound};
+use crate::pattern::statistics::share_bound;
 use crate::pattern::wording;
-use crate::store::{
-    Body, BriefRow, Delivery, DeliveryArm, Event, Index, Segments, StoreError, WorkedRow, derived_id, note,
-};
+use crate::store::{BriefRow, Event, Index, Segments, StoreError, WorkedRow};
 use crate::whitelist::{self, Whitelist};
+use insight::Insight;
 
+pub use delivery::remember;
 pub(super) use formats::template_problems;
+pub(super) use insight::{rule_of, told_by};
 
-/// Files of a delivery.
-const DELIVERY_FILES_MAX: usize = 20;
 /// Files that a warning names.
 const FILES_MAX: usize = 3;
 /// Files of a task that nobody named.
 const TASK_FILES_MAX: usize = 50;
+/// How the session of a terminal begins that nobody named.
+const TERMINAL: &str = "tty-";
 /// Without a session there is one for each task.
 const NO_SESSION: &str = "none";
 
@@ -61,8 +64,10 @@ pub struct Asked {
     pub format: Option<String>,
     /// Where it is shown.
     pub surface: String,
-    /// Only what this session hasn't been told yet, and wasn't held out of.
+    /// Only what this session hasn't been told yet and hasn't seen itself, and wasn't held out of.
     pub news: bool,
+    /// The files are about to be edited, or the command to be run: not only mentioned.
+    pub at_hand: bool,
     /// A check that has just failed: what is known of its failure is asked for, and nothing else.
     pub failed: Option<FailedNow>,
 }
@@ -97,6 +102,9 @@ pub struct Answer {
     pub held_out: usize,
     /// Patterns and entries that concern this and are left out: warning of them was shown to do harm.
     pub harmful: usize,
+    /// Deliveries that [`remember`] records once the answer was written.
+    #[serde(skip)]
+    pub due: Vec<Event>,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -108,11 +116,12 @@ struct Question {
     session: String,
     files: Vec<String>,
     class: Option<String>,
+    title: String,
+    category: Option<String>,
     words: Vec<String>,
 }
 
-/// The warnings that are due. Those that are shown and those that are held out are put down for the recorder, once a
-/// session.
+/// The warnings that are due. What has to be remembered of them is left to [`remember`].
 ///
 /// # Errors
 /// When the store can't be read.
@@ -124,10 +133,13 @@ pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Aske
     let hours = settings.fix.silence_hours;
     let task = record::current_task(places, index.as_ref(), &asked.identity, now, hours)?;
     let session = asked.identity.session.as_deref().and_then(clean).unwrap_or_else(|| format!("{NO_SESSION} {task}"));
+    let title = asked.title.clone().unwrap_or_default();
     let mut question = Question {
         files: relative_files(places, cwd, &asked.files),
         class: asked.command.as_deref().and_then(|line| class_of(places, environment, cwd, line)),
-        words: telling_words(&[&asked.title, &asked.category].map(|text| text.clone().unwrap_or_default()).join(" ")),
+        words: telling_words(&title),
+        category: asked.category.as_deref().and_then(clean),
+        title,
         session,
         task,
     };
@@ -141,67 +153,137 @@ pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Aske
         warnings: Vec::new(),
         held_out: 0,
         harmful: 0,
+        due: Vec::new(),
         notes,
     };
     let Some(index) = index.filter(|_| answer.enabled) else { return Ok(answer) };
-    complete(&index, &mut question, asked)?;
+    complete(places, &index, cwd, &mut question, asked)?;
     answer.files.clone_from(&question.files);
     let limit = asked.limit.unwrap_or(usize::try_from(settings.advice.limit).unwrap_or(usize::MAX));
-    let mut found = candidates(places, &index, &question, asked, (&settings, now))?;
+    let insight = Insight::open(places, environment, &settings, &index)?;
+    let desk =
+        Desk { places, index: &index, segments: Segments::new(places.events()), settings: &settings, insight, now };
+    let mut found = desk.candidates(&question, asked)?;
     let left_out = harm::leave_out(&index, &mut found, &settings, now)?;
     answer.harmful = left_out.patterns + left_out.entries;
     answer.notes.extend(left_out.notes());
     let due = ranking::rank(found, limit, &settings.advice, &question.session);
-    let segments = Segments::new(places.events());
     for ranked in due {
-        let is_pinned = ranked.candidate.is_entry() && index.entry(&ranked.candidate.key)?.pinned;
-        let share = if is_pinned { 0.0 } else { settings.advice.held_out() };
-        let arm = Arm::of(&question.task, &ranked.candidate.family, share, &settings.advice.salt);
-        let id = ids::warning(&question.session, &ranked.candidate.key);
-        if settings.advice.learning {
-            let event = delivery(&id, &ranked, (arm, share), &question, asked, now);
-            if !index.has_event(RunId(event.id))?
-                && let Err(error) = note::put(places, &event)
-            {
-                answer.notes.push(format!("cannot remember that {id} was due: {error}"));
-            }
-        }
-        if arm == Arm::HeldOut {
-            answer.held_out += 1;
-            continue;
-        }
-        if let Some(known) = known(&index, &segments, &ranked, &settings, now)? {
-            answer.warnings.push(Warning::of(id, &ranked, known));
-        }
+        desk.deliver(&ranked, &question, asked, &mut answer)?;
     }
     Ok(answer)
 }
 
-/// What may be worth a warning; of what a session was told already nothing, where only news are asked for.
-fn candidates(
-    places: &Places,
-    index: &Index,
-    question: &Question,
-    asked: &Asked,
-    (settings, now): (&Settings, Timestamp),
-) -> Result<Vec<Candidate>, StoreError> {
-    let mut found = match &asked.failed {
-        Some(failed) => candidates::failed(index, failed, settings, now)?,
-        None => candidates::find(index, question, settings, now)?,
-    };
-    if settings.advice.injection && asked.failed.is_none() {
-        found.extend(entries::find(index, question, settings, now)?);
-    }
-    if !asked.news {
-        return Ok(found);
-    }
-    let mut news = Vec::with_capacity(found.len());
-    for candidate in found {
-        if !is_told(places, index, &question.session, &candidate.key)? {
-            news.push(candidate);
+/// What an answer is made with.
+struct Desk<'a> {
+    places: &'a Places,
+    index: &'a Index,
+    segments: Segments,
+    settings: &'a Settings,
+    insight: Insight,
+    now: Timestamp,
+}
+
+impl Desk<'_> {
+    /// What may be worth a warning; of what a session was told or has seen already nothing, where only news are asked for.
+    fn candidates(&self, question: &Question, asked: &Asked) -> Result<Vec<Candidate>, StoreError> {
+        let (index, settings, now) = (self.index, self.settings, self.now);
+        let mut found = match &asked.failed {
+            Some(failed) => candidates::failed(index, failed, settings, now)?,
+            None => candidates::find(index, question, &self.insight, settings, now)?,
+        };
+        if settings.advice.injection && asked.failed.is_none() {
+            found.extend(entries::find(index, question, settings, now)?);
         }
+        let mut kept = Vec::with_capacity(found.len());
+        for mut candidate in found {
+            let is_told = delivery::mark(self.places, index, question, &candidate, asked)?.is_none();
+            if !is_told && self.is_new_to(&mut candidate, question, asked)? && self.says_something(&candidate)? {
+                kept.push(candidate);
+            }
+        }
+        Ok(kept)
     }
-    Ok(news)
+
+    /// Whether it failed outside of this session, and where only news are asked for, not in it; in the very file if that
+    /// is why it is due. At a failure only what others have seen counts: the failure itself may be recorded already.
+    fn is_new_to(&self, candidate: &mut Candidate, question: &Question, asked: &Asked) -> Result<bool, StoreError> {
+        // A terminal is open for weeks: what somebody asks for there is not kept from them.
+        let is_person = !asked.news && question.session.starts_with(TERMINAL);
+        if candidate.is_entry() || is_person {
+            return Ok(true);
+        }
+        let before = asked.failed.as_ref().map(|failed| failed.started_at);
+        let file = candidate.concern.file.as_ref().filter(|(_, reach)| *reach == Reach::File).map(|(file, _)| file);
+        let file = file.map(String::as_str);
+        let seen = self.index.failures_by_session(&candidate.key, &question.session, before, file)?;
+        if candidate.concern.failed {
+            candidate.failures = seen.elsewhere;
+        }
+        Ok(seen.elsewhere > 0 && (seen.here == 0 || !asked.news || candidate.concern.failed))
+    }
+
+    /// Whether there is more to say than the message, or the message alone is worth it: in the very file, or at the
+    /// failure itself.
+    fn says_something(&self, candidate: &Candidate) -> Result<bool, StoreError> {
+        let Concern { file, failed, similar, finding, .. } = &candidate.concern;
+        let is_near = *failed || similar.is_some() || finding.is_some() || matches!(file, Some((_, Reach::File)));
+        if is_near || candidate.is_entry() {
+            return Ok(true);
+        }
+        Ok(self.known(candidate)?.is_some_and(|known| known.is_actionable()))
+    }
+
+    /// Adds a warning that is due to the answer, or holds it out; either is to be remembered.
+    fn deliver(
+        &self,
+        ranked: &Ranked,
+        question: &Question,
+        asked: &Asked,
+        answer: &mut Answer,
+    ) -> Result<(), StoreError> {
+        let candidate = &ranked.candidate;
+        let Some(known) = self.known(candidate)? else { return Ok(()) };
+        let is_pinned = candidate.is_entry() && self.index.entry(&candidate.key)?.pinned;
+        let share = if is_pinned { 0.0 } else { self.settings.advice.held_out() };
+        let arm = Arm::of(&question.task, &candidate.family, share, &self.settings.advice.salt);
+        let mark = delivery::mark(self.places, self.index, question, candidate, asked)?.unwrap_or_default();
+        let event = delivery::event(ranked, &mark, (arm, share), question, asked, self.now);
+        let id = delivery::warning_id(&event);
+        if self.settings.advice.learning && !self.index.has_event(RunId(event.id))? {
+            answer.due.push(event);
+        }
+        if arm == Arm::HeldOut {
+            answer.held_out += 1;
+            return Ok(());
+        }
+        // Numbered as they are shown: a gap would tell that something was held out.
+        let rank = u32::try_from(answer.warnings.len() + 1).unwrap_or(u32::MAX);
+        answer.warnings.push(Warning { rank, ..Warning::of(id, ranked, known) });
+        Ok(())
+    }
+
+    /// What is known of it; `None` when it is gone meanwhile.
+    fn known(&self, candidate: &Candidate) -> Result<Option<Known>, StoreError> {
+        if candidate.is_entry() {
+            return entries::known(self.index, &candidate.key).map(Some);
+        }
+        let Some(row) = self.index.brief_of_key(&candidate.key)? else { return Ok(None) };
+        let mut known = Known {
+            pattern: Some(row.id.clone()),
+            what: name(&row),
+            files: row.files.iter().take(FILES_MAX).map(|(path, _)| path.clone()).collect(),
+            tasks: row.tasks,
+            last_seen: Some(row.last_seen),
+            ..Known::default()
+        };
+        if self.settings.advice.injection {
+            (known.cause, known.rule) = knowledge::said(self.index, &self.segments, row.number)?;
+            self.insight.complete(&mut known, &row, self.settings);
+            known.worked = worked(self.index, row.number, self.settings, self.now)?;
+        }
+        Ok(Some(known))
+    }
 }
 
 /// Whether an entry is kept from a task, so that it can be known what happens without.
@@ -212,12 +294,6 @@ pub(super) fn is_held_out(index: &Index, entry: &str, task: &str, settings: &Set
     let family = index.entry_family(entry)?.unwrap_or_else(|| entry.to_owned());
     let arm = Arm::of(task, &family, settings.advice.held_out(), &settings.advice.salt);
     Ok(arm == Arm::HeldOut && !index.entry(entry)?.pinned)
-}
-
-/// Whether a session was told of something already, or held out of it.
-fn is_told(places: &Places, index: &Index, session: &str, key: &str) -> Result<bool, StoreError> {
-    let id = derived_id("delivery", &[session, key]);
-    Ok(note::waits(places, id) || index.has_event(RunId(id))?)
 }
 
 /// The answer as text, by the template of the format and the agent. A template that can't be used is named and the
@@ -235,21 +311,34 @@ pub fn formatted(
     formats::render(places, environment, agent, asked.format.as_deref(), answer)
 }
 
-/// What nobody said is taken from the task: its title, its files.
-fn complete(index: &Index, question: &mut Question, asked: &Asked) -> Result<(), StoreError> {
-    if !question.files.is_empty() && !question.words.is_empty() {
-        return Ok(());
+/// What nobody said is taken from the task: its title, its kind, its files; and files from the title.
+fn complete(
+    places: &Places,
+    index: &Index,
+    cwd: &Path,
+    question: &mut Question,
+    asked: &Asked,
+) -> Result<(), StoreError> {
+    let named: Vec<PathBuf> = mention::files(&question.title).into_iter().map(PathBuf::from).collect();
+    for file in relative_files(places, cwd, &named) {
+        let is_known = places.root.join(&file).is_file() || !index.patterns_of_file(&file)?.is_empty();
+        if is_known && !question.files.contains(&file) {
+            question.files.push(file);
+        }
     }
     let Some(task) = index.task(&question.task)? else { return Ok(()) };
-    if question.words.is_empty()
-        && let Some(title) = &task.title
-    {
-        question.words = telling_words(title);
+    // At an edit or a command those are what it is about.
+    if question.title.is_empty() && !asked.at_hand {
+        question.title = task.title.clone().unwrap_or_default();
+        question.words = telling_words(&question.title);
     }
-    if asked.files.is_empty() {
+    if question.category.is_none() && !asked.at_hand {
+        question.category.clone_from(&task.category);
+    }
+    if question.files.is_empty() && asked.files.is_empty() && !asked.at_hand {
         question.files.clone_from(&task.files);
-        // With a command alone the question is what it will find.
-        if question.files.is_empty() && asked.command.is_none() {
+        // With a command alone the question is what it will find. What happened to be changed is no news.
+        if question.files.is_empty() && asked.command.is_none() && !asked.news {
             question.files = index.files_of_task(task.number, TASK_FILES_MAX)?;
         }
     }
@@ -261,63 +350,6 @@ fn class_of(places: &Places, environment: &Environment, cwd: &Path, line: &str) 
     let check = Whitelist::open(places, environment).decide_line(line).check()?;
     let argv: Vec<_> = shell_words::split(line).ok()?.into_iter().map(Into::into).collect();
     Some(whitelist::key_parts(&places.root, cwd, Some(&check), &argv).subject)
-}
-
-fn delivery(
-    id: &str,
-    ranked: &Ranked,
-    (arm, held_out): (Arm, f64),
-    question: &Question,
-    asked: &Asked,
-    now: Timestamp,
-) -> Event {
-    let candidate = &ranked.candidate;
-    let delivery = Delivery {
-        warning: id.to_owned(),
-        task: question.task.clone(),
-        session: question.session.clone(),
-        pattern: (!candidate.is_entry()).then(|| candidate.key.clone()),
-        entry: candidate.is_entry().then(|| candidate.key.clone()),
-        family: candidate.family.clone(),
-        rank: ranked.rank,
-        score_permille: permille(ranked.score),
-        arm: if arm == Arm::Shown { DeliveryArm::Shown } else { DeliveryArm::Holdout },
-        holdout_permille: permille(held_out),
-        surface: asked.surface.clone(),
-        files: question.files.iter().take(DELIVERY_FILES_MAX).cloned().collect(),
-        command: question.class.clone(),
-        by: by(&asked.identity, Some(&question.task)),
-    };
-    let event_id = derived_id("delivery", &[&question.session, &candidate.key]);
-    // The writer is the store's that takes it.
-    Event { id: event_id, ..Event::new(now, "", Body::Delivery(Box::new(delivery))) }
-}
-
-/// What is known of the pattern; `None` when it is gone meanwhile.
-fn known(
-    index: &Index,
-    segments: &Segments,
-    ranked: &Ranked,
-    settings: &Settings,
-    now: Timestamp,
-) -> Result<Option<Known>, StoreError> {
-    if ranked.candidate.is_entry() {
-        return entries::known(index, &ranked.candidate.key).map(Some);
-    }
-    let Some(row) = index.brief_of_key(&ranked.candidate.key)? else { return Ok(None) };
-    let mut known = Known {
-        pattern: Some(row.id.clone()),
-        what: name(&row),
-        files: row.files.into_iter().take(FILES_MAX).map(|(path, _)| path).collect(),
-        tasks: row.tasks,
-        last_seen: Some(row.last_seen),
-        ..Known::default()
-    };
-    if settings.advice.injection {
-        (known.cause, known.rule) = knowledge::said(index, segments, row.number)?;
-        known.worked = worked(index, row.number, settings, now)?;
-    }
-    Ok(Some(known))
 }
 
 /// What most surely made a pattern go away; nothing that never did. What worked twice is confirmed, what worked once when

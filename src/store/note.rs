@@ -92,6 +92,12 @@ pub fn waits(places: &Places, id: Uuid) -> bool {
     places.state_dirs().any(|dir| dir.join(&name).exists())
 }
 
+/// A note of this event that waits for the recorder.
+pub fn find(places: &Places, id: Uuid) -> Option<Event> {
+    let name = format!("spool/{}.{NOTE_SUFFIX}", id.hyphenated());
+    places.state_dirs().find_map(|dir| read(&dir.join(&name)).ok())
+}
+
 /// Reads a note back.
 ///
 /// # Errors

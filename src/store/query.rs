@@ -36,7 +36,7 @@ use crate::run::Ended;
 use crate::store::event::{Body, Event, Run};
 
 pub use about::{AboutRow, SourceRow};
-pub use advice::{AdviceRow, DeliveryRow, WorkedRow};
+pub use advice::{AdviceRow, DeliveryRow, SessionFailures, WorkedRow};
 pub use figures::{PeriodRow, TotalsRow};
 pub use fix::{Closing, FixFilter, FixRow, FlakeFilter, FlakeRow, RateRow, RecipeRow, SaidRow, SolvedRow};
 pub use near::NearRow;

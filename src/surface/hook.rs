@@ -10,8 +10,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
+use crate::config::Places;
 use crate::host::dialect::Dialect;
-use crate::ops::hook::{self, Hook};
+use crate::ops::hook::{self, Hook, Said};
+use crate::ops::warn;
 
 /// Input that is looked at, bytes; of more nothing is, but it is read to its end.
 const INPUT_BYTES_MAX: usize = 4 << 20;
@@ -24,33 +26,49 @@ pub fn is_call(args: &[OsString]) -> bool {
 
 /// Answers a call and returns 0.
 pub fn start(args: &[OsString]) -> c_int {
-    let started = Instant::now();
     // What goes wrong in us is no text for a model.
     std::panic::set_hook(Box::new(|_| {}));
     let words: Vec<&str> = args.iter().filter_map(|word| word.to_str()).collect();
     let (options, named): (Vec<&str>, Vec<&str>) = words.iter().copied().partition(|word| word.starts_with("--"));
     let dialect = named.first().and_then(|name| Dialect::named(name));
     let rewrite = options.contains(&"--rewrite");
-    let answer = catch_unwind(AssertUnwindSafe(|| answer(dialect, named.get(1).copied(), rewrite, started)));
-    let answer = answer.ok().flatten();
-    let text = answer.unwrap_or_else(|| dialect.map_or("", |dialect| dialect.neutral).to_owned());
+    let answer = catch_unwind(AssertUnwindSafe(|| answer(dialect, named.get(1).copied(), rewrite)));
+    let (text, told) = match answer.ok().flatten() {
+        Some((said, places)) => (said.text, said.advice.zip(Some(places))),
+        None => (dialect.map_or("", |dialect| dialect.neutral).to_owned(), None),
+    };
     let mut out = io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let is_written = out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok();
+    // What the host never got was not said to anybody.
+    if let (true, Some((mut advice, places))) = (is_written, told) {
+        let _ = catch_unwind(AssertUnwindSafe(|| warn::remember(&places, &mut advice)));
+    }
     0
 }
 
 /// The answer; `None` when there is nothing to say, or it would be said too late.
-fn answer(dialect: Option<&'static Dialect>, named: Option<&str>, rewrite: bool, started: Instant) -> Option<String> {
+fn answer(dialect: Option<&'static Dialect>, named: Option<&str>, rewrite: bool) -> Option<(Said, Places)> {
     let said = input()?;
+    // A host may take its time to write.
+    let started = Instant::now();
     let dialect = dialect?;
     let moment = hook::moment(named, &said)?;
     let mut hook = Hook::read(dialect, moment, &said, rewrite)?;
     hook.remember();
-    let limit = hook.time_limit().saturating_sub(started.elapsed());
-    let (told, heard) = mpsc::sync_channel(1);
+    let places = hook.places().clone();
+    let until = started + hook.time_limit();
+    let (told, heard) = mpsc::sync_channel(2);
     // It is not waited for: the process ends around it.
-    thread::Builder::new().spawn(move || drop(told.send(hook.answer()))).ok()?;
-    heard.recv_timeout(limit).ok()
+    let work = move || {
+        let plain = hook.plain();
+        let _ = told.send(plain.clone());
+        let _ = told.send(hook.advised(plain));
+    };
+    thread::Builder::new().spawn(work).ok()?;
+    let next = || heard.recv_timeout(until.saturating_duration_since(Instant::now())).ok();
+    let plain = next()?;
+    // Advice that takes too long costs the command nothing.
+    Some((next().unwrap_or(plain), places))
 }
 
 /// Standard input up to its end: a host that can't write all of it may take that for a failure.

@@ -2,8 +2,10 @@
 
 mod chance;
 mod hosts;
+mod news;
 mod observing;
 mod rewriting;
+mod sessions;
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -25,6 +27,9 @@ fn scene() -> Sandbox {
     let sandbox = Sandbox::repository();
     sandbox.write("src/a.js", "foo\n");
     sandbox.write("verify-run.toml", "[advice]\nhook_ms = 60000\nholdout = false\n");
+    let rule = "[[detector]]\nname = \"undefined\"\ntitle = \"Undefined names\"\nsummary = \"{hits} tasks.\"\n\
+                rule = \"Declare a name before it is used.\"\ncode = [\"no-undef\"]\n";
+    sandbox.write(".verify-run/tools/own.toml", rule);
     sandbox.commit("The project");
     symlink(VERIFY_RUN, sandbox.tool("verify-run", "").with_file_name("link")).expect("a link");
     let link = sandbox.tool("verify-run", "");

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{FailedNow, Question};
-use crate::advice::ranking::{self, Candidate, Concern};
+use super::insight::{Insight, OfFile};
+use super::{FailedNow, Question, similar};
+use crate::advice::ranking::{self, Candidate, Concern, Reach};
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
 use crate::pattern::confidence::{self, Sighting, Told};
@@ -25,6 +26,7 @@ const FILES_MAX: usize = 30;
 pub(super) fn find(
     index: &Index,
     question: &Question,
+    insight: &Insight,
     settings: &Settings,
     now: Timestamp,
 ) -> Result<Vec<Candidate>, StoreError> {
@@ -43,6 +45,8 @@ pub(super) fn find(
     let by_words: HashMap<i64, f64> =
         ranking::shares(&index.patterns_with_words(&question.words)?).into_iter().collect();
     others.extend(by_words.keys());
+    let alike = similar::find(index, question, settings)?;
+    others.extend(alike.keys());
     others.sort_unstable();
     others.dedup();
     others.retain(|pattern| !of_files.contains_key(pattern));
@@ -59,10 +63,59 @@ pub(super) fn find(
     let mut found = Vec::with_capacity(chosen.len());
     for pattern in chosen {
         let exact = of_files.get(&pattern).unwrap_or(&none);
-        let text = by_words.get(&pattern).copied().unwrap_or(0.0);
-        found.extend(candidate(index, pattern, question, (exact, text), settings, now)?);
+        let found_by = FoundBy {
+            exact,
+            text: by_words.get(&pattern).copied().unwrap_or(0.0),
+            similar: alike.get(&pattern).copied(),
+        };
+        found.extend(candidate(index, pattern, question, &found_by, settings, now)?);
+    }
+    for finding in insight.of_files(&question.files, settings) {
+        add_finding(index, finding, &mut found, settings, now)?;
     }
     Ok(found)
+}
+
+/// Lets a finding about changes of a file be said: of the pattern that it is told with, or instead of a weaker reason.
+fn add_finding(
+    index: &Index,
+    finding: OfFile,
+    found: &mut Vec<Candidate>,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let row = index.advice_row(finding.pattern)?;
+    let OfFile { file, summary, hits, of, .. } = finding;
+    let frequency = hits as f64 / (hits as f64 + settings.advice.frequency_tasks);
+    let share = hits as f64 / of.max(1) as f64;
+    let concern = Concern { file: Some((file, Reach::Folder)), finding: Some(summary), ..Concern::default() };
+    if let Some(known) = found.iter_mut().find(|known| known.key == row.key) {
+        known.concern.finding = concern.finding;
+        if known.concern.file.is_none() {
+            known.concern.file = concern.file;
+        }
+        known.confidence = known.confidence.max(share);
+        known.frequency = known.frequency.max(frequency);
+        return Ok(());
+    }
+    if row.silenced {
+        return Ok(());
+    }
+    if let Some(candidate) = weighed(index, row.number, row, concern, settings, now)? {
+        let (confidence, frequency) = (candidate.confidence.max(share), candidate.frequency.max(frequency));
+        found.push(Candidate { confidence, frequency, ..candidate });
+    }
+    Ok(())
+}
+
+/// By what a pattern was found.
+struct FoundBy<'a> {
+    /// The files that are known to be its own.
+    exact: &'a HashSet<&'a str>,
+    /// How well words fit.
+    text: f64,
+    /// In how many tasks like this one it failed, of how many.
+    similar: Option<(u64, u64)>,
 }
 
 /// A pattern with its figures; `None` when nobody wants advice about it, or it was never more than a flake.
@@ -70,7 +123,7 @@ fn candidate(
     index: &Index,
     pattern: i64,
     question: &Question,
-    (exact, text): (&HashSet<&str>, f64),
+    found_by: &FoundBy<'_>,
     settings: &Settings,
     now: Timestamp,
 ) -> Result<Option<Candidate>, StoreError> {
@@ -78,18 +131,19 @@ fn candidate(
     if row.silenced {
         return Ok(None);
     }
-    let file = ranking::reach(&question.files, exact, &row.files, &settings.advice);
+    let file = ranking::reach(&question.files, found_by.exact, &row.files, &settings.advice);
     // Where it is known which files will change, what happens in others is no reason to warn of a command.
     let is_elsewhere = file.is_none() && !question.files.is_empty() && !row.files.is_empty();
     let command = match &question.class {
         Some(class) if !is_elsewhere && index.is_of_tool(pattern, class)? => Some(class.clone()),
         _ => None,
     };
-    let text = if is_telling(&question.words, &row.masked) { text } else { 0.0 };
-    if file.is_none() && command.is_none() && text <= 0.0 {
+    let text = if is_telling(&question.words, &row.masked) { found_by.text } else { 0.0 };
+    let similar = found_by.similar;
+    if file.is_none() && command.is_none() && text <= 0.0 && similar.is_none() {
         return Ok(None);
     }
-    let concern = Concern { file, command, text, failed: false };
+    let concern = Concern { file, command, text, similar, ..Concern::default() };
     weighed(index, pattern, row, concern, settings, now)
 }
 
@@ -134,6 +188,9 @@ fn weighed(
         return Ok(None);
     }
     let told: Vec<Told> = index.told_about(pattern)?.into_iter().filter_map(Told::in_brief).collect();
+    let failed: HashSet<&str> = told.iter().filter(|it| it.failed).map(|it| it.task.as_str()).collect();
+    let warned: HashSet<&str> = told.iter().map(|it| it.task.as_str()).collect();
+    let (warned, prevented) = (warned.len() as u64, (warned.len() - failed.len()) as u64);
     let believed = confidence::of_pattern(&seen, &told, &settings.confidence);
     Ok(Some(Candidate {
         key: row.key,
@@ -143,6 +200,9 @@ fn weighed(
         evidence: believed.evidence,
         frequency: ranking::frequency(seen.iter().map(|seen| now.micros_since(seen.at)), &settings.advice),
         exposures: row.exposures,
+        has_files: !row.files.is_empty(),
+        prevented,
+        warned,
         concern,
     }))
 }

@@ -68,6 +68,9 @@ pub(super) fn find(
             evidence: believed.evidence,
             frequency: ranking::frequency(moments.map(|at| now.micros_since(at)), &settings.advice),
             exposures,
+            has_files: true,
+            prevented: 0,
+            warned: 0,
             concern: Concern { file: Some((file, reach)), ..Concern::default() },
             key: row.id,
         });

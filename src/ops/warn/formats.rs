@@ -74,6 +74,7 @@ pub(in crate::ops) fn template_problems(places: &Places, environment: &Environme
         warnings: Vec::new(),
         held_out: 0,
         harmful: 0,
+        due: Vec::new(),
         notes: Vec::new(),
     };
     let mut found = Vec::new();

@@ -16,6 +16,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use super::insight::Insight;
 use super::{Question, candidates};
 use crate::advice::ranking;
 use crate::base::clock::Timestamp;
@@ -201,10 +202,12 @@ fn replay(tasks: &[Task]) -> Counted {
                 session: format!("s{number}"),
                 files: task.files.clone(),
                 class: Some(task.tool.clone()),
+                title: String::new(),
+                category: None,
                 words: Vec::new(),
             };
             let now = Timestamp(i64::try_from(number * TASK_SECONDS).expect("small") * 1_000_000);
-            let found = candidates::find(&index, &question, &settings, now).expect("reads");
+            let found = candidates::find(&index, &question, &Insight::default(), &settings, now).expect("reads");
             let due = ranking::rank(found, LIMIT, &settings.advice, &question.session);
             counted.shown += u32::try_from(due.len()).expect("five");
             let is_relevant = |key: &String| task.relevant.contains(key);

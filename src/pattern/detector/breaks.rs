@@ -68,6 +68,7 @@ impl Tally {
             hits: self.hits,
             of: self.of,
             lower_bound: Some(self.bound),
+            is_about_changes: true,
             ..Finding::default()
         }
     }

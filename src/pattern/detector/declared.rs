@@ -301,6 +301,14 @@ impl Detector for Declared {
         Some(Finding { patterns: vec![subject.id.to_owned()], ..found })
     }
 
+    fn rule(&self, pattern: &Known, file: Option<&str>) -> Option<&str> {
+        // A deed or a category is known of tasks and failures only.
+        let is_by_message = self.changed.is_empty() && !self.moved && self.category.is_empty();
+        let is_there =
+            self.file.is_empty() || file.is_some_and(|file| self.file.iter().any(|wanted| glob::matches(wanted, file)));
+        self.rule.as_deref().filter(|_| is_by_message && is_there && self.is_about(pattern))
+    }
+
     fn overall(&self, history: &History, settings: &Settings) -> Vec<Finding> {
         self.find(history, settings, &|_| true).into_iter().collect()
     }

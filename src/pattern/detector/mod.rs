@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::config::{Categories, Settings};
 use crate::diagnose::{DefinitionFile, Fault};
-use crate::pattern::history::{Failure, History, Task};
+use crate::pattern::history::{Failure, History, Known, Task};
 
 /// What a detector looks at when it looks at one pattern.
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +59,9 @@ pub struct Finding {
     /// What to do about it, where the detector knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
+    /// Whether it is about what follows when `files` are changed.
+    #[serde(skip)]
+    pub is_about_changes: bool,
     /// Whether its title names the pattern better than the pattern's own message.
     #[serde(skip)]
     pub names_pattern: bool,
@@ -78,6 +81,12 @@ pub trait Detector: Debug {
     /// Whether what it finds about a pattern is part of the pattern's name or sentence.
     fn is_naming(&self) -> bool {
         false
+    }
+
+    /// What it says to do about such a pattern, whatever the history: from its message and the file it is in.
+    fn rule(&self, pattern: &Known, file: Option<&str>) -> Option<&str> {
+        let _ = (pattern, file);
+        None
     }
 
     /// What it finds about the whole history, the most telling first.
@@ -126,6 +135,11 @@ impl Registry {
     pub fn naming(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Vec<Finding> {
         let naming = self.detectors.iter().filter(|detector| detector.is_naming());
         naming.filter_map(|detector| detector.about(subject, history, settings)).collect()
+    }
+
+    /// What the first of them that knows says to do about such a pattern.
+    pub fn rule(&self, pattern: &Known, file: Option<&str>) -> Option<&str> {
+        self.detectors.iter().find_map(|detector| detector.rule(pattern, file))
     }
 
     /// What they find about the whole history.

@@ -27,8 +27,21 @@ const TELLING_ITEMS_MAX: i64 = 5;
 const TELLING_FILES_MAX: i64 = 10;
 /// Things that worked against one pattern.
 const WORKED_MAX: i64 = 20;
+/// Failures of one pattern whose session is looked at, the newest.
+const SESSION_FAILURES_MAX: i64 = 2_000;
+/// Failures whose test is looked at, the newest.
+const TESTS_MAX: i64 = 20_000;
 /// Files of one pattern.
 const FILES_MAX: usize = 100;
+
+/// How often a pattern failed in one session and in all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionFailures {
+    /// In this session.
+    pub here: u64,
+    /// In others.
+    pub elsewhere: u64,
+}
 
 /// A pattern that may be worth a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,8 +109,11 @@ pub struct DeliveryRow {
 }
 
 impl Index {
-    /// The patterns that failed in this very file, or that a change of it brought or mended; of groups those that stand
-    /// for them.
+    /// The patterns that name this very file, or that a change of it mended; of groups those that stand for them.
+    ///
+    /// A pattern names the files of its items, and those of its failure's output (a stack, say) that no other pattern
+    /// claims. What happened to be changed at a failure says nothing; what was changed when it went away does, unless a
+    /// file that the pattern names was changed as well.
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
@@ -107,24 +123,57 @@ impl Index {
                 "SELECT DISTINCT leader_no FROM (
                      SELECT pattern_no FROM (SELECT pattern_no FROM qa_pattern_occurrences WHERE file = ?1
                                              ORDER BY at DESC LIMIT ?2)
-                     UNION SELECT pattern_no FROM (SELECT failure_no FROM failure_files WHERE path = ?1
-                                                   ORDER BY failure_no DESC LIMIT ?2)
-                     JOIN qa_failures USING (failure_no) JOIN qa_pattern_occurrences USING (failure_no)
-                     WHERE qa_failures.item_count <= ?3
-                     UNION SELECT pattern_no FROM (SELECT run_id FROM snapshot_files WHERE path = ?1
-                                                   ORDER BY run_id DESC LIMIT ?2)
-                     JOIN snapshots USING (run_id) JOIN qa_failures USING (run_id)
-                     JOIN qa_pattern_occurrences USING (failure_no)
-                     WHERE qa_failures.item_count <= ?3 AND file_count <= ?4
+                     UNION SELECT o.pattern_no FROM (SELECT failure_no FROM failure_files WHERE path = ?1
+                                                     ORDER BY failure_no DESC LIMIT ?2)
+                     JOIN qa_failures f USING (failure_no) JOIN qa_pattern_occurrences o USING (failure_no)
+                     JOIN qa_failure_patterns p USING (pattern_no)
+                     WHERE f.item_count <= ?3 AND o.file IS NOT NULL AND NOT EXISTS (
+                         SELECT 1 FROM qa_pattern_occurrences other
+                         JOIN qa_failure_patterns q ON q.pattern_no = other.pattern_no
+                         WHERE other.failure_no = o.failure_no AND other.pattern_no <> o.pattern_no
+                           AND (other.file = ?1 OR q.tool <> p.tool))
                      UNION SELECT pattern_no FROM (SELECT event_id FROM attempt_files WHERE path = ?1
                                                    ORDER BY event_id DESC LIMIT ?2)
                      JOIN fix_attempts USING (event_id) JOIN attempt_patterns p USING (event_id)
                      JOIN known_patterns n ON n.recorded_key = p.pattern_key
-                     WHERE p.role = 'fixed' AND weakened = 0 AND files <= ?4)
+                     WHERE p.role = 'fixed' AND weakened = 0 AND NOT undo AND files <= ?4 AND NOT EXISTS (
+                         SELECT 1 FROM attempt_files named JOIN qa_pattern_occurrences o ON o.file = named.path
+                         WHERE named.event_id = p.event_id AND named.path <> ?1 AND o.pattern_no = n.pattern_no))
                  JOIN pattern_leaders USING (pattern_no)",
             )?;
             let parameters = params![path, FAILURES_MAX, TELLING_ITEMS_MAX, TELLING_FILES_MAX];
             statement.query_map(parameters, |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// In how many failures the pattern with this key, or one of its group, was seen in a session and in others; only
+    /// failures before `before`, if there is one, and of the session's own those that name `file`, if there is one.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn failures_by_session(
+        &self,
+        key: &str,
+        session: &str,
+        before: Option<Timestamp>,
+        file: Option<&str>,
+    ) -> Result<SessionFailures, StoreError> {
+        let read = || {
+            let Some(pattern) = self.number_of_key(key)? else { return Ok(SessionFailures { here: 0, elsewhere: 0 }) };
+            let sql = format!(
+                "{GROUP}, failed AS (SELECT failure_no, file FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no)
+                    WHERE ?3 IS NULL OR at < ?3 ORDER BY at DESC LIMIT ?4)
+                 SELECT count(DISTINCT failure_no) FILTER (WHERE r.session IS ?2 AND (?5 IS NULL OR failed.file IS ?5 OR EXISTS (
+                            SELECT 1 FROM failure_files n WHERE n.failure_no = failed.failure_no AND n.path = ?5))),
+                        count(DISTINCT failure_no) FILTER (WHERE r.session IS NOT ?2)
+                 FROM failed CROSS JOIN qa_failures f USING (failure_no) CROSS JOIN runs r USING (run_id)"
+            );
+            let before = before.map(Timestamp::rfc3339);
+            let parameters = params![pattern, session, before, SESSION_FAILURES_MAX, file];
+            self.connection.prepare_cached(&sql)?.query_row(parameters, |row| {
+                Ok(SessionFailures { here: unsigned(row, 0)?, elsewhere: unsigned(row, 1)? })
+            })
         };
         self.sql("read", read())
     }
@@ -202,6 +251,22 @@ impl Index {
                 }
             }
             Ok(false)
+        };
+        self.sql("read", read())
+    }
+
+    /// The tests that patterns failed in, the newest failures first: pattern by its row number, test.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn tests_of_patterns(&self) -> Result<Vec<(i64, String)>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT DISTINCT leader_no, test FROM (SELECT pattern_no, test FROM qa_pattern_occurrences
+                                                       WHERE test IS NOT NULL ORDER BY at DESC LIMIT ?1)
+                 JOIN pattern_leaders USING (pattern_no)",
+            )?;
+            statement.query_map([TESTS_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         };
         self.sql("read", read())
     }
@@ -336,6 +401,17 @@ impl Index {
             1 => Ok(found.remove(0)),
             count => Err(ambiguous(id, count, found.iter().map(|row| row.warning.as_str()))),
         }
+    }
+
+    /// The files that a warning was asked about, by its event; `None` when it is not recorded.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn files_of_delivery(&self, event: &str) -> Result<Option<Vec<String>>, StoreError> {
+        let sql = "SELECT files FROM qa_warning_deliveries WHERE event_id = ?1";
+        let read = || self.connection.prepare_cached(sql)?.query_row([event], |row| row.get(0)).optional();
+        let files: Option<String> = self.sql("read", read())?;
+        Ok(files.map(|files| serde_json::from_str(&files).unwrap_or_default()))
     }
 
     /// The warnings of a task, in the order in which they were due.

@@ -13,6 +13,9 @@ use crate::store::json;
 const TASKS_MAX: i64 = 500;
 /// Failures of a window, the newest.
 const FAILURES_MAX: i64 = 5_000;
+/// … and where somebody waits for an answer.
+const BRIEF_TASKS_MAX: i64 = 100;
+const BRIEF_FAILURES_MAX: i64 = 500;
 /// Patterns in its failures, and files changed in its tasks.
 const ROWS_MAX: i64 = 100_000;
 /// Tasks that a pattern's confidence is folded from, the oldest; far beyond the ledger's upper end.
@@ -144,11 +147,23 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub fn history(&self) -> Result<HistoryRows, StoreError> {
+        self.history_of((TASKS_MAX, FAILURES_MAX))
+    }
+
+    /// The same of fewer tasks, for those who can't wait.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn brief_history(&self) -> Result<HistoryRows, StoreError> {
+        self.history_of((BRIEF_TASKS_MAX, BRIEF_FAILURES_MAX))
+    }
+
+    fn history_of(&self, window: (i64, i64)) -> Result<HistoryRows, StoreError> {
         let (older_tasks, categories) = self.sql(
             "read",
             self.connection.query_row(
                 "SELECT max(0, (SELECT count(*) FROM tasks) - ?1), (SELECT count(*) FROM failure_categories)",
-                [TASKS_MAX],
+                [window.0],
                 |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)),
             ),
         )?;
@@ -171,17 +186,18 @@ impl Index {
               LEFT JOIN pattern_groups USING (pattern_no) LIMIT {ROWS_MAX})"
         );
         Ok(HistoryRows {
-            tasks: self.window(&tasks, |row| {
+            tasks: self.window(window, &tasks, |row| {
                 Ok(TaskRow { number: row.get(0)?, name: row.get(1)?, runs: unsigned(row, 2)? })
             })?,
-            failures: self.window(&failures, |row| {
+            failures: self.window(window, &failures, |row| {
                 let (number, task, run) = (row.get(0)?, row.get(1)?, row.get(2)?);
                 Ok(TaskFailureRow { number, task, run, at: time(row, 3)?, category: row.get(4)? })
             })?,
-            items: self.window(&items, |row| {
+            items: self.window(window, &items, |row| {
                 Ok(TaskItemRow { failure: row.get(0)?, pattern: row.get(1)?, file: row.get(2)? })
             })?,
             changes: self.window(
+                window,
                 &format!(
                     "{WINDOW} SELECT task_no, path, max(moved) FROM (
                          SELECT task_no, path, change IN ('removed', 'renamed') AS moved FROM recent
@@ -191,7 +207,7 @@ impl Index {
                 ),
                 |row| Ok(TaskChangeRow { task: row.get(0)?, path: row.get(1)?, moved: row.get(2)? }),
             )?,
-            patterns: self.window(&patterns, |row| {
+            patterns: self.window(window, &patterns, |row| {
                 let (number, id, tool) = (row.get(0)?, row.get(1)?, row.get(2)?);
                 Ok(NamedPatternRow { number, id, tool, code: row.get(3)?, masked: row.get(4)? })
             })?,
@@ -200,8 +216,13 @@ impl Index {
         })
     }
 
-    fn window<T>(&self, sql: &str, row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>) -> Result<Vec<T>, StoreError> {
-        let read = || self.connection.prepare_cached(sql)?.query_map(params![TASKS_MAX, FAILURES_MAX], row)?.collect();
+    fn window<T>(
+        &self,
+        (tasks, failures): (i64, i64),
+        sql: &str,
+        row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let read = || self.connection.prepare_cached(sql)?.query_map(params![tasks, failures], row)?.collect();
         self.sql("read", read())
     }
 

@@ -128,6 +128,39 @@ impl Index {
         Ok(task)
     }
 
+    /// The tasks that were announced as this kind of work, the newest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn tasks_of_category(&self, category: &str) -> Result<Vec<i64>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT DISTINCT task_no FROM task_changes JOIN tasks USING (name)
+                 WHERE change = 'started' AND category = ?1 COLLATE NOCASE ORDER BY last_at DESC, task_no LIMIT ?2",
+            )?;
+            statement.query_map(params![category, SIMILAR_MAX], |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// The patterns that failed in a task, each by the row number of the one that stands for its group, the most
+    /// frequent first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn patterns_of_task(&self, task: i64) -> Result<Vec<i64>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT leader_no FROM (SELECT failure_no FROM qa_failures JOIN runs USING (run_id) WHERE task_no = ?1
+                                        ORDER BY failure_no DESC LIMIT ?2)
+                 CROSS JOIN qa_pattern_occurrences USING (failure_no) JOIN pattern_leaders USING (pattern_no)
+                 GROUP BY leader_no ORDER BY count(*) DESC, leader_no LIMIT ?2",
+            )?;
+            statement.query_map(params![task, SIMILAR_MAX], |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
     /// The task that a session was working on at a moment, as it was announced: begun last, not over, and not silent
     /// since before `awake`.
     ///

@@ -8,10 +8,11 @@ use crate::ops::warn::{self, Asked};
 
 /// Say what is known to go wrong here, before it does
 ///
-/// Looks for failures that happened before in the files of a task, under a command, or with the words of its title, and
-/// prints at most five: what happens, how often, why, how to avoid it, what worked, and an id. Nothing is a fine answer.
-/// What was seen once or twice is marked as unconfirmed. Without --files those of the task are looked at, as announced
-/// (`task start`) or as its runs changed them.
+/// Looks for failures that happened before in the files of a task, under a command, in tasks like it, or with the words of
+/// its title, and prints at most five: what happens, how often, why, how to avoid it, what worked, and an id. What failed
+/// in one's own session only is left out, and so is what nothing is known to do about, except in the very file. What was
+/// seen once or twice is marked as unconfirmed. Files that the title names are looked at; without any, those of the task,
+/// as announced (`task start`) or as its runs changed them.
 ///
 /// A part of the tasks is not warned, so that it can be known whether warnings help (setting `advice.holdout`).
 /// `advice.warnings = false` or ENABLE_QA_WARNINGS=0 turns warnings off.
@@ -75,5 +76,8 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         Some(text) => context.output.text(&text)?,
         None => context.output.json(&answer)?,
     }
+    answer.notes.clear();
+    warn::remember(&context.places, &mut answer);
+    answer.notes.iter().for_each(|note| context.output.note(note));
     Ok(Exit::Ok)
 }

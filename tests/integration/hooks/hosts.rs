@@ -109,7 +109,7 @@ fn claude_code_runs_checks_under_the_wrapper_and_hears_what_is_known() {
         assert_eq!((&run["agent"], &run["session"]), (&json!("claude-code"), &said["session_id"]));
     }
     let told = conversation(&sandbox);
-    assert!(told.contains("Failures that happened here before") && told.contains("F401"), "{told}");
+    assert!(told.contains("Seen before (data") && told.contains("F401"), "{told}");
     let fixes = sandbox.verify_run(["fix", "list", "--json"]).prints_json();
     let of_this = |fix: &&Value| fix["command"] == "ruff check .";
     let fix = fixes["fixes"].as_array().and_then(|all| all.iter().find(of_this)).expect("the fix");
@@ -166,7 +166,7 @@ fn codex_hears_what_is_known_and_puts_the_wrapper_before_checks_only_where_that_
         assert_eq!(outcome.ended, Ended::Exit(0), "{}", outcome.stderr());
         let said = outcome.stdout();
         let told = conversation(&sandbox);
-        assert!(told.contains("Failures that happened here before") && told.contains("F401"), "{told}");
+        assert!(told.contains("Seen before (data") && told.contains("F401"), "{told}");
         assert!(told.contains("Found 1 error"), "it is run: {said}");
         let runs = runs(&sandbox);
         assert_eq!(runs.len(), usize::from(rewrite), "Codex tells its hooks no exit code: {runs:#?}");

@@ -1,0 +1,159 @@
+//! What is remembered of advice that was due: to whom, about what, on which occasion, and whether it was shown.
+
+use super::{Answer, Asked, Question};
+use crate::advice::Arm;
+use crate::advice::ranking::{Candidate, Ranked, Reach};
+use crate::base::clock::Timestamp;
+use crate::base::ids::{self, RunId};
+use crate::config::Places;
+use crate::ops::identity::by;
+use crate::pattern::statistics::permille;
+use crate::store::{Body, Delivery, DeliveryArm, Event, Index, StoreError, derived_id, note};
+
+/// Files of a delivery.
+const DELIVERY_FILES_MAX: usize = 20;
+/// What marks deliveries of the lesser occasions.
+const MENTION: &str = "mention";
+const COMMAND: &str = "command";
+
+/// On which occasion something is said. A session is told of a thing once on each, at hand once for each file, and not again on a lesser one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Occasion {
+    /// Beside other work: at the start of a session, at a prompt, at the edit of another file.
+    Mention,
+    /// Before the command that would report it, whatever file it will be in.
+    Command,
+    /// At the edit of the very file, before the command that is all it belongs to, at the failure, or when asked for.
+    AtHand,
+}
+
+impl Occasion {
+    /// The occasion on which a candidate would be said.
+    fn of(candidate: &Candidate, asked: &Asked) -> Self {
+        let concern = &candidate.concern;
+        if !asked.news || concern.failed {
+            return Occasion::AtHand;
+        }
+        match (&concern.file, asked.at_hand) {
+            (_, false) => Occasion::Mention,
+            (Some((_, Reach::File)), true) => Occasion::AtHand,
+            _ if candidate.is_entry() => Occasion::AtHand,
+            _ if concern.command.is_some() && !candidate.has_files => Occasion::AtHand,
+            _ if concern.command.is_some() => Occasion::Command,
+            _ => Occasion::Mention,
+        }
+    }
+}
+
+/// What tells a delivery from others to the same session about the same thing; nothing for most. `None` where a session
+/// that only wants news was told already, on this occasion or a better one, or held out of it.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn mark(
+    places: &Places,
+    index: &Index,
+    question: &Question,
+    candidate: &Candidate,
+    asked: &Asked,
+) -> Result<Option<String>, StoreError> {
+    if !asked.news {
+        return Ok(Some(String::new()));
+    }
+    let (session, key) = (question.session.as_str(), candidate.key.as_str());
+    let is_told = |mark: &str| -> Result<bool, StoreError> {
+        let id = event_id(session, key, mark);
+        Ok(note::waits(places, id) || index.has_event(RunId(id))?)
+    };
+    let occasion = Occasion::of(candidate, asked);
+    let is_told_at_hand = is_told("")?;
+    if occasion == Occasion::AtHand {
+        let file = candidate.concern.file.as_ref().filter(|_| !candidate.concern.failed).map(|(file, _)| file);
+        return Ok(match (is_told_at_hand, file) {
+            (false, _) => Some(String::new()),
+            (true, None) => None,
+            // It was told of at another file: that was about the other one.
+            (true, Some(file)) => {
+                let files = files_of(places, index, event_id(session, key, ""))?;
+                let is_about = files.is_empty() || files.contains(file) || is_told(file)?;
+                (!is_about).then(|| file.clone())
+            }
+        });
+    }
+    if is_told_at_hand || is_told(COMMAND)? || occasion == Occasion::Mention && is_told(MENTION)? {
+        return Ok(None);
+    }
+    Ok(Some(if occasion == Occasion::Mention { MENTION } else { COMMAND }.to_owned()))
+}
+
+/// The files that a delivery was about.
+fn files_of(places: &Places, index: &Index, id: uuid::Uuid) -> Result<Vec<String>, StoreError> {
+    if let Some(files) = index.files_of_delivery(&RunId(id).to_string())? {
+        return Ok(files);
+    }
+    let body = note::find(places, id).map(|event| event.body);
+    Ok(match body {
+        Some(Body::Delivery(delivery)) => delivery.files,
+        _ => Vec::new(),
+    })
+}
+
+fn event_id(session: &str, key: &str, mark: &str) -> uuid::Uuid {
+    match mark {
+        "" => derived_id("delivery", &[session, key]),
+        _ => derived_id("delivery", &[session, key, mark]),
+    }
+}
+
+/// A delivery as it will be remembered.
+pub(super) fn event(
+    ranked: &Ranked,
+    mark: &str,
+    (arm, held_out): (Arm, f64),
+    question: &Question,
+    asked: &Asked,
+    now: Timestamp,
+) -> Event {
+    let candidate = &ranked.candidate;
+    let subject = match mark {
+        "" => candidate.key.clone(),
+        _ => format!("{}\0{mark}", candidate.key),
+    };
+    let delivery = Delivery {
+        warning: ids::warning(&question.session, &subject),
+        task: question.task.clone(),
+        session: question.session.clone(),
+        pattern: (!candidate.is_entry()).then(|| candidate.key.clone()),
+        entry: candidate.is_entry().then(|| candidate.key.clone()),
+        family: candidate.family.clone(),
+        rank: ranked.rank,
+        score_permille: permille(ranked.score),
+        arm: if arm == Arm::Shown { DeliveryArm::Shown } else { DeliveryArm::Holdout },
+        holdout_permille: permille(held_out),
+        surface: asked.surface.clone(),
+        files: question.files.iter().take(DELIVERY_FILES_MAX).cloned().collect(),
+        command: question.class.clone(),
+        by: by(&asked.identity, Some(&question.task)),
+    };
+    // The writer is the store's that takes it.
+    let id = event_id(&question.session, &candidate.key, mark);
+    Event { id, ..Event::new(now, "", Body::Delivery(Box::new(delivery))) }
+}
+
+/// `w-…` of a delivery.
+pub(super) fn warning_id(event: &Event) -> String {
+    match &event.body {
+        Body::Delivery(delivery) => delivery.warning.clone(),
+        _ => String::new(),
+    }
+}
+
+/// Records what was due, for the recorder to take. To be called once the answer was written to whoever asked: what
+/// nobody got neither counts nor silences anything.
+pub fn remember(places: &Places, answer: &mut Answer) {
+    for event in std::mem::take(&mut answer.due) {
+        if let Err(error) = note::put(places, &event) {
+            answer.notes.push(format!("cannot record that {} was shown: {error}", warning_id(&event)));
+        }
+    }
+}
