@@ -1,5 +1,8 @@
 //! What is known of a failure: of a recorded run, or of an output or message that somebody has at hand.
 
+mod fragment;
+
+use fragment::Fragment;
 use serde::Serialize;
 
 use super::strategy::{self, Against};
@@ -102,6 +105,8 @@ pub enum Match {
     Exact,
     /// It says the same in other words.
     Near,
+    /// The text names its test, its rule, or most of its message.
+    Named,
     /// It has much the same words.
     Words,
 }
@@ -177,6 +182,8 @@ struct Subject {
     items: Vec<Item>,
     /// The text as one message, where no item was found in it.
     message: Option<String>,
+    /// The text without terminal control.
+    fragment: Option<Fragment>,
     cut: usize,
 }
 
@@ -196,7 +203,7 @@ pub fn failure(
         Some(text) => of_text(places, environment, &settings, text, asked.command.as_deref()),
         None => of_run(places, asked.run.as_deref(), &mut notes)?,
     };
-    let Subject { about, against, items, message, cut } = subject;
+    let Subject { about, against, items, message, fragment, cut } = subject;
     let mut known = Known {
         schema: 1,
         about,
@@ -212,7 +219,7 @@ pub fn failure(
     known.notes.extend(reading.notes);
     known.unknown = items.len() + usize::from(message.is_some());
     if let Some(index) = &reading.index {
-        let (found, unknown) = look_up(index, &settings, &items, message.as_deref())?;
+        let (found, unknown) = look_up(index, &settings, &items, message.as_deref(), fragment.as_ref())?;
         known.more = found.len().saturating_sub(asked.limit);
         known.unknown = unknown;
         for (found, row) in found.into_iter().take(asked.limit) {
@@ -230,7 +237,7 @@ pub fn failure(
 }
 
 fn of_run(places: &Places, id: Option<&str>, notes: &mut Vec<String>) -> anyhow::Result<Subject> {
-    let nothing = |about| Subject { about, against: None, items: Vec::new(), message: None, cut: 0 };
+    let nothing = |about| Subject { about, against: None, items: Vec::new(), message: None, fragment: None, cut: 0 };
     let (subject, more) = report::find(places, id)?;
     notes.extend(more);
     let Some(report::Subject { id, run }) = subject else {
@@ -252,7 +259,7 @@ fn of_run(places: &Places, id: Option<&str>, notes: &mut Vec<String>) -> anyhow:
         ..about
     };
     let items = failure.items.iter().map(crate::store::Item::found).collect();
-    Ok(Subject { about, against: Some(Against::Run(Some(id))), items, message: None, cut: 0 })
+    Ok(Subject { about, against: Some(Against::Run(Some(id))), items, message: None, fragment: None, cut: 0 })
 }
 
 fn of_text(
@@ -280,6 +287,7 @@ fn of_text(
         definitions: &loaded.definitions,
     });
     let message = diagnosis.items.is_empty() && text.len() <= MESSAGE_BYTES_MAX;
+    let fragment = Some(Fragment::of(&diagnose::clean(text.as_bytes())));
     let about = About {
         source: "text",
         command: (!command.is_empty()).then(|| line(command)),
@@ -288,7 +296,7 @@ fn of_text(
         ..About::default()
     };
     let against = (!text.trim().is_empty()).then(|| Against::Error(text.clone()));
-    Subject { about, against, items: diagnosis.items, message: message.then_some(text), cut }
+    Subject { about, against, items: diagnosis.items, message: message.then_some(text), fragment, cut }
 }
 
 /// The start and the end of a long text: what was run, and how it ended.
@@ -307,6 +315,7 @@ fn look_up(
     settings: &Settings,
     items: &[Item],
     message: Option<&str>,
+    fragment: Option<&Fragment>,
 ) -> anyhow::Result<(Vec<(Match, PatternRow)>, usize)> {
     let mut found: Vec<(Match, PatternRow)> = Vec::new();
     let mut left = Vec::new();
@@ -335,7 +344,21 @@ fn look_up(
     {
         unknown += 1;
     }
-    found.sort_by_key(|(found, row)| (*found, std::cmp::Reverse(row.failures)));
+    let named = fragment.map(|fragment| fragment.patterns(index)).transpose()?.unwrap_or_default();
+    for named in &named {
+        let known = found.iter().any(|(_, row)| row.number == named.pattern);
+        if !known {
+            add(&mut found, Match::Named, index.pattern_at(named.pattern)?);
+            unknown = unknown.saturating_sub(1);
+        }
+    }
+    // What has the same words by and large comes after what the text names.
+    let score = |row: &PatternRow| named.iter().find(|it| it.pattern == row.number).map_or(0.0, |it| it.score);
+    found.sort_by(|(a, one), (b, other)| {
+        let is_exact = |found: &Match| *found != Match::Exact;
+        let by_score = score(other).total_cmp(&score(one));
+        is_exact(a).cmp(&is_exact(b)).then(by_score).then(a.cmp(b)).then(other.failures.cmp(&one.failures))
+    });
     Ok((found, unknown))
 }
 

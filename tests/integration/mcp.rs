@@ -3,6 +3,7 @@
 
 mod calls;
 mod clients;
+mod fragments;
 mod wire;
 
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write};

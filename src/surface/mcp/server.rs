@@ -130,7 +130,11 @@ impl ServerHandler for Server {
         let listed = listing
             .listed
             .into_iter()
-            .map(|it| Resource::new(it.uri, it.name).with_title(it.title).with_mime_type(resources::MARKDOWN));
+            // Clients of older protocols know no title, but a description.
+            .map(|it| {
+                let resource = Resource::new(it.uri, it.name).with_description(it.title.clone());
+                resource.with_title(it.title).with_mime_type(resources::MARKDOWN)
+            });
         let mut result = ListResourcesResult::with_all_items(listed.collect());
         result.next_cursor = listing.next;
         Ok(result)

@@ -61,8 +61,9 @@ impl Tool {
     /// # Errors
     /// Arguments that don't fit the schema, each named with its path; what the verb says.
     pub fn call(&self, desk: &Desk, arguments: Map<String, Value>) -> anyhow::Result<Answer> {
-        let arguments = Value::Object(arguments);
-        let faults = Schema::new(&(self.input)()).map_err(anyhow::Error::msg)?.faults(&arguments);
+        let input = (self.input)();
+        let arguments = Value::Object(understood(arguments, &input));
+        let faults = Schema::new(&input).map_err(anyhow::Error::msg)?.faults(&arguments);
         ensure!(faults.is_empty(), "these arguments don't fit {}: {}", self.name, faults.join("; "));
         (self.call)(desk, arguments)
     }
@@ -75,6 +76,26 @@ impl Tool {
         let required: Vec<&str> = all.map(|(name, _)| name).collect();
         json!({"type": "object", "properties": properties, "required": required})
     }
+}
+
+/// What models often write instead: the other tools' name for a text, one string where a list is expected.
+fn understood(mut arguments: Map<String, Value>, input: &Value) -> Map<String, Value> {
+    let properties = &input["properties"];
+    for (said, meant) in [("query", "text"), ("text", "query")] {
+        if properties.get(said).is_none()
+            && properties.get(meant).is_some()
+            && !arguments.contains_key(meant)
+            && let Some(value) = arguments.remove(said)
+        {
+            arguments.insert(meant.to_owned(), value);
+        }
+    }
+    for (name, value) in &mut arguments {
+        if value.is_string() && properties[name.as_str()]["type"] == "array" {
+            *value = Value::Array(vec![value.take()]);
+        }
+    }
+    arguments
 }
 
 /// The tool of this name.
@@ -153,6 +174,20 @@ mod tests {
     }
 
     #[test]
+    fn a_text_may_be_called_query_and_one_file_is_a_list_of_one() {
+        let understood = |name: &str, arguments: Value| {
+            let Value::Object(arguments) = arguments else { panic!("an object") };
+            Value::Object(understood(arguments, &(named(name).expect("a tool").input)()))
+        };
+        assert_eq!(understood("warnings", json!({"files": "a.py"})), json!({"files": ["a.py"]}));
+        assert_eq!(understood("known_failure", json!({"query": "x"})), json!({"text": "x"}));
+        assert_eq!(understood("lessons_search", json!({"text": "x"})), json!({"query": "x"}));
+        assert_eq!(understood("recall", json!({"query": "x", "limit": 2})), json!({"text": "x", "limit": 2}));
+        let both = json!({"text": "x", "query": "y"});
+        assert_eq!(understood("recall", both.clone()), both, "which one is meant is not guessed");
+    }
+
+    #[test]
     fn bad_arguments_are_named_and_no_verb_is_reached() {
         let dir = tempfile::tempdir().expect("a folder");
         let environment = crate::config::Environment { home: Some(dir.path().to_owned()), ..Default::default() };
@@ -161,7 +196,7 @@ mod tests {
             let Value::Object(arguments) = arguments else { panic!("an object") };
             named(name).expect("a tool").call(&desk, arguments).expect_err("does not fit").to_string()
         };
-        let error = call("warnings", json!({"files": "a", "limit": 99, "mood": 1}));
+        let error = call("warnings", json!({"files": 7, "limit": 99, "mood": 1}));
         assert_eq!(
             error,
             "these arguments don't fit warnings: files: has to be a list; limit: 99 is out of range; \

@@ -46,7 +46,7 @@ fn the_newer_generation_needs_no_beginning() {
     assert!(versions.contains(&json!(MODERN)) && versions.contains(&json!(LEGACY)), "{discovered}");
     assert!(is_modern(&discovered) && discovered["ttlMs"].is_u64() && discovered["cacheScope"].is_string());
     let (text, facts) = server.tool("warnings", json!({"files": ["a.py"]}));
-    assert_eq!((text.as_str(), &facts["warnings"]), ("Nothing is known to go wrong here.", &json!([])));
+    assert_eq!((text.as_str(), &facts["warnings"]), ("No warnings.", &json!([])));
     for (method, items) in [("tools/list", "tools"), ("resources/list", "resources"), ("prompts/list", "prompts")] {
         let listed = server.ask(method, json!({}))["result"].clone();
         assert!(is_modern(&listed) && listed["ttlMs"].is_u64() && listed[items].is_array(), "{listed}");
@@ -87,7 +87,7 @@ fn a_bad_call_is_the_tools_error_in_both_generations() {
         let server = Server::start(&sandbox);
         let mut server = if newer { server.modern() } else { server.legacy() };
         let cases = [
-            ("warnings", json!({"files": "a.py"}), "files: has to be a list"),
+            ("warnings", json!({"files": {"a.py": 1}}), "files: has to be a list"),
             ("warnings", json!({"files": [1]}), "files.0: has to be a string"),
             ("warnings", json!({"limit": 0}), "limit: 0 is out of range"),
             ("warnings", json!({"file": []}), "file: is not known; there are category, command, files"),

@@ -33,7 +33,7 @@ pub const KNOWN_FAILURE: Tool = Tool {
         object(
             &[],
             json!({
-                "text": {"type": "string", "description": "The output of the failed check, or a message of it"},
+                "text": {"type": "string", "description": "The output of the failed check, its last lines, or one message of it"},
                 "command": string("The command line that printed the text", COMMAND_CHARS_MAX),
                 "run": string("Instead of a text: the id of a recorded run, failure (f-…), lesson (l-…) or pattern (p-…)",
                     NAME_CHARS_MAX),
@@ -140,6 +140,7 @@ fn pattern_text(pattern: &Pattern) -> String {
     let like = match pattern.found {
         Match::Exact => "",
         Match::Near => ", in other words",
+        Match::Named => ", named in it",
         Match::Words => ", much the same words",
     };
     let state = match (pattern.muted, pattern.deprecated) {
