@@ -228,7 +228,6 @@ fn of_ten_mistakes_made_again_at_least_eight_are_warned_of_in_time_and_in_few_wo
     let held_out = arms.iter().filter(|event| event["arm"] == "holdout").count();
     let texts = second.texts.join("\n");
     let figures = format!("{warned} warned, {held_out} held out, {about} of {all} texts, {} tokens", bytes / 4);
-    println!("{figures}");
     assert!(warned >= WARNED_MIN && warned + held_out >= MISTAKES.len(), "{figures}\n{texts}");
     assert!(about * 100 >= ABOUT_MIN * all, "{figures}\n{texts}");
     assert!(bytes < BYTES_MAX, "{figures}\n{texts}");
