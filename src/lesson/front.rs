@@ -257,7 +257,7 @@ pub(super) fn render(facts: &Facts) -> String {
         ("patterns", (facts.patterns_cut + facts.patterns.len() - patterns.len()) as u64),
     ];
     if cut.iter().any(|(_, n)| *n > 0) {
-        let _ = write!(out, "{AS_IT_IS}cut:\n");
+        let _ = writeln!(out, "{AS_IT_IS}cut:");
         cut.iter().filter(|(_, n)| *n > 0).for_each(|(key, n)| {
             let _ = writeln!(out, "  {key}: {n}");
         });

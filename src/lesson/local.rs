@@ -111,7 +111,7 @@ impl Local {
         if path.starts_with("//") || !self.tops.contains(*top) || below.is_empty() {
             return None;
         }
-        if COMMON.contains(top) && below.len() <= KEPT_COMPONENTS - 1 {
+        if COMMON.contains(top) && below.len() < KEPT_COMPONENTS {
             return None;
         }
         let below = if matches!(*top, "home" | "Users") { &below[1..] } else { below };
