@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     fn local() -> Local {
-        let tops = ["work".to_owned()];
+        let tops = ["data".to_owned()];
         Local::new(Path::new("/home/ada/my-app"), Some(Path::new("/home/ada")), Some("ada-laptop".into()), tops)
     }
 
@@ -198,7 +198,7 @@ mod tests {
             ("/home/bob/x.py", "…/x.py"),
             ("/tmp/pytest-of-ada/pytest-3/test_x0/out", "…/pytest-3/test_x0/out"),
             ("/tmp/ada/x", "…/x"),
-            ("/work/a/b/c/d", "…/b/c/d"),
+            ("/data/a/b/c/d", "…/b/c/d"),
             ("cannot open /dev/null, /bin/sh", "cannot open /dev/null, /bin/sh"),
             ("GET /api/users/1/posts/2 404, a/b/c and 1/2", "GET /api/users/1/posts/2 404, a/b/c and 1/2"),
             ("http://localhost:3000/home/x/y", "http://localhost:3000/home/x/y"),
