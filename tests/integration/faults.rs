@@ -80,9 +80,8 @@ fn killed_at_every(step: usize, of: usize, with_snapshots: bool) {
     let pristine = sandbox.home().join("pristine");
     copy(&sandbox.path(".git"), &pristine);
     let undisturbed = outcome(&sandbox);
-    // With snapshots the pass over the same tree proves a flake, and its lesson is withdrawn.
-    let lessons = if with_snapshots { 1 } else { 2 };
-    assert!(undisturbed.keys().filter(|key| key.starts_with("lesson")).count() >= lessons, "{undisturbed:#?}");
+    // The first failure's lesson is withdrawn when it passes.
+    assert!(undisturbed.keys().any(|key| key.starts_with("lesson")), "{undisturbed:#?}");
     let runs = undisturbed.values().filter(|event| event.contains("\"kind\":\"run\"")).count();
     assert_eq!(runs, 3, "{undisturbed:#?}");
     for kill_at in (step..).step_by(of) {

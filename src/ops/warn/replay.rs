@@ -31,7 +31,7 @@ use crate::store::{Body, Event, Index, Item, Scope, Store, lock};
 
 /// Larger outputs are the hostile ones.
 const OUTPUT_BYTES_MAX: u64 = 200_000;
-const TASKS: u64 = 500;
+const TASKS: u64 = 550;
 const TASK_SECONDS: u64 = 6 * 3_600;
 /// Tasks before the first that counts: nothing is known at first.
 const WARM_UP: u64 = 100;

@@ -35,6 +35,13 @@ pub fn earn(sandbox: &Sandbox, mistakes: &[(&str, &str)]) {
     pass(sandbox, "B");
 }
 
+/// The lesson of the mistake, which is gone since the pass.
+pub fn earned_lesson(sandbox: &Sandbox) -> String {
+    let lessons = sandbox.verify_run(["lesson", "list", "--all", "--json"]).prints_json()["lessons"].clone();
+    let [lesson] = lessons.as_array().expect("a list").as_slice() else { panic!("{lessons}") };
+    lesson["id"].as_str().expect("an id").to_owned()
+}
+
 pub fn promote(sandbox: &Sandbox, arguments: &[&str]) -> Outcome {
     sandbox.verify_run(["promote"].iter().chain(arguments)).outcome()
 }
@@ -131,8 +138,7 @@ fn a_proposal_is_markdown_with_every_part_and_the_diff_that_git_applies() {
     let sandbox = easy("");
     sandbox.write("AGENTS.md", "# Rules\n\nBe kind.\n");
     earn(&sandbox, &[("src/x.js", UNDEFINED)]);
-    let lesson = sandbox.lesson();
-    let lesson = lesson.field("id").expect("an id");
+    let lesson = &earned_lesson(&sandbox);
     let (cause, rule) = ("x was renamed", "Import x where it is used.");
     sandbox.verify_run(["lesson", "annotate", lesson, "--cause", cause, "--rule", rule]).prints();
     let id = &ids(&sandbox)[0];

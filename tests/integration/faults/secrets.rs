@@ -129,7 +129,8 @@ fn a_secret_in_two_writes_is_one() {
     sandbox.tool("flake8", &format!("{script}exit 1"));
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let (orders, gate) = std::io::pipe().expect("a pipe");
-    let mut wrapper = sandbox.verify_run(["flake8", "."]).fd(1, writer).fd(0, orders).spawn();
+    let errors = std::fs::File::create(sandbox.tmp().join("errors")).expect("a file");
+    let mut wrapper = sandbox.verify_run(["flake8", "."]).fd(2, errors).fd(1, writer).fd(0, orders).spawn();
     answer_every_first_half(reader, gate);
     assert_eq!(wrapper.wait().expect("a status").code(), Some(1));
     assert!(sandbox.lesson().text.contains("[redacted:"));
