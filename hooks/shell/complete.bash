@@ -19,7 +19,10 @@ __verify_run_words() {
 __verify_run_command() {
     local offset=$1 name spec i function=
     if ((COMP_CWORD == offset)); then
-        while IFS='' read -r name; do COMPREPLY+=("$name"); done < <(compgen -c -- "${COMP_WORDS[COMP_CWORD]}")
+        # Only programs: nothing else can be run without the shell.
+        while IFS='' read -r name; do
+            if type -P -- "$name" >/dev/null; then COMPREPLY+=("$name"); fi
+        done < <(compgen -c -- "${COMP_WORDS[COMP_CWORD]}")
         return
     fi
     for ((i = 0; i < offset; i++)); do
