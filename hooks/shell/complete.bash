@@ -65,10 +65,9 @@ __verify_run_files() {
 }
 
 _verify_run() {
-    local __verify_run_line line command='' files='' current
+    local __verify_run_line line command='' files=''
     COMPREPLY=()
     __verify_run_words
-    current=${COMP_WORDS[COMP_CWORD]}
     while IFS='' read -r line; do
         case $line in
         ':files') files=1 ;;

@@ -2,10 +2,10 @@
 //!
 //! One aho-corasick pass over literals that every secret has beside or in it; a hit is judged by a small matcher that
 //! looks at its neighbourhood only. No regex, so 16 MiB of output cost one linear scan. A secret that has a shape of
-//! its own (`ghp_…`, a JWT, a private key) is taken wherever it stands ([`formats`]). A service whose keys have none is
-//! known by its name and their length ([`providers`]). Anything else needs a name in front of it (`password=`,
+//! its own (`ghp_…`, a JWT, a private key) is taken wherever it stands (`formats`). A service whose keys have none is
+//! known by its name and their length (`providers`). Anything else needs a name in front of it (`password=`,
 //! `"token": `), and the weaker the name, the more the value itself must look like a secret: `Unexpected token: foo` is
-//! what parsers print all day. Then copies of what was found are looked for, also those that a tool has cut ([`cut`]).
+//! what parsers print all day. Then copies of what was found are looked for, also those that a tool has cut (`cut`).
 //!
 //! Redacting twice changes nothing: a marker is never a value.
 
