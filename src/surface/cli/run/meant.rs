@@ -42,6 +42,9 @@ fn is_plural(word: &str, ours: &str) -> bool {
 
 /// Whether one letter is missing, too many, wrong, or two have changed places.
 fn is_one_slip_from(word: &str, ours: &str) -> bool {
+    if word.chars().count().abs_diff(ours.len()) > 1 {
+        return false;
+    }
     let (word, ours): (Vec<char>, Vec<char>) = (word.chars().collect(), ours.chars().collect());
     let same = word.iter().zip(&ours).take_while(|(a, b)| a == b).count();
     let (word, ours) = (&word[same..], &ours[same..]);
