@@ -24,9 +24,12 @@ const MEANT: [(&str, &str); 16] = [
     ("strategies", "strategy"),
 ];
 
+/// No word of ours is as long, not even with a slip in it.
+const WORD_BYTES_MAX: usize = 16;
+
 /// What to type instead, without `verify-run`.
 pub(super) fn meant(word: &OsStr) -> Option<&'static str> {
-    let word = word.to_str()?;
+    let word = word.to_str().filter(|word| word.len() <= WORD_BYTES_MAX)?;
     let known = MEANT.iter().find(|(typed, _)| *typed == word).map(|(_, meant)| *meant);
     known
         .or_else(|| RESERVED.into_iter().find(|ours| is_plural(word, ours)))
@@ -42,9 +45,6 @@ fn is_plural(word: &str, ours: &str) -> bool {
 
 /// Whether one letter is missing, too many, wrong, or two have changed places.
 fn is_one_slip_from(word: &str, ours: &str) -> bool {
-    if word.chars().count().abs_diff(ours.len()) > 1 {
-        return false;
-    }
     let (word, ours): (Vec<char>, Vec<char>) = (word.chars().collect(), ours.chars().collect());
     let same = word.iter().zip(&ours).take_while(|(a, b)| a == b).count();
     let (word, ours) = (&word[same..], &ours[same..]);
