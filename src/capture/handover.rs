@@ -140,6 +140,7 @@ impl Run {
             cut_at: transcript.cut_at(),
             shared,
             partly_seen: finished.partly_seen,
+            reader_left: finished.reader_left,
             interrupted: finished.interrupted,
             on_terminal: !finished.ended.passed() && io::stdin().is_terminal(),
             redacted: false,

@@ -57,6 +57,9 @@ pub struct Header {
     /// Some output went to a device, or to a reader that left before the end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partly_seen: bool,
+    /// A reader of the output left before the end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reader_left: bool,
     /// SIGINT came while the command ran.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
@@ -190,6 +193,7 @@ pub(super) mod tests {
             cut_at: 0,
             shared: false,
             partly_seen: false,
+            reader_left: false,
             interrupted: false,
             on_terminal: false,
             redacted: false,

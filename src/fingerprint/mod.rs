@@ -5,6 +5,7 @@
 //! two levels: `family` masks what it is about, `pattern` keeps it (`Cannot find module 'x'`).
 
 mod bracket;
+mod cut;
 mod explanation;
 mod mask;
 mod message;
@@ -19,6 +20,7 @@ use crate::diagnose::Item;
 use mask::Masked;
 use message::{first_line, split_exception, without_hint, without_kind};
 
+pub use cut::{Reported, is_cut_copy};
 pub use explanation::{CodeFrom, Explanation, SlotSeen, explain};
 pub use near::{
     BANDS, CANDIDATES_MAX, Compared, Leaders, NEAR_TEXT_BYTES_MAX, Near, Verdict, comparable, compare, near,

@@ -216,6 +216,7 @@ mod tests {
                 cut_at: 0,
                 shared: false,
                 partly_seen: false,
+                reader_left: false,
                 interrupted: false,
                 on_terminal: false,
                 redacted: false,

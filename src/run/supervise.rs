@@ -39,6 +39,8 @@ pub struct Finished {
     pub files: Vec<Region>,
     /// Some output went to a device, or to a reader that left before the end: what was kept is not all of it.
     pub partly_seen: bool,
+    /// A reader of the output left before the end.
+    pub reader_left: bool,
     /// SIGINT came while it ran: a user pressed Ctrl-C, whatever the command made of it.
     pub interrupted: bool,
     /// When it was started.
@@ -82,7 +84,7 @@ pub fn supervise(program: &Program) -> io::Result<Finished> {
     run.canary.iter().for_each(Canary::dismiss);
     let late = run.deliver();
     sys::reap(run.command);
-    let partly_seen = unseen || run.channels.iter().any(Channel::has_lost_reader);
+    let reader_left = run.channels.iter().any(Channel::has_lost_reader);
     if late.is_none() {
         relay_on(run.channels, &mut run.transcript);
     }
@@ -93,7 +95,8 @@ pub fn supervise(program: &Program) -> io::Result<Finished> {
         end_as,
         transcript: run.transcript,
         files,
-        partly_seen,
+        partly_seen: unseen || reader_left,
+        reader_left,
         interrupted,
         started_at,
         ended_at,

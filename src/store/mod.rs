@@ -48,7 +48,8 @@ pub use query::{
     AboutRow, AdviceRow, BranchTask, BriefRow, Closing, Counts, DeliveryRow, FailureRow, FixFilter, FixRow,
     FlakeFilter, FlakeRow, Gap, KnownTask, LastRun, LessonRow, MemberRow, MergeRow, NearRow, OccurrenceRow, OpenRun,
     OutcomeRow, PassingTree, PatternRow, PeriodRow, PromotionChangeRow, PromotionRow, RateRow, RecipeRow, ReviewRow,
-    RunFilter, SaidRow, SessionFailures, SnapshotRow, SolvedRow, SourceRow, ToldRow, TotalsRow, TreeUse, WorkedRow,
+    RunFilter, SaidRow, SessionFailures, SnapshotRow, SolvedRow, SourceRow, TestFailureRow, ToldRow, TotalsRow,
+    TreeUse, WorkedRow,
 };
 pub use segment::{Segments, free_name};
 pub use writer::{Store, lock, own_writer};

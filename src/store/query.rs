@@ -39,7 +39,7 @@ pub use about::{AboutRow, SourceRow};
 pub use advice::{AdviceRow, DeliveryRow, SessionFailures, WorkedRow};
 pub use figures::{PeriodRow, TotalsRow};
 pub use fix::{Closing, FixFilter, FixRow, FlakeFilter, FlakeRow, RateRow, RecipeRow, SaidRow, SolvedRow};
-pub use near::NearRow;
+pub use near::{NearRow, TestFailureRow};
 pub use open::{Gap, OpenRun};
 pub use outcome::OutcomeRow;
 pub use pattern::{MemberRow, MergeRow, OccurrenceRow, PatternRow, ReviewRow};

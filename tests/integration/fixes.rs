@@ -456,3 +456,22 @@ fn the_same_change_in_two_tasks_is_a_recipe_and_confirms_both() {
     );
     assert_eq!((only(&["--state", "success"]), only(&["--unconfirmed"]), only(&["--limit", "1"])), (2, 0, 1));
 }
+
+#[test]
+fn a_failure_of_which_only_the_cut_summary_was_seen_is_the_same_failure() {
+    for commands in [["--tb=short", "--tb=no"], ["--tb=no", "--tb=short"]] {
+        let Some(sandbox) = python() else { return };
+        let long = "a_name_that_is_so_long_that_the_summary_has_little_room_left_for_what_is_wrong";
+        sandbox.write(
+            "test_shop.py",
+            format!("import shop\n\n\ndef test_{long}():\n    assert shop.total([1, 2]) == 3\n"),
+        );
+        for report in commands {
+            let outcome = check(&sandbox, &["pytest", "-q", report]);
+            assert_eq!(outcome.stdout().contains("E   "), report != "--tb=no", "{}", outcome.stdout());
+        }
+        let patterns = sandbox.verify_run(["pattern", "list", "--json"]).prints_json();
+        assert_eq!(patterns["patterns"].as_array().map(Vec::len), Some(1), "{commands:?}: {patterns}");
+        assert_eq!((&patterns["patterns"][0]["failures"], sandbox.lessons().len()), (&2.into(), 1), "{commands:?}");
+    }
+}

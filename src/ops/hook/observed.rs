@@ -78,6 +78,7 @@ fn spooled(
         cut_at: output.len() as u64,
         shared: false,
         partly_seen: false,
+        reader_left: false,
         interrupted: false,
         on_terminal: false,
         redacted: false,

@@ -21,9 +21,18 @@ pub(super) struct Failed {
 
 impl Failed {
     pub fn of(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Self {
-        let diagnosis = diagnose(places, definitions, spooled);
+        let mut diagnosis = diagnose(places, definitions, spooled);
+        if spooled.header.reader_left {
+            diagnosis.items.retain(|item| !is_of_the_reader(&item.message));
+        }
         Failed { items: assemble::items(&spooled.header, &diagnosis), diagnosis }
     }
+}
+
+/// Whether a program complains that nobody reads its output any more (`| head`), which no edit mends.
+fn is_of_the_reader(message: &str) -> bool {
+    let message = message.to_lowercase();
+    ["epipe", "broken pipe", "brokenpipe", "sigpipe"].iter().any(|complaint| message.contains(complaint))
 }
 
 /// The keys of what failed in a run that isn't recorded yet, in the order of the output.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
-use crate::fingerprint::{self, Compared, Leaders, Near, Verdict};
+use crate::fingerprint::{self, Compared, Leaders, Near, Reported, Verdict};
 use crate::pattern::statistics::permille;
 use crate::store::{Body, Event, Item, Merge, NEAR_DUPLICATE, Store, StoreError};
 
@@ -40,13 +40,19 @@ impl Merges {
             if !known.insert(item.pattern.clone()) {
                 continue;
             }
+            if similarity_min <= 1.0
+                && let Some(into) = cut_copy(store, item)?
+            {
+                merges.push(store.writer(), run, item, into, &Reason::CutCopy);
+                continue;
+            }
             let Some(near) = fingerprint::near(&item.found()) else { continue };
             let found = match in_store(store, &near, similarity_min)? {
                 Some(found) => Some(found),
                 None => own.nearest(&near, similarity_min).map(|(own, found)| (own_keys[own].to_owned(), found)),
             };
             match found {
-                Some((into, compared)) => merges.push(store.writer(), run, item, into, &compared),
+                Some((into, compared)) => merges.push(store.writer(), run, item, into, &Reason::Near(compared)),
                 None => {
                     own.push(near);
                     own_keys.push(&item.pattern);
@@ -61,19 +67,42 @@ impl Merges {
         self.into.get(key).map_or(key, String::as_str)
     }
 
-    fn push(&mut self, writer: &str, run: RunId, item: &Item, into: String, compared: &Compared) {
+    fn push(&mut self, writer: &str, run: RunId, item: &Item, into: String, reason: &Reason) {
         let from = item.pattern.clone();
         let parts = [&*run.to_string(), &from, &into];
         let body = Body::Merge(Merge {
             from: from.clone(),
             into: into.clone(),
             by: Some(NEAR_DUPLICATE.to_owned()),
-            similarity_permille: Some(permille(compared.similarity)),
-            why: None,
+            similarity_permille: match reason {
+                Reason::Near(compared) => Some(permille(compared.similarity)),
+                Reason::CutCopy => None,
+            },
+            why: matches!(reason, Reason::CutCopy).then(|| "the same test's failure, cut by the tool".to_owned()),
         });
         self.events.push(Event::derived("merge", &parts, Timestamp::now(), writer, body));
         self.into.insert(from, into);
     }
+}
+
+/// Why a pattern is another one.
+enum Reason {
+    /// Their texts are almost the same.
+    Near(Compared),
+    /// One is the beginning of the other, of the same test.
+    CutCopy,
+}
+
+/// The newest pattern of the item's test that is the same one, of which either was seen cut.
+fn cut_copy(store: &Store, item: &Item) -> Result<Option<String>, StoreError> {
+    let Some(test) = &item.test else { return Ok(None) };
+    let here = Reported { tool: &item.tool, code: item.code.as_deref(), message: &item.message };
+    let before = store.index().failures_of_test(test)?;
+    let same = before.into_iter().find(|row| {
+        let there = Reported { tool: &row.tool, code: row.code.as_deref(), message: &row.message };
+        row.key != item.pattern && fingerprint::is_cut_copy(here, there)
+    });
+    Ok(same.map(|row| row.key))
 }
 
 /// The most similar pattern of the store that may be the same.

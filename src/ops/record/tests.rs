@@ -63,6 +63,7 @@ impl World {
             cut_at: 0,
             shared: false,
             partly_seen: false,
+            reader_left: false,
             interrupted: false,
             on_terminal: false,
             redacted: false,

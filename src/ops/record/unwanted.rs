@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::capture::Header;
 use crate::command::KeyParts;
-use crate::diagnose::Diagnosis;
+use crate::diagnose::{Diagnosis, Item};
 use crate::store::NoLesson;
 use crate::whitelist::CheckKind;
 
@@ -50,7 +50,9 @@ pub(super) fn why(header: &Header, diagnosis: &Diagnosis) -> Option<NoLesson> {
     if is_watch(header) {
         return Some(NoLesson::Watch);
     }
-    if header.partly_seen {
+    // `2>/dev/null` hides nothing that eslint says.
+    let is_located = |item: &Item| item.file.is_some() && item.line.is_some();
+    if header.reader_left || header.partly_seen && !diagnosis.items.iter().any(is_located) {
         return Some(NoLesson::Unseen);
     }
     if header.check.as_ref().is_some_and(|check| check.kind == CheckKind::Format) || is_formatting(diagnosis) {

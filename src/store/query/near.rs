@@ -22,6 +22,21 @@ pub struct NearRow {
     pub bands: u64,
 }
 
+/// How a test failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestFailureRow {
+    /// The key of the pattern, or of the one that stands for it.
+    pub key: String,
+    /// The pattern's tool.
+    pub tool: String,
+    /// The pattern's code.
+    pub code: Option<String>,
+    /// The message at that time.
+    pub message: String,
+}
+
+/// Failures of one test that are looked at, the newest.
+const TEST_FAILURES_MAX: u32 = 50;
 /// Patterns read of one band, the newest: common words put many thousand into one, which says little of each.
 const BAND_PATTERNS_MAX: usize = 10_000;
 /// Patterns looked at, those that share most first. Members of groups are looked at in vain.
@@ -52,6 +67,27 @@ impl Index {
                 found.extend(row.optional()?);
             }
             Ok(found)
+        };
+        self.sql("read", read())
+    }
+
+    /// How a test failed before, the newest first, at most [`TEST_FAILURES_MAX`].
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn failures_of_test(&self, test: &str) -> Result<Vec<TestFailureRow>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT leader.pattern_key, p.tool, p.code, o.message
+                 FROM qa_pattern_occurrences o JOIN qa_failure_patterns p USING (pattern_no)
+                 JOIN pattern_leaders l USING (pattern_no)
+                 JOIN qa_failure_patterns leader ON leader.pattern_no = l.leader_no
+                 WHERE o.test = ?1 ORDER BY o.at DESC, o.pattern_no LIMIT ?2",
+            )?;
+            let rows = statement.query_map(params![test, TEST_FAILURES_MAX], |row| {
+                Ok(TestFailureRow { key: row.get(0)?, tool: row.get(1)?, code: row.get(2)?, message: row.get(3)? })
+            })?;
+            rows.collect()
         };
         self.sql("read", read())
     }

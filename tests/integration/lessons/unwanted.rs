@@ -84,13 +84,29 @@ fn what_nobody_saw_and_what_a_formatter_mends_is_no_lesson() {
     assert_eq!(sandbox.bare("sh").args(["-c", &line]).outcome().ended, Ended::Exit(1));
     sandbox.verify_run(["prettier", "--check", "."]).outcome();
     assert_eq!(sandbox.lessons().len(), 0);
-    sandbox.verify_run(["eslint", "."]).outcome();
+    let line = line.replace(">/dev/null 2>&1", "2>/dev/null");
+    assert_eq!(sandbox.bare("sh").args(["-c", &line]).outcome().ended, Ended::Exit(1));
     let lesson = sandbox.lesson();
-    assert_eq!(lesson.field("tool"), Some("eslint"));
+    assert_eq!(lesson.field("tool"), Some("eslint"), "all that it says was seen");
     // Somebody wants them all.
     sandbox.keep_lessons();
     sandbox.verify_run(["prettier", "--check", "."]).outcome();
     assert_eq!(sandbox.lessons().len(), 2);
+}
+
+#[test]
+fn what_a_program_says_of_a_reader_that_left_is_no_failure_of_the_project() {
+    let sandbox = Sandbox::repository();
+    sandbox.tool(
+        "vitest",
+        "yes 'progress' | head -c 300000; sleep 0.1; echo more; echo 'Error: write EPIPE' >&2; echo '    at src/a.js:1:2' >&2; exit 1",
+    );
+    let line = format!("{} vitest run | head -1", crate::sandbox::VERIFY_RUN);
+    assert_eq!(sandbox.bare("sh").args(["-c", &line]).outcome().ended, Ended::Exit(0));
+    let run = sandbox.events().into_iter().find(|event| event["kind"] == "run").expect("it is recorded");
+    let items = run["failure"]["items"].as_array().expect("what it says").clone();
+    assert!(items.iter().all(|item| !item["message"].to_string().contains("EPIPE")), "{run}");
+    assert_eq!(sandbox.lessons().len(), 0);
 }
 
 #[test]
