@@ -1,5 +1,6 @@
 //! Documents that the tool printed: what they say counts, and what rules saw in their text does not.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use crate::base::limits::LINE_KEEP_BYTES_MAX;
@@ -37,9 +38,13 @@ impl Assembled<'_> {
         let bad = |entry: &Entry| entry.severity.unwrap_or(Severity::Error);
         let worst = entries().map(bad).max().unwrap_or(Severity::Error);
         let needed = if known { Severity::Error } else { worst };
+        let told = Told::of(self);
         for document in &documents {
             for entry in &document.entries {
                 let item = item(entry, document, resolver, self.by.printer());
+                if told.contains(&item) {
+                    continue;
+                }
                 if bad(entry) < needed {
                     self.beside.push(item);
                     continue;
@@ -54,6 +59,27 @@ impl Assembled<'_> {
                 self.written.entry(document.lines.start).or_default().push(cut);
             }
         }
+    }
+}
+
+/// What definitions found at a place: a document may repeat it for another reader.
+struct Told(HashMap<(String, u32), Vec<String>>);
+
+impl Told {
+    fn of(assembled: &Assembled<'_>) -> Self {
+        let mut told: HashMap<(String, u32), Vec<String>> = HashMap::new();
+        for (found, file) in assembled.outcome.items.iter().zip(&assembled.places) {
+            if let (Some(file), Some(line)) = (file, found.place.and_then(|place| place.line)) {
+                told.entry((file.to_string(), line)).or_default().push(found.message.to_owned());
+            }
+        }
+        Told(told)
+    }
+
+    fn contains(&self, item: &Item) -> bool {
+        let place = item.file.clone().zip(item.line);
+        let messages = place.and_then(|place| self.0.get(&place));
+        messages.is_some_and(|messages| messages.iter().any(|message| item.message.contains(message.as_str())))
     }
 }
 
@@ -127,6 +153,15 @@ mod tests {
         let said = of("{\"file\":\"a.py\",\"line\":2,\"level\":\"warning\",\"message\":\"m\"}\n");
         assert_eq!(said.items.len(), 1);
         assert_eq!(said.lines, ["a.py:2: warning: m"]);
+    }
+
+    #[test]
+    fn what_is_repeated_for_a_ci_system_is_told_once() {
+        let printed = "src/a.zig:3:1: error: bad thing\n";
+        let said = of(&format!("{printed}::error file=src/a.zig,line=3::bad thing%0Aand why\n"));
+        assert_eq!(said.items.len(), 1, "{said:?}");
+        let said = of(&format!("{printed}::error file=src/b c.zig,line=3::bad thing\n"));
+        assert_eq!(said.files, ["src/a.zig", "src/b c.zig"]);
     }
 
     #[test]

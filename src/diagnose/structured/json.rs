@@ -67,6 +67,7 @@ const PLACE: &[&str] = &[
     "lineRanges",
     "extent",
     "fix_location",
+    "caret",
 ];
 const MESSAGE: &[&str] = &[
     "message",
@@ -97,6 +98,7 @@ const CODE: &[&str] = &[
     "FromLinter",
     "checkName",
     "errorCode",
+    "option",
     "tag",
     "type",
     "name",
@@ -278,6 +280,9 @@ mod tests {
         // rustc 1.90, --error-format json
         let rustc = r#"{"$message_type":"diagnostic","message":"mismatched types","code":{"code":"E0308","explanation":null},"level":"error","spans":[{"file_name":"src/b.rs","line_start":1,"column_start":2,"is_primary":false},{"file_name":"src/a.rs","line_start":4,"column_start":9,"is_primary":true}]}"#;
         assert_eq!(read(rustc), ["src/a.rs:4:9 [E0308] mismatched types"]);
+        // gcc 13, -fdiagnostics-format=json
+        let gcc = r#"[{"kind":"warning","locations":[{"finish":{"line":2,"file":"src/a.c","column":9},"caret":{"line":2,"file":"src/a.c","column":5}}],"option":"-Wunused","children":[{"kind":"note","locations":[{"caret":{"line":9,"file":"src/a.h","column":5}}],"message":"here"}],"message":"unused"}]"#;
+        assert_eq!(read(gcc), ["src/a.c:2:5 [-Wunused] unused"]);
         // pyright 1.1, --outputjson: positions of the language server protocol
         let pyright = r#"{"generalDiagnostics":[{"file":"/p/a.py","severity":"error","message":"m","range":{"start":{"line":0,"character":4},"end":{"line":0,"character":9}},"rule":"reportX"}]}"#;
         assert_eq!(read(pyright), ["/p/a.py:1:5 [reportX] m"]);

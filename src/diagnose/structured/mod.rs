@@ -1,4 +1,4 @@
-//! Diagnostics that a tool printed as a document: JSON, XML, or a table with named columns.
+//! Diagnostics that a tool printed as a document: JSON, XML, a table with named columns, or commands to a CI system.
 //!
 //! They are read with parsers, never with regexes. No format is known by name: a JSON object or an XML element that has
 //! a line, and by itself or from what it is in a file, is a diagnostic, and its message, code and severity are found by
@@ -11,6 +11,7 @@ use crate::base::limits::{DOCUMENT_ENTRIES_MAX, MESSAGE_BYTES_MAX};
 use crate::base::text::prefix;
 use crate::diagnose::{Severity, engine};
 
+mod annotation;
 pub mod json;
 mod lean;
 mod report;
@@ -97,6 +98,7 @@ fn read(rest: &str, line: &str, budget: &mut usize) -> Option<(usize, Vec<Entry>
             let (used, entries) = xml::entries(&rest[indent..], budget)?;
             (used, entries, 0)
         }
+        b':' | b'#' if let Some(entry) = annotation::entry(line) => return Some((line.len(), vec![entry], 0)),
         // A comment is none.
         b'/' | b'#' => return None,
         _ => match line.find("{\"").filter(|_| line.trim_end().ends_with('}')) {

@@ -1,0 +1,97 @@
+//! Diagnostics as commands to a CI system: GitHub's `::error file=a.js,line=3::message` and Azure's
+//! `##vso[task.logissue type=error;sourcepath=a.js;linenumber=3]message`, a line each.
+
+use super::{Entry, severity};
+
+/// The diagnostic that a line hands to a CI system; `None` of one without a file.
+pub fn entry(line: &str) -> Option<Entry> {
+    let line = line.trim();
+    let (word, properties, message) = match line.strip_prefix("::") {
+        Some(rest) => {
+            let (head, message) = rest.split_once("::")?;
+            let (word, properties) = head.split_once(' ')?;
+            (Some(word), Properties::of(properties, ','), message)
+        }
+        None => {
+            let (head, message) = line.strip_prefix("##vso[task.logissue ")?.split_once(']')?;
+            (None, Properties::of(head, ';'), message)
+        }
+    };
+    let severity = severity(word.map_or_else(|| properties.get(&["type"]), |word| Some(word.to_owned()))?.as_str());
+    let number = |names: &[&str]| properties.get(names)?.parse().ok().filter(|number| *number > 0);
+    Some(Entry {
+        file: Some(properties.get(&["file", "sourcepath"])?),
+        line: number(&["line", "linenumber"]),
+        col: number(&["col", "column", "columnnumber"]),
+        severity: Some(severity?),
+        code: properties.get(&["code"]),
+        test: None,
+        message: decoded(message).lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned(),
+    })
+}
+
+/// `name=value` pairs.
+struct Properties<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> Properties<'a> {
+    fn of(text: &'a str, separator: char) -> Self {
+        Properties(text.split(separator).filter_map(|pair| pair.trim().split_once('=')).collect())
+    }
+
+    /// The value of the first of `names` that has one.
+    fn get(&self, names: &[&str]) -> Option<String> {
+        let value = |name: &&str| self.0.iter().find(|(known, _)| known == name).map(|(_, value)| decoded(value));
+        names.iter().find_map(value).filter(|value| !value.is_empty())
+    }
+}
+
+/// A text without the escapes of these commands.
+fn decoded(text: &str) -> String {
+    const ESCAPES: [(&str, &str); 7] = [
+        ("%0D", "\r"),
+        ("%0A", "\n"),
+        ("%3A", ":"),
+        ("%2C", ","),
+        ("%3B", ";"),
+        ("%5D", "]"),
+        // Last, so that what it leaves is not decoded again.
+        ("%25", "%"),
+    ];
+    ESCAPES.iter().fold(text.to_owned(), |text, (escape, plain)| text.replace(escape, plain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::Severity;
+
+    #[test]
+    fn commands_of_ci_systems_are_read() {
+        let said =
+            entry("::error file=/p/test/io flow.js,title=io > waits,line=3,col=5::Error: 100%25 late%0A%0A at x")
+                .expect("a diagnostic");
+        assert_eq!((said.file.as_deref(), said.line, said.col), (Some("/p/test/io flow.js"), Some(3), Some(5)));
+        assert_eq!((said.severity, &*said.message), (Some(Severity::Error), "Error: 100% late"));
+        let said = entry("  ::warning file=a%2Cb.c::meh").expect("a diagnostic");
+        assert_eq!((said.file.as_deref(), said.line, said.severity), (Some("a,b.c"), None, Some(Severity::Warning)));
+        let azure =
+            "##vso[task.logissue type=error;sourcepath=src/a.cs;linenumber=7;columnnumber=2;code=CS1002]; expected";
+        let said = entry(azure).expect("a diagnostic");
+        assert_eq!((said.file.as_deref(), said.line, said.col), (Some("src/a.cs"), Some(7), Some(2)));
+        assert_eq!((said.code.as_deref(), &*said.message), (Some("CS1002"), "; expected"));
+    }
+
+    #[test]
+    fn other_commands_and_code_are_none() {
+        for line in [
+            "::group::Run tests",
+            "::error::everything is lost",
+            "::set-output name=file::a.c",
+            "::add-mask::x",
+            "std::error file=x::y",
+            "##vso[task.setvariable variable=file]a.c",
+        ] {
+            assert_eq!(entry(line), None, "{line}");
+        }
+    }
+}
