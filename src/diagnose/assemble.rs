@@ -21,6 +21,7 @@ use super::{Baseline, Input, Item, Severity, Shortfall, shortfall};
 mod caller;
 mod documents;
 mod located;
+mod named;
 mod said;
 
 /// The items with the lines that belong to them.
@@ -102,6 +103,7 @@ impl<'a> Assembled<'a> {
         let known = this.is_known(baseline);
         this.take_located(known, &resolver, baseline);
         this.look_generically(known, &resolver, baseline);
+        this.take_named(known, input.kind, input.command, &resolver, baseline);
         this.check_counts();
         if this.files.is_empty() {
             this.files = std::mem::take(&mut this.missing);

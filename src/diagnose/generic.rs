@@ -146,6 +146,18 @@ pub fn is_source(line: &str) -> bool {
     line.trim_start().starts_with(begins) && SOURCE.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
 }
 
+/// Whether a line is part of a piece of source that is drawn with lines around it (`2 │ .a {`, `  ╵`, `    ^^^`).
+pub fn is_drawing(line: &str) -> bool {
+    let text = line.trim();
+    let drawn = |c: char| ('─'..='╿').contains(&c) || matches!(c, '^' | '~' | '|' | '-' | '.' | ' ');
+    is_source(line) || text.starts_with(|c: char| ('─'..='╿').contains(&c) || c == '|') || text.chars().all(drawn)
+}
+
+/// How bad the mark before a message says that it is.
+pub fn marked(line: &str) -> Option<Severity> {
+    line.trim_start().starts_with(['⚠', '!']).then_some(Severity::Warning)
+}
+
 /// Whether a line advises what to do; what is shown below it is no part of what was found.
 pub fn is_advice(line: &str) -> bool {
     let text = line.trim_start().trim_start_matches("= ");
@@ -329,6 +341,14 @@ const KNOWN_NAMES: &[&str] = &[
     "Vagrantfile",
     "Justfile",
     "justfile",
+    "Podfile",
+    "Procfile",
+    "Containerfile",
+    "Snakefile",
+    "SConstruct",
+    "Brewfile",
+    "PKGBUILD",
+    "APKBUILD",
 ];
 
 fn is_extension(text: &str) -> bool {

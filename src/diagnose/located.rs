@@ -22,6 +22,8 @@ use super::generic::looks_like_a_file;
 pub struct Located {
     /// The file as printed; `None` for standard input, and where only a line is named.
     pub file: Option<String>,
+    /// Whether the file is only a word, which has to be a file of the project's to count.
+    pub is_plain: bool,
     /// 1-based.
     pub line: u32,
     /// 1-based.
@@ -35,7 +37,7 @@ pub struct Located {
 }
 
 /// Words that say how bad, as they stand before or behind a place.
-const SEVERITY: &str = r"(?:internal compiler |internal |fatal |syntax |compile |performance |parse |catastrophic |command line |hard |recoverable )?(?:error|warning|errors?|fatal|warn|info|information|note|notice|hint|remark|style|convention|refactor|performance|portability|failure|critical|questionable|extension|obsolescent|severe|caution|suggestion)";
+const SEVERITY: &str = r"(?:internal compiler |internal |fatal |syntax |type |compile |performance |parse |catastrophic |command line |hard |recoverable )?(?:error|warning|errors?|fatal|warn|info|information|note|notice|hint|remark|style|convention|refactor|performance|portability|failure|critical|questionable|extension|obsolescent|severe|caution|suggestion)";
 
 /// What a line says, if it says where.
 pub fn read(line: &str) -> Option<Located> {
@@ -59,6 +61,10 @@ fn may_locate(line: &[u8]) -> bool {
                 match before[..before.len() - digits] {
                     // 2026-03-04T12:30
                     [.., zone, b'T'] if zone.is_ascii_digit() && digits == 2 => false,
+                    // a.scss 2:13
+                    [.., last, b' '] if digits > 0 && (last == b':' || last.is_ascii_alphanumeric()) => {
+                        ends_with_extension(&before[..before.len() - digits - 1])
+                    }
                     [.., last] if digits > 0 => last.is_ascii_alphabetic() || last == b'_',
                     [.., last] => !matches!(last, b':' | b' ' | b'\t') || before.ends_with(b"ine"),
                     [] => false,
@@ -67,31 +73,69 @@ fn may_locate(line: &[u8]) -> bool {
             b'(' => matches!(next, Some(b')' | b',' | b':' | b'|' | b'-' | b'.')),
             b'[' => next == Some(&b',') || before.ends_with(b":"),
             b',' => before.ends_with(b"\"") || next == Some(&b'|'),
-            b' ' | b'\t' => [b"ine".as_slice(), b"ine:", b"ine :", b"ines", b"\"", b"\","]
-                .iter()
-                .any(|word| before.trim_ascii_end().ends_with(word)),
-            _ => false,
+            b' ' | b'\t' => {
+                let before = before.trim_ascii_end();
+                let english = [b"ine".as_slice(), b"ine:", b"ine :", b"ines", b"\"", b"\","];
+                english.iter().any(|word| before.ends_with(word))
+                    || LINE.iter().any(|word| before.ends_with(word.as_bytes()))
+            }
+            b'=' => before.ends_with(b"line"),
+            last => last >= 0x80 && LINE.iter().any(|word| line[..at].ends_with(word.as_bytes())),
         }
     })
 }
 
-/// Whether a line is only a place, as some tools print it below or above the message (` --> a.rs:1:2`).
-pub fn bare_place(line: &str) -> Option<(Frame<'_>, bool)> {
-    static BARE: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
-            r"^(?:-+>|at|in|@|from|├─|└─|╭─\[|┌─)?[ \t]*\[?(?P<file>(?:[A-Za-z]:[\\/])?[^ \t:()\[\]<>|,;*?]+)(?::(?P<line>[0-9]{1,7})(?::(?P<col>[0-9]{1,5}))?|\((?P<line2>[0-9]{1,7})(?:,(?P<col2>[0-9]{1,5}))?\))(?:-[0-9:]+)?\]?(?P<colon>:?)$",
-        )
+/// Whether a text ends with a name that has an extension, maybe before a colon.
+fn ends_with_extension(text: &[u8]) -> bool {
+    let text = text.strip_suffix(b":").unwrap_or(text);
+    let extension = text.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    extension > 0
+        && text[..text.len() - extension].ends_with(b".")
+        && text[text.len() - extension].is_ascii_alphabetic()
+}
+
+/// A line that is only a place, as some tools print it below or above the message (` --> a.rs:1:2`).
+pub struct BarePlace<'a> {
+    /// The place.
+    pub place: Frame<'a>,
+    /// Whether a colon says that the message is below.
+    pub colon: bool,
+    /// Whether an arrow or a box says that the line above is the message.
+    pub framed: bool,
+}
+
+/// The place that a line is, if it is nothing else.
+pub fn bare_place(line: &str) -> Option<BarePlace<'_>> {
+    static BARE: LazyLock<[Regex; 2]> = LazyLock::new(|| {
+        // What an arrow or a box announces may have any name.
+        let any = r"(?P<file>(?:[A-Za-z]:[\\/])?[^\t:*?<>|\[]+?(?:\[[^\]:]+\][^\t:*?<>|\[]*)*)";
+        let word = r"(?P<word>(?:[A-Za-z]:[\\/])?[^ \t:()\[\]<>|,;*?]+|\.{0,2}/[^\t :*?<>|]+)";
+        let line = r"(?P<line>[0-9]{1,7})";
+        let col = r"(?P<col>[0-9]{1,5})";
+        let place =
+            format!(r"(?::{line}(?::{col})?|\((?P<line2>[0-9]{{1,7}})(?:,(?P<col2>[0-9]{{1,5}}))?\))(?:-[0-9:]+)?");
+        [
+            constant(&format!(
+                r"^(?:(?P<frame>-+>|=+>|:::|(?:╭|┌|├|└|╰|,)(?:─|-|=)+(?:>|▸)?)[ \t]*\[?[ \t]*{any}|(?:(?:at|in|from|@)[ \t]+|(?:[Ll]ocation|[Ff]ile|[Pp]ath|[Ss]ource|[Ww]here|[Pp]osition)[ \t]*[:=][ \t]*)?\[?{word}){place}[ \t]*\]?(?:[ \t]|─)*(?P<colon>:?)$"
+            )),
+            // sass: a blank before the line, and what the place is behind it
+            constant(&format!(r"^{word}[ ]{line}:{col}(?P<colon>:?)(?:[ ]{{2,}}[a-z@].*)?$")),
+        ]
     });
-    let line = prefix(line, LINE_MATCH_BYTES_MAX).trim();
-    if !line.ends_with(|c: char| c.is_ascii_digit() || matches!(c, ':' | ')' | ']')) || !may_locate(line.as_bytes()) {
+    let printed = prefix(line, LINE_MATCH_BYTES_MAX);
+    let line = printed.trim();
+    let ends = line.ends_with(|c: char| c.is_ascii_digit() || matches!(c, ':' | ')' | ']' | '─'));
+    let deep = printed.starts_with([' ', '\t']) && line.contains(' ');
+    if !(ends || deep) || !may_locate(line.as_bytes()) {
         return None;
     }
-    let captures = BARE.captures(line.as_bytes())?;
-    let file = text(&captures, "file").filter(|file| looks_like_a_file(file))?;
-    let line = number(&captures, "line").or_else(|| number(&captures, "line2")).filter(|&line| line > 0)?;
-    let col = number(&captures, "col").or_else(|| number(&captures, "col2"));
+    let captures = BARE.iter().find_map(|bare| bare.captures(line.as_bytes()))?;
+    let file = text(&captures, "word").or_else(|| text(&captures, "file"))?.trim_end();
+    let number = |names: [&str; 2]| names.iter().find_map(|name| number(&captures, name));
+    let place = Frame { file, line: number(["line", "line2"]).filter(|&line| line > 0), col: number(["col", "col2"]) };
     let colon = text(&captures, "colon").is_some();
-    Some((Frame { file, line: Some(line), col }, colon))
+    let framed = text(&captures, "frame").is_some();
+    (looks_like_a_file(file) && place.line.is_some()).then_some(BarePlace { place, colon, framed })
 }
 
 /// A row below the file that it speaks of: a line and a column, or a line and how bad it is.
@@ -114,6 +158,7 @@ pub fn row(line: &str) -> Option<Row> {
     let line = number(&captures, "line").filter(|&line| line > 0 && sure && !said.message.is_empty())?;
     Some(Row(Located {
         file: None,
+        is_plain: false,
         line,
         col,
         severity: said.severity,
@@ -176,9 +221,9 @@ impl<'a> Before<'a> {
                 constant(r"^\((?P<coded>[a-z]+-[0-9]{1,6})\)[ \t]+"),
                 // Cadence: how bad and a code after a star
                 constant(r"^\*(?P<letter>[EWNF]),(?P<cadence>[A-Z0-9]+)[ :]+"),
-                // a time, a build node, a number in a list, a bullet
+                // a time, a share of the work, a build node, a number in a list or of a line, a bullet
                 constant(
-                    r"^(?:[0-9]{2,4}[-/:.][0-9][0-9:.,TZ/+-]*|[0-9]{1,4}>|[0-9]{1,6}[.)]|[-*|>#]{1,3}|\xe2[\x80-\xbf][\x80-\xbf]|\xc3\x97)(?:[ \t]+|$)|^[0-9]{1,4}>",
+                    r"^(?:[0-9]{2,4}[-/:.][0-9][0-9:.,TZ/+-]*|\[[0-9 ][0-9 :.,TZ/+%-]*\]|[0-9]{1,3}%|[0-9]{1,6}[.)]|[-*|>#=]{1,3}|\xe2[\x80-\xbf][\x80-\xbf]|\xc3\x97)(?:[ \t]+|$)|^[0-9]{1,4}(?::[0-9]{1,4})?>[ \t]*|^[0-9]{1,6}\t[ \t]*",
                 ),
                 // a label in brackets
                 constant(r"^\[[ ]?(?P<label>[A-Za-z][^\]\[/\\]{0,40})\][ \t:]+"),
@@ -188,7 +233,7 @@ impl<'a> Before<'a> {
                 )),
                 // a program or an annotation before a colon
                 constant(
-                    r"^(?P<label>[A-Za-z][A-Za-z0-9_+-]*(?:[ ][A-Za-z0-9#_+-]+){0,2}(?:\([A-Za-z0-9]+\))?):(?:\((?P<letter>[A-Z])\))?[ \t]+",
+                    r"^(?P<label>C/C\+\+|[A-Za-z][A-Za-z0-9_+-]*(?:[ ][A-Za-z0-9#_+-]+){0,2}(?:\([A-Za-z0-9]+\))?):(?:\((?P<letter>[A-Z])\))?[ \t]+",
                 ),
                 constant(r"^(?:(?:in|at|In|At|file|File)[ \t]+|file://)"),
             ]
@@ -206,13 +251,17 @@ impl<'a> Before<'a> {
             {
                 break;
             }
+            // `[a.c:3:1] …` is a place.
+            if text(&captures, "label").is_some_and(|label| may_locate(label.as_bytes())) {
+                break;
+            }
             let label = text(&captures, "label").and_then(worded);
             let letter = text(&captures, "letter").and_then(severity);
             let label_letter = text(&captures, "label").filter(|label| label.len() == 1).and_then(severity);
             let said = text(&captures, "severity").and_then(worded).or(letter).or(label).or(label_letter);
             this.severity = said.or(this.severity);
-            let code =
-                text(&captures, "code").or_else(|| text(&captures, "cadence")).or_else(|| text(&captures, "coded"));
+            let code = ["code", "cadence", "coded"].iter().find_map(|name| text(&captures, name));
+            let code = code.or_else(|| text(&captures, "label").filter(|label| is_code(label)));
             this.code = code.map(str::to_owned).or(this.code);
             this.rest = rest;
         }
@@ -222,9 +271,9 @@ impl<'a> Before<'a> {
 
 /// A place at the start, and what the line says behind it.
 fn leading(before: &Before<'_>) -> Option<Located> {
-    static PLACES: LazyLock<[Regex; 6]> = LazyLock::new(|| {
+    static PLACES: LazyLock<[Regex; 8]> = LazyLock::new(|| {
         // Only a path that begins like one may have a space in it.
-        let path = r"(?P<file>(?:[A-Za-z]:[\\/]|\.{0,2}[\\/])[^:*?\x22<>|\t]*?[^:*?\x22<>|\t ,]|[^ \t:*?\x22'`<>|()\[\],;=]+|<stdin>|<string>)";
+        let path = r"(?P<file>(?:[A-Za-z]:[\\/]|\.{0,2}[\\/])[^:*?\x22<>|\t]*?[^:*?\x22<>|\t ,]|[^ \t:*?\x22'`<>|()\[\],;=]+|<std(?:in|out)>|\{standard input\}|<string>)";
         let end = r"(?P<rest>(?:[^0-9A-Za-z/\\].*)?)$";
         let line = r"(?P<line>[0-9]{1,7})";
         let col = r"(?P<col>[0-9]{1,5})";
@@ -240,26 +289,37 @@ fn leading(before: &Before<'_>) -> Option<Located> {
             )),
             constant(&format!(r"^{path}:?\[{line}(?:,[ ]?{col})?\]{end}")),
             constant(&format!(
-                r"^{path}[,:]?[ ](?:(?:at|on)[ ])?[Ll]ine[ :]+{line}(?:(?:[.:]|,?[ ]?(?:col(?:umn)?|char)[.:]*[ ]?){col})?{end}"
+                r"^{path}[,:]?[ ](?:(?:(?:at|on)[ ])?[Ll]ine[ :]+|(?:{translated})[ ]?){line}(?:(?:[.:]|,?[ ]?(?:col(?:umn)?|char)[.:]*[ ]?){col})?{end}",
+                translated = LINE.join("|")
             )),
             constant(&format!(r"^\({path},{line}(?:\|{col})?\){end}")),
+            constant(&format!(r"^\[(?:[A-Z]+:)?{path}:{line}(?::{col})?\]{end}")),
+            constant(&format!(r"^{path}:?[ ]{line}:{col}(?:-[0-9]+(?::[0-9]+)?)?{end}")),
         ]
     });
     let rest = before.rest;
     for (index, place) in PLACES.iter().enumerate() {
         let Some(captures) = place.captures(rest.as_bytes()) else { continue };
         let (Some(file), Some(line)) = (text(&captures, "file"), number(&captures, "line")) else { continue };
-        if line == 0 || !is_file(file, index == 0) {
+        let is_plain = !is_file(file, index == 0);
+        if line == 0 || is_plain && !(is_name(file) && number(&captures, "col").is_some()) {
             continue;
         }
         let behind = text(&captures, "rest").unwrap_or("");
+        // `a.log 12:30 started` has a time.
+        if index == SPACED && before.severity.is_none() && !behind.starts_with(':') {
+            continue;
+        }
         let said = Behind::of(behind);
         if said.message.is_empty() && !behind.starts_with(':') && before.severity.is_none() {
             continue;
         }
-        let stdin = matches!(file, "stdin" | "<stdin>" | "<string>" | "-" | "/dev/stdin");
+        if is_plain && said.severity.or(before.severity).is_none() && said.code.is_none() {
+            continue;
+        }
         return Some(Located {
-            file: (!stdin).then(|| file.to_owned()),
+            file: (!is_stdin(file)).then(|| file.to_owned()),
+            is_plain,
             line,
             col: number(&captures, "col"),
             severity: said.severity.or(before.severity),
@@ -270,13 +330,58 @@ fn leading(before: &Before<'_>) -> Option<Located> {
     None
 }
 
+/// The place that is parted from its file by a blank, among those of [`leading`].
+const SPACED: usize = 7;
+
+/// `line` as shells say it in other languages.
+const LINE: &[&str] = &[
+    "ligne",
+    "Zeile",
+    "línea",
+    "linha",
+    "riga",
+    "regel",
+    "linje",
+    "rad",
+    "wiersz",
+    "linia",
+    "řádek",
+    "riadok",
+    "satır",
+    "rivi",
+    "sor",
+    "строка",
+    "рядок",
+    "ред",
+    "γραμμή",
+    "行",
+    "줄",
+];
+
+fn is_stdin(file: &str) -> bool {
+    matches!(file, "stdin" | "<stdin>" | "<stdout>" | "<string>" | "{standard input}" | "-" | "/dev/stdin")
+}
+
+/// Whether a text may be the name of a script without an extension.
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+}
+
+/// Whether a label is a rule's code (`FC001`).
+fn is_code(label: &str) -> bool {
+    let digits = label.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let letters = &label[..label.len() - digits];
+    (2..=7).contains(&digits) && !letters.is_empty() && letters.bytes().all(|byte| byte.is_ascii_uppercase())
+}
+
 fn is_file(file: &str, quoted: bool) -> bool {
     let option = |mark: &str| {
         let behind = file.match_indices(mark).map(|(at, _)| &file[at + mark.len()..]);
         behind.into_iter().any(|behind| behind.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-'))
     };
     let option = file.contains("  ") || option(" -") || option(" /");
-    matches!(file, "stdin" | "<stdin>" | "<string>")
+    is_stdin(file)
         || !option && (looks_like_a_file(file) || quoted && file.contains(['/', '\\']) && !file.contains("://"))
 }
 
@@ -412,7 +517,7 @@ fn worded_exactly(code: &str) -> Option<Severity> {
 
 /// A place at the end of a sentence that says how bad it is, or that only errors are written with.
 fn trailing(line: &str, before: &Before<'_>) -> Option<Located> {
-    static SENTENCES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+    static SENTENCES: LazyLock<[Regex; 5]> = LazyLock::new(|| {
         let path = r"(?P<file>(?:[A-Za-z]:[\\/])?[^ \t:*?\x22'`<>|()\[\],;]+)";
         [
             // PHP and Perl
@@ -422,6 +527,14 @@ fn trailing(line: &str, before: &Before<'_>) -> Option<Located> {
             )),
             constant(&format!(
                 r"^(?P<message>.+?)[ ]?[\[(][Ff]ile:? ?{path}, ?[Ll]ine:? ?(?P<line>[0-9]{{1,7}})(?:, ?[Cc]ol(?:umn)?:? ?(?P<col>[0-9]{{1,5}}))?[\])]"
+            )),
+            // scalastyle
+            constant(&format!(
+                r"^[a-z]+ file={path}(?: message=(?P<message>.*?))? line=(?P<line>[0-9]{{1,7}})(?: column=(?P<col>[0-9]{{1,5}}))?$"
+            )),
+            // the file first, the line last
+            constant(&format!(
+                r"^{path}(?::| -)[ ](?P<message>.+?)[ ]?,?[ ][\[(]?(?:(?:at|on|near) )?line:? (?P<line>[0-9]{{1,7}})(?:,? col(?:umn)?:? (?P<col>[0-9]{{1,5}}))?[\])]?\.?$"
             )),
             // at the end of the line
             constant(&format!(
@@ -434,13 +547,14 @@ fn trailing(line: &str, before: &Before<'_>) -> Option<Located> {
             r"^(?P<message>.*?[A-Za-z].*?)[ ,;:-]*(?:\(|\b(?:at|on|near) )?line (?P<line>[0-9]{1,7})[,:]? ?(?:and )?col(?:umn)? (?P<col>[0-9]{1,5})",
         )
     });
-    let may = line.contains("line ") || line.contains("ine:") || before.severity.is_some();
+    let says = before.severity.is_some() || before.code.is_some();
+    let may = says || line.contains("line ") || line.contains("ine:");
     if !may || line.contains("://") {
         return None;
     }
     let severity = before.severity.or_else(|| said_first(line));
     for (index, sentence) in SENTENCES.iter().enumerate() {
-        if index == 2 && severity.is_none() {
+        if index == SENTENCES.len() - 1 && severity.is_none() && before.code.is_none() {
             continue;
         }
         let Some(captures) = sentence.captures(line.as_bytes()) else { continue };
@@ -450,6 +564,7 @@ fn trailing(line: &str, before: &Before<'_>) -> Option<Located> {
         let (Some(file), Some(line)) = (file, number(&captures, "line").filter(|&line| line > 0)) else { continue };
         return Some(Located {
             file: (file != "-").then(|| file.to_owned()),
+            is_plain: false,
             line,
             col: number(&captures, "col"),
             severity,
@@ -460,6 +575,7 @@ fn trailing(line: &str, before: &Before<'_>) -> Option<Located> {
     let captures = NO_FILE.captures(line.as_bytes())?;
     Some(Located {
         file: None,
+        is_plain: false,
         line: number(&captures, "line").filter(|&line| line > 0)?,
         col: number(&captures, "col"),
         severity,

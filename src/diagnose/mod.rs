@@ -27,6 +27,7 @@ mod inline;
 mod jsonlines;
 mod layers;
 mod located;
+mod named;
 mod paths;
 pub mod redact;
 mod shortfall;

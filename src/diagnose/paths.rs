@@ -142,6 +142,17 @@ impl<'a> Resolver<'a> {
         .filter(|path| !path.is_empty() && (!is_generated(path) || self.tree.contains(path)))
     }
 
+    /// Whether it is known which files the project has.
+    pub fn knows_files(&self) -> bool {
+        self.tree.is_known()
+    }
+
+    /// Whether the printed path is known to be one of the project's files.
+    pub fn exists(&self, printed: Option<&str>) -> bool {
+        let exists = |printed: &str| self.resolve(printed, &[], Trust::Looks).is_some();
+        self.knows_files() && printed.is_some_and(exists)
+    }
+
     /// The path by which people know the file: in the repository where it is one of its files, else as printed.
     pub fn shown(&self, printed: &str, dirs: &[&str]) -> String {
         self.resolve(printed, dirs, Trust::Format).unwrap_or_else(|| {
@@ -197,6 +208,8 @@ impl<'a> Resolver<'a> {
             .flatten()
             .find(|candidate| self.tree.contains(candidate))
             .or_else(|| self.tail(path.trim_start_matches("../")))
+            // Printed below the name of a module, a chart, or where a container has the project.
+            .or_else(|| self.tail(path.split_once('/').filter(|(_, below)| below.contains('/'))?.1))
     }
 
     /// `path` below `dir`, where `dir` may be absolute or begin with parts that are no folders.
@@ -320,6 +333,8 @@ mod tests {
         assert_eq!(resolver.resolve("only.c", &[], Trust::Looks).as_deref(), Some("lib/deep/only.c"));
         assert_eq!(resolver.resolve("new.py", &[], Trust::Format).as_deref(), Some("backend/new.py"));
         assert_eq!(resolver.resolve("new.py", &[], Trust::Looks), None);
+        assert_eq!(resolver.resolve("chart/lib/deep/only.c", &[], Trust::Looks).as_deref(), Some("lib/deep/only.c"));
+        assert_eq!(resolver.resolve("chart/only.c", &[], Trust::Looks), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::base::limits::{LINE_KEEP_BYTES_MAX, MESSAGE_BYTES_MAX};
 use crate::base::text::{ellipsis, prefix};
 use crate::diagnose::block::Block;
 use crate::diagnose::engine::Role;
-use crate::diagnose::generic::{Strength, looks_like_a_file};
+use crate::diagnose::generic::{self, Strength, looks_like_a_file};
 use crate::diagnose::located::{self, Located};
 use crate::diagnose::paths::{Resolver, Trust};
 use crate::diagnose::{Baseline, Item, Severity};
@@ -21,6 +21,8 @@ struct Candidate {
 const LOCATED_LINES_MAX: usize = 12;
 /// Lines between a message and the place below it.
 const MESSAGE_DISTANCE_MAX: usize = 3;
+/// Lines between a message and the place below it, with a piece of source between them.
+const SNIPPET_LINES_MAX: usize = 20;
 /// Lines between a place and the message below it, with a piece of source between them.
 const PLACE_DISTANCE_MAX: usize = 6;
 
@@ -30,6 +32,7 @@ impl Assembled<'_> {
     pub(super) fn take_located(&mut self, known: bool, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
         self.place_the_placeless(resolver);
         let mut candidates = self.candidates();
+        candidates.retain(|candidate| !candidate.said.is_plain || resolver.exists(candidate.said.file.as_deref()));
         candidates.retain(|candidate| baseline.is_none_or(|known| !known.contains(self.lines[candidate.lines.0])));
         let severity = |candidate: &Candidate| candidate.said.severity.unwrap_or(Severity::Error);
         let worst = candidates.iter().map(severity).max().unwrap_or(Severity::Error);
@@ -69,14 +72,15 @@ impl Assembled<'_> {
             if !self.failing[index] || found.place.is_some() {
                 continue;
             }
-            let after = (found.span.1..self.lines.len()).take(MESSAGE_DISTANCE_MAX);
-            let mut after = after.filter(|&line| !self.lines[line].trim().is_empty());
+            let after = (found.span.1..self.lines.len()).take(SNIPPET_LINES_MAX);
+            let mut after =
+                after.filter(|&line| !self.lines[line].trim().is_empty() && !generic::is_drawing(self.lines[line]));
             let below = after.next().filter(|&line| self.lines[line].starts_with([' ', '\t']));
             // … or preceded by it, with the source between (gfortran).
             let before = (found.span.0.saturating_sub(PLACE_DISTANCE_MAX)..found.span.0).rev();
-            let above = before.filter(|&line| self.lines[line].ends_with(':'));
+            let above = before.filter(|&line| self.lines[line].trim_end().ends_with(':'));
             let mut free = below.into_iter().chain(above).filter(|&line| self.outcome.roles[line] == Role::Free);
-            let place = free.find_map(|line| Some((line, located::bare_place(self.lines[line])?.0)));
+            let place = free.find_map(|line| Some((line, located::bare_place(self.lines[line])?.place)));
             let Some((line, place)) = place else { continue };
             self.files.extend(resolver.resolve(place.file, &[], Trust::Looks));
             self.places[index] = Some(resolver.shown(place.file, &[]).into());
@@ -126,17 +130,17 @@ impl Assembled<'_> {
                 (header, index) = (None, index + 1);
                 continue;
             }
-            let said = self.below_message(index).or_else(|| {
-                let row = located::row(line).zip(header).map(|(row, file)| (index, row.in_file(file)));
-                row.or_else(|| located::read(line).map(|said| (index, said)))
+            let said = self.beside_message(index).or_else(|| {
+                let row = located::row(line).zip(header).map(|(row, file)| row.in_file(file));
+                row.or_else(|| located::read(line)).map(|said| ((index, index), said))
             });
-            let Some((start, said)) = said else {
+            let Some(((start, last), said)) = said else {
                 header = heading(line).or(header.filter(|_| line.trim().is_empty()));
                 index += 1;
                 continue;
             };
             let taken = candidates.last().map_or(0, |before| before.lines.1);
-            let end = self.end_of(index);
+            let end = self.end_of(last);
             candidates.push(Candidate { said, lines: (start.max(taken), end) });
             index = end;
         }
@@ -153,27 +157,43 @@ impl Assembled<'_> {
         located::read(line).filter(|said| said.severity.is_some() && said.file.is_some())
     }
 
-    /// A line that is only a place belongs to the message above it, or below it when a colon says so.
-    fn below_message(&self, index: usize) -> Option<(usize, Located)> {
-        let (place, colon) = located::bare_place(self.lines[index])?;
+    /// A line that is only a place belongs to the message above it, or to the one below it when that begins with how bad
+    /// it is, or a colon says so. With it the first and the last of their lines.
+    fn beside_message(&self, index: usize) -> Option<((usize, usize), Located)> {
+        let bare = located::bare_place(self.lines[index])?;
         let said = |message: &str, severity| Located {
-            file: Some(place.file.to_owned()),
-            line: place.line.unwrap_or(1),
-            col: place.col,
+            file: Some(bare.place.file.to_owned()),
+            is_plain: false,
+            line: bare.place.line.unwrap_or(1),
+            col: bare.place.col,
             severity,
             code: None,
             message: message.trim().to_owned(),
         };
-        let above = (index.saturating_sub(MESSAGE_DISTANCE_MAX)..index).rev();
-        let above = above.take_while(|&line| self.outcome.roles[line] == Role::Free);
-        let mut above = above.filter(|&line| !self.lines[line].trim().is_empty());
-        if let Some((line, severity)) = above.find_map(|line| Some((line, located::said_first(self.lines[line])?))) {
-            return Some((line, said(self.lines[line], Some(severity))));
+        let is_free = |line: &usize| self.outcome.roles.get(*line) == Some(&Role::Free);
+        let filled = |line: &usize| !self.lines[*line].trim().is_empty();
+        let next = Some(index + 1).filter(is_free).map(|line| self.lines[line]);
+        let begins = index.checked_sub(1).is_none_or(|above| !filled(&above));
+        if let Some((next, severity)) =
+            next.filter(|_| begins).and_then(|next| Some((next, located::said_first(next)?)))
+        {
+            return Some(((index, index + 1), said(next, Some(severity))));
         }
-        let after = (index + 1..self.lines.len()).take(MESSAGE_DISTANCE_MAX);
-        let mut after = after.filter(|&line| !self.lines[line].trim().is_empty());
-        let message = after.next().filter(|_| colon).map(|line| self.lines[line])?;
-        Some((index, said(message, located::said_first(message))))
+        let above = (0..index).rev().take(SNIPPET_LINES_MAX).take_while(is_free).filter(filled);
+        let mut above = above.filter(|&line| !generic::is_drawing(self.lines[line])).take(MESSAGE_DISTANCE_MAX);
+        if bare.framed
+            && let Some(message) = index.checked_sub(1).filter(is_free).filter(filled)
+        {
+            let text = self.lines[message];
+            let severity = located::said_first(text).or_else(|| generic::marked(text)).unwrap_or(Severity::Error);
+            return Some(((message, index), said(text, Some(severity))));
+        }
+        if let Some((line, severity)) = above.find_map(|line| Some((line, located::said_first(self.lines[line])?))) {
+            return Some(((line, index), said(self.lines[line], Some(severity))));
+        }
+        let mut after = (index + 1..self.lines.len()).take(MESSAGE_DISTANCE_MAX);
+        let message = after.find(filled).filter(|_| bare.colon).map(|line| self.lines[line])?;
+        Some(((index, index), said(message, located::said_first(message))))
     }
 
     /// The end of a diagnostic's block: the lines below its first that are deeper and begin no other one.
@@ -240,6 +260,11 @@ mod tests {
         assert_eq!(of("error: bad thing\n\n   at /p/x.zz:18:23:\n   17| a\n").0, ["/p/x.zz:18"]);
         assert_eq!(of("[WARNING] deprecated\n\t/p/A.zz:12\nimport x;\n").0, ["/p/A.zz:12"]);
         assert_eq!(of("a.zz:3:12:\n\n  x = y\n\nError: no type\n").0, ["a.zz:3"]);
+        let two = of("./a.zz:3:20\nType error: bad\n\n> 3 | x\n\n./b.zz:1:2\nWarning: meh\n");
+        assert_eq!(two, (vec!["a.zz:3".to_owned()], vec!["b.zz:1".to_owned()]));
+        assert_eq!(of("[transform] no brace\n   ╭─[ src/a.zz:2:13 ]\n   │\n 1 │ x\n").0, ["src/a.zz:2"]);
+        let drawn = "Error: no variable.\n  ╷\n2 │ .a { b: c; }\n  │         ^\n  ╵\n  a/b.zz 2:13  root stylesheet\n";
+        assert_eq!(of(drawn).0, ["a/b.zz:2"]);
     }
 
     #[test]

@@ -41,6 +41,20 @@ fn a_place_first_is_read_in_all_its_spellings() {
         ("CMakeLists.txt:9,04: [C0113] Missing", "CMakeLists.txt:9:4 ? [C0113] Missing"),
         ("a.c:4:5:{4:1-4:3}{4:7-4:9}: warning: invalid operands", "a.c:4:5 W [] invalid operands"),
         ("a.adb:9:8: (style) too long", "a.adb:9:8 I [] too long"),
+        ("[api/a.proto:5:3] the name is taken", "api/a.proto:5:3 ? [] the name is taken"),
+        ("[WARNING:/p/a.thrift:7] old type", "/p/a.thrift:7 ? [] old type"),
+        ("a.robot: 5:11: too long", "a.robot:5:11 ? [] too long"),
+        ("ERROR in ./src/a.js 2:1-29", "./src/a.js:2:1 E [] "),
+        ("C/C++: /p/a.cpp:4:2: error: gone", "/p/a.cpp:4:2 E [] gone"),
+        ("17:4>a.cpp(4,2): error C1002: gone", "a.cpp:4:2 E [C1002] gone"),
+        ("11% a.c:4:2: error: gone", "a.c:4:2 E [] gone"),
+        ("[2026-03-04T12:30:00Z] a.c:4:2: error: gone", "a.c:4:2 E [] gone"),
+        ("     7\ta.c:4:2: error: gone", "a.c:4:2 E [] gone"),
+        ("<stdout>(980): error: gone", "-:980 E [] gone"),
+        ("include/type_traits(1534,1): error C1002: gone", "include/type_traits:1534:1 E [C1002] gone"),
+        ("run-all:7:1: E003 indent", "run-all:7:1 ? [E003] indent"),
+        ("./a.sh: строка 9: не тот символ", "./a.sh:9 ? [] не тот символ"),
+        ("./a.sh: 行9: 構文エラー", "./a.sh:9 ? [] 構文エラー"),
     ] {
         assert_eq!(shown(line), wanted, "{line}");
     }
@@ -53,6 +67,9 @@ fn a_place_last_is_read_where_the_line_says_how_bad_it_is() {
         ("syntax error at a.pl line 3, near \"x\"", "a.pl:3 E [] near \"x\""),
         ("Error: bad thing (file: /p/a.pp, line: 4, column: 2)", "/p/a.pp:4:2 E [] Error: bad thing"),
         ("parse error: expected a value at line 1, column 9", "-:1:9 E [] parse error: expected a value"),
+        ("manifests/a.pp - WARNING: no documentation on line 1", "manifests/a.pp:1 ? [] WARNING: no documentation"),
+        ("FC012: no changelog: ./a.rb:8", "./a.rb:8 ? [FC012] FC012: no changelog"),
+        ("warning file=/p/A.scala message=too long line=9 column=3", "/p/A.scala:9:3 W [] too long"),
         ("something in the text a.rb:4", "none"),
     ] {
         assert_eq!(shown(line), wanted, "{line}");
@@ -72,6 +89,8 @@ fn addresses_times_and_prose_are_no_places() {
         "Downloading a.jar (12 kB)",
         "    at f (a.js:1:2)",
         "10.0.0.1:22: connection reset",
+        "app.log 12:30 started",
+        "step:3:1: done",
     ] {
         assert_eq!(shown(line), "none", "{line}");
     }
@@ -79,9 +98,18 @@ fn addresses_times_and_prose_are_no_places() {
 
 #[test]
 fn a_line_may_be_only_a_place() {
-    let place = |line| bare_place(line).map(|(frame, colon)| (frame.file, frame.line, frame.col, colon));
-    assert_eq!(place(" --> src/a.x:3:1"), Some(("src/a.x", Some(3), Some(1), false)));
-    assert_eq!(place("   at /p/a.nix:18:23:"), Some(("/p/a.nix", Some(18), Some(23), true)));
+    let place =
+        |line| bare_place(line).map(|bare| (bare.place.file, bare.place.line, bare.place.col, bare.colon, bare.framed));
+    assert_eq!(place(" --> src/a.x:3:1"), Some(("src/a.x", Some(3), Some(1), false, true)));
+    assert_eq!(place("   at /p/a.nix:18:23:"), Some(("/p/a.nix", Some(18), Some(23), true, false)));
+    assert_eq!(place("   ╭─[ src/a b.ts:2:13 ]"), Some(("src/a b.ts", Some(2), Some(13), false, true)));
+    assert_eq!(place("  ┌─ app/(shop)/[id]/a.x:2:13"), Some(("app/(shop)/[id]/a.x", Some(2), Some(13), false, true)));
+    assert_eq!(
+        place("./app/(shop)/[id]/page.x:3:20"),
+        Some(("./app/(shop)/[id]/page.x", Some(3), Some(20), false, false))
+    );
+    assert_eq!(place("  scss/a.scss 2:13  root stylesheet"), Some(("scss/a.scss", Some(2), Some(13), false, false)));
+    assert_eq!(place("location:   math.rkt:7:2"), Some(("math.rkt", Some(7), Some(2), false, false)));
     assert_eq!(place("at 12:30:00"), None);
     assert_eq!(place("    at f (a.js:1:2)"), None);
 }

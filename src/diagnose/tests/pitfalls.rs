@@ -345,3 +345,38 @@ fn of_more_diagnostics_than_are_listed_all_are_counted_and_every_file_is_affecte
     assert!(numbers.iter().zip(1..).all(|(line, number)| *line == Some(number)), "the first ones are listed");
     assert_eq!(said.lines.len() + said.lines_cut, all + 1, "every line is kept or counted");
 }
+
+#[test]
+fn files_without_a_line_number_are_affected_where_a_line_blames_them() {
+    let tree = Files(&["lib/x.py", "src/a b.ts", "src/b.ts", "src/main.js", "docs/a.md", "pyproject.toml"]);
+    let files = |command: &str, output: &str| diagnosed_in(&tree, command, output).files;
+    for (command, output) in [
+        ("fmtx --check lib", "lib/x.py: not formatted\n1 file left alone\n"),
+        ("fmtx --check lib", "src/b.ts: no issues\nlib/x.py: unused imports\n"),
+        ("fmtx --check", "Error: File \"lib/x.py\" is not formatted.\n"),
+        ("fmtx --diff", "--- lib/x.py\t(original)\n+++ lib/x.py\t(fixed)\n@@ -1 +1 @@\n-a\n+b\n"),
+        ("headers", "Files without a header, which is an error:\n  * lib/x.py\n\n"),
+        ("chart", "[ERROR] lib/: cannot parse (py/lib/x.py)\n"),
+    ] {
+        assert_eq!(files(command, output), ["lib/x.py"], "{output}");
+    }
+    let chain = "Found 1 circular dependency!\n\n1) main.js > b.ts\n";
+    assert_eq!(files("cycles src", chain), ["src/b.ts", "src/main.js"]);
+    let required = "Error: Cannot find module './gone'\nRequire stack:\n- /home/dev/project/src/main.js\n";
+    assert_eq!(files("node src/main.js", required), ["src/main.js"]);
+    assert_eq!(files("fmtx --check", "Checking...\nsrc/a b.ts (3ms)\nIssues found in 1 file.\n"), ["src/a b.ts"]);
+    assert_eq!(files("build", "The given `pyproject.toml` file is invalid.\n"), ["pyproject.toml"]);
+}
+
+#[test]
+fn files_that_are_only_worked_on_are_not_affected() {
+    let tree = Files(&["src/a.ts", "src/b.ts"]);
+    for output in [
+        "running src/a.ts\nrunning src/b.ts\nError: port in use\n",
+        "Linting files:\n  src/a.ts\n  src/b.ts\nnothing to do\n",
+        "PASS src/a.ts\nok src/b.ts\nError: worker gone\n",
+        "src/a.ts unchanged\nsrc/b.ts: no errors\nError: no plugin\n",
+    ] {
+        assert!(diagnosed_in(&tree, "checkx", output).files.is_empty(), "{output}");
+    }
+}

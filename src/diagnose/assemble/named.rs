@@ -1,0 +1,156 @@
+//! Files that are named without a line number, where no place names one.
+
+use crate::base::limits::LINE_KEEP_BYTES_MAX;
+use crate::base::text::ellipsis;
+use crate::diagnose::block::Block;
+use crate::diagnose::engine::Role;
+use crate::diagnose::generic::{self, Strength};
+use crate::diagnose::paths::{Resolver, Trust};
+use crate::diagnose::{Baseline, Item, Severity, named};
+use crate::whitelist::CheckKind;
+
+use super::Assembled;
+
+/// Files that a line names.
+struct Mention {
+    line: usize,
+    files: Vec<String>,
+}
+
+impl Assembled<'_> {
+    /// Takes what lines say of files where nothing else named one: what is wrong with them, else lists of them. `known` says
+    /// whether it is known why the run failed.
+    pub(super) fn take_named(
+        &mut self,
+        known: bool,
+        kind: Option<CheckKind>,
+        command: &str,
+        resolver: &Resolver<'_>,
+        baseline: Option<&Baseline>,
+    ) {
+        if !self.files.is_empty() {
+            return;
+        }
+        let scanned: Vec<&str> = command.split_whitespace().filter(|word| !word.starts_with('-')).collect();
+        let resolve = |name: &&str| {
+            let found = resolver.resolve(name, &[], Trust::Looks);
+            found.or_else(|| resolver.resolve(name, &scanned, Trust::Looks)).filter(|_| resolver.knows_files())
+        };
+        let lines: Vec<usize> = (0..self.lines.len())
+            .filter(|&line| self.may_name(line) && baseline.is_none_or(|known| !known.contains(self.lines[line])))
+            .collect();
+        let mut mentions = self.blamed(&lines, resolve);
+        if mentions.is_empty() {
+            mentions = self.listed(&lines, kind, resolve);
+        }
+        for mention in mentions {
+            self.take_mention(&mention, known);
+            self.files.extend(mention.files);
+        }
+    }
+
+    /// Whether a line is none that is known to be about something else.
+    fn may_name(&self, line: usize) -> bool {
+        let counts = match self.outcome.roles[line] {
+            Role::Free | Role::Summary => true,
+            Role::Head(item) | Role::Told(item) | Role::Detail(item) | Role::Note(item) => self.failing[item],
+            Role::Noise => false,
+        };
+        counts && !generic::is_wrapper(self.lines[line])
+    }
+
+    fn blamed(&self, lines: &[usize], resolve: impl Fn(&&str) -> Option<String>) -> Vec<Mention> {
+        let mention = |&line: &usize| {
+            let text = self.lines[line];
+            if let Some(names) = named::differing(text, self.lines.get(line + 1).copied()) {
+                let files = names.iter().find_map(&resolve).into_iter().collect();
+                return Some(Mention { line, files });
+            }
+            let about = || {
+                let head = text.split_once(": ").filter(|(_, said)| said.contains(|c: char| c.is_alphabetic()))?.0;
+                (!named::clears(text)).then(|| resolve(&head.trim()))?
+            };
+            if !named::blames(text) {
+                return Some(Mention { line, files: vec![about()?] });
+            }
+            let mut files: Vec<String> = Vec::new();
+            let mut taken: Vec<&str> = Vec::new();
+            for name in named::candidates(text) {
+                let inside = taken.iter().any(|other| other.contains(name));
+                if let Some(file) = (!inside).then(|| resolve(&name)).flatten() {
+                    taken.push(name);
+                    files.push(file);
+                }
+            }
+            Some(Mention { line, files })
+        };
+        lines.iter().filter_map(mention).filter(|mention| !mention.files.is_empty()).collect()
+    }
+
+    /// Lists of files. What a formatter or a linter lists is what it would change; of others a list counts where the lines around
+    /// it say what it is.
+    fn listed(
+        &self,
+        lines: &[usize],
+        kind: Option<CheckKind>,
+        resolve: impl Fn(&&str) -> Option<String>,
+    ) -> Vec<Mention> {
+        let mention = |&line: &usize| {
+            let names = named::list(self.lines[line])?;
+            let files: Vec<String> = names.iter().filter_map(&resolve).collect();
+            (files.len() == names.len()).then_some(Mention { line, files })
+        };
+        let mut mentions: Vec<Mention> = lines.iter().filter_map(mention).collect();
+        let entries: Vec<usize> = mentions.iter().map(|mention| mention.line).collect();
+        let around = |step: &dyn Fn(usize) -> Option<usize>, from: usize| {
+            let mut at = step(from);
+            while let Some(line) = at.filter(|&line| line < self.lines.len()) {
+                if !self.lines[line].trim().is_empty() && entries.binary_search(&line).is_err() {
+                    return Some(self.lines[line]);
+                }
+                at = step(line);
+            }
+            None
+        };
+        mentions.retain(|mention| {
+            let above = around(&|line| line.checked_sub(1), mention.line);
+            let below = around(&|line| line.checked_add(1), mention.line);
+            let opened = above.filter(|above| above.trim_end().ends_with(':'));
+            let progress = opened.is_some_and(named::clears);
+            let announced = opened.is_some() && !progress || [above, below].into_iter().flatten().any(named::blames);
+            match kind {
+                Some(CheckKind::Lint | CheckKind::Format) => !progress || announced,
+                _ => announced,
+            }
+        });
+        mentions
+    }
+
+    /// Keeps the line, and makes an item of it unless it is known why the run failed, or an item has it.
+    fn take_mention(&mut self, mention: &Mention, known: bool) {
+        let line = mention.line;
+        if self.outcome.roles[line] != Role::Free {
+            return;
+        }
+        if !self.blocks.iter().any(|block| block.lines.contains(&line)) {
+            self.blocks.push(Block { head: line, lines: vec![line], strength: Strength::Weak, score: 0.0 });
+        }
+        let file = mention.files.first().cloned();
+        let covering = self.generic.iter_mut().find(|item| (item.span.0..item.span.1).contains(&line));
+        match covering {
+            Some(item) => item.file = item.file.take().or(file),
+            None if !known => self.generic.push(Item {
+                tool: "generic".to_owned(),
+                code: None,
+                severity: Severity::Error,
+                file,
+                line: None,
+                col: None,
+                message: ellipsis(self.lines[line].trim(), LINE_KEEP_BYTES_MAX),
+                test: None,
+                span: (line, line + 1),
+            }),
+            None => {}
+        }
+    }
+}
