@@ -97,6 +97,9 @@
 //!   order. A pass counts where the pattern was seen before, under the same check or all of it.
 //! - An entry is held out together with the family that it is about, and said in place of that family's patterns while it
 //!   is believed: a task that is held out must not be told by the other, and would count twice.
+//! - What shared lessons teach is in the index alone, not in events: their files are the truth, each work tree has its own,
+//!   and an index that is computed anew reads them anew. It is told unasked, unlike what `store import` brings: the files
+//!   are the project's own content, as CLAUDE.md is.
 //! - A hook that puts the wrapper before a check does not also allow it where the host can tell the two apart (Claude Code:
 //!   `updatedInput` without a `permissionDecision`), and leaves a line alone where one of the user's own rules would judge
 //!   the new one otherwise. Codex only takes both together, so there it is asked for (`init --rewrite`).

@@ -26,6 +26,8 @@ pub struct Known {
     pub pattern: Option<String>,
     /// `k-…`, of an entry of the knowledge base.
     pub entry: Option<String>,
+    /// The shared lesson that teaches it, its path.
+    pub lesson: Option<String>,
     /// A few words for it.
     pub what: String,
     /// Why it happens, as somebody said.
@@ -80,6 +82,9 @@ pub struct Warning {
     /// What it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
+    /// The shared lesson that teaches it, its path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lesson: Option<String>,
     /// What happens.
     pub what: String,
     /// Where, up to three files.
@@ -94,7 +99,7 @@ pub struct Warning {
     pub failures: u64,
     /// Distinct tasks.
     pub tasks: u64,
-    /// `4 failures in 3 tasks`, `5 of 5 tasks like this one`, `written down 2 times`.
+    /// `4 failures in 3 tasks`, `5 of 5 tasks like this one`, `written down 2 times`, the path of a shared lesson.
     pub how_often: String,
     /// What is known about changes of such files: `70 % of tasks that modify database/** fail (7 of 10)`.
     pub finding: Option<String>,
@@ -131,7 +136,9 @@ impl Warning {
         };
         let failures = ranked.candidate.failures;
         let Candidate { prevented, warned, .. } = ranked.candidate;
+        let lesson = known.lesson.map(|path| bounded(&path, FILE_BYTES_MAX));
         let how_often = match (known.entry.is_some(), ranked.candidate.concern.similar) {
+            (true, _) if lesson.is_some() => lesson.clone().unwrap_or_default(),
             (true, _) => format!("written down {}", count(failures, "time")),
             (_, Some((hits, of))) => format!("in {hits} of {of} tasks like this one"),
             _ => format!("{} in {}", count(failures, "failure"), count(known.tasks, "task")),
@@ -141,6 +148,7 @@ impl Warning {
             rank: ranked.rank,
             pattern: known.pattern,
             entry: known.entry,
+            lesson,
             what: bounded(&known.what, WHAT_BYTES_MAX),
             files: known.files.iter().take(FILES_MAX).map(|file| bounded(file, FILE_BYTES_MAX)).collect(),
             cause: said(known.cause),

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::seal;
+use super::taught::TaughtFix;
 use crate::base::limits::LESSON_BYTES_MAX;
 use crate::base::markdown::fence;
 use crate::base::text::{count, ellipsis, one_line};
@@ -23,6 +24,11 @@ const TEXT_BYTES_MAX: usize = 500;
 const BEGIN: &str = "<!-- verify-run:fix ";
 const END: &str = "<!-- /verify-run:fix -->";
 const UNKNOWN: &str = "Not known yet.";
+const BY_NOW: &str = "By now: verify-run fix show ";
+const CONFIRMED: &str = "Confirmed when this was written";
+const CAUSE: &str = "Cause";
+const APPROACH: &str = "What helped";
+const RULE: &str = "Rule";
 
 /// What the part says.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,6 +100,22 @@ pub fn has_own_part(text: &str) -> bool {
     untouched(text).is_some()
 }
 
+/// What the part says of the fix; `None` where it says none, or somebody edited it.
+pub(super) fn taught(text: &str) -> Option<TaughtFix> {
+    let part = &text[untouched(text)?];
+    let (said, diff) = part.split_once("`diff\n").unwrap_or((part, ""));
+    let line = |start: &str| said.lines().find_map(|line| line.strip_prefix(start)).map(str::to_owned);
+    let named = |name: &str| line(&format!("{name}: "));
+    Some(TaughtFix {
+        id: line(BY_NOW)?,
+        confirmed: line(CONFIRMED).is_some(),
+        cause: named(CAUSE),
+        approach: named(APPROACH),
+        rule: named(RULE),
+        diff: diff.lines().take_while(|line| !line.starts_with("```")).map(|line| format!("{line}\n")).collect(),
+    })
+}
+
 fn part(content: &str) -> String {
     // A diff that has our own end in it must not end the part.
     let content = content.trim_end().replace("<!-- /verify-run", "<! -- /verify-run");
@@ -133,14 +155,14 @@ fn content(fix: &FixPart, room: usize) -> String {
 
 fn fixed(facts: &FixFacts, room: usize) -> String {
     let mut out = format!(
-        "Gone at attempt {}, {} after the first failure.\n{} when this was written: {}.\nBy now: verify-run fix show {}\n",
+        "Gone at attempt {}, {} after the first failure.\n{}: {}.\n{BY_NOW}{}\n",
         facts.attempt,
         duration(facts.seconds),
-        if facts.confirmed { "Confirmed" } else { "Unconfirmed" },
+        if facts.confirmed { CONFIRMED } else { "Unconfirmed when this was written" },
         one_line(&facts.standing),
         one_line(&facts.id),
     );
-    for (name, text) in [("Cause", &facts.cause), ("What helped", &facts.approach), ("Rule", &facts.rule)] {
+    for (name, text) in [(CAUSE, &facts.cause), (APPROACH, &facts.approach), (RULE, &facts.rule)] {
         if let Some(text) = text {
             let _ = writeln!(out, "{name}: {}", one_line(&ellipsis(text, TEXT_BYTES_MAX)));
         }

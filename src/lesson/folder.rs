@@ -8,12 +8,15 @@ use std::path::{Path, PathBuf};
 
 use super::index;
 use super::place::{self, Place};
+use super::taught::{self, SharedFile, Taught};
 use super::{Error, Facts, FixPart, Lesson, parse, render};
 use crate::base::file::{Durability, write_atomic};
 use crate::config::{Places, Repository, Settings};
 
 /// A lesson file is read up to this size, bytes; people may have added to it.
 const FILE_BYTES_MAX: u64 = 1 << 20;
+/// Shared lessons that are learnt from, the first ones by name.
+pub const TAUGHT_MAX: usize = 500;
 
 /// The lessons folder. It may not exist yet.
 #[derive(Debug, Clone)]
@@ -208,6 +211,30 @@ impl Folder {
         relative.is_some_and(|relative| index::tracks(&git.git_dir, &git.common_dir, relative.as_os_str().as_bytes()))
     }
 
+    /// The lessons that the team shares, by name; none of a private folder, or one that a link leads to elsewhere.
+    pub fn shared_files(&self) -> Vec<SharedFile> {
+        if self.root.is_none() || !place::is_shared(&self.dir) || self.stays_inside().is_err() {
+            return Vec::new();
+        }
+        let files = self.names().into_iter().take(TAUGHT_MAX);
+        files.filter_map(|name| SharedFile::of(&self.dir, name)).collect()
+    }
+
+    /// What one of them teaches.
+    ///
+    /// # Errors
+    /// When it can't be read or is no lesson.
+    pub fn taught(&self, name: &str) -> Result<Taught, Error> {
+        taught::read(&self.dir.join(name))
+    }
+
+    /// The path of one of its files, relative to the root.
+    pub fn relative(&self, name: &str) -> String {
+        let path = self.dir.join(name);
+        let relative = self.root.as_ref().and_then(|root| path.strip_prefix(root).ok()).unwrap_or(&path);
+        relative.to_string_lossy().into_owned()
+    }
+
     /// Removes a lesson's file.
     ///
     /// # Errors
@@ -234,6 +261,13 @@ impl Folder {
     /// Whether git is kept from seeing the folder by us.
     pub fn hidden(&self) -> bool {
         self.root.is_some() && place::is_hidden(&self.dir)
+    }
+
+    /// The folder in the work tree, relative to its root, while lessons are private; also before there are any.
+    pub fn private_dir(&self) -> Option<String> {
+        let relative = self.dir.strip_prefix(self.root.as_ref()?).ok()?;
+        let is_private = self.hidden() || !self.dir.exists();
+        is_private.then(|| relative.to_string_lossy().into_owned())
     }
 
     /// Refuses a folder that a link in the work tree leads out of it: the link may have come with a clone.
@@ -267,7 +301,7 @@ pub(super) fn is_lesson_name(name: &str) -> bool {
 }
 
 /// The id in `<anything>-l-<8 base32 characters>.md`.
-fn lesson_id(name: &str) -> Option<&str> {
+pub(super) fn lesson_id(name: &str) -> Option<&str> {
     let stem = name.strip_suffix(".md")?;
     let (before, id) = stem.rsplit_once("l-")?;
     let is_id = (before.is_empty() || before.ends_with('-'))

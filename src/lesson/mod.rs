@@ -12,6 +12,7 @@ mod index;
 mod local;
 mod place;
 mod seal;
+mod taught;
 
 pub use facts::Facts;
 pub use fix::{FixFacts, FixPart, has_own_part, set_fix};
@@ -19,6 +20,7 @@ pub use folder::{Entry, Folder, Written};
 pub use front::{Front, LESSON_SCHEMA, Lesson, parse, set_text};
 pub use local::Local;
 pub use seal::is_untouched;
+pub use taught::{SharedFile, Taught, TaughtFix};
 
 use std::path::PathBuf;
 

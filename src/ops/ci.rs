@@ -133,7 +133,8 @@ fn runs(places: &Places, settings: &Settings, reading: &Reading, wanted: &Wanted
     let mut subjects: Vec<Subject> = newest.into_values().collect();
     subjects.sort_by_key(|subject| subject.run.started_at);
     let mut told = Vec::with_capacity(subjects.len());
-    let sources = hint::Sources { index, segments: &reading.segments, registry: None, settings };
+    let (segments, root) = (&reading.segments, places.root.as_path());
+    let sources = hint::Sources { index, segments, registry: None, settings, root };
     for subject in subjects {
         let key = |item: &crate::store::Item| item.rekeyed().map_or_else(|| item.pattern.clone(), |keys| keys.pattern);
         let keys: Vec<String> = subject.items().iter().map(key).collect();

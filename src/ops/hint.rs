@@ -1,14 +1,16 @@
 //! What is known of a failure at the moment it happens, in one line.
 
+use std::path::Path;
 use std::time::Duration;
 
-use super::{definitions, knowledge, record, warn};
+use super::{definitions, knowledge, reading, record, taught, warn};
 use crate::base::clock::Timestamp;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::capture::Spooled;
 use crate::config::{Environment, Places, Settings};
+use crate::lesson::Folder;
 use crate::pattern::detector::Registry;
-use crate::store::{BriefRow, Index, Segments, StoreError};
+use crate::store::{BriefRow, EntryRow, Index, Segments, StoreError};
 
 /// Patterns of a failure that are looked up.
 const PATTERNS_MAX: usize = 20;
@@ -18,7 +20,8 @@ const TEXT_BYTES_MAX: usize = 160;
 /// How long a hint may take; `None` when nothing is to be said or nothing can be known.
 pub fn time_limit(places: &Places, environment: &Environment) -> Option<Duration> {
     let (settings, _) = Settings::load(places, environment);
-    let is_due = settings.advice.warnings && places.index().exists();
+    let is_known = || places.index().exists() || !Folder::find(places, &settings).shared_files().is_empty();
+    let is_due = settings.advice.warnings && is_known();
     is_due.then(|| Duration::from_millis(settings.advice.hint_ms))
 }
 
@@ -29,13 +32,16 @@ pub fn line(places: &Places, environment: &Environment, failed: &Spooled) -> Opt
 }
 
 fn known(places: &Places, environment: &Environment, failed: &Spooled) -> Result<Option<String>, StoreError> {
-    let Some(index) = Index::open_read(&places.index())? else { return Ok(None) };
     let (settings, _) = Settings::load(places, environment);
+    let Some(index) = reading::open_with_lessons(places, environment, &settings, &mut Vec::new())? else {
+        return Ok(None);
+    };
     let loaded = definitions::load(places, environment, &settings.categories);
     let keys = record::pattern_keys(places, &loaded.definitions, failed);
     let (registry, _) = Registry::new(&loaded.files, &settings.categories);
     let segments = Segments::new(places.events());
-    let sources = Sources { index: &index, segments: &segments, registry: Some(&registry), settings: &settings };
+    let (index, registry, root) = (&index, Some(&registry), places.root.as_path());
+    let sources = Sources { index, segments: &segments, registry, settings: &settings, root };
     let told = seen_before(&sources, &keys, failed.header.started_at)?;
     Ok(told.map(|told| format!("verify-run: {told}")))
 }
@@ -50,23 +56,45 @@ pub(super) struct Sources<'a> {
     pub registry: Option<&'a Registry>,
     /// The settings.
     pub settings: &'a Settings,
+    /// The work tree, whose shared lessons are told of.
+    pub root: &'a Path,
 }
 
 impl Sources<'_> {
-    /// Why it happens and what to do about it, as somebody or a detector says.
-    fn said(&self, row: &BriefRow) -> Result<String, StoreError> {
+    /// Why it happens and what to do about it, as somebody, a shared lesson or a detector says.
+    fn said(&self, row: &BriefRow, lesson: Option<&EntryRow>) -> Result<String, StoreError> {
         if !self.settings.advice.injection {
             return Ok(String::new());
         }
         let (cause, rule) = knowledge::said(self.index, self.segments, row.number)?;
-        let rule = rule.or_else(|| warn::rule_of(self.registry?, row));
-        let part = |lead: &str, text: Option<String>| {
-            let text = text.map(|text| ellipsis(one_line(&text).trim(), TEXT_BYTES_MAX));
-            let text = text.map(|text| text.trim_end_matches('.').to_owned()).filter(|text| !text.is_empty());
-            text.map(|text| format!("; {lead}{text}")).unwrap_or_default()
-        };
-        Ok(part("why: ", cause) + &part("", rule))
+        let taught = |name: &str| lesson.and_then(|lesson| taught::said(lesson, name));
+        let rule = rule.or_else(|| taught("rule")).or_else(|| warn::rule_of(self.registry?, row));
+        Ok(part("why: ", cause.or_else(|| taught("cause"))) + &part("", rule))
     }
+
+    /// What a shared lesson teaches about the patterns with these keys, and its path.
+    fn taught(&self, keys: &[String]) -> Result<Option<(EntryRow, String)>, StoreError> {
+        if !self.settings.advice.injection {
+            return Ok(None);
+        }
+        let keys = &keys[..keys.len().min(PATTERNS_MAX)];
+        Ok(taught::of_patterns(self.index, self.root, keys)?.into_iter().next())
+    }
+}
+
+/// A part of the line; nothing of a text that says nothing.
+fn part(lead: &str, text: Option<String>) -> String {
+    let text = text.map(|text| ellipsis(one_line(&text).trim(), TEXT_BYTES_MAX));
+    let text = text.map(|text| text.trim_end_matches('.').to_owned()).filter(|text| !text.is_empty());
+    text.map(|text| format!("; {lead}{text}")).unwrap_or_default()
+}
+
+/// The line about a failure that only a shared lesson knows.
+fn taught_alone((lesson, path): &(EntryRow, String)) -> String {
+    let said = |name: &str| taught::said(lesson, name);
+    let what = ellipsis(&one_line(&lesson.title), TEXT_BYTES_MAX);
+    let parts = part("fixed by ", said("fix")) + &part("why: ", said("cause")) + &part("", said("rule"));
+    one_line(&format!("seen before: {what}{parts} [{path}]"))
 }
 
 /// As [`line()`], of the patterns with these keys and what was recorded of them before that time.
@@ -83,14 +111,16 @@ pub(super) fn seen_before(
             best = found;
         }
     }
-    let Some((failures, tasks, number)) = best else { return Ok(None) };
+    let lesson = sources.taught(keys)?;
+    let Some((failures, tasks, number)) = best else { return Ok(lesson.as_ref().map(taught_alone)) };
     let row = index.pattern_at(number)?;
     if row.muted || row.deprecated {
         return Ok(None);
     }
     let brief = index.brief(number)?;
     let what = ellipsis(&one_line(&warn::name(&brief)), TEXT_BYTES_MAX);
-    let said = sources.said(&brief)?;
+    let lesson = lesson.as_ref().map(|(lesson, _)| lesson);
+    let said = sources.said(&brief, lesson)?;
     let fixed = match settings.advice.injection {
         true => warn::worked(index, number, settings, Timestamp::now())?,
         false => None,
@@ -101,6 +131,7 @@ pub(super) fn seen_before(
         format!("; fixed by {what} ({} of {} times, {sure})", it.successes, it.tries)
     });
     let (times, tasks, id) = (count(failures, "time"), count(tasks, "task"), row.id);
-    let fixed = fixed.unwrap_or_default();
+    let taught = || part("fixed by ", lesson.and_then(|lesson| taught::said(lesson, "fix")));
+    let fixed = fixed.unwrap_or_else(taught);
     Ok(Some(one_line(&format!("seen before: {what}, {times} in {tasks}{fixed}{said} [{id}]"))))
 }

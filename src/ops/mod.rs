@@ -35,5 +35,6 @@ pub mod stats;
 pub mod store;
 pub mod strategy;
 pub mod task;
+mod taught;
 pub mod uninstall;
 pub mod warn;

@@ -1,9 +1,9 @@
 //! What every reading command does first: record what waits, then open the index; or take the index as it is.
 
-use crate::config::Places;
+use crate::config::{Environment, Places, Settings};
 use crate::store::{Index, Segments, StoreError};
 
-use super::record;
+use super::{record, taught};
 
 /// The store, open for reading.
 pub struct Reading {
@@ -34,8 +34,41 @@ pub fn open(places: &Places) -> Result<Reading, StoreError> {
             Err(error) => notes.push(format!("what waits could not be recorded: {error}")),
         }
     }
+    let environment = Environment::from_process();
+    let (settings, _) = Settings::load(places, &environment);
     let index = Index::open_read(&places.index())?;
+    let index = with_lessons(index, places, &environment, &settings, &mut notes)?;
     Ok(Reading { index, segments: Segments::new(places.events()), notes })
+}
+
+/// The index with what shared lessons say now. What can't be taken over now is the next time, or never: the rest can still
+/// be read.
+fn with_lessons(
+    index: Option<Index>,
+    places: &Places,
+    environment: &Environment,
+    settings: &Settings,
+    notes: &mut Vec<String>,
+) -> Result<Option<Index>, StoreError> {
+    taught::refreshed(index, places, environment, settings).or_else(|error| {
+        notes.push(format!("shared lessons could not be read: {error}"));
+        Index::open_read(&places.index())
+    })
+}
+
+/// Opens the index as it is, with what shared lessons say now: nobody is waited for. Only where there is none yet is what
+/// waits recorded first.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_with_lessons(
+    places: &Places,
+    environment: &Environment,
+    settings: &Settings,
+    notes: &mut Vec<String>,
+) -> Result<Option<Index>, StoreError> {
+    let index = open_as_it_is(places, notes)?;
+    with_lessons(index, places, environment, settings, notes)
 }
 
 /// Opens the index as it is: nobody is waited for. Only where there is none yet is what waits recorded first.

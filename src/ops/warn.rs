@@ -128,7 +128,7 @@ struct Question {
 pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Asked) -> Result<Answer, StoreError> {
     let (settings, _) = Settings::load(places, environment);
     let mut notes = Vec::new();
-    let index = reading::open_as_it_is(places, &mut notes)?;
+    let index = reading::open_with_lessons(places, environment, &settings, &mut notes)?;
     let now = Timestamp::now();
     let hours = settings.fix.silence_hours;
     let task = record::current_task(places, index.as_ref(), &asked.identity, now, hours)?;
@@ -136,7 +136,10 @@ pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Aske
     let title = asked.title.clone().unwrap_or_default();
     let mut question = Question {
         files: relative_files(places, cwd, &asked.files),
-        class: asked.command.as_deref().and_then(|line| class_of(places, environment, cwd, line)),
+        class: asked
+            .command
+            .as_deref()
+            .and_then(|line| class_of(&Whitelist::open(places, environment), &places.root, cwd, line)),
         words: telling_words(&title),
         category: asked.category.as_deref().and_then(clean),
         title,
@@ -192,8 +195,12 @@ impl Desk<'_> {
             Some(failed) => candidates::failed(index, failed, settings, now)?,
             None => candidates::find(index, question, &self.insight, settings, now)?,
         };
-        if settings.advice.injection && asked.failed.is_none() {
-            found.extend(entries::find(index, question, settings, now)?);
+        if settings.advice.injection {
+            let entries = entries::Entries { index, root: &self.places.root, settings, now };
+            found.extend(match &asked.failed {
+                Some(failed) => entries.of_failure(&failed.keys)?,
+                None => entries.of_question(question)?,
+            });
         }
         let mut kept = Vec::with_capacity(found.len());
         for mut candidate in found {
@@ -210,8 +217,11 @@ impl Desk<'_> {
     fn is_new_to(&self, candidate: &mut Candidate, question: &Question, asked: &Asked) -> Result<bool, StoreError> {
         // A terminal is open for weeks: what somebody asks for there is not kept from them.
         let is_person = !asked.news && question.session.starts_with(TERMINAL);
-        if candidate.is_entry() || is_person {
+        if is_person {
             return Ok(true);
+        }
+        if candidate.is_entry() {
+            return Ok(!asked.news || candidate.concern.failed || !self.was_taught_here(candidate, question)?);
         }
         let before = asked.failed.as_ref().map(|failed| failed.started_at);
         let file = candidate.concern.file.as_ref().filter(|(_, reach)| *reach == Reach::File).map(|(file, _)| file);
@@ -221,6 +231,20 @@ impl Desk<'_> {
             candidate.failures = seen.elsewhere;
         }
         Ok(seen.elsewhere > 0 && (seen.here == 0 || !asked.news || candidate.concern.failed))
+    }
+
+    /// Whether a candidate is what a shared lesson teaches, and this session has made the mistake itself by now.
+    fn was_taught_here(&self, candidate: &Candidate, question: &Question) -> Result<bool, StoreError> {
+        if !self.index.entry(&candidate.key)?.taught {
+            return Ok(false);
+        }
+        for pattern in self.index.about_entry(&candidate.key)?.patterns {
+            let key = self.index.advice_row(pattern)?.key;
+            if self.index.failures_by_session(&key, &question.session, None, None)?.here > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether there is more to say than the message, or the message alone is worth it: in the very file, or at the
@@ -266,7 +290,7 @@ impl Desk<'_> {
     /// What is known of it; `None` when it is gone meanwhile.
     fn known(&self, candidate: &Candidate) -> Result<Option<Known>, StoreError> {
         if candidate.is_entry() {
-            return entries::known(self.index, &candidate.key).map(Some);
+            return entries::known(self.index, &self.places.root, &candidate.key).map(Some);
         }
         let Some(row) = self.index.brief_of_key(&candidate.key)? else { return Ok(None) };
         let mut known = Known {
@@ -346,10 +370,10 @@ fn complete(
 }
 
 /// The tool class of a command line; `None` of one that is no check.
-fn class_of(places: &Places, environment: &Environment, cwd: &Path, line: &str) -> Option<String> {
-    let check = Whitelist::open(places, environment).decide_line(line).check()?;
+pub(super) fn class_of(whitelist: &Whitelist, root: &Path, cwd: &Path, line: &str) -> Option<String> {
+    let check = whitelist.decide_line(line).check()?;
     let argv: Vec<_> = shell_words::split(line).ok()?.into_iter().map(Into::into).collect();
-    Some(whitelist::key_parts(&places.root, cwd, Some(&check), &argv).subject)
+    Some(whitelist::key_parts(root, cwd, Some(&check), &argv).subject)
 }
 
 /// What most surely made a pattern go away; nothing that never did. What worked twice is confirmed, what worked once when

@@ -15,7 +15,7 @@ mod strategy;
 use rusqlite::{Transaction, params};
 
 pub(super) use advice::places_of_file;
-pub(super) use knowledge::places_of_path;
+pub(super) use knowledge::{forget_entry, insert_entry, places_of_path};
 
 use super::event::{Body, Event, Purge};
 use super::segment::Span;

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 23] = [
+const MIGRATIONS: [&str; 24] = [
     include_str!("schema_v1.sql"),
     // Version 2: the look-ups that commands and the recorder make.
     "CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -69,6 +69,7 @@ const MIGRATIONS: [&str; 23] = [
     "CREATE TABLE withdrawn_lessons (run_id TEXT NOT NULL PRIMARY KEY, fix_id TEXT) STRICT, WITHOUT ROWID;",
     // Version 23: how a test failed before.
     "CREATE INDEX occurrences_by_test ON qa_pattern_occurrences (test, at) WHERE test IS NOT NULL;",
+    include_str!("schema_v24.sql"),
 ];
 
 /// The version this binary writes.

@@ -20,6 +20,7 @@ mod query;
 #[cfg(test)]
 pub(crate) mod sample;
 mod segment;
+mod taught;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -52,6 +53,7 @@ pub use query::{
     TreeUse, WorkedRow,
 };
 pub use segment::{Segments, free_name};
+pub use taught::{TaughtFile, TaughtLesson, TaughtRow};
 pub use writer::{Store, lock, own_writer};
 
 /// JSON as a column holds it. These types can't fail to serialise.

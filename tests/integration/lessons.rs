@@ -1,10 +1,11 @@
 //! Lessons from the failure to what people do with them, and the doctor over all of it.
 
+mod taught;
 mod unwanted;
 
 use verify_run::run::Ended;
 
-use crate::sandbox::{Sandbox, files_in};
+use crate::sandbox::{Sandbox, files_in, need};
 
 /// A linter that fails with what `OUTPUT` says.
 fn failing() -> Sandbox {
@@ -339,4 +340,27 @@ fn a_lesson_names_nothing_of_this_machine() {
     for private in [sandbox.work(), home, sandbox.tmp()] {
         assert!(!text.contains(&*private.to_string_lossy()), "{} is in {text}", private.display());
     }
+}
+
+#[test]
+fn the_doctor_names_the_line_that_keeps_lessons_out_of_an_sdist_and_it_does() {
+    let Some(hatchling) = need("hatchling") else { return };
+    let sandbox = failing();
+    let wheel = "[tool.hatch.build.targets.wheel]\npackages = [\"src\"]\n";
+    let project = format!(
+        "[project]\nname = \"demo\"\nversion = \"1\"\n[build-system]\nrequires = []\n\
+         build-backend = \"hatchling.build\"\n{wheel}"
+    );
+    sandbox.write("pyproject.toml", &project);
+    fail(&sandbox, &finding(&sandbox, "src/a.js", "'x' is not defined"));
+    let packed = || {
+        sandbox.bare(&hatchling).args(["build", "-t", "sdist"]).outcome();
+        sandbox.bare("tar").args(["tzf", "dist/demo-1.tar.gz"]).prints().contains(".lessons/")
+    };
+    let warned = || sandbox.verify_run(["doctor"]).outcome().stdout().to_owned();
+    assert!(packed() && warned().contains("hatchling packs .lessons into an sdist"), "{}", warned());
+    let line = "exclude = [\"/.lessons\"]";
+    assert!(warned().contains(&format!("hint: write `{line}` under `[tool.hatch.build.targets.sdist]`")));
+    sandbox.write("pyproject.toml", format!("{project}[tool.hatch.build.targets.sdist]\n{line}\n"));
+    assert!(!packed() && !warned().contains("hatchling"));
 }

@@ -48,6 +48,9 @@ pub struct Page {
     /// It was imported from somebody who was not said to be trusted: agents are not told it unasked.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
+    /// It is what a lesson that the team shares teaches: that is told.
+    #[serde(skip)]
+    pub taught: bool,
     /// Who wrote it; of what was learnt nobody.
     pub by: By,
     /// When.
@@ -146,6 +149,7 @@ impl Page {
             source: row.source.clone(),
             learnt: false,
             imported: row.imported,
+            taught: row.taught,
             by: By {
                 agent: row.by.agent.as_deref().map(line),
                 session: row.by.session.as_deref().map(line),
@@ -186,6 +190,7 @@ impl Page {
             source: "check".to_owned(),
             learnt: true,
             imported: false,
+            taught: false,
             by: By::default(),
             at: None,
             occurrences: gotcha.tries,

@@ -11,14 +11,16 @@ use super::{Drained, assemble};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::{self, Kind, RunId};
+use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::capture::Header;
 use crate::config::{FixSettings, Places, Settings, WriteWhen};
 use crate::fix;
 use crate::lesson::{FixFacts, FixPart, Local};
+use crate::ops::taught;
 use crate::store::{
     AtomList, Attempt, Body, Change, Event, FileChange, FixRow, Flake, Index, Item, LessonChange, LessonDecision,
-    NoLesson, Outcome, Proof, Run, SaidRow, Segments, Store, StoreError,
+    NoLesson, Outcome, Proof, Run, SaidRow, Segments, Store, StoreError, TaughtRow,
 };
 
 /// Lessons that one fix is written into.
@@ -49,7 +51,8 @@ pub(super) fn decide(
         return Ok(LessonDecision::Forgotten);
     }
     let known = store.index().patterns_with_lesson(&keys)?;
-    let is_elsewhere = |key: &str| known.contains(key) || forgotten.contains(key);
+    let taught = taught_patterns(store, &header.place.root, &keys)?;
+    let is_elsewhere = |key: &str| known.contains(key) || forgotten.contains(key) || taught.contains(&id_of(key));
     let Some(leading) = keys.iter().find(|key| !is_elsewhere(key)) else { return Ok(LessonDecision::Known) };
     let elsewhere = items.iter().zip(&keys).filter(|(_, key)| is_elsewhere(key)).map(|(item, _)| item.pattern.clone());
     Ok(LessonDecision::Written {
@@ -57,6 +60,17 @@ pub(super) fn decide(
         file: String::new(),
         elsewhere: elsewhere.collect::<BTreeSet<_>>().into_iter().collect(),
     })
+}
+
+/// Of the patterns with these keys those (`p-…`) that a lesson shared by the team is about.
+fn taught_patterns(store: &Store, root: &Lossless, keys: &[&str]) -> Result<BTreeSet<String>, StoreError> {
+    let ids: Vec<String> = keys.iter().map(|key| id_of(key)).collect();
+    let rows = store.index().taught_about(root, &ids)?;
+    Ok(rows.into_iter().flat_map(|row| row.patterns).collect())
+}
+
+fn id_of(key: &str) -> String {
+    ids::short(Kind::Pattern, key.as_bytes())
 }
 
 /// Writes the lesson that the run's event speaks of. One that can't be written is noted and tried again later.
@@ -140,7 +154,9 @@ pub(super) fn close_lessons(
 ) -> Result<(), StoreError> {
     let root = attempt.root.path();
     let lessons = lessons_of(store, runs, &attempt.fixed)?;
-    if lessons.is_empty() || !projects.has_root(root) {
+    let mut taught = taught_of(store, runs, attempt)?;
+    taught.retain(|row| lessons.iter().all(|(lesson, _)| *lesson != row.lesson));
+    if lessons.is_empty() && taught.is_empty() || !projects.has_root(root) {
         return Ok(());
     }
     let (fix_settings, local) = (projects.fix_settings(root), projects.local(root).clone());
@@ -174,6 +190,44 @@ pub(super) fn close_lessons(
         if let Err(error) = projects.lessons(root).set_fix(path, &part) {
             drained.notes.push(error.to_string());
         }
+    }
+    for row in taught {
+        update_taught(projects, store, (root, &row.path), &part, drained)?;
+    }
+    Ok(())
+}
+
+/// The shared lessons that others wrote about what is gone now, and about nothing that failed here beside it.
+fn taught_of(store: &Store, runs: &[RunId], attempt: &Attempt) -> Result<Vec<TaughtRow>, StoreError> {
+    let fixed: Vec<String> = attempt.fixed.first.iter().map(|atom| id_of(&atom.pattern)).collect();
+    let mut rows = store.index().taught_about(&attempt.root, &fixed)?;
+    let mut failed = BTreeSet::new();
+    for run in runs {
+        failed.extend(store.index().patterns_of(*run)?.iter().map(|key| id_of(key)));
+    }
+    rows.retain(|row| row.patterns.iter().all(|pattern| fixed.contains(pattern) || !failed.contains(pattern)));
+    rows.truncate(LESSONS_MAX);
+    Ok(rows)
+}
+
+/// Says in a shared lesson what made its failure go away here, unless it says already what did elsewhere: this store knows
+/// nothing of that, so it would be lost.
+fn update_taught(
+    projects: &mut Projects<'_>,
+    store: &Store,
+    (root, path): (&Path, &str),
+    part: &FixPart,
+    drained: &mut Drained,
+) -> Result<(), StoreError> {
+    let (folder, path) = (projects.lessons(root), root.join(path));
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let set = match folder.taught(&name).map(|taught| taught.fix) {
+        Ok(Some(fix)) if !taught::is_own_fix(store.index(), &fix.id)? => return Ok(()),
+        Ok(_) => folder.set_fix(&path, part).map(drop),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = set {
+        drained.notes.push(error.to_string());
     }
     Ok(())
 }

@@ -28,6 +28,7 @@ mod unwanted;
 mod upkeep;
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -250,6 +251,11 @@ fn drain_locked(
         let names = projects.fix_settings(newest.header.place.root.path()).environment;
         let kept = capture::remember(&places.state, &names);
         steps::note_error(drained, "the names of variables that count", kept);
+    }
+    let roots: BTreeSet<PathBuf> =
+        queue.entries.iter().map(|entry| entry.header.place.root.path().to_owned()).collect();
+    for root in roots {
+        projects.read_shared(store, &root)?;
     }
     for entries in queue.entries.chunk_by(|a, b| !a.is_spool && !b.is_spool) {
         let first = &entries[0];

@@ -22,7 +22,7 @@ use crate::fix;
 use crate::fix::snapshot::{self, Diff, DiffLimits, Options, Skipped};
 use crate::fix::weakened;
 use crate::lesson::{Folder, Local};
-use crate::ops::definitions;
+use crate::ops::{definitions, taught};
 use crate::store::{Body, Event, Run, Store, StoreError};
 
 /// zstd's own default: fast, and small enough for text.
@@ -132,6 +132,13 @@ impl Projects<'_> {
     /// Whether the work tree at `root` is still there.
     pub fn has_root(&mut self, root: &Path) -> bool {
         self.at(root).places.root.is_dir()
+    }
+
+    /// Takes over what the shared lessons of the work tree at `root` say now.
+    pub fn read_shared(&mut self, store: &mut Store, root: &Path) -> Result<(), StoreError> {
+        self.at(root);
+        let Project { places, lessons, .. } = &self.known[root];
+        taught::refresh(store, places, &self.environment, lessons)
     }
 
     /// The lessons of the work tree at `root`.

@@ -1,17 +1,19 @@
-//! Gotchas that somebody wrote down, as candidates for a warning: by the files that they are about.
+//! Gotchas that somebody wrote down, and what shared lessons teach, as candidates for a warning: by the files, the command
+//! and the failure that they are about.
 
 use std::collections::BTreeMap;
-
-use serde_json::Value;
+use std::path::Path;
 
 use super::Question;
 use crate::advice::Known;
 use crate::advice::ranking::{self, Candidate, Concern, Reach};
 use crate::base::clock::Timestamp;
 use crate::base::glob;
+use crate::base::lossless::Lossless;
 use crate::config::Settings;
 use crate::knowledge::ledger;
 use crate::ops::entry::history;
+use crate::ops::taught;
 use crate::store::{EntryRow, Index, StoreError};
 
 /// Files of the question that are looked for.
@@ -21,46 +23,104 @@ const OF_FILE_MAX: usize = 60;
 /// Entries that are looked at closely.
 const ENTRIES_MAX: usize = 20;
 
-/// The gotchas that the files of a question are about.
-///
-/// # Errors
-/// When the store can't be read.
-pub(super) fn find(
-    index: &Index,
-    question: &Question,
-    settings: &Settings,
-    now: Timestamp,
-) -> Result<Vec<Candidate>, StoreError> {
-    let mut rows: BTreeMap<i64, (EntryRow, String, Reach)> = BTreeMap::new();
-    for file in question.files.iter().take(FILES_MAX) {
-        for number in index.entries_of_file(file, OF_FILE_MAX)? {
-            if rows.len() >= ENTRIES_MAX || rows.contains_key(&number) {
-                continue;
-            }
-            let row = index.entry_at(number)?;
-            let fits = row.kind == "gotcha" && row.superseded_by.is_none() && !row.imported;
-            let reach = row.globs.iter().filter(|glob| fits && glob::matches(glob, file)).map(|glob| reach(glob));
-            if let Some(reach) = reach.min_by_key(|reach| *reach as u8) {
-                rows.insert(number, (row, file.clone(), reach));
+/// Where entries are looked up.
+pub(super) struct Entries<'a> {
+    /// What is recorded.
+    pub index: &'a Index,
+    /// The work tree, whose shared lessons are told of.
+    pub root: &'a Path,
+    /// The settings.
+    pub settings: &'a Settings,
+    /// This moment.
+    pub now: Timestamp,
+}
+
+impl Entries<'_> {
+    /// The gotchas that the files of a question are about, and what shared lessons teach about those and the command.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub fn of_question(&self, question: &Question) -> Result<Vec<Candidate>, StoreError> {
+        let index = self.index;
+        let mut rows: BTreeMap<i64, (EntryRow, Concern)> = BTreeMap::new();
+        for file in question.files.iter().take(FILES_MAX) {
+            for number in index.entries_of_file(file, OF_FILE_MAX)? {
+                if rows.len() >= ENTRIES_MAX || rows.contains_key(&number) {
+                    continue;
+                }
+                let row = index.entry_at(number)?;
+                let fits = row.kind == "gotcha" && row.superseded_by.is_none() && self.is_told(&row)?;
+                let reach = row.globs.iter().filter(|glob| fits && glob::matches(glob, file)).map(|glob| reach(glob));
+                if let Some(reach) = reach.min_by_key(|reach| *reach as u8) {
+                    let file = Some((file.clone(), reach));
+                    rows.insert(number, (row, Concern { file, ..Concern::default() }));
+                }
             }
         }
+        if let Some(class) = &question.class {
+            self.add_of_tool(class, !question.files.is_empty(), &mut rows)?;
+        }
+        rows.into_values().filter_map(|(row, concern)| self.candidate(row, concern).transpose()).collect()
     }
-    let mut found = Vec::new();
-    for (row, file, reach) in rows.into_values() {
-        // It is read all the time.
-        if index.is_promoted_entry(&row.id)? {
-            continue;
+
+    /// Adds what shared lessons teach about a tool, where they say more than that it fails; where it is known which files
+    /// will change, only of those.
+    fn add_of_tool(
+        &self,
+        class: &str,
+        has_files: bool,
+        rows: &mut BTreeMap<i64, (EntryRow, Concern)>,
+    ) -> Result<(), StoreError> {
+        for number in self.index.taught_of_tool(&Lossless::from(self.root), class)? {
+            if let Some((_, concern)) = rows.get_mut(&number) {
+                concern.command = Some(class.to_owned());
+                continue;
+            }
+            let row = self.index.entry_at(number)?;
+            let says = ["cause", "rule", "fix"].iter().any(|name| taught::said(&row, name).is_some());
+            let is_elsewhere = has_files && !row.globs.is_empty();
+            if says && !is_elsewhere && row.superseded_by.is_none() && rows.len() < ENTRIES_MAX {
+                let command = Some(class.to_owned());
+                rows.insert(number, (row, Concern { command, ..Concern::default() }));
+            }
+        }
+        Ok(())
+    }
+
+    /// What shared lessons teach about the patterns of a failure of this moment.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub fn of_failure(&self, keys: &[String]) -> Result<Vec<Candidate>, StoreError> {
+        let taught = taught::of_patterns(self.index, self.root, keys)?.into_iter().take(ENTRIES_MAX);
+        let failed = Concern { failed: true, ..Concern::default() };
+        taught.filter_map(|(row, _)| self.candidate(row, failed.clone()).transpose()).collect()
+    }
+
+    /// Whether an entry is told of unasked: one of this store, or of a lesson that is shared in this work tree and about
+    /// nothing that nobody wants to hear of.
+    fn is_told(&self, row: &EntryRow) -> Result<bool, StoreError> {
+        Ok(!row.imported || self.index.taught_by(&Lossless::from(self.root), &row.id)?.is_some())
+    }
+
+    /// An entry with its figures; `None` where it is read all the time, or nobody wants to hear of what it is about.
+    fn candidate(&self, row: EntryRow, concern: Concern) -> Result<Option<Candidate>, StoreError> {
+        let Entries { index, settings, now, .. } = *self;
+        if index.is_promoted_entry(&row.id)? || row.taught && self.is_silenced(&row)? {
+            return Ok(None);
         }
         let exposures = index.entry_exposures(&row.id)?;
         let history = history::with(index, &row, exposures)?;
         let believed = ledger::confidence(&row, &history, settings, now);
         let helped = history.uses.iter().filter(|used| used.helped()).map(|used| used.at);
-        let moments = [row.at].into_iter().chain(history.merged.iter().map(|row| row.at)).chain(helped);
+        // What a team keeps in its tree is as true today.
+        let written = if row.taught { now } else { row.at };
+        let moments = [written].into_iter().chain(history.merged.iter().map(|row| row.at)).chain(helped);
         let family = match row.sources.is_empty() && row.occurrences == 1 {
             true => None,
             false => index.entry_family(&row.id)?,
         };
-        found.push(Candidate {
+        Ok(Some(Candidate {
             // It is said and held out together with what it is about.
             family: family.unwrap_or_else(|| row.id.clone()),
             failures: row.occurrences,
@@ -68,14 +128,23 @@ pub(super) fn find(
             evidence: believed.evidence,
             frequency: ranking::frequency(moments.map(|at| now.micros_since(at)), &settings.advice),
             exposures,
-            has_files: true,
+            has_files: concern.command.is_none() || !row.globs.is_empty(),
             prevented: 0,
             warned: 0,
-            concern: Concern { file: Some((file, reach)), ..Concern::default() },
+            concern,
             key: row.id,
-        });
+        }))
     }
-    Ok(found)
+
+    /// Whether one of the patterns that a lesson is about is muted, deprecated or promoted here.
+    fn is_silenced(&self, row: &EntryRow) -> Result<bool, StoreError> {
+        for pattern in self.index.about_entry(&row.id)?.patterns {
+            if self.index.advice_row(pattern)?.silenced {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
 /// What a glob says of a file that it matches.
@@ -91,13 +160,20 @@ fn reach(glob: &str) -> Reach {
 ///
 /// # Errors
 /// When it is gone, or the store can't be read.
-pub(super) fn known(index: &Index, id: &str) -> Result<Known, StoreError> {
+pub(super) fn known(index: &Index, root: &Path, id: &str) -> Result<Known, StoreError> {
     let row = index.entry(id)?;
-    let text = |name: &str| row.properties.get(name).and_then(Value::as_str).map(str::to_owned);
+    let lesson = match row.taught {
+        true => index.taught_by(&Lossless::from(root), id)?,
+        false => None,
+    };
+    let text = |name: &str| taught::said(&row, name);
     Ok(Known {
         what: text("pitfall").unwrap_or_else(|| row.title.clone()),
         cause: text("cause"),
-        rule: text("fix"),
+        rule: text(if lesson.is_some() { "rule" } else { "fix" }),
+        worked: lesson.as_ref().and_then(|_| taught::helped(&row)),
+        files: if lesson.is_some() { row.globs.clone() } else { Vec::new() },
+        lesson,
         entry: Some(row.id),
         ..Known::default()
     })

@@ -55,8 +55,24 @@ pub(super) fn insert_entry_note(
     Ok(())
 }
 
+/// Takes an entry out that no event tells of; those that were merged with it stand for themselves.
+pub(in crate::store) fn forget_entry(transaction: &Transaction<'_>, entry: &str) -> rusqlite::Result<()> {
+    let number: Option<i64> = transaction
+        .prepare_cached("SELECT entry_no FROM knowledge_entries WHERE entry_id = ?1 AND event_id IS NOT NULL")?
+        .query_row([entry], |row| row.get(0))
+        .optional()?;
+    let Some(number) = number else { return Ok(()) };
+    remove_row(transaction, number)?;
+    lead(transaction, entry)
+}
+
+fn remove_row(transaction: &Transaction<'_>, number: i64) -> rusqlite::Result<()> {
+    transaction.prepare_cached("DELETE FROM knowledge_words WHERE rowid = ?1")?.execute([number])?;
+    transaction.prepare_cached("DELETE FROM knowledge_entries WHERE entry_no = ?1")?.execute([number]).map(drop)
+}
+
 /// Writes the entry; of two events that write one id the smaller holds. Whether it holds.
-fn insert_entry(
+pub(in crate::store) fn insert_entry(
     transaction: &Transaction<'_>,
     id: &str,
     at: &str,
@@ -77,8 +93,7 @@ fn insert_entry(
         if event.as_str() <= id {
             return Ok(false);
         }
-        transaction.prepare_cached("DELETE FROM knowledge_words WHERE rowid = ?1")?.execute([number])?;
-        transaction.prepare_cached("DELETE FROM knowledge_entries WHERE entry_no = ?1")?.execute([number])?;
+        remove_row(transaction, number)?;
     }
     let body = texts(&entry.properties).join("\n");
     let forms = normalised(&format!("{}\n{body}", entry.title)).join(" ");

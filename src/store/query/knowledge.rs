@@ -34,7 +34,8 @@ const COLUMNS: &str = "entry_no, entry_id, type, event_id, title, properties, gl
               WHERE c.entry_id = e.entry_id AND change IN ('pinned', 'unpinned')
               ORDER BY c.at DESC, c.event_id DESC LIMIT 1), 0),
     (SELECT count(*) FROM knowledge_entries m WHERE m.leader_id = e.leader_id AND m.event_id IS NOT NULL),
-    EXISTS (SELECT 1 FROM imported_events i WHERE i.event_id = e.event_id)";
+    EXISTS (SELECT 1 FROM imported_events i WHERE i.event_id = e.event_id),
+    EXISTS (SELECT 1 FROM taught_files t WHERE t.event_id = e.event_id)";
 
 /// An entry as somebody wrote it, and what was said of it last.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -79,6 +80,8 @@ pub struct EntryRow {
     pub occurrences: u64,
     /// Somebody else wrote it, and nobody here said that it is to be trusted.
     pub imported: bool,
+    /// It is what a lesson that a team shares teaches.
+    pub taught: bool,
 }
 
 /// What was said of an entry.
@@ -486,6 +489,7 @@ fn entry_row(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
         pinned: row.get(20)?,
         occurrences: unsigned(row, 21)?,
         imported: row.get(22)?,
+        taught: row.get(23)?,
     })
 }
 

@@ -110,7 +110,9 @@ pub(super) fn shown(page: &Page, notes: &[String], json: bool, context: &mut Con
     if let Some(better) = &page.superseded_by {
         output.line(&format!("superseded by {better}"))?;
     }
-    if page.imported {
+    if page.taught {
+        output.line("imported: from a lesson that the team shares")?;
+    } else if page.imported {
         output.line("imported: not told to agents; to use it, import it with: verify-run store import --trust")?;
     }
     let pinned = if page.pinned { ", pinned" } else { "" };

@@ -1,0 +1,231 @@
+//! What the lessons that a team shares teach: read into the index whenever their folder has changed, and looked up.
+//!
+//! They are the project's own content, as CLAUDE.md is: what they say is told unasked. But anybody may have written them,
+//! so it is bounded and cleaned as every text of a tool, and a name of a file is a name, not a glob.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::identity::clean;
+use super::warn::class_of;
+use crate::advice::Worked;
+use crate::base::clock::Timestamp;
+use crate::base::ids::{self, Kind};
+use crate::base::lossless::Lossless;
+use crate::base::text::prefix;
+use crate::config::{Environment, Places, Settings};
+use crate::fix;
+use crate::lesson::{Folder, SharedFile, Taught};
+use crate::store::{
+    By, Entry, EntryRow, EntrySource, Index, Origin, Store, StoreError, TaughtFile, TaughtLesson, lock,
+};
+use crate::whitelist::Whitelist;
+
+/// Files that are read between two writes: what a hook ran out of time for is not read again by the next one.
+const BATCH_FILES: usize = 50;
+/// Files, and patterns, that an entry names.
+const LABELS_MAX: usize = 50;
+/// Patterns of a lesson that it is found by.
+const PATTERNS_MAX: usize = 500;
+/// A command line that is looked at, bytes.
+const COMMAND_BYTES_MAX: usize = 2_000;
+
+/// The index with what shared lessons say now; where a recorder is at work, with what they said last. Hardly anything is
+/// done where there are none, or nothing changed.
+///
+/// # Errors
+/// When the store can't be written: the index is then gone, and can be opened again.
+pub(super) fn refreshed(
+    index: Option<Index>,
+    places: &Places,
+    environment: &Environment,
+    settings: &Settings,
+) -> Result<Option<Index>, StoreError> {
+    let folder = Folder::find(places, settings);
+    let files = folder.shared_files();
+    let known = match &index {
+        Some(index) => index.taught_stamp(&Lossless::from(&places.root))?,
+        None => None,
+    };
+    if known.unwrap_or_default() == stamp_of(&files) {
+        return Ok(index);
+    }
+    // A reader would keep the writer waiting where there is no write-ahead log.
+    drop(index);
+    match lock(&places.state, Duration::ZERO) {
+        Ok(lock) => read(&mut Store::open(&places.state, lock)?, places, environment, &folder, files)?,
+        Err(StoreError::Busy { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    Index::open_read(&places.index())
+}
+
+/// Takes over what shared lessons say now: for a recorder.
+///
+/// # Errors
+/// When the store can't be written.
+pub(super) fn refresh(
+    store: &mut Store,
+    places: &Places,
+    environment: &Environment,
+    folder: &Folder,
+) -> Result<(), StoreError> {
+    let files = folder.shared_files();
+    let known = store.index().taught_stamp(&Lossless::from(&places.root))?;
+    match known.unwrap_or_default() == stamp_of(&files) {
+        true => Ok(()),
+        false => read(store, places, environment, folder, files),
+    }
+}
+
+/// The state of all of them; nothing where there are none.
+fn stamp_of(files: &[SharedFile]) -> String {
+    if files.is_empty() {
+        return String::new();
+    }
+    let mut hasher = blake3::Hasher::new();
+    for SharedFile { name, stamp, .. } in files {
+        hasher.update(name.as_bytes()).update(b"\0").update(stamp.as_bytes()).update(b"\0");
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+fn read(
+    store: &mut Store,
+    places: &Places,
+    environment: &Environment,
+    folder: &Folder,
+    files: Vec<SharedFile>,
+) -> Result<(), StoreError> {
+    let root = Lossless::from(&places.root);
+    let stamp = stamp_of(&files);
+    let mut known = store.index().taught_files(&root)?;
+    let changed: Vec<(String, SharedFile)> = files
+        .into_iter()
+        .map(|file| (folder.relative(&file.name), file))
+        .filter(|(path, file)| known.remove(path).is_none_or(|stamp| stamp != file.stamp))
+        .collect();
+    store.teach(&root, &[], &known.into_keys().collect::<Vec<_>>())?;
+    let whitelist = Whitelist::open(places, environment);
+    for batch in changed.chunks(BATCH_FILES) {
+        let mut read = Vec::with_capacity(batch.len());
+        for (path, file) in batch {
+            let mut taught = TaughtFile { path: path.clone(), stamp: file.stamp.clone(), ..TaughtFile::default() };
+            // What can't be read is the doctor's matter.
+            if let Ok(lesson) = folder.taught(&file.name) {
+                taught.patterns = pattern_ids(&lesson);
+                let teaches = is_news(store.index(), &file.lesson, &lesson)?;
+                taught.teaches = teaches.then(|| Box::new(teach(&lesson, path, places, &whitelist)));
+                taught.lesson = Some(file.lesson.clone());
+            }
+            read.push(taught);
+        }
+        store.teach(&root, &read, &[])?;
+    }
+    store.taught_all(&root, &stamp)
+}
+
+/// Whether a lesson says something that isn't known here: of a failure that was not seen here, of a fix that wasn't, or
+/// why, by somebody who wrote it into the file.
+fn is_news(index: &Index, lesson: &str, taught: &Taught) -> Result<bool, StoreError> {
+    let (is_known, is_annotated) = index.knows_lesson(lesson)?;
+    if !is_known || taught.is_explained() && !is_annotated {
+        return Ok(true);
+    }
+    match &taught.fix {
+        Some(fix) => Ok(!is_own_fix(index, &fix.id)?),
+        None => Ok(false),
+    }
+}
+
+/// Whether a fix that a lesson names was made here.
+pub(super) fn is_own_fix(index: &Index, id: &str) -> Result<bool, StoreError> {
+    match index.fix(id) {
+        Ok(_) => Ok(true),
+        Err(StoreError::NoSuchId { .. } | StoreError::Ambiguous { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn pattern_ids(lesson: &Taught) -> Vec<String> {
+    let is_id = |id: &&String| {
+        id.strip_prefix("p-").is_some_and(|id| id.len() == 8 && id.bytes().all(|b| b.is_ascii_alphanumeric()))
+    };
+    lesson.front.patterns.iter().filter(is_id).take(PATTERNS_MAX).cloned().collect()
+}
+
+/// What a lesson teaches, as an entry: like a gotcha that was learnt here, from the lesson's file.
+fn teach(lesson: &Taught, path: &str, places: &Places, whitelist: &Whitelist) -> TaughtLesson {
+    let front = &lesson.front;
+    let fix = lesson.fix.clone().unwrap_or_default();
+    let first = |said: &Option<String>, other: &Option<String>| {
+        said.as_deref().and_then(clean).or_else(|| other.as_deref().and_then(clean))
+    };
+    let recipe = fix::recipes(&[], 0, &fix.diff, &[], &[]).into_iter().next().map(|recipe| recipe.label);
+    let pitfall = clean(&lesson.pitfall).or_else(|| clean(&front.tool)).unwrap_or_else(|| "a failure".to_owned());
+    let texts = [
+        ("pitfall", Some(pitfall.clone())),
+        ("cause", first(&front.cause, &fix.cause)),
+        ("rule", first(&front.corrective_rule, &fix.rule)),
+        ("fix", first(&front.resolution, &fix.approach).or_else(|| recipe.as_deref().and_then(clean))),
+    ];
+    let said = texts.into_iter().filter_map(|(name, text)| Some((name.to_owned(), Value::String(text?))));
+    let properties = Value::Object(said.collect::<Map<_, _>>());
+    let command = prefix(&front.command, COMMAND_BYTES_MAX);
+    let tool = class_of(whitelist, &places.root, &places.root.join(&front.directory), command);
+    let tags = [tool.or_else(|| clean(&front.tool)), clean(&front.category)];
+    let sources = [path.to_owned()].into_iter().chain(pattern_ids(lesson)).take(LABELS_MAX);
+    let origin = Origin {
+        source: if lesson.is_explained() { EntrySource::Human } else { EntrySource::Check },
+        prevented: false,
+        fix_applied: lesson.fix.is_some(),
+    };
+    let entry = Entry {
+        sort: "gotcha".to_owned(),
+        title: pitfall,
+        properties,
+        globs: front.files.iter().filter(|file| is_file(file)).take(LABELS_MAX).cloned().collect(),
+        actions: Vec::new(),
+        tags: tags.into_iter().flatten().collect(),
+        sources: sources.collect(),
+        origin,
+    };
+    let by = By { agent: front.agent.as_deref().and_then(clean), ..By::default() };
+    // It counts from when it came here.
+    TaughtLesson { entry, at: Timestamp::now(), by }
+}
+
+/// Whether a text is the path of one file below the root: not of several, as a glob would be.
+fn is_file(text: &str) -> bool {
+    let is_part = |part: &str| !part.is_empty() && part != "." && part != "..";
+    !text.contains(['*', '?']) && clean(text).is_some_and(|clean| clean == text) && text.split('/').all(is_part)
+}
+
+/// What is taught of the patterns with these keys: the entries, each with its lesson's path.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn of_patterns(index: &Index, root: &Path, keys: &[String]) -> Result<Vec<(EntryRow, String)>, StoreError> {
+    let ids: Vec<String> = keys.iter().map(|key| ids::short(Kind::Pattern, key.as_bytes())).collect();
+    let mut found = Vec::new();
+    for row in index.taught_about(&Lossless::from(root), &ids)? {
+        let Some(entry) = row.entry else { continue };
+        let entry = index.entry(&entry)?;
+        if entry.superseded_by.is_none() {
+            found.push((entry, row.path));
+        }
+    }
+    Ok(found)
+}
+
+/// A text of an entry.
+pub(super) fn said(row: &EntryRow, name: &str) -> Option<String> {
+    row.properties.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// What a lesson says that helped.
+pub(super) fn helped(row: &EntryRow) -> Option<Worked> {
+    Some(Worked::of(&said(row, "fix")?, "lesson", (1, 1), false))
+}
