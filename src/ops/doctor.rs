@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::base::text::{self, count};
 use crate::config::{Environment, Places, Problem, Settings, is_disabled};
 use crate::fix::snapshot;
+use crate::host::packager;
 use crate::lesson::Folder;
 use crate::ops::{definitions, record};
 use crate::store::{EVENT_VERSION, Index, Segments, folder};
@@ -85,6 +86,7 @@ pub fn doctor(places: &Places, environment: &Environment) -> Report {
     findings.extend(snapshots(places, &settings));
     findings.push(lessons_folder(places, &settings));
     findings.extend(lesson_files(places, &settings));
+    findings.extend(packagers(places, &settings));
     findings.extend(problems_of("settings", "no problems in verify-run.toml", problems));
     let (_, problems) = Whitelist::load(places, environment);
     findings.extend(problems_of("whitelist", "no problems in whitelist.toml", problems));
@@ -331,6 +333,17 @@ fn lesson_files(places: &Places, settings: &Settings) -> Vec<Finding> {
         Some(found)
     });
     broken.collect()
+}
+
+/// Packagers and checkers that would take private lessons along.
+fn packagers(places: &Places, settings: &Settings) -> Vec<Finding> {
+    let Some(dir) = Folder::find(places, settings).private_dir() else { return Vec::new() };
+    let found = packager::packagers(&places.root, &dir).into_iter().map(|found| {
+        let file = places.root.join(&found.file);
+        let warned = finding("packager", Status::Warning, found.sentence(&dir), Some(&file));
+        Finding { line: found.line, ..hinted(warned, found.remedy) }
+    });
+    found.collect()
 }
 
 /// What this platform does differently.
