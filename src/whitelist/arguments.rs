@@ -117,13 +117,25 @@ pub fn sub_command_anywhere<'p>(arguments: &[&[u8]], patterns: List<'p>, values:
         let word = arguments[place];
         let task = if word.starts_with(b":") { word.rsplit(|byte| *byte == b':').next().unwrap_or(word) } else { word };
         for pattern in patterns {
-            if pattern == word || pattern == task {
+            if pattern == word || is_task(task, pattern) {
                 // The word stays a selector: which of several tasks were asked for is what is checked.
                 return Some(Sub { canonical: b"", spelling: pattern, places: [0; Sub::WORDS_MAX], words: 0 });
             }
         }
     }
     None
+}
+
+/// Whether a task is the one of a pattern: `test`; `test*` for `testDebugUnitTest`, where a camelCase name goes on; `*Test`
+/// for `jvmTest`.
+fn is_task(task: &[u8], pattern: &[u8]) -> bool {
+    match pattern {
+        [b'*', ending @ ..] => task.len() > ending.len() && task.ends_with(ending),
+        [start @ .., b'*'] => {
+            task.strip_prefix(start).is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_uppercase))
+        }
+        _ => task == pattern,
+    }
 }
 
 /// A sub-command that was found.

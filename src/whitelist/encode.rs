@@ -237,6 +237,8 @@ impl Writer {
         self.list(&scripts.words)?;
         self.list(&scripts.prefixes)?;
         self.list(&scripts.stems)?;
+        self.list(&scripts.endings)?;
+        self.list(&scripts.file_endings)?;
         self.list(&scripts.deny)?;
         self.list(&scripts.deny_args)?;
         for kind in KINDS {

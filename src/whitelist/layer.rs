@@ -51,6 +51,10 @@ pub struct Scripts {
     pub prefixes: Vec<String>,
     /// Words that may be continued with letters and digits (`test1`, `tests`, `lintall`).
     pub stems: Vec<String>,
+    /// Last parts of a name of several.
+    pub endings: Vec<String>,
+    /// The same of a file that is run (`cart_test.rb`).
+    pub file_endings: Vec<String>,
     /// Parts that make a name no check wherever they stand.
     pub deny: Vec<String>,
     /// Arguments that make a call of a script no check.

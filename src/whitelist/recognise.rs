@@ -82,8 +82,7 @@ impl<'w> Search<'w> {
         let base = base_name(path);
         let rules = self.whitelist.programs(base, path);
         if rules.is_empty() {
-            self.because(Reason::Unknown(lossy(base)));
-            return None;
+            return self.script_file(path, arguments, trail);
         }
         let before = self.foreign.clone();
         let has_path = |rule: &Rule<'_>| matches!(rule, Rule::Tool(tool) if !tool.paths.is_empty());

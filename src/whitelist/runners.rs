@@ -9,7 +9,7 @@ use super::program::{base_name, lossy, package_name};
 use super::reason::Reason;
 use super::recognise::Search;
 use super::scripts::{self, Named};
-use super::table::{List, Runner};
+use super::table::{List, Rule, Runner};
 use super::trail::{Trail, take_option, take_options};
 
 /// Values of `then` as [`super::encode`] writes them.
@@ -164,7 +164,13 @@ impl<'w> Search<'w> {
     }
 
     fn module(&mut self, module: &[u8], arguments: &[&[u8]], trail: &Trail) -> Option<Check> {
-        let rules = self.whitelist.modules(module);
+        let mut rules = self.whitelist.modules(module);
+        if rules.is_empty() {
+            // A package of Python has most often the name of its program.
+            let package = module.split(|byte| *byte == b'.').next().unwrap_or(module);
+            rules = self.whitelist.programs(package, package);
+            rules.retain(|rule| matches!(rule, Rule::Tool(tool) if matches!(tool.language, "python" | "any")));
+        }
         if rules.is_empty() {
             self.because(Reason::Unknown(lossy(module)));
             return None;
@@ -297,6 +303,43 @@ impl<'w> Search<'w> {
         selectors(arguments, &skip, &[runner.value_options], List::default(), &mut check.selectors);
         check.selectors.sort();
         check.why = format!("the script's name, `{}`, says that it is a {} check", lossy(name), kind.as_str());
+        Some(check)
+    }
+}
+
+impl Search<'_> {
+    /// A project's own file by its name: `./run-tests.sh`, `bash ci/lint.sh`, `ruby -Itest test/cart_test.rb`.
+    pub(super) fn script_file(&mut self, path: &[u8], arguments: &[&[u8]], trail: &Trail) -> Option<Check> {
+        // Almost every command that is none of the known ones is no file of the project's.
+        let Some(name) = scripts::file_name(path) else {
+            self.because(Reason::Unknown(lossy(base_name(path))));
+            return None;
+        };
+        let layers = self.whitelist.scripts();
+        let kind = match scripts::named_file(name, &layers) {
+            Named::Check(kind) => kind,
+            Named::Denied(part) => {
+                self.because(Reason::ScriptDenied { name: lossy(path), part: lossy(part) });
+                return None;
+            }
+            Named::Nothing => {
+                self.because(Reason::Unknown(lossy(base_name(path))));
+                return None;
+            }
+        };
+        let is_denied = |argument: &&&[u8]| layers.iter().any(|layer| matched(argument, layer.deny_args).is_some());
+        let denied = self.whitelist.denied_everywhere(arguments).or(arguments.iter().find(is_denied).copied());
+        if let Some(argument) = denied {
+            self.because(Reason::Denied { tool: lossy(path), argument: lossy(argument) });
+            return None;
+        }
+        self.confine_file(path);
+        self.confine_arguments(path, arguments);
+        let mut check = trail.check(&format!("script:{}", lossy(base_name(path))), kind);
+        check.manifest = Some(lossy(path.strip_prefix(b"./").unwrap_or(path)));
+        selectors(arguments, &[], &[], List::default(), &mut check.selectors);
+        check.selectors.sort();
+        check.why = format!("the file's name, `{}`, says that it is a {} check", lossy(path), kind.as_str());
         Some(check)
     }
 }

@@ -20,6 +20,33 @@ pub enum Named<'a> {
 
 /// Reads a name. The words of all layers count; a later layer's words add to an earlier one's.
 pub fn named<'a>(name: &'a [u8], layers: &[Scripts<'_>]) -> Named<'a> {
+    read(name, layers, |_| List::default())
+}
+
+/// Reads the name of a file that is run, without its extension.
+pub fn named_file<'a>(name: &'a [u8], layers: &[Scripts<'_>]) -> Named<'a> {
+    read(name, layers, |scripts| scripts.file_endings)
+}
+
+/// The name of a script's file without its folders and extension; `None` where the path is none of a project's script. A
+/// file without an extension is one where its folder is named.
+pub fn file_name(path: &[u8]) -> Option<&[u8]> {
+    const EXTENSIONS: &str = " sh bash zsh fish py rb pl t js mjs cjs ts mts cts php lua tcl R r ps1 ";
+    const ELSEWHERE: [&[u8]; 6] = [b"/tmp/", b"/var/", b"/usr/", b"/etc/", b"/opt/", b"/bin/"];
+    if ELSEWHERE.iter().any(|start| path.starts_with(start)) {
+        return None;
+    }
+    let base = path.rsplit(|byte| *byte == b'/').next()?;
+    let dot = base.iter().rposition(|byte| *byte == b'.');
+    let known =
+        dot.is_some_and(|dot| EXTENSIONS.split_ascii_whitespace().any(|known| known.as_bytes() == &base[dot + 1..]));
+    match dot.filter(|_| known) {
+        Some(dot) => Some(&base[..dot]),
+        None => (dot.is_none() && path.len() > base.len() && !path.starts_with(b"/")).then_some(base),
+    }
+}
+
+fn read<'a>(name: &'a [u8], layers: &[Scripts<'_>], more_endings: for<'s> fn(&Scripts<'s>) -> List<'s>) -> Named<'a> {
     let mut parts: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
     let mut count = 0;
     for part in (Parts { name }) {
@@ -37,8 +64,16 @@ pub fn named<'a>(name: &'a [u8], layers: &[Scripts<'_>]) -> Named<'a> {
         return Named::Denied(part);
     }
     let begins = |parts: &[&[u8]]| layers.iter().any(|scripts| begins_a_check(parts, scripts));
-    let behind_prefix = parts.len() > 1 && in_any(parts[0], |scripts| scripts.prefixes) && begins(&parts[1..]);
-    if begins(parts) || behind_prefix { Named::Check(kind(parts, layers)) } else { Named::Nothing }
+    let is_check = match parts {
+        // `ci:errors` is no check, though `ci` and `ci:test` are.
+        [first, rest @ ..] if !rest.is_empty() && in_any(first, |scripts| scripts.prefixes) => begins(rest),
+        _ => begins(parts),
+    };
+    let ends = || {
+        let last = parts.last().filter(|_| parts.len() > 1);
+        last.is_some_and(|last| in_any(last, |scripts| scripts.endings) || in_any(last, more_endings))
+    };
+    if is_check || ends() { Named::Check(kind(parts, layers)) } else { Named::Nothing }
 }
 
 fn begins_a_check(parts: &[&[u8]], scripts: &Scripts<'_>) -> bool {

@@ -157,6 +157,8 @@ pub struct Scripts<'a> {
     pub words: List<'a>,
     pub prefixes: List<'a>,
     pub stems: List<'a>,
+    pub endings: List<'a>,
+    pub file_endings: List<'a>,
     pub deny: List<'a>,
     pub deny_args: List<'a>,
     /// In the order of [`super::layer::KINDS`].
@@ -283,6 +285,8 @@ impl Table {
             words: reader.list(),
             prefixes: reader.list(),
             stems: reader.list(),
+            endings: reader.list(),
+            file_endings: reader.list(),
             deny: reader.list(),
             deny_args: reader.list(),
             kinds: std::array::from_fn(|_| reader.list()),

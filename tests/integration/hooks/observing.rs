@@ -46,7 +46,7 @@ fn no_check_no_failure_and_no_answer_of_a_wrapped_run_is_recorded() {
     let sandbox = scene();
     let before = runs(&sandbox).len();
     for command in
-        ["git status", "verify-run -- eslint src", "cd web && verify-run -- eslint src | tail", "./eslint.sh"]
+        ["git status", "verify-run -- eslint src", "cd web && verify-run -- eslint src | tail", "./notes.sh"]
     {
         answer(hook(&sandbox, "claude", "post-fail", failed(&sandbox, "t", command, 1)));
     }
