@@ -54,6 +54,8 @@ pub struct Assembled<'a> {
     shortfalls: Vec<Shortfall>,
     /// Lines that nothing knew where a tool counts more than was read.
     unread: Vec<usize>,
+    /// Whether the output says that warnings made the run fail.
+    strict: bool,
 }
 
 impl<'a> Assembled<'a> {
@@ -69,7 +71,8 @@ impl<'a> Assembled<'a> {
     ) -> Self {
         let resolver = Resolver::new(input.tree, input.root, input.dir);
         let baseline = input.baseline.filter(|baseline| baseline.is_usable());
-        let mut failing = failing(catalog, &outcome.items);
+        let strict = lines.iter().any(|line| generic::warnings_fail(line));
+        let mut failing = failing(catalog, &outcome.items, strict);
         let is_news = |found: &Found<'_>| baseline.is_none_or(|known| !known.contains(lines[found.span.0]));
         let mut both = outcome.items.iter().zip(&failing);
         if both.any(|(found, failing)| *failing && is_news(found)) {
@@ -95,6 +98,7 @@ impl<'a> Assembled<'a> {
             head_of: HashMap::new(),
             shortfalls: Vec::new(),
             unread: Vec::new(),
+            strict,
         };
         this.give_way_to(&documents);
         this.resolve(&resolver);
@@ -523,10 +527,15 @@ const TAIL_LINES_MIN: usize = 6;
 /// New lines kept of an output of which nothing else is known.
 const NEWS_LINES_MAX: usize = 100;
 
-/// Warnings make a run fail only where the tool says so, or where there is nothing worse.
-fn failing(catalog: &Catalog, items: &[Found<'_>]) -> Vec<bool> {
+/// Warnings make a run fail only where the tool says so, or where there is nothing worse; `strict`: no error at a place.
+fn failing(catalog: &Catalog, items: &[Found<'_>], strict: bool) -> Vec<bool> {
     let counts = |found: &Found<'_>| !found.tentative;
-    let fails = |found: &Found<'_>| found.severity == Severity::Error || catalog.tools[found.tool].warnings_fail;
+    let located = |found: &Found<'_>| found.severity == Severity::Error && found.place.is_some();
+    let strict = strict && !items.iter().any(|found| counts(found) && located(found));
+    let warns = |found: &Found<'_>| found.severity == Severity::Warning && strict;
+    let fails = |found: &Found<'_>| {
+        found.severity == Severity::Error || catalog.tools[found.tool].warnings_fail || warns(found)
+    };
     let worst = items.iter().filter(|found| counts(found)).map(|found| found.severity).max();
     let any = items.iter().any(|found| counts(found) && fails(found));
     let verdict = |found: &Found<'_>| if any { fails(found) } else { Some(found.severity) == worst };

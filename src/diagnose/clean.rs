@@ -14,6 +14,7 @@ use crate::base::limits::{ERASED_LINES_MAX, SCREEN_COLUMNS_MAX, STRING_SEQUENCE_
 use crate::base::text;
 
 use super::generic::{self, Strength};
+use super::padded;
 
 /// The text of `output`, lines ended by `\n`; invalid UTF-8 becomes U+FFFD. What is plain text already is not copied.
 pub fn clean(output: &[u8]) -> Cow<'_, str> {
@@ -67,7 +68,7 @@ fn plain(output: &[u8]) -> Option<Cow<'_, str>> {
 
 /// What a terminal shows of an output.
 fn on_screen(output: &[u8]) -> String {
-    let mut screen = Screen::default();
+    let mut screen = Screen { width: padded::width(output), ..Screen::default() };
     let mut parser: Parser = Parser::new();
     let mut open = None;
     let mut open_bytes = 0;
@@ -211,6 +212,8 @@ struct Screen {
     cells: Vec<char>,
     col: usize,
     saved: HashSet<String>,
+    /// Of the terminal, where rows are painted that it wraps.
+    width: Option<usize>,
 }
 
 impl Screen {
@@ -250,6 +253,10 @@ impl Screen {
     }
 
     fn put(&mut self, c: char) {
+        // What is not padded was not painted for the width, and stays one line.
+        if Some(self.col) == self.width && self.cells.get(self.col - 1) == Some(&' ') {
+            self.line_feed();
+        }
         if self.col > self.cells.len() {
             self.cells.resize(self.col, ' ');
         }
@@ -318,7 +325,7 @@ impl Screen {
         }
         let mut text = String::with_capacity(self.rows.iter().map(|row| row.len() + 1).sum());
         for row in &self.rows {
-            text.push_str(row);
+            text.push_str(if self.width.is_some() { row.trim_end() } else { row });
             text.push('\n');
         }
         text
@@ -407,6 +414,17 @@ mod tests {
         assert_eq!(cleaned("long text\rshort\x1b[K\n"), "short\n");
         assert_eq!(cleaned("ab\x08c\n"), "ac\n");
         assert_eq!(cleaned("abc\x1b[2Dx\n"), "axc\n");
+    }
+
+    /// The bars of a test runner: rows are padded to the width, and the terminal wraps them.
+    #[test]
+    fn rows_that_are_painted_for_a_width_are_lines() {
+        let row = |text: &str| format!("{text:40}");
+        let bars = |done: usize| {
+            format!("{}{}\x1b[1A\r\x1b[2K\x1b[1B\r\x1b[2K\x1b[1A", row(&format!("{done}/2")), row("running"))
+        };
+        let output = format!("start\n{}{}{}{}", bars(0), row("        FAIL a"), bars(1), "done\n");
+        assert_eq!(cleaned(&output), "start\n        FAIL a\ndone\n\n");
     }
 
     #[test]

@@ -78,6 +78,17 @@ pub fn strength(line: &str) -> Option<Strength> {
     Some(if strong() { Strength::Strong } else { Strength::Weak })
 }
 
+/// Whether a line says that warnings made the run fail (`warnings found and -Werror specified`).
+pub fn warnings_fail(line: &str) -> bool {
+    static STRICT: LazyLock<Regex> = LazyLock::new(|| {
+        constant(
+            r"(?i)\bwarnings? (?:found )?and -Werror|\bunder -W?(?:error|fatal)|warnings?[- ]as[- ]errors?|warnings? (?:are |is |were |being )?treated as errors?|treat(?:ed|ing)? (?:all )?warnings? as|(?:due to|because of|aborted with|failed with|too many|exceeds? maximum|maximum) (?:[0-9]+ )?warnings?|(?:fatal|--max)[- ]warnings|warnings? in strict mode|-Werror\b.*(?:specified|enabled|set)",
+        )
+    });
+    let may = line.contains("arning") || line.contains("-Werror");
+    may && STRICT.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
+}
+
 /// How deep a line is, bytes.
 pub fn indent(text: &str) -> usize {
     text.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()

@@ -28,6 +28,7 @@ mod jsonlines;
 mod layers;
 mod located;
 mod named;
+mod padded;
 mod paths;
 pub mod redact;
 mod shortfall;

@@ -8,16 +8,25 @@ use memchr::memmem::Finder;
 
 use crate::base::text::prefix;
 
+use super::engine::severity;
+
 /// The lines of each stream with the byte where their own text starts; every line is in exactly one stream.
 pub fn split(lines: &[&str]) -> Vec<Vec<(usize, usize)>> {
     let prefixes = Prefixes::find(lines);
     let mut streams: Vec<Vec<(usize, usize)>> = vec![Vec::new()];
     let mut index_of: HashMap<&str, usize> = HashMap::new();
+    let mut opened = "";
     for (index, line) in lines.iter().enumerate() {
         let from = prefixes.length(line);
+        let name = line[..from].trim_end();
+        // What is drawn below a task's header is that task's.
+        let is_drawn = name == DRAWN;
+        if !is_drawn && announced(line).is_some() {
+            opened = line;
+        }
         let stream = match prefixes {
             Prefixes::Names(_) | Prefixes::Bracket | Prefixes::Bar if from > 0 => {
-                *index_of.entry(line[..from].trim_end()).or_insert_with(|| {
+                *index_of.entry(if is_drawn { opened } else { name }).or_insert_with(|| {
                     streams.push(Vec::new());
                     streams.len() - 1
                 })
@@ -72,6 +81,7 @@ enum Prefixes {
 impl Prefixes {
     fn find(lines: &[&str]) -> Self {
         let mut names: Vec<String> = lines.iter().filter_map(|line| announced(line)).collect();
+        names.extend(repeated(lines));
         if !names.is_empty() {
             names.sort_unstable();
             names.dedup();
@@ -87,7 +97,7 @@ impl Prefixes {
             Prefixes::Time
         } else if most(bar) {
             Prefixes::Bar
-        } else if most(bracket) && lines.iter().any(|line| line.contains(" exited with code ")) {
+        } else if most(bracket) && (lines.iter().any(|line| line.contains(" exited with code ")) || are_tasks(lines)) {
             Prefixes::Bracket
         } else {
             Prefixes::None
@@ -100,6 +110,7 @@ impl Prefixes {
             Prefixes::Names(names) => {
                 let fits = names.iter().filter(|name| line.starts_with(name.as_str()));
                 let length = fits.map(String::len).max().unwrap_or(0);
+                let length = if length == 0 && line.starts_with(DRAWN) { DRAWN.len() } else { length };
                 length + usize::from(length > 0 && line[length..].starts_with(' '))
             }
             Prefixes::Bracket => bracket(line),
@@ -126,10 +137,48 @@ fn announced(line: &str) -> Option<String> {
     (pnpm && (folder.contains('/') || folder == ".")).then(|| format!("{name}:"))
 }
 
+/// The prefixes of folder and task that several lines have, where a terminal's redrawing left no header of theirs.
+fn repeated(lines: &[&str]) -> Vec<String> {
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    for line in lines {
+        let Some(at) = prefix(line, NAMES_BYTES_MAX).find(": ") else { continue };
+        let Some((folder, task)) = line[..at].split_once(' ') else { continue };
+        let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"@/_:-".contains(&byte));
+        let is_task = task.starts_with(|c: char| c.is_ascii_lowercase()) && severity(task).is_none();
+        if folder.contains('/') && plain(folder) && plain(task) && is_task {
+            *times.entry(&line[..=at]).or_default() += 1;
+        }
+    }
+    let often = times.into_iter().filter(|(_, times)| *times >= REPEATED_MIN);
+    often.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Whether the labels in brackets are names of tasks (`[typecheck]`): few, each of several lines, and none says how bad.
+fn are_tasks(lines: &[&str]) -> bool {
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    for line in lines {
+        let label = &line[..bracket(line)];
+        if !label.is_empty() {
+            *times.entry(label.trim_matches(['[', ']', ' '])).or_default() += 1;
+        }
+    }
+    let is_task = |(label, times): (&&str, &usize)| {
+        *times >= REPEATED_MIN && label.starts_with(|c: char| c.is_ascii_lowercase()) && severity(label).is_none()
+    };
+    times.len() <= TASKS_MAX && times.iter().all(is_task)
+}
+
+/// What stands before the lines below a task's header.
+const DRAWN: &str = "│";
+/// Lines that begin alike where no header says that it is a task's name.
+const REPEATED_MIN: usize = 3;
+/// Tasks that run beside each other.
+const TASKS_MAX: usize = 16;
+
 fn bracket(line: &str) -> usize {
     let line = prefix(line, NAMES_BYTES_MAX);
     match (line.starts_with('['), line.find("] ")) {
-        (true, Some(end)) if !line[..end].contains(' ') => end + 2,
+        (true, Some(end)) if !line[..end].trim_end().contains(' ') => end + 2,
         _ => 0,
     }
 }
@@ -209,6 +258,18 @@ mod tests {
         ] {
             assert_eq!(without_times(same.into()), (same.into(), Vec::new()));
         }
+    }
+
+    #[test]
+    fn tasks_are_told_apart_without_headers_and_below_them() {
+        let lines = ["web/app test: a", "web/api test: b", "web/app test: c", "web/app test: d"];
+        assert_eq!(split(&lines), [vec![(1, 0)], vec![(0, 14), (2, 14), (3, 14)]]);
+        let lines = ["[lint ] a", "[types] b", "[lint ] c", "[types] d", "[types] e", "[lint ] f"];
+        assert_eq!(split(&lines)[1], [(0, 8), (2, 8), (5, 8)]);
+        let lines = ["web/app test$ run", "│ a", "│ b", "└─ Failed", "web/api test$ run", "│ c"];
+        assert_eq!(split(&lines), [vec![(0, 0), (3, 0), (4, 0)], vec![(1, 4), (2, 4)], vec![(5, 4)]]);
+        let lines = ["[error] a", "[error] b", "[error] c"];
+        assert_eq!(split(&lines).len(), 1, "a severity is no task");
     }
 
     #[test]

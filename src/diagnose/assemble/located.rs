@@ -36,7 +36,12 @@ impl Assembled<'_> {
         candidates.retain(|candidate| baseline.is_none_or(|known| !known.contains(self.lines[candidate.lines.0])));
         let severity = |candidate: &Candidate| candidate.said.severity.unwrap_or(Severity::Error);
         let worst = candidates.iter().map(severity).max().unwrap_or(Severity::Error);
-        let needed = if known { Severity::Error } else { worst };
+        let errs = |candidate: &Candidate| severity(candidate) == Severity::Error && candidate.said.file.is_some();
+        let needed = match known {
+            _ if self.strict && !candidates.iter().any(errs) => Severity::Warning,
+            true => Severity::Error,
+            false => worst,
+        };
         let said_elsewhere = candidates.iter().any(|candidate| candidate.said.severity.is_some());
         let mut last = None;
         for candidate in candidates {
@@ -253,6 +258,18 @@ mod tests {
         assert_eq!(failing, ["b.zz:3"]);
         assert_eq!(others, ["a.zz:1", "c.zz:5"]);
         assert_eq!(of("a.zz(1,2): warning W1: w\n").0, ["a.zz:1"]);
+    }
+
+    #[test]
+    fn warnings_fail_where_the_output_says_so() {
+        let warned = "a.zz:3: warning: old\nb.zz:7: warning: older\n";
+        let strict = "error: warnings found and -Werror specified\n1 error\n";
+        let (failing, others) = of(&format!("{warned}{strict}"));
+        assert!(["a.zz:3", "b.zz:7"].iter().all(|place| failing.contains(&(*place).to_owned())), "{failing:?}");
+        assert!(others.is_empty(), "{others:?}");
+        assert_eq!(of(&format!("{warned}c.zz:9: error: bad\n{strict}")).1, ["a.zz:3", "b.zz:7"]);
+        let java = "src/A.java:3: warning: [deprecation] f() in B has been deprecated\n        b.f();\n         ^\n";
+        assert!(of(&format!("{java}{strict}1 warning\n")).0.contains(&"src/A.java:3".to_owned()));
     }
 
     #[test]
