@@ -10,7 +10,6 @@ use crate::base::text::prefix;
 
 use super::catalog::constant;
 use super::generic::{self, Strength, looks_like_a_file};
-use super::located;
 
 /// Whether a line says that something is wrong with what it names.
 pub fn blames(line: &str) -> bool {
@@ -75,9 +74,6 @@ pub fn list(line: &str) -> Option<Vec<&str>> {
     if line.len() > LIST_LINE_BYTES_MAX {
         return None;
     }
-    if let Some(bare) = located::bare_place(line) {
-        return Some(vec![bare.place.file]);
-    }
     let text = unlabelled(line);
     let end = TIME.find(text.as_bytes()).map_or(text.len(), |time| time.start());
     let text = text.get(..end)?.trim_end_matches([':', ',']);
@@ -85,6 +81,12 @@ pub fn list(line: &str) -> Option<Vec<&str>> {
     let names: Vec<&str> = arrow.map_or_else(|| vec![text], |arrow| text.split(arrow).collect());
     let names: Vec<&str> = names.into_iter().map(bare).collect();
     names.iter().all(|name| is_name(name)).then_some(names)
+}
+
+/// Whether a line says that what it names is a file, as headings of findings do (`; file: src/a.lisp`, `FILE: docs/a.md`).
+pub fn is_headed(line: &str) -> bool {
+    let text = line.trim_start().trim_start_matches(['#', ';', '/', '=', '-', '*', ' ']);
+    ["file:", "File:", "FILE:"].iter().any(|word| text.starts_with(word))
 }
 
 /// The file that the head of a difference names, without what tools put before and behind it (`--- a/x.py`, `--- x.py<TAB>(original)`).
@@ -181,7 +183,6 @@ mod tests {
             ("1) util/a.js > util/b.js", vec!["util/a.js", "util/b.js"]),
             ("; file: /p/src/calc.lisp", vec!["/p/src/calc.lisp"]),
             ("./package.json", vec!["./package.json"]),
-            ("  /p/src/Main.x:1:23-25", vec!["/p/src/Main.x"]),
         ] {
             assert_eq!(list(line), Some(files), "{line}");
         }

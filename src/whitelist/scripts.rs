@@ -31,7 +31,8 @@ pub fn named_file<'a>(name: &'a [u8], layers: &[Scripts<'_>]) -> Named<'a> {
 /// The name of a script's file without its folders and extension; `None` where the path is none of a project's script. A
 /// file without an extension is one where its folder is named.
 pub fn file_name(path: &[u8]) -> Option<&[u8]> {
-    const EXTENSIONS: &str = " sh bash zsh fish py rb pl t js mjs cjs ts mts cts php lua tcl R r ps1 ";
+    const EXTENSIONS: &str =
+        " sh bash zsh fish py rb pl t js mjs cjs ts mts cts php lua tcl R r ps1 hs exs jl lisp scm rkt groovy ";
     const ELSEWHERE: [&[u8]; 6] = [b"/tmp/", b"/var/", b"/usr/", b"/etc/", b"/opt/", b"/bin/"];
     if ELSEWHERE.iter().any(|start| path.starts_with(start)) {
         return None;
@@ -64,16 +65,12 @@ fn read<'a>(name: &'a [u8], layers: &[Scripts<'_>], more_endings: for<'s> fn(&Sc
         return Named::Denied(part);
     }
     let begins = |parts: &[&[u8]]| layers.iter().any(|scripts| begins_a_check(parts, scripts));
-    let is_check = match parts {
-        // `ci:errors` is no check, though `ci` and `ci:test` are.
-        [first, rest @ ..] if !rest.is_empty() && in_any(first, |scripts| scripts.prefixes) => begins(rest),
-        _ => begins(parts),
-    };
+    let behind_prefix = parts.len() > 1 && in_any(parts[0], |scripts| scripts.prefixes) && begins(&parts[1..]);
     let ends = || {
         let last = parts.last().filter(|_| parts.len() > 1);
         last.is_some_and(|last| in_any(last, |scripts| scripts.endings) || in_any(last, more_endings))
     };
-    if is_check || ends() { Named::Check(kind(parts, layers)) } else { Named::Nothing }
+    if begins(parts) || behind_prefix || ends() { Named::Check(kind(parts, layers)) } else { Named::Nothing }
 }
 
 fn begins_a_check(parts: &[&[u8]], scripts: &Scripts<'_>) -> bool {

@@ -6,7 +6,7 @@ use crate::diagnose::block::Block;
 use crate::diagnose::engine::Role;
 use crate::diagnose::generic::{self, Strength};
 use crate::diagnose::paths::{Resolver, Trust};
-use crate::diagnose::{Baseline, Item, Severity, named};
+use crate::diagnose::{Baseline, Item, Severity, located, named};
 use crate::whitelist::CheckKind;
 
 use super::Assembled;
@@ -70,6 +70,10 @@ impl Assembled<'_> {
                 let head = text.split_once(": ").filter(|(_, said)| said.contains(|c: char| c.is_alphabetic()))?.0;
                 (!named::clears(text)).then(|| resolve(&head.trim()))?
             };
+            // A line with a number is more than a name.
+            if let Some(bare) = located::bare_place(text) {
+                return Some(Mention { line, files: vec![resolve(&bare.place.file)?] });
+            }
             if !named::blames(text) {
                 return Some(Mention { line, files: vec![about()?] });
             }
@@ -117,7 +121,9 @@ impl Assembled<'_> {
             let below = around(&|line| line.checked_add(1), mention.line);
             let opened = above.filter(|above| above.trim_end().ends_with(':'));
             let progress = opened.is_some_and(named::clears);
-            let announced = opened.is_some() && !progress || [above, below].into_iter().flatten().any(named::blames);
+            let announced = named::is_headed(self.lines[mention.line])
+                || opened.is_some() && !progress
+                || [above, below].into_iter().flatten().any(named::blames);
             match kind {
                 Some(CheckKind::Lint | CheckKind::Format) => !progress || announced,
                 _ => announced,

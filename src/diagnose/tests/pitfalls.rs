@@ -356,6 +356,8 @@ fn files_without_a_line_number_are_affected_where_a_line_blames_them() {
         ("fmtx --check", "Error: File \"lib/x.py\" is not formatted.\n"),
         ("fmtx --diff", "--- lib/x.py\t(original)\n+++ lib/x.py\t(fixed)\n@@ -1 +1 @@\n-a\n+b\n"),
         ("headers", "Files without a header, which is an error:\n  * lib/x.py\n\n"),
+        ("build", "We've found a bug!\n  /home/dev/project/lib/x.py:1:23-25\n\n  1 | x\n"),
+        ("load", "; file: lib/x.py\n; in: f\nUnhandled condition\n"),
         ("chart", "[ERROR] lib/: cannot parse (py/lib/x.py)\n"),
     ] {
         assert_eq!(files(command, output), ["lib/x.py"], "{output}");

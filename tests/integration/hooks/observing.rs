@@ -45,8 +45,7 @@ fn a_failure_without_a_wrapper_is_recorded_with_who_saw_it() {
 fn no_check_no_failure_and_no_answer_of_a_wrapped_run_is_recorded() {
     let sandbox = scene();
     let before = runs(&sandbox).len();
-    for command in
-        ["git status", "verify-run -- eslint src", "cd web && verify-run -- eslint src | tail", "./notes.sh"]
+    for command in ["git status", "verify-run -- eslint src", "cd web && verify-run -- eslint src | tail", "./notes.sh"]
     {
         answer(hook(&sandbox, "claude", "post-fail", failed(&sandbox, "t", command, 1)));
     }
