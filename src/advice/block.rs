@@ -115,6 +115,8 @@ struct Found {
     end: usize,
     /// The lines between the marks, without line ends.
     lines: Vec<String>,
+    /// Somebody edited them.
+    is_edited: bool,
 }
 
 /// The lines of a file with where each starts and ends, its line end not counted.
@@ -156,10 +158,12 @@ fn find(text: &str, marks: &Marks, edits: Edits) -> Result<Option<Found>, BlockE
             let Some((start, gap, hash, first)) = open.take() else {
                 return broken("a block ends that never began");
             };
-            if edits == Edits::Refuse && seal(&lines) != hash {
+            let is_edited = seal(&lines) != hash;
+            if is_edited && edits == Edits::Refuse {
                 return Err(BlockError::Edited { line: first });
             }
-            found = Some(Found { start: before_gap(text, start, gap), end, lines: std::mem::take(&mut lines) });
+            let start = before_gap(text, start, gap);
+            found = Some(Found { start, end, lines: std::mem::take(&mut lines), is_edited });
         } else if open.is_some() {
             lines.push(line.to_owned());
         }
@@ -214,14 +218,20 @@ pub fn with(text: &str, line: &Line, lines_max: usize, edits: Edits) -> Result<S
     Ok(placed(text, &PROMOTED, found.as_ref(), &lines))
 }
 
-/// `text` without the line with `id`; with the last line the block goes too, and the bytes are those from before it.
+/// `text` without the line with `line`'s id; with the last line the block goes too, and the bytes are those from before it.
+/// Where edits stay, a line that somebody made another one of stays too: behind the block, as their own.
 ///
 /// # Errors
 /// When the block was edited or its marks are broken.
-pub fn without(text: &str, id: &str, edits: Edits) -> Result<String, BlockError> {
+pub fn without(text: &str, line: &Line, edits: Edits) -> Result<String, BlockError> {
     let Some(found) = find(text, &PROMOTED, edits)? else { return Ok(text.to_owned()) };
-    let lines: Vec<String> = found.lines.iter().filter(|line| id_of(line) != Some(id)).cloned().collect();
-    Ok(if lines.is_empty() { taken_out(text, &found) } else { placed(text, &PROMOTED, Some(&found), &lines) })
+    let id = line.id.as_str();
+    let (own, lines): (Vec<String>, Vec<String>) =
+        found.lines.iter().cloned().partition(|line| id_of(line) == Some(id));
+    let theirs = own.iter().filter(|own| found.is_edited && **own != line.markdown());
+    let theirs = theirs.map(|own| own.replace(&format!(" (`{id}`)"), "") + line_end_of(text));
+    let text = format!("{}{}{}", &text[..found.end], theirs.collect::<String>(), &text[found.end..]);
+    Ok(if lines.is_empty() { taken_out(&text, &found) } else { placed(&text, &PROMOTED, Some(&found), &lines) })
 }
 
 /// `text` with the instructions for agents: in place of those that it has, else at its end, behind an empty line.
@@ -300,7 +310,7 @@ mod tests {
     }
 
     fn without(text: &str, id: &str) -> Result<String, BlockError> {
-        super::without(text, id, Edits::Refuse)
+        super::without(text, &line(id, ""), Edits::Refuse)
     }
 
     #[test]
@@ -330,7 +340,12 @@ mod tests {
         assert!(kept.contains("- Run it twice (`p-a`)\n- x (`p-b`)\n"), "{kept}");
         let rest = without(&kept, "p-b").expect("it is sealed again");
         assert_eq!(without(&rest, "p-a").as_deref(), Ok("one\n"));
-        assert_eq!(super::without(&edited, "p-a", Edits::Keep).as_deref(), Ok("one\n"));
+        let taken_out = |text: &str| super::without(text, &line("p-a", "Run it"), Edits::Keep);
+        assert_eq!(taken_out(&edited).as_deref(), Ok("one\n- Run it twice\n"), "what somebody wrote is theirs");
+        assert_eq!(taken_out(&text).as_deref(), Ok("one\n"), "nobody edited it");
+        let both = with(&text, &line("p-b", "x"), 15).expect("there is room").replace("- x", "- x and y");
+        let rest = taken_out(&both).expect("the edit stays");
+        assert!(rest.contains("- x and y (`p-b`)\n<!-- verify-run end -->\n") && !rest.contains("Run it"), "{rest}");
         // Around it everything may be edited.
         let around = format!("zero\n{text}more\n");
         assert_eq!(without(&around, "p-a").as_deref(), Ok("zero\none\nmore\n"));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
 use crate::pattern::confidence::{Confidence, Increment, Kind, Told, became, unused};
-use crate::store::{EntryChangeRow, EntryRow, EntryUseRow};
+use crate::store::{By, EntryChangeRow, EntryRow, EntryUseRow};
 
 /// What happened to an entry after it was written.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -24,16 +24,33 @@ pub struct History {
 /// that was warned with it and did without the mistake or made it, what somebody set it to.
 pub fn confidence(entry: &EntryRow, history: &History, settings: &Settings, now: Timestamp) -> Confidence {
     let mut found = source(entry, settings);
-    let own_session = entry.by.session.as_deref().unwrap_or_default();
     for other in history.merged.iter().filter(|other| other.by.agent != entry.by.agent) {
         let Some(agent) = &other.by.agent else { continue };
         let what = format!("found out by another agent too, {agent}");
         let delta = settings.confidence.other_agent;
         found.push(step(&other.event, other.at, what, Kind::OtherAgent, agent.clone(), delta));
     }
+    found.extend(said(&entry.by, history, settings));
+    if !entry.pinned {
+        let helped = history.uses.iter().filter(|used| used.helped());
+        let prevented = history.told.iter().filter(|told| !told.failed);
+        let moments: BTreeSet<(Timestamp, &str)> = [(entry.at, entry.event.as_str())]
+            .into_iter()
+            .chain(helped.map(|used| (used.at, used.event.as_str())))
+            .chain(prevented.map(|told| (told.by.1, told.by.0.as_str())))
+            .collect();
+        found.extend(unused(moments, &settings.confidence, now));
+    }
+    Confidence::fold(found, &settings.confidence)
+}
+
+/// What came of using something that `writer` wrote (of what was learnt nobody), and what was said of it.
+pub fn said(writer: &By, history: &History, settings: &Settings) -> Vec<Increment> {
+    let mut found = Vec::new();
+    let own_session = writer.session.as_deref().unwrap_or_default();
     for used in &history.uses {
         let session = used.sitting();
-        let agent = used.by.agent.as_deref().filter(|agent| entry.by.agent.as_deref() != Some(agent));
+        let agent = used.by.agent.as_deref().filter(|agent| writer.agent.as_deref() != Some(agent));
         let add =
             |what: &str, kind, scope: String, delta| step(&used.event, used.at, what.to_owned(), kind, scope, delta);
         match used.how.as_str() {
@@ -74,17 +91,7 @@ pub fn confidence(entry: &EntryRow, history: &History, settings: &Settings, now:
             _ => {}
         }
     }
-    if !entry.pinned {
-        let helped = history.uses.iter().filter(|used| used.helped());
-        let prevented = history.told.iter().filter(|told| !told.failed);
-        let moments: BTreeSet<(Timestamp, &str)> = [(entry.at, entry.event.as_str())]
-            .into_iter()
-            .chain(helped.map(|used| (used.at, used.event.as_str())))
-            .chain(prevented.map(|told| (told.by.1, told.by.0.as_str())))
-            .collect();
-        found.extend(unused(moments, &settings.confidence, now));
-    }
-    Confidence::fold(found, &settings.confidence)
+    found
 }
 
 /// What an entry starts with: what a person says most, then what a check showed; more when a fix was seen to work, and
@@ -112,7 +119,6 @@ fn step(event: &str, at: Timestamp, what: String, kind: Kind, scope: String, del
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::By;
 
     const DAY_US: i64 = 24 * 3_600_000_000;
 

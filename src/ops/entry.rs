@@ -264,16 +264,16 @@ pub fn supersede(
     with: &str,
 ) -> anyhow::Result<Changed> {
     let open = Writing::new(places, settings, identity, None)?;
-    let (old, new) = (open.store.index().entry(id)?, open.store.index().entry(with)?);
-    ensure!(old.leader != new.leader, "{} and {} are one entry: it can't supersede itself", old.id, new.id);
-    let mut next = new.superseded_by.clone();
+    let (old, new) = (open.leader(id)?, open.leader(with)?);
+    ensure!(old != new, "{id} and {with} are one entry: it can't supersede itself");
+    let mut next = open.page(settings, &new)?.superseded_by;
     let mut seen = BTreeSet::new();
     while let Some(id) = next.filter(|id| seen.insert(id.clone())) {
-        ensure!(id != old.id, "{} is superseded by {} already", new.id, old.id);
-        next = open.store.index().entry(&id).ok().and_then(|row| row.superseded_by);
+        ensure!(id != old, "{new} is superseded by {old} already");
+        next = open.page(settings, &id).ok().and_then(|page| page.superseded_by);
     }
-    let done = format!("{} is superseded by {}", old.leader, new.leader);
-    open.change(settings, &old.leader, EntryChange::Superseded { with: new.leader }, done)
+    let done = format!("{old} is superseded by {new}");
+    open.change(settings, &old, EntryChange::Superseded { with: new }, done)
 }
 
 /// Says that two entries say the same.
@@ -288,6 +288,13 @@ pub fn merge(
     into: &str,
 ) -> anyhow::Result<Changed> {
     let open = Writing::new(places, settings, identity, None)?;
+    for id in [id, into] {
+        let is_learnt = open.index().entry(id).is_err() && open.index().learnt_entry(id)?.is_some();
+        ensure!(
+            !is_learnt,
+            "{id} was learnt and follows from fixes; type `verify-run knowledge supersede {id} --with ID` instead"
+        );
+    }
     let (one, other) = (open.store.index().entry(id)?, open.store.index().entry(into)?);
     ensure!(one.leader != other.leader, "{} and {} are one entry already", one.id, other.id);
     ensure!(one.kind == other.kind, "{} is a {} and {} is a {}", one.id, one.kind, other.id, other.kind);
@@ -319,9 +326,9 @@ pub fn set_confidence(
     ensure!((min..=max).contains(&value), "a confidence is from {min:.2} to {max:.2}, not {value}");
     let reason = clean(said.0).context("say why: --reason TEXT")?;
     let open = Writing::new(places, settings, identity, said.1)?;
-    let row = open.store.index().entry(id)?;
-    let done = format!("the confidence of {} is {value:.2}", row.leader);
-    open.change(settings, &row.leader, EntryChange::ConfidenceSet { value_permille: permille(value), reason }, done)
+    let leader = open.leader(id)?;
+    let done = format!("the confidence of {leader} is {value:.2}");
+    open.change(settings, &leader, EntryChange::ConfidenceSet { value_permille: permille(value), reason }, done)
 }
 
 /// Pins an entry: it never fades and is never held out; or takes the pin off.
@@ -330,9 +337,9 @@ pub fn set_confidence(
 /// When the id names none or more than one, or the store can't be written.
 pub fn pin(places: &Places, settings: &Settings, identity: &Identity, id: &str, on: bool) -> anyhow::Result<Changed> {
     let open = Writing::new(places, settings, identity, None)?;
-    let row = open.store.index().entry(id)?;
-    let done = format!("{} is {}pinned", row.leader, if on { "" } else { "no longer " });
-    open.change(settings, &row.leader, EntryChange::Pinned { on }, done)
+    let leader = open.leader(id)?;
+    let done = format!("{leader} is {}pinned", if on { "" } else { "no longer " });
+    open.change(settings, &leader, EntryChange::Pinned { on }, done)
 }
 
 /// Says what came of an entry.
@@ -347,9 +354,9 @@ pub fn boost(
     how: EntryUse,
 ) -> anyhow::Result<Changed> {
     let open = Writing::new(places, settings, identity, None)?;
-    let row = open.store.index().entry(id)?;
-    let done = format!("{} {}", row.leader, how.as_str().replace('_', " "));
-    open.change(settings, &row.leader, EntryChange::Used { how, with: Vec::new() }, done)
+    let leader = open.leader(id)?;
+    let done = format!("{leader} {}", how.as_str().replace('_', " "));
+    open.change(settings, &leader, EntryChange::Used { how, with: Vec::new() }, done)
 }
 
 /// The store, open for writing after what waited was recorded, and who writes.
@@ -402,9 +409,23 @@ impl Writing {
         Ok(Added { schema: 1, result, entry, written: id, similar, notes: Vec::new() })
     }
 
+    /// The id of what stands for the entry whose id starts with this: written, or learnt.
+    fn leader(&self, id: &str) -> Result<String, StoreError> {
+        match (self.index().entry(id), self.index().learnt_entry(id)?) {
+            (Ok(row), _) => Ok(row.leader),
+            (Err(StoreError::NoSuchId { .. }), Some(learnt)) => Ok(learnt),
+            (Err(error), _) => Err(error),
+        }
+    }
+
     /// The page of the entry that stands for the one with this id.
     fn page(&self, settings: &Settings, id: &str) -> anyhow::Result<Page> {
         let index = self.store.index();
+        if let Some(pattern) = index.pattern_of_gotcha(id)?
+            && let Some(page) = finding::learnt(index, self.store.segments(), pattern, settings, Timestamp::now())?
+        {
+            return Ok(page);
+        }
         let leader = index.entry(&index.entry(id)?.leader)?;
         Ok(Page::of(index, leader, settings, Timestamp::now())?)
     }

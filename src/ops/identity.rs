@@ -1,15 +1,20 @@
 //! Who asks, and about which files.
 
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use crate::base::text;
 use crate::capture::Identity;
 use crate::config::Places;
 use crate::diagnose::redact::redact;
+use crate::host::process::{self, Call};
 use crate::store::By;
 
 /// A text that somebody gave, bytes.
 const TEXT_BYTES_MAX: usize = 500;
+/// How long git may take to say a setting.
+const GIT_LIMIT: Duration = Duration::from_secs(2);
 /// Files of one question.
 pub(super) const FILES_MAX: usize = 200;
 
@@ -18,6 +23,14 @@ pub(super) fn clean(text: &str) -> Option<String> {
     let text = text::one_line(&redact(text).0);
     let text = text::ellipsis(text.trim(), TEXT_BYTES_MAX);
     (!text.is_empty()).then_some(text)
+}
+
+/// The user's name as git knows it.
+pub(super) fn user_name(places: &Places) -> Option<String> {
+    let argv = ["git", "config", "user.name"].map(OsString::from);
+    let call = Call { argv: &argv, dir: &places.root, variables: &[], input: b"", limit: GIT_LIMIT };
+    let answer = process::run(call).ok().filter(|answer| answer.status.is_some_and(|status| status.success()))?;
+    clean(&String::from_utf8_lossy(&answer.stdout))
 }
 
 /// Who says something, without secrets.

@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
 use crate::fix::{has_held, standing};
+use crate::knowledge::ledger::{self, History};
 use crate::pattern::knowledge::{self, Gotcha, Strategy};
-use crate::store::{Body, BriefRow, Change, Index, PatternRow, Segments, StoreError, StrategyRow};
+use crate::store::{Body, BriefRow, By, Change, Index, PatternRow, Segments, StoreError, StrategyRow};
 
 /// What is known to help against a pattern.
 pub(super) struct Helps {
@@ -49,7 +50,33 @@ pub(super) fn of_pattern(
         Some(id) => Gotcha::of(id, about, &strategies, said(index, segments, pattern.number)?),
         None => None,
     };
+    let gotcha = match gotcha {
+        Some(gotcha) => Some(with_history(index, gotcha, settings)?.0),
+        None => None,
+    };
     Ok(Helps { strategies, gotcha, tried })
+}
+
+/// A gotcha with what was said of it and came of using it since it was learnt.
+fn with_history(index: &Index, gotcha: Gotcha, settings: &Settings) -> Result<(Gotcha, History), StoreError> {
+    let (changes, uses) = (index.entry_changes(&gotcha.id)?, index.entry_uses(&gotcha.id)?);
+    let history = History { changes, uses, ..History::default() };
+    let last = |words: &[&str]| history.changes.iter().rev().find(|change| words.contains(&change.change.as_str()));
+    let pinned = last(&["pinned", "unpinned"]).is_some_and(|change| change.change == "pinned");
+    let superseded_by = last(&["superseded"]).and_then(|change| change.other.clone());
+    let more = ledger::said(&By::default(), &history, settings);
+    let confidence = gotcha.confidence.with(more, !pinned, &settings.confidence);
+    Ok((Gotcha { confidence, pinned, superseded_by, ..gotcha }, history))
+}
+
+/// Whether what was learnt about a pattern is pinned: nobody is kept from it.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn is_pinned(index: &Index, pattern: i64) -> Result<bool, StoreError> {
+    let Some(id) = index.gotcha(pattern)? else { return Ok(false) };
+    let changes = index.entry_changes(&id)?;
+    Ok(changes.iter().rev().find(|change| change.change.ends_with("pinned")).is_some_and(|it| it.change == "pinned"))
 }
 
 /// What was learnt about a pattern, without a look at anything but the fix that most surely helps.
@@ -62,7 +89,7 @@ pub(super) fn gotcha_of(
     pattern: &BriefRow,
     settings: &Settings,
     now: Timestamp,
-) -> Result<Option<Gotcha>, StoreError> {
+) -> Result<Option<(Gotcha, History)>, StoreError> {
     let Some(id) = index.gotcha(pattern.number)? else { return Ok(None) };
     for row in knowledge::surest_first(index.strategies_without_tries(pattern.number)?, settings) {
         let tries = index.tries(pattern.number, &row)?;
@@ -70,7 +97,8 @@ pub(super) fn gotcha_of(
         if strategy.confidence.is_some() {
             confirm(index, &mut strategy, settings, now)?;
             let said = said(index, segments, pattern.number)?;
-            return Ok(Gotcha::of(id, (&pattern.id, &pattern.masked), &[strategy], said));
+            let gotcha = Gotcha::of(id, (&pattern.id, &pattern.masked), &[strategy], said);
+            return gotcha.map(|gotcha| with_history(index, gotcha, settings)).transpose();
         }
     }
     Ok(None)

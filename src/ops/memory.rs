@@ -8,17 +8,18 @@ use serde_json::Value;
 use super::entry::{self, Added, Given, Writing};
 use super::identity::{by, clean};
 use super::{reading, record};
+use crate::advice::task::end;
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::base::text::{ellipsis, one_line, printable};
 use crate::capture::Identity;
-use crate::config::{Places, Settings};
+use crate::config::{Environment, Places, Settings};
 use crate::diagnose::redact::redact;
 use crate::knowledge::duplicate::Words;
 use crate::knowledge::memory;
 use crate::pattern::statistics::permille;
 use crate::store::{
-    Body, Entry, EntrySource, Event, MemoryChange, MemoryNote, MemoryRow, MemorySort, StoreError, note,
+    Body, Entry, EntrySource, Event, Index, MemoryChange, MemoryNote, MemoryRow, MemorySort, StoreError, note,
 };
 
 /// A memory, bytes.
@@ -243,7 +244,7 @@ pub(super) fn promote(
     identity: &Identity,
     task: &str,
 ) -> anyhow::Result<Vec<String>> {
-    let Some(index) = reading::open(places)?.index else { return Ok(Vec::new()) };
+    let Some(index) = Index::open_read(&places.index())? else { return Ok(Vec::new()) };
     let mut notes = Vec::new();
     for row in index.memories_to_promote(task, Timestamp::now())?.into_iter().take(PROMOTED_MAX) {
         let given = Given { sources: vec![row.id.clone()], ..as_entry(&row.sort, &row.text) };
@@ -260,6 +261,36 @@ pub(super) fn promote(
         notes.push(format!("{} is everybody's knowledge now: {} {title}", row.id, added.entry.id));
     }
     Ok(notes)
+}
+
+/// The same for every task that is over by now, whoever or whatever ended it: nobody has to say so. For a recorder that is
+/// done.
+///
+/// # Errors
+/// As [`promote`].
+pub(super) fn promote_ended(places: &Places) -> anyhow::Result<()> {
+    let Some(index) = Index::open_read(&places.index())? else { return Ok(()) };
+    let now = Timestamp::now();
+    let waiting = index.tasks_to_promote(now)?;
+    if waiting.is_empty() {
+        return Ok(());
+    }
+    let (settings, _) = Settings::load(places, &Environment::from_process());
+    let silence = settings.fix.silence();
+    for (task, last_at) in waiting {
+        let is_silent = u128::from(now.micros_since(last_at)) >= silence.as_micros();
+        let is_over = match index.task(&task)? {
+            Some(known) => {
+                let is_later = is_silent || known.done_at.is_some_and(|done| done >= last_at);
+                is_later && end(&known, now, silence).is_some()
+            }
+            None => is_silent,
+        };
+        if is_over && settings.advice.learning {
+            record::note(places, &promote(places, &settings, &Identity::default(), &task)?);
+        }
+    }
+    Ok(())
 }
 
 fn as_entry(sort: &str, text: &str) -> Given {

@@ -42,12 +42,12 @@ pub struct Stats {
     pub notes: Vec<String>,
 }
 
-/// What was written down, and what became of it.
+/// What was written down and learnt, and what became of it.
 #[derive(Debug, Default, Serialize)]
 pub struct KnowledgeUse {
-    /// Entries; those that say the same are one.
+    /// Entries, of which those that say the same are one, and gotchas that were learnt.
     pub entries: u64,
-    /// Those that helped in another session than the one that wrote them.
+    /// Those that helped in another session than the one that wrote them, or in a further task.
     pub reused: u64,
     /// How often they did, once for each session.
     pub uses: u64,

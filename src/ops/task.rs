@@ -75,7 +75,7 @@ pub struct Page {
     pub signature: Signature,
     /// Tasks like this one, the most alike first.
     pub similar: Vec<SimilarTask>,
-    /// Of `done`: patterns that are worth writing down, from fixes that held.
+    /// Of a task that is over: patterns that are worth writing down, from fixes that held, until they are written down.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proposals: Vec<Proposal>,
     /// For standard error.
@@ -149,7 +149,11 @@ pub fn done(
     outcome: Option<TaskOutcome>,
 ) -> anyhow::Result<Page> {
     let name = named(places, settings, identity, name)?;
-    if reading::open(places)?.index.as_ref().map(|index| index.task(&name)).transpose()?.flatten().is_none() {
+    let is_known = match &reading::open(places)?.index {
+        Some(index) => index.task(&name)?.is_some() || index.remembers(&name)?,
+        None => false,
+    };
+    if !is_known {
         bail!("there is no task {name:?}; type `verify-run task list` for those that there are");
     }
     say(places, identity, &name, TaskStep::Done { outcome, why: None })?;
@@ -159,9 +163,6 @@ pub fn done(
         false => Vec::new(),
     };
     let mut page = show(places, settings, identity, Some(&name))?;
-    if settings.advice.learning {
-        page.proposals = entry::of_task(places, &name)?;
-    }
     page.notes.append(&mut notes);
     Ok(page)
 }
@@ -207,6 +208,9 @@ pub fn show(places: &Places, settings: &Settings, identity: &Identity, name: Opt
     let described = Described { parts: &parts, text: &text, category, without: Some(&name) };
     page.similar = like(index, settings, &described, 5)?;
     page.notes = reading.notes;
+    if settings.advice.learning && page.end.is_some() {
+        page.proposals = entry::of_task(places, &name)?;
+    }
     Ok(page)
 }
 

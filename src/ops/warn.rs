@@ -268,7 +268,13 @@ impl Desk<'_> {
     ) -> Result<(), StoreError> {
         let candidate = &ranked.candidate;
         let Some(known) = self.known(candidate)? else { return Ok(()) };
-        let is_pinned = candidate.is_entry() && self.index.entry(&candidate.key)?.pinned;
+        let is_pinned = match candidate.is_entry() {
+            true => self.index.entry(&candidate.key)?.pinned,
+            false => match &known.pattern {
+                Some(pattern) => knowledge::is_pinned(self.index, self.index.pattern(pattern)?.number)?,
+                None => false,
+            },
+        };
         let share = if is_pinned { 0.0 } else { self.settings.advice.held_out() };
         let arm = Arm::of(&question.task, &candidate.family, share, &self.settings.advice.salt);
         let mark = delivery::mark(self.places, self.index, question, candidate, asked)?.unwrap_or_default();

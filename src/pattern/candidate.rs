@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::knowledge::Gotcha;
 use super::summary::{Occurrence, Page};
 use crate::base::markdown::{code, fence};
 use crate::base::text::{count, ellipsis};
@@ -51,6 +52,7 @@ pub fn render(page: &Page) -> String {
         "What to do",
         page.findings.iter().filter_map(|found| found.rule.as_deref()).map(sentence).collect(),
     );
+    list(&mut body, "What helped", page.gotcha.iter().map(helped).collect());
     list(&mut body, "Lessons", page.lessons.iter().map(|file| code(file)).collect());
     list(&mut body, "Seen", page.occurrences.iter().map(seen).collect());
     // Whole lines only: a span or a fence that is cut would swallow the rest.
@@ -95,6 +97,14 @@ fn title(name: &str) -> String {
         return code(name);
     }
     code(&(name.chars().take(TITLE_CHARS_MAX - 1).collect::<String>().trim_end().to_owned() + "…"))
+}
+
+/// The fix that most surely helps, how surely, and why it was needed.
+fn helped(gotcha: &Gotcha) -> String {
+    let said = [("why", &gotcha.cause), ("from now on", &gotcha.rule)];
+    let said = said.into_iter().filter_map(|(lead, text)| Some(format!("; {lead}: {}", sentence(text.as_deref()?))));
+    let times = format!("worked {} of {}", gotcha.successes, count(gotcha.tries, "time"));
+    format!("{} {times}{}", sentence(&gotcha.fix), said.collect::<String>())
 }
 
 fn sentence_text(text: &str) -> String {

@@ -74,6 +74,9 @@ pub struct Step {
     pub delta: f64,
     /// The confidence after it.
     pub after: f64,
+    /// What it counts once for, beside its kind.
+    #[serde(skip)]
+    pub scope: String,
 }
 
 /// What the observations say when each moves less the more there are.
@@ -115,7 +118,7 @@ impl Confidence {
         let mut seen = HashSet::new();
         let mut counted = Vec::new();
         for Increment { event, at, what, once, delta } in increments {
-            let kind = once.0;
+            let (kind, scope) = once.clone();
             if !seen.insert(once) {
                 continue;
             }
@@ -126,9 +129,19 @@ impl Confidence {
             if kind != Kind::Set {
                 counted.push(delta);
             }
-            steps.push(Step { event, at, kind, what, delta, after: value });
+            steps.push(Step { event, at, kind, what, delta, after: value, scope });
         }
         Confidence { value, evidence: evidence(&counted, settings), start, steps }
+    }
+
+    /// The same with more that happened; what never fades takes nothing away by not being used.
+    pub fn with(self, more: Vec<Increment>, fades: bool, settings: &ConfidenceSettings) -> Self {
+        let known = self.steps.into_iter().filter(|step| fades || step.kind != Kind::Unused);
+        let known = known.map(|Step { event, at, kind, what, delta, after, scope }| {
+            let delta = if kind == Kind::Set { after } else { delta };
+            Increment { event, at, what, once: (kind, scope), delta }
+        });
+        Confidence::fold(known.chain(more).collect(), settings)
     }
 }
 

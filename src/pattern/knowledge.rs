@@ -69,8 +69,14 @@ pub struct Gotcha {
     pub high_value: bool,
     /// Whether the fix is confirmed.
     pub confirmed: bool,
-    /// How far it is believed: the fix's ledger.
+    /// How far it is believed: the fix's ledger, and what was said of it since.
     pub confidence: Confidence,
+    /// It never fades and is never held out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
+    /// The entry that is better.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<String>,
 }
 
 /// What was tried against a pattern, what most surely helps first. Nothing of it is known to be confirmed yet.
@@ -160,6 +166,8 @@ impl Gotcha {
             high_value: surest.high_value,
             confirmed: surest.confirmed,
             confidence,
+            pinned: false,
+            superseded_by: None,
         })
     }
 }

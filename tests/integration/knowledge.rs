@@ -1,5 +1,7 @@
 //! What people and agents write down: entries, strategies, memories, as the command line has them.
 
+mod learnt;
+
 use serde_json::{Value, json};
 use verify_run::run::Ended;
 
@@ -481,7 +483,7 @@ fn stats_show_reuse_beside_its_target_and_the_estimated_tokens_saved() {
     let reuse = figures.iter().find(|figure| figure["name"] == "reuse").expect("a figure");
     assert_eq!((&reuse["value"], &reuse["target"]), (&0.5.into(), &0.3.into()));
     let text = sandbox.verify_run(["stats"]).prints();
-    assert!(text.contains("1 of 2 written entries helped somebody else, 2 times: about 4000 tokens saved"), "{text}");
+    assert!(text.contains("1 of 2 entries helped somebody else, 2 times: about 4000 tokens saved"), "{text}");
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn search(
     let search = Search { index, settings, now: Timestamp::now(), asked };
     let words = words(&asked.text);
     let mut pages = match words.is_empty() && files.is_empty() {
-        true => search.newest(skip.saturating_add(limit).saturating_add(1))?,
+        true => search.newest_of_all(&Segments::new(places.events()), skip.saturating_add(limit).saturating_add(1))?,
         false => {
             let segments = Segments::new(places.events());
             // The newest may fit worst.
@@ -212,7 +212,8 @@ pub fn show(
         bail!("nothing is written down here yet; type `verify-run knowledge add --help`");
     };
     let now = Timestamp::now();
-    let page = match index.pattern_of_gotcha(id)? {
+    let gotcha = index.learnt_entry(id)?.map(|id| index.pattern_of_gotcha(&id)).transpose()?.flatten();
+    let page = match gotcha {
         Some(pattern) => learnt(index, &reading.segments, pattern, settings, now)?,
         None => None,
     };
@@ -238,7 +239,7 @@ pub fn export(places: &Places, settings: &Settings, filter: &EntryFilter) -> Res
     let Some(index) = reading.index else { return Ok(found) };
     let asked = Asked { filter: filter.clone(), ..Asked::default() };
     let search = Search { index: &index, settings, now: Timestamp::now(), asked: &asked };
-    found.entries = search.newest(EXPORTED_MAX)?;
+    found.entries = search.newest_of_all(&reading.segments, EXPORTED_MAX)?;
     found.entries.iter_mut().for_each(|page| page.ledger = None);
     Ok(found)
 }
@@ -290,7 +291,7 @@ fn remember(
 }
 
 /// The page of what was learnt about a pattern.
-fn learnt(
+pub(super) fn learnt(
     index: &Index,
     segments: &Segments,
     pattern: i64,
@@ -298,8 +299,8 @@ fn learnt(
     now: Timestamp,
 ) -> Result<Option<Page>, StoreError> {
     let row = index.brief(pattern)?;
-    let Some(gotcha) = knowledge::gotcha_of(index, segments, &row, settings, now)? else { return Ok(None) };
-    Ok(Some(Page::learnt(gotcha, row.files.into_iter().map(|(path, _)| path).collect())))
+    let Some((gotcha, history)) = knowledge::gotcha_of(index, segments, &row, settings, now)? else { return Ok(None) };
+    Ok(Some(Page::learnt(gotcha, &history.uses, row.files.into_iter().map(|(path, _)| path).collect())))
 }
 
 /// The scores of the best pages so far.
@@ -337,7 +338,35 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The newest entries that pass, up to `limit`.
+    /// The newest entries that pass, up to `limit`: written ones, and gotchas that were learnt.
+    fn newest_of_all(&self, segments: &Segments, limit: usize) -> Result<Vec<Page>, StoreError> {
+        let mut pages = self.newest(limit)?;
+        if self.may_be_learnt() {
+            for pattern in self.index.patterns_with_gotcha(limit)? {
+                let page = learnt(self.index, segments, pattern, self.settings, self.now)?;
+                pages.extend(page.filter(|page| self.passes(page)));
+            }
+        }
+        pages.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id)));
+        pages.truncate(limit);
+        Ok(pages)
+    }
+
+    /// Whether what was learnt passes the filter at all: it has no tags and no actions.
+    fn may_be_learnt(&self) -> bool {
+        let EntryFilter { kind, tag, action, .. } = &self.asked.filter;
+        kind.as_ref().is_none_or(|kind| kind == "gotcha") && tag.is_none() && action.is_none()
+    }
+
+    /// Whether a page passes what is asked of all of them.
+    fn passes(&self, page: &Page) -> bool {
+        let EntryFilter { source, superseded, .. } = &self.asked.filter;
+        page.confidence >= self.asked.min_confidence
+            && (*superseded || page.superseded_by.is_none())
+            && source.as_ref().is_none_or(|source| page.sources.contains(source))
+    }
+
+    /// The newest written entries that pass, up to `limit`.
     fn newest(&self, limit: usize) -> Result<Vec<Page>, StoreError> {
         let (mut pages, mut skip) = (Vec::new(), 0);
         loop {
@@ -410,8 +439,7 @@ impl Search<'_> {
         }
     }
 
-    /// Gotchas that were learnt from fixes; those that may be among the `wanted` best, beside what was found before. They
-    /// have no tags and no actions.
+    /// Gotchas that were learnt from fixes; those that may be among the `wanted` best, beside what was found before.
     fn learnt(
         &self,
         segments: &Segments,
@@ -419,8 +447,7 @@ impl Search<'_> {
         files: &[String],
         (others, wanted): (&[Page], usize),
     ) -> Result<Vec<Page>, StoreError> {
-        let EntryFilter { kind, tag, action, .. } = &self.asked.filter;
-        if kind.as_ref().is_some_and(|kind| kind != "gotcha") || tag.is_some() || action.is_some() {
+        if !self.may_be_learnt() {
             return Ok(Vec::new());
         }
         let mut fits: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
@@ -446,7 +473,7 @@ impl Search<'_> {
                 continue;
             }
             let page = learnt(self.index, segments, pattern, self.settings, self.now)?;
-            let page = page.filter(|page| page.confidence >= self.asked.min_confidence);
+            let page = page.filter(|page| self.passes(page));
             pages.extend(page.map(|page| best.add(Page { score: Some(rounded(fit * page.confidence)), ..page })));
         }
         Ok(pages)
@@ -454,14 +481,14 @@ impl Search<'_> {
 
     /// The page of an entry that passes every filter.
     fn page(&self, row: EntryRow, fit: Option<f64>) -> Result<Option<Page>, StoreError> {
-        let EntryFilter { kind, tag, action, source, superseded } = &self.asked.filter;
+        let EntryFilter { kind, tag, action, superseded, .. } = &self.asked.filter;
         if kind.as_ref().is_some_and(|kind| row.kind != *kind) || row.superseded_by.is_some() && !superseded {
             return Ok(None);
         }
         let page = Page::of(self.index, row, self.settings, self.now)?;
         let has = |values: &[String], wanted: &Option<String>| wanted.as_ref().is_none_or(|it| values.contains(it));
-        let passes = has(&page.tags, tag) && has(&page.actions, action) && has(&page.sources, source);
-        let page = Some(page).filter(|page| passes && page.confidence >= self.asked.min_confidence);
+        let is_labelled = has(&page.tags, tag) && has(&page.actions, action);
+        let page = Some(page).filter(|page| is_labelled && self.passes(page));
         Ok(page.map(|page| Page { score: fit.map(|fit| rounded(fit * page.confidence)), ..page }))
     }
 }

@@ -171,7 +171,9 @@ impl Page {
     }
 
     /// The page of a gotcha that was learnt from fixes.
-    pub(super) fn learnt(gotcha: Gotcha, files: Vec<String>) -> Self {
+    pub(super) fn learnt(gotcha: Gotcha, uses: &[EntryUseRow], files: Vec<String>) -> Self {
+        let uses = Uses::of(uses);
+        let at = gotcha.confidence.steps.first().map(|step| step.at);
         let mut properties = json!({"pitfall": gotcha.pitfall, "fix": gotcha.fix});
         for (name, said) in [("cause", gotcha.cause), ("rule", gotcha.rule)] {
             if let Some(said) = said {
@@ -192,16 +194,16 @@ impl Page {
             imported: false,
             taught: false,
             by: By::default(),
-            at: None,
+            at,
             occurrences: gotcha.tries,
             contributors: Vec::new(),
             confidence: rounded(gotcha.confidence.value),
             ledger: Some(gotcha.confidence),
             measured: None,
             merged: Vec::new(),
-            superseded_by: None,
-            pinned: false,
-            uses: Uses { applied: gotcha.tries, ..Uses::default() },
+            superseded_by: gotcha.superseded_by.as_deref().map(line),
+            pinned: gotcha.pinned,
+            uses: Uses { applied: uses.applied + gotcha.tries, ..uses },
             score: None,
         }
     }

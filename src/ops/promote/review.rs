@@ -18,7 +18,7 @@ use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
-use crate::ops::identity::{by, clean};
+use crate::ops::identity::{by, clean, user_name};
 use crate::ops::pattern;
 use crate::store::{Body, Event, PromotionRow, PromotionStep, Store, lock};
 
@@ -44,7 +44,7 @@ pub struct Review {
     /// About what: unique starts of ids.
     pub ids: Vec<String>,
     /// The reviewer's name.
-    pub person: String,
+    pub person: Option<String>,
     /// Why.
     pub reason: String,
     /// Where to, of an approval.
@@ -103,7 +103,13 @@ pub fn review(
     identity: &Identity,
     review: &Review,
 ) -> anyhow::Result<Decided> {
-    let (person, reason) = (clean(&review.person), clean(&review.reason));
+    let person = match &review.person {
+        Some(person) => clean(person),
+        // An agent decides nothing in somebody's name.
+        None if matches!(identity.agent.as_deref(), None | Some("human")) => user_name(places),
+        None => None,
+    };
+    let reason = clean(&review.reason);
     let (Some(person), Some(reason)) = (person, reason) else {
         bail!("say who decides and why: --by NAME --reason TEXT");
     };
@@ -245,7 +251,8 @@ fn approved(settings: &Settings, item: &Item, now: Option<&str>, edits: Edits) -
 
 fn rolled_back(item: &Item, now: Option<&str>, edits: Edits, items: &[Item]) -> anyhow::Result<Option<String>> {
     let Some(now) = now else { return Ok(None) };
-    let text = block::without(now, &item.id, edits).with_context(|| item.target.display().to_string())?;
+    let line = Line::new(&item.id, &item.proposal.line);
+    let text = block::without(now, &line, edits).with_context(|| item.target.display().to_string())?;
     // Made by one of ours, whichever: it goes with the last line.
     let of_target = |row: &&PromotionRow| row.target.as_deref().map(Path::new) == Some(&item.target);
     let rows = items.iter().chain([item]).filter_map(|item| item.row.as_ref());
@@ -289,6 +296,14 @@ fn write_all(places: &Places, staged: &Staged) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Removes the folder of rules that [`write`] may have made, and `.claude` above it; neither while anything is in it.
+fn remove_empty(places: &Places, folder: &Path) {
+    let above = places.root.join(".claude");
+    for folder in folder.ancestors().take_while(|folder| folder.starts_with(&above)) {
+        let _ = fs::remove_dir(folder);
+    }
+}
+
 fn write(places: &Places, path: &Path, before: Option<&str>, after: Option<&str>) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(&places.root);
     if folder.starts_with(places.root.join(".claude")) {
@@ -301,7 +316,7 @@ fn write(places: &Places, path: &Path, before: Option<&str>, after: Option<&str>
         path.display()
     );
     let done = match after {
-        None => fs::remove_file(path),
+        None => fs::remove_file(path).inspect(|()| remove_empty(places, folder)),
         Some(text) => {
             let mode = fs::metadata(path).map_or(0o644, |metadata| metadata.permissions().mode() & 0o7777);
             write_atomic(path, text.as_bytes(), mode, Durability::Synced)

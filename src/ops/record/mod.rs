@@ -39,6 +39,7 @@ use crate::base::text;
 use crate::capture;
 use crate::config::Places;
 use crate::diagnose;
+use crate::ops::memory;
 use crate::store::{Store, StoreError, folder, lock};
 use queue::Queue;
 use trees::Trees;
@@ -82,7 +83,16 @@ pub struct Drained {
 /// # Errors
 /// When the store can't be opened: it is newer, or its folder can't be written. The spool stays.
 pub fn drain(places: &Places) -> Result<Drained, StoreError> {
-    drain_within(places, Duration::ZERO, None, || {})
+    let drained = drain_within(places, Duration::ZERO, None, || {})?;
+    promote_ended(places);
+    Ok(drained)
+}
+
+/// Makes knowledge of what was learnt in tasks that are over.
+pub(in crate::ops) fn promote_ended(places: &Places) {
+    if let Err(error) = memory::promote_ended(places) {
+        log::append(&places.state, &[format!("{error:#}")]);
+    }
 }
 
 /// Records before somebody goes on (`--sync`), within [`SYNC_MS_MAX`], and says so by `recorded`, once: what else a
@@ -92,7 +102,9 @@ pub fn drain(places: &Places) -> Result<Drained, StoreError> {
 /// As [`drain`].
 pub fn drain_sync(places: &Places, recorded: impl FnOnce()) -> Result<Drained, StoreError> {
     let limit = Duration::from_millis(SYNC_MS_MAX);
-    drain_within(places, limit, Some(Instant::now() + limit), recorded)
+    let drained = drain_within(places, limit, Some(Instant::now() + limit), recorded)?;
+    promote_ended(places);
+    Ok(drained)
 }
 
 /// Records what waits before something is read.

@@ -38,18 +38,24 @@ pub struct TotalsRow {
     pub helped: u64,
     /// Tasks in which a pattern came back that an earlier task had seen, and nothing had been said.
     pub missed: u64,
-    /// Entries that somebody wrote; those that say the same are one.
+    /// Entries that somebody wrote, of which those that say the same are one, and gotchas that were learnt.
     pub entries: u64,
-    /// Of these those that helped in another session than the one that wrote them.
+    /// Of these those that helped in another session than the one that wrote them, or in a further task.
     pub reused: u64,
     /// How often they did, once for each session.
     pub uses: u64,
 }
 
-/// Entries that helped, each with a session that didn't write it.
-const REUSE: &str = "SELECT DISTINCT leader_id, coalesce(u.session, u.task, '') FROM knowledge_reuse u
+/// Entries that helped, each with a session that didn't write it; what was learnt, with each further task that its fix
+/// helped.
+const REUSE: &str = "SELECT coalesce(leader_id, entry_id) AS entry, coalesce(u.session, u.task, '') FROM knowledge_reuse u
     JOIN knowledge_entries e USING (entry_id)
-    WHERE e.event_id IS NOT NULL AND how IN ('applied', 'validated', 'prevented') AND u.session IS NOT e.session";
+    WHERE how IN ('applied', 'validated', 'prevented') AND u.session IS NOT e.session
+    UNION SELECT entry_id, 'task ' || task FROM (
+        SELECT DISTINCT entry_id, a.task, first_value(a.task) OVER (PARTITION BY entry_id ORDER BY a.at, a.event_id) AS first
+        FROM knowledge_entries e JOIN error_recovery_strategies s ON s.error_pattern = e.pattern_key
+        JOIN strategy_attempts a USING (strategy_no) WHERE e.event_id IS NULL AND counts_as = 'success')
+    WHERE task <> first";
 
 impl Index {
     /// The times of the first and the last run; `None` before there is one.
@@ -124,8 +130,8 @@ impl Index {
                                            JOIN knowledge_labels l ON l.entry_no = e.entry_no AND l.sort = 'source'
                                            WHERE d.task_no = o.task_no AND l.value IN (p.pattern_id, p.family_key)
                                              AND d.delivered_at < o.at)),
-                        (SELECT count(*) FROM knowledge_entries WHERE event_id IS NOT NULL AND leader_id = entry_id),
-                        (SELECT count(DISTINCT leader_id) FROM ({REUSE})), (SELECT count(*) FROM ({REUSE}))"
+                        (SELECT count(*) FROM knowledge_entries WHERE event_id IS NULL OR leader_id = entry_id),
+                        (SELECT count(DISTINCT entry) FROM ({REUSE})), (SELECT count(*) FROM ({REUSE}))"
             );
             self.connection.query_row(&sql, [], |row| {
                 Ok(TotalsRow {

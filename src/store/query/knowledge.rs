@@ -372,8 +372,9 @@ impl Index {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT c.event_id, c.entry_id, c.at, change, value, other_id, reason, c.agent, c.session, c.task, c.person
-                 FROM knowledge_entries e JOIN knowledge_changes c USING (entry_id)
-                 WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL ORDER BY c.at, c.event_id LIMIT ?2",
+                 FROM knowledge_changes c WHERE c.entry_id IN (
+                     SELECT ?1 UNION SELECT entry_id FROM knowledge_entries WHERE leader_id = ?1 AND event_id IS NOT NULL)
+                 ORDER BY c.at, c.event_id LIMIT ?2",
             )?;
             let rows = statement.query_map(params![leader, CHANGES_MAX], |row| {
                 Ok(EntryChangeRow {
@@ -400,8 +401,9 @@ impl Index {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT u.event_id, u.entry_id, u.at, how, u.agent, u.session, u.task, u.person
-                 FROM knowledge_entries e JOIN knowledge_reuse u USING (entry_id)
-                 WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL ORDER BY u.at, u.event_id, u.entry_id LIMIT ?2",
+                 FROM knowledge_reuse u WHERE u.entry_id IN (
+                     SELECT ?1 UNION SELECT entry_id FROM knowledge_entries WHERE leader_id = ?1 AND event_id IS NOT NULL)
+                 ORDER BY u.at, u.event_id, u.entry_id LIMIT ?2",
             )?;
             let rows = statement.query_map(params![leader, CHANGES_MAX], |row| {
                 let (event, entry, how) = (row.get(0)?, row.get(1)?, row.get(3)?);
@@ -427,6 +429,39 @@ impl Index {
                 .optional()
         };
         self.sql("read", read())
+    }
+
+    /// Row numbers of the patterns about which a gotcha was learnt, the last that a fix helped against first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn patterns_with_gotcha(&self, limit: usize) -> Result<Vec<i64>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT leader_no FROM knowledge_entries e JOIN known_patterns n ON n.recorded_key = e.pattern_key
+                 JOIN pattern_leaders USING (pattern_no)
+                 LEFT JOIN error_recovery_strategies s ON s.error_pattern = e.pattern_key
+                 LEFT JOIN strategy_attempts a ON a.strategy_no = s.strategy_no AND counts_as = 'success'
+                 WHERE e.event_id IS NULL GROUP BY leader_no ORDER BY max(a.at) DESC, leader_no LIMIT ?1",
+            )?;
+            statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// The whole id of the learnt gotcha whose id starts with `id` (`k-` may be left out); `None` when there is none, or
+    /// more than one.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn learnt_entry(&self, id: &str) -> Result<Option<String>, StoreError> {
+        let start = if id.starts_with("k-") { id.to_owned() } else { format!("k-{id}") };
+        let read = || {
+            let sql = "SELECT min(entry_id) FROM knowledge_entries WHERE event_id IS NULL
+                 AND entry_id BETWEEN ?1 AND ?1 || '~' HAVING count(DISTINCT entry_id) = 1";
+            self.connection.prepare_cached(sql)?.query_row([start.as_str()], |row| row.get(0)).optional()
+        };
+        if start == "k-" { Ok(None) } else { Ok(self.sql("read", read())?.flatten()) }
     }
 
     /// The last writes to what is known, and uses of it that count, the newest first.

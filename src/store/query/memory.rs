@@ -11,6 +11,12 @@ use crate::store::index::Index;
 
 /// Memories that are looked at, the newest.
 const MEMORIES_MAX: i64 = 2_000;
+/// Tasks whose memories are promoted at a time.
+const TASKS_MAX: i64 = 20;
+/// What was learnt, has turned out to be true, and is not everybody's yet.
+const TO_PROMOTE: &str = "sort IN ('learning', 'error_pattern', 'success_pattern')
+    AND EXISTS (SELECT 1 FROM memory_changes c WHERE c.memory_id = m.memory_id AND change = 'validated')
+    AND NOT EXISTS (SELECT 1 FROM memory_changes c WHERE c.memory_id = m.memory_id AND change = 'promoted')";
 
 /// A memory.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -52,11 +58,35 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub fn memories_to_promote(&self, task: &str, now: Timestamp) -> Result<Vec<MemoryRow>, StoreError> {
-        let condition = "task = ?1 AND (expires_at IS NULL OR expires_at > ?2)
-            AND sort IN ('learning', 'error_pattern', 'success_pattern')
-            AND EXISTS (SELECT 1 FROM memory_changes c WHERE c.memory_id = m.memory_id AND change = 'validated')
-            AND NOT EXISTS (SELECT 1 FROM memory_changes c WHERE c.memory_id = m.memory_id AND change = 'promoted')";
-        self.memories(condition, Some(task), now)
+        let condition = format!("task = ?1 AND (expires_at IS NULL OR expires_at > ?2) AND {TO_PROMOTE}");
+        self.memories(&condition, Some(task), now)
+    }
+
+    /// The tasks in which something was learnt that has turned out to be true and is not everybody's yet, each with when
+    /// something was last remembered in it.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn tasks_to_promote(&self, now: Timestamp) -> Result<Vec<(String, Timestamp)>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&format!(
+                "SELECT task, max(at) FROM agent_memory m WHERE task IS NOT NULL AND {TO_PROMOTE}
+                 AND (expires_at IS NULL OR expires_at > ?1) GROUP BY task ORDER BY 2 LIMIT ?2"
+            ))?;
+            let rows =
+                statement.query_map(params![now.rfc3339(), TASKS_MAX], |row| Ok((row.get(0)?, time(row, 1)?)))?;
+            rows.collect()
+        };
+        self.sql("read", read())
+    }
+
+    /// Whether something was remembered in a task.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn remembers(&self, task: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM agent_memory WHERE task = ?1 LIMIT 1";
+        self.sql("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([task])))
     }
 
     /// The memory whose id starts with `id` (`m-` may be left out).

@@ -98,9 +98,9 @@ struct Said {
     /// Their ids, or unique starts of them
     #[arg(required = true)]
     ids: Vec<String>,
-    /// The name of the person who decides
+    /// The name of the person who decides (else git's user.name)
     #[arg(long, value_name = "NAME")]
-    by: String,
+    by: Option<String>,
     /// Why
     #[arg(long, value_name = "TEXT")]
     reason: String,

@@ -48,7 +48,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let knowledge = &stats.knowledge;
     if knowledge.entries > 0 {
         context.output.line(&format!(
-            "{} of {} written entries helped somebody else, {}: about {} tokens saved (an estimate)",
+            "{} of {} entries helped somebody else, {}: about {} tokens saved (an estimate)",
             knowledge.reused,
             knowledge.entries,
             text::count(knowledge.uses, "time"),

@@ -228,10 +228,12 @@ fn a_decision_needs_a_name_and_a_reason_and_is_kept_with_when_who_and_where() {
     let sandbox = easy("");
     earn(&sandbox, &[("src/x.js", UNDEFINED)]);
     let id = &ids(&sandbox)[0];
-    for bare in [&["approve", id][..], &["approve", id, "--by", "Ada"], &["reject", id, "--reason", "no"]] {
+    for bare in [&["approve", id][..], &["approve", id, "--by", "Ada"]] {
         assert_eq!(promote(&sandbox, bare).ended, Ended::Exit(2));
     }
     refuses(&promote(&sandbox, &["approve", id, "--by", " ", "--reason", "x"]), &["--by NAME --reason TEXT"]);
+    let by_agent = sandbox.verify_run(["promote", "approve", id, "--reason", "x"]).env("VERIFY_RUN_AGENT", "codex");
+    refuses(&by_agent.outcome(), &["--by NAME --reason TEXT"]);
     refuses(&promote(&sandbox, &["approve", id, "--by", "Ada", "--reason", "\n"]), &["--by NAME --reason TEXT"]);
     assert!(!sandbox.path("AGENTS.md").exists());
     refuses(&decide(&sandbox, "approve", &["r-nothing"], &[]), &["promote list --all"]);
@@ -377,7 +379,7 @@ fn rules_with_paths_are_files_of_their_own() {
     assert!(text.starts_with("---\npaths:\n  - \"web/src/x.js\"\n---\n\n<!-- verify-run begin"), "{text}");
     assert!(text.contains(&format!("(`{id}`)\n<!-- verify-run end -->\n")), "{text}");
     works(&decide(&sandbox, "rollback", &[id], &[]));
-    assert!(!sandbox.path(&path).exists());
+    assert!(!sandbox.path(".claude").exists(), "nor its folders, which it made");
     let settings = sandbox.read("verify-run.toml");
     sandbox.write("verify-run.toml", format!("{settings}rules = true\n"));
     let shown = sandbox.verify_run(["promote", "show", id, "--json"]).prints_json();
@@ -520,4 +522,14 @@ fn the_whole_loop_with_a_real_tool_from_the_failure_to_the_block_and_back() {
     let back = decide(&sandbox, "rollback", &[id], &[]);
     assert_eq!(back.stdout(), format!("{id}\trolled_back\tAGENTS.md\tas before\n"));
     assert_eq!(sandbox.read("AGENTS.md"), "# Rules\n\nBe kind.");
+}
+
+#[test]
+fn a_person_who_gives_no_name_decides_by_the_one_that_git_knows() {
+    let sandbox = easy("");
+    earn(&sandbox, &[("src/x.js", UNDEFINED)]);
+    let id = &ids(&sandbox)[0];
+    works(&promote(&sandbox, &["approve", id, "--reason", "it is true"]));
+    let said = recorded(&sandbox, "promotion");
+    assert!(said.iter().any(|said| said["by"]["person"] == "Test"), "{said:?}");
 }
