@@ -361,6 +361,7 @@ impl<'a> Assembled<'a> {
         if !known && !strong {
             self.tail(resolver, baseline);
         }
+        self.streams = streams;
     }
 
     /// Whether definitions or documents explain the failure.
@@ -423,7 +424,12 @@ impl<'a> Assembled<'a> {
                 break;
             }
             let news = baseline.is_none_or(|known| !known.contains(line));
-            if blank || !news || self.outcome.roles[index] == Role::Noise || generic::is_wrapper(line) {
+            if blank
+                || !news
+                || self.outcome.roles[index] == Role::Noise
+                || generic::is_wrapper(line)
+                || generic::is_harmless(line)
+            {
                 continue;
             }
             taken += 1;

@@ -53,21 +53,27 @@ impl View<'_> {
 
     /// All blocks, `located` ones among them, in the order of their heads.
     pub fn blocks(&self, located: Vec<Block>) -> Vec<Block> {
-        let mut blocks = located;
+        let mut blocks = Vec::new();
+        let mut located: HashMap<usize, Block> = located.into_iter().map(|block| (block.head, block)).collect();
         for stream in self.streams {
             let mut at = 0;
             while at < stream.len() {
-                at = match self.head(stream[at]) {
+                let index = stream[at].0;
+                let known = located.remove(&index);
+                let strength = known.as_ref().map(|block| block.strength).or_else(|| self.head(stream[at]));
+                at = match strength {
                     Some(strength) => {
-                        let (from, until) = self.grow(stream, at);
+                        let end = known.and_then(|block| block.lines.last().copied()).unwrap_or(index);
+                        let (from, until) = self.grow(stream, at, end);
                         let lines = stream[from..until].iter().map(|&(index, _)| index).collect();
-                        blocks.push(Block { head: stream[at].0, lines, strength, score: 0.0 });
+                        blocks.push(Block { head: index, lines, strength, score: 0.0 });
                         until
                     }
                     None => at + 1,
                 };
             }
         }
+        blocks.extend(located.into_values());
         blocks.sort_by_key(|block| block.head);
         self.rate(&mut blocks);
         blocks
@@ -82,30 +88,42 @@ impl View<'_> {
         generic::strength(text).filter(|_| self.is_news(line.0) && !generic::is_wrapper(text))
     }
 
-    /// The positions in `stream` of the block around the head at `at`; the end is exclusive.
-    fn grow(&self, stream: &[(usize, usize)], at: usize) -> (usize, usize) {
-        let depth = generic::indent(self.text(stream[at]));
-        let mut until = at + 1;
-        let mut end = until;
+    /// The positions in `stream` of the block around the head at `at`, which has all lines up to `known`; the end is
+    /// exclusive.
+    fn grow(&self, stream: &[(usize, usize)], at: usize, known: usize) -> (usize, usize) {
+        let head = self.text(stream[at]);
+        let depth = generic::indent(head);
+        let first = at + 1 + stream[at + 1..].iter().take_while(|(index, _)| *index <= known).count();
+        let mut announced = first == at + 1 && head.trim_end().ends_with(':');
+        // The end of what belongs for certain, and of what is looked at.
+        let (mut until, mut end, mut blanks, mut unsure) = (first, first, 0, 0);
         while end < stream.len() && end - at < GENERIC_BLOCK_LINES_MAX && self.is_free(stream[end].0) {
             let text = self.text(stream[end]);
             if text.trim().is_empty() {
                 // One blank line may be inside; what follows has to be deeper.
-                if end > until {
+                blanks += 1;
+                if blanks > 1 || unsure > 0 {
                     break;
                 }
+                announced &= end == first;
                 end += 1;
                 continue;
             }
             let deeper = generic::indent(text) > depth;
-            let touches = end == until;
+            let touches = blanks == 0;
             // News beside news belongs together whatever its depth.
             let news = self.baseline.is_some() && touches && self.is_news(stream[end].0) && !generic::is_wrapper(text);
-            if !(deeper || news || touches && generic::is_detail(text)) {
+            let detail = touches && (generic::is_detail(text) || generic::is_comparison(text));
+            if deeper || news || announced || detail {
+                until = end + 1;
+                (blanks, unsure) = (0, 0);
+            } else if touches && unsure < UNSURE_LINES_MAX && generic::strength(text).is_none() {
+                // A title between a head and what it says.
+                unsure += 1;
+            } else {
                 break;
             }
             end += 1;
-            until = end;
         }
         let above = at.checked_sub(1).filter(|&above| {
             let text = self.text(stream[above]);
@@ -138,6 +156,8 @@ impl View<'_> {
     }
 }
 
+/// Lines below one of a block that belong to it if the next one does.
+const UNSURE_LINES_MAX: usize = 1;
 /// A head that is there more often, numbers aside, is chatter rather than the reason.
 const OFTEN: usize = 5;
 

@@ -3,7 +3,8 @@
 //! The core of an item is its head, its message and the first lines that say more. Its place (which the item has as a
 //! field too) and the rest of a comparison are details. The rest of its block is context: source that is in the file
 //! anyway, the rest of a stack, notes, the tool's counts. Details and context are kept up to a share of the output, so
-//! that the kept lines of a short output aren't the output again and those of a long one are more than a list of names.
+//! that the kept lines of a short output aren't the output again and those of a long one are more than a list of names:
+//! there the first items are told with their whole blocks.
 
 use std::collections::HashSet;
 
@@ -25,6 +26,16 @@ pub enum Worth {
     None,
 }
 
+impl Worth {
+    /// The rank of its item.
+    pub fn rank(self) -> Option<usize> {
+        match self {
+            Worth::Core(rank) | Worth::Detail(rank) | Worth::Context(rank) => Some(rank),
+            Worth::None => None,
+        }
+    }
+}
+
 /// The kept lines.
 #[derive(Debug, Default)]
 pub struct Kept {
@@ -42,12 +53,13 @@ pub fn choose(lines: &[(&str, Worth)]) -> Kept {
     let rooms = [
         EVENT_LINES_BYTES_MAX,
         (total / DETAIL_SHARE).clamp(DETAIL_BYTES_MIN, EVENT_LINES_BYTES_MAX),
+        (total / CONTEXT_SHARE + total.saturating_sub(LONG_BYTES) * WHOLE_PERCENT / 100).min(EVENT_LINES_BYTES_MAX),
         (total / CONTEXT_SHARE).min(EVENT_LINES_BYTES_MAX),
     ];
     let says = |(line, worth): &(&str, Worth)| *worth != Worth::None && !line.trim().is_empty();
     let mut order: Vec<usize> = (0..lines.len()).filter(|&index| says(&lines[index])).collect();
     order.sort_by_key(|&index| (lines[index].1, index));
-    let (mut used, mut full) = (0, [false; 3]);
+    let (mut used, mut full) = (0, [false; 4]);
     let mut chosen = vec![false; lines.len()];
     let mut cut = 0;
     let mut told = HashSet::new();
@@ -57,11 +69,13 @@ pub fn choose(lines: &[(&str, Worth)]) -> Kept {
         let tier = match worth {
             Worth::Core(_) => 0,
             Worth::Detail(_) => 1,
-            Worth::Context(_) | Worth::None => 2,
+            Worth::Context(rank) if rank < WHOLE_ITEMS_MAX => 2,
+            Worth::Context(_) | Worth::None => 3,
         };
         // In order of rank: once something doesn't fit, nothing less important takes its place.
         full[tier] |= used + size > rooms[tier];
-        if is_said(&mut told, line) {
+        // In a block lines repeat themselves: what a stack goes through twice is no list.
+        if tier == 0 && is_said(&mut told, line) {
             cut += usize::from(full[tier]);
             continue;
         }
@@ -84,7 +98,7 @@ fn is_said<'a>(told: &mut HashSet<&'a str>, line: &'a str) -> bool {
 }
 
 /// The chosen lines with their numbers. A blank one stays between two blocks, but not between lines that stand alone:
-/// those are a list.
+/// those are a list. What is only blank between two chosen ones is as it was printed.
 fn emit(lines: &[(&str, Worth)], chosen: &[bool]) -> (Vec<String>, Vec<Option<usize>>) {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut blank = true;
@@ -104,8 +118,9 @@ fn emit(lines: &[(&str, Worth)], chosen: &[bool]) -> (Vec<String>, Vec<Option<us
     for group in groups {
         let single = group.len() == 1;
         let list = alone && single;
-        if !numbers.is_empty() && !list {
-            numbers.push(None);
+        if let (Some(&Some(last)), Some(&first), false) = (numbers.last(), group.first(), list) {
+            let between = || lines[last + 1..first].iter();
+            numbers.push((between().all(|(line, _)| line.trim().is_empty())).then_some(last + 1));
         }
         alone = single;
         numbers.extend(group.into_iter().map(Some));
@@ -133,6 +148,10 @@ pub struct Details {
     /// Whether the line before was core and ended with a colon: this one says what it announced.
     open: bool,
     message: Option<String>,
+    /// The failing test's name, until a line has it.
+    test: Option<String>,
+    /// Lines directly below the head that are details whatever they say: of a block that no definition reads.
+    near: usize,
     /// The file and the number of the line.
     place: Option<(String, String)>,
 }
@@ -151,9 +170,21 @@ impl Details {
             advice: None,
             said: 0,
             open: false,
+            test: None,
+            near: 0,
             message: (!first.is_empty()).then(|| first.to_owned()),
             place: place.filter(|(file, _)| !file.is_empty()).map(|(file, line)| (file.to_owned(), number(line))),
         }
+    }
+
+    /// For a block that no definition reads: what stands nearest to its head says most.
+    pub fn generic(rank: usize) -> Self {
+        Details { near: NEAR_LINES_MAX, ..Details::new(rank, "", None) }
+    }
+
+    /// With the name of the test that failed.
+    pub fn of_test(self, test: Option<&str>) -> Self {
+        Details { test: test.map(str::to_owned), ..self }
     }
 
     /// The message was told with an item of a lower rank.
@@ -164,6 +195,7 @@ impl Details {
     /// The head says what it says; only what it leaves out is looked for.
     pub fn see_head(&mut self, line: &str) {
         self.take(line);
+        self.test.take_if(|test| line.contains(test.as_str()));
         self.files_differ |= generic::differing_file(line).is_some();
         self.open = line.trim_end().ends_with(':');
     }
@@ -174,7 +206,13 @@ impl Details {
         if matches!(line.trim(), "" | "E") {
             return Worth::Context(self.rank);
         }
+        let near = self.near > 0;
+        self.near = self.near.saturating_sub(1);
+        let title = self.test.take_if(|test| line.contains(test.as_str())).is_some();
         let (message, place) = self.take(line);
+        if title && !self.brief {
+            return Worth::Core(self.rank);
+        }
         if !message && (self.is_aside(line) || generic::is_source(line)) {
             return if place { Worth::Detail(self.rank) } else { Worth::Context(self.rank) };
         }
@@ -195,7 +233,7 @@ impl Details {
         let core = core && !self.brief;
         if message && !(self.brief && self.repeated) || counts && core {
             Worth::Core(self.rank)
-        } else if message || place || counts {
+        } else if message || place || counts || near {
             Worth::Detail(self.rank)
         } else {
             Worth::Context(self.rank)
@@ -227,6 +265,8 @@ impl Details {
     }
 }
 
+/// Lines below the head of a block that no definition reads that are details in any case.
+const NEAR_LINES_MAX: usize = 3;
 /// Lines of a comparison that one item is told with.
 const COMPARED_MAX: usize = 2 * DETAILS_MAX;
 /// Items told with all that is core of them; of further ones a message that was told before is a detail, and so are the
@@ -238,6 +278,11 @@ const DETAIL_SHARE: usize = 5;
 const DETAIL_BYTES_MIN: usize = 80;
 /// Context may fill the kept lines up to one part in so many of the output.
 const CONTEXT_SHARE: usize = 10;
+/// … and that of the first items, in an output that is longer than this, up to so much more of the rest.
+const LONG_BYTES: usize = 4_000;
+const WHOLE_PERCENT: usize = 30;
+/// Items whose blocks are kept whole while there is such room.
+const WHOLE_ITEMS_MAX: usize = 2;
 
 #[cfg(test)]
 mod tests {

@@ -58,7 +58,7 @@ static WEAK: LazyLock<Regex> = LazyLock::new(|| {
 /// Counts of nothing, and words about errors that did not happen.
 static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
     constant(
-        r"(?i)(?:^|[^0-9.])0+(?:\.0+)?%?[ \t]+(?:errors?|fail(?:ed|ures?)|exceptions?|warnings?|problems?)|(?:errors?|failed|failures?|exceptions?)(?:[ \t]+[a-z]+)?[ \t]*[:=][ \t]*(?:0+(?:\.0+%?)?|none)(?:$|[^0-9.])|(?:no|without|non-fatal)[ \t]+(?:errors?|failures?|problems?)|^[ \t]*(?:ok|PASS|PASSED|passed|✓|✔|√)[ \t:]|[ \t](?:ok|PASSED|PASS|passed|OK)$",
+        r"(?i)(?:^|[^0-9.])0+(?:\.0+)?%?[ \t]+(?:errors?|fail(?:ed|ures?)|exceptions?|warnings?|problems?|issues?|violations?|offenses?)|(?:errors?|failed|failures?|exceptions?)(?:[ \t]+[a-z]+)?[ \t]*[:=][ \t]*(?:0+(?:\.0+%?)?|none)(?:$|[^0-9.])|(?:no|without|non-fatal)[ \t]+(?:errors?|failures?|problems?|issues?|warnings?|violations?|offenses?)|[ \t]+error [0-9]+ \(ignored\)$|^[ \t]*(?:ok|PASS|PASSED|passed|✓|✔|√)[ \t:]|[ \t](?:ok|PASSED|PASS|passed|OK)$",
     )
 });
 
@@ -89,6 +89,12 @@ pub fn warnings_fail(line: &str) -> bool {
     may && STRICT.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
 }
 
+/// Whether a line says that something is right, and nothing else: a passed test, a file without issues.
+pub fn is_harmless(line: &str) -> bool {
+    let bytes = prefix(line, LINE_MATCH_BYTES_MAX).as_bytes();
+    HARMLESS.is_match(bytes) && !WEAK.is_match(bytes)
+}
+
 /// How deep a line is, bytes.
 pub fn indent(text: &str) -> usize {
     text.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
@@ -114,6 +120,16 @@ pub fn is_detail(line: &str) -> bool {
     DETAIL.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
 }
 
+/// Whether a line is one of a stack, as Java, JavaScript, Python, Ruby, C# and debuggers print it.
+pub fn is_frame(line: &str) -> bool {
+    static FRAME: LazyLock<Regex> = LazyLock::new(|| {
+        constant(
+            r#"^[ \t]*(?:#[ ])?(?:at [^ ]|File "[^"]+", line [0-9]|\.\.\. [0-9]+ (?:more|common)|Caused by: |from [^ ]+:[0-9]+:in |[^ ]+:[0-9]+:in [`']|#[0-9]+:? |[0-9]+: \(?[A-Za-z<(]|--- End of |\([a-z_]+[^)]*\) [^ ]+:[0-9]+: )"#,
+        )
+    });
+    FRAME.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
+}
+
 /// Whether a line only says that a stack follows, whose last line says why.
 pub fn is_announcement(line: &str) -> bool {
     line.contains("Traceback (most recent call last)") || line.trim_end().ends_with("stack backtrace:")
@@ -123,7 +139,7 @@ pub fn is_announcement(line: &str) -> bool {
 pub fn is_comparison(line: &str) -> bool {
     static COMPARISON: LazyLock<Regex> = LazyLock::new(|| {
         constant(
-            r"^[ \t]*(?:E[ \t]+)?(?:(?i:expected|actual|got|received|have|want|wanted|left|right|found|but was|reason)[a-z ]*[:=]|(?:have|want) \(|[Ee]xpected |[-+] ?[^-+ \t])",
+            r"^[ \t]*(?:E[ \t]+)?(?:(?i:expected|actual|got|but got|received|have|want|wanted|left|right|found|but was|passed in|reason|result (?:was|should have been))[a-z ()]*[:=]|(?:have|want) \(|[Ee]xpected |[-+] ?[^-+ \t])",
         )
     });
     COMPARISON.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())

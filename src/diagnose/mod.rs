@@ -35,6 +35,7 @@ mod shortfall;
 mod skeleton;
 mod streams;
 mod structured;
+mod surroundings;
 mod texts;
 mod volume;
 

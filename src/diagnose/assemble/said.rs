@@ -7,6 +7,7 @@ use crate::base::text::ellipsis;
 use crate::diagnose::Severity;
 use crate::diagnose::choice::{self, Details, Kept, Worth};
 use crate::diagnose::engine::Role;
+use crate::diagnose::surroundings;
 
 use super::Assembled;
 
@@ -17,16 +18,24 @@ const VITAL_ITEMS_MAX: usize = 2;
 impl<'a> Assembled<'a> {
     /// The lines worth keeping, each with what was printed before it (`times`, of every line or of none).
     pub fn kept(&self, times: &[String]) -> Kept {
-        let mut kept = choice::choose(&self.said());
+        let mut kept = choice::choose(&self.said(&self.whole()));
         if !times.is_empty() {
             for (line, number) in kept.lines.iter_mut().zip(&kept.numbers) {
                 let printed = number.and_then(|number| self.printed(number));
                 if let Some(time) = printed.and_then(|line| times.get(line)) {
-                    *line = ellipsis(&format!("{time}{line}"), LINE_KEEP_BYTES_MAX);
+                    *line = ellipsis(format!("{time}{line}").trim_end(), LINE_KEEP_BYTES_MAX);
                 }
             }
         }
         kept
+    }
+
+    /// What each line is worth, with what belongs to a kept one.
+    fn whole(&self) -> Vec<Worth> {
+        let mut worths = self.worths();
+        let is_noise = |line: usize| matches!(self.outcome.roles[line], Role::Noise | Role::Summary);
+        surroundings::complete(self.lines, &self.streams, is_noise, &mut worths);
+        worths
     }
 
     /// The number of a line of the output among [`Self::said`]; `None` of one that was written for a document.
@@ -44,42 +53,43 @@ impl<'a> Assembled<'a> {
 
     /// All lines that have to do with the failure, as one text.
     pub fn relevant(&self) -> String {
-        let said = self.said().into_iter().filter(|(_, worth)| *worth != Worth::None);
+        let worths = self.worths();
+        let said = self.said(&worths).into_iter().filter(|(_, worth)| *worth != Worth::None);
         said.map(|(line, _)| format!("{}\n", ellipsis(line.trim_end(), LINE_KEEP_BYTES_MAX))).collect()
     }
 
-    /// What each line is worth, with those written for documents before the line that the document begins in. Errors
-    /// come before warnings, definitions before what is known generally.
-    fn said(&self) -> Vec<(&str, Worth)> {
+    /// What each line is worth, with those written for documents before the line that the document begins in.
+    fn said(&self, worths: &[Worth]) -> Vec<(&str, Worth)> {
         let mut said = Vec::with_capacity(self.lines.len() + self.written.values().map(Vec::len).sum::<usize>());
-        // How many lines are written up to the one that a document begins in.
-        let mut shifts = Vec::with_capacity(self.written.len());
         let mut from = 0;
+        let printed = |from: usize, until: usize| {
+            self.lines[from..until].iter().copied().zip(worths[from..until].iter().copied())
+        };
         for (&line, written) in &self.written {
-            said.extend(self.lines[from..line].iter().map(|line| (*line, Worth::None)));
+            said.extend(printed(from, line));
             said.extend(written.iter().map(|line| (line.as_str(), Worth::Core(0))));
-            shifts.push((line, said.len() - line));
             from = line;
         }
-        said.extend(self.lines[from..].iter().map(|line| (*line, Worth::None)));
-        let shift = |line: usize| match shifts.partition_point(|(from, _)| *from <= line) {
-            0 => 0,
-            behind => shifts[behind - 1].1,
-        };
-        let first = self.rate(|line, worth| said[line + shift(line)].1 = worth);
+        said.extend(printed(from, self.lines.len()));
+        said
+    }
+
+    /// What each line of the output is worth. Errors come before warnings, definitions before what is known generally.
+    fn worths(&self) -> Vec<Worth> {
+        let mut worths = vec![Worth::None; self.lines.len()];
+        let first = self.rate(|line, worth| worths[line] = worth);
         for &line in &self.unread {
-            let (_, worth) = &mut said[line + shift(line)];
-            *worth = (*worth).min(Worth::Core(first));
+            worths[line] = worths[line].min(Worth::Core(first));
         }
         for (place, block) in self.blocks.iter().enumerate() {
-            let mut details = Details::new(first + place, "", None);
+            let mut details = Details::generic(first + place);
+            details.see_head(self.lines[block.head]);
             for &index in &block.lines {
                 let core = Worth::Core(first + place);
-                let worth = if index == block.head { core } else { details.rate(self.lines[index], false) };
-                said[index + shift(index)].1 = worth;
+                worths[index] = if index == block.head { core } else { details.rate(self.lines[index], false) };
             }
         }
-        said
+        worths
     }
 
     /// Of each message of an item with details, the rank of the item that tells it first.
@@ -122,7 +132,7 @@ impl<'a> Assembled<'a> {
         let tellers = self.tellers(&rank, &last_detail);
         let details_of = |item: usize| {
             let place = items[item].place.map(|place| (place.file, place.line));
-            let mut details = Details::new(rank[item], items[item].message, place);
+            let mut details = Details::new(rank[item], items[item].message, place).of_test(items[item].test);
             if tellers.get(items[item].message).is_some_and(|&first| first < rank[item]) {
                 details.repeat();
             }

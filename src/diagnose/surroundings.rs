@@ -1,0 +1,144 @@
+//! What belongs to a kept line and no rule reads: the frames below it, what it announces, the few lines between two
+//! that are kept, the title above it. It is all context of the item, and each look is bounded.
+
+use super::choice::Worth;
+use super::generic;
+
+/// Gives what stands around the lines of worth the worth of context, within each stream of the output. `is_noise` says
+/// of which lines a definition knows that they don't matter.
+pub fn complete(
+    lines: &[&str],
+    streams: &[Vec<(usize, usize)>],
+    is_noise: impl Fn(usize) -> bool,
+    worths: &mut [Worth],
+) {
+    for stream in streams {
+        Surroundings { lines, stream, is_noise: &is_noise }.complete(worths);
+    }
+}
+
+struct Surroundings<'a, N> {
+    lines: &'a [&'a str],
+    /// The lines of the stream, each with the byte where its own text starts.
+    stream: &'a [(usize, usize)],
+    is_noise: &'a N,
+}
+
+impl<N: Fn(usize) -> bool> Surroundings<'_, N> {
+    fn text(&self, at: usize) -> &str {
+        let (index, from) = self.stream[at];
+        self.lines[index].get(from..).unwrap_or("")
+    }
+
+    fn is_blank(&self, at: usize) -> bool {
+        self.text(at).trim().is_empty()
+    }
+
+    fn complete(&self, worths: &mut [Worth]) {
+        let kept: Vec<usize> = (0..self.stream.len()).filter(|&at| worths[self.stream[at].0] != Worth::None).collect();
+        for (position, &at) in kept.iter().enumerate() {
+            let Some(rank) = worths[self.stream[at].0].rank() else { continue };
+            let next = kept.get(position + 1).copied().unwrap_or(self.stream.len());
+            let taken = position.checked_sub(1).map_or(0, |before| kept[before] + 1);
+            // What a line announces says more than what only follows.
+            let announced = self.text(at).trim_end().ends_with(':').then_some(at + 1);
+            let worth = |at: usize| if Some(at) == announced { Worth::Detail(rank) } else { Worth::Context(rank) };
+            let below = (at + 1..self.below(at, next)).map(|at| (at, worth(at)));
+            for (at, worth) in (self.above(at, taken)..at).map(|at| (at, Worth::Detail(rank))).chain(below) {
+                let (index, _) = self.stream[at];
+                if worths[index] == Worth::None && self.belongs(at) {
+                    worths[index] = worth;
+                }
+            }
+        }
+    }
+
+    /// Whether a line may be part of a block. A frame may, though it is in another's code, but not in the runtime's own.
+    fn belongs(&self, at: usize) -> bool {
+        let text = self.text(at);
+        match generic::is_frame(text) {
+            true => !text.contains("node:internal/"),
+            false => !(self.is_noise)(self.stream[at].0),
+        }
+    }
+
+    /// The end of what belongs to the line at `at`, at most up to the next kept one.
+    fn below(&self, at: usize, next: usize) -> usize {
+        let near = (at + 1..next).filter(|&at| !self.is_blank(at)).take(GAP_LINES_MAX + 1).count() <= GAP_LINES_MAX;
+        if near && next < self.stream.len() {
+            return next;
+        }
+        let frames = self.run(at + 1..next, FRAME_LINES_MAX, |at| generic::is_frame(self.text(at)));
+        let depth = generic::indent(self.text(at));
+        let announces = self.text(at).trim_end().ends_with(':');
+        let deeper = |at: usize| !self.is_blank(at) && (announces || generic::indent(self.text(at)) > depth);
+        let paragraph = self.run(at + 1..next, PARAGRAPH_LINES_MAX, deeper);
+        frames.max(paragraph)
+    }
+
+    /// The end of the lines from the start of `range` on that are like this, at most `limit`.
+    fn run(&self, range: std::ops::Range<usize>, limit: usize, is_like: impl Fn(usize) -> bool) -> usize {
+        let start = range.start;
+        start + range.take(limit).take_while(|&at| is_like(at)).count()
+    }
+
+    /// The first line above the one at `at` that announces it.
+    fn above(&self, at: usize, taken: usize) -> usize {
+        let Some(above) = at.checked_sub(1).filter(|above| *above >= taken) else { return at };
+        let text = self.text(above);
+        let titles = generic::indent(text) < generic::indent(self.text(at)) || text.trim_end().ends_with(':');
+        if titles && !self.is_blank(above) { above } else { at }
+    }
+}
+
+/// Lines between two kept ones that are kept with them.
+const GAP_LINES_MAX: usize = 6;
+/// Frames below a kept line.
+const FRAME_LINES_MAX: usize = 40;
+/// Lines of a paragraph below a kept line.
+const PARAGRAPH_LINES_MAX: usize = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `complete` makes of lines of which those that begin with `*` are core and those with `~` are noise.
+    fn completed(lines: &[&str]) -> Vec<Worth> {
+        let core = |line: &&str| if line.starts_with('*') { Worth::Core(7) } else { Worth::None };
+        let mut worths: Vec<Worth> = lines.iter().map(core).collect();
+        let streams =
+            [(0..lines.len()).map(|index| (index, usize::from(lines[index].starts_with(['*', '~'])))).collect()];
+        complete(lines, &streams, |index| lines[index].starts_with('~'), &mut worths);
+        worths
+    }
+
+    const CORE: Worth = Worth::Core(7);
+    const DETAIL: Worth = Worth::Detail(7);
+    const CONTEXT: Worth = Worth::Context(7);
+
+    #[test]
+    fn the_frames_below_a_kept_line_belong_to_it_and_those_of_the_runtime_do_not() {
+        let lines =
+            ["*boom", "~  at a.b(C.java:3)", "  at run (node:internal/x:7:1)", "  at d.e(F.java:9)", "next", "more"];
+        assert_eq!(completed(&lines), [CORE, CONTEXT, Worth::None, CONTEXT, Worth::None, Worth::None]);
+        let stack = vec!["  at a.b(C.java:3)"; FRAME_LINES_MAX + 5];
+        let found = completed(&[&["*boom"], stack.as_slice()].concat());
+        assert_eq!(found.iter().filter(|worth| **worth == CONTEXT).count(), FRAME_LINES_MAX);
+    }
+
+    #[test]
+    fn the_few_lines_between_two_kept_ones_are_kept_but_for_noise() {
+        let lines = ["*Expected:", "[1, 2]", "", "~ok 7", "passed in", "*Actual:"];
+        assert_eq!(completed(&lines), [CORE, DETAIL, CONTEXT, Worth::None, CONTEXT, CORE]);
+        let far = [&["*one"], ["step"; GAP_LINES_MAX + 1].as_slice(), &["*two"]].concat();
+        assert_eq!(completed(&far)[1], Worth::None);
+    }
+
+    #[test]
+    fn a_line_is_kept_with_its_title_and_with_what_it_announces() {
+        let lines = ["start", "Suite > adds:", "  *", "*", "* broken:", "src/a.zz", "src/b.zz", "", "done"];
+        assert_eq!(completed(&lines)[1..7], [Worth::None, Worth::None, CORE, CORE, DETAIL, CONTEXT]);
+        assert_eq!(completed(&["start", "Suite > adds", "* failed", "done"])[..2], [Worth::None, DETAIL]);
+        assert_eq!(completed(&["* failed", "", "done"])[2], Worth::None);
+    }
+}
