@@ -109,13 +109,13 @@ fn in_hunk(lines: &[Seen<'_>], language: &Language, mut found: impl FnMut(Test))
 }
 
 /// Whether a line stands in front of a definition: an attribute, an annotation, a comment.
-fn is_attribute(line: &Seen<'_>) -> bool {
+pub(super) fn is_attribute(line: &Seen<'_>) -> bool {
     let code = line.masked.code.trim_start();
     code.starts_with(['#', '@', '[']) || code.is_empty() && !line.masked.comment.trim().is_empty()
 }
 
 /// Whether a line goes on with what was opened above: the arguments of an attribute on lines of their own.
-fn is_continued(lines: &[Seen<'_>], at: usize) -> bool {
+pub(super) fn is_continued(lines: &[Seen<'_>], at: usize) -> bool {
     let line = &lines[at];
     let before = lines[..at].iter().rev().find(|line| !line.raw.trim().is_empty());
     let closes = line.masked.code.trim_start().starts_with([')', ']']);
@@ -134,6 +134,10 @@ pub(super) fn end_of_block(lines: &[Seen<'_>], at: usize) -> (usize, bool) {
         let code = line.masked.code.trim();
         if line.raw.trim().is_empty() || line.indent > indent {
             opened = true;
+            continue;
+        }
+        // Text and comments as far left as they like, and a preprocessor's lines.
+        if code.is_empty() || code.starts_with('#') && !code.starts_with("#[") {
             continue;
         }
         // The rest of a definition that goes over lines, and a bracket on a line of its own.

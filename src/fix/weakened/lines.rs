@@ -4,15 +4,17 @@ use std::collections::HashMap;
 
 use regex::Captures;
 
-use super::Sheet;
 use super::census::{Census, squeezed};
 use super::language::Part;
 use super::rule::{Kind, Rule, Rules, Severity, Where};
 use super::view::{Seen, Side, View};
+use super::{Sheet, ground};
 use crate::fix::patch::Change;
 
 /// Files in which several tools have their tables.
 const SHARED_FILES: [&str; 5] = ["pyproject.toml", "setup.cfg", "tox.ini", "Cargo.toml", "package.json"];
+/// The family of what makes a test not run.
+const SKIPPED: &str = "skipped-test";
 /// The unit of a suppression that names no rule: all of them.
 const EVERYTHING: &str = "*";
 
@@ -32,7 +34,7 @@ pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
     let of = |side| hits(rules, views, side, &[Kind::Added, Kind::Removed, Kind::Replaced, Kind::Grown]);
     let (old, new) = (of(Side::Old), of(Side::New));
     for (side, found, other) in [(Side::New, &new, &old), (Side::Old, &old, &new)] {
-        let wanted: Vec<&Hit<'_, '_>> = found.iter().filter(|hit| counts(hit, views, side)).collect();
+        let wanted: Vec<&Hit<'_, '_>> = found.iter().filter(|hit| counts(hit, census, views, side)).collect();
         let others = other.iter().filter(|hit| !matches!(hit.rule.text.kind, Kind::Replaced));
         let left = uncompensated(&wanted, others);
         let mut rest = left.as_slice();
@@ -72,19 +74,22 @@ fn named(hits: &[&Hit<'_, '_>]) -> String {
 }
 
 /// Whether a rule says something about this side, and nothing speaks against it.
-fn counts(hit: &Hit<'_, '_>, views: &[View<'_>], side: Side) -> bool {
+fn counts(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) -> bool {
     let wanted = match hit.rule.text.kind {
         Kind::Removed => Side::Old,
         _ => Side::New,
     };
     let view = &views[hit.file];
     let text = &hit.rule.text;
+    // What a new test never did, it doesn't skip.
+    let skips = text.family == SKIPPED;
     side == wanted
         && hit.line.changed
         && !hit.rule.excused(hit.line.raw)
         && (text.new_files || view.file.change != Change::Added && (side == Side::Old || !is_new_table(hit, view)))
         && !(text.kind == Kind::Removed && view.file.change == Change::Deleted && !text.new_files)
-        && (text.conditional || !is_conditional(hit, view, side))
+        && !(text.attached && census.around(side, hit.file, hit.hunk, hit.at).is_none())
+        && !(skips && ground::is_conditional(hit, view, side) && ground::is_new(hit, census, views, side))
         && (text.kind != Kind::Replaced || was_stricter(hit, view))
 }
 
@@ -107,27 +112,7 @@ fn is_new_table(hit: &Hit<'_, '_>, view: &View<'_>) -> bool {
 }
 
 fn severity(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) -> Severity {
-    if !hit.rule.text.alone {
-        return Severity::Certain;
-    }
-    if let Some(test) = census.around(side, hit.file, hit.hunk, hit.at) {
-        let known = test.twin.is_some();
-        return if known { Severity::Certain } else { Severity::Likely };
-    }
-    let sides = &views[hit.file].hunks[hit.hunk];
-    let lines = sides.side(side);
-    let told = |line: &&Seen<'_>| !line.raw.trim().is_empty();
-    let before = lines[..hit.at].iter().rfind(told);
-    let after = lines[hit.at + 1..].iter().find(told);
-    // What it stands on, or above, was there before in other words or at another place of the hunk.
-    let code = |line: &Seen<'_>| squeezed(&line.masked.code);
-    let guarded = if hit.line.has_code() { Some(hit.line) } else { after };
-    let is_old = |line: &Seen<'_>| sides.old.iter().any(|old| old.changed && code(old) == code(line));
-    if side == Side::New && guarded.is_some_and(|line| line.has_code() && is_old(line)) {
-        return Severity::Certain;
-    }
-    let new = |line: Option<&Seen<'_>>| line.is_none_or(|line| line.changed);
-    if new(before) && new(after) { Severity::Likely } else { Severity::Certain }
+    if hit.rule.text.alone && ground::is_new(hit, census, views, side) { Severity::Likely } else { Severity::Certain }
 }
 
 /// The matches of all rules of `kinds` on the changed lines of a side.
@@ -146,10 +131,18 @@ pub(super) fn hits<'v, 'p>(
             for (at, line) in sides.side(side).iter().enumerate().filter(|(_, line)| line.changed) {
                 for index in rules.candidates(line.raw) {
                     let rule = &rules.rules[index];
-                    if !kinds.contains(&rule.text.kind) || !applies(rule, view, side) {
+                    // Two words for the same on one line are one.
+                    let mut here = found.iter().rev().take_while(|hit: &&Hit<'_, '_>| std::ptr::eq(hit.line, line));
+                    let twice = here.any(|hit| hit.rule.group() == rule.group());
+                    if twice || !kinds.contains(&rule.text.kind) || !applies(rule, view, side) {
                         continue;
                     }
-                    if let Some(groups) = matched(rule, line) {
+                    let heading = view.file.hunks[hunk].heading.as_str();
+                    let above = ground::above(sides.side(side), at).map(|line| line.masked.text.as_str());
+                    if let Some(groups) = matched(rule, line)
+                        && !(rule.text.kind == Kind::Added && rule.excused(line.raw))
+                        && rule.is_below(above.chain([heading]))
+                    {
                         let units = units(rule, &groups);
                         found.push(Hit { rule, file, hunk, at, line, units });
                     }
@@ -164,7 +157,7 @@ pub(super) fn hits<'v, 'p>(
 pub(super) fn skips(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
     let mut candidates = rules.candidates(line.raw).into_iter().map(|index| &rules.rules[index]);
     candidates.any(|rule| {
-        rule.text.family == "skipped-test" && applies(rule, view, Side::Old) && matched(rule, line).is_some()
+        rule.text.family == SKIPPED && !rule.text.conditional && rule.text.below.is_none() && applies(rule, view, Side::Old) && matched(rule, line).is_some()
     })
 }
 
@@ -240,34 +233,6 @@ fn uncompensated<'h, 'v: 'h, 'p: 'h>(
         }
     }
     open.into_iter().filter(|(_, units)| !units.is_empty()).map(|(hit, _)| hit).collect()
-}
-
-/// Whether a line counts only under a condition: on the line itself, or on one above that it is deeper than.
-fn is_conditional(hit: &Hit<'_, '_>, view: &View<'_>, side: Side) -> bool {
-    let code = hit.line.masked.code.as_str();
-    let words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
-    if words.into_iter().any(|word| matches!(word, "if" | "unless" | "when"))
-        || ["||", "&&", " ? "].iter().any(|sign| code.contains(sign))
-    {
-        return true;
-    }
-    let Some(language) = view.language else { return false };
-    let lines = view.hunks[hit.hunk].side(side);
-    let mut indent = hit.line.indent;
-    for line in lines[..hit.at].iter().rev().filter(|line| line.has_code()) {
-        if line.indent < indent {
-            if language.guards.is_match(&line.masked.code) {
-                return true;
-            }
-            indent = line.indent;
-        }
-        let is_test = language.cases.iter().any(|case| case.marker.is_none() && case.regex.is_match(&line.masked.text));
-        if is_test || language.functions.iter().any(|regex| regex.is_match(&line.masked.text)) && line.indent <= indent
-        {
-            return false;
-        }
-    }
-    false
 }
 
 /// Whether the hunk takes away a line that says the same more strictly.

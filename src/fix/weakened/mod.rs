@@ -17,6 +17,7 @@ mod assertions;
 mod census;
 mod checks;
 mod gone;
+mod ground;
 mod keys;
 mod language;
 mod lazy;

@@ -115,8 +115,14 @@ pub(super) struct RuleText {
     pub(super) unless: Option<String>,
     /// A regex on the keys that the line is under, `tool.ruff.lint.ignore`.
     pub(super) under: Option<String>,
-    /// Whether it counts below an `if` too.
-    #[serde(default = "yes")]
+    /// A regex on a line above that this one is deeper than, or that is in the hunk's heading.
+    pub(super) below: Option<String>,
+    /// Whether it counts only in a test, or right above one.
+    #[serde(default)]
+    pub(super) attached: bool,
+    /// Whether it holds only under a condition, as a line below an `if` does anyway: then it counts for what was there
+    /// before and for nothing new.
+    #[serde(default)]
     pub(super) conditional: bool,
     /// Whether it counts in a file that is new: what was never stricter can't be weakened.
     #[serde(default = "yes")]
@@ -190,6 +196,7 @@ pub(super) struct Rule {
     before: Option<Lazy>,
     unless: Option<Lazy>,
     under: Option<Lazy>,
+    below: Option<Lazy>,
 }
 
 impl Rule {
@@ -200,6 +207,7 @@ impl Rule {
             before: text.before.clone().map(Lazy::new),
             unless: text.unless.clone().map(Lazy::new),
             under: text.under.clone().map(Lazy::new),
+            below: text.below.clone().map(Lazy::new),
             text,
         }
     }
@@ -220,6 +228,11 @@ impl Rule {
     /// Whether a line with these keys is where the rule looks.
     pub(super) fn is_under(&self, path: &str) -> bool {
         self.under.as_ref().is_none_or(|under| under.is_match(path))
+    }
+
+    /// Whether what a line stands in is what the rule asks for; `above` are the lines that it is deeper than.
+    pub(super) fn is_below<'l>(&self, mut above: impl Iterator<Item = &'l str>) -> bool {
+        self.below.as_ref().is_none_or(|below| above.any(|line| below.is_match(line)))
     }
 
     /// What its units are made up for by.

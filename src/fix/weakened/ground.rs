@@ -1,0 +1,87 @@
+//! What a line of a hunk stands on: whether that was there before, and whether it holds only under a condition.
+
+use super::census::{Census, is_attribute, is_continued, squeezed};
+use super::language::Language;
+use super::lines::Hit;
+use super::view::{Seen, Side, View};
+
+/// Whether what a match belongs to (its test, its function, what it is attached to) is new as well: nothing was
+/// stricter before.
+pub(super) fn is_new(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) -> bool {
+    if let Some(test) = census.around(side, hit.file, hit.hunk, hit.at) {
+        return test.twin.is_none();
+    }
+    let view = &views[hit.file];
+    let sides = &view.hunks[hit.hunk];
+    let lines = sides.side(side);
+    let told = |line: &&Seen<'_>| !line.raw.trim().is_empty();
+    let before = lines[..hit.at].iter().rfind(told);
+    let after = lines[hit.at + 1..].iter().find(told);
+    // In other words, or at another place of the hunk.
+    let code = |line: &Seen<'_>| squeezed(&line.masked.code);
+    let is_old = |line: &Seen<'_>| {
+        !line.changed || side == Side::New && sides.old.iter().any(|old| old.changed && code(old) == code(line))
+    };
+    let guarded = if hit.line.has_code() { Some(hit.line) } else { after };
+    if side == Side::New && guarded.is_some_and(|line| line.has_code() && is_old(line)) {
+        return false;
+    }
+    if is_attribute(hit.line) && hit.line.has_code() {
+        let below = (hit.at + 1..lines.len())
+            .find(|&at| lines[at].has_code() && !is_attribute(&lines[at]) && !is_continued(lines, at));
+        return below.is_none_or(|at| !is_old(&lines[at]));
+    }
+    if hit.line.has_code() && opens(hit.line) {
+        return after.is_none_or(|line| !is_old(line));
+    }
+    let owner = view.language.and_then(|language| above(lines, hit.at).find(|line| defines(language, line)));
+    if owner.is_some_and(|owner| !is_old(owner)) {
+        return true;
+    }
+    let new = |line: Option<&Seen<'_>>| line.is_none_or(|line| line.changed);
+    new(before) && new(after)
+}
+
+/// Whether a match counts only under a condition: by itself, by words on its line, or below a line that is one.
+pub(super) fn is_conditional(hit: &Hit<'_, '_>, view: &View<'_>, side: Side) -> bool {
+    let code = hit.line.masked.code.as_str();
+    let mut words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
+    if hit.rule.text.conditional
+        || words.any(|word| matches!(word, "if" | "unless" | "when"))
+        || ["||", "&&", " ? "].iter().any(|sign| code.contains(sign))
+    {
+        return true;
+    }
+    let Some(language) = view.language else { return false };
+    let lines = view.hunks[hit.hunk].side(side);
+    for line in above(lines, hit.at) {
+        if language.guards.is_match(&line.masked.code) {
+            return true;
+        }
+        if defines(language, line) {
+            return false;
+        }
+    }
+    false
+}
+
+/// The lines above that a line is deeper than, the nearest first.
+pub(super) fn above<'s, 'p>(lines: &'s [Seen<'p>], at: usize) -> impl Iterator<Item = &'s Seen<'p>> {
+    let mut indent = lines[at].indent;
+    lines[..at].iter().rev().filter(|line| line.has_code()).filter(move |line| {
+        let is_above = line.indent < indent;
+        indent = indent.min(line.indent);
+        is_above
+    })
+}
+
+/// Whether a line leaves a block open.
+fn opens(line: &Seen<'_>) -> bool {
+    line.masked.code.trim_end().ends_with(['{', '(', '[', ':', '>']) || line.masked.code.trim_end().ends_with(" do")
+}
+
+/// Whether a line defines a test or a function.
+fn defines(language: &Language, line: &Seen<'_>) -> bool {
+    let is_test = language.cases.iter().any(|case| case.marker.is_none() && case.regex.is_match(&line.masked.text));
+    is_test || language.functions.iter().any(|regex| regex.is_match(&line.masked.text))
+}
