@@ -3,12 +3,16 @@
 
 use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
-use super::census::{Census, Test, squeezed};
+use regex::Regex;
+
+use super::census::{Census, Test, identifiers, squeezed};
 use super::language::{Language, Part};
+use super::lazy::compile;
 use super::rule::Severity;
-use super::view::{Seen, Side};
-use super::{Sheet, gone, numbers, source_changed};
+use super::view::{Seen, Side, View};
+use super::{Sheet, gone, ground, loosened, numbers, source_changed};
 use crate::base::text;
 use crate::fix::patch::{Hunk, Kind};
 
@@ -31,6 +35,11 @@ const NOTHING: [&str; 16] = [
     "true",
     ":",
 ];
+/// A test that leaves without a word.
+const RETURNS: [&str; 5] = ["return", "return;", "return nil", "return Ok(());", "return true;"];
+/// The same on the line of its condition.
+static RETURNS_IF: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"^if\b.*[):{\s]\s*return\s*;?\s*\}?$").expect("a regex"));
 /// Functions that compare their first two arguments, under the names that frameworks give them.
 const EQUALITIES: [&str; 18] = [
     "assert_eq!",
@@ -52,6 +61,10 @@ const EQUALITIES: [&str; 18] = [
     "ASSERT_EQ",
     "XCTAssertEqual",
 ];
+/// An assertion of which so many words stand in another one has moved.
+const MOVED_SHARE: f64 = 0.75;
+/// New assertions looked at in one file.
+const ASSERTIONS_MAX: usize = 500;
 /// An assertion that goes over lines began at most so many above.
 const ASSERTION_LINES_MAX: usize = 12;
 
@@ -59,8 +72,7 @@ const ASSERTION_LINES_MAX: usize = 12;
 pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     let subjects = LazyCell::new(|| gone::subjects(views, census));
-    let added: HashSet<String> =
-        views.iter().flat_map(|view| view.changed(Side::New)).map(|line| squeezed(&line.masked.text)).collect();
+    let added = Asserted::of(views, census);
     for old in &census.old {
         let Some(new) = old.twin.map(|twin| &census.new[twin]) else { continue };
         let Some(language) = views[new.file].language else { continue };
@@ -74,13 +86,21 @@ pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
             sheet.add_named("test-emptied", (new.file, Side::New, &after[new.at]), Severity::Certain, &new.name);
             continue;
         }
-        if let Some(line) = returns_early(new, after) {
+        if let Some(line) = returns_early(new, after, &left.added) {
             sheet.add_named("test-returns-early", (new.file, Side::New, line), Severity::Certain, &new.name);
         }
-        let lost: Vec<&Seen<'_>> = left.lost_assertions(language, &added);
+        if let Some(line) = loosened::conditional(&after[new.at..new.end], &left.added, language) {
+            sheet.add_named("assertion-conditional", (new.file, Side::New, line), Severity::Certain, &new.name);
+        }
+        if let Some(line) = loosened::vaguer(&left.removed, &left.added, language) {
+            sheet.add_named("assertion-loosened", (new.file, Side::New, line), Severity::Certain, &new.name);
+        }
+        let lost: Vec<&Seen<'_>> = left.lost_assertions(language, &added, &after[new.at..new.end]);
         if let Some(first) = lost.first() {
             let count = text::count(lost.len(), "assertion");
-            sheet.add_named("assertion-removed", (old.file, Side::Old, first), Severity::Certain, &count);
+            // As many new ones in other tests of the file are where they went, by the look of it.
+            let severity = if added.fresh(new.file) >= lost.len() { Severity::Likely } else { Severity::Certain };
+            sheet.add_named("assertion-removed", (old.file, Side::Old, first), severity, &count);
         }
     }
     if !source_changed(views) {
@@ -108,7 +128,7 @@ impl<'s, 'p> Left<'s, 'p> {
     }
 
     /// The assertions that went without anything in their place.
-    fn lost_assertions(&self, language: &Language, added: &HashSet<String>) -> Vec<&'s Seen<'p>> {
+    fn lost_assertions(&self, language: &Language, added: &Asserted, after: &[Seen<'_>]) -> Vec<&'s Seen<'p>> {
         let asserts = |line: &&&Seen<'_>| language.asserts.is_match(&line.masked.code);
         if self.added.iter().any(|line| asserts(&line)) {
             return Vec::new();
@@ -125,8 +145,60 @@ impl<'s, 'p> Left<'s, 'p> {
             return Vec::new();
         }
         let lost = self.removed.iter().filter(|line| asserts(line));
-        lost.filter(|line| !added.contains(&squeezed(&line.masked.text))).copied().collect()
+        let still = |line: &Seen<'_>| {
+            let own = squeezed(&line.masked.text);
+            after.iter().any(|other| squeezed(&other.masked.text) == own)
+        };
+        lost.filter(|line| !still(line) && !added.has(line)).copied().collect()
     }
+}
+
+/// What the new side says that the old one didn't.
+struct Asserted {
+    /// Without blanks.
+    lines: HashSet<String>,
+    /// The words of each assertion.
+    words: Vec<HashSet<String>>,
+    /// The assertions of each file in tests that are new.
+    fresh: HashMap<usize, usize>,
+}
+
+impl Asserted {
+    fn of(views: &[View<'_>], census: &Census) -> Self {
+        let mut asserted = Asserted { lines: HashSet::new(), words: Vec::new(), fresh: HashMap::new() };
+        for line in views.iter().flat_map(|view| view.changed(Side::New)) {
+            asserted.lines.insert(squeezed(&line.masked.text));
+        }
+        for view in views.iter().filter(|view| !matches!(view.part, Part::Foreign | Part::Document)) {
+            let Some(language) = view.language else { continue };
+            let asserts = view.changed(Side::New).filter(|line| language.asserts.is_match(&line.masked.code));
+            asserted.words.extend(asserts.take(ASSERTIONS_MAX).map(words));
+        }
+        for test in census.new.iter().filter(|test| test.twin.is_none()) {
+            let Some(language) = views[test.file].language else { continue };
+            let body = test.body(&views[test.file].hunks[test.hunk].new);
+            let count = body.iter().filter(|line| language.asserts.is_match(&line.masked.code)).count();
+            *asserted.fresh.entry(test.file).or_default() += count;
+        }
+        asserted
+    }
+
+    /// Whether an assertion stands elsewhere now, maybe in other words.
+    fn has(&self, line: &Seen<'_>) -> bool {
+        let own = words(line);
+        let there = |other: &HashSet<String>| {
+            own.intersection(other).count() as f64 >= MOVED_SHARE * own.len().max(other.len()) as f64
+        };
+        self.lines.contains(&squeezed(&line.masked.text)) || !own.is_empty() && self.words.iter().any(there)
+    }
+
+    fn fresh(&self, file: usize) -> usize {
+        self.fresh.get(&file).copied().unwrap_or_default()
+    }
+}
+
+fn words(line: &Seen<'_>) -> HashSet<String> {
+    identifiers(&line.masked.text).map(str::to_owned).collect()
 }
 
 /// The lines with code of `lines` that `other` has not, or not as often; blanks don't matter.
@@ -158,12 +230,20 @@ fn emptied(new: &Test, after: &[Seen<'_>], left: &Left<'_, '_>) -> bool {
     new.complete && open && left.removed.len() > 1 && new.body(after).iter().all(idle)
 }
 
-/// An unconditional return that is new, with more behind it.
-fn returns_early<'s, 'p>(new: &Test, after: &'s [Seen<'p>]) -> Option<&'s Seen<'p>> {
+/// A return that is new, with more behind it: at once, or under a condition that is new as well.
+fn returns_early<'s, 'p>(new: &Test, after: &'s [Seen<'p>], added: &[&Seen<'_>]) -> Option<&'s Seen<'p>> {
     let body = new.body(after);
     let indent = body.iter().find(|line| line.has_code())?.indent;
-    let at = body.iter().position(|line| {
-        line.changed && line.indent == indent && matches!(line.masked.code.trim(), "return" | "return;")
+    let is_added = |line: &Seen<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
+    let at = body.iter().enumerate().position(|(at, line)| {
+        let code = line.masked.code.trim();
+        let guard = || ground::above(body, at).next().filter(|guard| is_added(guard) && guard.indent == indent);
+        let guarded = || guard().is_some_and(|guard| guard.masked.code.trim_start().starts_with("if"));
+        is_added(line)
+            && match RETURNS.contains(&code) {
+                true => line.indent == indent || guarded(),
+                false => line.indent == indent && RETURNS_IF.is_match(code),
+            }
     })?;
     let more = body[at + 1..].iter().any(|line| line.has_code() && !line.changed && line.indent >= indent);
     more.then(|| &body[at])

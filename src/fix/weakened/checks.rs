@@ -34,6 +34,17 @@ static COMMAND_KEY: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a regex")
 });
 
+/// An action of a pipeline that checks something, without its version.
+static ACTION: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r"(?i)^[\w.-]+/[\w./-]*(?:lint|test|codeql|ruff|black|mypy|pyright|prettier|clippy|pre-commit|flake8|rubocop|phpstan|psalm|shellcheck|hadolint|cypress|semgrep|trivy|audit|cargo-deny|typos|codespell|spell-?check|staticcheck|govulncheck|lychee|link-check)[\w./-]*")
+        .expect("a regex")
+});
+/// Words in front of the program that is meant.
+const RUNNERS: [&str; 19] = [
+    "xargs", "env", "sudo", "time", "exec", "python", "python3", "-m", "poetry", "pipenv", "uv", "uvx", "npx", "bunx",
+    "bundle", "xvfb-run", "bash", "sh", "uses:",
+];
+
 /// A command on a changed line.
 struct Command<'v, 'p> {
     file: usize,
@@ -64,8 +75,8 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         }
         let counted = old.iter().any(|other| !other.swallowed && (same(&other) || other.check == command.check));
         match (command.check, command.by_name) {
-            (None, false) => {}
-            (Some(_), _) if counted => {
+            (None, _) => {}
+            (Some(_), false) if counted => {
                 sheet.add_named("status-swallowed", place(command, Side::New), Severity::Certain, &command.text)
             }
             _ => sheet.add_named("status-swallowed", place(command, Side::New), Severity::Likely, &command.text),
@@ -75,8 +86,11 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         .iter()
         .filter(|view| holds_commands(view))
         .flat_map(|view| view.lines(Side::New))
-        .map(|line| squeezed(line.raw))
+        .map(|line| squeezed(&line.masked.text))
         .collect();
+    let pipeline_added = views.iter().any(|view| {
+        matches!(view.file.change, Change::Added | Change::Renamed) && view.is("yaml") && holds_commands(view)
+    });
     let mut told = Vec::new();
     for command in old.iter().filter(|command| !command.swallowed) {
         let Some(kind) = command.check.filter(|kind| !matches!(kind, CheckKind::Build)) else { continue };
@@ -90,21 +104,29 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
             continue;
         }
         told.push(command.file);
-        let severity = if deleted || !is_pipeline(view) { Severity::Likely } else { Severity::Certain };
+        // Another service's pipeline may have taken over long ago.
+        let stays = if deleted { view.file.old.contains("/workflows/") && !pipeline_added } else { is_pipeline(view) };
+        let severity = if stays { Severity::Certain } else { Severity::Likely };
         sheet.add_named("check-removed", place(command, Side::Old), severity, &command.text);
     }
 }
 
 impl Command<'_, '_> {
-    /// The program of the last command and its first argument, without blanks: `cargotest`. What only compiles is
-    /// done by whatever else the same program does.
+    /// The program of the last command and its first argument, without blanks: `cargotest`, and a script that it
+    /// runs: `npmrune2e`. What only compiles is done by whatever else the same program does.
     fn program(&self, kind: CheckKind) -> Option<String> {
-        let words_max = if kind == CheckKind::Type { 1 } else { 2 };
         let last = self.text.rsplit(['|', ';', '&']).find(|part| !part.trim().is_empty())?;
-        let words = last.split_whitespace().filter(|word| !matches!(*word, "xargs" | "env" | "sudo" | "time" | "exec"));
-        let words = words.skip_while(|word| word.contains('=') || word.starts_with('-'));
-        let words: Vec<&str> =
-            words.take_while(|word| !word.starts_with('-') && !word.contains(['.', '/'])).take(words_max).collect();
+        let words = last.split_whitespace().filter(|word| !RUNNERS.contains(word));
+        let words: Vec<&str> = words
+            .skip_while(|word| word.contains('=') || word.starts_with('-'))
+            .take_while(|word| !word.starts_with('-') && (!word.contains(['.', '/']) || self.by_name))
+            .collect();
+        let words_max = match words.get(1) {
+            _ if kind == CheckKind::Type && !self.by_name => 1,
+            Some(&("run" | "run-script")) => 3,
+            _ => 2,
+        };
+        let words = &words[..words.len().min(words_max)];
         (!words.is_empty()).then(|| words.concat())
     }
 }
@@ -142,8 +164,9 @@ fn commands<'v, 'p>(views: &'v [View<'p>], side: Side, whitelist: &Whitelist) ->
             let groups = groups.filter(|groups| !groups["always"].contains("exit 1"));
             let swallowed = ignored || groups.is_some();
             let text = groups.map_or(text.clone(), |groups| groups["command"].to_owned());
-            let check = checks(&text, whitelist);
-            let by_name = check.is_none() && last_word_checks(&text);
+            let known = checks(&text, whitelist);
+            let check = known.or_else(|| named_check(&text));
+            let by_name = known.is_none() && check.is_some();
             found.push(Command { file, line, text, swallowed, check, by_name });
         }
     }
@@ -162,6 +185,10 @@ fn command_on(view: &View<'_>, line: &Seen<'_>) -> Option<(String, bool)> {
             let command = recipe.trim_start_matches(['@', '+', '-']);
             Some((command.to_owned(), recipe.trim_start_matches(['@', '+']).starts_with('-')))
         }
+        "yaml" if text.trim_start_matches("- ").starts_with("uses:") => {
+            let action = text.trim_start_matches("- ").trim_start_matches("uses:").trim().trim_matches(['"', '\'']);
+            Some((format!("uses: {}", action.split('@').next().unwrap_or_default()), false))
+        }
         _ if !COMMAND_KEY.is_match(&line.path) => None,
         "json" => {
             let (_, value) = text.split_once("\":")?;
@@ -171,7 +198,9 @@ fn command_on(view: &View<'_>, line: &Seen<'_>) -> Option<(String, bool)> {
         "toml" | "ini" => {
             let value = text.split_once('=').map_or(text, |(_, value)| value).trim();
             let quoted = value.trim_matches([',', '[', ']', ' ']);
-            Some((quoted.trim_matches(['"', '\'']).to_owned(), false))
+            let command = quoted.trim_matches(['"', '\'']);
+            // tox lets a command fail that a dash stands before.
+            Some((command.trim_start_matches("- ").to_owned(), command.starts_with("- ")))
         }
         _ => {
             let text = text.trim_start_matches("- ").trim();
@@ -189,13 +218,23 @@ fn checks(text: &str, whitelist: &Whitelist) -> Option<CheckKind> {
     whole().or_else(|| parts().find_map(|part| whitelist.decide_line(part).check())).map(|check| check.kind)
 }
 
-/// Whether the last command's program has a name that says so. `test` is the shell's own.
-fn last_word_checks(text: &str) -> bool {
+/// What an action or the last command's program checks, if its name says so. `test` is the shell's own.
+fn named_check(text: &str) -> Option<CheckKind> {
+    let name = match text.strip_prefix("uses:").map(str::trim) {
+        Some(action) => ACTION.find(action)?.as_str(),
+        None => named_program(text)?,
+    };
+    let name = name.to_ascii_lowercase();
+    let tests = ["test", "spec", "coverage", "cypress", "bench"].iter().any(|word| name.contains(word));
+    Some(if tests { CheckKind::Test } else { CheckKind::Lint })
+}
+
+fn named_program(text: &str) -> Option<&str> {
     let last = text.rsplit(['|', ';', '&']).map(str::trim).find(|part| !part.is_empty()).unwrap_or_default();
     let mut words = last
         .split_whitespace()
         .skip_while(|word| word.contains('=') || matches!(*word, "bash" | "sh" | "sudo" | "time" | "env"));
-    words.next().is_some_and(|word| {
-        word != "test" && !word.starts_with('[') && !word.contains(['$', '"', '\'']) && CHECK_BY_NAME.is_match(word)
+    words.next().filter(|word| {
+        *word != "test" && !word.starts_with('[') && !word.contains(['$', '"', '\'']) && CHECK_BY_NAME.is_match(word)
     })
 }

@@ -72,7 +72,7 @@ impl Lexis {
     pub(super) fn state_before<'l>(&self, lines: impl Iterator<Item = &'l str> + Clone) -> State {
         for (index, (start, end)) in self.blocks.iter().enumerate() {
             for line in lines.clone() {
-                match (line.find(start.as_str()), line.find(end.as_str())) {
+                match (block_start(line, start), block_end(line, end)) {
                     (Some(start), Some(end)) if end < start => return State::Block(index),
                     (None, Some(_)) => return State::Block(index),
                     (Some(_), _) => break,
@@ -195,6 +195,19 @@ impl Lexis {
         }
         at + rest.chars().next().map_or(1, char::len_utf8)
     }
+}
+
+/// Where a block comment may begin in a line of which it isn't known what of it is in quotes: `src/*` is a glob.
+fn block_start(line: &str, start: &str) -> Option<usize> {
+    line.match_indices(start)
+        .map(|(at, _)| at)
+        .find(|&at| line[..at].chars().next_back().is_none_or(char::is_whitespace))
+}
+
+/// Where one may end in such a line: `**/src` is a glob.
+fn block_end(line: &str, end: &str) -> Option<usize> {
+    let ends = |rest: &str| rest.chars().next().is_none_or(|c| c.is_whitespace() || matches!(c, ')' | '}' | ';' | ','));
+    line.match_indices(end).map(|(at, _)| at).find(|&at| ends(&line[at + end.len()..]))
 }
 
 /// Where a string ends in `text`.

@@ -1,16 +1,27 @@
 //! The rules that look at lines.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use regex::Captures;
 
 use super::census::{Census, squeezed};
 use super::language::Part;
+use super::lazy::LazySet;
 use super::rule::{Kind, Rule, Rules, Severity, Where};
 use super::view::{Seen, Side, View};
 use super::{Sheet, ground};
 use crate::fix::patch::Change;
 
+/// Files that configure a linter, a formatter or a type checker and nothing else.
+static LINTERS: LazyLock<LazySet> = LazyLock::new(|| {
+    LazySet::of(&[
+        r"(?:^|/)\.?(?:eslintrc|oxlintrc|tslint|jshintrc|stylelintrc|prettierrc|markdownlint|swiftlint|golangci|pylintrc|flake8|isort\.cfg|pydocstyle|pycodestyle|rubocop|scalafmt|clang-tidy|clang-format|credo|luacheckrc|yamllint|ansible-lint)(?:\.\w+)*$",
+        r"(?:^|/)(?:eslint|oxlint|stylelint|prettier|lint-staged|trunk)\.config\.\w+$",
+        r"(?:^|/)\.?(?:ruff|biome|rome|mypy|pyrightconfig|clippy|rustfmt|phpstan|psalm|phpcs|detekt|checkstyle|dprint|deno)(?:[.-]\w+)*\.(?:toml|jsonc?|ini|xml|neon|ya?ml|dist)$",
+        r"(?:^|/)\.pre-commit-config\.ya?ml$",
+    ])
+});
 /// Files in which several tools have their tables.
 const SHARED_FILES: [&str; 5] = ["pyproject.toml", "setup.cfg", "tox.ini", "Cargo.toml", "package.json"];
 /// The family of what makes a test not run.
@@ -37,6 +48,8 @@ pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
         let wanted: Vec<&Hit<'_, '_>> = found.iter().filter(|hit| counts(hit, census, views, side)).collect();
         let others = other.iter().filter(|hit| !matches!(hit.rule.text.kind, Kind::Replaced));
         let left = uncompensated(&wanted, others);
+        let others: Vec<&Hit<'_, '_>> = other.iter().filter(|hit| hit.rule.text.replaceable).collect();
+        let fresh = uncompensated(&others, found.iter());
         let mut rest = left.as_slice();
         while let Some(hit) = rest.first() {
             let count = if hit.rule.text.new_files { 1 } else { in_a_row(rest) };
@@ -46,9 +59,14 @@ pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
             if hit.rule.text.kind == Kind::Grown {
                 rest = &rest[rest.iter().take_while(|next| next.file == hit.file && same_rule(hit, next)).count()..];
             }
-            let replaced =
-                hit.rule.text.replaceable && other.iter().any(|other| other.file == hit.file && same_rule(hit, other));
-            let severity = if replaced { Severity::Likely } else { severity(hit, census, views, side) };
+            // A tool in place of another.
+            if hit.rule.text.replaceable && fresh.iter().any(|other| other.file == hit.file && same_rule(hit, other)) {
+                continue;
+            }
+            if views[hit.file].changed(Side::New).any(|line| hit.rule.is_replaced_by(&line.masked.text)) {
+                continue;
+            }
+            let severity = severity(hit, census, views, side);
             sheet.add(hit.rule, (hit.file, side, hit.line), severity, &named(together));
         }
     }
@@ -82,10 +100,11 @@ fn counts(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) ->
     let view = &views[hit.file];
     let text = &hit.rule.text;
     // What a new test never did, it doesn't skip.
-    let skips = text.family == SKIPPED;
+    let skips = text.family == SKIPPED || text.conditional;
     side == wanted
         && hit.line.changed
         && !hit.rule.excused(hit.line.raw)
+        && !(text.kind != Kind::Structure && is_migrated(hit, views))
         && (text.new_files || view.file.change != Change::Added && (side == Side::Old || !is_new_table(hit, view)))
         && !(text.kind == Kind::Removed && view.file.change == Change::Deleted && !text.new_files)
         && !(text.attached && census.around(side, hit.file, hit.hunk, hit.at).is_none())
@@ -103,12 +122,33 @@ fn is_new_table(hit: &Hit<'_, '_>, view: &View<'_>) -> bool {
     let depth = if hit.line.path.starts_with("tool.") { 2 } else { 1 };
     let table: Vec<&str> = hit.line.path.split('.').take(depth).collect();
     let table = table.join(".");
+    // `[mypy-cart.*]` is a part of what `[mypy]` says.
+    let table = table.split('-').next().unwrap_or(&table);
     let within =
-        |line: &&Seen<'_>| line.path.strip_prefix(&table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        |line: &&Seen<'_>| line.path.strip_prefix(table).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
     let lines = view.hunks[hit.hunk].new.get(..=hit.at).unwrap_or_default();
-    let opens = |line: &Seen<'_>| line.raw.trim_start().starts_with('[') || line.path == table;
-    let header = lines.iter().rev().filter(within).find(|line| opens(line));
-    header.is_some_and(|line| line.changed) && !view.lines(Side::Old).any(|line| within(&line))
+    let opens = |line: &&&Seen<'_>| line.raw.trim_start().starts_with('[') || line.path == table;
+    let headers: Vec<&Seen<'_>> = lines.iter().filter(within).collect();
+    let Some(nearest) = headers.iter().rev().find(opens) else { return false };
+    // A part that is new may belong to a table that is not.
+    let top = nearest.path.strip_suffix(".lint").unwrap_or(&nearest.path) == table
+        || headers.iter().any(|line| line.changed && opens(&line) && nearest.path != line.path);
+    nearest.changed && top && !view.lines(Side::Old).any(|line| within(&line))
+}
+
+/// Whether a file that configures nothing but linters comes or goes with the change, so that what this one says may
+/// stand there, or did.
+fn is_migrated(hit: &Hit<'_, '_>, views: &[View<'_>]) -> bool {
+    let text = &hit.rule.text;
+    let configures = !text.files.is_empty()
+        && !text.new_files
+        && matches!(text.family.as_str(), "disabled-rule" | "excluded-file" | "removed-check");
+    configures
+        && views.iter().any(|view| {
+            let moves = matches!(view.file.change, Change::Added | Change::Deleted | Change::Renamed);
+            moves
+                && LINTERS.is_match(view.path(if view.file.change == Change::Deleted { Side::Old } else { Side::New }))
+        })
 }
 
 fn severity(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) -> Severity {
@@ -157,7 +197,11 @@ pub(super) fn hits<'v, 'p>(
 pub(super) fn skips(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
     let mut candidates = rules.candidates(line.raw).into_iter().map(|index| &rules.rules[index]);
     candidates.any(|rule| {
-        rule.text.family == SKIPPED && !rule.text.conditional && rule.text.below.is_none() && applies(rule, view, Side::Old) && matched(rule, line).is_some()
+        rule.text.family == SKIPPED
+            && !rule.text.conditional
+            && rule.text.below.is_none()
+            && applies(rule, view, Side::Old)
+            && matched(rule, line).is_some()
     })
 }
 
@@ -196,7 +240,9 @@ fn units(rule: &Rule, groups: &Captures<'_>) -> Vec<String> {
     let Some(named) = groups.name("units") else {
         return vec![if has_group { EVERYTHING.to_owned() } else { squeezed(all) }];
     };
-    let words = named.as_str().split([',', ' ', '\t', '|', '"', '\'']).filter(|word| !word.is_empty());
+    let words =
+        named.as_str().split([',', ' ', '\t', '|', '"', '\'']).map(|word| word.trim_end_matches([']', ')', '}', ';']));
+    let words = words.filter(|word| word.bytes().any(|b| b.is_ascii_alphanumeric() || b == b'*' || !b.is_ascii()));
     let units: Vec<String> =
         words.take_while(|word| !word.starts_with("reason") && !word.starts_with("--")).map(str::to_owned).collect();
     if units.is_empty() { vec![EVERYTHING.to_owned()] } else { units }

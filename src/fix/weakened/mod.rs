@@ -23,6 +23,8 @@ mod language;
 mod lazy;
 mod lexis;
 mod lines;
+mod loosened;
+mod matrix;
 mod numbers;
 mod rule;
 mod snapshots;
@@ -145,6 +147,7 @@ pub fn detect(patch: &Patch, tests: Option<Counts>) -> Findings {
     census.mark(&mut sheet);
     assertions::mark(&census, &mut sheet);
     lines::mark(&census, &mut sheet);
+    matrix::mark(&mut sheet);
     assertions::same_operands(&mut sheet);
     numbers::mark(&mut sheet);
     snapshots::mark(&mut sheet);

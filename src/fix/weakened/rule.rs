@@ -69,6 +69,8 @@ pub(super) enum Kind {
     Raised,
     /// A file that got longer.
     Grown,
+    /// An entry of a pipeline's matrix that is gone, or taken out.
+    Matrix,
     /// Code of this stage looks; the rule gives it its words.
     Structure,
 }
@@ -137,9 +139,11 @@ pub(super) struct RuleText {
     /// Whether it says that nothing else changed: then it alone explains why a check passes now.
     #[serde(default)]
     pub(super) explains: bool,
-    /// Whether it is only likely where the diff adds others of its kind: a tool in place of another.
+    /// Whether it doesn't count where the diff adds others of its kind: a tool in place of another.
     #[serde(default)]
     pub(super) replaceable: bool,
+    /// A regex of a line that, added to the same file, takes the place of what is gone.
+    pub(super) replaced_by: Option<String>,
     /// For `lowered`: whether it counts when the number is gone.
     #[serde(default = "yes")]
     pub(super) gone: bool,
@@ -197,6 +201,7 @@ pub(super) struct Rule {
     unless: Option<Lazy>,
     under: Option<Lazy>,
     below: Option<Lazy>,
+    replaced_by: Option<Lazy>,
 }
 
 impl Rule {
@@ -208,6 +213,7 @@ impl Rule {
             unless: text.unless.clone().map(Lazy::new),
             under: text.under.clone().map(Lazy::new),
             below: text.below.clone().map(Lazy::new),
+            replaced_by: text.replaced_by.clone().map(Lazy::new),
             text,
         }
     }
@@ -233,6 +239,11 @@ impl Rule {
     /// Whether what a line stands in is what the rule asks for; `above` are the lines that it is deeper than.
     pub(super) fn is_below<'l>(&self, mut above: impl Iterator<Item = &'l str>) -> bool {
         self.below.as_ref().is_none_or(|below| above.any(|line| below.is_match(line)))
+    }
+
+    /// Whether `line`, which is new, takes the place of what is gone.
+    pub(super) fn is_replaced_by(&self, line: &str) -> bool {
+        self.replaced_by.as_ref().is_some_and(|regex| regex.is_match(line))
     }
 
     /// What its units are made up for by.

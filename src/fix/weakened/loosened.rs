@@ -1,0 +1,168 @@
+//! Assertions that are still there and let more through: an exact one in whose place stands a vaguer one, one that is
+//! made only under a condition now, one that is compared with more leeway.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::census::{identifiers, squeezed};
+use super::language::Language;
+use super::lazy::{LazySet, compile};
+use super::view::Seen;
+
+/// Says exactly what comes out.
+static EXACT: LazyLock<LazySet> = LazyLock::new(|| {
+    LazySet::of(&[
+        r"===?[^>]|\bis\s+(?:True|False|None)\b",
+        r"(?i)\b(?:assert_?|expect_?|is_?|are_?|to_?|deep_?|strict_?|not_?)*(?:equals?|eq|eql|same|identical)\w*!?\s*[(:<\s]",
+        r"(?i)\b\w*(?:_equals?|_eq|_same|equalto|_identical)\w*\s*[(<!]",
+        r"(?i)\b(?:assert|expect|isDeep|toStrict|toDeep|toBe|XCTAssert|toHave)\w*(?:Equals?|Same|Identical)\w*\s*[(<]",
+        r"\.(?:toBe|toHaveLength|toHaveText|toHaveBeenCalledTimes|toHaveBeenCalledWith|toHaveBeenCalledOnceWith)\(",
+        r"\bassert_(?:called_once_with|called_with|has_calls)\(|\btimes\(\s*\d",
+        r"(?i)\b(?:assert\w*exactly|containsExactly\w*|is_deeply|cmp_ok|hasSize|hasLength)\b",
+        r"\btoThrow\(\s*[^)\s]|\btoThrowError\(\s*[^)\s]|\bmatch\s*=|Raises(?:Regex|RegexP)\b|expected\s*=",
+    ])
+});
+/// Says something about what comes out.
+static VAGUE: LazyLock<Regex> = LazyLock::new(|| {
+    compile(concat!(
+        r"(?i)\b(?:\w*contain\w*|\w*include\w*|to_?match\w*|\w*matches\w*|assert_?match\w*|\w*regexp?\w*|starts_?with|ends_?with|has_?(?:prefix|suffix)",
+        r"|\w*greater\w*|\w*less\w*|at_?least\w*|at_?most|\w*between|in_?range|is_?instance\w*|instance_?of|type_?of|assert_?in|isin|isoneof|anyof",
+        r"|\w*approx\w*|\w*almost\w*|\w*close_?to|allclose|\w*_?near|\w*in_?delta|be_within|\w*subset\w*|\w*elements_?match|assert_?ne\w*|\w*not_?equals?\w*",
+        r"|\w*not_?(?:null|nil|none|empty|undefined|be_nil)\w*|\w*defined|\w*truthy|is_some|is_ok|is_err|to_?exist\w*|exists?|be_?present|does_?not_?throw|not_?to_?throw",
+        r"|assert_called|assert_called_once|any|anything|any_string|any_int|anyString|anyInt|called|called_once|toHaveBeenCalled|assert_?true|assert_?that|ok|notempty)\b",
+        r"|\bin\b|\bis\s+not\b|\bor\b|>=|<=|!=|\s<\s|\s>\s|\|\|"
+    ))
+    .expect("a regex")
+});
+/// Leeway: what lets an exact comparison through that is not.
+static LEEWAY: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"\b(?:rtol|atol|abs_tol|rel_tol|places|delta|decimal)\s*=|\bcheck_\w+\s*=\s*False|\bstrict\s*=\s*False|\b(?:mock\.)?ANY\b|\bexpect\.(?:any|anything|objectContaining|arrayContaining|stringContaining|stringMatching)\(|\bapprox\(|\bmock\.Anything\b|\bequal_nan\s*=\s*True|\bignore_\w+\s*=\s*True|\bcmpopts\.\w+",
+    )
+    .expect("a regex")
+});
+/// Values that a bare assertion says as well: `assert_eq!(x, true)` is `assert!(x)`.
+static PLAIN: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r#"\b(?i:true|false|none|null|nil|undefined)\b|(?:==\s*|,\s*|\b(?:toBe|toEqual|eq|equal)\(\s*|\(\s*)0\s*(?:[),;:]|$)|\[\s*\]|\{\s*\}|""|''"#)
+        .expect("a regex")
+});
+/// What makes an assertion conditional. A loop and a block of a resource are none.
+static CONDITION: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"^\s*(?:\}\s*)?(?:if|unless|guard)\b|^\s*#\s*if").expect("a regex"));
+/// Words of assertions that say nothing about what they are of.
+const VOCABULARY: [&str; 22] = [
+    "assert", "self", "expect", "require", "is", "not", "to", "be", "cls", "this", "await", "in", "and", "or", "None",
+    "True", "False", "null", "nil", "true", "false", "Assert",
+];
+
+/// The assertion of `removed` that has a vaguer one in its place, and that one.
+pub(super) fn vaguer<'s, 'p>(
+    removed: &[&'s Seen<'p>],
+    added: &[&'s Seen<'p>],
+    language: &Language,
+) -> Option<&'s Seen<'p>> {
+    let asserts = |line: &&&Seen<'_>| language.asserts.is_match(&line.masked.code);
+    let (old, new): (Vec<_>, Vec<_>) =
+        (removed.iter().filter(asserts).collect(), added.iter().filter(asserts).collect());
+    // More of them than before say more, each of them less.
+    if new.len() > old.len() {
+        return None;
+    }
+    let exact_left = new.iter().filter(|line| is_exact(line) && leeway(line) == 0).count();
+    let exact_before = old.iter().filter(|line| is_exact(line) && leeway(line) == 0).count();
+    if exact_left >= exact_before {
+        return None;
+    }
+    new.into_iter().find(|line| old.iter().any(|old| is_vaguer(old, line))).copied()
+}
+
+/// Whether `new` says less of the same thing than `old`.
+fn is_vaguer(old: &Seen<'_>, new: &Seen<'_>) -> bool {
+    if !same_subject(old, new) || !is_exact(old) {
+        return false;
+    }
+    if is_exact(new) && !is_negated(new) {
+        return leeway(new) > leeway(old);
+    }
+    let words = |line: &Seen<'_>| VAGUE.find_iter(&line.masked.code).count();
+    // A bare `assert x` has no word of its own.
+    let vaguer = words(new) > words(old)
+        || words(new) == 0 && (is_bare(new) || is_part(new, old))
+        || is_negated(new) && !is_negated(old);
+    let says_the_same = PLAIN.is_match(&old.masked.text) && words(new) <= 1 + words(old);
+    vaguer && !says_the_same
+}
+
+/// `assert x`: true or not, whatever it is. A helper's name says nothing of what it holds.
+fn is_bare(line: &Seen<'_>) -> bool {
+    let code = line.masked.code.trim_start();
+    ["assert ", "assert(", "assert!("].iter().any(|start| code.starts_with(start))
+}
+
+/// Whether `new` says nothing that `old` doesn't: `raises(Error)` for `raises(Error, match="…")`.
+fn is_part(new: &Seen<'_>, old: &Seen<'_>) -> bool {
+    let known: HashSet<&str> = identifiers(&old.masked.code).collect();
+    identifiers(&new.masked.code).all(|word| known.contains(word))
+}
+
+/// `!=`, `assert_ne`, `not.toBe`: all but one answer is right.
+fn is_negated(line: &Seen<'_>) -> bool {
+    let code = squeezed(&line.masked.code).to_ascii_lowercase();
+    ["!=", "notequal", "not.to", "assert_ne", "_ne(", "isnot", "refute", "to.not"]
+        .iter()
+        .any(|sign| code.contains(sign))
+}
+
+fn is_exact(line: &Seen<'_>) -> bool {
+    EXACT.is_match(&line.masked.code)
+}
+
+fn leeway(line: &Seen<'_>) -> usize {
+    LEEWAY.find_iter(&line.masked.code).count()
+}
+
+/// Whether two assertions are about the same thing, by the names in them.
+fn same_subject(old: &Seen<'_>, new: &Seen<'_>) -> bool {
+    let names = |line: &Seen<'_>| -> HashSet<String> {
+        let subject = identifiers(&line.masked.code)
+            .filter(|word| !VOCABULARY.contains(word) && !word.starts_with("assert") && !is_matcher(word));
+        subject.map(str::to_owned).collect()
+    };
+    let (old_names, new_names) = (names(old), names(new));
+    let shared = old_names.intersection(&new_names).count();
+    let is_chain = |line: &Seen<'_>| line.masked.code.trim_start().starts_with('.');
+    is_chain(old) && is_chain(new) && old.indent == new.indent
+        || shared > 0 && 2 * shared >= old_names.len().min(new_names.len())
+}
+
+/// `toBe`, `toHaveLength`.
+fn is_matcher(word: &str) -> bool {
+    word.strip_prefix("to").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
+}
+
+/// The new condition in `body` under which an assertion stands that was made before in any case.
+pub(super) fn conditional<'s, 'p>(
+    body: &'s [Seen<'p>],
+    added: &[&'s Seen<'p>],
+    language: &Language,
+) -> Option<&'s Seen<'p>> {
+    let asserts = |line: &Seen<'_>| language.asserts.is_match(&line.masked.code);
+    // With others besides them they are cases of their own.
+    if added.iter().any(|line| asserts(line)) {
+        return None;
+    }
+    let is_added = |line: &Seen<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
+    body.iter().enumerate().find_map(|(at, line)| {
+        let guards = is_added(line) && CONDITION.is_match(&line.masked.code) && !asserts(line);
+        let preprocessed = line.masked.code.trim_start().starts_with('#');
+        let mut within = body[at + 1..].iter().take_while(|inner| {
+            let code = inner.masked.code.trim_start();
+            inner.raw.trim().is_empty()
+                || if preprocessed { !code.starts_with('#') } else { inner.indent > line.indent || code == "{" }
+        });
+        let moved = |inner: &Seen<'_>| asserts(inner) && !is_added(inner) && (preprocessed || inner.changed);
+        (guards && within.any(moved)).then_some(line)
+    })
+}

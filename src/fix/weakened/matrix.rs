@@ -1,0 +1,121 @@
+//! Matrices of pipelines: the systems and versions that a check is made with, and that it no longer is.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Sheet;
+use super::lazy::compile;
+use super::lines::{Hit, hits};
+use super::rule::{Kind, Severity};
+use super::view::{Side, View};
+use crate::fix::patch::Change;
+
+/// Keys beside the values of a matrix.
+static NO_VALUE: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r"(?i)(?:^|\.)(?:exclude|allow_failures|fast_finish|fail-fast|max-parallel|name|experimental|optional|steps|script|run|with|env_vars|artifact\w*|cache\w*|timeout\w*)(?:\.|$)")
+        .expect("a regex")
+});
+/// Where a project says which versions it supports.
+static SUPPORTED: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r#"(?i)requires-python|python_requires|Programming Language ::|"engines"|"node"\s*:|rust-version|\bmsrv\b|required_ruby_version|"php"\s*:|^go\s+[0-9]|target-version|<(?:java\.version|maven\.compiler|TargetFrameworks?)|sourceCompatibility|\bdrop(?:s|ped)?\s+support"#)
+        .expect("a regex")
+});
+
+/// A value that only one side has.
+struct Entry<'h, 'v, 'p> {
+    hit: &'h Hit<'v, 'p>,
+    unit: &'h str,
+}
+
+/// Marks values that are gone, and combinations that are taken out.
+pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
+    let views = sheet.views;
+    let of = |side| hits(sheet.rules, views, side, &[Kind::Matrix]);
+    let (old, new) = (of(Side::Old), of(Side::New));
+    if old.is_empty() && new.is_empty() {
+        return;
+    }
+    let is_value = |hit: &&Hit<'_, '_>| {
+        hit.rule.text.id == "matrix-entry-removed"
+            && views[hit.file].file.change == Change::Modified
+            && !NO_VALUE.is_match(&hit.line.path)
+    };
+    let (removed, added) = only_one_side(old.iter().filter(is_value), new.iter().filter(is_value));
+    let supported = || views.iter().flat_map(|view| view.changed(Side::Old)).any(|line| SUPPORTED.is_match(line.raw));
+    let mut places: Vec<(usize, &str)> = Vec::new();
+    for entry in &removed {
+        let place = (entry.hit.file, key(entry.hit));
+        let replaced = added.iter().any(|other| (other.hit.file, key(other.hit)) == place);
+        if replaced || places.contains(&place) {
+            continue;
+        }
+        places.push(place);
+        let gone: Vec<&Entry<'_, '_, '_>> =
+            removed.iter().filter(|other| (other.hit.file, key(other.hit)) == place).collect();
+        let severity = match is_oldest(&gone, &views[entry.hit.file]) {
+            true if supported() => continue,
+            true => Severity::Likely,
+            false => Severity::Certain,
+        };
+        let names: Vec<&str> = gone.iter().map(|entry| entry.unit).collect();
+        sheet.add(entry.hit.rule, (entry.hit.file, Side::Old, entry.hit.line), severity, &names.join(", "));
+    }
+    if added.is_empty() {
+        let excluded = |hits: &[Hit<'_, '_>]| hits.iter().filter(|hit| hit.rule.text.id == "matrix-excluded").count();
+        let first = new
+            .iter()
+            .find(|hit| hit.rule.text.id == "matrix-excluded" && views[hit.file].file.change == Change::Modified);
+        if let Some(hit) = first.filter(|_| excluded(&new) > excluded(&old)) {
+            sheet.add(hit.rule, (hit.file, Side::New, hit.line), Severity::Certain, "");
+        }
+    }
+}
+
+/// The key that a value is of, by its last name.
+fn key<'v>(hit: &Hit<'v, '_>) -> &'v str {
+    hit.line.path.rsplit('.').next().unwrap_or_default()
+}
+
+/// The values that the other side lacks, or has less often, of each side.
+fn only_one_side<'h, 'v: 'h, 'p: 'h>(
+    old: impl Iterator<Item = &'h Hit<'v, 'p>>,
+    new: impl Iterator<Item = &'h Hit<'v, 'p>>,
+) -> (Vec<Entry<'h, 'v, 'p>>, Vec<Entry<'h, 'v, 'p>>) {
+    let entries = |hit: &'h Hit<'v, 'p>| hit.units.iter().map(move |unit| Entry { hit, unit: plain(unit) });
+    let mut new: Vec<_> = new.flat_map(entries).filter(|entry| !entry.unit.is_empty()).map(Some).collect();
+    let mut free: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, entry) in new.iter().enumerate() {
+        free.entry(entry.as_ref().map_or("", |entry| entry.unit)).or_default().push(index);
+    }
+    let mut removed: Vec<Entry<'h, 'v, 'p>> = Vec::new();
+    for entry in old.flat_map(entries).filter(|entry| !entry.unit.is_empty()) {
+        match free.get_mut(entry.unit).and_then(Vec::pop) {
+            Some(index) => new[index] = None,
+            None => removed.push(entry),
+        }
+    }
+    (removed, new.into_iter().flatten().collect())
+}
+
+fn plain(unit: &str) -> &str {
+    unit.trim_matches(|c: char| !c.is_alphanumeric())
+}
+
+/// Whether all of these are versions, and a newer one of the same key is still there.
+fn is_oldest(gone: &[&Entry<'_, '_, '_>], view: &View<'_>) -> bool {
+    let Some(gone) = gone.iter().map(|entry| version(entry.unit)).collect::<Option<Vec<_>>>() else { return false };
+    let words =
+        view.lines(Side::New).flat_map(|line| line.masked.text.split([',', ' ', '[', ']', '"', '\'', '{', '}']));
+    let mut left = words.filter_map(version).peekable();
+    let Some(newest) = gone.iter().max() else { return false };
+    left.peek().is_some() && left.any(|version| version.len() == newest.len() && version > *newest)
+}
+
+/// `3.12`, as numbers.
+fn version(text: &str) -> Option<Vec<u32>> {
+    let text = text.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    let parts: Option<Vec<u32>> = text.trim_end_matches(".x").split('.').map(|part| part.parse().ok()).collect();
+    parts.filter(|_| !text.is_empty())
+}
