@@ -89,7 +89,7 @@ pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
         if let Some(line) = returns_early(new, after, &left.added) {
             sheet.add_named("test-returns-early", (new.file, Side::New, line), Severity::Certain, &new.name);
         }
-        if let Some(line) = loosened::conditional(&after[new.at..new.end], &left.added, language) {
+        if let Some(line) = loosened::conditional(&after[new.at..new.end], &left.removed, &left.added, language) {
             sheet.add_named("assertion-conditional", (new.file, Side::New, line), Severity::Certain, &new.name);
         }
         if let Some(line) = loosened::vaguer(&left.removed, &left.added, language) {

@@ -70,6 +70,10 @@ pub(super) fn vaguer<'s, 'p>(
     if new.len() > old.len() {
         return None;
     }
+    let looser = |line: &&Seen<'_>| old.iter().any(|old| same_subject(old, line) && leeway(line) > leeway(old));
+    if let Some(line) = new.iter().copied().copied().find(looser) {
+        return Some(line);
+    }
     let exact_left = new.iter().filter(|line| is_exact(line) && leeway(line) == 0).count();
     let exact_before = old.iter().filter(|line| is_exact(line) && leeway(line) == 0).count();
     if exact_left >= exact_before {
@@ -145,12 +149,13 @@ fn is_matcher(word: &str) -> bool {
 /// The new condition in `body` under which an assertion stands that was made before in any case.
 pub(super) fn conditional<'s, 'p>(
     body: &'s [Seen<'p>],
+    removed: &[&Seen<'_>],
     added: &[&'s Seen<'p>],
     language: &Language,
 ) -> Option<&'s Seen<'p>> {
     let asserts = |line: &Seen<'_>| language.asserts.is_match(&line.masked.code);
-    // With others besides them they are cases of their own.
-    if added.iter().any(|line| asserts(line)) {
+    // With others besides them they are cases of their own; and one condition may stand in another's place.
+    if added.iter().any(|line| asserts(line)) || removed.iter().any(|line| CONDITION.is_match(&line.masked.code)) {
         return None;
     }
     let is_added = |line: &Seen<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
