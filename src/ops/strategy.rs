@@ -180,7 +180,7 @@ fn changed(writing: Writing, settings: &Settings, id: &str) -> anyhow::Result<Ch
     let row = index.recovery(id)?;
     let others = match row.matches.as_str() {
         "pattern" => index.recoveries_of_patterns(std::slice::from_ref(&row.error))?,
-        "substring" => index.recoveries_in_text(&row.error)?,
+        "substring" => known_against(index, settings, &row.error, Vec::new())?,
         _ => index.recoveries_by_regex()?.into_iter().filter(|other| other.error == row.error).collect(),
     };
     let mut candidates = Vec::new();
@@ -241,16 +241,7 @@ pub fn suggest(
     let mut situation = Situation::default();
     if let Some(index) = index {
         let keys: Vec<String> = items.iter().map(|item| item.pattern.clone()).take(PATTERNS_MAX).collect();
-        let keys = if keys.is_empty() { patterns_like(index, settings, &error)? } else { keys };
-        let mut rows = index.recoveries_of_patterns(&keys)?;
-        rows.extend(index.recoveries_in_text(&error.to_lowercase())?);
-        let is_match = |row: &RecoveryRow| compiled(&row.error).is_ok_and(|regex| regex.is_match(&error));
-        rows.extend(index.recoveries_by_regex()?.into_iter().filter(is_match));
-        // Agents ask this when something failed; the steps of a stranger are not for them.
-        rows.retain(|row| !row.imported);
-        // What was changed in a failing attempt, and what only a flake seemed to need, is no proposal.
-        rows.retain(|row| !recovery::is_learnt(row) || row.successes > 0);
-        look_up(index, rows, &mut candidates)?;
+        look_up(index, known_against(index, settings, &error, keys)?, &mut candidates)?;
         let hours = settings.fix.silence_hours;
         situation.task = record::current_task(places, Some(index), identity, Timestamp::now(), hours)?;
         situation.category = category_of(index, &situation.task)?;
@@ -261,6 +252,25 @@ pub fn suggest(
     let (mut strategies, escalation) = recovery::rank(candidates, &situation, settings);
     strategies.truncate(limit);
     Ok(Suggested { schema: 1, error: Some(shown), strategies, escalation, notes })
+}
+
+/// What is known against an error with these patterns; without any, with those whose messages read like it.
+fn known_against(
+    index: &Index,
+    settings: &Settings,
+    error: &str,
+    keys: Vec<String>,
+) -> anyhow::Result<Vec<RecoveryRow>> {
+    let keys = if keys.is_empty() { patterns_like(index, settings, error)? } else { keys };
+    let mut rows = index.recoveries_of_patterns(&keys)?;
+    rows.extend(index.recoveries_in_text(&error.to_lowercase())?);
+    let is_match = |row: &RecoveryRow| compiled(&row.error).is_ok_and(|regex| regex.is_match(error));
+    rows.extend(index.recoveries_by_regex()?.into_iter().filter(is_match));
+    // Agents ask this when something failed; the steps of a stranger are not for them.
+    rows.retain(|row| !row.imported);
+    // What was changed in a failing attempt, and what only a flake seemed to need, is no proposal.
+    rows.retain(|row| !recovery::is_learnt(row) || row.successes > 0);
+    Ok(rows)
 }
 
 /// What a text is found to be: its category, and what is wrong.

@@ -106,3 +106,19 @@ fn what_a_task_proposes_is_shown_until_it_is_written_down() {
     sandbox.verify_run(accept.split(' ').skip(1)).prints();
     assert!(proposals().as_array().is_none_or(|left| left.iter().all(|it| it["accept"] != accept.as_str())));
 }
+
+#[test]
+fn a_strategy_that_failed_too_often_names_what_was_learnt_as_the_next() {
+    let (sandbox, _) = with_learnt();
+    let strategy = |arguments: &[&str]| {
+        let said = sandbox.verify_run(["strategy"].iter().chain(arguments).chain(&["--json"]));
+        said.env("VERIFY_RUN_TASK", "late").outcome().stdout().parse::<Value>().expect("JSON")
+    };
+    let added = strategy(&["add", "--error", "foo is not defined", "--technique", "alpha"]);
+    let id = added["strategy"]["id"].as_str().expect("an id").to_owned();
+    let attempts = [(); 3].map(|()| strategy(&["attempt", &id, "--outcome", "failure"]));
+    let suggested = strategy(&["suggest", "--error", "foo is not defined"]);
+    let next = &suggested["strategies"][0]["id"];
+    assert!(next.is_string() && *next != id.as_str(), "{suggested}");
+    assert_eq!(&attempts[2]["escalation"]["next"], next, "{}", attempts[2]);
+}
