@@ -120,9 +120,9 @@ impl<'a> Assembled<'a> {
         self.outcome.items.iter().zip(&self.failing).filter(|(_, failing)| **failing).map(|(found, _)| found)
     }
 
-    /// Whether something that no definition knows was found at a place.
-    pub fn is_located(&self) -> bool {
-        self.generic.iter().any(|item| item.file.is_some() && item.line.is_some())
+    /// What no definition knows and was found at a place.
+    pub fn located(&self) -> impl Iterator<Item = &Item> + Clone {
+        self.generic.iter().filter(|item| item.file.is_some() && item.line.is_some())
     }
 
     /// Tools whose output was seen.

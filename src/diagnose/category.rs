@@ -9,7 +9,7 @@ use crate::whitelist::CheckKind;
 
 use super::catalog::{Catalog, constant};
 use super::engine::Found;
-use super::{Category, Input, Severity};
+use super::{Category, Input, Item, Severity, missing};
 
 /// Ties are decided in this order; what somebody declared goes before it.
 const ORDER: &[Category] = &[
@@ -24,20 +24,12 @@ const ORDER: &[Category] = &[
 ];
 
 /// Texts that say what is wrong whoever prints them; the first that is found wins. Compiled when it is asked.
-static CONTENT: [(Category, LazyLock<Regex>); 6] = [
-    (
-        Category::MissingDependency,
-        LazyLock::new(|| {
-            constant(
-                r"command not found|(?m:^(?:\S+: )+not found$)|[Nn]o module named|Cannot find (?:module|package) '[^./]|cannot load such file|cannot find -l|[Uu]nable to resolve dependency|Could not resolve dependencies|is not recognized as an internal or external command|ERR_MODULE_NOT_FOUND|package \S+ is not in (?:GOROOT|std)|no required module provides package",
-            )
-        }),
-    ),
+static CONTENT: [(Category, LazyLock<Regex>); 5] = [
     (
         Category::ConfigError,
         LazyLock::new(|| {
             constant(
-                r"(?i)unknown (?:option|argument|flag|rule)|unrecognized (?:option|argument)|no such option|invalid (?:option|config)|configuration error|config(?:uration)? file|failed to (?:parse|load) .{0,60}config|no tests? (?:files? )?(?:were )?found|no tests ran|no rule to make target|missing script|(?m:^usage:)",
+                r"(?i)unknown (?:option|argument|flag|rule)|unrecognized (?:option|argument)|no such option|invalid (?:option|config)|configuration error|(?:invalid|malformed|missing|cannot|can't|could not|couldn't|unable to|fail(?:ed|ure) to|error|no such) [^\n]{0,60}\bconfig|config(?:uration)? (?:file )?[^\n]{0,60}(?:not found|does not exist|is invalid|invalid|missing)|no tests? (?:files? )?(?:were )?found|no tests ran|no rule to make target|missing script|(?m:^usage:)",
             )
         }),
     ),
@@ -66,6 +58,26 @@ static CONTENT: [(Category, LazyLock<Regex>); 6] = [
     ),
 ];
 
+/// What a command's words say that it is for, where nobody knows the check: the last part of a word that has a name for it.
+fn kind_of_words(command: &str) -> Option<CheckKind> {
+    let words = super::words(command);
+    let parts = words.iter().flat_map(|word| word.split(|c: char| !c.is_ascii_alphanumeric()));
+    let kind = |part: &str| match part {
+        "test" | "tests" | "spec" | "specs" => Some(CheckKind::Test),
+        "lint" | "linter" | "analyze" | "audit" => Some(CheckKind::Lint),
+        "fmt" | "format" => Some(CheckKind::Format),
+        "typecheck" => Some(CheckKind::Type),
+        "build" | "compile" | "make" => Some(CheckKind::Build),
+        _ if part.ends_with("fmt") => Some(CheckKind::Format),
+        _ if part.ends_with("lint") => Some(CheckKind::Lint),
+        _ => None,
+    };
+    parts.take(COMMAND_PARTS_MAX).find_map(kind)
+}
+
+/// Parts of a command's words that are looked at for what it is for.
+const COMMAND_PARTS_MAX: usize = 20;
+
 /// What a run of this kind of check fails with when nothing else is known.
 fn of_kind(kind: CheckKind) -> Category {
     match kind {
@@ -79,10 +91,13 @@ fn of_kind(kind: CheckKind) -> Category {
 /// Whether only the form of its lines says what kind of failure an item is, so that what the check is for says it better:
 /// its tool wasn't called, and nothing in it is that tool's own.
 pub fn is_form_only(kind: CheckKind, catalog: &Catalog, named: &[bool], found: &Found<'_>) -> bool {
-    if found.category.is_some() || found.code.is_some() || named[found.tool] {
+    if found.category.is_some() || found.code.is_some() {
         return false;
     }
     match catalog.tools[found.tool].category {
+        // A linter that builds, too (`buf build`).
+        Some(Category::LintError) if kind == CheckKind::Build => true,
+        _ if named[found.tool] => false,
         // What is tested has to be built first.
         Some(Category::BuildError) => kind != CheckKind::Test && kind != CheckKind::Build,
         Some(Category::TypeError) => kind != CheckKind::Type,
@@ -93,15 +108,15 @@ pub fn is_form_only(kind: CheckKind, catalog: &Catalog, named: &[bool], found: &
 }
 
 /// Decides. `failing` are the items that made the run fail, `named` the tools that the command names, `live` those whose
-/// output was seen, `kept` gives the kept text where it is needed, and `is_located` says whether something that no
-/// definition knows was found at a place in a file.
-pub fn decide<'f>(
+/// output was seen, `kept` gives the kept text where it is needed, and `located` is what no definition knows
+/// and was found at a place in a file.
+pub fn decide<'f, 'i>(
     input: &Input<'_>,
     catalog: &Catalog,
     failing: impl Iterator<Item = &'f Found<'f>> + Clone,
     named: &[bool],
     live: &[bool],
-    (is_located, kept): (bool, impl FnOnce() -> String),
+    (located, kept): (impl Iterator<Item = &'i Item> + Clone, impl FnOnce() -> String),
 ) -> Category {
     match input.ended {
         Ended::Signal(4 | 6 | 7 | 8 | 11) => return Category::RuntimeError,
@@ -119,8 +134,12 @@ pub fn decide<'f>(
             return Category::ConfigError;
         }
     }
+    let of_form = || of_located(located.clone());
     if let Some(category) = majority(input, catalog, named, failing.clone()) {
         return match (category, input.kind) {
+            (Category::TestFailure | Category::RuntimeError, _) if failing.clone().all(is_missing) => {
+                Category::MissingDependency
+            }
             (Category::RuntimeError, Some(CheckKind::Test)) => Category::TestFailure,
             // A linter whose stack has no line of the project's broke by itself: it did not do its job.
             (Category::RuntimeError, Some(CheckKind::Lint | CheckKind::Format | CheckKind::Type))
@@ -132,15 +151,37 @@ pub fn decide<'f>(
         };
     }
     let kept = kept();
+    if missing::is_said_in(kept.as_bytes()) {
+        return Category::MissingDependency;
+    }
     let content =
         CONTENT.iter().find(|(_, regex)| regex.is_match(kept.as_bytes())).map(|(category, _)| category.clone());
-    match (content, input.kind) {
+    let kind = input.kind.or_else(|| kind_of_words(input.command));
+    let is_located = located.clone().next().is_some();
+    match (content, kind) {
         (Some(Category::RuntimeError | Category::BuildError), Some(kind)) => of_kind(kind),
         // A check that looks at source found something there, whatever words it has for it.
         (Some(Category::TestFailure | Category::TypeError), Some(kind)) if kind != CheckKind::Test => of_kind(kind),
         (Some(Category::ConfigError), Some(kind)) if is_located && kind != CheckKind::Test => of_kind(kind),
+        (Some(Category::ConfigError | Category::RuntimeError), None) if is_located => of_form(),
         (Some(category), _) => category,
-        (None, kind) => empty(catalog, named, live).or(kind.map(of_kind)).unwrap_or(Category::Other),
+        (None, kind) => empty(catalog, named, live).or(kind.map(of_kind)).unwrap_or_else(of_form),
+    }
+}
+
+/// Whether an item says that something isn't installed.
+fn is_missing(found: &Found<'_>) -> bool {
+    let said = format!("{}: {}", found.code.unwrap_or_default(), found.message);
+    missing::is_said_in(said.as_bytes())
+}
+
+/// What diagnostics at places say by their form alone: rules have codes and styles, compilers have errors.
+fn of_located<'i>(mut located: impl Iterator<Item = &'i Item> + Clone) -> Category {
+    let is_rule = |item: &Item| item.code.is_some() || item.severity < Severity::Error;
+    match located.clone().next() {
+        None => Category::Other,
+        Some(_) if located.all(is_rule) => Category::LintError,
+        Some(_) => Category::BuildError,
     }
 }
 
@@ -198,7 +239,6 @@ mod tests {
     #[test]
     fn every_text_compiles_and_reads_its_own() {
         let texts = [
-            "sh: jest: command not found",
             "error: unknown option --x",
             "3 tests failed",
             "a.ts(1,2): error TS2304: x",
@@ -267,6 +307,48 @@ mod tests {
         assert_eq!(of("cargo clippy", "cargo-clippy", CheckKind::Lint, cargo).0, Category::ConfigError);
         let missing = "sh: 1: golangci-lint: not found\n";
         assert_eq!(of("make lint", "make", CheckKind::Lint, missing).0, Category::MissingDependency);
+    }
+
+    #[test]
+    fn what_is_not_installed_is_missing_whatever_the_check_is() {
+        let cases = [
+            ("npx mocha", "mocha", "Error: Cannot find module 'frob'\nRequire stack:\n- /p/test/a.test.js\n"),
+            ("python manage.py test", "django-test", "ModuleNotFoundError: No module named 'frob'\n"),
+            ("make check", "make", "Can't locate Frob.pm in @INC (you may need to install it) at t/a.t line 3.\n"),
+        ];
+        for (command, tool, output) in cases {
+            assert_eq!(of(command, tool, CheckKind::Test, output).0, Category::MissingDependency, "{command}");
+        }
+        let assertion = "Error: expected 3 to be 4\n    at Context.<anonymous> (test/a.test.js:3:9)\n";
+        assert_eq!(of("npx mocha", "mocha", CheckKind::Test, assertion).0, Category::TestFailure);
+    }
+
+    #[test]
+    fn of_an_unknown_check_the_content_decides_and_then_its_name() {
+        let of = |command: &str, output: &str| {
+            diagnose(&Input {
+                output: output.as_bytes(),
+                command,
+                tool: None,
+                kind: None,
+                ended: Ended::Exit(1),
+                dir: "",
+                root: "/p",
+                tree: &NoTree,
+                baseline: None,
+                definitions: &Definitions::shipped(),
+            })
+            .category
+        };
+        assert_eq!(of("frob scan", "a.zz:3:1: FR012: no blank line (no-blank)\n"), Some(Category::LintError));
+        assert_eq!(of("frob", "a.zz:2:19: y: unbound identifier\n"), Some(Category::BuildError));
+        assert_eq!(
+            of("frobfmt --check .", "a.zz failed the check\nNo config found, using defaults.\n"),
+            Some(Category::LintError)
+        );
+        assert_eq!(of("frob test a.zz", "FAILURE\nname: adds\nactual: 1\n"), Some(Category::TestFailure));
+        assert_eq!(of("frob test", "frob-core must be installed\n"), Some(Category::MissingDependency));
+        assert_eq!(of("frob", "all is lost\n"), Some(Category::Other));
     }
 
     #[test]

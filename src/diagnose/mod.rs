@@ -27,6 +27,7 @@ mod inline;
 mod jsonlines;
 mod layers;
 mod located;
+mod missing;
 mod named;
 mod padded;
 mod paths;
@@ -218,7 +219,7 @@ fn examine(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis {
         assembled.failing(),
         &named,
         assembled.live(),
-        (assembled.is_located(), relevant),
+        (assembled.located(), relevant),
     );
     let (mut items, items_cut) = assembled.items();
     let (mut files, mut others, shortfalls) = (assembled.files(), assembled.others(), assembled.shortfalls());

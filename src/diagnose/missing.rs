@@ -1,0 +1,106 @@
+//! What says that something isn't installed: one table of the forms of all ecosystems.
+
+use std::sync::LazyLock;
+
+use regex::bytes::Regex;
+
+use super::catalog::constant;
+
+/// The forms, by who prints them.
+const FORMS: &[(&str, &str)] = &[
+    ("shells", r"command not found|(?m:^(?:\S+: )+not found$)|is not recognized as an internal or external command"),
+    ("interpreters", r"bad interpreter: |(?m:^(?:/usr/bin/)?env: .{1,80}: No such file or directory)"),
+    (
+        "programs that start others",
+        r"executable file not found in |\bspawn \S+ ENOENT|Cannot run program |Errno 2\] No such file or directory: '[A-Za-z0-9_+-]+'",
+    ),
+    (
+        "node",
+        r"Cannot find (?:module|package) '[^./]|Can't resolve '[A-Za-z@][^'/.]*'|ERR_MODULE_NOT_FOUND|[Uu]nable to resolve dependency",
+    ),
+    (
+        "python",
+        r"[Nn]o module named|DistributionNotFound|PackageNotFoundError|No matching distribution found|The '[^']+' distribution was not found",
+    ),
+    (
+        "ruby",
+        r"cannot load such file|Could not find gem '|Could not find \S+ in (?:any of the sources|locally installed gems)|Bundler::GemNotFound|Gem::MissingSpecError",
+    ),
+    ("perl", r"Can't locate \S+ in @INC"),
+    ("r", r"there is no package called"),
+    (
+        "jvm",
+        r"Could not (?:find artifact|resolve dependencies|resolve all (?:artifacts|dependencies|files))|(?:artifacts|dependencies) could not be resolved",
+    ),
+    ("go", r"package \S+ is not in (?:GOROOT|std)|no required module provides package|cannot find package "),
+    ("rust", r"can't find crate for `|no matching package named `"),
+    ("php", r"Your requirements could not be resolved"),
+    ("elixir", r"Unchecked dependencies for environment"),
+    ("ocaml", r#"Library "[^"]+" not found"#),
+    ("meson", r#"(?i:(?:dependency|program|library)) ['"]?[^ '"]+['"]? not found"#),
+    ("pkg-config", r"No package '[^']+' found|was not found in the pkg-config search path"),
+    ("cmake", r"Could NOT find [A-Z]|Could not find a package configuration file provided by"),
+    (
+        "autoconf",
+        r"configure: error: .{0,200}(?:is required|are required|not found|is missing|not installed|no acceptable C compiler)",
+    ),
+    ("linkers", r"cannot find -l"),
+    (
+        "everybody",
+        r"\b(?:is|are|be|package \S+) not installed\b|\bnot installed[.:] |must be installed|\bhas to be installed|is required[;,] (?:please )?install",
+    ),
+];
+
+/// Whether a text says that something isn't installed.
+pub fn is_said_in(text: &[u8]) -> bool {
+    static SAID: LazyLock<Regex> = LazyLock::new(|| {
+        let forms: Vec<&str> = FORMS.iter().map(|(_, form)| *form).collect();
+        constant(&forms.join("|"))
+    });
+    SAID.is_match(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_ecosystem_has_its_words_for_it() {
+        let said = [
+            "sh: 1: frobnicate: not found",
+            "./run.sh: /opt/py/bin/python9: bad interpreter: No such file or directory",
+            "exec: \"frobnicate\": executable file not found in $PATH",
+            "Error: Cannot find module 'left-of-pad'",
+            "ModuleNotFoundError: No module named 'frob'",
+            "Could not find gem 'frob (~> 2.0)' in locally installed gems.",
+            "Can't locate Frob/Nicate.pm in @INC (you may need to install the Frob::Nicate module)",
+            "Error in library(frob) : there is no package called 'frob'",
+            "Could not find artifact org.example:frob:jar:1.0 in central",
+            "main.go:3:8: no required module provides package example.com/frob; to add it:",
+            "error[E0463]: can't find crate for `frob`",
+            "Your requirements could not be resolved to an installable set of packages.",
+            "Unchecked dependencies for environment test:",
+            "Error: Library \"frob\" not found.",
+            "meson.build:4:0: ERROR: Dependency \"frob\" not found, tried pkgconfig and cmake",
+            "No package 'frob' found",
+            "Could NOT find FROB (missing: FROB_LIBRARY)",
+            "configure: error: frob headers not found",
+            "/usr/bin/ld: cannot find -lfrob",
+            "frob must be installed to run this check",
+        ];
+        assert_eq!(said.len(), FORMS.len());
+        for (text, (who, form)) in said.iter().zip(FORMS) {
+            assert!(constant(form).is_match(text.as_bytes()), "{who}: {text}");
+            assert!(is_said_in(text.as_bytes()), "{who}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_inside_of_the_project_is_none() {
+        for text in
+            ["Cannot find module './frob'", "cannot find symbol", "expected 3 but found 4", "404 page not found"]
+        {
+            assert!(!is_said_in(text.as_bytes()), "{text}");
+        }
+    }
+}
