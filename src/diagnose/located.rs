@@ -285,7 +285,7 @@ fn leading(before: &Before<'_>) -> Option<Located> {
                 r"^{path}(?::[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)?:{line}(?:[:.,]{col})?(?:-[0-9]+(?:[:.][0-9]+)?)?{end}"
             )),
             constant(&format!(
-                r"^{path}[ ]?:?[ ]?\((?:at[ ])?(?:line[ ])?{line}(?:[,:.|][ ]?{col})?(?:[,-][ ]?[0-9]+)*\){end}"
+                r"^@?{path}[ ]?:?[ ]?\((?:at[ ])?(?:line[ ])?{line}(?:[,:.|][ ]?{col})?(?:[,-][ ]?[0-9]+)*\){end}"
             )),
             constant(&format!(r"^{path}:?\[{line}(?:,[ ]?{col})?\]{end}")),
             constant(&format!(

@@ -30,7 +30,7 @@ pub fn blames(line: &str) -> bool {
 pub fn clears(line: &str) -> bool {
     static CLEAR: LazyLock<Regex> = LazyLock::new(|| {
         constant(
-            r"(?i)^[ \t]*(?:✓|✔|√|\[?(?:ok|pass)\]?\b)|\b(?:no (?:[a-z]+ )?(?:issues?|problems?|errors?|changes?|warnings?|violations?|offen[sc]es?|differences?)|unchanged|unmodified|skipp(?:ed|ing)|ignoring|pass(?:ed|es|ing)|succe(?:ss|eded|ssful|ssfully)|already|left alone|(?:load|us|read|check|runn|compil|process|build|lint|scann|analy[sz]|writ|creat|generat|test|collect|pars|download|install|upload)ing|wrote|created|generated|loaded|saved)\b|[ :.](?:ok|clean|valid|done)[.!]?$",
+            r"(?i)^[ \t]*(?:✓|✔|√|\[?(?:ok|pass)\]?\b)|\b(?:no (?:[a-z]+ )?(?:issues?|problems?|errors?|changes?|warnings?|violations?|offen[sc]es?|differences?)|unchanged|unmodified|skipp(?:ed|ing)|ignoring|pass(?:ed|es|ing)|succe(?:ss|eded|ssful|ssfully)|already|left alone|(?:load|us|read|check|runn|compil|process|build|lint|scann|analy[sz]|writ|creat|generat|test|collect|download|install|upload)ing|wrote|created|generated|loaded|saved)\b|[ :.](?:ok|clean|valid|done)[.!]?$",
         )
     });
     CLEAR.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())

@@ -67,7 +67,8 @@ impl Assembled<'_> {
                 return Some(Mention { line, files });
             }
             let about = || {
-                let head = text.split_once(": ").filter(|(_, said)| said.contains(|c: char| c.is_alphabetic()))?.0;
+                let said = |(_, said): &(&str, &str)| said.trim_start().starts_with(|c: char| c.is_alphabetic());
+                let head = text.split_once(": ").or_else(|| text.split_once(':')).filter(said)?.0;
                 (!named::clears(text)).then(|| resolve(&head.trim()))?
             };
             // A line with a number is more than a name.

@@ -47,6 +47,7 @@ fn a_place_first_is_read_in_all_its_spellings() {
         ("ERROR in ./src/a.js 2:1-29", "./src/a.js:2:1 E [] "),
         ("C/C++: /p/a.cpp:4:2: error: gone", "/p/a.cpp:4:2 E [] gone"),
         ("17:4>a.cpp(4,2): error C1002: gone", "a.cpp:4:2 E [C1002] gone"),
+        ("@lib/a.sql(10): wrong sum", "lib/a.sql:10 ? [] wrong sum"),
         ("11% a.c:4:2: error: gone", "a.c:4:2 E [] gone"),
         ("[2026-03-04T12:30:00Z] a.c:4:2: error: gone", "a.c:4:2 E [] gone"),
         ("     7\ta.c:4:2: error: gone", "a.c:4:2 E [] gone"),
