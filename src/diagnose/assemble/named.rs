@@ -17,6 +17,9 @@ struct Mention {
     files: Vec<String>,
 }
 
+/// Lines at the end of an output that are asked for names.
+const NAMED_LINES_MAX: usize = 5_000;
+
 impl Assembled<'_> {
     /// Takes what lines say of files where nothing else named one: what is wrong with them, else lists of them. `known` says
     /// whether it is known why the run failed.
@@ -36,7 +39,8 @@ impl Assembled<'_> {
             let found = resolver.resolve(name, &[], Trust::Looks);
             found.or_else(|| resolver.resolve(name, &scanned, Trust::Looks)).filter(|_| resolver.knows_files())
         };
-        let lines: Vec<usize> = (0..self.lines.len())
+        let from = self.lines.len().saturating_sub(NAMED_LINES_MAX);
+        let lines: Vec<usize> = (from..self.lines.len())
             .filter(|&line| self.may_name(line) && baseline.is_none_or(|known| !known.contains(self.lines[line])))
             .collect();
         let mut mentions = self.blamed(&lines, resolve);
