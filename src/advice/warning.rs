@@ -173,6 +173,21 @@ impl Warning {
     }
 }
 
+impl Warning {
+    /// All of it in one line, as it is kept.
+    pub fn line(&self) -> String {
+        let what = match &self.finding {
+            Some(finding) => format!("{finding}: {}", self.what),
+            None => self.what.clone(),
+        };
+        let said = |label: &str, text: &Option<String>| text.as_ref().map(|text| format!("{label}: {text}"));
+        let worked = self.worked.as_ref().map(|worked| format!("Fix that {}: {}", worked.how_often, worked.what));
+        let how_often = format!("{what} ({})", self.how_often);
+        let parts = [Some(how_often), said("Why", &self.cause), said("Avoid", &self.avoid), worked];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(". ")
+    }
+}
+
 /// How often warnings prevented the mistake, where enough tasks were warned for a figure.
 pub fn prevention(prevented: u64, warned: u64) -> Option<String> {
     (warned >= TASKS_MIN).then(|| format!("prevented in {prevented} of {warned} warned tasks"))

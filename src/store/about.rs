@@ -13,9 +13,9 @@ const WORDS_MAX: usize = 60;
 /// Patterns that the entries of a group name as their source: by an id of any version of the fingerprint, or by their
 /// family's key. Begins with `said` (value).
 const NAMED: &str = "named (pattern_no) AS (
-        SELECT pattern_no FROM said CROSS JOIN qa_failure_patterns ON pattern_id = value
+        SELECT pattern_no FROM said CROSS JOIN patterns ON pattern_id = value
         UNION SELECT pattern_no FROM said CROSS JOIN recorded_keys ON recorded_id = value
-        UNION SELECT pattern_no FROM said CROSS JOIN qa_failure_patterns ON family_key = value
+        UNION SELECT pattern_no FROM said CROSS JOIN patterns ON family_key = value
     )";
 
 /// What an entry, with those that it was merged with, is about.
@@ -38,7 +38,7 @@ pub(super) fn of_entry(connection: &Connection, id: &str) -> rusqlite::Result<Ab
     let mut statement = connection.prepare_cached(
         "SELECT e.globs, e.actions, CASE WHEN e.type = 'gotcha' THEN
                 CAST(json_extract(e.properties, '$.pitfall') AS TEXT) END
-         FROM knowledge_entries own JOIN knowledge_entries e ON e.leader_id = own.leader_id AND e.event_id IS NOT NULL
+         FROM entries own JOIN entries e ON e.leader_id = own.leader_id AND e.event_id IS NOT NULL
          WHERE own.entry_id = ?1 AND own.event_id IS NOT NULL",
     )?;
     let mut rows = statement.query([id])?;
@@ -66,8 +66,8 @@ pub(super) fn of_entry(connection: &Connection, id: &str) -> rusqlite::Result<Ab
 pub(super) fn named(connection: &Connection, id: &str) -> rusqlite::Result<BTreeSet<i64>> {
     let sql = format!(
         "WITH said (value) AS (
-             SELECT l.value FROM knowledge_entries own
-             JOIN knowledge_entries e ON e.leader_id = own.leader_id AND e.event_id IS NOT NULL
+             SELECT l.value FROM entries own
+             JOIN entries e ON e.leader_id = own.leader_id AND e.event_id IS NOT NULL
              JOIN knowledge_labels l ON l.entry_no = e.entry_no AND l.sort = 'source'
              WHERE own.entry_id = ?1 AND own.event_id IS NOT NULL
          ), {NAMED} SELECT pattern_no FROM named"
@@ -80,7 +80,7 @@ pub(super) fn named(connection: &Connection, id: &str) -> rusqlite::Result<BTree
 /// Ids of the entries, as advice names them, that may be about a pattern: what becomes known of it concerns them.
 pub(super) fn entries_of(connection: &Connection, pattern: i64) -> rusqlite::Result<BTreeSet<String>> {
     // Most stores have no advice from entries: that is one look-up.
-    let advised = "SELECT 1 FROM qa_warning_deliveries WHERE entry_id IS NOT NULL LIMIT 1";
+    let advised = "SELECT 1 FROM deliveries WHERE entry_id IS NOT NULL LIMIT 1";
     if !connection.prepare_cached(advised)?.exists([])? {
         return Ok(BTreeSet::new());
     }
@@ -90,25 +90,25 @@ pub(super) fn entries_of(connection: &Connection, pattern: i64) -> rusqlite::Res
                  SELECT ?1 UNION SELECT other.pattern_no FROM pattern_groups own JOIN pattern_groups other USING (leader_no)
                  WHERE own.pattern_no = ?1
              ), names (value) AS (
-                 SELECT pattern_id FROM members CROSS JOIN qa_failure_patterns USING (pattern_no)
-                 UNION SELECT family_key FROM members CROSS JOIN qa_failure_patterns USING (pattern_no)
+                 SELECT pattern_id FROM members CROSS JOIN patterns USING (pattern_no)
+                 UNION SELECT family_key FROM members CROSS JOIN patterns USING (pattern_no)
                  UNION SELECT recorded_id FROM members CROSS JOIN recorded_keys USING (pattern_no)
              )
              SELECT m.entry_id FROM names CROSS JOIN knowledge_labels l ON l.sort = 'source' AND l.value = names.value
-             JOIN knowledge_entries e ON e.entry_no = l.entry_no AND e.event_id IS NOT NULL
-             JOIN knowledge_entries m ON m.leader_id = e.leader_id AND m.event_id IS NOT NULL",
+             JOIN entries e ON e.entry_no = l.entry_no AND e.event_id IS NOT NULL
+             JOIN entries m ON m.leader_id = e.leader_id AND m.event_id IS NOT NULL",
         )?
         .query_map([pattern], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let mut pitfalls = connection.prepare_cached(
         "SELECT d.entry_id, CAST(json_extract(e.properties, '$.pitfall') AS TEXT)
-         FROM (SELECT DISTINCT entry_id FROM qa_warning_deliveries WHERE entry_id IS NOT NULL) d
-         JOIN knowledge_entries own ON own.entry_id = d.entry_id AND own.event_id IS NOT NULL
-         JOIN knowledge_entries e ON e.leader_id = own.leader_id AND e.event_id IS NOT NULL
+         FROM (SELECT DISTINCT entry_id FROM deliveries WHERE entry_id IS NOT NULL) d
+         JOIN entries own ON own.entry_id = d.entry_id AND own.event_id IS NOT NULL
+         JOIN entries e ON e.leader_id = own.leader_id AND e.event_id IS NOT NULL
          WHERE e.type = 'gotcha'",
     )?;
     let mut messages = Vec::new();
-    let mut message = connection.prepare_cached("SELECT masked FROM qa_failure_patterns WHERE pattern_no = ?1")?;
+    let mut message = connection.prepare_cached("SELECT masked FROM patterns WHERE pattern_no = ?1")?;
     for member in grouped(connection, &BTreeSet::from([pattern]))? {
         let masked: Option<String> = message.query_row([member], |row| row.get(0)).optional()?;
         messages.extend(masked.map(|masked| (member, masked.to_lowercase())));
@@ -169,7 +169,7 @@ fn grouped(connection: &Connection, patterns: &BTreeSet<i64>) -> rusqlite::Resul
 /// those of several families.
 pub(super) fn family(connection: &Connection, id: &str) -> rusqlite::Result<Option<String>> {
     let mut find = connection.prepare_cached(
-        "SELECT family_key FROM pattern_leaders m JOIN qa_failure_patterns l ON l.pattern_no = m.leader_no
+        "SELECT family_key FROM pattern_leaders m JOIN patterns l ON l.pattern_no = m.leader_no
          WHERE m.pattern_no = ?1",
     )?;
     let mut families = BTreeSet::new();

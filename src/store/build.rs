@@ -27,9 +27,9 @@ const SORTED: [&str; 4] = ["near_bands", "attempt_patterns", "attempt_files", "a
 const INDEXED_LAST: [&str; 13] = [
     "events",
     "runs",
-    "qa_failures",
+    "failures",
     "failure_files",
-    "qa_failure_patterns",
+    "patterns",
     "lesson_changes",
     "attempt_patterns",
     "attempt_files",

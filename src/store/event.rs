@@ -206,6 +206,20 @@ impl Body {
         }
     }
 
+    /// Who it comes from, where it is somebody's word.
+    pub(super) fn by_mut(&mut self) -> Option<&mut By> {
+        match self {
+            Body::Task(note) => Some(&mut note.by),
+            Body::Delivery(delivery) => Some(&mut delivery.by),
+            Body::Ack(ack) => Some(&mut ack.by),
+            Body::Knowledge(note) => Some(&mut note.by),
+            Body::Strategy(note) => Some(&mut note.by),
+            Body::Memory(note) => Some(&mut note.by),
+            Body::Promotion(said) => Some(&mut said.by),
+            _ => None,
+        }
+    }
+
     /// The runs whose text is in it: it goes with any of them when that is purged.
     pub fn quotes(&self) -> Vec<RunId> {
         match self {
@@ -218,6 +232,7 @@ impl Body {
                 Some(Base::Pass { run, .. }) => vec![snapshot.run, run],
                 _ => vec![snapshot.run],
             },
+            Body::Delivery(delivery) => delivery.runs.clone(),
             Body::Run(_)
             | Body::Lesson(_)
             | Body::FixNote(_)
@@ -225,7 +240,6 @@ impl Body {
             | Body::Split(_)
             | Body::Review(_)
             | Body::Task(_)
-            | Body::Delivery(_)
             | Body::Ack(_)
             | Body::Knowledge(_)
             | Body::Strategy(_)

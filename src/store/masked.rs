@@ -8,11 +8,16 @@ use crate::base::lossless::Lossless;
 const MASKED: &str = "(masked)";
 
 /// The same event, same id, without messages, output, diffs, command lines beyond the program, folders outside the
-/// project, branch, commit, surroundings, and who worked where. What people wrote (annotations, notes on fixes) stays: it was written to
+/// project, branch, commit, surroundings, names and titles of tasks, and who worked where. What people wrote (annotations, notes on fixes) stays: it was written to
 /// be read.
 pub fn masked(mut event: Event) -> Event {
+    if let Some(by) = event.body.by_mut() {
+        by.session = by.session.as_deref().map(hidden);
+        by.task = by.task.as_deref().map(task);
+    }
     match &mut event.body {
         Body::Run(run) => {
+            run.task = task(&run.task);
             run.argv.truncate(1);
             if let Some(program) = run.argv.first_mut() {
                 *program = Lossless::from(program.path().file_name().unwrap_or_default());
@@ -35,7 +40,8 @@ pub fn masked(mut event: Event) -> Event {
                 failure.lines.clear();
                 failure.files.retain(|file| !file.starts_with('/'));
                 for item in &mut failure.items {
-                    item.message.clone_from(&item.masked);
+                    item.masked.clone_from(&item.masked_family);
+                    item.message.clone_from(&item.masked_family);
                     item.file = item.file.take().filter(|file| !file.starts_with('/'));
                 }
             }
@@ -45,6 +51,7 @@ pub fn masked(mut event: Event) -> Event {
             snapshot.diff.clear();
         }
         Body::Attempt(attempt) => {
+            attempt.task = task(&attempt.task);
             attempt.root = outside(&attempt.root);
             attempt.diff_cut += attempt.diff.len();
             attempt.diff.clear();
@@ -55,33 +62,41 @@ pub fn masked(mut event: Event) -> Event {
             lists.into_iter().for_each(atoms);
         }
         Body::Flake(flake) => {
+            flake.task = task(&flake.task);
             flake.root = outside(&flake.root);
             atoms(&mut flake.atoms);
         }
         Body::Task(note) => {
-            note.by.session = None;
-            if let TaskStep::Started { files, .. } = &mut note.step {
+            note.name = task(&note.name);
+            if let TaskStep::Started { title, files, depends_on, .. } = &mut note.step {
+                *title = None;
                 files.retain(|file| !file.starts_with('/'));
+                depends_on.iter_mut().for_each(|name| *name = task(name));
             }
         }
         Body::Delivery(delivery) => {
             delivery.session = hidden(&delivery.session);
-            delivery.by.session = None;
             delivery.files.retain(|file| !file.starts_with('/'));
+            delivery.text = delivery.text.take().map(|_| MASKED.to_owned());
+            delivery.task = task(&delivery.task);
         }
-        Body::Ack(ack) => ack.by.session = None,
-        // Written for everybody; whether two sessions are one still shows.
-        Body::Knowledge(note) => hide(&mut note.by.session),
-        Body::Strategy(note) => hide(&mut note.by.session),
         // An agent's own.
         Body::Memory(note) => {
-            hide(&mut note.by.session);
             if let MemoryChange::Remembered { text, .. } = &mut note.change {
                 *text = MASKED.to_owned();
             }
         }
-        Body::Promotion(said) => hide(&mut said.by.session),
-        Body::Lesson(_) | Body::FixNote(_) | Body::Purge(_) | Body::Merge(_) | Body::Split(_) | Body::Review(_) => {}
+        // Written for everybody.
+        Body::Knowledge(_)
+        | Body::Strategy(_)
+        | Body::Promotion(_)
+        | Body::Ack(_)
+        | Body::Lesson(_)
+        | Body::FixNote(_)
+        | Body::Purge(_)
+        | Body::Merge(_)
+        | Body::Split(_)
+        | Body::Review(_) => {}
     }
     event
 }
@@ -91,8 +106,9 @@ fn hidden(session: &str) -> String {
     blake3::hash(session.as_bytes()).to_hex()[..16].to_owned()
 }
 
-fn hide(session: &mut Option<String>) {
-    *session = session.as_deref().map(hidden);
+/// Tasks are told apart, not named: most names are branches.
+fn task(name: &str) -> String {
+    format!("task-{}", &hidden(name)[..8])
 }
 
 fn atoms(list: &mut AtomList) {

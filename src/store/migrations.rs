@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 24] = [
+const MIGRATIONS: [&str; 25] = [
     include_str!("schema_v1.sql"),
     // Version 2: the look-ups that commands and the recorder make.
     "CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -70,6 +70,7 @@ const MIGRATIONS: [&str; 24] = [
     // Version 23: how a test failed before.
     "CREATE INDEX occurrences_by_test ON qa_pattern_occurrences (test, at) WHERE test IS NOT NULL;",
     include_str!("schema_v24.sql"),
+    include_str!("schema_v25.sql"),
 ];
 
 /// The version this binary writes.
@@ -158,19 +159,19 @@ mod tests {
         migrate(&mut connection).expect("migrates");
         connection
             .execute_batch(
-                "INSERT INTO tasks VALUES (1, 't', '2026', '2026');
+                "INSERT INTO tasks (task_no, name, first_at, last_at) VALUES (1, 't', '2026', '2026');
                  INSERT INTO runs (run_id, task_no, argv, root, dir, command_key, started_at, ended_at, duration_us, exit_code)
                  VALUES ('r', 1, '[]', '\"/\"', '\"\"', 'k', '2026', '2026', 0, 1);
                  INSERT INTO segments VALUES (1, 's', 0, '', '');
                  INSERT INTO events VALUES ('e', 'attempt', '2026', 1, 0, 1);
-                 INSERT INTO error_recovery_strategies
+                 INSERT INTO strategies
                      (strategy_no, strategy_id, match, error_pattern, technique, recipe_key, label, described_by)
                  VALUES (1, 's-1', 'pattern', 'p', 'shape', '1:a', 'l', 'e');
-                 INSERT INTO strategy_attempts VALUES (1, 'e', 'r', 't', '2026', 'success', NULL);
-                 INSERT INTO knowledge_entries (entry_id, type) VALUES ('k-1', 'gotcha');
+                 INSERT INTO strategy_tries VALUES (1, 'e', 'r', 't', '2026', 'success', NULL);
+                 INSERT INTO entries (entry_id, type) VALUES ('k-1', 'gotcha');
                  INSERT INTO knowledge_changes (event_id, entry_id, at, change, value)
                  VALUES ('e', 'k-1', '2026', 'confidence_set', 0.5);
-                 INSERT INTO knowledge_reuse (event_id, entry_id, at, how) VALUES ('e', 'k-1', '2026', 'applied');
+                 INSERT INTO entry_uses (event_id, entry_id, at, how) VALUES ('e', 'k-1', '2026', 'applied');
                  INSERT INTO agent_memory (memory_id, event_id, sort, text, importance, at)
                  VALUES ('m-1', 'e', 'context', 't', 0.5, '2026');
                  INSERT INTO promotion_changes (event_id, promotion_id, pattern_key, at, change, reason, person, target)
@@ -178,32 +179,32 @@ mod tests {
             )
             .expect("good values are accepted");
         for bad in [
-            "INSERT INTO qa_failures VALUES (1, 'f', 'r', 'no_such_category', 's', 1, 0, NULL, NULL, 'known')",
-            "INSERT INTO qa_failures VALUES (1, 'f', 'orphan', 'other', 's', 1, 0, NULL, NULL, 'known')",
-            "INSERT INTO qa_failures VALUES (1, 'f', 'r', 'other', 's', -1, 0, NULL, NULL, 'known')",
-            "INSERT INTO qa_failures VALUES (1, 'f', 'r', 'other', 's', 1, 0, NULL, NULL, 'lost')",
-            "INSERT INTO qa_failures VALUES (1, 'f', 'r', 'other', 's', 1, 0, NULL, NULL, NULL)",
+            "INSERT INTO failures VALUES (1, 'f', 'r', 'no_such_category', 's', 1, 0, NULL, NULL, 'known')",
+            "INSERT INTO failures VALUES (1, 'f', 'orphan', 'other', 's', 1, 0, NULL, NULL, 'known')",
+            "INSERT INTO failures VALUES (1, 'f', 'r', 'other', 's', -1, 0, NULL, NULL, 'known')",
+            "INSERT INTO failures VALUES (1, 'f', 'r', 'other', 's', 1, 0, NULL, NULL, 'lost')",
+            "INSERT INTO failures VALUES (1, 'f', 'r', 'other', 's', 1, 0, NULL, NULL, NULL)",
             "UPDATE runs SET exit_code = 256",
             "UPDATE runs SET exit_code = NULL",
             "UPDATE runs SET check_kind = 'prayer'",
             "UPDATE runs SET argv = 'not json'",
             "UPDATE runs SET task_no = 7",
             "UPDATE tasks SET last_at = '2025'",
-            "UPDATE error_recovery_strategies SET match = 'guess'",
-            "UPDATE error_recovery_strategies SET error_pattern = ''",
-            "UPDATE error_recovery_strategies SET successes = -1",
-            "UPDATE error_recovery_strategies SET effectiveness = 1.2",
-            "UPDATE strategy_attempts SET outcome = 'luck'",
-            "UPDATE strategy_attempts SET discounted = 'unwanted'",
-            "UPDATE strategy_attempts SET outcome = 'failure', discounted = 'recurred'",
-            "INSERT INTO strategy_attempts VALUES (7, 'e', 'r', 't', '2026', 'success', NULL)",
-            "INSERT INTO strategy_attempts VALUES (1, 'orphan', 'r', 't', '2026', 'success', NULL)",
-            "INSERT INTO knowledge_entries (entry_id, type) VALUES ('k-2', 'rumour')",
-            "UPDATE knowledge_entries SET properties = 'no json'",
-            "UPDATE knowledge_entries SET source = 'hearsay'",
+            "UPDATE strategies SET match = 'guess'",
+            "UPDATE strategies SET error_pattern = ''",
+            "UPDATE strategies SET successes = -1",
+            "UPDATE strategies SET effectiveness = 1.2",
+            "UPDATE strategy_tries SET outcome = 'luck'",
+            "UPDATE strategy_tries SET discounted = 'unwanted'",
+            "UPDATE strategy_tries SET outcome = 'failure', discounted = 'recurred'",
+            "INSERT INTO strategy_tries VALUES (7, 'e', 'r', 't', '2026', 'success', NULL)",
+            "INSERT INTO strategy_tries VALUES (1, 'orphan', 'r', 't', '2026', 'success', NULL)",
+            "INSERT INTO entries (entry_id, type) VALUES ('k-2', 'rumour')",
+            "UPDATE entries SET properties = 'no json'",
+            "UPDATE entries SET source = 'hearsay'",
             "UPDATE knowledge_changes SET value = 1.2",
             "UPDATE knowledge_changes SET change = 'merged'",
-            "UPDATE knowledge_reuse SET how = 'admired'",
+            "UPDATE entry_uses SET how = 'admired'",
             "INSERT INTO knowledge_labels VALUES ('tag', 'x', 7)",
             "UPDATE agent_memory SET importance = 1.2",
             "UPDATE agent_memory SET sort = 'dream'",
@@ -228,22 +229,22 @@ mod tests {
         migrate(&mut connection).expect("migrates");
         connection
             .execute_batch(
-                "INSERT INTO error_recovery_strategies
+                "INSERT INTO strategies
                      (strategy_no, strategy_id, match, error_pattern, technique, recipe_key, label, described_by)
                  VALUES (1, 's-1', 'pattern', 'p', 'shape', '1:a', 'l', 'e');
-                 INSERT INTO strategy_attempts VALUES (1, 'e', 'r', 't', '2026', 'success', NULL);",
+                 INSERT INTO strategy_tries VALUES (1, 'e', 'r', 't', '2026', 'success', NULL);",
             )
             .expect("is fine");
         let effectiveness = |connection: &Connection| -> f64 {
-            let sql = "SELECT effectiveness FROM error_recovery_strategies";
+            let sql = "SELECT effectiveness FROM strategies";
             connection.query_row(sql, [], |row| row.get(0)).expect("reads")
         };
         assert_eq!(effectiveness(&connection), 1.0);
-        connection.execute_batch("UPDATE strategy_attempts SET outcome = 'partial'").expect("is fine");
+        connection.execute_batch("UPDATE strategy_tries SET outcome = 'partial'").expect("is fine");
         assert_eq!(effectiveness(&connection), 0.5);
-        connection.execute_batch("UPDATE strategy_attempts SET outcome = 'failure'").expect("is fine");
+        connection.execute_batch("UPDATE strategy_tries SET outcome = 'failure'").expect("is fine");
         assert_eq!(effectiveness(&connection), 0.0);
-        connection.execute_batch("DELETE FROM strategy_attempts").expect("is fine");
+        connection.execute_batch("DELETE FROM strategy_tries").expect("is fine");
         assert_eq!(effectiveness(&connection), 0.5, "untried");
     }
 }

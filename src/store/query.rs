@@ -265,7 +265,7 @@ impl Index {
                         EXISTS (SELECT 1 FROM lesson_changes c WHERE c.lesson_id = f.lesson_id AND change = 'forgotten'),
                         run_id IN (SELECT run_id FROM withdrawn_lessons),
                         (SELECT fix_id FROM withdrawn_lessons w WHERE w.run_id = f.run_id)
-                 FROM qa_failures f WHERE lesson_id IS NOT NULL AND {condition} ORDER BY run_id"
+                 FROM failures f WHERE lesson_id IS NOT NULL AND {condition} ORDER BY run_id"
             ))?;
             let rows = statement.query_map([parameter], |row| {
                 Ok(LessonRow {
@@ -296,8 +296,8 @@ impl Index {
             return self.runs_of_pattern(id);
         }
         let named = match id.get(..2) {
-            Some("f-") => "SELECT failure_id, run_id FROM qa_failures WHERE substr(failure_id, 1, length(?1)) = ?1",
-            Some("l-") => "SELECT lesson_id, run_id FROM qa_failures WHERE substr(lesson_id, 1, length(?1)) = ?1",
+            Some("f-") => "SELECT failure_id, run_id FROM failures WHERE substr(failure_id, 1, length(?1)) = ?1",
+            Some("l-") => "SELECT lesson_id, run_id FROM failures WHERE substr(lesson_id, 1, length(?1)) = ?1",
             _ => "SELECT run_id, run_id FROM runs WHERE substr(run_id, 1, length(?1)) = ?1",
         };
         let read = || {
@@ -324,9 +324,9 @@ impl Index {
         let read = || {
             self.connection.query_row(
                 "SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM runs),
-                        (SELECT count(*) FROM qa_failures), (SELECT count(*) FROM qa_failure_patterns),
+                        (SELECT count(*) FROM failures), (SELECT count(*) FROM patterns),
                         (SELECT count(*) FROM tasks),
-                        (SELECT count(DISTINCT lesson_id) FROM qa_failures f WHERE lesson_id IS NOT NULL
+                        (SELECT count(DISTINCT lesson_id) FROM failures f WHERE lesson_id IS NOT NULL
                          AND run_id NOT IN (SELECT run_id FROM withdrawn_lessons) AND NOT EXISTS
                          (SELECT 1 FROM lesson_changes c WHERE c.lesson_id = f.lesson_id AND change = 'forgotten'))",
                 [],
@@ -350,7 +350,7 @@ impl Index {
 const RUN_COLUMNS: &str = "
     SELECT run_id, argv, dir, tool, started_at, ended_at, duration_us, exit_code, signal,
            failure_id, category, summary, lesson_file, lesson_id, failure_no
-    FROM runs LEFT JOIN qa_failures USING (run_id)";
+    FROM runs LEFT JOIN failures USING (run_id)";
 
 fn last_run(row: &Row<'_>, files: Vec<String>) -> rusqlite::Result<LastRun> {
     let ended = match row.get::<_, Option<u8>>(7)? {

@@ -78,6 +78,7 @@ pub fn failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
     if let Body::Run(run) = &mut event.body {
         run.ended = Ended::Exit(1);
         run.failure = Some(Failure {
+            category_means: None,
             id: ids::short(ids::Kind::Failure, id.0.as_bytes()),
             category: "test_failure".into(),
             files: vec!["src/a.js".into(), format!("src/{n}.js")],
@@ -329,6 +330,8 @@ pub fn delivery(n: u64, task: &str, pattern: &str) -> Event {
         surface: "warn".into(),
         files: vec!["src/a.js".into()],
         command: None,
+        text: n.is_multiple_of(2).then(|| format!("text of {n}")),
+        runs: if n.is_multiple_of(2) { vec![run_id(n)] } else { Vec::new() },
         by: by(),
     };
     event(n, 10_000, Body::Delivery(Box::new(delivery)))

@@ -145,7 +145,7 @@ impl Index {
         let read = || {
             self.connection
                 .prepare_cached(
-                    "SELECT EXISTS (SELECT 1 FROM qa_failures WHERE lesson_id = ?1),
+                    "SELECT EXISTS (SELECT 1 FROM failures WHERE lesson_id = ?1),
                             EXISTS (SELECT 1 FROM lesson_changes WHERE lesson_id = ?1 AND change = 'annotated')",
                 )?
                 .query_row([lesson], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -197,7 +197,7 @@ impl Index {
     pub fn taught_of_tool(&self, root: &Lossless, class: &str) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT e.entry_no FROM taught_files f JOIN knowledge_entries e ON e.entry_id = f.entry_id
+                "SELECT e.entry_no FROM taught_files f JOIN entries e ON e.entry_id = f.entry_id
                  JOIN knowledge_labels b ON b.entry_no = e.entry_no AND b.sort = 'tag' AND b.value = ?2
                  WHERE f.root = ?1 AND e.event_id IS NOT NULL ORDER BY e.at DESC, e.entry_id LIMIT ?3",
             )?;

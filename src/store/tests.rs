@@ -3,6 +3,7 @@
 mod entries;
 mod groups;
 mod outcomes;
+mod outside;
 mod promotions;
 mod strategies;
 mod worlds;
@@ -41,69 +42,69 @@ fn try_open(state: &Path) -> Result<Store, StoreError> {
 /// Every row that people can see, without row numbers.
 const ROWS: [&str; 53] = [
     "SELECT event_id, kind, at FROM events",
-    "SELECT name, first_at, last_at FROM tasks WHERE task_no IN (SELECT task_no FROM runs)",
+    "SELECT name, first_at, last_at, signature_hash FROM tasks WHERE task_no IN (SELECT task_no FROM runs)",
     "SELECT run_id, t.name, argv, root, dir, command_key, ended_at, exit_code, signal, passed
      FROM runs JOIN tasks t USING (task_no)",
-    "SELECT failure_id, run_id, category, summary, item_count, lesson_id, no_lesson FROM qa_failures",
+    "SELECT failure_id, run_id, category, summary, item_count, lesson_id, no_lesson FROM failures",
     "SELECT * FROM failure_categories",
-    "SELECT run_id, path FROM failure_files JOIN qa_failures USING (failure_no)",
+    "SELECT run_id, path FROM failure_files JOIN failures USING (failure_no)",
     "SELECT pattern_id, pattern_key, family_key, tool, masked, described_by, first_seen, last_seen, failure_count
-     FROM qa_failure_patterns",
-    "SELECT pattern_key, run_id, name, at, o.item_count, file, message FROM qa_pattern_occurrences o
-     JOIN qa_failure_patterns USING (pattern_no) JOIN qa_failures USING (failure_no) JOIN tasks USING (task_no)",
+     FROM patterns",
+    "SELECT pattern_key, run_id, name, at, o.item_count, file, message FROM occurrences o
+     JOIN patterns USING (pattern_no) JOIN failures USING (failure_no) JOIN tasks USING (task_no)",
     "SELECT * FROM lesson_changes",
     "SELECT * FROM forgotten_patterns",
     "SELECT * FROM purged_runs",
     "SELECT fingerprint FROM computed_with",
-    "SELECT band, pattern_key, near_scope FROM near_bands JOIN qa_failure_patterns USING (pattern_no)",
-    "SELECT recorded_key, recorded_id, pattern_key FROM recorded_keys JOIN qa_failure_patterns USING (pattern_no)",
+    "SELECT band, pattern_key, near_scope FROM near_bands JOIN patterns USING (pattern_no)",
+    "SELECT recorded_key, recorded_id, pattern_key FROM recorded_keys JOIN patterns USING (pattern_no)",
     "SELECT * FROM pattern_merges",
     "SELECT * FROM pattern_splits",
     "SELECT * FROM pattern_reviews",
-    "SELECT p.pattern_key, l.pattern_key FROM pattern_groups g JOIN qa_failure_patterns p USING (pattern_no)
-     JOIN qa_failure_patterns l ON l.pattern_no = g.leader_no",
+    "SELECT p.pattern_key, l.pattern_key FROM pattern_groups g JOIN patterns p USING (pattern_no)
+     JOIN patterns l ON l.pattern_no = g.leader_no",
     "SELECT * FROM fix_attempts",
     "SELECT * FROM attempt_patterns",
     "SELECT * FROM attempt_files",
     "SELECT * FROM attempt_recipes",
     "SELECT strategy_id, match, error_pattern, technique, recipe_key, label, steps, successes, failures, partials,
-            effectiveness FROM error_recovery_strategies",
-    "SELECT strategy_id, event_id, run_id, task, at, outcome, discounted, counts_as FROM strategy_attempts
-     JOIN error_recovery_strategies USING (strategy_no)",
+            effectiveness FROM strategies",
+    "SELECT strategy_id, event_id, run_id, task, at, outcome, discounted, counts_as FROM strategy_tries
+     JOIN strategies USING (strategy_no)",
     "SELECT entry_id, type, pattern_key, event_id, title, properties, globs, tags, source, prevented, fix_applied, at,
-            agent, session, leader_id, forms FROM knowledge_entries",
+            agent, session, leader_id, forms FROM entries",
     "SELECT name FROM knowledge_types",
-    "SELECT sort, value, entry_id FROM knowledge_labels JOIN knowledge_entries USING (entry_no)",
+    "SELECT sort, value, entry_id FROM knowledge_labels JOIN entries USING (entry_no)",
     "SELECT * FROM knowledge_changes",
-    "SELECT * FROM knowledge_reuse",
-    "SELECT entry_id FROM knowledge_words w JOIN knowledge_entries e ON e.entry_no = w.rowid
+    "SELECT * FROM entry_uses",
+    "SELECT entry_id FROM knowledge_words w JOIN entries e ON e.entry_no = w.rowid
      WHERE knowledge_words MATCH 'entry'",
     "SELECT * FROM strategy_reports",
     "SELECT * FROM agent_memory",
     "SELECT * FROM memory_changes",
-    "SELECT name, part, value FROM task_signatures JOIN tasks USING (task_no)
+    "SELECT name, part, value FROM task_parts JOIN tasks USING (task_no)
      WHERE task_no IN (SELECT task_no FROM runs)",
-    "SELECT pattern_key, prevented, failed_anyway, prevention_effectiveness FROM qa_failure_patterns",
-    "SELECT pattern_key, class_key, dir, selectors FROM pattern_checks JOIN qa_failure_patterns USING (pattern_no)",
+    "SELECT pattern_key, prevented, failed_anyway, prevention_effectiveness FROM patterns",
+    "SELECT pattern_key, class_key, dir, selectors FROM pattern_checks JOIN patterns USING (pattern_no)",
     "SELECT * FROM flakes",
     "SELECT * FROM flake_patterns",
     "SELECT * FROM fix_notes",
     "SELECT * FROM note_patterns",
-    "SELECT * FROM qa_fix_workflows",
+    "SELECT * FROM fix_states",
     "SELECT * FROM failure_resolutions",
     "SELECT * FROM snapshots",
     "SELECT * FROM snapshot_files",
     "SELECT * FROM task_changes",
     "SELECT * FROM task_files",
     "SELECT name, event_id, warning_id, session, agent, pattern_key, entry_id, family_key, rank, score, arm, holdout_share,
-            files, delivered_at, failed_in, passed_in, outcome FROM qa_warning_deliveries JOIN tasks USING (task_no)",
+            files, delivered_at, failed_in, passed_in, outcome, text FROM deliveries JOIN tasks USING (task_no)",
     "SELECT * FROM warning_acks",
-    "SELECT place, pattern_key, failures FROM pattern_places JOIN qa_failure_patterns USING (pattern_no)",
+    "SELECT place, pattern_key, failures FROM pattern_places JOIN patterns USING (pattern_no)",
     "SELECT tasks.name FROM task_words JOIN tasks ON task_no = task_words.rowid WHERE task_words MATCH 'title'",
-    "SELECT pattern_key FROM pattern_words JOIN qa_failure_patterns ON pattern_no = pattern_words.rowid
+    "SELECT pattern_key FROM pattern_words JOIN patterns ON pattern_no = pattern_words.rowid
      WHERE pattern_words MATCH 'alpha OR apple'",
     "SELECT * FROM promotion_changes",
-    "SELECT * FROM knowledge_promotions",
+    "SELECT * FROM promotion_states",
 ];
 
 /// [`ROWS`] of an index.
@@ -168,7 +169,7 @@ fn a_category_of_another_clone_is_indexed_and_what_is_no_name_counts_as_other() 
         let mut statement = store.index().connection.prepare(sql).expect("prepares");
         statement.query_map([], |row| row.get(0)).expect("queries").collect::<Result<_, _>>().expect("reads")
     };
-    let categories = "SELECT category FROM qa_failures ORDER BY run_id";
+    let categories = "SELECT category FROM failures ORDER BY run_id";
     assert_eq!(rows(&store, categories), ["security_issue", "other", "lint_error"]);
     assert_eq!(rows(&store, "SELECT name FROM failure_categories").len(), Category::SHIPPED.len() + 1);
     let totals = store.index().totals().expect("reads");
@@ -492,7 +493,7 @@ proptest! {
         drop(store);
         // Computed by an older fingerprint, whatever it held: everything is computed anew.
         let older = rusqlite::Connection::open(imported.path().join("store.db")).expect("opens");
-        older.execute_batch("UPDATE computed_with SET fingerprint = 1; UPDATE qa_failure_patterns SET masked = '?'").expect("sets");
+        older.execute_batch("UPDATE computed_with SET fingerprint = 1; UPDATE patterns SET masked = '?'").expect("sets");
         drop(older);
         let mut store = open(imported.path());
         prop_assert!(store.take_notes().join("; ").contains("fingerprint version 1"));

@@ -113,6 +113,7 @@ pub(super) fn failure(id: RunId, diagnosis: &Diagnosis, items: Vec<Item>, lesson
     Failure {
         id: ids::short(Kind::Failure, id.0.as_bytes()),
         category: diagnosis.category.as_ref().unwrap_or(&Category::Other).as_str().to_owned(),
+        category_means: None,
         files: diagnosis.files.iter().take(FAILURE_FILES_MAX).cloned().collect(),
         files_cut: diagnosis.files.len().saturating_sub(FAILURE_FILES_MAX),
         items,

@@ -9,7 +9,7 @@ use crate::base::ids::RunId;
 use crate::base::limits::NOTES_BATCH_MAX;
 use crate::config::Places;
 use crate::store::note::{self, NoteError};
-use crate::store::{Event, Store, StoreError};
+use crate::store::{Body, Delivery, Event, Store, StoreError};
 
 /// Appends and applies what waits, each event once, and then removes its file.
 pub(super) fn record(places: &Places, store: &mut Store, drained: &mut Drained) -> Result<(), StoreError> {
@@ -19,7 +19,10 @@ pub(super) fn record(places: &Places, store: &mut Store, drained: &mut Drained) 
         let (mut events, mut done) = (Vec::<Event>::new(), Vec::new());
         for path in paths {
             match note::read(path) {
-                Ok(event) => {
+                Ok(mut event) => {
+                    if let Body::Delivery(delivery) = &mut event.body {
+                        quote(store, delivery)?;
+                    }
                     // In two of the folders, or appended by a recorder that was killed before it removed the file.
                     let is_known =
                         events.iter().any(|other| other.id == event.id) || store.index().has_event(RunId(event.id))?;
@@ -38,6 +41,18 @@ pub(super) fn record(places: &Places, store: &mut Store, drained: &mut Drained) 
             if let Err(error) = fs::remove_file(path) {
                 drained.left.push((path.clone(), error.to_string()));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Notes whose messages are in the text that was shown, so that it goes with them. A text of which nothing is left in the
+/// store was purged meanwhile.
+fn quote(store: &Store, delivery: &mut Delivery) -> Result<(), StoreError> {
+    if let (Some(_), Some(pattern)) = (&delivery.text, &delivery.pattern) {
+        delivery.runs = store.index().runs_quoted_of(pattern)?;
+        if delivery.runs.is_empty() {
+            delivery.text = None;
         }
     }
     Ok(())

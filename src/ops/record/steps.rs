@@ -23,7 +23,7 @@ use crate::fix::snapshot::{self, Diff, DiffLimits, Options, Skipped};
 use crate::fix::weakened;
 use crate::lesson::{Folder, Local};
 use crate::ops::{definitions, taught};
-use crate::store::{Body, Event, Run, Store, StoreError};
+use crate::store::{Body, Event, Failure, Run, Store, StoreError};
 
 /// zstd's own default: fast, and small enough for text.
 const ZSTD_LEVEL: i32 = 3;
@@ -359,7 +359,9 @@ fn record_new(
         let similarity = if settings.advice.learning { settings.patterns.similarity } else { 1.0 };
         let merges = Merges::of(store, header.run, &items, similarity)?;
         let lesson = lessons::decide(store, header, &items, &merges, unwanted::why(header, &diagnosis), settings)?;
-        run.failure = Some(assemble::failure(header.run, &diagnosis, items, lesson));
+        let failure = assemble::failure(header.run, &diagnosis, items, lesson);
+        let category_means = settings.categories.meaning(&failure.category).map(str::to_owned);
+        run.failure = Some(Failure { category_means, ..failure });
         assemble::name_lesson(run);
         events = merges.events;
     }

@@ -1,8 +1,8 @@
 //! What is remembered of advice that was due: to whom, about what, on which occasion, and whether it was shown.
 
 use super::{Answer, Asked, Question};
-use crate::advice::Arm;
 use crate::advice::ranking::{Candidate, Ranked, Reach};
+use crate::advice::{Arm, Warning};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, RunId};
 use crate::config::Places;
@@ -133,6 +133,8 @@ pub(super) fn event(
         surface: asked.surface.clone(),
         files: question.files.iter().take(DELIVERY_FILES_MAX).cloned().collect(),
         command: question.class.clone(),
+        text: None,
+        runs: Vec::new(),
         by: by(&asked.identity, Some(&question.task)),
     };
     // The writer is the store's that takes it.
@@ -151,7 +153,11 @@ pub(super) fn warning_id(event: &Event) -> String {
 /// Records what was due, for the recorder to take. To be called once the answer was written to whoever asked: what
 /// nobody got neither counts nor silences anything.
 pub fn remember(places: &Places, answer: &mut Answer) {
-    for event in std::mem::take(&mut answer.due) {
+    for mut event in std::mem::take(&mut answer.due) {
+        if let Body::Delivery(delivery) = &mut event.body {
+            let shown = answer.warnings.iter().find(|warning| warning.id == delivery.warning);
+            delivery.text = shown.map(Warning::line);
+        }
         if let Err(error) = note::put(places, &event) {
             answer.notes.push(format!("cannot record that {} was shown: {error}", warning_id(&event)));
         }

@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::outcome;
+use super::{fix, outcome};
 
 use crate::store::event::{Ack, Delivery, TaskNote, TaskStep};
 use crate::store::json;
@@ -75,7 +75,8 @@ pub(super) fn touch_task(transaction: &Transaction<'_>, name: &str, at: &str) ->
     Ok(task)
 }
 
-/// The words of a task's name and of its latest title.
+/// The words of a task's name and of its latest title, and what it was announced with as a hash: the same for two tasks
+/// of one title, category and files.
 fn index_words(transaction: &Transaction<'_>, task: i64) -> rusqlite::Result<()> {
     let name: String =
         transaction.prepare_cached("SELECT name FROM tasks WHERE task_no = ?1")?.query_row([task], |row| row.get(0))?;
@@ -87,7 +88,32 @@ fn index_words(transaction: &Transaction<'_>, task: i64) -> rusqlite::Result<()>
         .optional()?;
     transaction
         .prepare_cached("INSERT OR REPLACE INTO task_words (rowid, name, title) VALUES (?1, ?2, ?3)")?
-        .execute(params![task, name, title.unwrap_or_default()])?;
+        .execute(params![task, name, title.as_deref().unwrap_or_default()])?;
+    sign(transaction, task, &name, title.as_deref())
+}
+
+fn sign(transaction: &Transaction<'_>, task: i64, name: &str, title: Option<&str>) -> rusqlite::Result<()> {
+    let category: Option<String> = transaction
+        .prepare_cached(
+            "SELECT category FROM task_changes WHERE name = ?1 AND category IS NOT NULL
+             ORDER BY at DESC, event_id DESC LIMIT 1",
+        )?
+        .query_row([name], |row| row.get(0))
+        .optional()?;
+    let mut files = transaction.prepare_cached(
+        "SELECT DISTINCT path FROM task_changes JOIN task_files USING (event_id) WHERE name = ?1 ORDER BY path",
+    )?;
+    let files: Vec<String> = files.query_map([name], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let title = title.unwrap_or(name).trim().to_lowercase();
+    let mut hasher = blake3::Hasher::new();
+    for part in [title, category.unwrap_or_default()].into_iter().chain(files) {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    let hash = hasher.finalize().to_hex();
+    transaction
+        .prepare_cached("UPDATE tasks SET signature_hash = ?2 WHERE task_no = ?1")?
+        .execute(params![task, &hash[..32]])?;
     Ok(())
 }
 
@@ -101,13 +127,17 @@ pub(super) fn insert_delivery(
     if delivery.pattern.is_some() == delivery.entry.is_some() {
         return Ok(());
     }
+    if !fix::may_quote(transaction, event_id, &delivery.runs)? {
+        return Ok(());
+    }
     let task = touch_task(transaction, &delivery.task, at)?;
     let share = |permille: u16| f64::from(permille.min(1_000)) / 1_000.0;
     transaction
         .prepare_cached(
-            "INSERT INTO qa_warning_deliveries (event_id, warning_id, task_no, session, agent, pattern_key, entry_id,
-                 family_key, rank, score, arm, holdout_share, surface, command, files, delivered_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+            "INSERT INTO deliveries (event_id, warning_id, task_no, session, agent, pattern_key, entry_id,
+                 family_key, rank, score, arm, holdout_share, surface, command, files, delivered_at,
+                 text)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
         )?
         .execute(params![
             event_id,
@@ -125,7 +155,8 @@ pub(super) fn insert_delivery(
             delivery.surface,
             delivery.command,
             json(&delivery.files),
-            at
+            at,
+            delivery.text
         ])?;
     outcome::touch_delivery(transaction, event_id)
 }

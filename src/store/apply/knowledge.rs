@@ -45,7 +45,7 @@ pub(super) fn insert_entry_note(
         }
         EntryChange::Used { how, with } => {
             let mut insert = transaction.prepare_cached(
-                "INSERT INTO knowledge_reuse VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
+                "INSERT INTO entry_uses VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
             )?;
             for entry in [&note.entry].into_iter().chain(with) {
                 insert.execute(params![id, entry, at, how.as_str(), by.agent, by.session, by.task, by.person])?;
@@ -58,7 +58,7 @@ pub(super) fn insert_entry_note(
 /// Takes an entry out that no event tells of; those that were merged with it stand for themselves.
 pub(in crate::store) fn forget_entry(transaction: &Transaction<'_>, entry: &str) -> rusqlite::Result<()> {
     let number: Option<i64> = transaction
-        .prepare_cached("SELECT entry_no FROM knowledge_entries WHERE entry_id = ?1 AND event_id IS NOT NULL")?
+        .prepare_cached("SELECT entry_no FROM entries WHERE entry_id = ?1 AND event_id IS NOT NULL")?
         .query_row([entry], |row| row.get(0))
         .optional()?;
     let Some(number) = number else { return Ok(()) };
@@ -68,7 +68,7 @@ pub(in crate::store) fn forget_entry(transaction: &Transaction<'_>, entry: &str)
 
 fn remove_row(transaction: &Transaction<'_>, number: i64) -> rusqlite::Result<()> {
     transaction.prepare_cached("DELETE FROM knowledge_words WHERE rowid = ?1")?.execute([number])?;
-    transaction.prepare_cached("DELETE FROM knowledge_entries WHERE entry_no = ?1")?.execute([number]).map(drop)
+    transaction.prepare_cached("DELETE FROM entries WHERE entry_no = ?1")?.execute([number]).map(drop)
 }
 
 /// Writes the entry; of two events that write one id the smaller holds. Whether it holds.
@@ -84,9 +84,7 @@ pub(in crate::store) fn insert_entry(
         .prepare_cached("INSERT INTO knowledge_types VALUES (?1, '') ON CONFLICT DO NOTHING")?
         .execute([&entry.sort])?;
     let known: Option<(i64, String)> = transaction
-        .prepare_cached(
-            "SELECT entry_no, event_id FROM knowledge_entries WHERE entry_id = ?1 AND event_id IS NOT NULL",
-        )?
+        .prepare_cached("SELECT entry_no, event_id FROM entries WHERE entry_id = ?1 AND event_id IS NOT NULL")?
         .query_row([entry_id], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     if let Some((number, event)) = known {
@@ -99,7 +97,7 @@ pub(in crate::store) fn insert_entry(
     let forms = normalised(&format!("{}\n{body}", entry.title)).join(" ");
     let number: i64 = transaction
         .prepare_cached(
-            "INSERT INTO knowledge_entries (entry_id, type, event_id, title, properties, globs, actions, tags, sources,
+            "INSERT INTO entries (entry_id, type, event_id, title, properties, globs, actions, tags, sources,
                  source, prevented, fix_applied, at, agent, session, task, person, forms, leader_id)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?1)
              RETURNING entry_no",
@@ -165,8 +163,8 @@ fn lead(transaction: &Transaction<'_>, entry: &str) -> rusqlite::Result<()> {
                  SELECT ?1
                  UNION SELECT other_id FROM members JOIN knowledge_changes ON entry_id = id AND change = 'merged'
                  UNION SELECT entry_id FROM members JOIN knowledge_changes ON other_id = id AND change = 'merged')
-             UPDATE knowledge_entries SET leader_id = (
-                 SELECT entry_id FROM knowledge_entries WHERE entry_id IN members AND event_id IS NOT NULL
+             UPDATE entries SET leader_id = (
+                 SELECT entry_id FROM entries WHERE entry_id IN members AND event_id IS NOT NULL
                  ORDER BY at, entry_id LIMIT 1)
              WHERE entry_id IN members AND event_id IS NOT NULL",
         )?

@@ -20,7 +20,7 @@ const MEMBERS: &str = "
 /// Judges deliveries of a task that began before `at`: a run of it is known now.
 pub(super) fn touch_run(transaction: &Transaction<'_>, task: i64, at: &str) -> rusqlite::Result<()> {
     // Most tasks got no advice: that is one look-up.
-    let advised = "SELECT 1 FROM qa_warning_deliveries WHERE task_no = ?1 LIMIT 1";
+    let advised = "SELECT 1 FROM deliveries WHERE task_no = ?1 LIMIT 1";
     if !transaction.prepare_cached(advised)?.exists([task])? {
         return Ok(());
     }
@@ -42,8 +42,8 @@ pub(super) fn touch_entry(transaction: &Transaction<'_>, entry: &str) -> rusqlit
     settle(
         transaction,
         "d.entry_id IN (
-            SELECT m.entry_id FROM knowledge_entries own
-            JOIN knowledge_entries m ON m.leader_id = own.leader_id AND m.event_id IS NOT NULL
+            SELECT m.entry_id FROM entries own
+            JOIN entries m ON m.leader_id = own.leader_id AND m.event_id IS NOT NULL
             WHERE own.entry_id = ?1 AND own.event_id IS NOT NULL)",
         [entry],
     )
@@ -75,14 +75,14 @@ fn settle(transaction: &Transaction<'_>, which: &str, parameters: impl Params + 
     // What was asked about files or a command had its opportunity with them; otherwise a file of the pattern has to have
     // been changed.
     let sql = format!(
-        "UPDATE qa_warning_deliveries AS d SET {} WHERE d.pattern_key IS NOT NULL AND {which}",
+        "UPDATE deliveries AS d SET {} WHERE d.pattern_key IS NOT NULL AND {which}",
         judged(MEMBERS, &asked_or_changed(MEMBERS))
     );
     if transaction.prepare_cached(&sql)?.execute(parameters.clone())? == 0 {
         return Ok(());
     }
     let concerned = format!(
-        "pattern_no IN (SELECT pattern_no FROM qa_warning_deliveries d
+        "pattern_no IN (SELECT pattern_no FROM deliveries d
                         JOIN known_patterns ON recorded_key = d.pattern_key WHERE {which})"
     );
     count(transaction, &concerned, parameters)
@@ -93,7 +93,7 @@ fn settle(transaction: &Transaction<'_>, which: &str, parameters: impl Params + 
 fn judged(members: &str, opportunity: &str) -> String {
     format!(
         "failed_in = (
-            SELECT f.run_id FROM qa_pattern_occurrences o JOIN qa_failures f USING (failure_no)
+            SELECT f.run_id FROM occurrences o JOIN failures f USING (failure_no)
             WHERE o.task_no = d.task_no AND o.at > d.delivered_at AND o.pattern_no IN ({members})
               AND NOT EXISTS (SELECT 1 FROM flakes k JOIN flake_patterns USING (event_id)
                               JOIN known_patterns n ON n.recorded_key = flake_patterns.pattern_key
@@ -117,7 +117,7 @@ fn asked_or_changed(members: &str) -> String {
         "d.files <> '[]' OR d.command IS NOT NULL OR EXISTS (
             SELECT 1 FROM runs t JOIN snapshot_files s USING (run_id)
             WHERE t.task_no = d.task_no AND t.started_at > d.delivered_at AND s.path IN (
-                SELECT file FROM qa_pattern_occurrences WHERE pattern_no IN ({members})))"
+                SELECT file FROM occurrences WHERE pattern_no IN ({members})))"
     )
 }
 
@@ -125,10 +125,10 @@ fn asked_or_changed(members: &str) -> String {
 fn count(transaction: &Transaction<'_>, which: &str, parameters: impl Params) -> rusqlite::Result<()> {
     const TASKS: &str = "
         SELECT task_no, max(d.outcome = 'failed_anyway') AS failed FROM known_patterns k
-        JOIN qa_warning_deliveries d ON d.pattern_key = k.recorded_key
+        JOIN deliveries d ON d.pattern_key = k.recorded_key
         WHERE k.pattern_no = p.pattern_no AND d.arm = 'shown' AND d.outcome IS NOT NULL GROUP BY task_no";
     let sql = format!(
-        "UPDATE qa_failure_patterns AS p SET
+        "UPDATE patterns AS p SET
             prevented = (SELECT count(*) FROM ({TASKS}) WHERE NOT failed),
             failed_anyway = (SELECT count(*) FROM ({TASKS}) WHERE failed)
          WHERE {which}"

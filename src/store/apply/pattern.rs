@@ -118,9 +118,8 @@ fn write_group(transaction: &Transaction<'_>, group: &BTreeSet<i64>) -> rusqlite
     if group.len() < 2 {
         return Ok(());
     }
-    let mut rank = transaction.prepare_cached(
-        "SELECT failure_count, described_by, pattern_key FROM qa_failure_patterns WHERE pattern_no = ?1",
-    )?;
+    let mut rank = transaction
+        .prepare_cached("SELECT failure_count, described_by, pattern_key FROM patterns WHERE pattern_no = ?1")?;
     let mut best: Option<((i64, String, String), i64)> = None;
     for &pattern in group {
         let key = rank.query_row([pattern], |row| Ok((-row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?)))?;
@@ -224,7 +223,7 @@ fn merges_of(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<Ve
 fn keys_of(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<Vec<String>> {
     transaction
         .prepare_cached(
-            "SELECT pattern_key FROM qa_failure_patterns WHERE pattern_no = ?1
+            "SELECT pattern_key FROM patterns WHERE pattern_no = ?1
              UNION SELECT recorded_key FROM recorded_keys WHERE pattern_no = ?1",
         )?
         .query_map([pattern], |row| row.get(0))?
@@ -235,7 +234,7 @@ fn keys_of(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<Vec<
 fn patterns_of(transaction: &Transaction<'_>, key: &str) -> rusqlite::Result<BTreeSet<i64>> {
     transaction
         .prepare_cached(
-            "SELECT pattern_no FROM qa_failure_patterns WHERE pattern_key = ?1
+            "SELECT pattern_no FROM patterns WHERE pattern_key = ?1
              UNION SELECT pattern_no FROM recorded_keys WHERE recorded_key = ?1",
         )?
         .query_map([key], |row| row.get(0))?

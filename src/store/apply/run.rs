@@ -87,8 +87,11 @@ fn insert_failure(
     // Somebody's own category comes with the event: which ones are declared here makes no difference.
     let category = Category::named(&failure.category).unwrap_or(Category::Other);
     transaction
-        .prepare_cached("INSERT INTO failure_categories VALUES (?1, '') ON CONFLICT DO NOTHING")?
-        .execute([category.as_str()])?;
+        .prepare_cached(
+            "INSERT INTO failure_categories VALUES (?1, ?2)
+             ON CONFLICT DO UPDATE SET description = max(description, excluded.description)",
+        )?
+        .execute([category.as_str(), failure.category_means.as_deref().unwrap_or_default()])?;
     let (lesson, file, none) = match &failure.lesson {
         LessonDecision::Written { id, file, .. } => (Some(id), Some(file), None),
         LessonDecision::Known => (None, None, Some("known")),
@@ -104,7 +107,7 @@ fn insert_failure(
     let summary = failure.items.first().map_or("", said);
     let failure_no: i64 = transaction
         .prepare_cached(
-            "INSERT INTO qa_failures (failure_id, run_id, category, summary, item_count, redactions, lesson_id,
+            "INSERT INTO failures (failure_id, run_id, category, summary, item_count, redactions, lesson_id,
                                       lesson_file, no_lesson)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING failure_no",
         )?
@@ -189,9 +192,8 @@ fn insert_occurrence(
 ) -> rusqlite::Result<(i64, bool)> {
     let (item, at) = (seen.item, context.at);
     let (number, is_new, is_described) = upsert_pattern(transaction, run_id, at, seen)?;
-    transaction
-        .prepare_cached("INSERT INTO qa_pattern_occurrences VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
-        .execute(params![
+    transaction.prepare_cached("INSERT INTO occurrences VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?.execute(
+        params![
             number,
             failure_no,
             context.task,
@@ -201,7 +203,8 @@ fn insert_occurrence(
             item.line.filter(|&line| line > 0),
             item.test,
             bounded(said(item))
-        ])?;
+        ],
+    )?;
     advice::count_places(transaction, number, item.file.as_deref(), context.class())?;
     let mut is_new_key = is_new;
     for key in &seen.recorded {
@@ -234,7 +237,7 @@ fn upsert_pattern(
     // The texts come from the run with the smallest id, so that they don't depend on the order of events.
     let (pattern, is_new, is_described): (i64, bool, bool) = transaction
         .prepare_cached(
-            "INSERT INTO qa_failure_patterns (pattern_id, pattern_key, family_key, tool, code, masked, masked_family,
+            "INSERT INTO patterns (pattern_id, pattern_key, family_key, tool, code, masked, masked_family,
                                               described_by, first_seen, last_seen, failure_count)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, 1)
              ON CONFLICT (pattern_key) DO UPDATE SET
@@ -273,7 +276,7 @@ fn upsert_pattern(
     // The same for every item with this key: scope and sketch are made of what the key is made of.
     if is_new && let Some(near) = fingerprint::near(&seen.item.found()) {
         transaction
-            .prepare_cached("UPDATE qa_failure_patterns SET near_scope = ?2 WHERE pattern_no = ?1")?
+            .prepare_cached("UPDATE patterns SET near_scope = ?2 WHERE pattern_no = ?1")?
             .execute(params![pattern, near.scope])?;
         let mut insert = transaction.prepare_cached("INSERT INTO near_bands VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
         for band in near.bands {

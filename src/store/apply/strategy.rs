@@ -19,16 +19,16 @@ const SHAPES_MAX: usize = 4;
 const DISCOUNTED: &str = "CASE
     WHEN EXISTS (SELECT 1 FROM fix_attempts a JOIN flakes k ON k.fail_run IN (a.before_run, a.opened_by)
                  JOIN flake_patterns p ON p.event_id = k.event_id
-                 JOIN error_recovery_strategies r ON r.error_pattern = p.pattern_key
+                 JOIN strategies r ON r.error_pattern = p.pattern_key
                  WHERE a.event_id = s.event_id AND r.strategy_no = s.strategy_no AND k.proof = 'proven') THEN 'flaky'
-    WHEN EXISTS (SELECT 1 FROM strategy_attempts o WHERE o.run_id = s.run_id AND o.strategy_no = s.strategy_no
+    WHEN EXISTS (SELECT 1 FROM strategy_tries o WHERE o.run_id = s.run_id AND o.strategy_no = s.strategy_no
                  AND o.event_id < s.event_id) THEN 'repeated'
     WHEN s.outcome = 'success' AND EXISTS (
-        SELECT 1 FROM qa_pattern_occurrences o
+        SELECT 1 FROM occurrences o
         WHERE o.task_no = (SELECT task_no FROM tasks WHERE name = s.task) AND o.at > s.at AND o.pattern_no IN (
-            SELECT pattern_no FROM error_recovery_strategies JOIN qa_failure_patterns ON pattern_key = error_pattern
+            SELECT pattern_no FROM strategies JOIN patterns ON pattern_key = error_pattern
             WHERE strategy_no = s.strategy_no
-            UNION ALL SELECT pattern_no FROM error_recovery_strategies JOIN recorded_keys ON recorded_key = error_pattern
+            UNION ALL SELECT pattern_no FROM strategies JOIN recorded_keys ON recorded_key = error_pattern
             WHERE strategy_no = s.strategy_no)) THEN 'recurred'
     END";
 
@@ -40,7 +40,7 @@ pub(super) fn insert_tries(transaction: &Transaction<'_>, id: &str, attempt: &At
         return Ok(());
     }
     let mut strategy = transaction.prepare_cached(
-        "INSERT INTO error_recovery_strategies
+        "INSERT INTO strategies
              (strategy_id, match, error_pattern, technique, recipe_key, label, described_by)
          VALUES (?1, 'pattern', ?2, ?3, ?4, ?5, ?6)
          ON CONFLICT (match, error_pattern, technique, recipe_key) DO UPDATE SET
@@ -48,9 +48,9 @@ pub(super) fn insert_tries(transaction: &Transaction<'_>, id: &str, attempt: &At
          RETURNING strategy_no",
     )?;
     let mut insert = transaction
-        .prepare_cached("INSERT INTO strategy_attempts VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL) ON CONFLICT DO NOTHING")?;
+        .prepare_cached("INSERT INTO strategy_tries VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL) ON CONFLICT DO NOTHING")?;
     let mut entry = transaction.prepare_cached(
-        "INSERT INTO knowledge_entries (entry_id, type, pattern_key) VALUES (?1, 'gotcha', ?2) ON CONFLICT DO NOTHING",
+        "INSERT INTO entries (entry_id, type, pattern_key) VALUES (?1, 'gotcha', ?2) ON CONFLICT DO NOTHING",
     )?;
     let (run, at) = (attempt.run.to_string(), attempt.ended_at.rfc3339());
     for (pattern, outcome) in outcomes(attempt) {
@@ -91,7 +91,7 @@ pub(super) fn insert_strategy_note(
             let label = text::ellipsis(&text::one_line(technique), LABEL_BYTES_MAX);
             let number: i64 = transaction
                 .prepare_cached(
-                    "INSERT INTO error_recovery_strategies
+                    "INSERT INTO strategies
                          (strategy_id, match, error_pattern, technique, recipe_key, label, described_by, steps)
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
                      ON CONFLICT (match, error_pattern, technique, recipe_key) DO UPDATE SET
@@ -121,8 +121,7 @@ pub(super) fn insert_strategy_note(
                     by.session,
                     by.task
                 ])?;
-            let mut find = transaction
-                .prepare_cached("SELECT strategy_no FROM error_recovery_strategies WHERE strategy_id = ?1")?;
+            let mut find = transaction.prepare_cached("SELECT strategy_no FROM strategies WHERE strategy_id = ?1")?;
             let numbers =
                 find.query_map([&note.strategy], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
             for number in numbers {
@@ -137,7 +136,7 @@ pub(super) fn insert_strategy_note(
 fn count_reports(transaction: &Transaction<'_>, number: i64, strategy: &str) -> rusqlite::Result<()> {
     let new = transaction
         .prepare_cached(
-            "INSERT INTO strategy_attempts
+            "INSERT INTO strategy_tries
              SELECT ?1, event_id, NULL, coalesce(task, ''), at, outcome, NULL FROM strategy_reports WHERE strategy_id = ?2
              ON CONFLICT DO NOTHING",
         )?
@@ -198,15 +197,15 @@ pub(super) fn touch_failure(
     any_task: bool,
 ) -> rusqlite::Result<()> {
     let patterns = "s.outcome = 'success' AND s.strategy_no IN (
-        SELECT strategy_no FROM qa_pattern_occurrences JOIN qa_failure_patterns USING (pattern_no)
-        JOIN error_recovery_strategies ON error_pattern = pattern_key WHERE failure_no = ?1
-        UNION SELECT strategy_no FROM qa_pattern_occurrences JOIN recorded_keys USING (pattern_no)
-        JOIN error_recovery_strategies ON error_pattern = recorded_key WHERE failure_no = ?1)";
+        SELECT strategy_no FROM occurrences JOIN patterns USING (pattern_no)
+        JOIN strategies ON error_pattern = pattern_key WHERE failure_no = ?1
+        UNION SELECT strategy_no FROM occurrences JOIN recorded_keys USING (pattern_no)
+        JOIN strategies ON error_pattern = recorded_key WHERE failure_no = ?1)";
     if any_task {
         return settle(transaction, patterns, [failure_no]);
     }
     // Most failures come where nothing was tried before: that is one look-up.
-    let earlier = "SELECT 1 FROM strategy_attempts WHERE task = ?1 AND at < ?2 LIMIT 1";
+    let earlier = "SELECT 1 FROM strategy_tries WHERE task = ?1 AND at < ?2 LIMIT 1";
     if !transaction.prepare_cached(earlier)?.exists([task, at])? {
         return Ok(());
     }
@@ -214,7 +213,7 @@ pub(super) fn touch_failure(
 }
 
 fn settle(transaction: &Transaction<'_>, which: &str, parameters: impl Params) -> rusqlite::Result<()> {
-    let sql = format!("UPDATE strategy_attempts AS s SET discounted = {DISCOUNTED} WHERE {which}");
+    let sql = format!("UPDATE strategy_tries AS s SET discounted = {DISCOUNTED} WHERE {which}");
     transaction.prepare_cached(&sql)?.execute(parameters)?;
     Ok(())
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::by::By;
+use crate::base::ids::RunId;
 
 /// Advice that was due to a session. Its id is made of the session and what it is about: however often it is asked for,
 /// there is one.
@@ -39,6 +40,12 @@ pub struct Delivery {
     /// The tool class that was asked about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// What was shown, one line; nothing where it was held out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The runs whose messages and edits are in that text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<RunId>,
     /// Who it was for.
     #[serde(default)]
     pub by: By,

@@ -98,6 +98,9 @@ pub struct Failure {
     pub id: String,
     /// A category's name ([`crate::config::Category`]), declared here or not; what is none counts as `other`.
     pub category: String,
+    /// What a category of one's own means, as it was declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category_means: Option<String>,
     /// Affected files, relative to the root, up to a limit.
     pub files: Vec<String>,
     /// What failed, in output order; equal ones in one file are counted in [`Item::count`].

@@ -132,7 +132,9 @@ fn masked_events_are_recognised_and_say_nothing() {
         run.argv.push("--password=hunter2".into());
         run.root = "/home/hunter2/project".into();
         let failure = run.failure.as_mut().expect("failed");
-        failure.items[0].masked = "<str> failed".into();
+        failure.items[0].masked = "'hunter2' failed".into();
+        failure.items[0].masked_family = "<*> failed".into();
+        (run.branch, run.task) = (Some("fix/hunter2".into()), "fix/hunter2".into());
         failure.files.push("/home/hunter2/x".into());
     }
     let line = masked(event).line();
@@ -144,7 +146,7 @@ fn masked_events_are_recognised_and_say_nothing() {
     store.import(&[path], Trust::Used).expect("imports");
     let patterns = store.index().patterns(0, 9, None).expect("reads");
     assert_eq!(patterns[0].key, key("hunter2"));
-    assert_eq!((patterns[0].failures, patterns[0].masked.as_str()), (1, "<str> failed"));
+    assert_eq!((patterns[0].failures, patterns[0].masked.as_str()), (1, "<*> failed"));
 }
 
 #[test]

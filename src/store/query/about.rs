@@ -59,7 +59,7 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub fn entry_exposures(&self, leader: &str) -> Result<u64, StoreError> {
-        let sql = "SELECT count(*) FROM knowledge_entries e CROSS JOIN qa_warning_deliveries d USING (entry_id)
+        let sql = "SELECT count(*) FROM entries e CROSS JOIN deliveries d USING (entry_id)
                    WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL";
         let read = || self.connection.prepare_cached(sql)?.query_row([leader], |row| unsigned(row, 0));
         self.sql("read", read())
@@ -73,25 +73,21 @@ impl Index {
     pub fn source(&self, id: &str) -> Result<Option<SourceRow>, StoreError> {
         let from = match id.get(..2).filter(|start| id.len() > start.len()) {
             Some("p-") => {
-                "SELECT pattern_id AS id, pattern_no FROM qa_failure_patterns
+                "SELECT pattern_id AS id, pattern_no FROM patterns
                  UNION SELECT recorded_id, pattern_no FROM recorded_keys"
             }
-            Some("f-") => {
-                "SELECT failure_id AS id, pattern_no FROM qa_failures JOIN qa_pattern_occurrences USING (failure_no)"
-            }
-            Some("l-") => {
-                "SELECT lesson_id AS id, pattern_no FROM qa_failures JOIN qa_pattern_occurrences USING (failure_no)"
-            }
+            Some("f-") => "SELECT failure_id AS id, pattern_no FROM failures JOIN occurrences USING (failure_no)",
+            Some("l-") => "SELECT lesson_id AS id, pattern_no FROM failures JOIN occurrences USING (failure_no)",
             Some("x-") => {
                 "SELECT fix_id AS id, pattern_no FROM fix_attempts JOIN attempt_patterns USING (event_id)
                  JOIN known_patterns ON recorded_key = pattern_key WHERE role = 'fixed'"
             }
             Some("s-") => {
-                "SELECT strategy_id AS id, pattern_no FROM error_recovery_strategies
+                "SELECT strategy_id AS id, pattern_no FROM strategies
                  JOIN known_patterns ON recorded_key = error_pattern WHERE match = 'pattern'"
             }
             Some("k-") => {
-                "SELECT entry_id AS id, pattern_no FROM knowledge_entries e
+                "SELECT entry_id AS id, pattern_no FROM entries e
                  JOIN known_patterns ON recorded_key = e.pattern_key WHERE event_id IS NULL"
             }
             _ => return Ok(None),
@@ -99,7 +95,7 @@ impl Index {
         let read = || -> rusqlite::Result<Vec<(String, String)>> {
             // A range, so that the indexes are used; `~` comes after every letter of an id.
             let mut statement = self.connection.prepare_cached(&format!(
-                "SELECT DISTINCT id, pattern_id FROM ({from}) JOIN qa_failure_patterns USING (pattern_no)
+                "SELECT DISTINCT id, pattern_id FROM ({from}) JOIN patterns USING (pattern_no)
                  WHERE id BETWEEN ?1 AND ?1 || '~' ORDER BY failure_count DESC, pattern_key LIMIT ?2"
             ))?;
             let rows = statement.query_map(params![id, SOURCE_PATTERNS_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;

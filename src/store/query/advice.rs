@@ -121,15 +121,15 @@ impl Index {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT DISTINCT leader_no FROM (
-                     SELECT pattern_no FROM (SELECT pattern_no FROM qa_pattern_occurrences WHERE file = ?1
+                     SELECT pattern_no FROM (SELECT pattern_no FROM occurrences WHERE file = ?1
                                              ORDER BY at DESC LIMIT ?2)
                      UNION SELECT o.pattern_no FROM (SELECT failure_no FROM failure_files WHERE path = ?1
                                                      ORDER BY failure_no DESC LIMIT ?2)
-                     JOIN qa_failures f USING (failure_no) JOIN qa_pattern_occurrences o USING (failure_no)
-                     JOIN qa_failure_patterns p USING (pattern_no)
+                     JOIN failures f USING (failure_no) JOIN occurrences o USING (failure_no)
+                     JOIN patterns p USING (pattern_no)
                      WHERE f.item_count <= ?3 AND o.file IS NOT NULL AND NOT EXISTS (
-                         SELECT 1 FROM qa_pattern_occurrences other
-                         JOIN qa_failure_patterns q ON q.pattern_no = other.pattern_no
+                         SELECT 1 FROM occurrences other
+                         JOIN patterns q ON q.pattern_no = other.pattern_no
                          WHERE other.failure_no = o.failure_no AND other.pattern_no <> o.pattern_no
                            AND (other.file = ?1 OR q.tool <> p.tool))
                      UNION SELECT pattern_no FROM (SELECT event_id FROM attempt_files WHERE path = ?1
@@ -137,7 +137,7 @@ impl Index {
                      JOIN fix_attempts USING (event_id) JOIN attempt_patterns p USING (event_id)
                      JOIN known_patterns n ON n.recorded_key = p.pattern_key
                      WHERE p.role = 'fixed' AND weakened = 0 AND NOT undo AND files <= ?4 AND NOT EXISTS (
-                         SELECT 1 FROM attempt_files named JOIN qa_pattern_occurrences o ON o.file = named.path
+                         SELECT 1 FROM attempt_files named JOIN occurrences o ON o.file = named.path
                          WHERE named.event_id = p.event_id AND named.path <> ?1 AND o.pattern_no = n.pattern_no))
                  JOIN pattern_leaders USING (pattern_no)",
             )?;
@@ -162,12 +162,12 @@ impl Index {
         let read = || {
             let Some(pattern) = self.number_of_key(key)? else { return Ok(SessionFailures { here: 0, elsewhere: 0 }) };
             let sql = format!(
-                "{GROUP}, failed AS (SELECT failure_no, file FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no)
+                "{GROUP}, failed AS (SELECT failure_no, file FROM members CROSS JOIN occurrences USING (pattern_no)
                     WHERE ?3 IS NULL OR at < ?3 ORDER BY at DESC LIMIT ?4)
                  SELECT count(DISTINCT failure_no) FILTER (WHERE r.session IS ?2 AND (?5 IS NULL OR failed.file IS ?5 OR EXISTS (
                             SELECT 1 FROM failure_files n WHERE n.failure_no = failed.failure_no AND n.path = ?5))),
                         count(DISTINCT failure_no) FILTER (WHERE r.session IS NOT ?2)
-                 FROM failed CROSS JOIN qa_failures f USING (failure_no) CROSS JOIN runs r USING (run_id)"
+                 FROM failed CROSS JOIN failures f USING (failure_no) CROSS JOIN runs r USING (run_id)"
             );
             let before = before.map(Timestamp::rfc3339);
             let parameters = params![pattern, session, before, SESSION_FAILURES_MAX, file];
@@ -262,7 +262,7 @@ impl Index {
     pub fn tests_of_patterns(&self) -> Result<Vec<(i64, String)>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT DISTINCT leader_no, test FROM (SELECT pattern_no, test FROM qa_pattern_occurrences
+                "SELECT DISTINCT leader_no, test FROM (SELECT pattern_no, test FROM occurrences
                                                        WHERE test IS NOT NULL ORDER BY at DESC LIMIT ?1)
                  JOIN pattern_leaders USING (pattern_no)",
             )?;
@@ -278,7 +278,7 @@ impl Index {
     pub fn most_frequent(&self, patterns: &[i64], limit: usize) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT pattern_no FROM json_each(?1) wanted CROSS JOIN qa_failure_patterns ON pattern_no = wanted.value
+                "SELECT pattern_no FROM json_each(?1) wanted CROSS JOIN patterns ON pattern_no = wanted.value
                  ORDER BY failure_count DESC, last_seen DESC, pattern_key LIMIT ?2",
             )?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -294,8 +294,7 @@ impl Index {
     pub fn advice_row(&self, pattern: i64) -> Result<AdviceRow, StoreError> {
         let read = || {
             let group = self.group_of(pattern)?;
-            let sql =
-                "SELECT pattern_key, family_key, masked, failure_count FROM qa_failure_patterns WHERE pattern_no = ?1";
+            let sql = "SELECT pattern_key, family_key, masked, failure_count FROM patterns WHERE pattern_no = ?1";
             let mut statement = self.connection.prepare_cached(sql)?;
             let mut row = statement.query_row([pattern], |row| {
                 Ok(AdviceRow {
@@ -314,7 +313,7 @@ impl Index {
                 row.failures += statement.query_row([other], |row| unsigned(row, 3))?;
             }
             row.silenced = self.is_silenced(&group)?;
-            let sql = "SELECT count(*) FROM qa_warning_deliveries WHERE pattern_key = ?1";
+            let sql = "SELECT count(*) FROM deliveries WHERE pattern_key = ?1";
             let mut statement = self.connection.prepare_cached(sql)?;
             for key in group.names() {
                 row.exposures += statement.query_row([key], |row| unsigned(row, 0))?;
@@ -329,7 +328,7 @@ impl Index {
     fn is_silenced(&self, group: &Group) -> rusqlite::Result<bool> {
         let sql = "SELECT state, at, event_id FROM pattern_reviews WHERE pattern_key = ?1";
         let mut reviews = self.connection.prepare_cached(sql)?;
-        let sql = "SELECT 1 FROM knowledge_promotions WHERE pattern_key = ?1 AND state = 'approved'";
+        let sql = "SELECT 1 FROM promotion_states WHERE pattern_key = ?1 AND state = 'approved'";
         let mut promotions = self.connection.prepare_cached(sql)?;
         // The last word on each of the two questions.
         let (mut muted, mut deprecated) = (None, None);
@@ -357,7 +356,7 @@ impl Index {
         let read = || {
             let sql = format!(
                 "{GROUP} SELECT min(strategy_no), technique, label, sum(successes), sum(successes + failures + partials)
-                 FROM keys CROSS JOIN error_recovery_strategies ON error_pattern = pattern_key
+                 FROM keys CROSS JOIN strategies ON error_pattern = pattern_key
                  WHERE match = 'pattern'
                  AND NOT EXISTS (SELECT 1 FROM imported_events i WHERE i.event_id = described_by)
                  GROUP BY technique, recipe_key HAVING sum(successes) > 0
@@ -383,7 +382,7 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub fn last_worked_in(&self, strategy: i64) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT fix_id FROM strategy_attempts s JOIN fix_attempts USING (event_id)
+        let sql = "SELECT fix_id FROM strategy_tries s JOIN fix_attempts USING (event_id)
             WHERE strategy_no = ?1 AND counts_as = 'success' ORDER BY s.at DESC, event_id DESC LIMIT 1";
         let read = || self.connection.prepare_cached(sql)?.query_row([strategy], |row| row.get(0)).optional();
         self.sql("read", read())
@@ -408,7 +407,7 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub fn files_of_delivery(&self, event: &str) -> Result<Option<Vec<String>>, StoreError> {
-        let sql = "SELECT files FROM qa_warning_deliveries WHERE event_id = ?1";
+        let sql = "SELECT files FROM deliveries WHERE event_id = ?1";
         let read = || self.connection.prepare_cached(sql)?.query_row([event], |row| row.get(0)).optional();
         let files: Option<String> = self.sql("read", read())?;
         Ok(files.map(|files| serde_json::from_str(&files).unwrap_or_default()))
@@ -427,13 +426,13 @@ impl Index {
             let mut statement = self.connection.prepare_cached(&format!(
                 "SELECT warning_id, name, session, delivered_at, arm, rank, score,
                         (SELECT pattern_id FROM known_patterns JOIN pattern_leaders USING (pattern_no)
-                         JOIN qa_failure_patterns p ON p.pattern_no = leader_no
+                         JOIN patterns p ON p.pattern_no = leader_no
                          WHERE recorded_key = d.pattern_key LIMIT 1),
                         entry_id,
                         (SELECT useful FROM warning_acks a WHERE a.warning_id = d.warning_id AND useful IS NOT NULL
                          ORDER BY at DESC, event_id DESC LIMIT 1),
                         EXISTS (SELECT 1 FROM warning_acks a WHERE a.warning_id = d.warning_id)
-                 FROM qa_warning_deliveries d JOIN tasks USING (task_no) WHERE {condition}
+                 FROM deliveries d JOIN tasks USING (task_no) WHERE {condition}
                  ORDER BY delivered_at, rank, event_id LIMIT ?2"
             ))?;
             let rows = statement.query_map(params![parameter, limit], |row| {
@@ -469,7 +468,7 @@ impl Index {
             let Some(leader) = leader else { return Ok(None) };
             let sql = format!(
                 "{GROUP} SELECT count(DISTINCT failure_no), count(DISTINCT task_no)
-                 FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no) WHERE at < ?2"
+                 FROM members CROSS JOIN occurrences USING (pattern_no) WHERE at < ?2"
             );
             let (failures, tasks) = self
                 .connection

@@ -48,13 +48,13 @@ pub struct TotalsRow {
 
 /// Entries that helped, each with a session that didn't write it; what was learnt, with each further task that its fix
 /// helped.
-const REUSE: &str = "SELECT coalesce(leader_id, entry_id) AS entry, coalesce(u.session, u.task, '') FROM knowledge_reuse u
-    JOIN knowledge_entries e USING (entry_id)
+const REUSE: &str = "SELECT coalesce(leader_id, entry_id) AS entry, coalesce(u.session, u.task, '') FROM entry_uses u
+    JOIN entries e USING (entry_id)
     WHERE how IN ('applied', 'validated', 'prevented') AND u.session IS NOT e.session
     UNION SELECT entry_id, 'task ' || task FROM (
         SELECT DISTINCT entry_id, a.task, first_value(a.task) OVER (PARTITION BY entry_id ORDER BY a.at, a.event_id) AS first
-        FROM knowledge_entries e JOIN error_recovery_strategies s ON s.error_pattern = e.pattern_key
-        JOIN strategy_attempts a USING (strategy_no) WHERE e.event_id IS NULL AND counts_as = 'success')
+        FROM entries e JOIN strategies s ON s.error_pattern = e.pattern_key
+        JOIN strategy_tries a USING (strategy_no) WHERE e.event_id IS NULL AND counts_as = 'success')
     WHERE task <> first";
 
 impl Index {
@@ -92,7 +92,7 @@ impl Index {
                          WHERE at >= ?1 AND at < ?2";
             let (first_runs, first_passed) =
                 self.connection.query_row(first, between, |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))?;
-            let fixes = "SELECT count(*), coalesce(sum(attempts), 0) FROM qa_fix_workflows
+            let fixes = "SELECT count(*), coalesce(sum(attempts), 0) FROM fix_states
                          WHERE state = 'success' AND resolved_at >= ?1 AND resolved_at < ?2";
             let (fixes, attempts) =
                 self.connection.query_row(fixes, between, |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))?;
@@ -108,29 +108,29 @@ impl Index {
     pub fn totals(&self) -> Result<TotalsRow, StoreError> {
         let read = || {
             let sql = format!(
-                "SELECT (SELECT count(*) FROM qa_failures),
-                        (SELECT count(*) FROM qa_failures WHERE category <> 'other'),
-                        (SELECT count(counts_as) FROM strategy_attempts),
-                        (SELECT count(*) FROM strategy_attempts WHERE counts_as = 'success'),
+                "SELECT (SELECT count(*) FROM failures),
+                        (SELECT count(*) FROM failures WHERE category <> 'other'),
+                        (SELECT count(counts_as) FROM strategy_tries),
+                        (SELECT count(*) FROM strategy_tries WHERE counts_as = 'success'),
                         (SELECT count(*) FROM (
-                            SELECT o.task_no, o.pattern_no, min(o.at) AS at FROM qa_pattern_occurrences o
+                            SELECT o.task_no, o.pattern_no, min(o.at) AS at FROM occurrences o
                             GROUP BY o.task_no, o.pattern_no) o
-                         JOIN qa_failure_patterns p USING (pattern_no)
+                         JOIN patterns p USING (pattern_no)
                          WHERE p.first_seen < o.at
-                           AND EXISTS (SELECT 1 FROM qa_pattern_occurrences e
+                           AND EXISTS (SELECT 1 FROM occurrences e
                                        WHERE e.pattern_no = o.pattern_no AND e.task_no <> o.task_no AND e.at < o.at)
-                           AND NOT EXISTS (SELECT 1 FROM qa_warning_deliveries d
+                           AND NOT EXISTS (SELECT 1 FROM deliveries d
                                            WHERE d.task_no = o.task_no AND d.pattern_key = p.pattern_key
                                              AND d.delivered_at < o.at)
-                           AND NOT EXISTS (SELECT 1 FROM qa_warning_deliveries d
-                                           JOIN knowledge_entries own ON own.entry_id = d.entry_id
+                           AND NOT EXISTS (SELECT 1 FROM deliveries d
+                                           JOIN entries own ON own.entry_id = d.entry_id
                                              AND own.event_id IS NOT NULL
-                                           JOIN knowledge_entries e ON e.leader_id = own.leader_id
+                                           JOIN entries e ON e.leader_id = own.leader_id
                                              AND e.event_id IS NOT NULL
                                            JOIN knowledge_labels l ON l.entry_no = e.entry_no AND l.sort = 'source'
                                            WHERE d.task_no = o.task_no AND l.value IN (p.pattern_id, p.family_key)
                                              AND d.delivered_at < o.at)),
-                        (SELECT count(*) FROM knowledge_entries WHERE event_id IS NULL OR leader_id = entry_id),
+                        (SELECT count(*) FROM entries WHERE event_id IS NULL OR leader_id = entry_id),
                         (SELECT count(DISTINCT entry) FROM ({REUSE})), (SELECT count(*) FROM ({REUSE}))"
             );
             self.connection.query_row(&sql, [], |row| {

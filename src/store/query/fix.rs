@@ -298,7 +298,7 @@ impl Index {
             let mut statement = self.connection.prepare_cached(&told(
                 "SELECT category, count(*), sum(state = 'success'), sum(state = 'success' AND attempts <= ?1),
                         sum(attempts)
-                 FROM qa_fix_workflows w WHERE category IS NOT NULL AND state NOT IN ('flaky', 'undone') AND NOT {suspect}
+                 FROM fix_states w WHERE category IS NOT NULL AND state NOT IN ('flaky', 'undone') AND NOT {suspect}
                  GROUP BY category ORDER BY count(*) DESC, category",
             ))?;
             let rows = statement.query_map([i64::try_from(quickly).unwrap_or(i64::MAX)], |row| {
@@ -374,7 +374,7 @@ impl Index {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT DISTINCT lesson_id, run_id FROM known_patterns
-                 JOIN qa_pattern_occurrences USING (pattern_no) JOIN qa_failures USING (failure_no)
+                 JOIN occurrences USING (pattern_no) JOIN failures USING (failure_no)
                  WHERE recorded_key = ?1 AND lesson_id IS NOT NULL
                    AND run_id NOT IN (SELECT run_id FROM withdrawn_lessons) ORDER BY run_id DESC LIMIT ?2",
             )?;
@@ -405,7 +405,7 @@ const FAMILY_FIXES_MAX: i64 = 500;
 /// Whether a pattern that was fixed failed again in the task `t` after the workflow `w` was over.
 const RECURRED: &str = "EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_patterns p USING (event_id)
                    JOIN known_patterns n ON n.recorded_key = p.pattern_key
-                   JOIN qa_pattern_occurrences o USING (pattern_no)
+                   JOIN occurrences o USING (pattern_no)
                    WHERE a.fix_id = w.fix_id AND p.role = 'fixed' AND o.task_no = t.task_no
                      AND o.at > coalesce(w.resolved_at, w.last_at))";
 
@@ -420,14 +420,14 @@ fn told(sql: &str) -> String {
 }
 
 const SOLVED: &str = "
-    SELECT w.resolved_at, t.last_at, {recurred}, {suspect} FROM qa_fix_workflows w
+    SELECT w.resolved_at, t.last_at, {recurred}, {suspect} FROM fix_states w
     LEFT JOIN tasks t ON t.name = (SELECT task FROM fix_attempts x WHERE x.fix_id = w.fix_id
                                    ORDER BY at DESC, event_id DESC LIMIT 1)
     WHERE w.fix_id = ?1 AND w.state = 'success'";
 
 const FIXES: &str = "
     WITH chosen AS MATERIALIZED (
-        SELECT * FROM qa_fix_workflows w
+        SELECT * FROM fix_states w
         WHERE {by_id} AND (?2 IS NULL OR w.state = ?2)
           AND (?3 IS NULL OR w.category = ?3)
           AND (?4 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a WHERE a.fix_id = w.fix_id AND a.task = ?4))
@@ -441,9 +441,9 @@ const FIXES: &str = "
            (SELECT count(*) FROM (SELECT DISTINCT b.fix_id
             FROM fix_attempts a CROSS JOIN fix_attempts b ON b.event_id IN (
                 SELECT u.event_id FROM attempt_patterns p
-                CROSS JOIN qa_failure_patterns q
+                CROSS JOIN patterns q
                     ON q.pattern_no IN (SELECT pattern_no FROM known_patterns WHERE recorded_key = p.pattern_key)
-                CROSS JOIN qa_failure_patterns s ON s.family_key = q.family_key
+                CROSS JOIN patterns s ON s.family_key = q.family_key
                 CROSS JOIN attempt_patterns u ON u.role = 'fixed' AND u.pattern_key IN (
                     SELECT s.pattern_key UNION SELECT recorded_key FROM recorded_keys k WHERE k.pattern_no = s.pattern_no)
                 WHERE p.event_id = a.event_id AND p.role = 'fixed' LIMIT ?7)
@@ -472,12 +472,12 @@ const RECIPES: &str = "
     JOIN (SELECT p.event_id, q.family_key, max(q.masked_family) AS masked_family,
                  max(p.role = 'fixed') AND NOT max(p.role = 'persisted') AS works
           FROM attempt_patterns p JOIN known_patterns n ON n.recorded_key = p.pattern_key
-          JOIN qa_failure_patterns q USING (pattern_no)
+          JOIN patterns q USING (pattern_no)
           WHERE p.role IN ('fixed', 'persisted') GROUP BY p.event_id, q.family_key) f USING (event_id)
     WHERE a.means <> 'none' AND a.weakened = 0
       AND NOT EXISTS (SELECT 1 FROM flakes k JOIN flake_patterns h ON h.event_id = k.event_id
                       JOIN known_patterns n ON n.recorded_key = h.pattern_key
-                      JOIN qa_failure_patterns q USING (pattern_no)
+                      JOIN patterns q USING (pattern_no)
                       WHERE k.fail_run IN (a.before_run, a.opened_by) AND k.proof = 'proven'
                         AND q.family_key = f.family_key)
       AND (?1 IS NULL OR c.recipe_key IN (SELECT recipe_key FROM attempt_recipes JOIN fix_attempts USING (event_id)
@@ -491,7 +491,7 @@ const FLAKES: &str = "
             (SELECT command_key FROM flakes JOIN flake_patterns u USING (event_id) WHERE u.pattern_key = p.pattern_key)),
            min(k.at), max(k.at), l.why, l.pass_run, l.fail_run
     FROM flake_patterns p JOIN flakes k USING (event_id)
-    LEFT JOIN known_patterns n ON n.recorded_key = p.pattern_key LEFT JOIN qa_failure_patterns q USING (pattern_no)
+    LEFT JOIN known_patterns n ON n.recorded_key = p.pattern_key LEFT JOIN patterns q USING (pattern_no)
     JOIN flakes l ON l.event_id = (SELECT event_id FROM flakes x JOIN flake_patterns y USING (event_id)
                                    WHERE y.pattern_key = p.pattern_key ORDER BY x.at DESC, event_id DESC LIMIT 1)
     WHERE ?1 IS NULL OR p.pattern_key = ?1

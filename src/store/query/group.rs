@@ -32,7 +32,7 @@ impl Index {
             members.push(pattern);
         }
         let mut named = self.connection.prepare_cached(
-            "SELECT pattern_key FROM qa_failure_patterns WHERE pattern_no = ?1
+            "SELECT pattern_key FROM patterns WHERE pattern_no = ?1
              UNION ALL SELECT recorded_key FROM recorded_keys WHERE pattern_no = ?1",
         )?;
         let mut keys = Vec::with_capacity(members.len());

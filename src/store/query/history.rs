@@ -124,7 +124,7 @@ const WINDOW: &str = "
     WITH recent AS MATERIALIZED (SELECT task_no, name, last_at FROM tasks ORDER BY last_at DESC, name DESC LIMIT ?1),
     failed AS MATERIALIZED (
         SELECT failure_no, task_no, run_id, started_at, category FROM recent JOIN runs USING (task_no)
-        JOIN qa_failures USING (run_id) WHERE no_lesson IS NOT 'cancelled'
+        JOIN failures USING (run_id) WHERE no_lesson IS NOT 'cancelled'
         ORDER BY started_at DESC, run_id DESC LIMIT ?2)";
 
 /// A pattern in a failure that was a flake.
@@ -176,13 +176,13 @@ impl Index {
         );
         let items = format!(
             "{WINDOW} SELECT failure_no, coalesce(leader_no, pattern_no) AS leader, min(file)
-             FROM failed f JOIN qa_pattern_occurrences USING (failure_no)
-             JOIN qa_failure_patterns p USING (pattern_no) LEFT JOIN pattern_groups USING (pattern_no)
+             FROM failed f JOIN occurrences USING (failure_no)
+             JOIN patterns p USING (pattern_no) LEFT JOIN pattern_groups USING (pattern_no)
              WHERE NOT {IS_FLAKE} GROUP BY failure_no, leader LIMIT {ROWS_MAX}"
         );
         let patterns = format!(
-            "{WINDOW} SELECT pattern_no, pattern_id, tool, code, masked FROM qa_failure_patterns WHERE pattern_no IN
-             (SELECT coalesce(leader_no, pattern_no) FROM failed JOIN qa_pattern_occurrences USING (failure_no)
+            "{WINDOW} SELECT pattern_no, pattern_id, tool, code, masked FROM patterns WHERE pattern_no IN
+             (SELECT coalesce(leader_no, pattern_no) FROM failed JOIN occurrences USING (failure_no)
               LEFT JOIN pattern_groups USING (pattern_no) LIMIT {ROWS_MAX})"
         );
         Ok(HistoryRows {
@@ -235,8 +235,8 @@ impl Index {
             "{GROUP} SELECT run_id, at, name FROM (
                  SELECT f.run_id, o.at, o.task_no,
                         row_number() OVER (PARTITION BY o.task_no ORDER BY o.at, f.run_id) AS nth
-                 FROM members CROSS JOIN qa_pattern_occurrences o USING (pattern_no) JOIN qa_failures f USING (failure_no)
-                 JOIN qa_failure_patterns p USING (pattern_no) WHERE NOT {IS_FLAKE})
+                 FROM members CROSS JOIN occurrences o USING (pattern_no) JOIN failures f USING (failure_no)
+                 JOIN patterns p USING (pattern_no) WHERE NOT {IS_FLAKE})
              JOIN tasks USING (task_no) WHERE nth = 1 ORDER BY at, run_id LIMIT ?2"
         );
         let read = || {
@@ -255,7 +255,7 @@ impl Index {
     /// SQLite's.
     pub fn family(&self, family_key: &str) -> Result<Vec<i64>, StoreError> {
         let read = || {
-            let sql = "SELECT DISTINCT coalesce(leader_no, pattern_no) AS leader FROM qa_failure_patterns
+            let sql = "SELECT DISTINCT coalesce(leader_no, pattern_no) AS leader FROM patterns
                 LEFT JOIN pattern_groups USING (pattern_no) WHERE family_key = ?1 ORDER BY leader LIMIT ?2";
             let mut statement = self.connection.prepare_cached(sql)?;
             statement.query_map(params![family_key, ROWS_MAX], |row| row.get(0))?.collect()
@@ -271,9 +271,9 @@ impl Index {
         let read = || {
             let sql = "SELECT count(*), count(*) FILTER (WHERE tasks = 1) FROM (
                 SELECT count(DISTINCT task_no) AS tasks FROM (
-                    SELECT coalesce(leader_no, pattern_no) AS leader, pattern_no FROM qa_failure_patterns
+                    SELECT coalesce(leader_no, pattern_no) AS leader, pattern_no FROM patterns
                     LEFT JOIN pattern_groups USING (pattern_no) WHERE family_key = ?1 LIMIT ?2)
-                JOIN qa_pattern_occurrences USING (pattern_no) GROUP BY leader)";
+                JOIN occurrences USING (pattern_no) GROUP BY leader)";
             self.connection
                 .prepare_cached(sql)?
                 .query_row(params![family_key, FAMILY_MAX], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))
@@ -291,7 +291,7 @@ impl Index {
             let mut statement = self.connection.prepare_cached(
                 "SELECT event_id FROM lesson_changes c WHERE change = 'annotated'
                  AND NOT EXISTS (SELECT 1 FROM imported_events i WHERE i.event_id = c.event_id) AND EXISTS (
-                     SELECT 1 FROM qa_failures f CROSS JOIN qa_pattern_occurrences o USING (failure_no)
+                     SELECT 1 FROM failures f CROSS JOIN occurrences o USING (failure_no)
                      WHERE f.lesson_id = c.lesson_id AND o.pattern_no IN (SELECT value FROM json_each(?1)))
                  ORDER BY at DESC, event_id DESC LIMIT ?2",
             )?;
@@ -310,7 +310,7 @@ impl Index {
             self.connection
                 .prepare_cached(&format!(
                     "{GROUP} SELECT count(DISTINCT failure_no), count(DISTINCT task_no)
-                     FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no) WHERE at >= ?2"
+                     FROM members CROSS JOIN occurrences USING (pattern_no) WHERE at >= ?2"
                 ))?
                 .query_row(params![pattern, since.rfc3339()], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))
         };

@@ -33,7 +33,7 @@ const COLUMNS: &str = "entry_no, entry_id, type, event_id, title, properties, gl
     coalesce((SELECT change = 'pinned' FROM knowledge_changes c
               WHERE c.entry_id = e.entry_id AND change IN ('pinned', 'unpinned')
               ORDER BY c.at DESC, c.event_id DESC LIMIT 1), 0),
-    (SELECT count(*) FROM knowledge_entries m WHERE m.leader_id = e.leader_id AND m.event_id IS NOT NULL),
+    (SELECT count(*) FROM entries m WHERE m.leader_id = e.leader_id AND m.event_id IS NOT NULL),
     EXISTS (SELECT 1 FROM imported_events i WHERE i.event_id = e.event_id),
     EXISTS (SELECT 1 FROM taught_files t WHERE t.event_id = e.event_id)";
 
@@ -193,7 +193,7 @@ impl Index {
     /// SQLite's; also when there is none.
     pub fn entry_at(&self, number: i64) -> Result<EntryRow, StoreError> {
         let read = || {
-            let sql = format!("SELECT {COLUMNS} FROM knowledge_entries e WHERE event_id IS NOT NULL AND entry_no = ?1");
+            let sql = format!("SELECT {COLUMNS} FROM entries e WHERE event_id IS NOT NULL AND entry_no = ?1");
             self.connection.prepare_cached(&sql)?.query_row([number], entry_row)
         };
         self.sql("read", read())
@@ -201,7 +201,7 @@ impl Index {
 
     fn entries_where(&self, condition: &str, parameter: &str) -> Result<Vec<EntryRow>, StoreError> {
         let read = || {
-            let sql = format!("SELECT {COLUMNS} FROM knowledge_entries e WHERE event_id IS NOT NULL AND {condition}");
+            let sql = format!("SELECT {COLUMNS} FROM entries e WHERE event_id IS NOT NULL AND {condition}");
             self.connection.prepare_cached(&sql)?.query_map([parameter], entry_row)?.collect()
         };
         self.sql("read", read())
@@ -244,8 +244,8 @@ impl Index {
                 "SELECT l.entry_no, max(score) FROM (
                      SELECT rowid, -bm25(knowledge_words, 3.0, 2.0, 1.0, 1.0) AS score FROM knowledge_words
                      WHERE knowledge_words MATCH ?1 ORDER BY rank LIMIT ?2) w
-                 JOIN knowledge_entries e ON e.entry_no = w.rowid
-                 JOIN knowledge_entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL
+                 JOIN entries e ON e.entry_no = w.rowid
+                 JOIN entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL
                  GROUP BY l.entry_no ORDER BY 2 DESC, l.at DESC, l.entry_id",
             )?;
             let rows = statement.query_map(params![asked, FOUND_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -267,8 +267,8 @@ impl Index {
                      SELECT b.entry_no FROM json_each(?1) p
                      CROSS JOIN knowledge_labels b ON b.sort = 'place' AND b.value = p.value
                      ORDER BY substr(b.value, 1, 1) <> '=', b.entry_no DESC LIMIT ?2)
-                 JOIN knowledge_entries e USING (entry_no)
-                 JOIN knowledge_entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL
+                 JOIN entries e USING (entry_no)
+                 JOIN entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL
                  ORDER BY l.at DESC, l.entry_id",
             )?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -284,7 +284,7 @@ impl Index {
     pub fn newest_entries(&self, filter: &EntryFilter, skip: usize, limit: usize) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT entry_no FROM knowledge_entries e WHERE event_id IS NOT NULL AND leader_id = entry_id
+                "SELECT entry_no FROM entries e WHERE event_id IS NOT NULL AND leader_id = entry_id
                    AND (?1 IS NULL OR type = ?1)
                    AND (?2 IS NULL OR EXISTS (SELECT 1 FROM knowledge_labels b WHERE b.entry_no = e.entry_no
                                               AND sort = 'tag' AND value = ?2))
@@ -345,8 +345,8 @@ impl Index {
             let mut found: Vec<_> = found.into_iter().filter(|(_, count)| *count >= told_by).collect();
             found.sort_unstable_by_key(|(number, count)| (Reverse(*count), *number));
             let mut entry = self.connection.prepare_cached(
-                "SELECT l.entry_no, e.forms FROM knowledge_entries e
-                 JOIN knowledge_entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL
+                "SELECT l.entry_no, e.forms FROM entries e
+                 JOIN entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL
                  WHERE e.entry_no = ?1 AND e.type = ?2
                    AND NOT EXISTS (SELECT 1 FROM knowledge_changes c
                                    WHERE c.entry_id = l.entry_id AND change = 'superseded')",
@@ -373,7 +373,7 @@ impl Index {
             let mut statement = self.connection.prepare_cached(
                 "SELECT c.event_id, c.entry_id, c.at, change, value, other_id, reason, c.agent, c.session, c.task, c.person
                  FROM knowledge_changes c WHERE c.entry_id IN (
-                     SELECT ?1 UNION SELECT entry_id FROM knowledge_entries WHERE leader_id = ?1 AND event_id IS NOT NULL)
+                     SELECT ?1 UNION SELECT entry_id FROM entries WHERE leader_id = ?1 AND event_id IS NOT NULL)
                  ORDER BY c.at, c.event_id LIMIT ?2",
             )?;
             let rows = statement.query_map(params![leader, CHANGES_MAX], |row| {
@@ -401,8 +401,8 @@ impl Index {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT u.event_id, u.entry_id, u.at, how, u.agent, u.session, u.task, u.person
-                 FROM knowledge_reuse u WHERE u.entry_id IN (
-                     SELECT ?1 UNION SELECT entry_id FROM knowledge_entries WHERE leader_id = ?1 AND event_id IS NOT NULL)
+                 FROM entry_uses u WHERE u.entry_id IN (
+                     SELECT ?1 UNION SELECT entry_id FROM entries WHERE leader_id = ?1 AND event_id IS NOT NULL)
                  ORDER BY u.at, u.event_id, u.entry_id LIMIT ?2",
             )?;
             let rows = statement.query_map(params![leader, CHANGES_MAX], |row| {
@@ -422,7 +422,7 @@ impl Index {
         let read = || {
             self.connection
                 .prepare_cached(
-                    "SELECT leader_no FROM knowledge_entries e JOIN known_patterns n ON n.recorded_key = e.pattern_key
+                    "SELECT leader_no FROM entries e JOIN known_patterns n ON n.recorded_key = e.pattern_key
                      JOIN pattern_leaders USING (pattern_no) WHERE entry_id = ?1 AND event_id IS NULL LIMIT 1",
                 )?
                 .query_row([id], |row| row.get(0))
@@ -438,10 +438,10 @@ impl Index {
     pub fn patterns_with_gotcha(&self, limit: usize) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT leader_no FROM knowledge_entries e JOIN known_patterns n ON n.recorded_key = e.pattern_key
+                "SELECT leader_no FROM entries e JOIN known_patterns n ON n.recorded_key = e.pattern_key
                  JOIN pattern_leaders USING (pattern_no)
-                 LEFT JOIN error_recovery_strategies s ON s.error_pattern = e.pattern_key
-                 LEFT JOIN strategy_attempts a ON a.strategy_no = s.strategy_no AND counts_as = 'success'
+                 LEFT JOIN strategies s ON s.error_pattern = e.pattern_key
+                 LEFT JOIN strategy_tries a ON a.strategy_no = s.strategy_no AND counts_as = 'success'
                  WHERE e.event_id IS NULL GROUP BY leader_no ORDER BY max(a.at) DESC, leader_no LIMIT ?1",
             )?;
             statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.get(0))?.collect()
@@ -457,7 +457,7 @@ impl Index {
     pub fn learnt_entry(&self, id: &str) -> Result<Option<String>, StoreError> {
         let start = if id.starts_with("k-") { id.to_owned() } else { format!("k-{id}") };
         let read = || {
-            let sql = "SELECT min(entry_id) FROM knowledge_entries WHERE event_id IS NULL
+            let sql = "SELECT min(entry_id) FROM entries WHERE event_id IS NULL
                  AND entry_id BETWEEN ?1 AND ?1 || '~' HAVING count(DISTINCT entry_id) = 1";
             self.connection.prepare_cached(sql)?.query_row([start.as_str()], |row| row.get(0)).optional()
         };
@@ -471,7 +471,7 @@ impl Index {
     pub fn knowledge_log(&self, limit: usize) -> Result<Vec<LoggedRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT 'knowledge:created' AS name, entry_id, event_id, at, agent, session, task FROM knowledge_entries
+                "SELECT 'knowledge:created' AS name, entry_id, event_id, at, agent, session, task FROM entries
                  WHERE event_id IS NOT NULL
                  UNION ALL SELECT 'knowledge:' || change, entry_id, event_id, at, agent, session, task
                  FROM knowledge_changes
@@ -479,7 +479,7 @@ impl Index {
                  FROM memory_changes WHERE change = 'promoted'
                  UNION ALL SELECT CASE how WHEN 'applied' THEN 'pattern:reused' ELSE 'knowledge:' || how END, entry_id,
                      event_id, at, agent, session, task
-                 FROM knowledge_reuse WHERE how NOT IN ('queried', 'retrieved')
+                 FROM entry_uses WHERE how NOT IN ('queried', 'retrieved')
                  ORDER BY at DESC, event_id DESC, entry_id LIMIT ?1",
             )?;
             let rows = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| {

@@ -51,7 +51,7 @@ impl Index {
     pub fn near_patterns(&self, near: &Near) -> Result<Vec<NearRow>, StoreError> {
         let read = || {
             let mut candidate = self.connection.prepare_cached(
-                "SELECT pattern_id, pattern_key, masked_family FROM qa_failure_patterns p
+                "SELECT pattern_id, pattern_key, masked_family FROM patterns p
                  LEFT JOIN pattern_groups g ON g.pattern_no = p.pattern_no
                  WHERE p.pattern_no = ?1 AND near_scope = ?2 AND coalesce(g.leader_no, p.pattern_no) = p.pattern_no",
             )?;
@@ -79,9 +79,9 @@ impl Index {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT leader.pattern_key, p.tool, p.code, o.message
-                 FROM qa_pattern_occurrences o JOIN qa_failure_patterns p USING (pattern_no)
+                 FROM occurrences o JOIN patterns p USING (pattern_no)
                  JOIN pattern_leaders l USING (pattern_no)
-                 JOIN qa_failure_patterns leader ON leader.pattern_no = l.leader_no
+                 JOIN patterns leader ON leader.pattern_no = l.leader_no
                  WHERE o.test = ?1 ORDER BY o.at DESC, o.pattern_no LIMIT ?2",
             )?;
             let rows = statement.query_map(params![test, TEST_FAILURES_MAX], |row| {

@@ -96,7 +96,7 @@ impl Index {
             failed.retain(|it| closed.get(&it.key).and_then(|closed| closed.of(it)).is_none_or(|at| it.ended_at > at));
             let mut statement = self.connection.prepare_cached(
                 "SELECT run_id, command_key, started_at, ended_at, exit_code, signal, branch, commit_id,
-                        EXISTS (SELECT 1 FROM qa_failures f WHERE f.run_id = runs.run_id AND no_lesson = 'cancelled')
+                        EXISTS (SELECT 1 FROM failures f WHERE f.run_id = runs.run_id AND no_lesson = 'cancelled')
                  FROM runs WHERE rowid = ?1",
             )?;
             let open = failed.iter().filter_map(|failed| statement.query_row([failed.row], open_run).transpose());
@@ -223,7 +223,7 @@ impl Index {
     /// SQLite's.
     pub fn lesson_of(&self, run: RunId) -> Result<Option<(String, String)>, StoreError> {
         let find = || {
-            let sql = "SELECT lesson_id, lesson_file FROM qa_failures WHERE run_id = ?1 AND lesson_id IS NOT NULL";
+            let sql = "SELECT lesson_id, lesson_file FROM failures WHERE run_id = ?1 AND lesson_id IS NOT NULL";
             self.connection
                 .prepare_cached(sql)?
                 .query_row([run.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -239,8 +239,8 @@ impl Index {
     pub fn patterns_of(&self, run: RunId) -> Result<Vec<String>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT pattern_key FROM qa_failures JOIN qa_pattern_occurrences USING (failure_no)
-                 JOIN qa_failure_patterns USING (pattern_no) WHERE run_id = ?1 ORDER BY pattern_key",
+                "SELECT pattern_key FROM failures JOIN occurrences USING (failure_no)
+                 JOIN patterns USING (pattern_no) WHERE run_id = ?1 ORDER BY pattern_key",
             )?;
             let rows = statement.query_map([run.to_string()], |row| row.get(0))?;
             rows.collect()

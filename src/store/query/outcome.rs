@@ -70,7 +70,7 @@ impl Index {
     /// SQLite's.
     pub fn deliveries_about(&self, pattern: i64) -> Result<Vec<OutcomeRow>, StoreError> {
         let sql = format!(
-            "{GROUP} SELECT {COLUMNS} FROM keys CROSS JOIN qa_warning_deliveries d USING (pattern_key)
+            "{GROUP} SELECT {COLUMNS} FROM keys CROSS JOIN deliveries d USING (pattern_key)
              JOIN tasks t USING (task_no) GROUP BY d.event_id ORDER BY d.delivered_at, d.event_id LIMIT ?2"
         );
         let read = || {
@@ -98,7 +98,7 @@ impl Index {
 
     fn deliveries_of_entry_where(&self, leader: &str, condition: &str) -> Result<Vec<OutcomeRow>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM knowledge_entries e CROSS JOIN qa_warning_deliveries d USING (entry_id)
+            "SELECT {COLUMNS} FROM entries e CROSS JOIN deliveries d USING (entry_id)
              JOIN tasks t USING (task_no) WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL AND {condition}
              ORDER BY d.delivered_at, d.event_id LIMIT ?2"
         );
@@ -119,7 +119,7 @@ impl Index {
         least: u64,
     ) -> Result<Vec<String>, StoreError> {
         self.that_recurred(
-            "SELECT f.value FROM json_each(?1) f CROSS JOIN qa_warning_deliveries d
+            "SELECT f.value FROM json_each(?1) f CROSS JOIN deliveries d
                  ON d.family_key = f.value AND d.failed_in IS NOT NULL
              GROUP BY f.value HAVING count(*) >= ?2",
             families.into_iter().collect(),
@@ -138,8 +138,8 @@ impl Index {
     ) -> Result<Vec<String>, StoreError> {
         self.that_recurred(
             "SELECT e.leader_id FROM json_each(?1) f
-             CROSS JOIN knowledge_entries e ON e.leader_id = f.value AND e.event_id IS NOT NULL
-             CROSS JOIN qa_warning_deliveries d ON d.entry_id = e.entry_id
+             CROSS JOIN entries e ON e.leader_id = f.value AND e.event_id IS NOT NULL
+             CROSS JOIN deliveries d ON d.entry_id = e.entry_id
              WHERE (d.failed_in IS NOT NULL OR d.passed_in IS NOT NULL) AND d.failed_in IS NOT NULL
              GROUP BY e.leader_id HAVING count(*) >= ?2",
             leaders.into_iter().collect(),
@@ -162,7 +162,7 @@ impl Index {
     /// SQLite's.
     pub fn deliveries_of(&self, family: &str) -> Result<Vec<OutcomeRow>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM qa_warning_deliveries d JOIN tasks t USING (task_no) WHERE family_key = ?1
+            "SELECT {COLUMNS} FROM deliveries d JOIN tasks t USING (task_no) WHERE family_key = ?1
              ORDER BY d.delivered_at DESC, d.event_id LIMIT ?2"
         );
         let read = || {
@@ -178,7 +178,7 @@ impl Index {
     /// SQLite's.
     pub fn deliveries(&self) -> Result<Vec<OutcomeRow>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM qa_warning_deliveries d JOIN tasks t USING (task_no)
+            "SELECT {COLUMNS} FROM deliveries d JOIN tasks t USING (task_no)
              ORDER BY d.delivered_at DESC, d.event_id LIMIT ?1"
         );
         let read = || {

@@ -130,7 +130,7 @@ pub(super) const GROUP: &str = "
         SELECT ?1 UNION SELECT other.pattern_no FROM pattern_groups own
         JOIN pattern_groups other ON other.leader_no = own.leader_no WHERE own.pattern_no = ?1
     ), keys (pattern_key) AS (
-        SELECT pattern_key FROM members CROSS JOIN qa_failure_patterns USING (pattern_no)
+        SELECT pattern_key FROM members CROSS JOIN patterns USING (pattern_no)
         UNION SELECT recorded_key FROM members CROSS JOIN recorded_keys USING (pattern_no)
     )";
 
@@ -143,10 +143,10 @@ impl Index {
     pub fn patterns_with_lesson(&self, keys: &[&str]) -> Result<HashSet<String>, StoreError> {
         self.filter_keys(
             keys,
-            "SELECT 1 FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no) JOIN qa_failures USING (failure_no)
+            "SELECT 1 FROM members CROSS JOIN occurrences USING (pattern_no) JOIN failures USING (failure_no)
              WHERE lesson_id IS NOT NULL AND (
                  run_id NOT IN (SELECT run_id FROM withdrawn_lessons)
-                 OR EXISTS (SELECT 1 FROM lesson_changes c WHERE c.lesson_id = qa_failures.lesson_id AND change = 'annotated')
+                 OR EXISTS (SELECT 1 FROM lesson_changes c WHERE c.lesson_id = failures.lesson_id AND change = 'annotated')
              ) LIMIT 1",
         )
     }
@@ -159,7 +159,7 @@ impl Index {
         let seen = self.filter_keys(
             keys,
             "SELECT 1 FROM (SELECT count(DISTINCT task_no) AS tasks
-                 FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no)) WHERE tasks > 1",
+                 FROM members CROSS JOIN occurrences USING (pattern_no)) WHERE tasks > 1",
         )?;
         Ok(!seen.is_empty())
     }
@@ -211,7 +211,7 @@ impl Index {
 
     pub(super) fn number_of_key(&self, key: &str) -> rusqlite::Result<Option<i64>> {
         self.connection
-            .prepare_cached("SELECT pattern_no FROM qa_failure_patterns WHERE pattern_key = ?1")?
+            .prepare_cached("SELECT pattern_no FROM patterns WHERE pattern_key = ?1")?
             .query_row([key], |row| row.get(0))
             .optional()
     }
@@ -235,11 +235,11 @@ impl Index {
         failures_min: Option<u64>,
     ) -> Result<Vec<PatternRow>, StoreError> {
         const AT_LEAST: &str = "WHERE failure_count >= ?1 OR leader_no IS NOT NULL OR family_key IN
-            (SELECT family_key FROM qa_failure_patterns GROUP BY family_key HAVING sum(failure_count) >= ?1)";
+            (SELECT family_key FROM patterns GROUP BY family_key HAVING sum(failure_count) >= ?1)";
         let read = || {
             let condition = if failures_min.is_some() { AT_LEAST } else { "WHERE ?1 = 0" };
             let mut statement = self.connection.prepare_cached(&format!(
-                "SELECT coalesce(leader_no, pattern_no) FROM qa_failure_patterns
+                "SELECT coalesce(leader_no, pattern_no) FROM patterns
                  LEFT JOIN pattern_groups USING (pattern_no) {condition} ORDER BY last_seen DESC, pattern_key"
             ))?;
             let mut rows = statement.query([i64::try_from(failures_min.unwrap_or(0)).unwrap_or(i64::MAX)])?;
@@ -292,7 +292,7 @@ impl Index {
         let read = || {
             // A range, so that the index is used; `~` comes after every letter of an id.
             let mut statement = self.connection.prepare_cached(
-                "SELECT pattern_no FROM qa_failure_patterns WHERE pattern_id BETWEEN ?1 AND ?1 || '~'
+                "SELECT pattern_no FROM patterns WHERE pattern_id BETWEEN ?1 AND ?1 || '~'
                  UNION SELECT pattern_no FROM recorded_keys WHERE recorded_id BETWEEN ?1 AND ?1 || '~' LIMIT ?2",
             )?;
             let numbers = statement.query_map(params![full, NAMED_MAX], |row| row.get(0))?;
@@ -306,7 +306,7 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub fn described_by(&self, number: i64) -> Result<String, StoreError> {
-        let sql = "SELECT described_by FROM qa_failure_patterns WHERE pattern_no = ?1";
+        let sql = "SELECT described_by FROM patterns WHERE pattern_no = ?1";
         let find = || self.connection.prepare_cached(sql)?.query_row([number], |row| row.get(0));
         self.sql("read", find())
     }
@@ -362,7 +362,7 @@ impl Index {
             .collect::<rusqlite::Result<_>>()?;
         self.connection
             .prepare_cached(
-                "SELECT pattern_id, pattern_key, masked, failure_count FROM qa_failure_patterns WHERE pattern_no = ?1",
+                "SELECT pattern_id, pattern_key, masked, failure_count FROM patterns WHERE pattern_no = ?1",
             )?
             .query_row([number], |row| {
                 Ok(MemberRow {
@@ -384,7 +384,7 @@ impl Index {
         let read = || {
             let leader = self.leader_of(pattern)?;
             let mut statement = self.connection.prepare_cached(&format!(
-                "{GROUP} SELECT pattern_no FROM members CROSS JOIN qa_failure_patterns USING (pattern_no)
+                "{GROUP} SELECT pattern_no FROM members CROSS JOIN patterns USING (pattern_no)
                  ORDER BY pattern_no <> ?2, failure_count DESC, pattern_key"
             ))?;
             let numbers = statement.query_map([pattern, leader], |row| row.get(0))?;
@@ -450,8 +450,8 @@ impl Index {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT failure_id, run_id, at, name, sum(o.item_count), file, line, test, message, category,
                                 min(pattern_key)
-                 FROM members CROSS JOIN qa_pattern_occurrences o USING (pattern_no) JOIN qa_failure_patterns USING (pattern_no)
-                 JOIN qa_failures USING (failure_no) JOIN tasks USING (task_no)
+                 FROM members CROSS JOIN occurrences o USING (pattern_no) JOIN patterns USING (pattern_no)
+                 JOIN failures USING (failure_no) JOIN tasks USING (task_no)
                  GROUP BY failure_no ORDER BY at DESC, run_id DESC LIMIT ?2"
             ))?;
             let rows = statement.query_map(params![pattern, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
@@ -481,7 +481,7 @@ impl Index {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT file, count(DISTINCT failure_no) AS failures
-                 FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no) WHERE file IS NOT NULL
+                 FROM members CROSS JOIN occurrences USING (pattern_no) WHERE file IS NOT NULL
                  GROUP BY file ORDER BY failures DESC, file LIMIT ?2"
             ))?;
             let rows = statement.query_map(params![pattern, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
@@ -499,11 +499,35 @@ impl Index {
     pub fn pattern_lessons(&self, pattern: i64) -> Result<Vec<LessonRow>, StoreError> {
         self.lessons_where(
             "failure_no IN (
-                 SELECT failure_no FROM qa_pattern_occurrences WHERE pattern_no = ?1 OR pattern_no IN (
+                 SELECT failure_no FROM occurrences WHERE pattern_no = ?1 OR pattern_no IN (
                      SELECT other.pattern_no FROM pattern_groups own
                      JOIN pattern_groups other ON other.leader_no = own.leader_no WHERE own.pattern_no = ?1))",
             pattern,
         )
+    }
+
+    /// The runs whose texts stand for a pattern (by its key): the one that describes it, the newest, and those of the
+    /// edits that made it go away; at most a dozen.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn runs_quoted_of(&self, key: &str) -> Result<Vec<RunId>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT described_by AS run_id FROM key_patterns JOIN patterns USING (pattern_no) WHERE recorded_key = ?1
+                 UNION SELECT run_id FROM (
+                     SELECT run_id FROM key_patterns JOIN occurrences o USING (pattern_no) JOIN failures USING (failure_no)
+                     WHERE recorded_key = ?1 ORDER BY o.at DESC LIMIT 4)
+                 UNION SELECT run_id FROM (
+                     SELECT e.run_id FROM strategies s JOIN event_runs e ON e.event_id = s.described_by
+                     WHERE s.match = 'pattern' AND s.error_pattern = ?1 AND s.successes > 0
+                     ORDER BY s.successes DESC, e.run_id LIMIT 6)",
+            )?;
+            let rows = statement.query_map([key], |row| row.get::<_, String>(0))?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        let runs = self.sql("read", read())?;
+        Ok(runs.iter().filter_map(|run| uuid::Uuid::parse_str(run).ok()).map(RunId).collect())
     }
 
     /// The runs of the failures with a pattern of the group that `id` names.
@@ -511,8 +535,8 @@ impl Index {
         let pattern = self.pattern(id)?.number;
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
-                "{GROUP} SELECT DISTINCT run_id FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no)
-                 JOIN qa_failures USING (failure_no) ORDER BY run_id"
+                "{GROUP} SELECT DISTINCT run_id FROM members CROSS JOIN occurrences USING (pattern_no)
+                 JOIN failures USING (failure_no) ORDER BY run_id"
             ))?;
             let rows = statement.query_map([pattern], |row| row.get::<_, String>(0))?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
@@ -524,21 +548,21 @@ impl Index {
 
 const PATTERN_COLUMNS: &str = "
     SELECT pattern_no, pattern_id, pattern_key, family_key, tool, code, masked, masked_family,
-           (SELECT min(first_seen) FROM members CROSS JOIN qa_failure_patterns USING (pattern_no)),
-           (SELECT max(last_seen) FROM members CROSS JOIN qa_failure_patterns USING (pattern_no)),
-           (SELECT count(DISTINCT failure_no) FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no)),
-           (SELECT count(DISTINCT task_no) FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no)),
-           (SELECT category FROM members CROSS JOIN qa_pattern_occurrences USING (pattern_no) JOIN qa_failures USING (failure_no)
+           (SELECT min(first_seen) FROM members CROSS JOIN patterns USING (pattern_no)),
+           (SELECT max(last_seen) FROM members CROSS JOIN patterns USING (pattern_no)),
+           (SELECT count(DISTINCT failure_no) FROM members CROSS JOIN occurrences USING (pattern_no)),
+           (SELECT count(DISTINCT task_no) FROM members CROSS JOIN occurrences USING (pattern_no)),
+           (SELECT category FROM members CROSS JOIN occurrences USING (pattern_no) JOIN failures USING (failure_no)
             GROUP BY category ORDER BY count(DISTINCT failure_no) DESC, category LIMIT 1),
-           (SELECT count(DISTINCT task_no) FROM qa_pattern_occurrences WHERE pattern_no IN (
-                SELECT f.pattern_no FROM members CROSS JOIN qa_failure_patterns m USING (pattern_no)
-                JOIN qa_failure_patterns f ON f.family_key = m.family_key)),
+           (SELECT count(DISTINCT task_no) FROM occurrences WHERE pattern_no IN (
+                SELECT f.pattern_no FROM members CROSS JOIN patterns m USING (pattern_no)
+                JOIN patterns f ON f.family_key = m.family_key)),
            (SELECT count(*) FROM members),
            coalesce((SELECT state = 'muted' FROM keys CROSS JOIN pattern_reviews USING (pattern_key)
                      WHERE state IN ('muted', 'unmuted') ORDER BY at DESC, event_id DESC LIMIT 1), 0),
            coalesce((SELECT state = 'deprecated' FROM keys CROSS JOIN pattern_reviews USING (pattern_key)
                      WHERE state IN ('deprecated', 'restored') ORDER BY at DESC, event_id DESC LIMIT 1), 0)
-    FROM qa_failure_patterns WHERE pattern_no = ?1";
+    FROM patterns WHERE pattern_no = ?1";
 
 fn pattern_row(row: &Row<'_>) -> rusqlite::Result<PatternRow> {
     Ok(PatternRow {

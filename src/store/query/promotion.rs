@@ -74,7 +74,7 @@ impl Index {
             let mut statement = self.connection.prepare_cached(
                 "SELECT promotion_id, pattern_key, entry_id, state, proposed_at, decided_at, person, reason, target, before,
                         after, retirement_proposed
-                 FROM knowledge_promotions ORDER BY coalesce(decided_at, proposed_at) DESC, promotion_id LIMIT ?1",
+                 FROM promotion_states ORDER BY coalesce(decided_at, proposed_at) DESC, promotion_id LIMIT ?1",
             )?;
             statement.query_map([PROMOTIONS_MAX], row)?.collect()
         };
@@ -87,7 +87,7 @@ impl Index {
     /// SQLite's.
     pub fn promotion_states(&self) -> Result<BTreeMap<String, u64>, StoreError> {
         let read = || {
-            let sql = "SELECT state, count(*) FROM knowledge_promotions GROUP BY state";
+            let sql = "SELECT state, count(*) FROM promotion_states GROUP BY state";
             let mut statement = self.connection.prepare_cached(sql)?;
             statement.query_map([], |row| Ok((row.get(0)?, unsigned(row, 1)?)))?.collect()
         };
@@ -129,10 +129,10 @@ impl Index {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT DISTINCT l.pattern_key FROM (
-                     SELECT pattern_no FROM qa_failure_patterns WHERE prevented > 0
-                     UNION SELECT pattern_no FROM error_recovery_strategies
+                     SELECT pattern_no FROM patterns WHERE prevented > 0
+                     UNION SELECT pattern_no FROM strategies
                      JOIN known_patterns ON recorded_key = error_pattern WHERE match = 'pattern' AND successes > 0)
-                 JOIN pattern_leaders USING (pattern_no) JOIN qa_failure_patterns l ON l.pattern_no = leader_no
+                 JOIN pattern_leaders USING (pattern_no) JOIN patterns l ON l.pattern_no = leader_no
                  ORDER BY l.failure_count DESC, l.pattern_key LIMIT ?1",
             )?;
             statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.get(0))?.collect()
@@ -151,13 +151,13 @@ impl Index {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT leader_id, sum(number) FROM (
-                     SELECT leader_id, count(*) AS number FROM knowledge_entries WHERE event_id IS NOT NULL
+                     SELECT leader_id, count(*) AS number FROM entries WHERE event_id IS NOT NULL
                      GROUP BY leader_id HAVING count(*) > 1
-                     UNION ALL SELECT leader_id, count(*) FROM knowledge_reuse u
-                     JOIN knowledge_entries e ON e.entry_id = u.entry_id AND e.event_id IS NOT NULL
+                     UNION ALL SELECT leader_id, count(*) FROM entry_uses u
+                     JOIN entries e ON e.entry_id = u.entry_id AND e.event_id IS NOT NULL
                      WHERE how IN ('applied', 'validated', 'prevented') GROUP BY leader_id
-                     UNION ALL SELECT leader_id, count(DISTINCT task_no) FROM qa_warning_deliveries d
-                     JOIN knowledge_entries e ON e.entry_id = d.entry_id AND e.event_id IS NOT NULL
+                     UNION ALL SELECT leader_id, count(DISTINCT task_no) FROM deliveries d
+                     JOIN entries e ON e.entry_id = d.entry_id AND e.event_id IS NOT NULL
                      WHERE arm = 'shown' AND outcome = 'prevented' GROUP BY leader_id)
                  WHERE NOT EXISTS (SELECT 1 FROM knowledge_changes c WHERE c.entry_id = leader_id AND change = 'superseded')
                  GROUP BY leader_id ORDER BY 2 DESC, leader_id LIMIT ?1",
@@ -172,7 +172,7 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub fn is_promoted_entry(&self, leader: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM knowledge_entries e CROSS JOIN knowledge_promotions p USING (entry_id)
+        let sql = "SELECT 1 FROM entries e CROSS JOIN promotion_states p USING (entry_id)
              WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL AND p.state = 'approved'";
         self.sql("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([leader])))
     }
@@ -183,8 +183,8 @@ impl Index {
     /// SQLite's.
     pub fn leading_entry(&self, id: &str) -> Result<Option<EntryRow>, StoreError> {
         let read = || {
-            let sql = "SELECT l.entry_no FROM knowledge_entries e
-                 JOIN knowledge_entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL
+            let sql = "SELECT l.entry_no FROM entries e
+                 JOIN entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL
                  WHERE e.entry_id = ?1 AND e.event_id IS NOT NULL";
             self.connection.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()
         };

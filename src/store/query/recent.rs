@@ -79,7 +79,7 @@ impl Index {
                         (SELECT a.fix_id FROM fix_attempts a
                          WHERE a.command_key = r.command_key AND a.at >= r.ended_at AND a.outcome = 'success'
                          ORDER BY a.at LIMIT 1)
-                 FROM runs r JOIN qa_failures f USING (run_id) JOIN tasks t USING (task_no)
+                 FROM runs r JOIN failures f USING (run_id) JOIN tasks t USING (task_no)
                  WHERE root = ?1 AND passed = 0 AND ended_at <= ?2 ORDER BY ended_at DESC, r.run_id DESC LIMIT ?3",
             )?;
             let mut rows = statement.query(params![json(root), now.rfc3339(), LOOKED_AT_MAX])?;
@@ -106,7 +106,7 @@ impl Index {
         let [passed, gone] = [15, 16].map(|column| row.get::<_, Option<String>>(column));
         let resolved = [passed?, gone?].into_iter().flatten().map(|at| time_of(&at)).min();
         let mut patterns = self.connection.prepare_cached(
-            "SELECT pattern_id FROM qa_pattern_occurrences JOIN qa_failure_patterns USING (pattern_no)
+            "SELECT pattern_id FROM occurrences JOIN patterns USING (pattern_no)
              WHERE failure_no = ?1 ORDER BY pattern_id LIMIT ?2",
         )?;
         let patterns = patterns.query_map([number, PATTERNS_MAX], |row| row.get(0))?;

@@ -139,7 +139,7 @@ impl Index {
     fn recoveries_where(&self, condition: &str, parameter: &str) -> Result<Vec<RecoveryRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
-                "SELECT {COLUMNS} FROM error_recovery_strategies s WHERE {condition}
+                "SELECT {COLUMNS} FROM strategies s WHERE {condition}
                  ORDER BY successes + failures + partials DESC, strategy_id, error_pattern LIMIT ?2"
             ))?;
             statement.query_map(params![parameter, STRATEGIES_MAX], recovery_row)?.collect()
@@ -155,7 +155,7 @@ impl Index {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT a.event_id, a.at, a.task, counts_as, agent, category, file_type, note
-                 FROM strategy_attempts a LEFT JOIN strategy_reports USING (event_id)
+                 FROM strategy_tries a LEFT JOIN strategy_reports USING (event_id)
                  WHERE strategy_no = ?1 AND counts_as IS NOT NULL ORDER BY a.at DESC, a.event_id DESC LIMIT ?2",
             )?;
             let rows = statement.query_map(params![strategy, REPORTS_MAX], |row| {

@@ -74,9 +74,9 @@ pub(super) struct Sightings {
 impl Sightings {
     pub fn of(index: &Index, group: &Group) -> rusqlite::Result<Self> {
         let flakes = index.flakes_of_group(group)?;
-        let mut statement = index.connection.prepare_cached(
-            "SELECT failure_no, task_no, at, file FROM qa_pattern_occurrences WHERE pattern_no = ?1 LIMIT ?2",
-        )?;
+        let mut statement = index
+            .connection
+            .prepare_cached("SELECT failure_no, task_no, at, file FROM occurrences WHERE pattern_no = ?1 LIMIT ?2")?;
         let mut all = Sightings::default();
         // Two patterns of the group in one failure are one failure of the file.
         let mut counted: HashSet<(i64, String)> = HashSet::default();
@@ -140,7 +140,7 @@ impl Index {
     fn flakes_of_group(&self, group: &Group) -> rusqlite::Result<HashSet<(i64, i64)>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT failure_no FROM flake_patterns CROSS JOIN flakes USING (event_id)
-             CROSS JOIN qa_failures ON run_id = fail_run WHERE pattern_key = ?1 AND proof = 'proven'",
+             CROSS JOIN failures ON run_id = fail_run WHERE pattern_key = ?1 AND proof = 'proven'",
         )?;
         let mut found = HashSet::default();
         for (key, pattern) in &group.keys {
@@ -169,14 +169,14 @@ impl Index {
         let read = || {
             let number = self.leader_of(number)?;
             let sightings = Sightings::of(self, &self.group_of(number)?)?;
-            let mut statement = self.connection.prepare_cached(
-                "SELECT message, test FROM qa_pattern_occurrences WHERE pattern_no = ?1 AND failure_no = ?2",
-            )?;
+            let mut statement = self
+                .connection
+                .prepare_cached("SELECT message, test FROM occurrences WHERE pattern_no = ?1 AND failure_no = ?2")?;
             let newest = sightings.newest.iter().map(|(_, failure, pattern)| (*pattern, *failure));
             let newest = newest.map(|seen| statement.query_row(seen, |row| Ok((row.get(0)?, row.get(1)?))));
             let newest = newest.collect::<rusqlite::Result<_>>()?;
             let last_seen = sightings.newest.first().map(|(at, ..)| at.as_str());
-            let sql = "SELECT pattern_id, tool, code, masked, masked_family, last_seen FROM qa_failure_patterns
+            let sql = "SELECT pattern_id, tool, code, masked, masked_family, last_seen FROM patterns
                 WHERE pattern_no = ?1";
             self.connection.prepare_cached(sql)?.query_row([number], |row| {
                 let own: String = row.get(5)?;
@@ -208,7 +208,7 @@ impl Index {
                 "SELECT event_id, task_no, delivered_at,
                      failed_in, (SELECT started_at FROM runs WHERE run_id = failed_in),
                      passed_in, (SELECT started_at FROM runs WHERE run_id = passed_in)
-                 FROM qa_warning_deliveries
+                 FROM deliveries
                  WHERE pattern_key = ?1 AND arm = ?2 AND (failed_in IS NOT NULL OR passed_in IS NOT NULL) LIMIT ?3",
             )?;
             let mut found = BTreeMap::new();

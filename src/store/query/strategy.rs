@@ -87,7 +87,7 @@ impl Index {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT min(strategy_id), technique, recipe_key, label, sum(successes), sum(failures),
                                 sum(partials)
-                 FROM keys CROSS JOIN error_recovery_strategies ON error_pattern = pattern_key
+                 FROM keys CROSS JOIN strategies ON error_pattern = pattern_key
                  WHERE match = 'pattern' GROUP BY technique, recipe_key
                  HAVING sum(successes + failures + partials) > 0
                  ORDER BY 5 DESC, 6, 7, technique, recipe_key LIMIT ?2"
@@ -123,8 +123,8 @@ impl Index {
                     (SELECT count(DISTINCT b.run_id) FROM fix_attempts b WHERE b.fix_id = a.fix_id AND b.means <> 'none'
                      AND (b.at, b.event_id) <= (a.at, a.event_id)),
                     s.task, session, agent
-             FROM keys CROSS JOIN error_recovery_strategies ON error_pattern = pattern_key
-             JOIN strategy_attempts s USING (strategy_no) JOIN fix_attempts a USING (event_id)
+             FROM keys CROSS JOIN strategies ON error_pattern = pattern_key
+             JOIN strategy_tries s USING (strategy_no) JOIN fix_attempts a USING (event_id)
              LEFT JOIN runs r ON r.run_id = s.run_id
              WHERE match = 'pattern' AND technique = ?2 AND recipe_key = ?3 AND counts_as IS NOT NULL
              GROUP BY s.event_id ORDER BY s.at, s.event_id LIMIT ?4"
@@ -153,8 +153,8 @@ impl Index {
     pub fn gotcha(&self, pattern: i64) -> Result<Option<String>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
-                "{GROUP} SELECT entry_id FROM keys CROSS JOIN knowledge_entries USING (pattern_key) WHERE type = 'gotcha'
-                 ORDER BY pattern_key NOT IN (SELECT pattern_key FROM qa_failure_patterns WHERE pattern_no = ?1),
+                "{GROUP} SELECT entry_id FROM keys CROSS JOIN entries USING (pattern_key) WHERE type = 'gotcha'
+                 ORDER BY pattern_key NOT IN (SELECT pattern_key FROM patterns WHERE pattern_no = ?1),
                           entry_id LIMIT 1"
             ))?;
             statement.query([pattern])?.next()?.map(|row| row.get(0)).transpose()
@@ -186,7 +186,7 @@ impl Index {
     pub fn task_signature(&self, task: &str) -> Result<Vec<(String, String)>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT part, value FROM task_signatures WHERE task_no = (SELECT task_no FROM tasks WHERE name = ?1)
+                "SELECT part, value FROM task_parts WHERE task_no = (SELECT task_no FROM tasks WHERE name = ?1)
                  ORDER BY part, value LIMIT ?2",
             )?;
             statement.query_map(params![task, PARTS_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()

@@ -70,7 +70,7 @@ impl Index {
         let read = || {
             let sql = "SELECT task_no, name, first_at, last_at,
                     (SELECT count(*) FROM runs r WHERE r.task_no = t.task_no),
-                    (SELECT count(*) FROM runs r JOIN qa_failures USING (run_id) WHERE r.task_no = t.task_no)
+                    (SELECT count(*) FROM runs r JOIN failures USING (run_id) WHERE r.task_no = t.task_no)
                 FROM tasks t WHERE name = ?1";
             let row = self.connection.prepare_cached(sql)?.query_row([name], task_row).optional()?;
             row.map(|task| self.announced(task)).transpose()
@@ -86,7 +86,7 @@ impl Index {
         let read = || {
             let sql = "SELECT task_no, name, first_at, last_at,
                     (SELECT count(*) FROM runs r WHERE r.task_no = t.task_no),
-                    (SELECT count(*) FROM runs r JOIN qa_failures USING (run_id) WHERE r.task_no = t.task_no)
+                    (SELECT count(*) FROM runs r JOIN failures USING (run_id) WHERE r.task_no = t.task_no)
                 FROM tasks t ORDER BY last_at DESC, name LIMIT ?1";
             let mut statement = self.connection.prepare_cached(sql)?;
             let rows = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], task_row)?;
@@ -151,9 +151,9 @@ impl Index {
     pub fn patterns_of_task(&self, task: i64) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT leader_no FROM (SELECT failure_no FROM qa_failures JOIN runs USING (run_id) WHERE task_no = ?1
+                "SELECT leader_no FROM (SELECT failure_no FROM failures JOIN runs USING (run_id) WHERE task_no = ?1
                                         ORDER BY failure_no DESC LIMIT ?2)
-                 CROSS JOIN qa_pattern_occurrences USING (failure_no) JOIN pattern_leaders USING (pattern_no)
+                 CROSS JOIN occurrences USING (failure_no) JOIN pattern_leaders USING (pattern_no)
                  GROUP BY leader_no ORDER BY count(*) DESC, leader_no LIMIT ?2",
             )?;
             statement.query_map(params![task, SIMILAR_MAX], |row| row.get(0))?.collect()
@@ -212,7 +212,7 @@ impl Index {
     pub fn task_parts(&self, task: i64) -> Result<Vec<(String, String)>, StoreError> {
         let read = || {
             // The view has no order of its own; with one the parts that are cut off are always the same.
-            let sql = "SELECT part, value FROM task_signatures WHERE task_no = ?1 ORDER BY part, value LIMIT ?2";
+            let sql = "SELECT part, value FROM task_parts WHERE task_no = ?1 ORDER BY part, value LIMIT ?2";
             let mut statement = self.connection.prepare_cached(sql)?;
             let rows = statement.query_map([task, PARTS_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.collect()
@@ -228,7 +228,7 @@ impl Index {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT 'tool', tool FROM runs WHERE task_no = ?1 AND tool IS NOT NULL
-                 UNION ALL SELECT 'file', path FROM runs CROSS JOIN qa_failures USING (run_id)
+                 UNION ALL SELECT 'file', path FROM runs CROSS JOIN failures USING (run_id)
                      CROSS JOIN failure_files USING (failure_no) WHERE task_no = ?1
                  UNION ALL SELECT 'file', path FROM runs CROSS JOIN snapshot_files USING (run_id) WHERE task_no = ?1
                  UNION ALL SELECT 'file', path FROM tasks CROSS JOIN task_changes USING (name)
@@ -284,7 +284,7 @@ impl Index {
         self.task_numbers(
             "SELECT DISTINCT task_no FROM (
                  SELECT task_no FROM (SELECT failure_no FROM failure_files WHERE path = ?1 ORDER BY failure_no DESC LIMIT ?2)
-                 JOIN qa_failures USING (failure_no) JOIN runs USING (run_id)
+                 JOIN failures USING (failure_no) JOIN runs USING (run_id)
                  UNION SELECT task_no FROM (SELECT run_id FROM snapshot_files WHERE path = ?1 ORDER BY run_id DESC LIMIT ?2)
                  JOIN runs USING (run_id)
                  UNION SELECT task_no FROM task_files JOIN task_changes USING (event_id) JOIN tasks USING (name)
@@ -306,7 +306,7 @@ impl Index {
             "SELECT DISTINCT task_no FROM (
                  SELECT task_no FROM (SELECT failure_no FROM failure_files
                                       WHERE path >= ?1 || '/' AND path < ?1 || '0' LIMIT ?2)
-                 JOIN qa_failures USING (failure_no) JOIN runs USING (run_id)
+                 JOIN failures USING (failure_no) JOIN runs USING (run_id)
                  UNION SELECT task_no FROM (SELECT run_id FROM snapshot_files
                                             WHERE path >= ?1 || '/' AND path < ?1 || '0' LIMIT ?2)
                  JOIN runs USING (run_id)) ORDER BY task_no DESC LIMIT ?2",

@@ -21,8 +21,7 @@ fn outcome(store: &Store) -> (bool, bool) {
 
 /// Prevented, failed anyway, effectiveness of `alpha`.
 fn figures(store: &Store) -> (i64, i64, f64) {
-    let sql =
-        "SELECT prevented, failed_anyway, prevention_effectiveness FROM qa_failure_patterns WHERE pattern_key = ?1";
+    let sql = "SELECT prevented, failed_anyway, prevention_effectiveness FROM patterns WHERE pattern_key = ?1";
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
     store.index().connection.query_row(sql, [key("alpha")], read).expect("is there")
 }

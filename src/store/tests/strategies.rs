@@ -162,11 +162,11 @@ proptest::proptest! {
     #[test]
     fn a_strategy_s_figures_are_its_attempts(events in world(15)) {
         let (_dir, store) = store(&events);
-        let wrong = "SELECT count(*) FROM error_recovery_strategies s WHERE
+        let wrong = "SELECT count(*) FROM strategies s WHERE
             (successes, failures, partials) IS NOT
             (SELECT count(*) FILTER (WHERE counts_as = 'success'), count(*) FILTER (WHERE counts_as = 'failure'),
                     count(*) FILTER (WHERE counts_as = 'partial')
-             FROM strategy_attempts a WHERE a.strategy_no = s.strategy_no)
+             FROM strategy_tries a WHERE a.strategy_no = s.strategy_no)
             OR abs(effectiveness - iif(successes + failures + partials = 0, 0.5,
                 (successes + 0.5 * partials) / (successes + failures + partials))) > 1e-12";
         let wrong: i64 = store.index().connection.query_row(wrong, [], |row| row.get(0)).expect("reads");

@@ -17,7 +17,7 @@ const LISTED: &str = "SELECT value FROM json_each(?2)";
 /// Judges the deliveries about entries among those of `which`.
 pub(super) fn settle(transaction: &Transaction<'_>, which: &str, parameters: impl Params) -> rusqlite::Result<()> {
     let sql = format!(
-        "SELECT d.event_id, d.entry_id, d.task_no, d.delivered_at FROM qa_warning_deliveries d
+        "SELECT d.event_id, d.entry_id, d.task_no, d.delivered_at FROM deliveries d
          WHERE d.entry_id IS NOT NULL AND {which}"
     );
     let found: Vec<(String, String, i64, String)> = transaction
@@ -29,11 +29,11 @@ pub(super) fn settle(transaction: &Transaction<'_>, which: &str, parameters: imp
         let members = json(&about.patterns);
         if about.named {
             let judged = judged(LISTED, &asked_or_changed(LISTED));
-            let sql = format!("UPDATE qa_warning_deliveries AS d SET {judged} WHERE d.event_id = ?1");
+            let sql = format!("UPDATE deliveries AS d SET {judged} WHERE d.event_id = ?1");
             transaction.prepare_cached(&sql)?.execute([&event, &members])?;
         } else {
             let judged = judged(LISTED, "r.started_at >= ?3");
-            let sql = format!("UPDATE qa_warning_deliveries AS d SET {judged} WHERE d.event_id = ?1");
+            let sql = format!("UPDATE deliveries AS d SET {judged} WHERE d.event_id = ?1");
             // Nothing is later than what never was.
             let changed = changed(transaction, task, &at, &about)?;
             transaction.prepare_cached(&sql)?.execute(params![event, members, changed])?;
