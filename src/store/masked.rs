@@ -1,66 +1,27 @@
 //! An event as it may leave the house: what tools printed, what was typed and what was changed taken out, what is
 //! counted and recognised left in.
 
-use super::event::{AtomList, Body, Event, MemoryChange, TaskStep};
+use super::event::{AtomList, Attempt, Body, Event, MemoryChange, Run, TaskStep};
 use crate::base::lossless::Lossless;
 
 /// What stands where something was taken out.
 const MASKED: &str = "(masked)";
 
 /// The same event, same id, without messages, output, diffs, command lines beyond the program, folders outside the
-/// project, branch, commit, surroundings, names and titles of tasks, and who worked where. What people wrote (annotations, notes on fixes) stays: it was written to
-/// be read.
+/// project, branch, commit, surroundings, names and titles of tasks, and who worked where. What people wrote
+/// (annotations, notes on fixes) stays: it was written to be read.
 pub fn masked(mut event: Event) -> Event {
     if let Some(by) = event.body.by_mut() {
         by.session = by.session.as_deref().map(hidden);
         by.task = by.task.as_deref().map(task);
     }
     match &mut event.body {
-        Body::Run(run) => {
-            run.task = task(&run.task);
-            run.argv.truncate(1);
-            if let Some(program) = run.argv.first_mut() {
-                *program = Lossless::from(program.path().file_name().unwrap_or_default());
-            }
-            run.root = outside(&run.root);
-            if run.dir.path().is_absolute() {
-                run.dir = Lossless::from(MASKED);
-            }
-            if let Some(scope) = &mut run.scope {
-                scope.selectors.clear();
-                if scope.dir.path().is_absolute() {
-                    scope.dir = Lossless::from(MASKED);
-                }
-            }
-            (run.session, run.branch, run.commit) = (None, None, None);
-            // Whoever guesses a value could see that he was right.
-            (run.environment, run.program) = (None, None);
-            if let Some(failure) = &mut run.failure {
-                failure.lines_cut += failure.lines.len();
-                failure.lines.clear();
-                failure.files.retain(|file| !file.starts_with('/'));
-                for item in &mut failure.items {
-                    item.masked.clone_from(&item.masked_family);
-                    item.message.clone_from(&item.masked_family);
-                    item.file = item.file.take().filter(|file| !file.starts_with('/'));
-                }
-            }
-        }
+        Body::Run(run) => mask_run(run),
         Body::Snapshot(snapshot) => {
             snapshot.diff_cut += snapshot.diff.len() as u64;
             snapshot.diff.clear();
         }
-        Body::Attempt(attempt) => {
-            attempt.task = task(&attempt.task);
-            attempt.root = outside(&attempt.root);
-            attempt.diff_cut += attempt.diff.len();
-            attempt.diff.clear();
-            attempt.commands.iter_mut().for_each(|command| command.line = program(&command.line));
-            attempt.recipes.iter_mut().for_each(|recipe| recipe.label = MASKED.to_owned());
-            attempt.weakened.iter_mut().for_each(|mark| mark.text = MASKED.to_owned());
-            let lists = [&mut attempt.fixed, &mut attempt.introduced, &mut attempt.persisted, &mut attempt.not_reached];
-            lists.into_iter().for_each(atoms);
-        }
+        Body::Attempt(attempt) => mask_attempt(attempt),
         Body::Flake(flake) => {
             flake.task = task(&flake.task);
             flake.root = outside(&flake.root);
@@ -68,10 +29,14 @@ pub fn masked(mut event: Event) -> Event {
         }
         Body::Task(note) => {
             note.name = task(&note.name);
-            if let TaskStep::Started { title, files, depends_on, .. } = &mut note.step {
-                *title = None;
-                files.retain(|file| !file.starts_with('/'));
-                depends_on.iter_mut().for_each(|name| *name = task(name));
+            match &mut note.step {
+                TaskStep::Started { title, files, depends_on, .. } => {
+                    *title = None;
+                    files.retain(|file| !file.starts_with('/'));
+                    depends_on.iter_mut().for_each(|name| *name = task(name));
+                }
+                // It may name a branch.
+                TaskStep::Done { why, .. } => *why = None,
             }
         }
         Body::Delivery(delivery) => {
@@ -99,6 +64,49 @@ pub fn masked(mut event: Event) -> Event {
         | Body::Review(_) => {}
     }
     event
+}
+
+fn mask_run(run: &mut Run) {
+    run.task = task(&run.task);
+    run.argv.truncate(1);
+    if let Some(program) = run.argv.first_mut() {
+        *program = Lossless::from(program.path().file_name().unwrap_or_default());
+    }
+    run.root = outside(&run.root);
+    if run.dir.path().is_absolute() {
+        run.dir = Lossless::from(MASKED);
+    }
+    if let Some(scope) = &mut run.scope {
+        scope.selectors.clear();
+        if scope.dir.path().is_absolute() {
+            scope.dir = Lossless::from(MASKED);
+        }
+    }
+    (run.session, run.branch, run.commit) = (None, None, None);
+    // Whoever guesses a value could see that he was right.
+    (run.environment, run.program) = (None, None);
+    if let Some(failure) = &mut run.failure {
+        failure.lines_cut += failure.lines.len();
+        failure.lines.clear();
+        failure.files.retain(|file| !file.starts_with('/'));
+        for item in &mut failure.items {
+            item.masked.clone_from(&item.masked_family);
+            item.message.clone_from(&item.masked_family);
+            item.file = item.file.take().filter(|file| !file.starts_with('/'));
+        }
+    }
+}
+
+fn mask_attempt(attempt: &mut Attempt) {
+    attempt.task = task(&attempt.task);
+    attempt.root = outside(&attempt.root);
+    attempt.diff_cut += attempt.diff.len();
+    attempt.diff.clear();
+    attempt.commands.iter_mut().for_each(|command| command.line = program(&command.line));
+    attempt.recipes.iter_mut().for_each(|recipe| recipe.label = MASKED.to_owned());
+    attempt.weakened.iter_mut().for_each(|mark| mark.text = MASKED.to_owned());
+    let lists = [&mut attempt.fixed, &mut attempt.introduced, &mut attempt.persisted, &mut attempt.not_reached];
+    lists.into_iter().for_each(atoms);
 }
 
 /// Sessions are told apart, not named.
