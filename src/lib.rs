@@ -31,7 +31,8 @@
 //!   `surface` prints.
 //! - Nothing from tool output reaches a terminal or a Markdown file without control characters removed, a bounded
 //!   length, and quoting for that place.
-//! - Deleting `store.db` loses nothing. Deleting the whole state folder loses no lesson.
+//! - Deleting `store.db` loses nothing. Deleting the whole state folder loses no lesson, but where the project's packages would
+//!   have them (hatchling): there they are in it.
 //! - Nothing is written into the user's repository but `.lessons/` (`lessons/` when shared), the pattern library on request,
 //!   and what a person approved by name (`promote approve`) or was shown and wanted (`init`). What `init` writes is put
 //!   down with what was there before, and `hook uninstall` gives the bytes back.

@@ -6,6 +6,7 @@ mod hooks;
 mod knowledge;
 mod learning;
 mod lesson;
+pub mod packager;
 mod places;
 mod problem;
 mod promotion;

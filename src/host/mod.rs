@@ -8,7 +8,6 @@ pub mod dialect;
 pub mod document;
 pub mod file;
 pub mod git;
-pub mod packager;
 mod permission;
 pub mod process;
 pub mod survey;

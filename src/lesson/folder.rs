@@ -50,19 +50,20 @@ pub struct Entry {
 }
 
 impl Folder {
-    /// Finds the folder: in a work tree the setting, `lessons/` where the team shares it, else `.lessons/`; anywhere else
-    /// one in the state folder, so that a check outside of a repository leaves nothing behind.
+    /// Finds the folder: in a work tree the setting, `lessons/` where the team shares it, else `.lessons/`; where
+    /// a package would take that along, and anywhere else, one in the state folder.
     pub fn find(places: &Places, settings: &Settings) -> Self {
         let Place { dir, root } = place::find(places, settings);
         Folder { dir, lines_bytes: settings.lesson.lines_bytes, root, git: places.repository.clone() }
     }
 
-    /// Puts right what older versions wrote: for the recorder, before [`Folder::find`].
+    /// Puts right what older versions wrote, and moves private lessons out of what is published: for the recorder, before [`Folder::find`].
     ///
     /// # Errors
     /// When files can't be moved or `info/exclude` can't be written.
     pub fn settle(places: &Places, settings: &Settings) -> Result<(), Error> {
-        place::leave_exclude_file(places, settings)
+        place::leave_exclude_file(places, settings)?;
+        place::follow_packager(places, settings)
     }
 
     /// Whether an older version left a line in git's `info/exclude`.
@@ -263,10 +264,13 @@ impl Folder {
         self.root.is_some() && place::is_hidden(&self.dir)
     }
 
-    /// The folder in the work tree, relative to its root, while lessons are private; also before there are any.
-    pub fn private_dir(&self) -> Option<String> {
-        let relative = self.dir.strip_prefix(self.root.as_ref()?).ok()?;
-        let is_private = self.hidden() || !self.dir.exists();
+    /// The folder in the work tree, relative to its root, while lessons are private; also before there are any, and where
+    /// they are kept out of it.
+    pub fn private_dir(places: &Places, settings: &Settings) -> Option<String> {
+        let folder = Folder::find(places, settings);
+        let Some(root) = &folder.root else { return place::has_work_tree(places).then(|| place::HIDDEN.to_owned()) };
+        let relative = folder.dir.strip_prefix(root).ok()?;
+        let is_private = folder.hidden() || !folder.dir.exists();
         is_private.then(|| relative.to_string_lossy().into_owned())
     }
 

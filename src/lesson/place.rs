@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use super::Error;
 use super::folder::is_lesson_name;
 use crate::base::file::{Durability, write_atomic};
-use crate::config::{Places, Settings};
+use crate::config::{Places, Settings, packager};
 
 /// Private lessons.
-const HIDDEN: &str = ".lessons";
+pub(super) const HIDDEN: &str = ".lessons";
 /// Shared ones.
 const SHARED: &str = "lessons";
 /// Keeps git, and whatever reads its ignore files, from a private folder.
@@ -33,12 +33,19 @@ pub(super) fn find(places: &Places, settings: &Settings) -> Place {
     if !has_work_tree(places) {
         return Place { dir: places.state.join(SHARED), root: None };
     }
-    let name = settings.lesson.dir.clone();
-    let name = name.unwrap_or_else(|| PathBuf::from(if is_used(&places.root.join(SHARED)) { SHARED } else { HIDDEN }));
+    let name = match settings.lesson.dir.clone() {
+        Some(name) => name,
+        None if is_used(&places.root.join(SHARED)) => PathBuf::from(SHARED),
+        // What is private is in nobody's package.
+        None if packager::is_published(&places.root, HIDDEN) => {
+            return Place { dir: places.state.join(SHARED), root: None };
+        }
+        None => PathBuf::from(HIDDEN),
+    };
     Place { dir: places.root.join(name), root: Some(places.root.clone()) }
 }
 
-fn has_work_tree(places: &Places) -> bool {
+pub(super) fn has_work_tree(places: &Places) -> bool {
     places.repository.as_ref().is_some_and(|repository| repository.worktree.is_some())
 }
 
@@ -80,6 +87,24 @@ pub(super) fn share(private: &Path, shared: &Path) -> Result<(), Error> {
     write_ignore(&shared.join(".gitignore"), &format!("{SHARED_MARK}\n.state/\n.tmp-*\n"))?;
     if private != shared {
         move_lessons(private, shared)?;
+    }
+    Ok(())
+}
+
+/// Brings lessons along when the project's packager begins, or stops, to take the hidden folder into its packages.
+pub(super) fn follow_packager(places: &Places, settings: &Settings) -> Result<(), Error> {
+    if !has_work_tree(places) || settings.lesson.dir.is_some() {
+        return Ok(());
+    }
+    let (hidden, kept) = (places.root.join(HIDDEN), places.state.join(SHARED));
+    let place = find(places, settings);
+    if place.root.is_none() && is_real_dir(&hidden) && is_hidden(&hidden) && has_lessons(&hidden) {
+        create_dir(&kept)?;
+        return move_lessons(&hidden, &kept);
+    }
+    if place.dir == hidden && has_lessons(&kept) {
+        make(&hidden, true)?;
+        return move_lessons(&kept, &hidden);
     }
     Ok(())
 }

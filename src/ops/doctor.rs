@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::base::text::{self, count};
+use crate::config::packager;
 use crate::config::{Environment, Places, Problem, Settings, is_disabled};
 use crate::fix::snapshot;
-use crate::host::packager;
 use crate::lesson::Folder;
 use crate::ops::{definitions, record};
 use crate::store::{EVENT_VERSION, Index, Segments, folder};
@@ -337,10 +337,12 @@ fn lesson_files(places: &Places, settings: &Settings) -> Vec<Finding> {
 
 /// Packagers and checkers that would take private lessons along.
 fn packagers(places: &Places, settings: &Settings) -> Vec<Finding> {
-    let Some(dir) = Folder::find(places, settings).private_dir() else { return Vec::new() };
+    let Some(dir) = Folder::private_dir(places, settings) else { return Vec::new() };
     let found = packager::packagers(&places.root, &dir).into_iter().map(|found| {
         let file = places.root.join(&found.file);
-        let warned = finding("packager", Status::Warning, found.sentence(&dir), Some(&file));
+        let is_moved = found.publishes && settings.lesson.dir.is_none();
+        let until = if is_moved { "; until that is changed, lessons are in the state folder" } else { "" };
+        let warned = finding("packager", Status::Warning, format!("{}{until}", found.sentence(&dir)), Some(&file));
         Finding { line: found.line, ..hinted(warned, found.remedy) }
     });
     found.collect()

@@ -358,9 +358,13 @@ fn the_doctor_names_the_line_that_keeps_lessons_out_of_an_sdist_and_it_does() {
         sandbox.bare("tar").args(["tzf", "dist/demo-1.tar.gz"]).prints().contains(".lessons/")
     };
     let warned = || sandbox.verify_run(["doctor"]).outcome().stdout().to_owned();
-    assert!(packed() && warned().contains("hatchling packs .lessons into an sdist"), "{}", warned());
+    assert!(!packed() && warned().contains("hatchling packs .lessons into an sdist"), "{}", warned());
+    let listed = sandbox.verify_run(["lesson", "list"]).prints();
+    assert!(listed.contains("'x' is not defined") && !sandbox.path(".lessons").exists(), "{listed}");
     let line = "exclude = [\"/.lessons\"]";
     assert!(warned().contains(&format!("hint: write `{line}` under `[tool.hatch.build.targets.sdist]`")));
     sandbox.write("pyproject.toml", format!("{project}[tool.hatch.build.targets.sdist]\n{line}\n"));
+    fail(&sandbox, &finding(&sandbox, "src/a.js", "'other' is not defined"));
     assert!(!packed() && !warned().contains("hatchling"));
+    assert_eq!(sandbox.lessons().len(), 2, "those of before are there too");
 }

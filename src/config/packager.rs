@@ -17,6 +17,8 @@ pub struct Packager {
     pub name: &'static str,
     /// What it does with the folder.
     pub does: &'static str,
+    /// Whether what it makes is given to others as a package.
+    pub publishes: bool,
     /// The file that says so, relative to the root.
     pub file: String,
     /// The line in it, from 1.
@@ -89,6 +91,11 @@ pub fn packagers(root: &Path, folder: &str) -> Vec<Packager> {
     found.into_iter().flatten().collect()
 }
 
+/// Whether a package that the project publishes would have `folder` (relative to the root) in it.
+pub fn is_published(root: &Path, folder: &str) -> bool {
+    packagers(root, folder).iter().any(|found| found.publishes)
+}
+
 struct Project<'a> {
     root: &'a Path,
     folder: &'a str,
@@ -109,6 +116,7 @@ impl Project<'_> {
         (!is_narrow && !is_excluded).then(|| Packager {
             name: "hatchling",
             does: "packs FOLDER into an sdist: of ignore files it reads the root's alone",
+            publishes: true,
             file: "pyproject.toml".to_owned(),
             line: line_of(text, "hatchling"),
             remedy: self.filled("write `exclude = [\"/FOLDER\"]` under `[tool.hatch.build.targets.sdist]`"),
@@ -130,6 +138,7 @@ impl Project<'_> {
         (is_wide && !is_excluded).then(|| Packager {
             name,
             does: "packs FOLDER into an sdist: an include of any folder is one of hidden ones too",
+            publishes: true,
             file: "pyproject.toml".to_owned(),
             line: line_of(text, include),
             remedy,
@@ -150,6 +159,7 @@ impl Project<'_> {
         taken.map(|line| Packager {
             name: "setuptools",
             does: "packs FOLDER into an sdist: MANIFEST.in takes every folder",
+            publishes: true,
             file: "MANIFEST.in".to_owned(),
             line: Some(line),
             remedy: self.filled("write `prune FOLDER` at the end of MANIFEST.in"),
@@ -172,6 +182,7 @@ impl Project<'_> {
         (is_wide && !is_left_out).then(|| Packager {
             name: "vsce",
             does: "packs FOLDER into the extension: it reads .vscodeignore, not .gitignore",
+            publishes: true,
             file: "package.json".to_owned(),
             line: line_of(&text, "\"engines\""),
             remedy,
@@ -196,6 +207,7 @@ impl Project<'_> {
         (line.is_some() && !is_left_out).then(|| Packager {
             name: "docker",
             does: "copies FOLDER into the image: the build context is all that .dockerignore doesn't name",
+            publishes: false,
             file: file.to_owned(),
             line,
             remedy: self.filled("write `FOLDER` into .dockerignore"),
@@ -220,6 +232,7 @@ impl Project<'_> {
         Some(Packager {
             name: "codespell",
             does: "checks the spelling in FOLDER: it is told to read hidden folders",
+            publishes: false,
             file: file.to_owned(),
             line: line_of(&text, "check-hidden"),
             remedy: self.filled(remedy),
@@ -236,6 +249,7 @@ impl Project<'_> {
         (is_on("enableGlobDot") && !is_on("useGitignore") && !is_left_out).then(|| Packager {
             name: "cspell",
             does: "checks the spelling in FOLDER: it is told to read hidden folders",
+            publishes: false,
             file: file.to_owned(),
             line: line_of(&text, "enableGlobDot"),
             remedy: self.filled("write `\"ignorePaths\": [\"FOLDER\"]`"),
