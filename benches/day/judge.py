@@ -10,6 +10,8 @@ from story import Mistake
 from worker import Worker
 
 LESSON_FILES_MAX = 6
+# The last is where a packager would publish the first.
+LESSON_FOLDERS = (".lessons", "lessons", ".git/verify-run/lessons")
 # In another file than the mistake: must be in no recipe.
 UNRELATED_EDITS = ("Paths are arrays", "Captured calls are tuples", "Requirements are lists")
 
@@ -67,7 +69,7 @@ class Judge:
             self.say(results[0] == results[1], f"{name}: `{check}` is the same without the lessons", difference(*results))
 
     def _lessons(self, name, roots, mistakes):
-        files = sorted(file for root in roots for folder in (".lessons", "lessons") for file in (root / folder).glob("*.md"))
+        files = sorted(file for root in roots for folder in LESSON_FOLDERS for file in (root / folder).glob("*.md"))
         texts = {file: file.read_text() for file in files}
         self.lessons += files
         kept = [mistake for mistake in mistakes if mistake.kept]
