@@ -296,7 +296,7 @@ fn write_all(places: &Places, staged: &Staged) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Removes the folder of rules that [`write`] may have made, and `.claude` above it; neither while anything is in it.
+/// Removes the folder of rules that [`write()`] may have made, and `.claude` above it; neither while anything is in it.
 fn remove_empty(places: &Places, folder: &Path) {
     let above = places.root.join(".claude");
     for folder in folder.ancestors().take_while(|folder| folder.starts_with(&above)) {

@@ -71,7 +71,7 @@ impl Index {
         self.sql("read", read())
     }
 
-    /// How a test failed before, the newest first, at most [`TEST_FAILURES_MAX`].
+    /// How a test failed before, the newest first, at most 50.
     ///
     /// # Errors
     /// SQLite's.
