@@ -54,8 +54,6 @@ pub struct Assembled<'a> {
     shortfalls: Vec<Shortfall>,
     /// Lines that nothing knew where a tool counts more than was read.
     unread: Vec<usize>,
-    /// Whether the output says that warnings made the run fail.
-    strict: bool,
 }
 
 impl<'a> Assembled<'a> {
@@ -71,8 +69,7 @@ impl<'a> Assembled<'a> {
     ) -> Self {
         let resolver = Resolver::new(input.tree, input.root, input.dir);
         let baseline = input.baseline.filter(|baseline| baseline.is_usable());
-        let strict = lines.iter().any(|line| generic::warnings_fail(line));
-        let mut failing = failing(catalog, &outcome.items, strict);
+        let mut failing = failing(catalog, &outcome.items, lines);
         let is_news = |found: &Found<'_>| baseline.is_none_or(|known| !known.contains(lines[found.span.0]));
         let mut both = outcome.items.iter().zip(&failing);
         if both.any(|(found, failing)| *failing && is_news(found)) {
@@ -98,7 +95,6 @@ impl<'a> Assembled<'a> {
             head_of: HashMap::new(),
             shortfalls: Vec::new(),
             unread: Vec::new(),
-            strict,
         };
         this.give_way_to(&documents);
         this.resolve(&resolver);
@@ -533,12 +529,16 @@ const TAIL_LINES_MIN: usize = 6;
 /// New lines kept of an output of which nothing else is known.
 const NEWS_LINES_MAX: usize = 100;
 
-/// Warnings make a run fail only where the tool says so, or where there is nothing worse; `strict`: no error at a place.
-fn failing(catalog: &Catalog, items: &[Found<'_>], strict: bool) -> Vec<bool> {
+/// Warnings make a run fail only where the tool or the output says so, or where there is nothing worse.
+fn failing(catalog: &Catalog, items: &[Found<'_>], lines: &[&str]) -> Vec<bool> {
     let counts = |found: &Found<'_>| !found.tentative;
     let located = |found: &Found<'_>| found.severity == Severity::Error && found.place.is_some();
-    let strict = strict && !items.iter().any(|found| counts(found) && located(found));
-    let warns = |found: &Found<'_>| found.severity == Severity::Warning && strict;
+    let is_warning = |found: &Found<'_>| found.severity == Severity::Warning;
+    // All lines are asked only where it matters.
+    let strict = items.iter().any(is_warning)
+        && !items.iter().any(|found| counts(found) && located(found))
+        && generic::warnings_fail(lines);
+    let warns = |found: &Found<'_>| is_warning(found) && strict;
     let fails = |found: &Found<'_>| {
         found.severity == Severity::Error || catalog.tools[found.tool].warnings_fail || warns(found)
     };

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use memchr::memmem::Finder;
 use regex::bytes::{Captures, Regex};
 
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
@@ -79,14 +80,18 @@ pub fn strength(line: &str) -> Option<Strength> {
 }
 
 /// Whether a line says that warnings made the run fail (`warnings found and -Werror specified`).
-pub fn warnings_fail(line: &str) -> bool {
+pub fn warnings_fail(lines: &[&str]) -> bool {
+    static WORDS: LazyLock<[Finder; 2]> = LazyLock::new(|| ["arning", "-Werror"].map(Finder::new));
     static STRICT: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r"(?i)\bwarnings? (?:found )?and -Werror|\bunder -W?(?:error|fatal)|warnings?[- ]as[- ]errors?|warnings? (?:are |is |were |being )?treated as errors?|treat(?:ed|ing)? (?:all )?warnings? as|(?:due to|because of|aborted with|failed with|too many|exceeds? maximum|maximum) (?:[0-9]+ )?warnings?|(?:fatal|--max)[- ]warnings|warnings? in strict mode|-Werror\b.*(?:specified|enabled|set)",
         )
     });
-    let may = line.contains("arning") || line.contains("-Werror");
-    may && STRICT.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
+    let says = |line: &&str| {
+        let line = prefix(line, LINE_MATCH_BYTES_MAX).as_bytes();
+        WORDS.iter().any(|word| word.find(line).is_some()) && STRICT.is_match(line)
+    };
+    lines.iter().any(says)
 }
 
 /// Whether a line says that something is right, and nothing else: a passed test, a file without issues.

@@ -125,11 +125,12 @@ pub fn bare_place(line: &str) -> Option<BarePlace<'_>> {
     let printed = prefix(line, LINE_MATCH_BYTES_MAX);
     let line = printed.trim();
     let ends = line.ends_with(|c: char| c.is_ascii_digit() || matches!(c, ':' | ')' | ']' | '─'));
-    let deep = printed.starts_with([' ', '\t']) && line.contains(' ');
+    // Only sass says more behind its place.
+    let deep = printed.starts_with([' ', '\t']) && line.contains("  ");
     if !(ends || deep) || !may_locate(line.as_bytes()) {
         return None;
     }
-    let captures = BARE.iter().find_map(|bare| bare.captures(line.as_bytes()))?;
+    let captures = BARE.iter().skip(usize::from(!ends)).find_map(|bare| bare.captures(line.as_bytes()))?;
     let file = text(&captures, "word").or_else(|| text(&captures, "file"))?.trim_end();
     let number = |names: [&str; 2]| names.iter().find_map(|name| number(&captures, name));
     let place = Frame { file, line: number(["line", "line2"]).filter(|&line| line > 0), col: number(["col", "col2"]) };

@@ -4,8 +4,13 @@
 //! them, and the bars then move up by as many rows. Text that is as wide as several rows and moves up by as many tells the
 //! width.
 
+use memchr::memchr_iter;
+
 /// The width, where what was painted tells it.
 pub fn width(output: &[u8]) -> Option<usize> {
+    if memchr_iter(0x1b, output).filter(|&at| moves_up(&output[at + 1..])).take(TEXTS_MIN).count() < TEXTS_MIN {
+        return None;
+    }
     let mut found = Painted::default();
     let mut at = 0;
     while let Some(&byte) = output.get(at) {
@@ -22,6 +27,12 @@ pub fn width(output: &[u8]) -> Option<usize> {
         }
     }
     found.width()
+}
+
+/// Whether what is behind an escape moves the cursor up.
+fn moves_up(sequence: &[u8]) -> bool {
+    let parameters = sequence.strip_prefix(b"[");
+    parameters.and_then(|parameters| parameters.iter().find(|byte| !byte.is_ascii_digit())) == Some(&b'A')
 }
 
 /// The texts that rows were painted with.

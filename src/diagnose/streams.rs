@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use memchr::memchr;
 use memchr::memmem::Finder;
 
 use crate::base::text::prefix;
@@ -21,7 +22,7 @@ pub fn split(lines: &[&str]) -> Vec<Vec<(usize, usize)>> {
         let name = line[..from].trim_end();
         // What is drawn below a task's header is that task's.
         let is_drawn = name == DRAWN;
-        if !is_drawn && announced(line).is_some() {
+        if matches!(prefixes, Prefixes::Names(_)) && !is_drawn && announced(line).is_some() {
             opened = line;
         }
         let stream = match prefixes {
@@ -141,12 +142,17 @@ fn announced(line: &str) -> Option<String> {
 fn repeated(lines: &[&str]) -> Vec<String> {
     let mut times: HashMap<&str, usize> = HashMap::new();
     for line in lines {
-        let Some(at) = prefix(line, NAMES_BYTES_MAX).find(": ") else { continue };
-        let Some((folder, task)) = line[..at].split_once(' ') else { continue };
+        let line = prefix(line, NAMES_BYTES_MAX);
+        let Some(blank) = memchr(b' ', line.as_bytes()) else { continue };
+        let (folder, rest) = (&line[..blank], &line[blank + 1..]);
+        if memchr(b'/', folder.as_bytes()).is_none() || folder.ends_with(':') {
+            continue;
+        }
+        let Some((task, _)) = rest.split_once(": ") else { continue };
         let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"@/_:-".contains(&byte));
         let is_task = task.starts_with(|c: char| c.is_ascii_lowercase()) && severity(task).is_none();
-        if folder.contains('/') && plain(folder) && plain(task) && is_task {
-            *times.entry(&line[..=at]).or_default() += 1;
+        if plain(folder) && plain(task) && is_task {
+            *times.entry(&line[..=blank + 1 + task.len()]).or_default() += 1;
         }
     }
     let often = times.into_iter().filter(|(_, times)| *times >= REPEATED_MIN);

@@ -37,8 +37,9 @@ impl Assembled<'_> {
         let severity = |candidate: &Candidate| candidate.said.severity.unwrap_or(Severity::Error);
         let worst = candidates.iter().map(severity).max().unwrap_or(Severity::Error);
         let errs = |candidate: &Candidate| severity(candidate) == Severity::Error && candidate.said.file.is_some();
+        let warns = candidates.iter().any(|candidate| severity(candidate) == Severity::Warning);
         let needed = match known {
-            _ if self.strict && !candidates.iter().any(errs) => Severity::Warning,
+            _ if warns && !candidates.iter().any(errs) && generic::warnings_fail(self.lines) => Severity::Warning,
             true => Severity::Error,
             false => worst,
         };

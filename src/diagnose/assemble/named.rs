@@ -31,13 +31,13 @@ impl Assembled<'_> {
         resolver: &Resolver<'_>,
         baseline: Option<&Baseline>,
     ) {
-        if !self.files.is_empty() {
+        if !self.files.is_empty() || !resolver.knows_files() {
             return;
         }
         let scanned: Vec<&str> = command.split_whitespace().filter(|word| !word.starts_with('-')).collect();
         let resolve = |name: &&str| {
             let found = resolver.resolve(name, &[], Trust::Looks);
-            found.or_else(|| resolver.resolve(name, &scanned, Trust::Looks)).filter(|_| resolver.knows_files())
+            found.or_else(|| resolver.resolve(name, &scanned, Trust::Looks))
         };
         let from = self.lines.len().saturating_sub(NAMED_LINES_MAX);
         let lines: Vec<usize> = (from..self.lines.len())
