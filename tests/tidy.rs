@@ -328,6 +328,7 @@ fn files(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<Source> {
                 "Cargo.lock",
                 "tests/corpus/cases",
                 "tests/corpus/projects",
+                "tests/corpus/more",
             ];
             if path.is_symlink()
                 || skipped.iter().any(|name| relative == *name || relative.ends_with(&format!("/{name}")))
