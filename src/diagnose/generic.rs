@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use memchr::memchr3;
 use memchr::memmem::Finder;
 use regex::bytes::{Captures, Regex};
 
@@ -348,6 +349,9 @@ pub fn severity_of(line: &str) -> Severity {
 
 /// A name with a letter and an extension, or with a folder: no number, version, address or time.
 pub fn looks_like_a_file(file: &str) -> bool {
+    if memchr3(b'.', b'/', b'\\', file.as_bytes()).is_none() {
+        return KNOWN_NAMES.contains(&file);
+    }
     if file.contains("://") || file.contains("  ") || file.starts_with("//") || file.ends_with('/') {
         return false;
     }

@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use memchr::{memchr2, memchr3};
 use regex::bytes::Regex;
 
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
@@ -123,7 +124,9 @@ fn bare(name: &str) -> &str {
 }
 
 fn is_name(text: &str) -> bool {
-    text.len() < 400 && !text.contains(['"', '=', '<', '>', '|', '*', '?', '\t']) && looks_like_a_file(text)
+    let bytes = text.as_bytes();
+    let marked = memchr3(b'"', b'=', b'*', bytes).or_else(|| memchr3(b'<', b'>', b'|', bytes));
+    text.len() < 400 && marked.or_else(|| memchr2(b'?', b'\t', bytes)).is_none() && looks_like_a_file(text)
 }
 
 /// What stands between quotes.

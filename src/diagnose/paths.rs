@@ -95,7 +95,8 @@ const GENERATED: &[&str] =
 /// Whether `path` is a dependency's, the standard library's or the interpreter's.
 pub fn is_foreign(path: &str) -> bool {
     let path = path.strip_prefix("file://").unwrap_or(path);
-    if FOREIGN_STARTS.iter().any(|start| path.starts_with(start)) {
+    let first = path.as_bytes().first();
+    if FOREIGN_STARTS.iter().any(|start| start.as_bytes().first() == first && path.starts_with(start)) {
         return true;
     }
     path.contains("/libsanitizer/") || path.split(['/', '\\']).any(|part| FOREIGN_PARTS.contains(&part))

@@ -1,5 +1,8 @@
 //! Files that are named without a line number, where no place names one.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use crate::base::limits::LINE_KEEP_BYTES_MAX;
 use crate::base::text::ellipsis;
 use crate::diagnose::block::Block;
@@ -35,9 +38,16 @@ impl Assembled<'_> {
             return;
         }
         let scanned: Vec<&str> = command.split_whitespace().filter(|word| !word.starts_with('-')).collect();
-        let resolve = |name: &&str| {
-            let found = resolver.resolve(name, &[], Trust::Looks);
-            found.or_else(|| resolver.resolve(name, &scanned, Trust::Looks))
+        let resolved = RefCell::new(HashMap::new());
+        let resolve = |name: &&str| -> Option<String> {
+            // A log names the same files over and over.
+            let mut resolved = resolved.borrow_mut();
+            if !resolved.contains_key(*name) {
+                let found = resolver.resolve(name, &[], Trust::Looks);
+                let found = found.or_else(|| resolver.resolve(name, &scanned, Trust::Looks));
+                resolved.insert((*name).to_owned(), found);
+            }
+            resolved.get(*name)?.clone()
         };
         let from = self.lines.len().saturating_sub(NAMED_LINES_MAX);
         let lines: Vec<usize> = (from..self.lines.len())
