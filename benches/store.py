@@ -73,7 +73,7 @@ class Store:
         writer = templates['failed']['writer']
         keep = open(os.path.join(self.state, 'writer')).read()
         shutil.rmtree(self.state)
-        shutil.rmtree(os.path.join(self.project, 'lessons'))
+        shutil.rmtree(os.path.join(self.project, '.lessons'), ignore_errors=True)
         os.makedirs(self.state, mode=0o700)
         with open(os.path.join(self.state, 'writer'), 'w') as file:
             file.write(keep)
@@ -146,7 +146,7 @@ class Store:
 
     def files(self):
         """the lessons and the raw output that the failures of this clone left"""
-        lessons, raw = os.path.join(self.project, 'lessons'), os.path.join(self.state, 'raw')
+        lessons, raw = os.path.join(self.project, '.lessons'), os.path.join(self.state, 'raw')
         for dir_, names, size in ((lessons, self.history.lessons, 1500), (raw, [f'{run}.zst' for run in self.history.raw], 400)):
             os.makedirs(dir_, mode=0o700, exist_ok=True)
             for name in names:
@@ -155,7 +155,7 @@ class Store:
 
     def folders(self):
         """of the lessons and the raw outputs: what one is, the number, the bytes"""
-        for name, folder in ('lesson', os.path.join(self.project, 'lessons')), ('raw output', os.path.join(self.state, 'raw')):
+        for name, folder in ('lesson', os.path.join(self.project, '.lessons')), ('raw output', os.path.join(self.state, 'raw')):
             sizes = [entry.stat().st_size for entry in os.scandir(folder)]
             yield name, len(sizes), sum(sizes)
 
