@@ -91,13 +91,10 @@ fn of_kind(kind: CheckKind) -> Category {
 /// Whether only the form of its lines says what kind of failure an item is, so that what the check is for says it better:
 /// its tool wasn't called, and nothing in it is that tool's own.
 pub fn is_form_only(kind: CheckKind, catalog: &Catalog, named: &[bool], found: &Found<'_>) -> bool {
-    if found.category.is_some() || found.code.is_some() {
+    if found.category.is_some() || found.code.is_some() || named[found.tool] {
         return false;
     }
     match catalog.tools[found.tool].category {
-        // A linter that builds, too (`buf build`).
-        Some(Category::LintError) if kind == CheckKind::Build => true,
-        _ if named[found.tool] => false,
         // What is tested has to be built first.
         Some(Category::BuildError) => kind != CheckKind::Test && kind != CheckKind::Build,
         Some(Category::TypeError) => kind != CheckKind::Type,
