@@ -16,6 +16,8 @@ STRUCTLOG = "26.1.0"
 SEMVER = "1.0.26"
 
 GITIGNORE = "node_modules\ntarget\n__pycache__\n.mypy_cache\n.ruff_cache\n.pytest_cache\ndist\n.venv\n"
+# What an archive may do where it is unpacked; Python before 3.11.4 can't be told.
+SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 
 
 class Unavailable(Exception):
@@ -67,7 +69,7 @@ class Tools:
         pip = [self.python / "bin/pip", "download", "--quiet", "--no-deps", "--no-build-isolation", "--no-binary", ":all:"]
         self._install("structlog's sources", *pip, "-d", self.sources, f"structlog=={STRUCTLOG}")
         with tarfile.open(self.sources / f"structlog-{STRUCTLOG}.tar.gz") as archive:
-            archive.extractall(self.sources, filter="data")
+            archive.extractall(self.sources, **SAFELY)
         manifest = self.sources / "vendor-me"
         (manifest / "src").mkdir(parents=True)
         (manifest / "src/lib.rs").write_text("")
