@@ -24,10 +24,11 @@ class Worker:
         self.commands = 0
 
     def run(self, line: str, exit_code: int):
-        """Runs a shell line with its output in a pipe; `exit_code` is what its author expects of it."""
-        done = self._shell(line)
+        """Runs a shell line with both its streams in one pipe, as agents' shells do: what comes from two may come in any
+        order. `exit_code` is what its author expects of it."""
+        done = self._shell(line, stderr=subprocess.STDOUT)
         if done.returncode != exit_code:
-            raise AssertionError(f"{line}: exit code {done.returncode} instead of {exit_code}\n{done.stdout}{done.stderr}")
+            raise AssertionError(f"{line}: exit code {done.returncode} instead of {exit_code}\n{done.stdout}")
         return done.stdout
 
     def read(self, line: str) -> str:
@@ -37,14 +38,15 @@ class Worker:
             raise AssertionError(f"{line}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
 
-    def _shell(self, line):
+    def _shell(self, line, stderr=subprocess.PIPE):
         self.commands += 1
         done = subprocess.run(
             ["bash", "-c", line],
             cwd=self.root,
             env=self.environment,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
             text=True,
             errors="replace",
             timeout=COMMAND_SECONDS_MAX,
