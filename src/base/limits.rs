@@ -48,6 +48,8 @@ pub const REPORTS_MAX: usize = 8;
 pub const REPORT_NAMES_MAX: usize = 200;
 /// A file of git that holds one line (`HEAD`, `.git`, `commondir`), bytes.
 pub const GIT_FILE_BYTES_MAX: u64 = 8_192;
+/// How long a recorder of its own waits for who holds the lock while runs wait to be recorded, milliseconds.
+pub const HOLDER_WAIT_MS_MAX: u64 = 2_000;
 /// How long a reading command waits for the recorder's lock, milliseconds.
 pub const LOCK_WAIT_MS_MAX: u64 = 5_000;
 /// How long `--sync` may record before it returns, milliseconds.

@@ -33,7 +33,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::base::limits::{LOCK_WAIT_MS_MAX, SYNC_MS_MAX};
+use crate::base::limits::{HOLDER_WAIT_MS_MAX, LOCK_WAIT_MS_MAX, SYNC_MS_MAX};
 use crate::base::lock::Lock;
 use crate::base::text;
 use crate::capture;
@@ -52,6 +52,9 @@ pub use log::recent as recent_log;
 pub use queue::{Holds, Pending, bad, pending, waiting};
 pub(in crate::ops) use steps::local;
 pub use task::current as current_task;
+
+/// How often a recorder that waits for a lock looks whether there is still something to record.
+const HOLDER_LOOKS: Duration = Duration::from_millis(20);
 
 /// What a drain did.
 #[derive(Debug, Default, Clone)]
@@ -76,14 +79,20 @@ pub struct Drained {
     pub busy: bool,
 }
 
-/// Records what waits, unless another process is doing so already: that one looks again before it ends.
+/// Records what waits, unless another process is doing so already: that one looks again before it ends. One that holds the
+/// lock for something else is waited for, at most [`HOLDER_WAIT_MS_MAX`].
 ///
 /// For the detached recorder. Nothing waits and nothing fails visibly; what happened is in the recorder's log.
 ///
 /// # Errors
 /// When the store can't be opened: it is newer, or its folder can't be written. The spool stays.
 pub fn drain(places: &Places) -> Result<Drained, StoreError> {
-    let drained = drain_within(places, Duration::ZERO, None, || {})?;
+    let until = Instant::now() + Duration::from_millis(HOLDER_WAIT_MS_MAX);
+    let mut drained = drain_within(places, Duration::ZERO, None, || {})?;
+    // Not everybody who holds the lock records: a hook that takes over shared lessons, a command that notes one thing.
+    while drained.busy && Instant::now() < until && !pending(places).is_empty() {
+        drained = drain_within(places, HOLDER_LOOKS, None, || {})?;
+    }
     promote_ended(places);
     Ok(drained)
 }

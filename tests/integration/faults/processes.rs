@@ -129,6 +129,21 @@ fn a_project_that_is_removed_while_it_is_recorded_stays_removed() {
 }
 
 #[test]
+fn a_run_is_recorded_though_somebody_who_records_nothing_held_the_lock() {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("eslint", "echo 'src/a.js:1:1: error: wrong'; exit 1");
+    sandbox.verify_run(["eslint", "src"]).outcome();
+    let runs = |sandbox: &Sandbox| sandbox.events().iter().filter(|event| event["kind"] == "run").count();
+    assert_eq!(runs(&sandbox), 1);
+    let lock = File::create(sandbox.state().join("recorder.lock")).expect("a file");
+    lock.lock().expect("nobody else");
+    sandbox.verify_run(["eslint", "src", "again"]).outcome();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    drop(lock);
+    assert_eq!(runs(&sandbox), 2, "nobody has to run anything after it");
+}
+
+#[test]
 fn a_clock_that_goes_back_hides_no_later_run() {
     let sandbox = Sandbox::repository();
     sandbox.tool("eslint", "echo \"src/$PART.js:1:1: error: no $PART\"; exit $CODE");
