@@ -77,23 +77,17 @@ const BACKENDS: [Backend; 4] = [
 /// What would take `folder` (relative to the root) along.
 pub fn packagers(root: &Path, folder: &str) -> Vec<Packager> {
     let project = Project { root, folder };
-    let python = project.read("pyproject.toml").and_then(|text| Some((text.parse::<Table>().ok()?, text)));
+    let python = project.python();
     let python = python.as_ref().map(|(table, text)| (table, text.as_str()));
-    let found = [
-        python.and_then(|python| project.hatchling(python)),
-        python.and_then(|python| project.wide_include(python)),
-        project.setuptools(),
-        project.vsce(),
-        project.docker(),
-        project.codespell(python),
-        project.cspell(),
-    ];
-    found.into_iter().flatten().collect()
+    let others = [project.docker(), project.codespell(python), project.cspell()];
+    project.publishers(python).chain(others.into_iter().flatten()).collect()
 }
 
 /// Whether a package that the project publishes would have `folder` (relative to the root) in it.
 pub fn is_published(root: &Path, folder: &str) -> bool {
-    packagers(root, folder).iter().any(|found| found.publishes)
+    let project = Project { root, folder };
+    let python = project.python();
+    project.publishers(python.as_ref().map(|(table, text)| (table, text.as_str()))).next().is_some()
 }
 
 struct Project<'a> {
@@ -102,6 +96,23 @@ struct Project<'a> {
 }
 
 impl Project<'_> {
+    /// `pyproject.toml`, parsed and as it is.
+    fn python(&self) -> Option<(Table, String)> {
+        let text = self.read("pyproject.toml")?;
+        Some((text.parse().ok()?, text))
+    }
+
+    /// Those that make packages for others.
+    fn publishers(&self, python: Option<(&Table, &str)>) -> impl Iterator<Item = Packager> {
+        let found = [
+            python.and_then(|python| self.hatchling(python)),
+            python.and_then(|python| self.wide_include(python)),
+            self.setuptools(),
+            self.vsce(),
+        ];
+        found.into_iter().flatten()
+    }
+
     /// hatchling reads the root's `.gitignore` alone, and packs all else.
     fn hatchling(&self, (table, text): (&Table, &str)) -> Option<Packager> {
         if !backend(table)?.starts_with("hatchling") || self.is_named(&self.read(".gitignore").unwrap_or_default()) {

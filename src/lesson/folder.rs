@@ -57,7 +57,8 @@ impl Folder {
         Folder { dir, lines_bytes: settings.lesson.lines_bytes, root, git: places.repository.clone() }
     }
 
-    /// Puts right what older versions wrote, and moves private lessons out of what is published: for the recorder, before [`Folder::find`].
+    /// Puts right what older versions wrote, and moves private lessons out of what is published: for the recorder, before
+    /// [`Folder::find`].
     ///
     /// # Errors
     /// When files can't be moved or `info/exclude` can't be written.

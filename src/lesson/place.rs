@@ -36,6 +36,7 @@ pub(super) fn find(places: &Places, settings: &Settings) -> Place {
     let name = match settings.lesson.dir.clone() {
         Some(name) => name,
         None if is_used(&places.root.join(SHARED)) => PathBuf::from(SHARED),
+        None if is_used(&places.root.join(HIDDEN)) => PathBuf::from(HIDDEN),
         // What is private is in nobody's package.
         None if packager::is_published(&places.root, HIDDEN) => {
             return Place { dir: places.state.join(SHARED), root: None };

@@ -368,3 +368,16 @@ fn the_doctor_names_the_line_that_keeps_lessons_out_of_an_sdist_and_it_does() {
     assert!(!packed() && !warned().contains("hatchling"));
     assert_eq!(sandbox.lessons().len(), 2, "those of before are there too");
 }
+
+#[test]
+fn what_a_team_shares_stays_where_it_is_whatever_is_published() {
+    let sandbox = failing();
+    // Somebody keeps other things there, so lessons are shared where they were.
+    sandbox.write("lessons/piano.md", "# Monday\n");
+    fail(&sandbox, &finding(&sandbox, "src/a.js", "'x' is not defined"));
+    sandbox.verify_run(["lesson", "share"]).prints();
+    sandbox.write("pyproject.toml", "[build-system]\nrequires = []\nbuild-backend = \"hatchling.build\"\n");
+    fail(&sandbox, &finding(&sandbox, "src/a.js", "'other' is not defined"));
+    let here = || std::fs::read_dir(sandbox.path(".lessons")).expect("the folder").flatten();
+    assert_eq!(here().filter(|file| file.path().extension().is_some_and(|end| end == "md")).count(), 2);
+}
