@@ -109,6 +109,28 @@ pub fn gate(figures: &Figures, settings: &PromotionSettings) -> Option<Way> {
     }
 }
 
+/// What keeps something from being proposed: the first number of [`gate`] that it does not reach.
+pub fn short_of(figures: &Figures, settings: &PromotionSettings) -> String {
+    let below = |value: f64, least: f64| value + ROUNDING < least;
+    if [figures.own, figures.family].iter().any(|trial| trial.verdict() == Verdict::Harms) {
+        "tasks that were warned of it made the mistake more often than held-out ones".to_owned()
+    } else if figures.prevented == 0 {
+        "no warned task did without the mistake".to_owned()
+    } else if below(figures.effectiveness, settings.effectiveness) {
+        let warned = figures.prevented + figures.failed_anyway;
+        format!(
+            "{} of {} did without the mistake, {:.0} % are needed",
+            figures.prevented,
+            count(warned, "warned task"),
+            settings.effectiveness * 100.0
+        )
+    } else if figures.tasks < settings.tasks {
+        format!("it was seen in {}, {} are needed", count(figures.tasks, "task"), settings.tasks)
+    } else {
+        format!("its confidence is {:.2}, {:.2} is needed", figures.confidence, settings.confidence)
+    }
+}
+
 /// How well a proposal is proven. Its own trial and its family's are one test: the mean of two test martingales is one
 /// again, so that however often it is looked at, what does nothing is called strong in one of twenty histories at most
 /// (with the setting `promotion.evidence` at 20; Vovk and Wang 2021, "E-values", section 3).

@@ -34,7 +34,7 @@ pub use finding::{Asked, Found, Log, export, log, query, relevant, show};
 pub use measured::Measured;
 pub use page::{Page, Uses};
 pub(super) use proposal::of_task;
-pub use proposal::{Proposal, from_fix};
+pub use proposal::{Proposal, Proposals, from_fix, proposals};
 
 /// All properties of an entry, bytes.
 const PROPERTIES_BYTES_MAX: usize = 32 << 10;

@@ -301,23 +301,44 @@ pub fn show(places: &Places, settings: &Settings, id: &str) -> Result<Page, Stor
 /// When there is no such fix, nothing is said, or the store can't be written.
 pub fn record(places: &Places, settings: &Settings, id: &str, said: Said) -> anyhow::Result<Page> {
     let row = show(places, settings, id)?.summary;
-    // Its event can't be purged, so no secret may get into it.
-    let clean = |text: Option<String>| {
-        let text = text.map(|text| text::printable(&redact(&text).0)).filter(|text| !text.trim().is_empty());
-        text.map(|text| text::ellipsis(text.trim(), NOTE_BYTES_MAX))
-    };
-    let [cause, approach, rule, by] = [said.cause, said.approach, said.rule, said.by].map(clean);
+    let [cause, approach, rule, by] = [said.cause, said.approach, said.rule, said.by].map(noted);
     if cause.is_none() && approach.is_none() && rule.is_none() {
         bail!("nothing to record; give --cause, --approach or --rule");
     }
-    let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
-    let lock = lock(&places.state, wait).context("cannot record it now")?;
-    let mut store = Store::open(&places.state, lock)?;
     let said = Annotation { cause: cause.clone(), resolution: approach.clone(), corrective_rule: rule.clone() };
-    store.record(Body::FixNote(FixNote { fix: row.id.clone(), cause, approach, rule, by }))?;
-    drop(store);
+    note(places, FixNote { fix: row.id.clone(), cause, approach, rule, by, declined: None })?;
     lesson::tell_of_fix(places, settings, &row.id, &said).context("it is recorded, but not written into the lesson")?;
     Ok(show(places, settings, &row.id)?)
+}
+
+/// Says that no entry is to be made of a fix: it is not proposed any more.
+///
+/// # Errors
+/// When there is no such fix, or the store can't be written.
+pub fn decline(
+    places: &Places,
+    settings: &Settings,
+    id: &str,
+    reason: Option<String>,
+    by: Option<String>,
+) -> anyhow::Result<Page> {
+    let fix = show(places, settings, id)?.summary.id;
+    let declined = Some(noted(reason).unwrap_or_default());
+    note(places, FixNote { fix: fix.clone(), declined, by: noted(by), ..FixNote::default() })?;
+    Ok(show(places, settings, &fix)?)
+}
+
+/// A text as it may be recorded: its event can't be purged, so no secret may get into it.
+fn noted(text: Option<String>) -> Option<String> {
+    let text = text.map(|text| text::printable(&redact(&text).0)).filter(|text| !text.trim().is_empty());
+    text.map(|text| text::ellipsis(text.trim(), NOTE_BYTES_MAX))
+}
+
+fn note(places: &Places, said: FixNote) -> anyhow::Result<()> {
+    let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
+    let lock = lock(&places.state, wait).context("cannot record it now")?;
+    Store::open(&places.state, lock)?.record(Body::FixNote(said))?;
+    Ok(())
 }
 
 fn summary(row: FixRow, settings: &Settings, now: Timestamp) -> Summary {

@@ -19,7 +19,9 @@ use super::identity::by;
 use super::pattern::{self, Desk};
 use super::{knowledge, stats, warn};
 use crate::advice::outcome::{Seen, trial};
-use crate::advice::promotion::{Figures, Label, Since, Way, effectiveness, gate, label, outcomes, retirement};
+use crate::advice::promotion::{
+    Figures, Label, Since, Way, effectiveness, gate, label, outcomes, retirement, short_of,
+};
 use crate::advice::proposal::{Example, Facts, Proposal};
 use crate::advice::{block, diff};
 use crate::base::clock::Timestamp;
@@ -115,6 +117,8 @@ pub struct Item {
     pub proposal: Proposal,
     /// The file that has the line, or would get it; relative to the root.
     pub target: PathBuf,
+    /// Why one that isn't approved does not pass the gate any more.
+    pub lapsed: Option<String>,
     /// Why an approved one should go again.
     pub retirement: Option<String>,
     /// The line is not where it was written: somebody took it out by hand.
@@ -150,6 +154,11 @@ impl Item {
             row,
             ..Item::default()
         }
+    }
+
+    /// A person is to decide on it.
+    fn waits(&self) -> bool {
+        self.state == State::Pending && self.way.is_some() || self.retirement.is_some()
     }
 
     /// With the file that has the line, or would get it.
@@ -209,7 +218,8 @@ pub struct Shown {
     pub notes: Vec<String>,
 }
 
-/// What waits for a person: proposals, and approved ones that should go again; with `all` the decided ones too.
+/// What waits for a person: proposals, and approved ones that should go again; with `all` the decided ones, and proposals
+/// that do not pass the gate any more, too.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -218,7 +228,7 @@ pub fn list(places: &Places, environment: &Environment, identity: &Identity, all
     let Some(desk) = desk else { return Ok(List { schema: 1, promotions: Vec::new(), notes }) };
     let mut found = items(places, &desk)?;
     remember(places, &desk.settings, identity, &found, &mut notes);
-    found.retain(|item| all || item.state == State::Pending || item.retirement.is_some());
+    found.retain(|item| all || item.waits());
     Ok(List { schema: 1, promotions: found, notes })
 }
 
@@ -334,8 +344,7 @@ fn items(places: &Places, desk: &Desk) -> Result<Vec<Item>, StoreError> {
     Ok(found)
 }
 
-/// A pattern as a promotion; `None` when it was never decided on and does not pass the gate, or nobody wants advice
-/// about it.
+/// A pattern as a promotion; `None` when it was never proposed and does not pass the gate, or nobody wants advice about it.
 fn item(
     places: &Places,
     desk: &Desk,
@@ -347,10 +356,17 @@ fn item(
     let settings = &desk.settings.promotion;
     let sightings = sightings(desk, &pattern)?;
     let figures = figures(desk, families, &pattern, &sightings)?;
-    let way = gate(&figures, settings).filter(|_| !pattern.muted && !pattern.deprecated);
-    if way.is_none() && state == State::Pending {
+    let unwanted = match (pattern.muted, pattern.deprecated) {
+        (true, _) => Some("its pattern is muted"),
+        (_, true) => Some("its pattern is deprecated"),
+        _ => None,
+    };
+    let way = gate(&figures, settings).filter(|_| unwanted.is_none());
+    if way.is_none() && row.is_none() {
         return Ok(None);
     }
+    let lapsed = (way.is_none() && state != State::Approved)
+        .then(|| unwanted.map_or_else(|| short_of(&figures, settings), str::to_owned));
     let label = label(&figures, settings);
     let approved = row.as_ref().filter(|_| state == State::Approved).and_then(|row| row.decided_at);
     let retirement = approved.and_then(|approved| {
@@ -374,6 +390,7 @@ fn item(
         proposal: Proposal::of(&facts, &figures, way, &label),
         label,
         figures,
+        lapsed,
         retirement,
         about: About::Pattern(key),
         files: desk.index.pattern_files(number, 100)?,

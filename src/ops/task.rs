@@ -209,7 +209,7 @@ pub fn show(places: &Places, settings: &Settings, identity: &Identity, name: Opt
     page.similar = like(index, settings, &described, 5)?;
     page.notes = reading.notes;
     if settings.advice.learning && page.end.is_some() {
-        page.proposals = entry::of_task(places, &name)?;
+        page.proposals = entry::of_task(index, &reading.segments, &name)?;
     }
     Ok(page)
 }

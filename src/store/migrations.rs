@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 25] = [
+const MIGRATIONS: [&str; 26] = [
     include_str!("schema_v1.sql"),
     // Version 2: the look-ups that commands and the recorder make.
     "CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -71,6 +71,8 @@ const MIGRATIONS: [&str; 25] = [
     "CREATE INDEX occurrences_by_test ON qa_pattern_occurrences (test, at) WHERE test IS NOT NULL;",
     include_str!("schema_v24.sql"),
     include_str!("schema_v25.sql"),
+    // Version 26: fixes of which no entry is to be made.
+    "ALTER TABLE fix_notes ADD COLUMN declined TEXT;",
 ];
 
 /// The version this binary writes.
@@ -132,7 +134,10 @@ mod tests {
             for sql in &MIGRATIONS[..from] {
                 old.execute_batch(sql).expect("is SQL");
             }
-            old.execute_batch("INSERT INTO tasks VALUES (1, 'kept', '2026', '2026')").expect("inserts");
+            old.execute_batch(
+                "INSERT INTO tasks (task_no, name, first_at, last_at) VALUES (1, 'kept', '2026', '2026')",
+            )
+            .expect("inserts");
             old.pragma_update(None, "user_version", from as u32).expect("sets");
             assert_eq!(migrate(&mut old).expect("migrates"), from as u32);
             assert_eq!(version(&old).expect("reads"), INDEX_VERSION);

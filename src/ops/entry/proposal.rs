@@ -8,16 +8,19 @@ use serde_json::{Map, Value};
 
 use super::Given;
 use super::page::line;
+use crate::advice::task;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::text::{count, ellipsis};
-use crate::config::Places;
+use crate::config::{Places, Settings};
 use crate::fix::standing;
 use crate::ops::reading;
 use crate::store::{Attempt, EntryFilter, EntrySource, FixFilter, FixRow, Index, Outcome, Segments, StoreError};
 
 /// Fixes of one task that are proposed.
 const PROPOSED_MAX: usize = 5;
+/// Tasks whose fixes are looked at, the last ones.
+const TASKS_LOOKED_AT_MAX: usize = 100;
 /// The code of a proposal, bytes.
 const TEMPLATE_BYTES_MAX: usize = 3_000;
 /// Files that a proposal is about.
@@ -28,6 +31,8 @@ const FILES_MAX: usize = 10;
 pub struct Proposal {
     /// `x-…`
     pub fix: String,
+    /// The task that it is from.
+    pub task: String,
     /// Its title.
     pub title: String,
     /// Its properties.
@@ -38,13 +43,41 @@ pub struct Proposal {
     pub accept: String,
 }
 
-/// What a task that is over proposes; nothing of a fix that an entry is about already.
+/// What `knowledge proposals --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Proposals {
+    /// Version of this shape.
+    pub schema: u32,
+    /// Those of the task that ended last first.
+    pub proposals: Vec<Proposal>,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// What tasks that are over propose and nobody decided on.
 ///
 /// # Errors
 /// When the store can't be read.
-pub(in crate::ops) fn of_task(places: &Places, task: &str) -> Result<Vec<Proposal>, StoreError> {
+pub fn proposals(places: &Places, settings: &Settings) -> Result<Proposals, StoreError> {
     let reading = reading::open(places)?;
-    let Some(index) = &reading.index else { return Ok(Vec::new()) };
+    let mut proposals = Vec::new();
+    if let Some(index) = &reading.index {
+        let now = Timestamp::now();
+        for known in index.tasks(TASKS_LOOKED_AT_MAX)? {
+            if task::end(&known, now, settings.fix.silence()).is_some() {
+                proposals.append(&mut of_task(index, &reading.segments, &known.name)?);
+            }
+        }
+    }
+    Ok(Proposals { schema: 1, proposals, notes: reading.notes })
+}
+
+/// What a task that is over proposes; nothing of a fix that an entry is about already, or of which none is wanted.
+///
+/// # Errors
+/// When the store can't be read.
+pub(in crate::ops) fn of_task(index: &Index, segments: &Segments, task: &str) -> Result<Vec<Proposal>, StoreError> {
     let filter =
         FixFilter { state: Some("success".into()), task: Some(task.to_owned()), limit: 50, ..Default::default() };
     let mut found = Vec::new();
@@ -55,10 +88,14 @@ pub(in crate::ops) fn of_task(places: &Places, task: &str) -> Result<Vec<Proposa
         if !held || found.len() >= PROPOSED_MAX || !index.newest_entries(&known, 0, 1)?.is_empty() {
             continue;
         }
-        if let Some(given) = proposed(index, &reading.segments, &row)? {
+        if index.fix_notes(&row.id)?.iter().any(|said| said.declined.is_some()) {
+            continue;
+        }
+        if let Some(given) = proposed(index, segments, &row)? {
             let accept = format!("verify-run knowledge add pattern --from-fix {}", row.id);
             let properties = Value::Object(given.properties);
-            found.push(Proposal { fix: row.id, title: given.title, properties, globs: given.globs, accept });
+            let (title, globs) = (given.title, given.globs);
+            found.push(Proposal { fix: row.id, task: task.to_owned(), title, properties, globs, accept });
         }
     }
     Ok(found)
@@ -86,11 +123,13 @@ fn proposed(index: &Index, segments: &Segments, row: &FixRow) -> Result<Option<G
     let Some(template) = template(attempt) else { return Ok(None) };
     let said = index.fix_notes(&row.id)?;
     let newest = |of: fn(&crate::store::SaidRow) -> &Option<String>| said.iter().rev().find_map(|row| of(row).clone());
+    let (rule, approach) = (newest(|row| &row.rule), newest(|row| &row.approach));
     let summary = line(row.summary.as_deref().unwrap_or("a failure"));
     let command = line(&shell_words::join(row.argv.iter().map(Lossless::display)));
     let files: Vec<String> = attempt.files.iter().map(|file| file.path.display()).take(FILES_MAX).collect();
-    let description = newest(|row| &row.approach).or_else(|| newest(|row| &row.rule));
-    let description = description.unwrap_or_else(|| {
+    // A person's words, else what the tool said.
+    let title = rule.as_ref().or(approach.as_ref()).map(|said| line(said));
+    let description = approach.or(rule).unwrap_or_else(|| {
         format!("what made it go away: a change of {} that held", count(attempt.files.len(), "file"))
     });
     let mut properties = Map::new();
@@ -100,7 +139,7 @@ fn proposed(index: &Index, segments: &Segments, row: &FixRow) -> Result<Option<G
     let sources = [Some(row.id.clone()), row.failure.clone()].into_iter().flatten().collect();
     Ok(Some(Given {
         kind: "pattern".to_owned(),
-        title: format!("What helps against: {summary}"),
+        title: title.unwrap_or_else(|| format!("What helps against: {summary}")),
         properties,
         globs: files,
         sources,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{About, Item, State, TITLE_BYTES_MAX};
 use crate::advice::outcome::{Seen, trial};
-use crate::advice::promotion::{Figures, Label, Since, effectiveness, gate, label, retirement};
+use crate::advice::promotion::{Figures, Label, Since, effectiveness, gate, label, retirement, short_of};
 use crate::advice::proposal::{EntryFacts, Proposal};
 use crate::base::clock::Timestamp;
 use crate::base::ids;
@@ -18,7 +18,7 @@ use crate::ops::entry::{Measured, history, measured};
 use crate::ops::pattern::Desk;
 use crate::store::{EntryRow, EntryUseRow, HELPED, PromotionRow, StoreError};
 
-/// An entry as a promotion; `None` when it was never decided on and does not pass the gate, or something better is known.
+/// An entry as a promotion; `None` when it was never proposed and does not pass the gate, or something better is known.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -38,9 +38,12 @@ pub(super) fn item(
     let helped: Vec<&EntryUseRow> = used.iter().copied().filter(|used| used.helped()).collect();
     let figures = figures(desk, families, &entry, &history, &measured, &sightings, &helped)?;
     let way = gate(&figures, settings).filter(|_| entry.superseded_by.is_none());
-    if way.is_none() && state == State::Pending {
+    if way.is_none() && row.is_none() {
         return Ok(None);
     }
+    let better = entry.superseded_by.as_ref().map(|better| format!("{} is better", one_line(better)));
+    let lapsed = (way.is_none() && state != State::Approved)
+        .then(|| better.clone().unwrap_or_else(|| short_of(&figures, settings)));
     let label = match measured.not_measurable {
         Some(why) => Label { reason: why, ..label(&Figures::default(), settings) },
         None => label(&figures, settings),
@@ -54,8 +57,8 @@ pub(super) fn item(
         let failed = sittings(failed);
         let tasks = sightings.values().filter(|at| **at > approved).count() as u64;
         let last_seen = last_at.into_iter().chain(sightings.values().copied()).max().unwrap_or(entry.at);
-        match &entry.superseded_by {
-            Some(better) => Some(format!("{} is better", one_line(better))),
+        match better {
+            Some(better) => Some(better),
             None if failed > 0 && failed >= settings.retire_tasks => {
                 Some(format!("it did not help {} after it was promoted", times(failed)))
             }
@@ -72,6 +75,7 @@ pub(super) fn item(
         proposal: Proposal::of_entry(&facts, &figures, way, &label),
         label,
         figures,
+        lapsed,
         retirement,
         files: globs.into_iter().map(|glob| (glob.clone(), 1)).collect(),
         glob: None,

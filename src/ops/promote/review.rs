@@ -150,7 +150,8 @@ fn allowed(places: &Places, decision: Decision, item: &Item) -> anyhow::Result<(
     match decision {
         Decision::Approve => ensure!(
             item.way.is_some() || item.state == State::Approved && (item.pattern.is_some() || item.entry.is_some()),
-            "{id} does not pass the gate any more; see why with: verify-run promote show {id}"
+            "{id} isn't proposed any more: {}; see it with: verify-run promote show {id}",
+            item.lapsed.as_deref().unwrap_or("what it is about is gone")
         ),
         Decision::Reject => ensure!(
             item.state != State::Approved,

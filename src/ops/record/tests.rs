@@ -280,7 +280,7 @@ fn a_lesson_is_written_for_what_is_new_and_later_when_its_folder_could_not_be() 
 }
 
 fn said(n: i64) -> Event {
-    let note = FixNote { fix: "x-1".into(), cause: Some(format!("{n}")), approach: None, rule: None, by: None };
+    let note = FixNote { fix: "x-1".into(), cause: Some(format!("{n}")), ..FixNote::default() };
     Event::derived("said", &[&n.to_string()], Timestamp(n), "", Body::FixNote(note))
 }
 

@@ -133,14 +133,15 @@ pub(super) fn insert_flake(
 }
 
 pub(super) fn insert_note(transaction: &Transaction<'_>, id: &str, at: &str, note: &FixNote) -> rusqlite::Result<()> {
-    transaction.prepare_cached("INSERT INTO fix_notes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?.execute(params![
+    transaction.prepare_cached("INSERT INTO fix_notes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?.execute(params![
         id,
         note.fix,
         at,
         note.cause,
         note.approach,
         note.rule,
-        note.by
+        note.by,
+        note.declined
     ])?;
     Ok(())
 }

@@ -332,7 +332,7 @@ impl Proof {
 }
 
 /// What a person or an agent says about a fix. Later ones replace earlier ones, text by text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FixNote {
     /// `x-…`
     pub fix: String,
@@ -345,6 +345,9 @@ pub struct FixNote {
     /// What to do from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
+    /// Why no entry is to be made of it; empty when nobody said why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declined: Option<String>,
     /// Who says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,

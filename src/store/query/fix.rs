@@ -170,6 +170,8 @@ pub struct SaidRow {
     pub approach: Option<String>,
     /// What to do from now on.
     pub rule: Option<String>,
+    /// Why no entry is to be made of it; empty when nobody said why.
+    pub declined: Option<String>,
     /// Who says so.
     pub by: Option<String>,
 }
@@ -350,7 +352,7 @@ impl Index {
     pub fn fix_notes(&self, fix: &str) -> Result<Vec<SaidRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT at, cause, approach, rule, by_whom FROM fix_notes WHERE fix_id = ?1 ORDER BY at, event_id",
+                "SELECT at, cause, approach, rule, by_whom, declined FROM fix_notes WHERE fix_id = ?1 ORDER BY at, event_id",
             )?;
             let rows = statement.query_map([fix], |row| {
                 Ok(SaidRow {
@@ -359,6 +361,7 @@ impl Index {
                     approach: row.get(2)?,
                     rule: row.get(3)?,
                     by: row.get(4)?,
+                    declined: row.get(5)?,
                 })
             })?;
             rows.collect()

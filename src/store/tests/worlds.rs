@@ -59,7 +59,7 @@ fn event(id: u64, body: Body) -> Event {
 fn note(n: u64) -> Event {
     let (cause, rule) = (Some(format!("because of {n}")), None);
     let fix = ids::fix("00ff", run_id(n + 1));
-    event(3000 + n, Body::FixNote(FixNote { fix, cause, approach: None, rule, by: None }))
+    event(3000 + n, Body::FixNote(FixNote { fix, cause, rule, ..FixNote::default() }))
 }
 
 /// A flake of a pattern that runs may have.

@@ -249,7 +249,8 @@ fn print_page(page: &Page, json: bool, output: &mut Output) -> anyhow::Result<()
     output.line(&format!("task: {}", text::one_line(&fix.task)))?;
     for said in &page.said {
         let by = said.by.as_deref().map_or_else(String::new, |by| format!(" ({})", text::one_line(by)));
-        for (word, text) in [("cause", &said.cause), ("approach", &said.approach), ("rule", &said.rule)] {
+        let texts = [("cause", &said.cause), ("approach", &said.approach), ("rule", &said.rule)];
+        for (word, text) in texts.into_iter().chain([("no pattern of it", &said.declined)]) {
             if let Some(text) = text {
                 output.line(&format!("{word}{by}: {text}"))?;
             }

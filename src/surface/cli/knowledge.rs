@@ -12,6 +12,7 @@ use crate::capture::{self, Identity};
 use crate::config::Settings;
 use crate::knowledge::types;
 use crate::ops::entry::{self, Asked, Given};
+use crate::ops::fix;
 use crate::store::{EntryFilter, EntrySource, EntryUse};
 
 /// Write down what is known here, and find it again
@@ -27,7 +28,8 @@ use crate::store::{EntryFilter, EntrySource, EntryUse};
 /// (`not_measurable`: why or null; `patterns`, `prevented`, `failed_anyway`, `effectiveness`, `shown`, `held_out`,
 /// `e_value`, `verdict`, `lift`); `add` prints `result`
 /// (`created` or `merged`), `entry`, `written` and `similar`; `query`, `relevant` and `export` print `entries` and
-/// `more`; what changes an entry prints `done` and `entry`; `log` prints `events`, `types` prints `types`.
+/// `more`; `proposals` prints `proposals` (`fix`, `task`, `title`, `properties`, `globs`, `accept`), `decline` prints
+/// `declined`; what changes an entry prints `done` and `entry`; `log` prints `events`, `types` prints `types`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -111,6 +113,19 @@ enum Action {
         /// Take the pin off
         #[arg(long)]
         off: bool,
+    },
+    /// List the fixes of tasks that are over of which a pattern could be made
+    Proposals,
+    /// Make no pattern of a fix: it isn't proposed any more
+    Decline {
+        /// The fix's id
+        fix: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+        /// Who says so
+        #[arg(long, value_name = "NAME")]
+        by: Option<String>,
     },
     /// Print all entries, as Markdown or JSON
     Export {
@@ -277,6 +292,11 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         Action::Show { id } => {
             let (page, notes) = entry::show(&places, &settings, &identity, id)?;
             return printing::shown(&page, &notes, args.json, context);
+        }
+        Action::Proposals => return printing::proposed(&entry::proposals(&places, &settings)?, args.json, context),
+        Action::Decline { fix: id, reason, by } => {
+            let page = fix::decline(&places, &settings, id, reason.clone(), by.clone())?;
+            return printing::declined(&page.summary.id, args.json, context);
         }
         Action::Export { kind } => {
             let filter = EntryFilter { kind: kind.clone(), superseded: true, ..EntryFilter::default() };

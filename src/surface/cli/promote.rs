@@ -20,7 +20,7 @@ use crate::ops::promote::{self, Item, Shown, State, Wanted};
 /// With --json: `list` prints one document with `"schema": 1` and `promotions`, each with `id`, `pattern` or `entry`,
 /// `title`, `state` (`pending`, `approved`, `rejected`, `rolled_back`), `way`, `label` (`strength`, `reason`,
 /// `e_value`), `figures`, `proposal` (Markdown: `title`, `context`, `problem`, `solution`, `frequency`, `example`, `evidence`, `line`), `target`,
-/// `retirement`, `missing`, `proposed_at`, `decided_at`, `by`, `reason`; `show` prints one of these with `diff`, `refused`,
+/// `lapsed`, `retirement`, `missing`, `proposed_at`, `decided_at`, `by`, `reason`; `show` prints one of these with `diff`, `refused`,
 /// `history`, `markdown`; the others print `promotions`, each with `id`, `state`, `target`, `as_before`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -32,7 +32,7 @@ pub struct Args {
 enum Action {
     /// List what waits for somebody, strong proposals first
     List {
-        /// What was decided, too
+        /// Also what was decided, and what isn't proposed any more
         #[arg(long)]
         all: bool,
         /// Print one JSON document
@@ -160,10 +160,11 @@ fn row(item: &Item) -> Vec<String> {
     let state = match (&item.retirement, item.state) {
         (Some(_), State::Approved) => "retire?",
         (_, State::Approved) if item.missing => "missing",
+        (_, State::Pending) if item.lapsed.is_some() => "lapsed",
         (_, state) => state.as_str(),
     };
     let strength = if item.label.strength == Strength::Strong { "strong" } else { "weak" };
-    let why = item.retirement.as_ref().or(item.reason.as_ref()).unwrap_or(&item.label.reason);
+    let why = item.retirement.as_ref().or(item.reason.as_ref()).or(item.lapsed.as_ref()).unwrap_or(&item.label.reason);
     let target = item.target.to_string_lossy();
     [&item.id, state, strength, &target, &item.title, why].iter().map(|text| one_line(text)).collect()
 }
@@ -172,6 +173,9 @@ fn page(context: &mut Context, shown: &Shown) -> anyhow::Result<()> {
     let mut text = crate::base::text::printable(&shown.markdown);
     if let Some(why) = &shown.item.retirement {
         text.push_str(&format!("\n## Retirement proposed\n\n{why}.\n"));
+    }
+    if let Some(why) = &shown.item.lapsed {
+        text.push_str(&format!("\n## Not proposed any more\n\n{}.\n", one_line(why)));
     }
     if !shown.history.is_empty() {
         text.push_str("\n## History\n\n");

@@ -17,7 +17,7 @@ use crate::store::TaskOutcome;
 ///
 /// With --json each prints one document with `"schema": 1`: `name`, `state` (`open`, `done`), `end`, `outcome`, `title`,
 /// `category`, `files`, `depends_on`, `first_at`, `last_at`, `runs`, `failures`, `signature`, `similar`, of `done`
-/// `proposals` (patterns from fixes that held: `fix`, `title`, `properties`, `globs`, `accept`); `list` and
+/// `proposals` (patterns from fixes that held: `fix`, `task`, `title`, `properties`, `globs`, `accept`); `list` and
 /// `similar` print `tasks`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -175,6 +175,9 @@ fn print_page(page: &Page, output: &mut Output) -> anyhow::Result<()> {
     }
     for proposal in &page.proposals {
         output.line(&format!("worth writing down: {}: {}", one_line(&proposal.title), proposal.accept))?;
+    }
+    if let Some(proposal) = page.proposals.first() {
+        output.note(&format!("if it isn't: verify-run knowledge decline {}", proposal.fix));
     }
     if !page.similar.is_empty() {
         output.line("tasks like this one:")?;

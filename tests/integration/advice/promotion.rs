@@ -420,6 +420,24 @@ fn what_was_promoted_is_not_warned_of_and_asks_for_retirement_when_it_comes_back
 }
 
 #[test]
+fn a_proposal_that_does_not_pass_any_more_says_why_and_is_not_approved() {
+    let sandbox = easy("");
+    earn(&sandbox, &[("src/x.js", UNDEFINED)]);
+    let id = &ids(&sandbox)[0];
+    assert_eq!(whats(&warn(&sandbox, "c", &["--task", "C", "--files", "src/x.js"])).len(), 1);
+    fail(&sandbox, "C", "src/x.js", UNDEFINED);
+    assert!(list(&sandbox, &[]).is_empty(), "one of two did without it");
+    let why = "1 of 2 warned tasks did without the mistake, 80 % are needed";
+    refuses(&decide(&sandbox, "approve", &[id], &[]), &["isn't proposed any more", why]);
+    let all = promote(&sandbox, &["list", "--all"]).stdout().to_owned();
+    assert!(all.contains("\tlapsed\t") && all.contains(why), "{all}");
+    let page = promote(&sandbox, &["show", id]).stdout().to_owned();
+    assert!(page.contains(&format!("## Not proposed any more\n\n{why}.\n")), "{page}");
+    assert!(!sandbox.path("AGENTS.md").exists());
+    works(&decide(&sandbox, "reject", &[id], &[]));
+}
+
+#[test]
 fn a_line_that_somebody_took_out_by_hand_is_missing_and_can_be_written_again() {
     let sandbox = easy("");
     earn(&sandbox, &[("src/x.js", UNDEFINED)]);

@@ -97,14 +97,67 @@ fn a_task_with_nothing_but_memories_can_be_done_and_one_that_fell_silent_shares_
 }
 
 #[test]
-fn what_a_task_proposes_is_shown_until_it_is_written_down() {
+fn a_branch_that_is_merged_shares_what_was_remembered_and_proposes_its_fixes() {
+    let sandbox = Sandbox::repository();
+    sandbox
+        .tool("eslint", "! grep -q foo src/a.js || { printf 'src/a.js:1:1: error: foo is not defined\\n'; exit 1; }");
+    sandbox.git(["branch", "-M", "main"]);
+    sandbox.git(["checkout", "-q", "-b", "work"]);
+    let check = |content: &str| {
+        sandbox.write("src/a.js", content);
+        sandbox.verify_run(["--sync", "eslint", "src"]).outcome();
+        sandbox.commit(content);
+    };
+    ["call(foo)", "call(bar)"].into_iter().for_each(check);
+    let said = sandbox.verify_run(["memory", "remember", "Name bar first", "--type", "learning", "--json"]);
+    let said = said.env("VERIFY_RUN_AGENT", "codex").prints_json();
+    let id = said["memories"][0]["id"].as_str().expect("an id").to_owned();
+    sandbox.verify_run(["memory", "validate", &id]).env("VERIFY_RUN_AGENT", "codex").prints();
+    sandbox.git(["checkout", "-q", "main"]);
+    let left = || {
+        sandbox.verify_run(["--sync", "eslint", "src"]).outcome();
+        // Nobody waits for what is shared.
+        sandbox.settle();
+        let known = knowledge(&sandbox, &["query", "bar"])["entries"].as_array().map_or(0, Vec::len);
+        (known, knowledge(&sandbox, &["proposals"])["proposals"].clone())
+    };
+    assert_eq!(left(), (0, json!([])), "it goes on");
+    sandbox.git(["merge", "-q", "--ff-only", "work"]);
+    let (known, proposals) = left();
+    assert_eq!((known, &proposals[0]["task"]), (1, &json!("work")), "{proposals}");
+}
+
+#[test]
+fn what_a_task_proposes_is_shown_until_somebody_decides() {
     let (sandbox, _) = with_learnt();
-    sandbox.verify_run(["task", "done", "3"]).outcome();
-    let proposals = || sandbox.verify_run(["task", "show", "3", "--json"]).prints_json()["proposals"].clone();
-    let accept = proposals()[0]["accept"].as_str().expect("a proposal").to_owned();
-    assert_eq!(proposals()[0]["accept"], accept.as_str(), "it is kept");
+    let proposals = || knowledge(&sandbox, &["proposals"])["proposals"].as_array().expect("a list").clone();
+    assert_eq!(proposals().len(), 0, "no task is over");
+    for task in ["1", "2", "3"] {
+        sandbox.verify_run(["task", "done", task]).outcome();
+    }
+    let found = proposals();
+    let [first, second, third] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(proposals(), found, "they are kept");
+    let of_task = sandbox.verify_run(["task", "show", "3", "--json"]).prints_json()["proposals"][0].clone();
+    assert!(found.contains(&of_task), "{of_task}");
+
+    // Taken over, and with what a person says instead of what the tool said.
+    let accept = first["accept"].as_str().expect("a command").to_owned();
     sandbox.verify_run(accept.split(' ').skip(1)).prints();
-    assert!(proposals().as_array().is_none_or(|left| left.iter().all(|it| it["accept"] != accept.as_str())));
+    let id = |proposal: &Value| proposal["fix"].as_str().expect("an id").to_owned();
+    sandbox.verify_run(["fix", "record", &id(second), "--rule", "Call bar."]).prints();
+    let left = proposals();
+    assert!(left.iter().all(|proposal| proposal["fix"] != first["fix"]), "{left:?}");
+    let said = left.iter().find(|proposal| proposal["fix"] == second["fix"]).expect("it waits");
+    assert_eq!(said["title"], "Call bar.");
+
+    let declined = knowledge(&sandbox, &["decline", &id(second), "--reason", "too small", "--by", "Ada"]);
+    assert_eq!(declined["declined"], second["fix"]);
+    let left: Vec<Value> = proposals().iter().map(|proposal| proposal["fix"].clone()).collect();
+    assert_eq!(left, [third["fix"].clone()]);
+    let page = sandbox.verify_run(["fix", "show", &id(second)]).prints();
+    assert!(page.contains("no pattern of it (Ada): too small\n"), "{page}");
+    assert!(refused(&sandbox, &["knowledge", "decline", "x-nothing"]).contains("x-nothing"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::base::markdown;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::knowledge::EntryType;
-use crate::ops::entry::{Added, Changed, Found, Log, Measured, Page};
+use crate::ops::entry::{Added, Changed, Found, Log, Measured, Page, Proposal, Proposals};
 use crate::surface::cli::{Context, Exit, Output};
 
 /// A property on one line, bytes.
@@ -18,6 +18,12 @@ const LINE_BYTES_MAX: usize = 400;
 struct Types<'a> {
     schema: u32,
     types: &'a BTreeMap<String, EntryType>,
+}
+
+#[derive(Serialize)]
+struct Declined<'a> {
+    schema: u32,
+    declined: &'a str,
 }
 
 #[derive(Serialize)]
@@ -49,6 +55,30 @@ pub(super) fn added(added: &Added, json: bool, context: &mut Context) -> anyhow:
     for similar in &added.similar {
         let title = one_line(&similar.title);
         output.note(&format!("reads alike ({:.2}): {} {title}", similar.similarity, similar.id));
+    }
+    Ok(Exit::Ok)
+}
+
+pub(super) fn proposed(proposals: &Proposals, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+    let output = &mut context.output;
+    proposals.notes.iter().for_each(|note| output.note(note));
+    if json {
+        output.json(proposals)?;
+        return Ok(Exit::Ok);
+    }
+    let cells = |it: &Proposal| [&it.fix, &it.task, &it.title, &it.accept].map(|text| one_line(text)).to_vec();
+    let rows: Vec<Vec<String>> = proposals.proposals.iter().map(cells).collect();
+    match rows.is_empty() {
+        true => output.note("no fix waits for a decision"),
+        false => output.table(&["fix", "task", "what", "accept with"], &rows)?,
+    }
+    Ok(Exit::Ok)
+}
+
+pub(super) fn declined(fix: &str, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+    match json {
+        true => context.output.json(&Declined { schema: 1, declined: fix })?,
+        false => context.output.line(&format!("{fix}: no pattern is made of it"))?,
     }
     Ok(Exit::Ok)
 }
