@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use nix::libc;
 
+use super::keys::Keys;
 use super::pty::{self, Terminal};
 use super::sys;
 use super::transcript::Transcript;
@@ -103,6 +104,12 @@ impl Channel {
             (Kind::Terminal(terminal), Some(master)) => terminal.follow_size(master, self.outer),
             _ => false,
         }
+    }
+
+    /// A program that has begun to wait for keys on the half terminal.
+    pub fn keys_sought(&mut self) -> Option<Keys> {
+        let (Kind::Terminal(terminal), Some(master)) = (&mut self.kind, &self.inner) else { return None };
+        if terminal.take_switched() { Keys::sought(master, self.outer) } else { None }
     }
 
     /// Of a terminal, after a read of `count` bytes: takes output processing out of the block. One that ends with a

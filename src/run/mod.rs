@@ -7,8 +7,8 @@
 //! - [`Program`] is the command line as C strings; it replaces the process or is started by [`supervise()`]
 //! - [`Shim`] is this program under another one's name; `rounds` keeps it and other shims from going round
 //! - `process` is what `/proc` says of one, and `nested` looks for a recording wrapper above us
-//! - `plan` decides per descriptor, `channel` relays one stream, `pty` is the half terminal, `files` reads back what
-//!   went to a file
+//! - `plan` decides per descriptor, `channel` relays one stream, `pty` is the half terminal and `keys` what is
+//!   typed for it, `files` reads back what went to a file
 //! - `signals` receives what is sent to us and `canary` tells a signal to the group from one to us alone
 //! - `linger` keeps relaying for a descendant that outlives the command
 //! - [`Transcript`] is the bounded copy of the output; [`Ended`] how it ended, and ending the same way
@@ -19,6 +19,7 @@ mod child;
 mod detach;
 mod ended;
 mod files;
+mod keys;
 mod linger;
 mod nested;
 mod plan;

@@ -11,6 +11,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::path::PathBuf;
 
 use nix::libc;
 
@@ -21,6 +22,8 @@ pub struct Terminal {
     settings: libc::termios,
     /// Its output processing is that of the real one, to be undone; else it is off.
     processes: bool,
+    /// The command has switched it to single keys since somebody asked.
+    switched: bool,
 }
 
 /// Opens a half terminal that looks like `real`: (its state, our end, the command's end).
@@ -39,7 +42,7 @@ pub fn open(real: RawFd) -> io::Result<(Terminal, OwnedFd, OwnedFd)> {
     if let Some(size) = size_of_window(real) {
         set_size(slave.as_raw_fd(), &size);
     }
-    Ok((Terminal { settings, processes }, master, slave))
+    Ok((Terminal { settings, processes, switched: false }, master, slave))
 }
 
 #[cfg(target_os = "linux")]
@@ -75,6 +78,7 @@ impl Terminal {
         if same(&before, &now) {
             return;
         }
+        self.switched |= before.c_lflag & !now.c_lflag & libc::ICANON != 0;
         let Ok(mut target) = settings_of(real) else { return };
         let merge = |target: libc::tcflag_t, before: libc::tcflag_t, now: libc::tcflag_t| {
             let changed = before ^ now;
@@ -92,6 +96,11 @@ impl Terminal {
         }
         // SAFETY: the settings are only read.
         unsafe { libc::tcsetattr(real, libc::TCSANOW, &raw const target) };
+    }
+
+    /// Whether the command has switched the terminal to single keys since the last call.
+    pub fn take_switched(&mut self) -> bool {
+        std::mem::take(&mut self.switched)
     }
 
     /// Whether a CR before a newline is the processing's and has to be taken out.
@@ -134,6 +143,27 @@ pub fn undo_onlcr(bytes: &mut [u8]) -> usize {
 /// Whether the descriptor is a terminal.
 pub fn is_terminal(fd: RawFd) -> bool {
     settings_of(fd).is_ok()
+}
+
+/// Whether who reads the half terminal gets every key at once, instead of lines.
+pub fn takes_single_keys(master: &OwnedFd) -> bool {
+    settings_of(master.as_raw_fd()).is_ok_and(|settings| settings.c_lflag & libc::ICANON == 0)
+}
+
+/// The name of the half terminal, as the command sees it; `None` where it has none.
+pub fn name(master: &OwnedFd) -> Option<PathBuf> {
+    #[cfg(target_os = "linux")]
+    {
+        let mut number: libc::c_uint = 0;
+        // SAFETY: writes one unsigned integer.
+        let known = unsafe { libc::ioctl(master.as_raw_fd(), libc::TIOCGPTN, &raw mut number) } == 0;
+        known.then(|| PathBuf::from(format!("/dev/pts/{number}")))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = master;
+        None
+    }
 }
 
 /// The terminal behind a descriptor: `/dev/tty` and the device it stands for are the same one.

@@ -11,6 +11,7 @@ use super::channel::Channel;
 use super::child::become_command;
 use super::ended::Ended;
 use super::files::Region;
+use super::keys::Keys;
 use super::linger::{Wait, relay_on, turn};
 use super::plan::Plan;
 use super::program::Program;
@@ -78,7 +79,8 @@ pub fn supervise(program: &Program) -> io::Result<Finished> {
     }
     signals.listen();
     let transcript = Transcript::default();
-    let mut run = Run { command, signals, canary: None, channels, transcript, late: None, interrupted: false };
+    let mut run =
+        Run { command, signals, canary: None, channels, keys: None, transcript, late: None, interrupted: false };
     let ended = run.until_end(clock);
     let (ended_at, duration) = (Timestamp::now(), clock.elapsed());
     run.canary.iter().for_each(Canary::dismiss);
@@ -119,6 +121,8 @@ struct Run {
     /// `None` in the first moments, and when there is no process to be had.
     canary: Option<Canary>,
     channels: Vec<Channel>,
+    /// A program that waits for keys where nobody types.
+    keys: Option<Keys>,
     transcript: Transcript,
     /// A signal that came when the command had ended and its end was not known yet.
     late: Option<c_int>,
@@ -153,9 +157,16 @@ impl Run {
 
     /// One turn of the channels; whether signals have arrived.
     fn turn(&mut self, wait: Wait) -> bool {
-        let mut own = [sys::watch(self.signals.fd(), libc::POLLIN)];
+        let keys = self.keys.as_ref().map_or(-1, Keys::fd);
+        let mut own = [sys::watch(self.signals.fd(), libc::POLLIN), sys::watch(keys, libc::POLLIN)];
         // A failing poll (no memory) is tried again.
         let _ = turn(&mut self.channels, &mut own, &mut self.transcript, wait);
+        if own[1].revents != 0 && !self.keys.as_ref().is_some_and(Keys::pass_on) {
+            self.keys = None;
+        }
+        if let Some(keys) = self.channels.iter_mut().find_map(Channel::keys_sought) {
+            self.keys = Some(keys);
+        }
         own[0].revents != 0
     }
 

@@ -11,6 +11,7 @@ use verify_run::config::{Environment, Places};
 use verify_run::run::Ended;
 
 use crate::sandbox::{Sandbox, ended, files_in, need, skip, wait_until};
+use crate::terminal::Terminal;
 
 /// The recorded runs, as (arguments, how they ended).
 fn runs(sandbox: &Sandbox) -> Vec<(String, Value)> {
@@ -261,4 +262,21 @@ fn a_run_outside_of_everything_needs_no_folder() {
     let state = Places::find(&sandbox.work(), &Environment::default()).state;
     assert!(state.starts_with("/tmp"), "{}", state.display());
     fs::remove_dir_all(state).expect("what was recorded");
+}
+
+#[test]
+fn a_pager_whose_input_is_a_pipe_gets_its_keys_and_nobody_else_s() {
+    let Some(_) = need("less") else { return };
+    let sandbox = Sandbox::new();
+    // A pager asks the terminal behind its standard error for keys, by its name; what comes after it reads the real one.
+    let line = "seq 1 500 | less; echo over; read -r line; echo \"got $line\"";
+    let mut terminal = Terminal::start(sandbox.verify_run(["--record", "sh", "-c", line]).env("LESS", ""));
+    terminal.shows("\n20");
+    terminal.types("G");
+    terminal.shows("500");
+    terminal.types("q");
+    terminal.shows("over");
+    terminal.types("a line\r");
+    terminal.shows("got a line");
+    assert_eq!(terminal.ends().0, Ended::Exit(0));
 }
