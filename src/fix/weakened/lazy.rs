@@ -76,28 +76,37 @@ pub(super) fn compile(source: &str) -> Result<Regex, regex::Error> {
 }
 
 /// The regex with simpler classes: `\w` is ASCII's and all that is not ASCII, `\d` is ASCII's. Unicode's tables of them
-/// are most of what a regex costs to compile, and each process compiles its own. No class stands in another one here.
+/// are most of what a regex costs to compile, and each process compiles its own. For the same reason a class with `\w`,
+/// which has both cases of every letter, is not folded where case is ignored. No class stands in another one here.
 fn plain(source: &str) -> String {
     const WORD: &str = r"0-9A-Za-z_\u{80}-\u{10FFFF}";
+    const UNFOLDED: &str = "(?-i:";
     let mut plain = String::with_capacity(2 * source.len());
-    let mut within = false;
+    // Where the class begins that is being read, and whether it has words in it.
+    let (mut class, mut has_word) = (None, false);
     let mut rest = source.chars();
     while let Some(next) = rest.next() {
         match next {
-            '\\' => match (rest.next(), within) {
-                (Some('w'), true) => plain.push_str(WORD),
-                (Some('w'), false) => plain.extend(["[", WORD, "]"]),
-                (Some('d'), true) => plain.push_str("0-9"),
-                (Some('d'), false) => plain.push_str("[0-9]"),
+            '\\' => match (rest.next(), class) {
+                (Some('w'), Some(_)) => {
+                    plain.push_str(WORD);
+                    has_word = true;
+                }
+                (Some('w'), None) => plain.extend([UNFOLDED, "[", WORD, "])"]),
+                (Some('d'), Some(_)) => plain.push_str("0-9"),
+                (Some('d'), None) => plain.push_str("[0-9]"),
                 (escaped, _) => plain.extend(['\\'].into_iter().chain(escaped)),
             },
             '[' => {
+                class = Some(plain.len());
                 plain.push('[');
-                within = true;
             }
             ']' => {
                 plain.push(']');
-                within = false;
+                if let Some(begin) = class.take().filter(|_| std::mem::take(&mut has_word)) {
+                    plain.insert_str(begin, UNFOLDED);
+                    plain.push(')');
+                }
             }
             other => plain.push(other),
         }
@@ -111,7 +120,9 @@ mod tests {
 
     #[test]
     fn classes_are_made_simple_and_mean_the_same() {
-        assert_eq!(plain(r"a\.[^\]\w]\d"), r"a\.[^\]0-9A-Za-z_\u{80}-\u{10FFFF}][0-9]");
+        assert_eq!(plain(r"a\.[^\]\w]\d[x]"), r"a\.(?-i:[^\]0-9A-Za-z_\u{80}-\u{10FFFF}])[0-9][x]");
+        let folded = compile(r"(?i)^é[\w.]\wx$").expect("a regex");
+        assert!(folded.is_match("ÉÄbX") && !folded.is_match("é-bx"));
         let regex = compile(r"^def\s+(?P<name>test\w*)\b\(").expect("a regex");
         let name = |line: &'static str| Some(regex.captures(line)?.name("name")?.as_str());
         assert_eq!(name("def test_größe("), Some("test_größe"));
