@@ -33,6 +33,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use crate::base::clock::Timestamp;
 use crate::base::limits::{HOLDER_WAIT_MS_MAX, LOCK_WAIT_MS_MAX, SYNC_MS_MAX};
 use crate::base::lock::Lock;
 use crate::base::text;
@@ -75,6 +76,8 @@ pub struct Drained {
     pub left: Vec<(PathBuf, String)>,
     /// What was found and put right, or could not be done.
     pub notes: Vec<String>,
+    /// Something was learnt in a task that waits for the task's end to be shared.
+    pub promotes: bool,
     /// Another process is recording: nothing was done here.
     pub busy: bool,
 }
@@ -93,7 +96,9 @@ pub fn drain(places: &Places) -> Result<Drained, StoreError> {
     while drained.busy && Instant::now() < until && !pending(places).is_empty() {
         drained = drain_within(places, HOLDER_LOOKS, None, || {})?;
     }
-    promote_ended(places);
+    if drained.promotes {
+        promote_ended(places);
+    }
     Ok(drained)
 }
 
@@ -112,7 +117,9 @@ pub(in crate::ops) fn promote_ended(places: &Places) {
 pub fn drain_sync(places: &Places, recorded: impl FnOnce()) -> Result<Drained, StoreError> {
     let limit = Duration::from_millis(SYNC_MS_MAX);
     let drained = drain_within(places, limit, Some(Instant::now() + limit), recorded)?;
-    promote_ended(places);
+    if drained.promotes {
+        promote_ended(places);
+    }
     Ok(drained)
 }
 
@@ -183,6 +190,7 @@ fn drain_within(
             }
         };
         drop(begun);
+        drained.promotes = store.index().tasks_to_promote(Timestamp::now()).is_ok_and(|tasks| !tasks.is_empty());
         // Nobody waits for a recorder of its own.
         let has_time = wait.is_zero() && until.is_none();
         upkeep::run(places, &store, std::mem::take(&mut drained.raw_bytes), has_time, &mut drained.notes);
