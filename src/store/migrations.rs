@@ -71,8 +71,10 @@ const MIGRATIONS: [&str; 26] = [
     "CREATE INDEX occurrences_by_test ON qa_pattern_occurrences (test, at) WHERE test IS NOT NULL;",
     include_str!("schema_v24.sql"),
     include_str!("schema_v25.sql"),
-    // Version 26: fixes of which no entry is to be made.
-    "ALTER TABLE fix_notes ADD COLUMN declined TEXT;",
+    // Version 26: fixes of which no entry is to be made. What a tool says when it is interrupted is no pattern: everything
+    // is read anew.
+    "ALTER TABLE fix_notes ADD COLUMN declined TEXT;
+     DELETE FROM computed_with;",
 ];
 
 /// The version this binary writes.

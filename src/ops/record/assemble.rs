@@ -110,9 +110,10 @@ pub(super) fn task(
 
 /// The failure with its items and keys.
 pub(super) fn failure(id: RunId, diagnosis: &Diagnosis, items: Vec<Item>, lesson: LessonDecision) -> Failure {
+    let category = diagnosis.category.as_ref().filter(|_| !lesson.is_interrupted());
     Failure {
         id: ids::short(Kind::Failure, id.0.as_bytes()),
-        category: diagnosis.category.as_ref().unwrap_or(&Category::Other).as_str().to_owned(),
+        category: category.unwrap_or(&Category::Other).as_str().to_owned(),
         category_means: None,
         files: diagnosis.files.iter().take(FAILURE_FILES_MAX).cloned().collect(),
         files_cut: diagnosis.files.len().saturating_sub(FAILURE_FILES_MAX),

@@ -164,9 +164,13 @@ impl Sighting<'_> {
     }
 }
 
-/// The failure's patterns in the order of their first items. What names no problem is none.
+/// The failure's patterns in the order of their first items. What names no problem is none, and what a tool says when a
+/// user interrupts it is none either.
 fn sightings(failure: &Failure) -> Vec<Sighting<'_>> {
     let mut found: Vec<Sighting<'_>> = Vec::new();
+    if failure.lesson.is_interrupted() {
+        return found;
+    }
     let mut by_key: HashMap<String, usize> = HashMap::new();
     for item in failure.items.iter().filter(|item| !item.says_nothing()) {
         let rekeyed = item.rekeyed();

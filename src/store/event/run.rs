@@ -167,6 +167,11 @@ impl LessonDecision {
         let unwanted = [NoLesson::UsageError, NoLesson::Interrupted, NoLesson::Watch];
         matches!(self, LessonDecision::Unwanted { why } if unwanted.contains(why))
     }
+
+    /// Whether a user interrupted the run.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self, LessonDecision::Unwanted { why: NoLesson::Interrupted })
+    }
 }
 
 /// Why nobody would read a lesson about a failure.

@@ -56,7 +56,7 @@ pub struct FailureRow {
 
 impl Index {
     /// The failures of a work tree up to `now`, the newest first; with `open` only those that nothing resolved, of the
-    /// newest 500.
+    /// newest 500, and none that says nothing about the code.
     ///
     /// # Errors
     /// SQLite's.
@@ -80,9 +80,10 @@ impl Index {
                          WHERE a.command_key = r.command_key AND a.at >= r.ended_at AND a.outcome = 'success'
                          ORDER BY a.at LIMIT 1)
                  FROM runs r JOIN failures f USING (run_id) JOIN tasks t USING (task_no)
-                 WHERE root = ?1 AND passed = 0 AND ended_at <= ?2 ORDER BY ended_at DESC, r.run_id DESC LIMIT ?3",
+                 WHERE root = ?1 AND passed = 0 AND ended_at <= ?2
+                   AND NOT (?4 AND no_lesson IS 'cancelled') ORDER BY ended_at DESC, r.run_id DESC LIMIT ?3",
             )?;
-            let mut rows = statement.query(params![json(root), now.rfc3339(), LOOKED_AT_MAX])?;
+            let mut rows = statement.query(params![json(root), now.rfc3339(), LOOKED_AT_MAX, open])?;
             let mut found = Vec::new();
             while found.len() < limit
                 && let Some(row) = rows.next()?

@@ -113,7 +113,8 @@ fn what_a_program_says_of_a_reader_that_left_is_no_failure_of_the_project() {
 fn an_interrupted_run_is_no_lesson_whatever_its_exit_code() {
     let sandbox = Sandbox::repository();
     // As pytest does: it says so and exits with a code of its own.
-    sandbox.tool("pytest", "trap 'echo interrupted; exit 2' INT; echo ready; while :; do sleep 0.1; done");
+    let end = "echo '=== no tests ran in 3.33s ==='; exit 2";
+    sandbox.tool("pytest", &format!("trap \"{end}\" INT; echo ready; while :; do sleep 0.1; done"));
     let mut terminal = Terminal::start(sandbox.verify_run(["pytest"]));
     terminal.shows("ready");
     terminal.types("\x03");
@@ -122,6 +123,9 @@ fn an_interrupted_run_is_no_lesson_whatever_its_exit_code() {
     assert_eq!(sandbox.lessons().len(), 0);
     let run = sandbox.events().into_iter().find(|event| event["kind"] == "run").expect("it is recorded");
     assert_eq!(run["failure"]["lesson"]["unwanted"]["why"], "interrupted", "{run}");
+    assert_eq!(run["failure"]["category"], "other");
+    let patterns = sandbox.verify_run(["pattern", "list", "--json"]).prints_json();
+    assert_eq!(patterns["patterns"], serde_json::json!([]), "it is no pattern either");
 }
 
 #[test]
