@@ -49,6 +49,23 @@ fn a_recurring_pattern_has_a_name_a_sentence_and_a_ledger_with_its_events() {
 }
 
 #[test]
+fn what_is_said_in_a_lesson_of_several_patterns_is_about_the_one_whose_lesson_it_is() {
+    let sandbox = Sandbox::repository();
+    let found = "src/a.js: line 1, col 1, Error - foo is not defined (no-undef)\\n\
+                 src/b.js: line 2, col 1, Error - Unexpected var (no-var)\\n";
+    sandbox.tool("eslint", &format!("printf '{found}'; exit 1"));
+    sandbox.verify_run(["--sync", "eslint", "src"]).outcome();
+    let lesson = sandbox.lesson();
+    let id = lesson.field("id").expect("an id");
+    sandbox.verify_run(["lesson", "annotate", id, "--cause", "The globals moved"]).prints();
+    let list = sandbox.verify_run(["pattern", "list", "--json"]).prints_json();
+    let names = list["patterns"].as_array().expect("a list").iter().map(|it| it["name"].as_str().expect("a name"));
+    let names: Vec<&str> = names.collect();
+    let named = names.iter().filter(|name| **name == "The globals moved").count();
+    assert_eq!((names.len(), named), (2, 1), "{names:?}");
+}
+
+#[test]
 fn what_somebody_said_is_the_name() {
     let sandbox = recurring(&["one"]);
     let lesson = sandbox.lesson();

@@ -5,6 +5,7 @@ use rusqlite::{Row, params};
 use super::pattern::GROUP;
 use super::{time, unsigned};
 use crate::base::clock::Timestamp;
+use crate::base::ids::{self, Kind};
 use crate::store::error::StoreError;
 use crate::store::index::Index;
 use crate::store::json;
@@ -281,7 +282,8 @@ impl Index {
         self.sql("read", read())
     }
 
-    /// The events that say something of lessons about a pattern, the newest first.
+    /// The events that say something of the lessons of a pattern, the newest first: of a lesson that lists several
+    /// patterns, somebody's words are about the one whose lesson it is.
     ///
     /// # Errors
     /// SQLite's.
@@ -292,11 +294,16 @@ impl Index {
                 "SELECT event_id FROM lesson_changes c WHERE change = 'annotated'
                  AND NOT EXISTS (SELECT 1 FROM imported_events i WHERE i.event_id = c.event_id) AND EXISTS (
                      SELECT 1 FROM failures f CROSS JOIN occurrences o USING (failure_no)
-                     WHERE f.lesson_id = c.lesson_id AND o.pattern_no IN (SELECT value FROM json_each(?1)))
-                 ORDER BY at DESC, event_id DESC LIMIT ?2",
+                     WHERE f.lesson_id = c.lesson_id AND o.pattern_no IN (SELECT value FROM json_each(?1))
+                       AND (c.lesson_id IN (SELECT value FROM json_each(?2)) OR NOT EXISTS (
+                           SELECT 1 FROM occurrences other WHERE other.failure_no = o.failure_no
+                           AND other.pattern_no NOT IN (SELECT value FROM json_each(?1)))))
+                 ORDER BY at DESC, event_id DESC LIMIT ?3",
             )?;
-            let members = json(&self.group_of(pattern)?.members);
-            statement.query_map(params![members, ANNOTATIONS_MAX], |row| row.get(0))?.collect()
+            let group = self.group_of(pattern)?;
+            let lessons = group.keys.iter().map(|(key, _)| ids::short(Kind::Lesson, key.as_bytes()));
+            let lessons = json(&lessons.collect::<Vec<_>>());
+            statement.query_map(params![json(&group.members), lessons, ANNOTATIONS_MAX], |row| row.get(0))?.collect()
         };
         self.sql("read", read())
     }
