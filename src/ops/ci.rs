@@ -24,6 +24,8 @@ use crate::store::{Body, StoreError, own_writer};
 
 /// What GitHub and Buildkite take for a page of a step, bytes; GitHub drops a longer one as a whole.
 const SUMMARY_BYTES_MAX: u64 = 1 << 20;
+/// Known failures of one run that are named.
+const KNOWN_MAX: usize = 5;
 /// A line on standard output, bytes. GitHub cuts a message at 4,096 characters.
 const LINE_BYTES_MAX: usize = 4096;
 
@@ -67,7 +69,7 @@ pub struct Reported {
 struct Told {
     subject: Subject,
     /// What is known of its failure from earlier ones.
-    known: Option<String>,
+    known: Vec<String>,
 }
 
 /// Says what there is to say to the host. What can't be written is a note: a report must not fail a job.
@@ -84,7 +86,7 @@ pub fn report(places: &Places, settings: &Settings, wanted: &Wanted<'_>) -> Resu
         host: wanted.job.host,
         runs: told.len(),
         failed: told.iter().filter(|told| !told.subject.run.ended.passed()).count(),
-        known: told.iter().filter(|told| told.known.is_some()).count(),
+        known: told.iter().filter(|told| !told.known.is_empty()).count(),
         files: Vec::new(),
         commands: String::new(),
         notes: Vec::new(),
@@ -138,7 +140,7 @@ fn runs(places: &Places, settings: &Settings, reading: &Reading, wanted: &Wanted
     for subject in subjects {
         let key = |item: &crate::store::Item| item.rekeyed().map_or_else(|| item.pattern.clone(), |keys| keys.pattern);
         let keys: Vec<String> = subject.items().iter().map(key).collect();
-        let known = hint::seen_before(&sources, &keys, subject.run.started_at)?;
+        let known = hint::seen_before(&sources, &keys, subject.run.started_at, KNOWN_MAX)?;
         told.push(Told { subject, known });
     }
     Ok(told)

@@ -42,8 +42,8 @@ fn known(places: &Places, environment: &Environment, failed: &Spooled) -> Result
     let segments = Segments::new(places.events());
     let (index, registry, root) = (&index, Some(&registry), places.root.as_path());
     let sources = Sources { index, segments: &segments, registry, settings: &settings, root };
-    let told = seen_before(&sources, &keys, failed.header.started_at)?;
-    Ok(told.map(|told| format!("verify-run: {told}")))
+    let told = seen_before(&sources, &keys, failed.header.started_at, 1)?;
+    Ok(told.first().map(|told| format!("verify-run: {told}")))
 }
 
 /// Where a hint is taken from.
@@ -97,26 +97,44 @@ fn taught_alone((lesson, path): &(EntryRow, String)) -> String {
     one_line(&format!("seen before: {what}{parts} [{path}]"))
 }
 
-/// As [`line()`], of the patterns with these keys and what was recorded of them before that time.
+/// As [`line()`], of the patterns with these keys and what was recorded of them before that time: one each of the `max`
+/// that were seen most often.
 pub(super) fn seen_before(
     sources: &Sources<'_>,
     keys: &[String],
     before: Timestamp,
-) -> Result<Option<String>, StoreError> {
-    let Sources { index, settings, .. } = *sources;
-    let mut best: Option<(u64, u64, i64)> = None;
+    max: usize,
+) -> Result<Vec<String>, StoreError> {
+    let mut known: Vec<((u64, u64, i64), &String)> = Vec::new();
     for key in keys.iter().take(PATTERNS_MAX) {
-        let found = index.seen_before(key, before)?;
-        if found > best {
-            best = found;
+        known.extend(sources.index.seen_before(key, before)?.map(|found| (found, key)));
+    }
+    if known.is_empty() {
+        return Ok(sources.taught(keys)?.as_ref().map(taught_alone).into_iter().collect());
+    }
+    known.sort_by(|a, b| b.cmp(a));
+    known.dedup_by_key(|((.., number), _)| *number);
+    let mut lines = Vec::new();
+    for (seen, key) in known {
+        if lines.len() < max {
+            lines.extend(of_pattern(sources, seen, key)?);
         }
     }
-    let lesson = sources.taught(keys)?;
-    let Some((failures, tasks, number)) = best else { return Ok(lesson.as_ref().map(taught_alone)) };
+    Ok(lines)
+}
+
+/// The line about one pattern; `None` when nobody wants to hear of it.
+fn of_pattern(
+    sources: &Sources<'_>,
+    (failures, tasks, number): (u64, u64, i64),
+    key: &String,
+) -> Result<Option<String>, StoreError> {
+    let Sources { index, settings, .. } = *sources;
     let row = index.pattern_at(number)?;
     if row.muted || row.deprecated {
         return Ok(None);
     }
+    let lesson = sources.taught(std::slice::from_ref(key))?;
     let brief = index.brief(number)?;
     let what = ellipsis(&one_line(&warn::name(&brief)), TEXT_BYTES_MAX);
     let lesson = lesson.as_ref().map(|(lesson, _)| lesson);

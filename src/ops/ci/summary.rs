@@ -56,7 +56,7 @@ fn section(told: &Told, is_whole: bool) -> String {
         return format!("- passed: {command} ({time})\n");
     }
     let mut text = format!("- **failed**: {command} ({}, {time})\n", subject.ending());
-    if let Some(known) = known {
+    for known in known {
         let _ = writeln!(text, "  - {}", escaped(known));
     }
     let items = subject.items();

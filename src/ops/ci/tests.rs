@@ -17,13 +17,13 @@ fn told(argv: &str, code: u8, items: usize, message: &str) -> Told {
         run["failure"] = json!({ "id": "f-1", "category": "lint_error", "files": [], "items": items,
             "lines": ["first", "```", "</details>\u{1b}[31m"], "lesson": "known" });
     }
-    Told { subject: Subject { id: argv.into(), run: serde_json::from_value(run).expect("a run") }, known: None }
+    Told { subject: Subject { id: argv.into(), run: serde_json::from_value(run).expect("a run") }, known: Vec::new() }
 }
 
 #[test]
 fn a_page_says_what_failed_and_nothing_of_a_tool_is_more_than_text() {
     let mut failed = told("eslint", 2, 1, "a `b` <img src=x> ::error::no |\n# x");
-    failed.known = Some("seen before: <b>*x*</b>, 2 times".into());
+    failed.known = vec!["seen before: <b>*x*</b>, 2 times".into()];
     let page = summary::markdown(&[told("ok", 0, 0, ""), failed], 10_000);
     let expected = "### verify-run: 1 of 2 checks failed\n\n\
         - **failed**: `eslint` (exit code 2, 1.3 s)\n  - seen before: &lt;b&gt;\\*x\\*&lt;/b&gt;, 2 times\n  \

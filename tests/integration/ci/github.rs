@@ -201,6 +201,9 @@ fn a_page_that_is_nearly_full_is_not_dropped() {
 #[test]
 fn a_later_job_knows_what_an_earlier_one_failed_with() {
     let (first, second) = (project(true), project(true));
+    for project in [&first, &second] {
+        lint(project, 1, &[(1, "'x' is not defined", "no-undef"), (2, "Unexpected var", "no-var")]);
+    }
     let artifacts = first.tmp().join("artifacts");
     let done = job(&first, &artifacts, "eslint src").run();
     assert_eq!(done.outputs["known"], "0");
@@ -213,7 +216,8 @@ fn a_later_job_knows_what_an_earlier_one_failed_with() {
     let done = later.run();
     assert_eq!((done.outputs["failed"].as_str(), done.outputs["known"].as_str()), ("1", "1"));
     let page = &done.step("report").summary;
-    assert!(page.contains("  - seen before: ") && page.contains("1 time in 1 task"), "{page}");
+    assert_eq!(page.matches("  - seen before: ").count(), 2, "{page}");
+    assert!(page.contains("1 time in 1 task"), "{page}");
 
     // Both are in what it keeps, for whoever comes next.
     let third = project(true);
