@@ -31,6 +31,12 @@ const Z_ONE_SIDED_95: f64 = 1.645;
 pub struct Facts {
     /// A few words for it.
     pub what: String,
+    /// Its name, where somebody or a detector said why it happens.
+    pub name: Option<String>,
+    /// What follows when certain files are changed, with its figures.
+    pub finding: Option<String>,
+    /// In how many tasks it was seen, of how many.
+    pub share: Option<(u64, u64)>,
     /// The tool that reports it.
     pub tool: String,
     /// The most frequent category.
@@ -126,8 +132,21 @@ impl Proposal {
         let how_often = format!("{} in {}", count(figures.failures, "failure"), count(figures.tasks, "task"));
         let place = place(facts, 1).map(|place| format!(" in {place}")).unwrap_or_default();
         let cause = facts.cause.as_deref().map(|cause| format!(" Why: {}.", said(cause))).unwrap_or_default();
-        let known = solution.as_ref().map(|solution| format!(" {solution}"));
-        let line = format!("{what}{place} ({how_often}).{}", known.unwrap_or_else(|| cause.clone()));
+        let title = facts.name.as_deref().map(|name| bounded(name, WHAT_BYTES_MAX));
+        let name = title.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+        let warned = figures.prevented + figures.failed_anyway;
+        let told = match warned {
+            0 => String::new(),
+            _ => format!("; {} of {} did without it", figures.prevented, count(warned, "warned task")),
+        };
+        let finding = facts.finding.as_deref().map(said);
+        let finding_said = finding.as_ref().map(|finding| format!(" {finding}.")).unwrap_or_default();
+        let known = solution.as_ref().map(|solution| format!(" {solution}")).unwrap_or_default();
+        let line = format!("{name}{what}{place} ({how_often}{told}).{finding_said}{known}");
+        let share = match facts.share {
+            Some((tasks, all)) if all > 0 => format!(", {} of {all} tasks", tasks.min(all)),
+            _ => String::new(),
+        };
         Proposal {
             context: format!(
                 "{} reports it ({}){}.",
@@ -135,11 +154,11 @@ impl Proposal {
                 quoted(&facts.category, FILE_BYTES_MAX),
                 self::place(facts, FILES_MAX).map(|place| format!(" in {place}")).unwrap_or_default()
             ),
-            problem: format!("{what} happens.{cause}"),
-            frequency: format!("{how_often}, from {} to {}.", day(facts.first_seen), day(facts.last_seen)),
+            problem: format!("{what} happens.{cause}{finding_said}"),
+            frequency: format!("{how_often}{share}, from {} to {}.", day(facts.first_seen), day(facts.last_seen)),
             example: facts.example.as_ref().map(example),
             evidence: evidence(figures, way, label),
-            title: what,
+            title: title.unwrap_or(what),
             solution,
             line,
         }
@@ -157,6 +176,8 @@ impl Proposal {
         let used = if used.is_empty() { String::new() } else { format!(", {}", used.join(", ")) };
         let cause = facts.cause.as_deref().map(|cause| format!(" Why: {}.", said(cause))).unwrap_or_default();
         let problem = facts.problem.as_deref().map_or_else(|| what.clone(), said);
+        let pitfall =
+            facts.problem.as_deref().map(|it| format!(" {}.", bounded(it, WHAT_BYTES_MAX))).unwrap_or_default();
         let solution = facts.solution.as_deref().map(|solution| format!("{}.", said(solution)));
         let known = solution.as_ref().map(|solution| format!(" {solution}")).unwrap_or_else(|| cause.clone());
         let written = format!("written {}{used}", times(facts.written));
@@ -180,7 +201,7 @@ impl Proposal {
                 .as_deref()
                 .map(|code| fence("text", &untagged(&ellipsis(code, EXAMPLE_BYTES_MAX)), false)),
             evidence,
-            line: format!("{what}{place}.{known}"),
+            line: format!("{what}{place}.{pitfall}{known}"),
             title: what,
             solution,
         }
@@ -311,7 +332,10 @@ mod tests {
             tool: "eslint".into(),
             category: "lint_error".into(),
             files: vec!["src/a.js".into(), "src/b.js".into()],
-            cause: Some("x was renamed.".into()),
+            name: Some("x was renamed".into()),
+            finding: Some("70 % of tasks that modify src/*.js fail (5 of 7).".into()),
+            share: Some((5, 40)),
+            cause: Some("x was renamed. Nobody told.".into()),
             rule: Some("Import x from @types/x.".into()),
             example: Some(Example {
                 message: "'x' is not defined".into(),
@@ -338,17 +362,16 @@ mod tests {
         let (proposal, label) = propose(&facts());
         assert_eq!(
             proposal.line,
-            "`'x' is not defined (eslint no-undef)` in `src/a.js` (9 failures in 5 tasks). Import x from `@types/x`."
+            "x was renamed: `'x' is not defined (eslint no-undef)` in `src/a.js` (9 failures in 5 tasks; 4 of 5 warned \
+             tasks did without it). 70 % of tasks that modify src/\\*.js fail (5 of 7). Import x from `@types/x`."
         );
         let page = proposal.markdown("r-1", "pending", &label, Some(("AGENTS.md", "--- a\n+++ b\n+```\n")));
-        assert!(
-            page.starts_with("# r-1: `'x' is not defined (eslint no-undef)`\n\npending, **weak**: no task was held")
-        );
+        assert!(page.starts_with("# r-1: x was renamed\n\npending, **weak**: no task was held"));
         for part in [
             "\n## Context\n\n`eslint` reports it (`lint_error`) in `src/a.js`, `src/b.js`.\n",
-            "\n## Problem\n\n`'x' is not defined (eslint no-undef)` happens. Why: x was renamed.\n",
+            "\n## Problem\n\n`'x' is not defined (eslint no-undef)` happens. Why: x was renamed. Nobody told. 70 % of",
             "\n## Solution\n\nImport x from `@types/x`.\n",
-            "\n## Frequency\n\n9 failures in 5 tasks, from 1970-01-01 to 1970-01-02.\n",
+            "\n## Frequency\n\n9 failures in 5 tasks, 5 of 40 tasks, from 1970-01-01 to 1970-01-02.\n",
             "\n## Example\n\nf-1 in `src/a.js:3`, task `A`:\n\n```text\n'x' is not defined\n```\n",
             "\n## Evidence\n\n- confidence 0.80",
             "- effectiveness 0.80: 4 of 5 warned tasks did without it (lower bound 0.4",
@@ -367,10 +390,15 @@ mod tests {
             "{}",
             proposal.line
         );
-        let (bare, _) = propose(&Facts { rule: None, ..facts() });
-        assert!(bare.line.ends_with(" (9 failures in 5 tasks). Why: x was renamed."), "{}", bare.line);
-        let (bare, label) = propose(&Facts { rule: None, cause: None, glob: Some("src/*.js".into()), ..facts() });
-        assert!(bare.line.ends_with(" in `src/*.js` (9 failures in 5 tasks)."), "{}", bare.line);
+        let (bare, _) = propose(&Facts { rule: None, finding: None, ..facts() });
+        assert!(bare.line.starts_with("x was renamed: ") && bare.line.ends_with(" did without it)."), "{}", bare.line);
+        let glob = Some("src/*.js".into());
+        let (bare, label) = propose(&Facts { rule: None, name: None, finding: None, cause: None, glob, ..facts() });
+        assert_eq!(
+            bare.line,
+            "`'x' is not defined (eslint no-undef)` in `src/*.js` (9 failures in 5 tasks; 4 of 5 warned tasks did without \
+             it)."
+        );
         assert!(bare.markdown("r-1", "pending", &label, None).contains("Nothing is known that helps."));
     }
 

@@ -148,6 +148,11 @@ impl Desk {
         Ok(Page { gotcha: known.gotcha, strategies: known.strategies, ..page })
     }
 
+    /// How many tasks there are; `None` where some are older than what is looked at.
+    pub fn tasks(&self) -> Option<u64> {
+        (self.history.older_tasks == 0).then_some(self.history.tasks.len() as u64)
+    }
+
     /// A row of the list.
     fn row(&self, row: PatternRow) -> Result<Summary, StoreError> {
         let occurrences = self.index.occurrences(row.number, 3)?;

@@ -381,11 +381,16 @@ fn item(
     let (cause, rule) = knowledge::said(&desk.index, &desk.segments, number)?;
     let (title, advised) = desk.told_by_detectors(number)?;
     let (cause, rule) = (cause.or(title), rule.or(advised));
-    let facts = Facts { what, worked, cause, rule, ..facts(&desk.page(pattern)?) };
+    let page = desk.page(pattern)?;
+    let name = cause.is_some().then(|| page.summary.name.clone());
+    let finding = page.findings.iter().find(|finding| finding.is_about_changes).map(|found| found.summary.clone());
+    let share = desk.tasks().map(|all| (figures.tasks, all));
+    let facts = Facts { what, name, finding, share, worked, cause, rule, ..facts(&page) };
+    let title = facts.name.as_ref().unwrap_or(&facts.what);
     let item = Item {
         id,
         pattern: Some(pattern_id),
-        title: ellipsis(untagged(&one_line(&facts.what)).trim(), TITLE_BYTES_MAX),
+        title: ellipsis(untagged(&one_line(title)).trim(), TITLE_BYTES_MAX),
         way,
         proposal: Proposal::of(&facts, &figures, way, &label),
         label,

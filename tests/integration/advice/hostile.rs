@@ -96,7 +96,7 @@ fn hostile_output_reaches_a_proposal_and_agents_md_only_bounded_quoted_and_inert
     let all = ids(&sandbox);
     assert_eq!(all.len(), messages.len());
     for item in list(&sandbox, &[]) {
-        inert(&item.to_string());
+        inert(&format!("{item:#}"));
         assert!(item.to_string().len() < 8_000);
     }
     inert(promote(&sandbox, &["list"]).stdout());

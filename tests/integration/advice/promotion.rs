@@ -142,6 +142,7 @@ fn a_proposal_is_markdown_with_every_part_and_the_diff_that_git_applies() {
     let (cause, rule) = ("x was renamed", "Import x where it is used.");
     sandbox.verify_run(["lesson", "annotate", lesson, "--cause", cause, "--rule", rule]).prints();
     let id = &ids(&sandbox)[0];
+    assert_eq!(list(&sandbox, &[])[0]["title"], cause, "the name that a person gave");
     let page = promote(&sandbox, &["show", id]).stdout().to_owned();
     let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
     assert_eq!(
@@ -173,7 +174,7 @@ fn a_proposal_is_markdown_with_every_part_and_the_diff_that_git_applies() {
     // By its pattern's id, too; approved, it shows how it would be taken out.
     let pattern = list(&sandbox, &["--all"])[0]["pattern"].as_str().expect("an id").to_owned();
     let back = promote(&sandbox, &["show", &pattern, "--diff"]).stdout().to_owned();
-    assert!(back.lines().any(|line| line.starts_with("-- `'x' is not defined")), "{back}");
+    assert!(back.lines().any(|line| line.starts_with("-- x was renamed: `'x' is not defined")), "{back}");
 }
 
 #[test]
