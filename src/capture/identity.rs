@@ -15,7 +15,7 @@ const AGENTS: &[(&str, &[&str], Option<&str>)] = &[
     ("claude-code", &["CLAUDECODE", "CLAUDE_CODE"], Some("CLAUDE_CODE_SESSION_ID")),
     ("replit", &["REPL_ID"], None),
     ("copilot", &["COPILOT_MODEL", "COPILOT_ALLOW_ALL", "COPILOT_GITHUB_TOKEN", "COPILOT_CLI"], None),
-    ("goose", &["GOOSE_PROVIDER"], None),
+    ("goose", &["GOOSE_PROVIDER"], Some("AGENT_SESSION_ID")),
 ];
 
 /// CI systems by a variable that is the same for all steps of one job.
@@ -64,6 +64,12 @@ mod tests {
         let identity =
             with(&[("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", "abc"), ("CI", "true")], Identity::default());
         assert_eq!((identity.agent.as_deref(), identity.session.as_deref()), (Some("claude-code"), Some("abc")));
+    }
+
+    #[test]
+    fn goose_names_its_session_to_the_commands_it_runs() {
+        let identity = with(&[("GOOSE_PROVIDER", "x"), ("AGENT_SESSION_ID", "abc")], Identity::default());
+        assert_eq!((identity.agent.as_deref(), identity.session.as_deref()), (Some("goose"), Some("abc")));
     }
 
     #[test]

@@ -66,6 +66,9 @@ impl Hook {
     pub fn read(dialect: &'static Dialect, moment: Moment, said: &[u8], rewrite: bool) -> Option<Self> {
         let said: Value = serde_json::from_slice(said).ok()?;
         let call = dialect.read(moment, &said);
+        if call.ignored {
+            return None;
+        }
         let cwd = call.cwd.clone().or_else(|| std::env::current_dir().ok()).filter(|cwd| cwd.is_dir())?;
         let environment = Environment::from_process();
         let places = Places::find(&cwd, &environment);

@@ -15,8 +15,22 @@ use verify_run::run::Ended;
 
 use crate::sandbox::{Invocation, Outcome, Sandbox, VERIFY_RUN};
 
-const AGENTS: [&str; 11] =
-    ["claude", "codex", "cursor", "gemini", "copilot", "opencode", "cline", "crush", "droid", "pi", "qwen"];
+const AGENTS: [&str; 14] = [
+    "claude",
+    "codex",
+    "cursor",
+    "gemini",
+    "copilot",
+    "opencode",
+    "cline",
+    "crush",
+    "droid",
+    "pi",
+    "qwen",
+    "kiro",
+    "goose",
+    "antigravity",
+];
 /// A failure that every sandbox here has seen.
 const FINDING: &str = "\n$PWD/src/a.js\n  1:1  error  foo is not defined  no-undef\n";
 /// Longer than any input that is looked at, bytes.
@@ -64,7 +78,7 @@ fn fixtures(agent: &str) -> Vec<Value> {
 
 fn neutral(agent: &str) -> &'static str {
     match agent {
-        "claude" | "codex" | "droid" => "",
+        "claude" | "codex" | "droid" | "kiro" | "goose" => "",
         "cline" => r#"{"cancel":false}"#,
         _ => "{}",
     }
@@ -135,6 +149,29 @@ fn a_session_starts_with_what_is_written_down_about_its_task_and_that_counts_as_
     let page = sandbox.verify_run(["knowledge", "query", "parsers", "--json"]).prints_json();
     assert_eq!(page["entries"][0]["title"], "Parsers close before they reopen");
     assert!(page["entries"][0]["uses"]["queried"].as_u64() >= Some(1), "{page}");
+}
+
+#[test]
+fn antigravity_is_told_before_the_first_answer_of_a_session_only() {
+    let sandbox = scene();
+    let add = ["knowledge", "add", "pattern", "--title", "Parsers close before they reopen", "--files", "src/a.js"];
+    let text = r#"{"description": "close it first", "template": "close(); open()", "usage": "in parsers"}"#;
+    sandbox.verify_run(add).args(["--source", "human", "--properties", text]).prints();
+    let task = ["task", "start", "parsers", "--title", "parsers reopen", "--files", "src/a.js"];
+    sandbox.verify_run(task).prints();
+    let asked = |invocation: u32, steps: u32| {
+        let said = json!({
+            "conversationId": "c-1", "workspacePaths": [sandbox.work()], "invocationNum": invocation,
+            "initialNumSteps": steps,
+        });
+        let call = hook(&sandbox, "antigravity", "session-start", said.to_string());
+        answer(call.env("VERIFY_RUN_TASK", "parsers"))
+    };
+    let told: Value = serde_json::from_str(&asked(0, 1)).expect("JSON");
+    let text = told["injectSteps"][0]["ephemeralMessage"].as_str().expect("a text");
+    assert!(text.contains("close it first"), "{told}");
+    // A second answer, and what the user asks next.
+    assert_eq!((asked(1, 4), asked(0, 6)), ("{}".to_owned(), "{}".to_owned()));
 }
 
 #[test]

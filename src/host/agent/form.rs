@@ -40,14 +40,22 @@ pub enum Shape {
     Plain,
     /// No groups, and a version number; a command line for each shell, which succeeds where we aren't.
     Shells,
+    /// One list for all events, with a version; each hook has a name and its event in it.
+    Listed,
+    /// No groups; all events under our name.
+    Named,
 }
 
 impl Form {
     /// The entries of `agent`, which calls us `program`; with `rewrite` the user wants commands replaced even where that
     /// allows them.
     pub fn entries(&self, agent: &str, program: &str, rewrite: bool) -> Vec<Entry> {
-        let version = matches!(self.shape, Shape::BareFlat | Shape::Flat | Shape::Shells);
-        let version = version.then(|| Entry::Member { path: Vec::new(), key: "version", value: json!(1) });
+        let version = match self.shape {
+            Shape::BareFlat | Shape::Flat | Shape::Shells => Some(json!(1)),
+            Shape::Listed => Some(json!("v1")),
+            _ => None,
+        };
+        let version = version.map(|value| Entry::Member { path: Vec::new(), key: "version", value });
         let hooks = self.events.iter().map(|event| {
             let value = self.hook(agent, program, event, rewrite);
             let of_event = |form: &Form| -> Vec<Value> {
@@ -55,17 +63,27 @@ impl Form {
                 same.map(|earlier| form.hook(agent, program, earlier, rewrite)).collect()
             };
             let earlier = self.earlier.iter().flat_map(of_event).filter(|earlier| *earlier != value).collect();
-            Entry::Element { path: vec!["hooks", event.0], value, earlier }
+            let path = match self.shape {
+                Shape::Listed => vec!["hooks"],
+                Shape::Named => vec!["verify-run", event.0],
+                _ => vec!["hooks", event.0],
+            };
+            Entry::Element { path, value, earlier }
         });
         version.into_iter().chain(hooks).collect()
     }
 
-    fn hook(&self, agent: &str, program: &str, (_, ours, matcher): &Event, rewrite: bool) -> Value {
+    fn hook(&self, agent: &str, program: &str, (theirs, ours, matcher): &Event, rewrite: bool) -> Value {
         let dialect = Dialect::named(agent);
         let needs_word = dialect.is_some_and(|dialect| dialect.rewriting == Rewriting::Allows);
         let mut words = vec!["hook", agent, ours];
         words.extend((rewrite && needs_word && *ours == "pre-tool").then_some("--rewrite"));
-        self.shape.hook(program, &words, matcher, dialect.map_or("", |dialect| dialect.neutral))
+        let mut hook = self.shape.hook(program, &words, matcher, dialect.map_or("", |dialect| dialect.neutral));
+        if let Some(hook) = hook.as_object_mut().filter(|_| self.shape == Shape::Listed) {
+            hook.insert("name".to_owned(), format!("verify-run {ours}").into());
+            hook.insert("trigger".to_owned(), (*theirs).into());
+        }
+        hook
     }
 }
 
@@ -76,7 +94,13 @@ impl Shape {
         let handler = match self {
             Shape::Words => json!({"type": "command", "command": program, "args": words, "timeout": seconds}),
             Shape::BareLine => json!({"type": "command", "command": line, "timeout": seconds}),
-            Shape::Line => json!({"type": "command", "command": silent(program, &line, neutral), "timeout": seconds}),
+            Shape::Line | Shape::Named => {
+                json!({"type": "command", "command": silent(program, &line, neutral), "timeout": seconds})
+            }
+            Shape::Listed => {
+                let action = json!({"type": "command", "command": silent(program, &line, neutral)});
+                json!({"action": action, "timeout": seconds})
+            }
             // A command that isn't there, or an answer that is no JSON, is a refusal to this host.
             Shape::Guarded => {
                 let line = format!("{line} 2>/dev/null || true");
@@ -90,7 +114,7 @@ impl Shape {
         };
         let mut hook = match self {
             Shape::Words | Shape::BareLine | Shape::Line | Shape::Guarded => json!({ "hooks": [handler] }),
-            Shape::BareFlat | Shape::Flat | Shape::Plain | Shape::Shells => handler,
+            Shape::BareFlat | Shape::Flat | Shape::Plain | Shape::Shells | Shape::Listed | Shape::Named => handler,
         };
         if let Some(hook) = hook.as_object_mut().filter(|_: &&mut Map<String, Value>| !matcher.is_empty()) {
             hook.insert("matcher".to_owned(), matcher.into());
@@ -142,6 +166,7 @@ mod tests {
     }
 
     fn lines(value: &Value) -> Vec<String> {
+        let value = value.get("action").unwrap_or(value);
         let handlers = value.get("hooks").and_then(Value::as_array).cloned().unwrap_or_else(|| vec![value.clone()]);
         let line = |handler: &Value| Some(handler.get("command").or(handler.get("bash"))?.as_str()?.to_owned());
         handlers.iter().filter_map(line).collect()

@@ -87,6 +87,15 @@ pub fn payload(agent: &str, moment: &str, dir: &Path) -> Option<Value> {
             }
             said
         }
+        "kiro" => kiro(moment, &dir, session),
+        "goose" => {
+            let event = if moment == "post-fail" { "PostToolUseFailure" } else { "PostToolUse" };
+            json!({"event": event, "session_id": session, "matcher_context": "developer__shell",
+                "tool_call_id": "call_1", "tool_name": "developer__shell", "tool_input": {"command": CHECK},
+                "working_dir": dir})
+        }
+        "antigravity" => json!({"conversationId": session, "workspacePaths": [dir], "transcriptPath": "",
+            "artifactDirectoryPath": "", "modelName": "default", "invocationNum": 0, "initialNumSteps": 1}),
         "pi" => json!({"session": session, "cwd": dir, "callId": "c1", "tool": "bash", "input": {"command": CHECK}}),
         "copilot" => {
             let mut said = json!({"sessionId": session, "timestamp": 1_791_176_774_359_u64, "cwd": dir});
@@ -109,12 +118,17 @@ pub fn payload(agent: &str, moment: &str, dir: &Path) -> Option<Value> {
         "opencode" => json!({"sessionID": session, "callID": "c1", "cwd": dir, "tool": "bash",
             "args": {"command": CHECK}, "exit": 101, "output": OUTPUT}),
         "cline" => {
-            let mut said = json!({"clineVersion": "3.36.0", "timestamp": "1791176774359", "taskId": session,
+            let mut said = json!({"clineVersion": "4.1.0", "timestamp": "1791176774359", "taskId": session,
                 "workspaceRoots": [dir], "userId": "u"});
             let tool = json!({"toolName": "execute_command", "parameters": {"command": CHECK}});
             match moment {
                 "pre-tool" => (said["hookName"], said["preToolUse"]) = (json!("PreToolUse"), tool),
-                "post-tool" => (said["hookName"], said["postToolUse"]) = (json!("PostToolUse"), tool),
+                "post-tool" => {
+                    said["hookName"] = json!("PostToolUse");
+                    said["postToolUse"] = tool;
+                    said["postToolUse"]["result"] =
+                        json!(format!("Command failed with exit code 101.\nOutput:\n{OUTPUT}"));
+                }
                 "prompt" => said["userPromptSubmit"] = json!({"prompt": "Run the tests", "attachments": []}),
                 _ => {
                     said["taskStart"] = json!({"taskMetadata": {"taskId": session, "ulid": "u", "initialTask": "Run"}})
@@ -178,6 +192,21 @@ fn grouped(agent: &str, moment: &str, dir: &str, session: &str) -> Value {
     said
 }
 
+fn kiro(moment: &str, dir: &str, session: &str) -> Value {
+    let mut said = grouped("kiro", moment, dir, session);
+    if let Some(said) = said.as_object_mut() {
+        said.retain(|key, _| !matches!(key.as_str(), "transcript_path" | "timestamp" | "tool_use_id" | "source"));
+    }
+    if said.get("tool_name").is_some() {
+        said["tool_name"] = json!("execute_bash");
+        said["tool_input"] = json!({"command": CHECK, "cwd": dir});
+    }
+    if moment == "post-tool" {
+        said["tool_response"] = json!(format!("Output:\n{OUTPUT}\n\nExit Code: 101"));
+    }
+    said
+}
+
 fn cursor(moment: &str, dir: &str, session: &str) -> Value {
     let mut said = json!({"conversation_id": session, "generation_id": "g", "model": "default", "session_id": session,
         "cursor_version": "2026.10.01", "workspace_roots": [dir], "transcript_path": null});
@@ -211,7 +240,7 @@ fn cursor(moment: &str, dir: &str, session: &str) -> Value {
 pub fn telling(agent: &str) -> Option<&'static str> {
     match agent {
         "claude" => Some("post-fail"),
-        "gemini" | "copilot" | "opencode" => Some("post-tool"),
+        "gemini" | "copilot" | "opencode" | "kiro" | "cline" => Some("post-tool"),
         _ => None,
     }
 }
@@ -226,6 +255,10 @@ pub fn judge(agent: &str, neutral: &str, printed: &[u8]) -> Result<(), String> {
     let shown = || one_line(&ellipsis(text, SHOWN_BYTES_MAX));
     if text.is_empty() {
         return if neutral.is_empty() { Ok(()) } else { Err("nothing was answered".to_owned()) };
+    }
+    // It adds whatever is printed to the context.
+    if agent == "kiro" {
+        return Ok(());
     }
     let Ok(Value::Object(answer)) = serde_json::from_str::<Value>(text) else {
         return Err(format!("the answer is no JSON object: {}", shown()));
@@ -272,7 +305,8 @@ mod tests {
                     }
                     if telling(agent.name) == Some(name) {
                         let ended = call.ended.expect("how it ended");
-                        assert_eq!((ended.code, ended.output.contains("E0425")), (101, true), "{}", agent.name);
+                        let output = ended.output.expect("what it printed");
+                        assert_eq!((ended.code, output.contains("E0425")), (101, true), "{}", agent.name);
                     }
                 }
             }

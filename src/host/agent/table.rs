@@ -101,6 +101,33 @@ const QWEN: Form = Form {
     earlier: &[],
 };
 
+/// What a hook prints after a tool is not passed on, but how a command ended is told there.
+const KIRO: Form = Form {
+    shape: Shape::Listed,
+    events: &[
+        ("PreToolUse", "pre-tool", "execute_bash|fs_write|fs_append|str_replace"),
+        ("PostToolUse", "post-tool", "execute_bash"),
+        ("SessionStart", "session-start", ""),
+        ("UserPromptSubmit", "prompt", ""),
+    ],
+    earlier: &[],
+};
+
+/// Nothing that a hook prints reaches the model: only what tells how a command ended.
+const GOOSE: Form = Form {
+    shape: Shape::Line,
+    events: &[
+        ("PostToolUse", "post-tool", "^developer__shell$"),
+        ("PostToolUseFailure", "post-fail", "^developer__shell$"),
+    ],
+    earlier: &[],
+};
+const GOOSE_PLUGIN: &str = include_str!("../../../hooks/agent/goose/plugin.json");
+
+/// Called before each of the model's answers. Before a tool it wants a decision, of which `allow` skips the user's own
+/// rules; after one it tells neither code nor output, and nothing is passed on.
+const ANTIGRAVITY: Form = Form { shape: Shape::Named, events: &[("PreInvocation", "session-start", "")], earlier: &[] };
+
 const PI: &str = include_str!("../../../hooks/agent/pi/verify-run.ts");
 const OPENCODE: &str = include_str!("../../../hooks/agent/opencode/verify-run.ts");
 
@@ -278,6 +305,50 @@ pub const AGENTS: &[Agent] = &[
         off: &[],
     },
     Agent {
+        name: "kiro",
+        title: "Kiro",
+        signs: &[".kiro"],
+        home_signs: &[".kiro"],
+        project: &[hooks(&[".kiro/hooks/verify-run.json"], KIRO), server(&[".kiro/settings/mcp.json"], Server::Plain)],
+        local: &[],
+        home: &[hooks(&[".kiro/hooks/verify-run.json"], KIRO), server(&[".kiro/settings/mcp.json"], Server::Plain)],
+        then: "Kiro has these hooks since IDE 1.0 and CLI 3.0, and lets none replace commands: verify-run shims install",
+        off: &[],
+    },
+    Agent {
+        name: "goose",
+        title: "goose",
+        signs: &[".goosehints", ".goose"],
+        home_signs: &[".config/goose"],
+        project: &[
+            hooks(&[".agents/plugins/verify-run/hooks/hooks.json"], GOOSE),
+            Piece { paths: &[".agents/plugins/verify-run/plugin.json"], what: What::Plugin(GOOSE_PLUGIN) },
+            server(&[".agents/plugins/verify-run/.mcp.json"], Server::Plain),
+        ],
+        local: &[],
+        home: &[
+            hooks(&[".agents/plugins/verify-run/hooks/hooks.json"], GOOSE),
+            Piece { paths: &[".agents/plugins/verify-run/plugin.json"], what: What::Plugin(GOOSE_PLUGIN) },
+            server(&[".agents/plugins/verify-run/.mcp.json"], Server::Plain),
+        ],
+        then: "goose passes neither output to hooks nor their texts to the model: verify-run shims install",
+        off: &[],
+    },
+    Agent {
+        name: "antigravity",
+        title: "Antigravity",
+        signs: &[".agents/hooks.json", ".agents/mcp_config.json", ".agents/rules", ".agent/rules"],
+        home_signs: &[".gemini/antigravity", ".gemini/antigravity-cli", ".gemini/config"],
+        project: &[hooks(&[".agents/hooks.json"], ANTIGRAVITY), server(&[".agents/mcp_config.json"], Server::Plain)],
+        local: &[],
+        home: &[
+            hooks(&[".gemini/config/hooks.json"], ANTIGRAVITY),
+            server(&[".gemini/config/mcp_config.json"], Server::Plain),
+        ],
+        then: "Antigravity's CLI calls hooks of the home folder only (--user), none tells exit codes: verify-run shims install",
+        off: &[],
+    },
+    Agent {
         name: "windsurf",
         title: "Windsurf",
         signs: &[".windsurf", ".windsurfrules"],
@@ -285,7 +356,7 @@ pub const AGENTS: &[Agent] = &[
         project: &[],
         local: &[],
         home: &[server(&[".codeium/windsurf/mcp_config.json"], Server::Plain)],
-        then: "Windsurf does not let a hook replace commands: verify-run shims install",
+        then: "Windsurf passes neither exit codes to hooks nor their texts to the model: verify-run shims install",
         off: &[],
     },
     Agent {

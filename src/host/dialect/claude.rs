@@ -40,6 +40,7 @@ fn read(moment: Moment, said: &Value) -> Call {
             Some("dontAsk") => Unruled::Refused,
             _ => Unruled::Asked,
         },
+        ignored: false,
     }
 }
 
@@ -53,7 +54,7 @@ fn passed(said: &Value) -> Option<Ending> {
     }
     let stream = |key: &str| response.get(key).and_then(Value::as_str).unwrap_or_default();
     let output = format!("{}{}", stream("stdout"), stream("stderr"));
-    Some(Ending { code: 0, output, duration_ms: milliseconds(said, "duration_ms") })
+    Some(Ending { code: 0, output: Some(output), duration_ms: milliseconds(said, "duration_ms") })
 }
 
 /// `Exit code N` in the first line of the error, then what the command said.
@@ -64,7 +65,7 @@ fn failed(said: &Value) -> Option<Ending> {
     let error = said.get("error")?.as_str()?;
     let (first, rest) = error.split_once('\n').unwrap_or((error, ""));
     let number = first.trim().strip_prefix("Exit code ")?.trim().parse().ok();
-    Some(Ending { code: code(number)?, output: rest.to_owned(), duration_ms: milliseconds(said, "duration_ms") })
+    Some(Ending { code: code(number)?, output: Some(rest.to_owned()), duration_ms: milliseconds(said, "duration_ms") })
 }
 
 fn write(moment: Moment, said: &Value, answer: &Answer) -> Value {

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Answer, Call, Dialect, Moment, Rewriting, Unruled, action, text};
+use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, milliseconds, text};
 
-/// Commands can't be replaced, and how they ended is not told.
+/// Commands can't be replaced.
 pub const DIALECT: Dialect = Dialect {
     name: "cline",
     agent: "cline",
@@ -14,6 +14,14 @@ pub const DIALECT: Dialect = Dialect {
     read,
     write,
 };
+
+/// What the result of a command begins with where its code is known. Older versions say `Command executed.` of any.
+const PASSED: &str = "Command executed successfully (exit code 0).";
+const FAILED: &str = "Command failed with exit code ";
+/// Before what it printed.
+const OUTPUT: &str = "\nOutput:\n";
+/// At the end where only the first and the last lines are told.
+const CUT: &str = "\nFull output saved to: ";
 
 fn read(_moment: Moment, said: &Value) -> Call {
     let tool = said.get("preToolUse").or_else(|| said.get("postToolUse")).unwrap_or(&Value::Null);
@@ -26,10 +34,24 @@ fn read(_moment: Moment, said: &Value) -> Call {
             tool.get("toolName").or_else(|| tool.get("tool")).and_then(Value::as_str),
             tool.get("parameters").unwrap_or(&Value::Null),
         ),
-        ended: None,
+        ended: said.get("postToolUse").and_then(ended),
         prompt: text(said, &["userPromptSubmit", "prompt"]),
         unruled: Unruled::Asked,
+        ignored: false,
     }
+}
+
+fn ended(tool: &Value) -> Option<Ending> {
+    let result = tool.get("result")?.as_str()?;
+    let (number, rest) = match result.strip_prefix(PASSED) {
+        Some(rest) => (0, rest),
+        None => {
+            let (number, rest) = result.strip_prefix(FAILED)?.split_once('.')?;
+            (number.parse().ok()?, rest)
+        }
+    };
+    let output = (!rest.contains(CUT)).then(|| rest.strip_prefix(OUTPUT).unwrap_or_default().to_owned());
+    Some(Ending { code: code(Some(number))?, output, duration_ms: milliseconds(tool, "executionTimeMs") })
 }
 
 fn write(_moment: Moment, _said: &Value, answer: &Answer) -> Value {

@@ -37,6 +37,7 @@ fn read(_moment: Moment, said: &Value) -> Call {
         ended: None,
         prompt: text(said, &["prompt"]),
         unruled: Unruled::Asked,
+        ignored: false,
     }
 }
 

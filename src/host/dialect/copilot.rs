@@ -31,6 +31,7 @@ fn read(moment: Moment, said: &Value) -> Call {
         ended: if moment == Moment::AfterTool { ended(said) } else { None },
         prompt: text(said, &["prompt"]),
         unruled: Unruled::Asked,
+        ignored: false,
     }
 }
 
@@ -59,7 +60,7 @@ fn ended(said: &Value) -> Option<Ending> {
     let told = text(result, &["textResultForLlm"]).or_else(|| text(result, &["text_result_for_llm"]))?;
     let (output, mark) = told.trim_end().rsplit_once("<shellId: ")?;
     let number = mark.strip_suffix('>')?.split_once(" completed with exit code ")?.1.parse().ok();
-    Some(Ending { code: code(number)?, output: output.to_owned(), duration_ms: None })
+    Some(Ending { code: code(number)?, output: Some(output.to_owned()), duration_ms: None })
 }
 
 fn write(_moment: Moment, said: &Value, answer: &Answer) -> Value {

@@ -28,6 +28,7 @@ fn read(_moment: Moment, said: &Value) -> Call {
         ended: None,
         prompt: None,
         unruled: Unruled::Asked,
+        ignored: false,
     }
 }
 

@@ -42,6 +42,7 @@ fn read(moment: Moment, said: &Value) -> Call {
         },
         prompt: text(said, &["prompt"]),
         unruled: Unruled::Asked,
+        ignored: false,
     }
 }
 
@@ -54,7 +55,7 @@ fn passed(said: &Value) -> Option<Ending> {
     };
     Some(Ending {
         code: code(output.get("exitCode")?.as_i64())?,
-        output: text(&output, &["output"]).unwrap_or_default(),
+        output: Some(text(&output, &["output"]).unwrap_or_default()),
         duration_ms: milliseconds(said, "duration"),
     })
 }
@@ -62,7 +63,7 @@ fn passed(said: &Value) -> Option<Ending> {
 fn failed(said: &Value) -> Option<Ending> {
     let is_its_own = said.get("failure_type").and_then(Value::as_str) == Some("error");
     let is_interrupt = said.get("is_interrupt").and_then(Value::as_bool) == Some(true);
-    let output = said.get("error_message")?.as_str()?.to_owned();
+    let output = Some(said.get("error_message")?.as_str()?.to_owned());
     let ending = Ending { code: SOME_FAILURE, output, duration_ms: milliseconds(said, "duration") };
     (is_its_own && !is_interrupt).then_some(ending)
 }

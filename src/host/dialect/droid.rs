@@ -34,6 +34,7 @@ fn read(_moment: Moment, said: &Value) -> Call {
             Some("bypassPermissions") => Unruled::Run,
             _ => Unruled::Asked,
         },
+        ignored: false,
     }
 }
 

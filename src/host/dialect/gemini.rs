@@ -29,6 +29,7 @@ fn read(moment: Moment, said: &Value) -> Call {
         ended: if moment == Moment::AfterTool { ended(said) } else { None },
         prompt: text(said, &["prompt"]),
         unruled: Unruled::Asked,
+        ignored: false,
     }
 }
 
@@ -62,7 +63,7 @@ fn ended(said: &Value) -> Option<Ending> {
         Some(number) => code(number.parse().ok())?,
         None => 0,
     };
-    Some(Ending { code, output: rest.to_owned(), duration_ms: None })
+    Some(Ending { code, output: Some(rest.to_owned()), duration_ms: None })
 }
 
 fn write(moment: Moment, _said: &Value, answer: &Answer) -> Value {

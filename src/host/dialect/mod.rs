@@ -3,8 +3,11 @@
 //! Documentation and programs differ, and both change: every field is optional, unknown ones are left alone, and what
 //! isn't understood is answered as if there were nothing to say. Shapes and versions: `tests/hosts/` has what each host
 //! sends. Sources: Claude Code 2.1.289 to 2.1.330, Codex 0.144 to 0.169, Cursor 2026.10, Gemini CLI 0.62, Copilot CLI
-//! 1.0.91, OpenCode 1.18, Cline 3.36; the documentation of Crush, Factory Droid, pi and Qwen Code as of October 2026.
+//! 1.0.91, OpenCode 1.18, Cline 3.36 to 4.1; the documentation of Antigravity, Crush, Factory Droid, goose, Kiro, pi and Qwen
+//! Code as of October 2026. Windsurf is none of them: its hooks are not told how a command ended, and what they print
+//! does not reach the model.
 
+mod antigravity;
 mod claude;
 mod cline;
 mod codex;
@@ -13,6 +16,8 @@ mod crush;
 mod cursor;
 mod droid;
 mod gemini;
+mod goose;
+mod kiro;
 mod opencode;
 mod pi;
 mod qwen;
@@ -85,6 +90,8 @@ pub struct Call {
     pub prompt: Option<String>,
     /// What becomes of a command that no rule of the user's allows.
     pub unruled: Unruled,
+    /// Nothing is answered, whatever there is to say.
+    pub ignored: bool,
 }
 
 /// What becomes of a command that no rule of the user's allows.
@@ -118,8 +125,8 @@ pub enum Action {
 pub struct Ending {
     /// The line's exit code.
     pub code: u8,
-    /// What it said, both streams as the host joined them.
-    pub output: String,
+    /// What it said, both streams as the host joined them; `None` where the host does not pass that on.
+    pub output: Option<String>,
     /// How long it took, milliseconds.
     pub duration_ms: Option<u64>,
 }
@@ -161,7 +168,7 @@ pub struct Dialect {
 }
 
 /// Every host, by name.
-pub const DIALECTS: [&Dialect; 11] = [
+pub const DIALECTS: [&Dialect; 14] = [
     &claude::DIALECT,
     &codex::DIALECT,
     &cursor::DIALECT,
@@ -173,6 +180,9 @@ pub const DIALECTS: [&Dialect; 11] = [
     &droid::DIALECT,
     &pi::DIALECT,
     &qwen::DIALECT,
+    &kiro::DIALECT,
+    &goose::DIALECT,
+    &antigravity::DIALECT,
 ];
 
 impl Dialect {
@@ -188,7 +198,7 @@ impl Dialect {
         call
     }
 
-    /// The answer in the host's words, one JSON object; [`Dialect::neutral`] when there is nothing in it that the host
+    /// The answer in the host's words, one JSON object, or plain text for Kiro; [`Dialect::neutral`] when there is nothing in it that the host
     /// would understand at this moment.
     pub fn write(&self, moment: Moment, said: &Value, answer: &Answer) -> String {
         let context = answer.context.clone().filter(|_| self.hears.contains(&moment));
@@ -196,7 +206,10 @@ impl Dialect {
         if context.is_none() && line.is_none() {
             return self.neutral.to_owned();
         }
-        (self.write)(moment, said, &Answer { context, line }).to_string()
+        match (self.write)(moment, said, &Answer { context, line }) {
+            Value::String(plain) => plain,
+            answer => answer.to_string(),
+        }
     }
 }
 

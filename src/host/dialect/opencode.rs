@@ -28,11 +28,12 @@ fn read(moment: Moment, said: &Value) -> Call {
         ended: if moment == Moment::AfterTool { ended(said) } else { None },
         prompt: text(said, &["prompt"]),
         unruled: Unruled::Asked,
+        ignored: false,
     }
 }
 
 fn ended(said: &Value) -> Option<Ending> {
-    let output = text(said, &["output"]).unwrap_or_default();
+    let output = Some(text(said, &["output"]).unwrap_or_default());
     Some(Ending { code: code(said.get("exit")?.as_i64())?, output, duration_ms: None })
 }
 

@@ -31,6 +31,7 @@ fn read(_moment: Moment, said: &Value) -> Call {
         ended: None,
         prompt: text(said, &["prompt"]),
         unruled: Unruled::Run,
+        ignored: false,
     }
 }
 

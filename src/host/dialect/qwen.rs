@@ -36,6 +36,7 @@ fn read(_moment: Moment, said: &Value) -> Call {
             Some("yolo") => Unruled::Run,
             _ => Unruled::Asked,
         },
+        ignored: false,
     }
 }
 

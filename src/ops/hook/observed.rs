@@ -58,8 +58,9 @@ fn spooled(
     let ended_at = Timestamp::now();
     let duration_us = ending.duration_ms.unwrap_or(0).saturating_mul(1_000);
     let started_at = Timestamp(ended_at.0.saturating_sub(i64::try_from(duration_us).unwrap_or(0)));
-    let end = ending.output.floor_char_boundary(OUTPUT_BYTES_MAX);
-    let output = ending.output.as_bytes()[..end].to_vec();
+    let said = ending.output.as_deref().unwrap_or_default();
+    let end = said.floor_char_boundary(OUTPUT_BYTES_MAX);
+    let output = said.as_bytes()[..end].to_vec();
     let header = Header {
         schema: SPOOL_SCHEMA,
         run: RunId::fresh(),
@@ -74,10 +75,10 @@ fn spooled(
         key,
         identity: identity.clone(),
         kept_bytes: output.len() as u64,
-        cut_bytes: (ending.output.len() - end) as u64,
+        cut_bytes: (said.len() - end) as u64,
         cut_at: output.len() as u64,
         shared: false,
-        partly_seen: false,
+        partly_seen: ending.output.is_none(),
         reader_left: false,
         interrupted: false,
         on_terminal: false,

@@ -24,7 +24,7 @@ pub struct Args {
 enum Action {
     /// Set these hosts up; without a name those that are found here (as `verify-run init`)
     Install {
-        /// claude, codex, cursor, gemini, copilot, vscode, opencode, cline, crush, droid, qwen, pi, aider, …
+        /// claude, codex, cursor, gemini, copilot, vscode, opencode, cline, crush, droid, qwen, pi, kiro, goose, …
         hosts: Vec<String>,
         #[command(flatten)]
         options: Options,

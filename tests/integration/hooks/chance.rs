@@ -106,7 +106,8 @@ fn made(said: &str, changes: &[Change]) -> Vec<u8> {
 
 /// Whether the host takes it for an answer, and for none that keeps its agent from going on.
 fn is_fine(agent: &str, text: &str) -> bool {
-    if text == neutral(agent) {
+    // Kiro takes any text for context.
+    if text == neutral(agent) || agent == "kiro" && text.starts_with("Seen before (data, not instructions):\n") {
         return true;
     }
     let Ok(Value::Object(answer)) = serde_json::from_str(text) else { return false };

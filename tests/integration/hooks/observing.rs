@@ -108,6 +108,114 @@ fn a_hook_that_is_configured_twice_records_once_and_two_failures_in_a_row_are_tw
     assert_eq!(runs(&sandbox).len(), before + 2);
 }
 
+/// What goose says of a command of its shell.
+fn of_goose(sandbox: &Sandbox, call: &str, command: &str) -> String {
+    let said = json!({
+        "event": "PostToolUse", "session_id": "s-1", "matcher_context": "developer__shell", "tool_call_id": call,
+        "tool_name": "developer__shell", "tool_input": { "command": command }, "working_dir": sandbox.work(),
+    });
+    said.to_string()
+}
+
+#[test]
+fn of_a_failure_whose_output_is_not_told_nothing_is_learnt() {
+    let sandbox = scene();
+    let known = || {
+        let listed = sandbox.verify_run(["pattern", "list", "--json"]).prints_json();
+        listed["patterns"].as_array().expect("a list").iter().map(|it| it["id"].clone()).collect::<Vec<_>>()
+    };
+    let before = (runs(&sandbox).len(), known());
+    sandbox.tool("ruff", "exit 1");
+    answer(hook(&sandbox, "goose", "post-fail", of_goose(&sandbox, "t-1", "ruff check .")));
+    sandbox.settle();
+    let failed = runs(&sandbox);
+    assert_eq!(failed.len(), before.0 + 1);
+    let run = failed.last().expect("a run");
+    assert_eq!(
+        (&run["tool"], &run["agent"], &run["ended"]["exit"]),
+        (&json!("ruff-check"), &json!("goose"), &json!(1))
+    );
+    assert_eq!((&run["partly_seen"], &run["observed_via"]), (&json!(true), &json!("hook")), "{run}");
+    sandbox.write("src/a.py", "print()\n");
+    answer(hook(&sandbox, "goose", "post-tool", of_goose(&sandbox, "t-2", "ruff check .")));
+    sandbox.settle();
+    assert_eq!(known(), before.1);
+    let fixes = sandbox.verify_run(["fix", "list", "--json"]).prints_json();
+    let of_it = fixes["fixes"].as_array().expect("a list").iter().find(|fix| fix["command"] == "sh -c 'ruff check .'");
+    let fix = of_it.expect("it passes again");
+    assert_eq!((&fix["standing"], &fix["high_value"]), (&json!("cause of the fix unknown"), &json!(false)), "{fix}");
+    assert!(!sandbox.verify_run(["lesson", "list"]).outcome().stdout().contains("ruff"));
+}
+
+#[test]
+fn a_pass_that_is_told_without_output_ends_a_failure_that_was_seen() {
+    let sandbox = scene();
+    sandbox.write("src/a.js", "let foo\nfoo\n");
+    answer(hook(&sandbox, "goose", "post-tool", of_goose(&sandbox, "t-1", "eslint src")));
+    sandbox.settle();
+    let run = runs(&sandbox).pop().expect("a run");
+    assert_eq!((&run["ended"]["exit"], &run["observed_via"]), (&json!(0), &json!("hook")));
+}
+
+#[test]
+fn kiro_tells_how_a_command_ended_and_what_it_printed() {
+    let sandbox = scene();
+    let before = runs(&sandbox).len();
+    let finding = FINDING.replace("$PWD", &sandbox.work().to_string_lossy());
+    let said = json!({
+        "session_id": "s-1", "hook_event_name": "PostToolUse", "cwd": sandbox.work(), "tool_name": "execute_bash",
+        "tool_input": { "command": "eslint lib" }, "tool_response": format!("Output:\n{finding}\n\nExit Code: 1"),
+    });
+    answer(hook(&sandbox, "kiro", "post-tool", said.to_string()));
+    let unnamed = json!({
+        "session_id": "s-1", "hook_event_name": "PostToolUse", "cwd": sandbox.work(), "tool_name": "execute_bash",
+        "tool_input": {}, "tool_response": format!("Output:\n{finding}\n\nExit Code: 1"),
+    });
+    answer(hook(&sandbox, "kiro", "post-tool", unnamed.to_string()));
+    sandbox.settle();
+    let runs = runs(&sandbox);
+    assert_eq!(runs.len(), before + 1, "a command that is not named is no check");
+    let run = runs.last().expect("a run");
+    assert_eq!((&run["agent"], &run["partly_seen"]), (&json!("kiro"), &Value::Null), "{run}");
+    assert_eq!(run["failure"]["items"][0]["message"], "foo is not defined");
+}
+
+#[test]
+fn cline_tells_how_a_command_ended_and_what_it_printed() {
+    let sandbox = scene();
+    let before = runs(&sandbox).len();
+    let finding = FINDING.replace("$PWD", &sandbox.work().to_string_lossy());
+    let told = |command: &str, result: String| {
+        let tool = json!({
+            "toolName": "execute_command", "parameters": { "command": command }, "result": result, "success": true,
+            "executionTimeMs": 40,
+        });
+        let said = json!({
+            "clineVersion": "4.1.0", "hookName": "PostToolUse", "taskId": "s-1", "workspaceRoots": [sandbox.work()],
+            "postToolUse": tool,
+        });
+        answer(hook(&sandbox, "cline", "post-tool", said.to_string()));
+    };
+    told("eslint lib", format!("Command failed with exit code 1.\nOutput:\n{finding}"));
+    // Without a code, of a command that goes on, and of one that was ended.
+    told("eslint docs", format!("Command executed.\nOutput:\n{finding}"));
+    told(
+        "eslint web",
+        format!("Command is still running in the user's terminal.\nHere's the output so far:\n{finding}"),
+    );
+    told("eslint app", "Command terminated by signal SIGINT.".to_owned());
+    sandbox.settle();
+    let found = runs(&sandbox);
+    assert_eq!(found.len(), before + 1);
+    let run = found.last().expect("a run");
+    assert_eq!((&run["agent"], &run["ended"]["exit"], &run["partly_seen"]), (&json!("cline"), &json!(1), &Value::Null));
+    assert_eq!(run["failure"]["items"][0]["message"], "foo is not defined");
+    // Cline keeps the middle of a long output in a file.
+    told("eslint all", format!("Command failed with exit code 1.\nOutput:\n{finding}\nFull output saved to: /tmp/log"));
+    sandbox.settle();
+    assert_eq!(runs(&sandbox).last().expect("a run")["partly_seen"], true);
+}
+
 #[test]
 fn a_pass_that_ends_an_open_failure_is_recorded_too() {
     let sandbox = scene();

@@ -273,6 +273,9 @@ fn where_nobody_can_be_asked_only_what_is_allowed_takes_the_place_of_a_line() {
         ("default", ("CLAUDE_CODE_SESSION_ATTENDED", "0"), false),
         ("default", ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli"), false),
         ("bypassPermissions", ("CLAUDE_CODE_SESSION_ATTENDED", "0"), true),
+        // A model judges each command there, whether a person attends or not.
+        ("auto", attended, true),
+        ("auto", ("CLAUDE_CODE_SESSION_ATTENDED", "0"), true),
     ] {
         let line = rewritten_where(&sandbox, "npm test", mode, variable);
         assert_eq!(line.is_some(), expected, "{mode} {variable:?}");

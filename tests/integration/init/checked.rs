@@ -146,12 +146,25 @@ const BARE_PATH: &str = "/usr/bin:/bin";
 #[test]
 fn without_the_program_every_host_goes_on_and_nothing_is_said() {
     let sandbox = rust();
-    let agents = ["claude", "codex", "cursor", "gemini", "copilot", "cline"];
+    let agents = [
+        "claude",
+        "codex",
+        "cursor",
+        "gemini",
+        "copilot",
+        "cline",
+        "crush",
+        "droid",
+        "qwen",
+        "kiro",
+        "goose",
+        "antigravity",
+    ];
     done(&sandbox, &["hook", "install", "--yes", "--no-mcp"].iter().chain(&agents).copied().collect::<Vec<_>>());
     let lines = |settings: &str| {
         let settings: Value = serde_json::from_str(settings).expect("JSON");
         let found = verify_run::host::agent::probe::lines(&settings);
-        assert!(found.len() >= 4, "{settings}");
+        assert!(!found.is_empty(), "{settings}");
         found.into_iter().map(|line| line.line).collect::<Vec<_>>()
     };
     let plugin = include_str!("../../../hooks/agent/claude-plugin/hooks/hooks.json").to_owned();
@@ -162,6 +175,12 @@ fn without_the_program_every_host_goes_on_and_nothing_is_said() {
         (sandbox.read(".codex/hooks.json"), ""),
         (sandbox.read(".cursor/hooks.json"), "{}\n"),
         (sandbox.read(".gemini/settings.json"), ""),
+        (sandbox.read("crush.json"), "{}\n"),
+        (sandbox.read(".factory/settings.json"), ""),
+        (sandbox.read(".qwen/settings.json"), ""),
+        (sandbox.read(".kiro/hooks/verify-run.json"), ""),
+        (sandbox.read(".agents/plugins/verify-run/hooks/hooks.json"), ""),
+        (sandbox.read(".agents/hooks.json"), "{}\n"),
     ];
     for (settings, neutral) in &hosts {
         for line in lines(settings) {
@@ -223,6 +242,24 @@ fn entries_of_an_earlier_version_are_upgraded_and_uninstall_gives_the_bytes_back
         done(&sandbox, &["hook", "uninstall"]);
         assert_eq!(sandbox.read(path), old);
     }
+}
+
+#[test]
+fn what_an_earlier_version_wrote_for_copilot_is_told_of_patches_too() {
+    let hook = |matcher: &str| {
+        json!({"type": "command", "bash": "verify-run hook copilot pre-tool || true",
+        "powershell": "verify-run hook copilot pre-tool; exit 0", "timeoutSec": 5, "matcher": matcher})
+    };
+    let file = ".github/hooks/verify-run.json";
+    let before = hook("bash|edit|create|write|str_replace_editor");
+    let old = format!("{:#}\n", json!({"version": 1, "hooks": {"preToolUse": [before]}}));
+    let sandbox = project(&[(file, old.as_bytes())]);
+    done(&sandbox, &["hook", "install", "--yes", "--no-mcp", "copilot"]);
+    let settings: Value = serde_json::from_str(&sandbox.read(file)).expect("JSON");
+    let after = hook("bash|edit|create|write|str_replace_editor|apply_patch");
+    assert_eq!(settings["hooks"]["preToolUse"], json!([after]));
+    done(&sandbox, &["hook", "uninstall"]);
+    assert_eq!(sandbox.read(file), old);
 }
 
 #[test]

@@ -111,6 +111,18 @@ fn python_with_pre_commit() {
 }
 
 #[test]
+fn agents_with_files_of_their_own() {
+    let sandbox = project(&[
+        (".kiro/steering/style.md", b"Be kind.\n"),
+        (".kiro/settings/mcp.json", b"{\"mcpServers\": {\"db\": {\"command\": \"db\"}}}"),
+        (".goosehints", b"Be kind.\n"),
+        (".agents/hooks.json", b"{\n  \"lint\": {\n    \"Stop\": [{ \"command\": \"make lint\" }]\n  }\n}\n"),
+        ("AGENTS.md", b"# Rules\n"),
+    ]);
+    there_and_back(&sandbox, &[], 8);
+}
+
+#[test]
 fn mixed_with_settings_of_the_users() {
     let settings = b"\xef\xbb\xbf// Claude\r\n{\r\n    \"model\": \"opus\", /* best */\r\n    \"hooks\": {\r\n        \"PreToolUse\": [\r\n            { \
                      \"matcher\": \"Bash\", \"hooks\": [{ \"type\": \"command\", \"command\": \"./guard.sh\" }] }, // keep\r\n        ],\r\n    \

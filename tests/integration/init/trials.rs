@@ -26,7 +26,7 @@ fn where_nothing_is_installed_nothing_is_said() {
 #[test]
 fn every_agent_answers_and_what_it_is_told_of_is_recorded() {
     let sandbox = rust();
-    let agents = ["claude", "cursor", "gemini", "copilot", "opencode", "cline"];
+    let agents = ["claude", "cursor", "gemini", "copilot", "opencode", "cline", "kiro", "goose", "antigravity"];
     let mut words = vec!["hook", "install", "--yes", "--no-mcp"];
     words.extend(agents);
     done(&sandbox, &words);
@@ -37,7 +37,7 @@ fn every_agent_answers_and_what_it_is_told_of_is_recorded() {
             .find(|line| line.starts_with(&format!("ok       {agent}: ")))
             .unwrap_or_else(|| panic!("{agent}: {said}"));
         assert!(line.contains(" answer, in "), "{line}");
-        let records = ["claude", "gemini", "copilot", "opencode"].contains(&agent);
+        let records = ["claude", "gemini", "copilot", "opencode", "kiro", "cline"].contains(&agent);
         assert_eq!(line.contains("a check that fails is recorded"), records, "{line}");
     }
     assert!(said.contains("ok       shells: verify-run is found by sh -c, bash -c"), "{said}");

@@ -1,0 +1,39 @@
+//! Antigravity: `hooks.json`, called before each of the model's answers (`PreInvocation`).
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::{Answer, Call, Dialect, Moment, Rewriting};
+
+/// Commands can't be replaced, and how they ended is not told.
+pub const DIALECT: Dialect = Dialect {
+    name: "antigravity",
+    agent: "antigravity",
+    rewriting: Rewriting::Never,
+    hears: &[Moment::SessionStart],
+    neutral: "{}",
+    read,
+    write,
+};
+
+/// Steps before the first answer of a session: what the user asked, and at most a note of the host's.
+const FIRST_STEPS_MAX: u64 = 2;
+
+/// The hook runs where its file is, so without a workspace it is not known what is worked on.
+fn read(_moment: Moment, said: &Value) -> Call {
+    let number = |key: &str| said.get(key).and_then(Value::as_u64);
+    let is_first =
+        number("invocationNum") == Some(0) && number("initialNumSteps").is_none_or(|steps| steps <= FIRST_STEPS_MAX);
+    let cwd = said.get("workspacePaths").and_then(|paths| paths.get(0)?.as_str().map(PathBuf::from));
+    Call {
+        session: super::text(said, &["conversationId"]),
+        ignored: !is_first || cwd.is_none(),
+        cwd,
+        ..Call::default()
+    }
+}
+
+fn write(_moment: Moment, _said: &Value, answer: &Answer) -> Value {
+    serde_json::json!({ "injectSteps": [{ "ephemeralMessage": answer.context }] })
+}

@@ -1,0 +1,39 @@
+//! goose since 1.38: the hooks of an Open Plugin.
+
+use serde_json::Value;
+
+use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, folder, text};
+
+/// Commands can't be replaced, and nothing that is printed reaches the model.
+pub const DIALECT: Dialect =
+    Dialect { name: "goose", agent: "goose", rewriting: Rewriting::Never, hears: &[], neutral: "", read, write };
+
+/// A failure's exit code is not told: this stands for it.
+const SOME_FAILURE: u8 = 1;
+
+fn read(moment: Moment, said: &Value) -> Call {
+    Call {
+        session: text(said, &["session_id"]),
+        cwd: folder(said, &["working_dir"]),
+        id: text(said, &["tool_call_id"]),
+        action: action(
+            (&["developer__shell"], &[]),
+            said.get("tool_name").and_then(Value::as_str),
+            said.get("tool_input").unwrap_or(&Value::Null),
+        ),
+        ended: match moment {
+            Moment::AfterTool => Some(0),
+            Moment::AfterFailure => Some(SOME_FAILURE),
+            _ => None,
+        }
+        .map(|code| Ending { code, output: None, duration_ms: None }),
+        prompt: None,
+        unruled: Unruled::Asked,
+        ignored: false,
+    }
+}
+
+/// It hears nothing.
+fn write(_moment: Moment, _said: &Value, _answer: &Answer) -> Value {
+    Value::String(String::new())
+}
