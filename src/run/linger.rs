@@ -67,8 +67,47 @@ pub fn turn(
     let ready = sys::poll(&mut watches, timeout)?;
     let (first, rest) = watches.split_at(others.len());
     others.copy_from_slice(first);
-    for (channel, watch) in channels.iter_mut().zip(rest.chunks_exact(2)) {
-        channel.turn(watch[0].revents, watch[1].revents, transcript);
+    for at in in_turn(channels.len(), transcript) {
+        let before = transcript.total();
+        channels[at].turn(rest[2 * at].revents, rest[2 * at + 1].revents, transcript);
+        if transcript.total() > before {
+            transcript.came_from(at);
+        }
     }
     Ok(holds || ready > 0)
+}
+
+/// The order in which channels are served: the one that was read last comes first. What a program writes to one stream in
+/// several calls, a title and then the message, stays together where another stream has something, too.
+pub fn in_turn(channels: usize, transcript: &Transcript) -> impl Iterator<Item = usize> + use<> {
+    let first = transcript.last_from();
+    (0..channels).map(move |at| (first + at) % channels)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+    use crate::run::channel::{BLOCK_BYTES, Kind};
+
+    #[test]
+    fn what_is_written_to_one_stream_in_two_calls_stays_together() {
+        let [(out, to_out), (err, to_err), (_out, caller_out), (_err, caller_err)] =
+            std::array::from_fn(|_| sys::pipe().expect("a pipe"));
+        let channel =
+            |inner, outer: &std::os::fd::OwnedFd| Channel::new(inner, outer.as_raw_fd(), Kind::Pipe(BLOCK_BYTES));
+        let mut channels = vec![channel(out, &caller_out), channel(err, &caller_err)];
+        let mut transcript = Transcript::default();
+        let mut relay = |writes: &[(&std::os::fd::OwnedFd, &str)]| {
+            for (fd, text) in writes {
+                sys::write_all(fd.as_raw_fd(), text.as_bytes());
+            }
+            turn(&mut channels, &mut [], &mut transcript, Wait::Not).expect("polls");
+            transcript.pieces().concat()
+        };
+        relay(&[(&to_err, "FAIL a.test.js > adds\n")]);
+        let kept = relay(&[(&to_out, "1 failed\n"), (&to_err, "AssertionError: 2 is not 3\n")]);
+        assert_eq!(String::from_utf8_lossy(&kept), "FAIL a.test.js > adds\nAssertionError: 2 is not 3\n1 failed\n");
+    }
 }

@@ -12,7 +12,7 @@ use super::child::become_command;
 use super::ended::Ended;
 use super::files::Region;
 use super::keys::Keys;
-use super::linger::{Wait, relay_on, turn};
+use super::linger::{Wait, in_turn, relay_on, turn};
 use super::plan::Plan;
 use super::program::Program;
 use super::signals::{self, Origin, Received, Signals, Verdict};
@@ -252,8 +252,8 @@ impl Run {
             channel.command_ended();
         }
         loop {
-            for channel in &mut self.channels {
-                channel.drain(&mut self.transcript);
+            for at in in_turn(self.channels.len(), &self.transcript) {
+                self.channels[at].drain(&mut self.transcript);
             }
             if self.channels.iter().all(Channel::is_drained) {
                 return None;

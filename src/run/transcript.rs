@@ -13,6 +13,8 @@ pub struct Transcript {
     /// Where the oldest byte of a full tail is.
     oldest: usize,
     total: u64,
+    /// The channel of the last bytes.
+    last_from: usize,
 }
 
 #[derive(Debug)]
@@ -43,7 +45,7 @@ impl Transcript {
     /// An empty one that keeps the first `head` and the last `tail` bytes.
     pub fn with_limits(head: usize, tail: usize) -> Self {
         let part = |max| Part { bytes: Vec::new(), max };
-        Transcript { head: part(head), tail: part(tail), oldest: 0, total: 0 }
+        Transcript { head: part(head), tail: part(tail), oldest: 0, total: 0, last_from: 0 }
     }
 
     /// Adds what was relayed.
@@ -63,6 +65,21 @@ impl Transcript {
             self.oldest = (self.oldest + count) % ring.len();
             rest = &rest[count..];
         }
+    }
+
+    /// Bytes appended so far, kept or cut.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Notes which channel what was appended last came from.
+    pub fn came_from(&mut self, channel: usize) {
+        self.last_from = channel;
+    }
+
+    /// The channel that was noted last, at first the first.
+    pub fn last_from(&self) -> usize {
+        self.last_from
     }
 
     /// Counts bytes that were never copied as cut. They lie between what was appended before and after.
