@@ -16,7 +16,7 @@ use super::engine::{Found, Frame, Outcome, Role};
 use super::generic::{self, Strength, looks_like_a_file};
 use super::paths::{Resolver, Trust};
 use super::structured::Document;
-use super::{Baseline, Input, Item, Severity, Shortfall, shortfall};
+use super::{Baseline, Category, Input, Item, Severity, Shortfall, category, passing, shortfall};
 
 mod caller;
 mod documents;
@@ -97,13 +97,14 @@ impl<'a> Assembled<'a> {
             unread: Vec::new(),
         };
         this.give_way_to(&documents);
+        this.leave_out_what_passed();
         this.resolve(&resolver);
         this.merge();
         this.take(documents, &resolver);
         let known = this.is_known(baseline);
         this.take_located(known, &resolver, baseline);
         this.look_generically(known, &resolver, baseline);
-        this.take_named(known, input.kind, input.command, &resolver, baseline);
+        this.take_named(known, category::kind_of(input), input.command, &resolver, baseline);
         this.check_counts();
         if this.files.is_empty() {
             this.files = std::mem::take(&mut this.missing);
@@ -124,6 +125,25 @@ impl<'a> Assembled<'a> {
     /// Tools whose output was seen.
     pub fn live(&self) -> &[bool] {
         &self.outcome.live
+    }
+
+    /// Takes what passing tests printed, and the commands that a shell traced, for noise. What a definition of a test runner or
+    /// a compiler reads there is as it was; a stack that only its form knows was caught.
+    fn leave_out_what_passed(&mut self) {
+        let passed = passing::passed(self.lines, &self.streams);
+        let traced = passing::traced(self.lines);
+        for (index, found) in self.outcome.items.iter().enumerate() {
+            let is_caught = self.catalog.tools[found.tool].category == Some(Category::RuntimeError);
+            if passed[found.span.0] && is_caught && found.category.is_none() && self.failing[index] {
+                self.failing[index] = false;
+                self.outcome.roles[found.span.0..found.span.1].fill(Role::Noise);
+            }
+        }
+        let mut lines = self.outcome.roles.iter_mut().zip(passed.iter().zip(&traced));
+        lines
+            .by_ref()
+            .filter(|(role, (passed, traced))| **role == Role::Free && (**passed || **traced))
+            .for_each(|(role, _)| *role = Role::Noise);
     }
 
     fn resolve(&mut self, resolver: &Resolver<'_>) {
@@ -342,7 +362,7 @@ impl<'a> Assembled<'a> {
             self.failing.fill(false);
         }
         if known || strong {
-            blocks.retain(|block| block.strength == Strength::Strong);
+            blocks.retain(|block| block.strength == Strength::Strong || block.placed);
         }
         let best = blocks.iter().map(|block| block.score).fold(0.0, f32::max);
         for block in &blocks {
@@ -351,7 +371,7 @@ impl<'a> Assembled<'a> {
                 self.generic_item(block, resolver, known);
             }
         }
-        blocks.retain(|block| block.score >= best - NEAR_BEST);
+        blocks.retain(|block| block.placed || block.score >= best - NEAR_BEST);
         blocks.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.head.cmp(&b.head)));
         self.blocks = blocks;
         if !known && !strong {
@@ -378,7 +398,10 @@ impl<'a> Assembled<'a> {
     fn generic_item(&mut self, block: &Block, resolver: &Resolver<'_>, known: bool) {
         let head = self.lines[block.head];
         let mut place = None;
-        let leading = generic::leading_place(head);
+        // A name with blanks in it is more often the end of a sentence.
+        let words = |file: &str| file.split(' ').count();
+        let whole = |place: &Frame<'_>| words(place.file) <= NAME_WORDS_MAX || resolver.exists(Some(place.file));
+        let leading = generic::leading_place(head).filter(whole);
         for &index in &block.lines {
             let first = leading.filter(|_| index == block.head);
             let places = first.map_or_else(|| generic::places(self.lines[index]), |leading| vec![leading]);
@@ -429,7 +452,7 @@ impl<'a> Assembled<'a> {
                 continue;
             }
             taken += 1;
-            self.blocks.push(Block { head: index, lines: vec![index], strength: Strength::Weak, score: 0.0 });
+            self.blocks.push(Block::alone(index));
             let files = generic::places(line).into_iter();
             self.files.extend(files.filter_map(|frame| resolver.resolve(frame.file, &[], Trust::Looks)));
         }
@@ -524,6 +547,8 @@ const NAMESAKES_MAX: usize = 100;
 const UNKNOWN_LINES_MAX: usize = 100;
 /// How far below the best block's score one may be that is kept.
 const NEAR_BEST: f32 = 3.0;
+/// Words of a file's name that isn't known.
+const NAME_WORDS_MAX: usize = 3;
 /// Last paragraphs are taken until there are so many lines.
 const TAIL_LINES_MIN: usize = 6;
 /// New lines kept of an output of which nothing else is known.

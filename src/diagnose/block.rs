@@ -11,7 +11,7 @@ use crate::base::limits::GENERIC_BLOCK_LINES_MAX;
 use super::baseline;
 use super::engine::Role;
 use super::generic::{self, Strength};
-use super::{Baseline, Severity};
+use super::{Baseline, Severity, passing};
 
 /// Lines that belong together, and how sure it is that they say why.
 #[derive(Debug, Clone)]
@@ -22,8 +22,17 @@ pub struct Block {
     pub lines: Vec<usize>,
     /// How sure the head is.
     pub strength: Strength,
+    /// Whether it says something of a place in a file of the project's, which nobody else explains.
+    pub placed: bool,
     /// Compared with the other blocks' only.
     pub score: f32,
+}
+
+impl Block {
+    /// One line that says something in itself.
+    pub fn alone(line: usize) -> Self {
+        Block { head: line, lines: vec![line], strength: Strength::Weak, placed: false, score: 0.0 }
+    }
 }
 
 /// The cleaned output, seen as streams.
@@ -60,13 +69,14 @@ impl View<'_> {
             while at < stream.len() {
                 let index = stream[at].0;
                 let known = located.remove(&index);
+                let placed = known.as_ref().is_some_and(|block| block.placed);
                 let strength = known.as_ref().map(|block| block.strength).or_else(|| self.head(stream[at]));
                 at = match strength {
                     Some(strength) => {
                         let end = known.and_then(|block| block.lines.last().copied()).unwrap_or(index);
                         let (from, until) = self.grow(stream, at, end);
                         let lines = stream[from..until].iter().map(|&(index, _)| index).collect();
-                        blocks.push(Block { head: index, lines, strength, score: 0.0 });
+                        blocks.push(Block { head: index, lines, strength, placed, score: 0.0 });
                         until
                     }
                     None => at + 1,
@@ -125,6 +135,14 @@ impl View<'_> {
             }
             end += 1;
         }
+        if passing::failed_above(head) {
+            let own = |above: &usize| {
+                let text = self.text(stream[*above]);
+                self.is_free(stream[*above].0) && !text.trim().is_empty() && !passing::is_verdict(text)
+            };
+            let from = (0..at).rev().take(TEST_LINES_MAX).take_while(own).last();
+            return (from.unwrap_or(at), until);
+        }
         let above = at.checked_sub(1).filter(|&above| {
             let text = self.text(stream[above]);
             self.is_free(stream[above].0) && !text.trim().is_empty() && generic::indent(text) < depth
@@ -156,6 +174,8 @@ impl View<'_> {
     }
 }
 
+/// Lines of a failed test above its verdict.
+const TEST_LINES_MAX: usize = 10;
 /// Lines below one of a block that belong to it if the next one does.
 const UNSURE_LINES_MAX: usize = 1;
 /// A head that is there more often, numbers aside, is chatter rather than the reason.

@@ -29,7 +29,7 @@ static CONTENT: [(Category, LazyLock<Regex>); 5] = [
         Category::ConfigError,
         LazyLock::new(|| {
             constant(
-                r"(?i)unknown (?:option|argument|flag|rule)|unrecognized (?:option|argument)|no such option|invalid (?:option|config)|configuration error|(?:invalid|malformed|missing|cannot|can't|could not|couldn't|unable to|fail(?:ed|ure) to|error|no such) [^\n]{0,60}\bconfig|config(?:uration)? (?:file )?[^\n]{0,60}(?:not found|does not exist|is invalid|invalid|missing)|no tests? (?:files? )?(?:were )?found|no tests ran|no rule to make target|missing script|(?m:^usage:)",
+                r"(?i)unknown (?:option|argument|flag|rule)|unrecognized (?:option|argument)|no such option|invalid (?:option|config)|configuration error|(?:invalid|malformed|missing|cannot|can't|could not|couldn't|unable to|fail(?:ed|ure) to|error|no such) (?:[^\n]{0,60}[ '\x22`(])?config|config(?:uration)? (?:file )?[^\n]{0,60}(?:not found|does not exist|is invalid|invalid|missing)|no tests? (?:files? )?(?:were )?found|no tests ran|no rule to make target|missing script|(?m:^usage:)",
             )
         }),
     ),
@@ -58,25 +58,47 @@ static CONTENT: [(Category, LazyLock<Regex>); 5] = [
     ),
 ];
 
+/// What the check is for.
+pub fn kind_of(input: &Input<'_>) -> Option<CheckKind> {
+    input.kind.or_else(|| kind_of_words(input.command))
+}
+
 /// What a command's words say that it is for, where nobody knows the check: the last part of a word that has a name for it.
 fn kind_of_words(command: &str) -> Option<CheckKind> {
-    let words = super::words(command);
-    let parts = words.iter().flat_map(|word| word.split(|c: char| !c.is_ascii_alphanumeric()));
+    let words = super::words(&command.to_ascii_lowercase());
+    // The last part of a name says what it is: a spec-validator is a validator.
+    let parts =
+        || words.iter().flat_map(|word| word.rsplit(|c: char| !c.is_ascii_alphanumeric())).take(COMMAND_PARTS_MAX);
+    let ends = |part: &str, ends: &[&str]| ends.iter().any(|end| part.ends_with(end));
     let kind = |part: &str| match part {
         "test" | "tests" | "spec" | "specs" => Some(CheckKind::Test),
-        "lint" | "linter" | "analyze" | "audit" => Some(CheckKind::Lint),
-        "fmt" | "format" => Some(CheckKind::Format),
+        "analyze" | "analyse" | "audit" => Some(CheckKind::Lint),
         "typecheck" => Some(CheckKind::Type),
         "build" | "compile" | "make" => Some(CheckKind::Build),
-        _ if part.ends_with("fmt") => Some(CheckKind::Format),
-        _ if part.ends_with("lint") => Some(CheckKind::Lint),
+        _ if ends(part, &["fmt", "format", "formatter"]) => Some(CheckKind::Format),
+        _ if ends(part, &["lint", "linter"]) => Some(CheckKind::Lint),
         _ => None,
     };
-    parts.take(COMMAND_PARTS_MAX).find_map(kind)
+    // What checks and does nothing else is a linter, whatever it checks.
+    let checks = |part: &str| ends(part, &["check", "checker", "validate", "validator", "verify"]);
+    let is_checker = words.first().is_some_and(|program| program.rsplit(['-', '_']).next().is_some_and(checks));
+    let named = || parts().find_map(kind);
+    let checked = || parts().any(checks).then_some(CheckKind::Lint);
+    (if is_checker { checked().or_else(named) } else { named().or_else(checked) }).map(|kind| match kind {
+        CheckKind::Lint if command.contains("type-check") || command.contains("check-types") => CheckKind::Type,
+        kind => kind,
+    })
 }
 
 /// Parts of a command's words that are looked at for what it is for.
 const COMMAND_PARTS_MAX: usize = 20;
+
+/// Whether an item is no more than a warning with a rule's name, of a tool that wasn't called.
+fn is_rule_only(named: &[bool], found: &Found<'_>) -> bool {
+    let is_option = |code: &str| code.starts_with('-');
+    let has_rule = found.code.map_or(found.message.starts_with('['), |code| !is_option(code));
+    !named[found.tool] && found.severity < Severity::Error && has_rule
+}
 
 /// What a run of this kind of check fails with when nothing else is known.
 fn of_kind(kind: CheckKind) -> Category {
@@ -118,7 +140,8 @@ pub fn decide<'f, 'i>(
     match input.ended {
         Ended::Signal(4 | 6 | 7 | 8 | 11) => return Category::RuntimeError,
         Ended::Signal(_) => return Category::Other,
-        Ended::Exit(127) => return Category::MissingDependency,
+        // Shells exit so when there is no such command, and some when they can't read a script.
+        Ended::Exit(127) if located.clone().next().is_none() => return Category::MissingDependency,
         Ended::Exit(126) => return Category::ConfigError,
         Ended::Exit(_) => {}
     }
@@ -138,11 +161,21 @@ pub fn decide<'f, 'i>(
                 Category::MissingDependency
             }
             (Category::RuntimeError, Some(CheckKind::Test)) => Category::TestFailure,
+            (Category::BuildError, Some(CheckKind::Test)) if failing.clone().all(is_assertion) => Category::TestFailure,
+            // A compiler that ends with an exception says so of what it compiles.
+            (Category::RuntimeError, Some(CheckKind::Build))
+                if input.tool.is_some()
+                    && failing.clone().all(|found| found.frames().is_empty() && !named[found.tool]) =>
+            {
+                Category::BuildError
+            }
             // A linter whose stack has no line of the project's broke by itself: it did not do its job.
-            (Category::RuntimeError, Some(CheckKind::Lint | CheckKind::Format | CheckKind::Type))
+            (Category::RuntimeError, Some(kind @ (CheckKind::Lint | CheckKind::Format | CheckKind::Type)))
                 if failing.clone().all(|found| found.frames().is_empty()) =>
             {
-                Category::ConfigError
+                // Without a stack it is only a message that begins with `Error:`.
+                let broke = |found: &Found<'_>| found.span.1 > found.span.0 + 1 || is_config(found.message.as_bytes());
+                if failing.clone().any(broke) { Category::ConfigError } else { of_kind(kind) }
             }
             (category, _) => category,
         };
@@ -153,7 +186,7 @@ pub fn decide<'f, 'i>(
     }
     let content =
         CONTENT.iter().find(|(_, regex)| regex.is_match(kept.as_bytes())).map(|(category, _)| category.clone());
-    let kind = input.kind.or_else(|| kind_of_words(input.command));
+    let kind = kind_of(input);
     let is_located = located.clone().next().is_some();
     match (content, kind) {
         (Some(Category::RuntimeError | Category::BuildError), Some(kind)) => of_kind(kind),
@@ -162,8 +195,24 @@ pub fn decide<'f, 'i>(
         (Some(Category::ConfigError), Some(kind)) if is_located && kind != CheckKind::Test => of_kind(kind),
         (Some(Category::ConfigError | Category::RuntimeError), None) if is_located => of_form(),
         (Some(category), _) => category,
+        (None, Some(kind)) if is_located && kind != CheckKind::Test => of_kind(kind),
         (None, kind) => empty(catalog, named, live).or(kind.map(of_kind)).unwrap_or_else(of_form),
     }
+}
+
+/// Whether a text says that a configuration is wrong.
+fn is_config(text: &[u8]) -> bool {
+    CONTENT.iter().any(|(category, regex)| *category == Category::ConfigError && regex.is_match(text))
+}
+
+/// Whether an item says that an assertion failed, whatever the form of its line.
+fn is_assertion(found: &Found<'_>) -> bool {
+    static ASSERTION: LazyLock<Regex> = LazyLock::new(|| {
+        constant(
+            r"\b(?:[A-Z]{0,3}Assert[A-Za-z]*|XCT[A-Za-z]+|EXPECT_[A-Z]+|ASSERT_[A-Z]+|REQUIRE|CHECK|[Aa]ssertion)\b.{0,20}(?:fail|:|\()",
+        )
+    });
+    ASSERTION.is_match(found.message.as_bytes())
 }
 
 /// Whether an item says that something isn't installed.
@@ -196,7 +245,7 @@ fn majority<'f>(
     named: &[bool],
     failing: impl Iterator<Item = &'f Found<'f>>,
 ) -> Option<Category> {
-    let of_kind = input.kind.map(|kind| (kind, of_kind(kind)));
+    let of_kind = kind_of(input).map(|kind| (kind, of_kind(kind)));
     let mut votes: Vec<(&Category, u64)> = Vec::new();
     let mut known: Vec<Option<Option<&Category>>> = vec![None; catalog.tools.len()];
     for found in failing {
@@ -207,8 +256,16 @@ fn majority<'f>(
         };
         let category = found.category.or_else(|| *known[found.tool].get_or_insert_with(of_tool));
         let Some(category) = category else { continue };
-        let by_kind = of_kind.as_ref().filter(|(kind, _)| is_form_only(*kind, catalog, named, found));
+        let of_many = catalog.tools[found.tool].by_kind && found.category.is_none();
+        let by_kind = of_kind
+            .as_ref()
+            .filter(|(kind, _)| of_many && *kind != CheckKind::Test || is_form_only(*kind, catalog, named, found));
         let category = by_kind.map_or(category, |(_, category)| category);
+        let category = match category {
+            // What looks like a compiler's warning with a rule's name, and made the run fail, is a linter's.
+            Category::BuildError if is_rule_only(named, found) => &Category::LintError,
+            category => category,
+        };
         let vote = if found.severity == Severity::Error { 2 } else { 1 };
         match votes.iter_mut().find(|(known, _)| *known == category) {
             Some((_, votes)) => *votes += vote,

@@ -213,7 +213,7 @@ impl Details {
         if title && !self.brief {
             return Worth::Core(self.rank);
         }
-        if !message && (self.is_aside(line) || generic::is_source(line)) {
+        if !message && (self.is_aside(line) || generic::is_drawn(line)) {
             return if place { Worth::Detail(self.rank) } else { Worth::Context(self.rank) };
         }
         let leads = generic::leading_place(line).is_some();
@@ -336,6 +336,19 @@ mod tests {
             assert_eq!(details.rate(line, false), worth, "{line}");
         }
         assert_eq!(details.rate("E   what a rule reads", true), Worth::Context(7), "there are so many, and no more");
+    }
+
+    #[test]
+    fn marks_below_a_place_that_ends_with_a_colon_are_not_what_it_announces() {
+        let mut details = Details::new(0, "unexpected thing", Some(("src/a.zz", Some(3))));
+        details.see_head("✘ unexpected thing");
+        for (line, worth) in [
+            ("    src/a.zz:3:20:", Worth::Detail(0)),
+            ("      3 │ const x = a(;", Worth::Context(0)),
+            ("        ╵             ^", Worth::Context(0)),
+        ] {
+            assert_eq!(details.rate(line, false), worth, "{line}");
+        }
     }
 
     #[test]

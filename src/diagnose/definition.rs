@@ -231,6 +231,9 @@ pub struct ToolText {
     /// targets of a package, and each target counts it.
     #[serde(default)]
     pub counts_all: bool,
+    /// Whether its items are what the check is for: a runner of checks of several kinds.
+    #[serde(default)]
+    pub by_kind: bool,
     /// Whether its frames, folders and noise hold inside blocks of every tool.
     #[serde(default)]
     pub shared: bool,

@@ -85,6 +85,15 @@ fn indent(text: &str) -> usize {
     text.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
+/// How bad a message is whose rule doesn't say it: none that begins with a log's word for less.
+fn logged(message: &str) -> Severity {
+    let word = message.trim_start_matches('[').split(|c: char| !c.is_ascii_uppercase()).next().unwrap_or_default();
+    match word {
+        "INFO" | "DEBUG" | "TRACE" | "NOTICE" => Severity::Info,
+        _ => Severity::Error,
+    }
+}
+
 /// What a tool remembers between lines.
 #[derive(Debug, Default)]
 struct State<'a> {
@@ -324,7 +333,8 @@ impl<'a> Engine<'a> {
             }
         }
         let dirs: Vec<&str> = state.base.iter().chain(self.dirs.last()).copied().collect();
-        let severity = groups.severity.and_then(severity).or(said.severity).unwrap_or(Severity::Error);
+        let said_so = groups.severity.and_then(severity).or(said.severity);
+        let severity = said_so.unwrap_or_else(|| logged(groups.message.unwrap_or_default()));
         let test = groups.test.or(state.test);
         let code = self.code(rule, &groups);
         self.outcome.items.push(Found {

@@ -101,6 +101,17 @@ pub fn is_harmless(line: &str) -> bool {
     HARMLESS.is_match(bytes) && !WEAK.is_match(bytes)
 }
 
+/// Whether a line is a count in which nothing failed (`Tests run: 3, Failures: 0, Errors: 0`).
+pub fn counts_nothing(line: &str) -> bool {
+    static SOME: LazyLock<Regex> = LazyLock::new(|| {
+        constant(
+            r"(?i)(?:^|[^0-9.])[1-9][0-9]*[ \t]+(?:[a-z]+ )?(?:errors?|fail|exceptions?|warnings?|problems?|violations?)|(?:errors?|failed|failures?|fail|exceptions?)[ \t]*[:=][ \t]*[1-9]",
+        )
+    });
+    let bytes = prefix(line, LINE_MATCH_BYTES_MAX).as_bytes();
+    bytes.contains(&b'0') && HARMLESS.is_match(bytes) && !SOME.is_match(bytes)
+}
+
 /// How deep a line is, bytes.
 pub fn indent(text: &str) -> usize {
     text.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
@@ -186,6 +197,12 @@ pub fn is_drawing(line: &str) -> bool {
     is_source(line) || text.starts_with(|c: char| ('─'..='╿').contains(&c) || c == '|') || text.chars().all(drawn)
 }
 
+/// Whether a line is source with its number, or the marks below one.
+pub fn is_drawn(line: &str) -> bool {
+    let mark = |c: char| ('─'..='╿').contains(&c) || matches!(c, '^' | '~' | '|' | ' ' | '\t');
+    is_source(line) || line.bytes().any(|byte| byte != b' ') && line.chars().all(mark)
+}
+
 /// How bad the mark before a message says that it is.
 pub fn marked(line: &str) -> Option<Severity> {
     line.trim_start().starts_with(['⚠', '!']).then_some(Severity::Warning)
@@ -200,9 +217,16 @@ pub fn is_advice(line: &str) -> bool {
 /// Whether a line is a record of a program's log, with its time and its level.
 pub fn is_log_record(line: &str) -> bool {
     static RECORD: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
-            r"^[ \t]*(?:\[[^\]]{1,40}\][ \t]*)?(?:[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[ T,])?[0-9]{2}:[0-9]{2}:[0-9]{2}[.,0-9]*[ \t]+.{0,40}?(?i:error|warn|fatal|severe)",
-        )
+        constant(concat!(
+            // a time, then how bad
+            r"^[ \t]*\[?(?:\[[^\]]{1,40}\][ \t]*)?(?:[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[ T,:])?[0-9]{2}:[0-9]{2}:[0-9]{2}[.,0-9]*(?:Z|[ ]?[+-][0-9]{2}:?[0-9]{2})?\]?[ \t]+[^:]{0,40}?(?i:error|warn|fatal|severe|critical)",
+            // how bad, then a time
+            r"|^[ \t]*\[?(?:ERROR|WARN(?:ING)?|FATAL|CRITICAL|SEVERE)\]?:?[ \t]+\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[ T]",
+            // Python's default, glog, logfmt, JSON
+            r"|^(?:ERROR|WARNING|CRITICAL):[A-Za-z_][A-Za-z0-9_.]*:",
+            r"|^[EWF][0-9]{4} [0-9:.]{8,15} +[0-9]+ [^ ]+:[0-9]+\] ",
+            r#"|(?:^|[ \t])(?:level|lvl|severity)=\"?(?i:error|warn|fatal|crit)|^\{.{0,200}\"(?:level|severity|levelname)\":[ ]?\"(?i:error|warn|fatal|crit)"#,
+        ))
     });
     RECORD.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
 }
@@ -308,11 +332,23 @@ fn place<'a>(line: &'a str, captures: &Captures<'a>) -> Option<Frame<'a>> {
     let word = line.get(..group.start())?.rsplit([' ', '\t', '(', '"', '\'', '<']).next()?;
     let file = if word == "file:" { file.strip_prefix("//")? } else { file };
     let address = word.ends_with(':') && (file.starts_with("//") || word.contains("://"));
-    (!address && looks_like_a_file(file)).then(|| Frame {
+    let behind = captures.name("line").and_then(|number| line.get(number.end()..));
+    let version = behind.is_some_and(is_version);
+    (!address && !version && looks_like_a_file(file)).then(|| Frame {
         file,
         line: number("line").filter(|&line| line > 0),
         col: number("col"),
     })
+}
+
+/// Whether a number goes on as a version (`shop/api:1.2.0-beta1`): what stands before the colon is no file.
+pub fn is_version(behind: &str) -> bool {
+    let Some(minor) = behind.strip_prefix('.') else { return false };
+    let rest = minor.trim_start_matches(|c: char| c.is_ascii_digit());
+    let next = |mark| rest.strip_prefix(mark).and_then(|behind: &str| behind.bytes().next());
+    rest.len() < minor.len()
+        && (next('.').is_some_and(|byte| byte.is_ascii_digit())
+            || next('-').is_some_and(|byte| byte.is_ascii_alphabetic()))
 }
 
 /// The place that a line begins with, as compilers and linters print it (`a b.go:3:1: …`, `a.cs(3,1): …`).
@@ -430,6 +466,46 @@ mod tests {
             "errors: 0, warnings: 0",
         ] {
             assert_eq!(strength(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn records_of_logs_are_told_from_what_tools_say() {
+        for record in [
+            "2026-05-05T10:00:00Z ERROR [worker] job failed: lib/w.js:88:11",
+            "2026-05-05 10:00:00,123 - shop - CRITICAL - no answer",
+            "[2026-05-05 10:00:00] production.ERROR: no answer",
+            "ERROR 2026-05-05 10:00:00,123 views no answer",
+            "ERROR:root:cannot reach the server",
+            "E0505 10:00:00.123456   77 a.go:33] no answer",
+            "time=x level=error msg=\"no answer\"",
+            "{\"ts\":1,\"level\":\"error\",\"msg\":\"no answer\"}",
+        ] {
+            assert!(is_log_record(record), "{record}");
+        }
+        for said in
+            ["ERROR: no answer", "error[E1]: bad", "a.c:3: error: bad", "ERROR in ./src/a.js 2:1", "E0505 is a code"]
+        {
+            assert!(!is_log_record(said), "{said}");
+        }
+    }
+
+    #[test]
+    fn counts_in_which_nothing_failed_are_told() {
+        for none in [
+            "Tests run: 3, Failures: 0, Errors: 0, Skipped: 1",
+            "PASS: a (0 failures, 0 errors)",
+            "12 passed, 0 failed",
+        ] {
+            assert!(counts_nothing(none), "{none}");
+        }
+        for some in [
+            "Tests run: 3, Failures: 1, Errors: 0",
+            "2 errors, 0 warnings",
+            "1 failed, 0 errors",
+            "expected 0 but was 3",
+        ] {
+            assert!(!counts_nothing(some), "{some}");
         }
     }
 

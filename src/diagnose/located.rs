@@ -15,7 +15,11 @@ use crate::base::text::prefix;
 use super::Severity;
 use super::catalog::constant;
 use super::engine::{Frame, severity};
-use super::generic::looks_like_a_file;
+use super::generic::{self, looks_like_a_file};
+
+mod languages;
+
+use languages::{LINE, translated};
 
 /// A diagnostic as one line says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +50,35 @@ pub fn read(line: &str) -> Option<Located> {
         return None;
     }
     let before = Before::of(line);
-    leading(&before).or_else(|| trailing(line, &before))
+    leading(&before).or_else(|| bulleted(&before)).or_else(|| trailing(line, &before))
+}
+
+/// A message, its place and its rule between bullets (`error • no such name • lib/a.dart:3:5 • undefined_name`, older: `… at
+/// lib/a.dart:3:5 • …`).
+fn bulleted(before: &Before<'_>) -> Option<Located> {
+    static PLACE: LazyLock<Regex> = LazyLock::new(|| {
+        constant(r"^(?:(?P<message>.+) at )?(?P<file>[^ \t:*?<>|]+):(?P<line>[0-9]{1,7})(?::(?P<col>[0-9]{1,5}))?$")
+    });
+    let severity = before.severity?;
+    let mut fields = before.rest.split(" • ").map(str::trim);
+    let mut message = fields.next().filter(|first| first.len() < before.rest.len())?;
+    let mut place = PLACE.captures(message.as_bytes());
+    if place.is_none() {
+        place = PLACE.captures(fields.next()?.as_bytes());
+    }
+    let place = place?;
+    message = text(&place, "message").unwrap_or(message);
+    let file = text(&place, "file").filter(|file| looks_like_a_file(file))?;
+    let rule = before.rest.rsplit(" • ").next().map(str::trim).filter(|rule| is_name(rule));
+    Some(Located {
+        file: Some(file.to_owned()),
+        is_plain: false,
+        line: number(&place, "line").filter(|&line| line > 0)?,
+        col: number(&place, "col"),
+        severity: Some(severity),
+        code: rule.map(str::to_owned).or_else(|| before.code.clone()),
+        message: message.to_owned(),
+    })
 }
 
 /// A cheap look before the regexes: a number where a place has one, and not as a time, a size or a count has it.
@@ -307,6 +339,10 @@ fn leading(before: &Before<'_>) -> Option<Located> {
             continue;
         }
         let behind = text(&captures, "rest").unwrap_or("");
+        let number_end = captures.name("line").and_then(|number| rest.get(number.end()..));
+        if number_end.is_some_and(generic::is_version) || index == 0 && is_size(behind) {
+            continue;
+        }
         // `a.log 12:30 started` has a time.
         if index == SPACED && before.severity.is_none() && !behind.starts_with(':') {
             continue;
@@ -331,33 +367,17 @@ fn leading(before: &Before<'_>) -> Option<Located> {
     None
 }
 
+/// Whether the number before a text counts what a file has (`"de.po" 7097 lines`).
+fn is_size(behind: &str) -> bool {
+    let word = behind.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    matches!(
+        word,
+        "line" | "lines" | "byte" | "bytes" | "characters" | "messages" | "rows" | "KB" | "MB" | "kB" | "KiB"
+    )
+}
+
 /// The place that is parted from its file by a blank, among those of [`leading`].
 const SPACED: usize = 7;
-
-/// `line` as shells say it in other languages.
-const LINE: &[&str] = &[
-    "ligne",
-    "Zeile",
-    "línea",
-    "linha",
-    "riga",
-    "regel",
-    "linje",
-    "rad",
-    "wiersz",
-    "linia",
-    "řádek",
-    "riadok",
-    "satır",
-    "rivi",
-    "sor",
-    "строка",
-    "рядок",
-    "ред",
-    "γραμμή",
-    "行",
-    "줄",
-];
 
 fn is_stdin(file: &str) -> bool {
     matches!(file, "stdin" | "<stdin>" | "<stdout>" | "<string>" | "{standard input}" | "-" | "/dev/stdin")
@@ -435,81 +455,6 @@ impl<'a> Behind<'a> {
         }
         this
     }
-}
-
-/// How compilers say it in other languages (the translations of gcc 14), before a colon.
-const TRANSLATED: &[(Severity, &[&str])] = &[
-    (
-        Severity::Error,
-        &[
-            "erreur",
-            "Fehler",
-            "ошибка",
-            "помилка",
-            "erro",
-            "errore",
-            "fel",
-            "fejl",
-            "błąd",
-            "fout",
-            "hata",
-            "virhe",
-            "chyba",
-            "错误",
-            "錯誤",
-            "エラー",
-            "오류",
-        ],
-    ),
-    (
-        Severity::Warning,
-        &[
-            "attention",
-            "avertissement",
-            "Warnung",
-            "предупреждение",
-            "попередження",
-            "aviso",
-            "advertencia",
-            "attenzione",
-            "avviso",
-            "varning",
-            "advarsel",
-            "ostrzeżenie",
-            "let op",
-            "waarschuwing",
-            "uyarı",
-            "varoitus",
-            "varování",
-            "警告",
-            "경고",
-        ],
-    ),
-    (
-        Severity::Info,
-        &[
-            "remarque",
-            "Anmerkung",
-            "Hinweis",
-            "замечание",
-            "примечание",
-            "зауваження",
-            "nota",
-            "anteckning",
-            "uwaga",
-            "附注",
-            "附註",
-            "備考",
-        ],
-    ),
-];
-
-/// The severity of a translated word at the start, and what is behind its colon.
-fn translated(text: &str) -> Option<(Severity, &str)> {
-    let text = text.trim_start_matches([':', ' ', '\t']);
-    let behind = |word: &str| text.strip_prefix(word)?.trim_start().strip_prefix([':', '：']);
-    let mut rows = TRANSLATED.iter();
-    rows.find_map(|(severity, words)| Some((*severity, words.iter().find_map(|word| behind(word))?)))
 }
 
 fn worded_exactly(code: &str) -> Option<Severity> {

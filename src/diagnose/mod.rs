@@ -30,6 +30,7 @@ mod located;
 mod missing;
 mod named;
 mod padded;
+mod passing;
 mod paths;
 pub mod redact;
 mod shortfall;

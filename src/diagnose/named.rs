@@ -3,7 +3,8 @@
 
 use std::sync::LazyLock;
 
-use memchr::{memchr2, memchr3};
+use memchr::memmem::Finder;
+use memchr::{memchr2, memchr3, memchr3_iter};
 use regex::bytes::Regex;
 
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
@@ -35,6 +36,29 @@ pub fn clears(line: &str) -> bool {
         )
     });
     CLEAR.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
+}
+
+/// Whether a line only says where more is told.
+pub fn refers(line: &str) -> bool {
+    static REFERENCE: LazyLock<Regex> =
+        LazyLock::new(|| constant(r"(?i)\b(?:see|refer to|details|reports?|logs?|documentation|transcript|saved)\b"));
+    REFERENCE.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
+}
+
+/// A cheap look: whether a line may hold a name with an extension or a folder, or one of those that files without have.
+pub fn may_name(line: &str) -> bool {
+    static NAMES: LazyLock<[Finder; 4]> =
+        LazyLock::new(|| ["file", "BUILD", "WORKSPACE", "SConstruct"].map(Finder::new));
+    let bytes = prefix(line, LINE_MATCH_BYTES_MAX).as_bytes();
+    let parts = |at: usize| {
+        let joins = |byte: &u8| byte.is_ascii_alphanumeric() || *byte >= 0x80 || b"_-.()[]{}@$".contains(byte);
+        let next = bytes.get(at + 1);
+        match bytes[at] {
+            b'.' => next.is_some_and(u8::is_ascii_alphabetic),
+            _ => next.is_some_and(joins),
+        }
+    };
+    memchr3_iter(b'.', b'/', b'\\', bytes).any(parts) || NAMES.iter().any(|name| name.find(bytes).is_some())
 }
 
 /// What of a line may be the name of a file, the longest first: what is quoted, what stands before or behind a sentence, words.

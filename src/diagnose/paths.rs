@@ -88,6 +88,10 @@ const FOREIGN_STARTS: &[&str] = &[
     "clojure/lang/",
 ];
 
+/// … and ends of one: files of test runners, which stand below every failing test.
+const RUNNERS: &[&str] =
+    &["testing/testing.go", "_testmain.go", "eunit_proc.erl", "eunit_test.erl", "runtime/panic.go"];
+
 /// Folders of generated files: a place in one is not where a person makes a change.
 const GENERATED: &[&str] =
     &["target", "dist", "build", "out", "coverage", ".next", ".nuxt", "_build", "cmake-build-debug"];
@@ -97,6 +101,9 @@ pub fn is_foreign(path: &str) -> bool {
     let path = path.strip_prefix("file://").unwrap_or(path);
     let first = path.as_bytes().first();
     if FOREIGN_STARTS.iter().any(|start| start.as_bytes().first() == first && path.starts_with(start)) {
+        return true;
+    }
+    if RUNNERS.iter().any(|end| path.ends_with(end)) {
         return true;
     }
     path.contains("/libsanitizer/") || path.split(['/', '\\']).any(|part| FOREIGN_PARTS.contains(&part))

@@ -58,7 +58,7 @@ impl<N: Fn(usize) -> bool> Surroundings<'_, N> {
         let text = self.text(at);
         match generic::is_frame(text) {
             true => !text.contains("node:internal/"),
-            false => !(self.is_noise)(self.stream[at].0),
+            false => !(self.is_noise)(self.stream[at].0) && !generic::counts_nothing(text),
         }
     }
 

@@ -44,9 +44,22 @@ impl<'a> Caller<'a> {
     {
         match self.check {
             Some((name, kind)) if category::is_form_only(kind, catalog, self.named, found) => name,
+            Some((name, _)) if !self.named[found.tool] && is_usage(found) => name,
             _ => &catalog.tools[found.tool].name,
         }
     }
+}
+
+/// Whether an item is what a library says that reads command lines for many tools: the tool that was called said it.
+fn is_usage(found: &Found<'_>) -> bool {
+    let words = [
+        "unexpected argument",
+        "unrecognized subcommand",
+        "the following required",
+        "invalid value '",
+        "the argument '",
+    ];
+    found.decides && words.iter().any(|word| found.message.starts_with(word))
 }
 
 /// A code as its tool spells it first: clippy has `clippy::len-zero` and `clippy::len_zero` for one lint.

@@ -38,7 +38,15 @@ impl Assembled<'_> {
         let worst = candidates.iter().map(severity).max().unwrap_or(Severity::Error);
         let errs = |candidate: &Candidate| severity(candidate) == Severity::Error && candidate.said.file.is_some();
         let warns = candidates.iter().any(|candidate| severity(candidate) == Severity::Warning);
+        let says_worse = || {
+            let free =
+                |&line: &usize| self.outcome.roles[line] == Role::Free && located::read(self.lines[line]).is_none();
+            let mut free = (0..self.lines.len()).filter(free).map(|line| self.lines[line]);
+            free.any(|line| generic::strength(line) == Some(Strength::Strong) && !generic::is_wrapper(line))
+        };
         let needed = match known {
+            // What is only information is not why, where something else says that it failed.
+            false if worst == Severity::Info && says_worse() => Severity::Error,
             _ if warns && !candidates.iter().any(errs) && generic::warnings_fail(self.lines) => Severity::Warning,
             true => Severity::Error,
             false => worst,
@@ -63,7 +71,9 @@ impl Assembled<'_> {
             if fails {
                 let sure = candidate.said.severity == Some(Severity::Error);
                 let strength = if sure { Strength::Strong } else { Strength::Weak };
-                self.blocks.push(Block { head: start, lines: (start..end).collect(), strength, score: 0.0 });
+                let speaks = generic::strength(self.lines[start]).is_some();
+                let placed = !known && speaks && !said_elsewhere && resolver.exists(candidate.said.file.as_deref());
+                self.blocks.push(Block { head: start, lines: (start..end).collect(), strength, placed, score: 0.0 });
                 self.generic.push(item);
             } else {
                 self.beside.push(item);
@@ -197,6 +207,12 @@ impl Assembled<'_> {
         if let Some((line, severity)) = above.find_map(|line| Some((line, located::said_first(self.lines[line])?))) {
             return Some(((line, index), said(self.lines[line], Some(severity))));
         }
+        // Alone below the first line of a paragraph, as linters print one finding each.
+        let title = index.checked_sub(1).filter(is_free).filter(filled);
+        let alone = |title: &usize| title.checked_sub(1).is_none_or(|above| !filled(&above));
+        if let Some(title) = title.filter(alone).filter(|_| !bare.colon && is_sentence(self.lines[index - 1])) {
+            return Some(((title, index), said(self.lines[title], None)));
+        }
         let mut after = (index + 1..self.lines.len()).take(MESSAGE_DISTANCE_MAX);
         let message = after.find(filled).filter(|_| bare.colon).map(|line| self.lines[line])?;
         Some(((index, index), said(message, located::said_first(message))))
@@ -218,6 +234,17 @@ impl Assembled<'_> {
         }
         end
     }
+}
+
+/// Whether a line may be the message of a finding: words, and no frame, place or title of a test.
+fn is_sentence(line: &str) -> bool {
+    let text = line.trim();
+    text.len() == line.trim_end().len()
+        && text.split_whitespace().count() > 2
+        && !text.ends_with([':', ','])
+        && !text.starts_with(['>', '$', '+', '#', '='])
+        && !generic::is_frame(line)
+        && located::bare_place(line).is_none()
 }
 
 /// The file that a line names for the rows below it: alone on its line, or after `File:`.

@@ -7,7 +7,7 @@ use crate::base::limits::LINE_KEEP_BYTES_MAX;
 use crate::base::text::ellipsis;
 use crate::diagnose::block::Block;
 use crate::diagnose::engine::Role;
-use crate::diagnose::generic::{self, Strength};
+use crate::diagnose::generic;
 use crate::diagnose::paths::{Resolver, Trust};
 use crate::diagnose::{Baseline, Item, Severity, located, named};
 use crate::whitelist::CheckKind;
@@ -22,6 +22,13 @@ struct Mention {
 
 /// Lines at the end of an output that are asked for names.
 const NAMED_LINES_MAX: usize = 5_000;
+
+/// Lines of one chain of imports.
+const CHAIN_LINES_MAX: usize = 40;
+/// Lines of an output that only speaks of files.
+const SPOKEN_LINES_MAX: usize = 200;
+/// Lines that may speak of files where none says what is wrong with them: more are a log.
+const SPOKEN_OF_MAX: usize = 5;
 
 impl Assembled<'_> {
     /// Takes what lines say of files where nothing else named one: what is wrong with them, else lists of them. `known` says
@@ -51,11 +58,21 @@ impl Assembled<'_> {
         };
         let from = self.lines.len().saturating_sub(NAMED_LINES_MAX);
         let lines: Vec<usize> = (from..self.lines.len())
-            .filter(|&line| self.may_name(line) && baseline.is_none_or(|known| !known.contains(self.lines[line])))
+            .filter(|&line| {
+                named::may_name(self.lines[line])
+                    && self.may_name(line)
+                    && baseline.is_none_or(|known| !known.contains(self.lines[line]))
+            })
             .collect();
         let mut mentions = self.blamed(&lines, resolve);
         if mentions.is_empty() {
             mentions = self.listed(&lines, kind, resolve);
+        }
+        // What is said of these isn't known to be why.
+        let mut known = known;
+        if mentions.is_empty() {
+            mentions = self.spoken_of(&lines, resolve);
+            known = true;
         }
         for mention in mentions {
             self.take_mention(&mention, known);
@@ -98,6 +115,17 @@ impl Assembled<'_> {
                 let inside = taken.iter().any(|other| other.contains(name));
                 if let Some(file) = (!inside).then(|| resolve(&name)).flatten() {
                     taken.push(name);
+                    files.push(file);
+                }
+            }
+            // A chain goes on below (`a.js →`).
+            let goes_on = |line: &usize| self.lines[*line].trim_end().ends_with(['→', '>']);
+            let mut at = line;
+            while goes_on(&at) && !files.is_empty() && at + 1 < self.lines.len() && at - line < CHAIN_LINES_MAX {
+                at += 1;
+                let name = self.lines[at].trim().trim_end_matches(['→', '>', '-', '=', ' ']);
+                let Some(file) = resolve(&name) else { break };
+                if !files.contains(&file) {
                     files.push(file);
                 }
             }
@@ -147,6 +175,29 @@ impl Assembled<'_> {
         mentions
     }
 
+    /// The few files that an output speaks of which names no other, but for lines that say what is being done.
+    fn spoken_of(&self, lines: &[usize], resolve: impl Fn(&&str) -> Option<String>) -> Vec<Mention> {
+        if self.lines.len() > SPOKEN_LINES_MAX {
+            return Vec::new();
+        }
+        let mention = |&line: &usize| {
+            let text = self.lines[line];
+            if named::clears(text) || named::refers(text) || generic::is_frame(text) {
+                return None;
+            }
+            // A list of what is being worked on.
+            let mut above = self.lines[..line].iter().rev().filter(|line| !line.trim().is_empty());
+            let heading = above.find(|line| named::list(line).is_none());
+            if named::list(text).is_some() && heading.is_some_and(|heading| named::clears(heading)) {
+                return None;
+            }
+            let file = named::candidates(text).iter().find_map(&resolve)?;
+            Some(Mention { line, files: vec![file] })
+        };
+        let mentions: Vec<Mention> = lines.iter().filter_map(mention).take(SPOKEN_OF_MAX + 1).collect();
+        if mentions.len() > SPOKEN_OF_MAX { Vec::new() } else { mentions }
+    }
+
     /// Keeps the line, and makes an item of it unless it is known why the run failed, or an item has it.
     fn take_mention(&mut self, mention: &Mention, known: bool) {
         let line = mention.line;
@@ -154,7 +205,7 @@ impl Assembled<'_> {
             return;
         }
         if !self.blocks.iter().any(|block| block.lines.contains(&line)) {
-            self.blocks.push(Block { head: line, lines: vec![line], strength: Strength::Weak, score: 0.0 });
+            self.blocks.push(Block::alone(line));
         }
         let file = mention.files.first().cloned();
         let covering = self.generic.iter_mut().find(|item| (item.span.0..item.span.1).contains(&line));

@@ -158,7 +158,7 @@ impl<'a> Groups<'a> {
             }
             let counted = || value.replace(',', "").parse::<usize>().ok();
             match group {
-                Group::File => groups.file = Some(value),
+                Group::File => groups.file = Some(unlabelled(value)),
                 Group::Package => package = Some(value.replace('.', "/")),
                 // cpplint says 0 of what concerns the whole file.
                 Group::Line => groups.line = value.parse().ok().filter(|&line| line > 0),
@@ -185,6 +185,21 @@ impl<'a> Groups<'a> {
     pub fn place(&self) -> Option<Frame<'a>> {
         Some(Frame { file: self.file?, line: self.line, col: self.col })
     }
+}
+
+/// A file without the label that a runner puts before each line, which a rule for the tool alone takes for part of the name
+/// (`[error] src/A.scala`, `Error: src/a.ts`).
+fn unlabelled(file: &str) -> &str {
+    let mut file = file;
+    while let Some((label, rest)) = file.split_once(' ') {
+        let bracketed = label.strip_prefix('[').and_then(|label| label.strip_suffix(']'));
+        let Some(word) = bracketed.or_else(|| label.strip_suffix(':')) else { break };
+        if severity(word).is_none() || rest.trim_start().is_empty() {
+            break;
+        }
+        file = rest.trim_start();
+    }
+    file
 }
 
 /// The longest word for a severity, bytes.

@@ -2,10 +2,25 @@
 
 mod pitfalls;
 mod properties;
+mod unseen;
 
-use crate::base::tree::{NoTree, Tree};
+use crate::base::tree::{NoTree, Tree, ends_with_path};
 use crate::diagnose::{Definitions, Diagnosis, Input, Item, diagnose};
 use crate::run::Ended;
+
+/// A project of these files.
+struct Files(&'static [&'static str]);
+
+impl Tree for Files {
+    fn contains(&self, path: &str) -> bool {
+        self.0.contains(&path)
+    }
+
+    fn find_tail(&self, tail: &str) -> Option<String> {
+        let mut fits = self.0.iter().filter(|path| ends_with_path(path, tail));
+        fits.next().filter(|_| fits.next().is_none()).map(|path| (*path).to_owned())
+    }
+}
 
 /// The diagnosis of a run that ended with 1, without a project.
 fn diagnosed(command: &str, output: impl AsRef<[u8]>) -> Diagnosis {

@@ -3,26 +3,11 @@
 use std::path::PathBuf;
 
 use crate::base::limits::ITEMS_MAX;
-use crate::base::tree::{Tree, ends_with_path};
 use crate::config::Categories;
 use crate::diagnose::{Category, DefinitionFile, Definitions, Input, Severity, diagnose};
 use crate::run::Ended;
 
-use super::{diagnosed, diagnosed_in, places};
-
-/// A project of these files.
-struct Files(&'static [&'static str]);
-
-impl Tree for Files {
-    fn contains(&self, path: &str) -> bool {
-        self.0.contains(&path)
-    }
-
-    fn find_tail(&self, tail: &str) -> Option<String> {
-        let mut fits = self.0.iter().filter(|path| ends_with_path(path, tail));
-        fits.next().filter(|_| fits.next().is_none()).map(|path| (*path).to_owned())
-    }
-}
+use super::{Files, diagnosed, diagnosed_in, places};
 
 #[test]
 fn windows_paths() {

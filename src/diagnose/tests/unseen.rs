@@ -1,0 +1,202 @@
+//! Forms of outputs that nobody wrote a definition for: what tools of one kind share.
+
+use crate::diagnose::{Category, Definitions, Diagnosis, Input, Severity, diagnose};
+use crate::run::Ended;
+use crate::whitelist::CheckKind;
+
+use super::{Files, diagnosed, diagnosed_in, places};
+
+/// The diagnosis of a recognised check.
+fn checked(command: &str, tool: &str, kind: CheckKind, ended: Ended, output: &str) -> Diagnosis {
+    diagnose(&Input {
+        output: output.as_bytes(),
+        command,
+        tool: Some(tool),
+        kind: Some(kind),
+        ended,
+        dir: "",
+        root: "/home/dev/project",
+        tree: &Files(&["src/a.zz"]),
+        baseline: None,
+        definitions: &Definitions::shipped(),
+    })
+}
+
+#[test]
+fn a_label_before_a_file_is_no_part_of_its_name() {
+    let said =
+        diagnosed("frob", "[error] /srv/lib/A.c:14: error: no such type\nError: lib/b.ts:3:7 - error TS2339: no x\n");
+    assert_eq!(places(&said.items), ["/srv/lib/A.c:14", "lib/b.ts:3"]);
+    let said = diagnosed("frob", "error: the thing that was made is none at lib/a.zz:8:49, they say\n");
+    assert_eq!(said.files, ["lib/a.zz"], "a sentence is no name");
+}
+
+#[test]
+fn message_place_and_rule_between_bullets() {
+    let said = diagnosed(
+        "frob analyze",
+        "  error • No name 'x' • lib/a.zz:12:5 • undefined_name\n  info • Old form at lib/b.zz:8:49 • old_form\n",
+    );
+    assert_eq!(places(&said.items), ["lib/a.zz:12"]);
+    assert_eq!(said.items[0].code.as_deref(), Some("undefined_name"));
+    assert_eq!(said.items[0].message, "No name 'x'");
+    assert_eq!(places(&said.others), ["lib/b.zz:8"]);
+}
+
+#[test]
+fn a_place_alone_below_the_first_line_of_a_paragraph_has_its_message_above() {
+    let said = diagnosed(
+        "frob",
+        "[201] Blank at its end\ntop.zz:3\n    - nginx \n\n[207] A mode of a file\ntop.zz:7\n    - mode: 644\n",
+    );
+    assert_eq!(places(&said.items), ["top.zz:3", "top.zz:7"]);
+    assert_eq!(said.items[0].message, "[201] Blank at its end");
+}
+
+#[test]
+fn what_is_only_information_is_not_why_where_an_error_is() {
+    let said =
+        diagnosed("frob", "render.zz:159: [INFO] a value is set\n==> Looking at x\nERROR: object without a name\n");
+    assert_eq!(places(&said.items), ["-:-"]);
+    let said = diagnosed("frob", "engine.go:159: [INFO] a value is set\nError: 1 chart failed\n");
+    assert!(said.files.is_empty(), "{:?}", said.files);
+    assert_eq!(said.others[0].severity, Severity::Info);
+}
+
+#[test]
+fn a_message_at_a_place_stays_beside_a_line_with_more_words_for_failure() {
+    let tree = Files(&["shop/fast.zz"]);
+    let said = diagnosed_in(
+        &tree,
+        "frobc shop/fast.zz",
+        "Error compiling Frob file:\n-------\n    return self.y +\n-------\nshop/fast.zz:7:23: Expected a name\n",
+    );
+    assert!(said.lines.contains(&"shop/fast.zz:7:23: Expected a name".to_owned()), "{:?}", said.lines);
+}
+
+#[test]
+fn the_few_files_that_an_output_speaks_of_are_taken_where_it_blames_none() {
+    let tree = Files(&["src/shop.py", "src/ok.py"]);
+    let output = "Reading src/ok.py\n3.1, 3.10     /home/dev/project/src/shop.py\n  match statement wants 3.10\n";
+    assert_eq!(diagnosed_in(&tree, "frob src", output).files, ["src/shop.py"]);
+    assert!(diagnosed_in(&tree, "frob src", "all is lost\nsee src/ok.py.\n").files.is_empty());
+    let log = "step src/shop.py a\nstep src/ok.py b\n".repeat(4);
+    assert!(diagnosed_in(&tree, "frob src", log).files.is_empty(), "a log speaks of many");
+}
+
+#[test]
+fn a_chain_of_files_goes_on_below_its_first_line() {
+    let tree = Files(&["src/a.js", "src/b.js", "src/c.js"]);
+    let output = "  error no-circular: src/a.js → \n      src/b.js →\n      src/a.js\n\n1 problem\n";
+    assert_eq!(diagnosed_in(&tree, "frob src", output).files, ["src/a.js", "src/b.js"]);
+}
+
+#[test]
+fn what_passing_tests_print_is_noise_and_what_failing_ones_print_is_not() {
+    let tree = Files(&["src/calc.c", "web/http.c", "tests/fake.py", "tests/test_a.py"]);
+    let automake = "PASS: t1\nt2: expected 4, got 5 at src/calc.c:18\nFAIL: t2\n\
+                    ERROR 404 as expected (web/http.c:77)\nPASS: t3\nmake: *** [check] Error 1\n";
+    let said = diagnosed_in(&tree, "make check", automake);
+    assert_eq!(said.files, ["src/calc.c"]);
+    assert!(said.lines.iter().any(|line| line.contains("expected 4, got 5")), "{:?}", said.lines);
+    assert!(!said.lines.iter().any(|line| line.contains("404")), "{:?}", said.lines);
+    let verbose = "test_ok (t.T.test_ok) ... Traceback (most recent call last):\n  File \"/home/dev/project/tests/fake.py\", line 5, in f\n    \
+                   open('x')\nOSError: no x\nok\ntest_b (t.T.test_b) ... FAIL\n\n======================\nFAIL: test_b (t.T.test_b)\n\
+                   ----------------------\nTraceback (most recent call last):\n  File \"/home/dev/project/tests/test_a.py\", line 9, in test_b\n    \
+                   self.assertEqual(1, 2)\nAssertionError: 1 != 2\n\n----------------------\nRan 2 tests in 0.001s\n\nFAILED (failures=1)\n";
+    let said = diagnosed_in(&tree, "python -m unittest -v", verbose);
+    assert_eq!(said.files, ["tests/test_a.py"]);
+    assert!(!said.lines.iter().any(|line| line.contains("no x")), "{:?}", said.lines);
+}
+
+#[test]
+fn commands_that_a_shell_traces_are_noise() {
+    let tree = Files(&["src/error_util.c", "src/a.c"]);
+    let output = "+ set -e\n+ IMAGE=shop/api:1.2.0-beta1\n+ cc -c src/error_util.c\n++ basename src/a.c\n+ cc -c src/a.c\n\
+                  src/a.c:1:15: error: no such name\n";
+    let said = diagnosed_in(&tree, "bash -x build.sh", output);
+    assert_eq!(said.files, ["src/a.c"]);
+    assert_eq!(said.lines, ["src/a.c:1:15: error: no such name"]);
+}
+
+#[test]
+fn a_name_with_a_version_and_a_count_of_lines_are_no_places() {
+    let said = diagnosed(
+        "frob",
+        "pulling docker.io/shop/api.x:1.2.0-beta1\n\"po/de.po\" 7097 lines, 12 errors\nFAILED for shop/api:3.4.1\n",
+    );
+    assert!(said.items.iter().all(|item| item.line.is_none()), "{:?}", said.items);
+}
+
+#[test]
+fn the_kind_of_a_check_speaks_where_only_the_form_of_a_line_does() {
+    use CheckKind::{Build, Lint, Test};
+    let of = |command, tool, kind, code, output| {
+        checked(command, tool, kind, Ended::Exit(code), output).category.expect("it failed")
+    };
+    // A stylesheet's compiler ends with an exception of what it compiles; a linter's message begins with a word.
+    let thrown = "NameError: variable @x is undefined in /home/dev/project/src/a.zz on line 2, column 13:\n";
+    assert_eq!(of("frobc a.zz", "frobc", Build, 1, thrown), Category::BuildError);
+    assert_eq!(of("frob lint", "frob", Lint, 1, "Error: 1 chart(s) linted, 1 chart(s) failed\n"), Category::LintError);
+    // An assertion in the form of a compiler's error.
+    let assertion = "src/a.zz:44: error: -[T test_a] : XCTAssertEqual failed: (1) is not equal to (2)\n";
+    assert_eq!(of("frob test", "frob", Test, 1, assertion), Category::TestFailure);
+    // No such command, or a script that can't be read.
+    assert_eq!(
+        of("frob -n a", "frob", Lint, 127, "src/a.zz (line 4): 'end' outside of a block\n"),
+        Category::LintError
+    );
+    assert_eq!(of("frob -n a", "frob", Lint, 127, "frob\n"), Category::MissingDependency);
+    // A runner of many kinds of checks.
+    let style = "/home/dev/project/src/A.kt:9:1: Wildcard import\n\nFAILURE: Build failed with an exception.\n";
+    assert_eq!(of("gradle ktlint", "gradle", Lint, 1, style), Category::LintError);
+    assert_eq!(of("buf build", "buf", Build, 1, "a/b.proto:5:3:cannot find `X` in this scope\n"), Category::BuildError);
+    // Warnings with rules, in the form of a compiler's.
+    let rules =
+        "R/tax.R:1:5: warning: [assignment_linter] Use <-.\nR/tax.R:2:5: style: [spaces_linter] Place a space.\n";
+    assert_eq!(of("Rscript -e x", "Rscript", Test, 1, rules), Category::LintError);
+}
+
+#[test]
+fn the_last_part_of_a_programs_name_says_what_it_is_for() {
+    let of = |command: &str| diagnosed(command, "src/a.zz is wrong: expected 3, got 4\n").category;
+    for command in
+        ["spec-validator api.zz", "slotscheck -m x", "npmPkgJsonLint .", "docformatter --check src", "frob --check"]
+    {
+        assert_eq!(of(command), Some(Category::LintError), "{command}");
+    }
+    assert_eq!(of("frob test"), Some(Category::TestFailure));
+    assert_eq!(of("frob type-check"), Some(Category::TypeError));
+}
+
+#[test]
+fn a_wrong_command_line_is_one_whatever_the_tool() {
+    for output in [
+        "error: the following required arguments were not provided:\n  <PATTERN>\n\nUsage: frob <PATTERN>\n",
+        "error: invalid value 'x' for '--jobs <N>': invalid digit\n",
+        "error: unrecognized subcommand 'chek'\n",
+    ] {
+        let said = checked("frob chek", "frob", CheckKind::Lint, Ended::Exit(2), output);
+        assert_eq!((said.items[0].tool.as_str(), said.category), ("frob", Some(Category::ConfigError)), "{output}");
+    }
+}
+
+#[test]
+fn words_of_a_parser_of_command_lines_are_the_called_tools() {
+    let said = checked(
+        "ruff check --frob",
+        "ruff",
+        CheckKind::Lint,
+        Ended::Exit(2),
+        "error: unexpected argument '--frob' found\n",
+    );
+    assert_eq!((said.items[0].tool.as_str(), said.category), ("ruff", Some(Category::ConfigError)));
+    let said = checked(
+        "cargo build --frob",
+        "cargo-build",
+        CheckKind::Build,
+        Ended::Exit(1),
+        "error: unexpected argument '--frob' found\n",
+    );
+    assert_eq!((said.items[0].tool.as_str(), said.category), ("rustc", Some(Category::ConfigError)));
+}
