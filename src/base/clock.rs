@@ -1,6 +1,6 @@
 //! Time. The only module that knows `chrono`: times are stored in UTC (RFC 3339, microseconds) and shown local.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, Local, NaiveDate, SecondsFormat, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -15,8 +15,7 @@ impl Timestamp {
     /// The wall clock now. A clock before 1970 reads as the epoch.
     #[allow(clippy::disallowed_methods, reason = "the one door to the wall clock")]
     pub fn now() -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Timestamp(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+        SystemTime::now().into()
     }
 
     /// Parses RFC 3339, any offset.
@@ -70,8 +69,20 @@ impl Timestamp {
         u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
     }
 
+    /// As the operating system's files have it.
+    pub fn system_time(self) -> SystemTime {
+        UNIX_EPOCH + Duration::from_micros(u64::try_from(self.0).unwrap_or(0))
+    }
+
     fn utc(self) -> DateTime<Utc> {
         DateTime::from_timestamp_micros(self.0).unwrap_or_default()
+    }
+}
+
+impl From<SystemTime> for Timestamp {
+    fn from(time: SystemTime) -> Self {
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
     }
 }
 

@@ -40,7 +40,9 @@ pub fn fence(language: &str, text: &str, cut: bool) -> String {
 /// One line without control characters, tabs or trailing space (MD009, MD010), and not too long.
 pub fn clean_line(line: &str) -> String {
     let line = without_commands(printable(line));
-    ellipsis(line.replace('\t', "    ").replace('\n', " ").trim_end(), LINE_BYTES_MAX)
+    let line = ellipsis(line.replace('\t', "    ").replace('\n', " ").trim_end(), LINE_BYTES_MAX);
+    // What a tool found of a merge is not one of the file that it is told in.
+    if line.starts_with("<<<<<<<") { format!(" {line}") } else { line }
 }
 
 /// markdownlint takes its comments even inside a fence; a tool's output gives it no orders.

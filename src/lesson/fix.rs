@@ -1,6 +1,7 @@
 //! The one part of a lesson that is ours after it was written: what made the failure go away. It stands between two
 //! comments, of which the first has the text's hash: a part that somebody edited is theirs.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -24,8 +25,16 @@ const TEXT_BYTES_MAX: usize = 500;
 const BEGIN: &str = "<!-- verify-run:fix ";
 const END: &str = "<!-- /verify-run:fix -->";
 const UNKNOWN: &str = "Not known yet.";
+/// What a shared lesson says in place of when and how fast.
+const GONE: &str = "Gone after this change.";
+const GONE_AT: &str = "Gone at attempt ";
 const BY_NOW: &str = "By now: verify-run fix show ";
 const CONFIRMED: &str = "Confirmed when this was written";
+const UNCONFIRMED: &str = "Unconfirmed when this was written";
+const ALSO_CHANGED: &str = "Also changed:";
+const COMMANDS: &str = "Commands that were run in between:";
+const TRIED: &str = "Changed before without effect:";
+const LEFT_OUT: &str = "Left out: ";
 const CAUSE: &str = "Cause";
 const APPROACH: &str = "What helped";
 const RULE: &str = "Rule";
@@ -106,14 +115,69 @@ pub(super) fn taught(text: &str) -> Option<TaughtFix> {
     let (said, diff) = part.split_once("`diff\n").unwrap_or((part, ""));
     let line = |start: &str| said.lines().find_map(|line| line.strip_prefix(start)).map(str::to_owned);
     let named = |name: &str| line(&format!("{name}: "));
+    let id = line(BY_NOW);
+    if id.is_none() && line(GONE).is_none() {
+        return None;
+    }
     Some(TaughtFix {
-        id: line(BY_NOW)?,
-        confirmed: line(CONFIRMED).is_some(),
+        id,
         cause: named(CAUSE),
         approach: named(APPROACH),
         rule: named(RULE),
         diff: diff.lines().take_while(|line| !line.starts_with("```")).map(|line| format!("{line}\n")).collect(),
     })
+}
+
+/// `text` with a part that says only what anybody else's attempt would say of the same fix, too.
+pub(super) fn for_sharing(text: &str) -> String {
+    let changed = untouched(text).and_then(|range| {
+        let content = text[range.clone()].split_once("-->\n\n")?.1.rsplit_once(END)?.0;
+        Some(format!("{}{}{}", &text[..range.start], part(&without_details(content)?), &text[range.end..]))
+    });
+    changed.unwrap_or_else(|| text.to_owned())
+}
+
+/// `None` of a part that says no fix.
+fn without_details(content: &str) -> Option<String> {
+    let (opening, rest) = content.split_once('\n')?;
+    let ticks = opening.strip_suffix("text")?;
+    let (said, diff) = rest.split_once(&format!("\n{ticks}\n"))?;
+    if !said.starts_with(GONE_AT) {
+        return None;
+    }
+    let paragraphs = || said.split("\n\n").skip(1).filter(|paragraph| !paragraph.is_empty());
+    let also: BTreeSet<&str> = paragraphs()
+        .find_map(|it| it.strip_prefix(ALSO_CHANGED))
+        .into_iter()
+        .flat_map(str::lines)
+        .map(str::trim)
+        .collect();
+    let diff = diff.split_once("`diff\n").map_or_else(String::new, |(_, diff)| diff_without(diff, &also));
+    // Without a diff the commands are what is known.
+    let is_detail = |paragraph: &str| {
+        [ALSO_CHANGED, TRIED, LEFT_OUT].iter().any(|title| paragraph.starts_with(title))
+            || paragraph.starts_with(COMMANDS) && !diff.is_empty()
+    };
+    let is_number = |line: &&str| [GONE_AT, CONFIRMED, UNCONFIRMED, BY_NOW].iter().any(|start| line.starts_with(start));
+    let head = said.split_once("\n\n").map_or(said, |(head, _)| head);
+    let head: Vec<&str> = std::iter::once(GONE).chain(head.lines().filter(|line| !is_number(line))).collect();
+    let lists = paragraphs().filter(|paragraph| !is_detail(paragraph)).map(str::to_owned);
+    let said: Vec<String> = std::iter::once(head.join("\n")).chain(lists).collect();
+    let said = fence("text", &said.join("\n\n"), false);
+    Some(if diff.is_empty() { said } else { format!("{said}\n{}", fence("diff", &diff, false)) })
+}
+
+/// The lines of a diff in its fence, but those of the files of these names.
+fn diff_without(fenced: &str, names: &BTreeSet<&str>) -> String {
+    let mut is_kept = true;
+    let lines = fenced.lines().take_while(|line| !line.starts_with("```"));
+    let kept = lines.filter(|line| {
+        if let Some(paths) = line.strip_prefix("diff --git ") {
+            is_kept = paths.split_once(" b/").is_none_or(|(_, path)| !names.contains(path));
+        }
+        is_kept
+    });
+    kept.map(|line| format!("{line}\n")).collect()
 }
 
 fn part(content: &str) -> String {
@@ -155,10 +219,10 @@ fn content(fix: &FixPart, room: usize) -> String {
 
 fn fixed(facts: &FixFacts, room: usize) -> String {
     let mut out = format!(
-        "Gone at attempt {}, {} after the first failure.\n{}: {}.\n{BY_NOW}{}\n",
+        "{GONE_AT}{}, {} after the first failure.\n{}: {}.\n{BY_NOW}{}\n",
         facts.attempt,
         duration(facts.seconds),
-        if facts.confirmed { CONFIRMED } else { "Unconfirmed when this was written" },
+        if facts.confirmed { CONFIRMED } else { UNCONFIRMED },
         one_line(&facts.standing),
         one_line(&facts.id),
     );
@@ -186,13 +250,13 @@ fn fixed(facts: &FixFacts, room: usize) -> String {
     };
     let file = |(path, added, removed): &(String, Option<u64>, Option<u64>)| format!("{path}{}", lines(added, removed));
     list("Files that changed:", facts.files.iter().map(file).collect(), facts.files_cut);
-    list("Also changed:", facts.also_changed.clone(), 0);
+    list(ALSO_CHANGED, facts.also_changed.clone(), 0);
     list("Changed outside of the repository's files:", facts.surroundings.clone(), 0);
     let commands = facts.commands.iter().map(|line| ellipsis(line, COMMAND_BYTES_MAX));
-    list("Commands that were run in between:", commands.collect(), 0);
-    list("Changed before without effect:", facts.tried.clone(), 0);
+    list(COMMANDS, commands.collect(), 0);
+    list(TRIED, facts.tried.clone(), 0);
     if facts.came_with_base > 0 {
-        let _ = write!(out, "\nLeft out: {} that came with a new base\n", count(facts.came_with_base, "file"));
+        let _ = write!(out, "\n{LEFT_OUT}{} that came with a new base\n", count(facts.came_with_base, "file"));
     }
     let room = room.saturating_sub(out.len() + 200).min(DIFF_BYTES_MAX);
     let (diff, cut) = whole_lines(&facts.diff, room);

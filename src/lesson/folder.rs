@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use super::index;
 use super::place::{self, Place};
 use super::taught::{self, SharedFile, Taught};
-use super::{Error, Facts, FixPart, Lesson, parse, render};
+use super::{Error, Facts, FixPart, Lesson, conflict, for_sharing, parse, render};
+use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
 use crate::config::{Places, Repository, Settings};
 
@@ -47,6 +48,8 @@ pub struct Entry {
     pub path: PathBuf,
     /// Its content, or why it can't be read.
     pub lesson: Result<Lesson, Error>,
+    /// The line of the first conflict marker that a merge left in it.
+    pub conflict: Option<usize>,
 }
 
 impl Folder {
@@ -96,8 +99,13 @@ impl Folder {
         self.stays_inside()?;
         place::make(&self.dir, self.root.is_some())?;
         let path = self.dir.join(facts.file_name());
-        write_atomic(&path, render(facts, self.lines_bytes).as_bytes(), 0o644, Durability::Cached)
-            .map_err(|source| Error::Io { action: "write the lesson", path: path.clone(), source })?;
+        let text = render(facts, self.lines_bytes);
+        let text = if self.is_shared() { for_sharing(&text) } else { text };
+        write_atomic(&path, text.as_bytes(), 0o644, Durability::Cached).map_err(|source| Error::Io {
+            action: "write the lesson",
+            path: path.clone(),
+            source,
+        })?;
         Ok(Written { path, new: true })
     }
 
@@ -145,8 +153,10 @@ impl Folder {
     pub fn entries(&self) -> Vec<Entry> {
         let read = |name: String| {
             let path = self.dir.join(name);
-            let lesson = self.read(&path);
-            Entry { path, lesson }
+            let text = read_text(&path);
+            let conflict = text.as_ref().ok().and_then(|text| conflict::of(text)).map(|conflict| conflict.line);
+            let lesson = text.and_then(|text| read(&text, &path));
+            Entry { path, lesson, conflict }
         };
         self.names().into_iter().map(read).collect()
     }
@@ -156,7 +166,7 @@ impl Folder {
     /// # Errors
     /// When it can't be read or is no lesson.
     pub fn read(&self, path: &Path) -> Result<Lesson, Error> {
-        parse(&read_text(path)?, Some(path))
+        read(&read_text(path)?, path)
     }
 
     /// Sets texts of a lesson's front matter (`cause`, `resolution`, `corrective_rule`); all else stays byte for byte.
@@ -172,7 +182,7 @@ impl Folder {
                 reason: "no front matter between two lines `---`".to_owned(),
             })?;
         }
-        let lesson = parse(&text, Some(path))?;
+        let lesson = read(&text, path)?;
         write_atomic(path, text.as_bytes(), 0o644, Durability::Synced).map_err(|source| Error::Io {
             action: "write the lesson",
             path: path.to_owned(),
@@ -188,7 +198,10 @@ impl Folder {
     /// When the file can't be read or written.
     pub fn set_fix(&self, path: &Path, fix: &FixPart) -> Result<bool, Error> {
         let text = read_text(path)?;
-        let Some(changed) = super::set_fix(&text, fix) else { return Ok(false) };
+        let Some(mut changed) = super::set_fix(&text, fix) else { return Ok(false) };
+        if self.is_shared() {
+            changed = super::fix::for_sharing(&changed);
+        }
         if changed != text {
             write_atomic(path, changed.as_bytes(), 0o644, Durability::Cached).map_err(|source| Error::Io {
                 action: "write the lesson",
@@ -215,7 +228,7 @@ impl Folder {
 
     /// The lessons that the team shares, by name; none of a private folder, or one that a link leads to elsewhere.
     pub fn shared_files(&self) -> Vec<SharedFile> {
-        if self.root.is_none() || !place::is_shared(&self.dir) || self.stays_inside().is_err() {
+        if !self.is_shared() || self.stays_inside().is_err() {
             return Vec::new();
         }
         let files = self.names().into_iter().take(TAUGHT_MAX);
@@ -251,13 +264,21 @@ impl Folder {
     /// # Errors
     /// When the files can't be moved or the ignore file can't be written.
     pub fn share(&self, places: &Places, settings: &Settings) -> Result<Option<PathBuf>, Error> {
-        if self.root.is_none() || place::is_shared(&self.dir) {
+        if self.root.is_none() || self.is_shared() {
             return Ok(None);
         }
         let shared = place::shared_dir(places, settings);
         self.stays_inside()?;
+        for name in self.names() {
+            share_file(&self.dir.join(name))?;
+        }
         place::share(&self.dir, &shared)?;
         Ok(Some(shared))
+    }
+
+    /// Whether git sees the lessons.
+    fn is_shared(&self) -> bool {
+        self.root.is_some() && place::is_shared(&self.dir)
     }
 
     /// Whether git is kept from seeing the folder by us.
@@ -313,6 +334,31 @@ pub(super) fn lesson_id(name: &str) -> Option<&str> {
         && id.len() == 8
         && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
     is_id.then(|| &stem[before.len()..])
+}
+
+/// Takes out of a file what is not for others, and leaves its time. What is no lesson stays as it is.
+fn share_file(path: &Path) -> Result<(), Error> {
+    let Ok(text) = read_text(path) else { return Ok(()) };
+    let shared = for_sharing(&text);
+    let Ok(lesson) = parse(&text, Some(path)) else { return Ok(()) };
+    if shared == text {
+        return Ok(());
+    }
+    let fail = |source| Error::Io { action: "write the lesson", path: path.to_owned(), source };
+    write_atomic(path, shared.as_bytes(), 0o644, Durability::Cached).map_err(fail)?;
+    let time = lesson.front.recorded_at.system_time();
+    fs::File::options().append(true).open(path).and_then(|file| file.set_modified(time)).map_err(fail)
+}
+
+/// The lesson of a file: one that is shared says nothing of when it was recorded.
+fn read(text: &str, path: &Path) -> Result<Lesson, Error> {
+    let mut lesson = parse(text, Some(path))?;
+    if lesson.front.recorded_at == Timestamp::default()
+        && let Ok(written) = fs::metadata(path).and_then(|metadata| metadata.modified())
+    {
+        lesson.front.recorded_at = Timestamp::from(written);
+    }
+    Ok(lesson)
 }
 
 fn read_text(path: &Path) -> Result<String, Error> {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Facts};
+use super::{Error, Facts, conflict};
 use crate::base::clock::Timestamp;
 use crate::run::Ended;
 
@@ -24,6 +24,8 @@ const PATTERNS_MAX: usize = 500;
 const LINE_CHARS_MAX: usize = 40;
 /// Quotes, indentation and width differ from project to project; behind this comment prettier leaves them.
 const AS_IT_IS: &str = "# prettier-ignore\n";
+/// Who met the failure, when and at what: another value in every clone.
+const PERSONAL: [&str; 6] = ["recorded_at", "task", "session", "agent", "branch", "commit"];
 /// A folder's name as a YAML key, bytes: longer keys are not portable.
 const FOLDER_BYTES_MAX: usize = 500;
 
@@ -55,7 +57,8 @@ pub struct Front {
     pub schema: u32,
     /// `l-…`
     pub id: String,
-    /// When the run ended.
+    /// When the run ended; in a lesson that the team shares, when its file was last written here.
+    #[serde(default)]
     pub recorded_at: Timestamp,
     /// The check.
     #[serde(default)]
@@ -127,6 +130,24 @@ impl Lesson {
     pub fn title(&self) -> &str {
         self.body.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or_default().trim()
     }
+
+    /// This one, with what the other side of a merge has beyond it.
+    fn with(mut self, other: Front) -> Self {
+        for (list, others) in [(&mut self.front.files, other.files), (&mut self.front.patterns, other.patterns)] {
+            list.extend(others);
+            list.sort();
+            list.dedup();
+        }
+        let front = &mut self.front;
+        for (text, others) in [
+            (&mut front.cause, other.cause),
+            (&mut front.resolution, other.resolution),
+            (&mut front.corrective_rule, other.corrective_rule),
+        ] {
+            *text = text.take().or(others);
+        }
+        self
+    }
 }
 
 #[derive(Deserialize)]
@@ -151,11 +172,23 @@ fn files<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String
     })
 }
 
-/// Reads a lesson file's text. Unknown keys are ignored; line ends and a byte order mark don't matter.
+/// Reads a lesson file's text. Unknown keys are ignored; line ends and a byte order mark don't matter. Of conflicts that a
+/// merge left the first side is read, with what only the other one says and the lists of both.
 ///
 /// # Errors
 /// When it has no front matter, the front matter is not what it should be, or a newer version wrote it.
 pub fn parse(text: &str, path: Option<&Path>) -> Result<Lesson, Error> {
+    let Some(conflict) = conflict::of(text) else { return parse_whole(text, path) };
+    let [ours, theirs] = conflict.sides.map(|side| parse_whole(&side, path));
+    match (ours, theirs) {
+        (Ok(ours), Ok(theirs)) => Ok(ours.with(theirs.front)),
+        (Ok(only), Err(_)) | (Err(_), Ok(only)) => Ok(only),
+        (Err(Error::Parse { path, reason, .. }), Err(_)) => Err(Error::Parse { path, line: conflict.line, reason }),
+        (Err(error), Err(_)) => Err(error),
+    }
+}
+
+fn parse_whole(text: &str, path: Option<&Path>) -> Result<Lesson, Error> {
     let fail = |line, reason: String| Error::Parse { path: path.map(Path::to_owned), line, reason };
     let Some(range) = matter(text) else {
         return Err(fail(1, "no front matter between two lines `---`".to_owned()));
@@ -197,6 +230,24 @@ fn matter(text: &str) -> Option<Range<usize>> {
 pub fn set_text(text: &str, key: &str, value: &str) -> Option<String> {
     let range = matter(text)?;
     let newline = if text[..range.end].contains("\r\n") { "\r\n" } else { "\n" };
+    let place = place_of(text, &range, key).unwrap_or(range.end..range.end);
+    let line = line(key, &scalar(value)).replace('\n', newline);
+    Some(format!("{}{line}{}", &text[..place.start], &text[place.end..]))
+}
+
+/// `text` without what only one contributor's copy of the lesson says.
+pub(super) fn for_sharing(text: &str) -> String {
+    let mut text = text.to_owned();
+    for key in PERSONAL {
+        if let Some(place) = matter(&text).and_then(|range| place_of(&text, &range, key)) {
+            text.replace_range(place, "");
+        }
+    }
+    text
+}
+
+/// Where the front matter has a top-level key, with its value and our comment above it.
+fn place_of(text: &str, range: &Range<usize>, key: &str) -> Option<Range<usize>> {
     let line_of = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
     let (mut at, mut place) = (range.start, None);
     for line in text[range.clone()].split_inclusive('\n') {
@@ -211,13 +262,12 @@ pub fn set_text(text: &str, key: &str, value: &str) -> Option<String> {
         }
         at = next;
     }
-    let mut place = place.unwrap_or(range.end..range.end);
+    let mut place = place?;
     if text[..place.start].replace("\r\n", "\n").ends_with(AS_IT_IS) {
         let comment = text[..place.start].trim_end_matches(['\r', '\n']);
         place.start = comment.rfind('\n').map_or(0, |at| at + 1);
     }
-    let line = line(key, &scalar(value)).replace('\n', newline);
-    Some(format!("{}{line}{}", &text[..place.start], &text[place.end..]))
+    Some(place)
 }
 
 /// The front matter with its two fences and the empty line after it.

@@ -4,6 +4,7 @@
 //! failure go away, and read back whatever they made of it.
 
 mod body;
+mod conflict;
 mod facts;
 mod fix;
 mod folder;
@@ -73,6 +74,14 @@ pub fn render(facts: &Facts, lines_bytes: usize) -> String {
     let room = LESSON_BYTES_MAX.saturating_sub(front.len()).max(BODY_BYTES_MIN);
     let body = body::render(facts, lines_bytes, room);
     seal::sealed(&(front + &body))
+}
+
+/// A lesson as a team shares it: without what another clone says differently of the same failure (who met it, when, in how
+/// many attempts), so that two people who share it have the same file.
+pub fn for_sharing(text: &str) -> String {
+    let text = fix::for_sharing(text);
+    let shared = front::for_sharing(&text);
+    if is_untouched(&text) { seal::renewed(&shared) } else { shared }
 }
 
 #[cfg(test)]

@@ -21,12 +21,25 @@ pub(super) fn sealed(text: &str) -> String {
     text.replacen(EMPTY, &format!("{BEGIN}{hash}{END}"), 1)
 }
 
+/// `text` with the hash of what it says now.
+pub(super) fn renewed(text: &str) -> String {
+    match hash_at(text) {
+        Some(start) => sealed(&format!("{}{}", &text[..start], &text[start + DIGITS..])),
+        None => text.to_owned(),
+    }
+}
+
+/// Where the hash begins.
+fn hash_at(text: &str) -> Option<usize> {
+    let start = text.find(&format!("\n{BEGIN}"))? + 1 + BEGIN.len();
+    text.get(start..start + DIGITS)?;
+    text[start + DIGITS..].starts_with(END).then_some(start)
+}
+
 /// Whether the lesson is as verify-run wrote it.
 pub fn is_untouched(text: &str) -> bool {
-    let Some(start) = text.find(&format!("\n{BEGIN}")).map(|at| at + 1 + BEGIN.len()) else { return false };
-    let Some(said) = text.get(start..start + DIGITS).filter(|_| text[start + DIGITS..].starts_with(END)) else {
-        return false;
-    };
+    let Some(start) = hash_at(text) else { return false };
+    let said = &text[start..start + DIGITS];
     let empty = format!("{}{}", &text[..start], &text[start + DIGITS..]);
     fix::without_content(&empty).is_some_and(|rest| digest(&rest) == said)
 }

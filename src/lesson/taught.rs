@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::folder::lesson_id;
-use super::{Error, Front, fix, parse};
+use super::{Error, Front, conflict, fix, parse};
 use crate::base::private;
 
 /// A file that is read, bytes: what is written has at most half of it.
@@ -52,10 +52,8 @@ pub struct Taught {
 /// What a lesson's own part says of the fix.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaughtFix {
-    /// `x-…`
-    pub id: String,
-    /// It was confirmed when the part was written.
-    pub confirmed: bool,
+    /// `x-…`; a lesson that was shared has none.
+    pub id: Option<String>,
     /// Why it failed.
     pub cause: Option<String>,
     /// What was done.
@@ -86,8 +84,12 @@ pub(super) fn read(path: &Path) -> Result<Taught, Error> {
     let lesson = parse(&text, Some(path))?;
     let title = lesson.title();
     let message = title.split_once('`').and_then(|(_, rest)| rest.rsplit_once('`'));
+    let fix = match conflict::of(&text) {
+        Some(conflict) => conflict.sides.iter().find_map(|side| fix::taught(side)),
+        None => fix::taught(&text),
+    };
     let pitfall = message.map_or(title, |(message, _)| message).trim().trim_matches('`').trim();
-    Ok(Taught { pitfall: pitfall.to_owned(), fix: fix::taught(&text), front: lesson.front })
+    Ok(Taught { pitfall: pitfall.to_owned(), fix, front: lesson.front })
 }
 
 fn text(path: &Path) -> io::Result<String> {

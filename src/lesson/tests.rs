@@ -531,3 +531,12 @@ fn no_option_of_a_formatter_changes_a_lesson_and_no_linter_complains() {
     }
     run(&markdownlint, &["."]);
 }
+
+#[test]
+fn what_a_tool_says_of_a_merge_is_no_conflict_of_the_lesson() {
+    let mut facts = facts();
+    facts.lines = ["<<<<<<< HEAD", "one", "=======", "two", ">>>>>>> other"].map(str::to_owned).to_vec();
+    let annotated = set_text(&text_of(&facts), "cause", "a merge").expect("set");
+    assert_eq!(conflict::of(&annotated), None, "{annotated}");
+    assert!(parse(&annotated, None).expect("a lesson").body.contains("\ntwo\n"));
+}

@@ -316,7 +316,14 @@ fn lessons_folder(places: &Places, settings: &Settings) -> Finding {
 fn lesson_files(places: &Places, settings: &Settings) -> Vec<Finding> {
     let entries = Folder::find(places, settings).entries();
     let broken = entries.into_iter().filter_map(|entry| {
-        let error = entry.lesson.err()?;
+        let error = match (entry.lesson, entry.conflict) {
+            (Ok(_), None) => return None,
+            (Ok(_), Some(line)) => {
+                let reason = "conflict markers of a merge; one side of each is read".to_owned();
+                crate::lesson::Error::Parse { path: None, line, reason }
+            }
+            (Err(error), _) => error,
+        };
         let line = if let crate::lesson::Error::Parse { line, .. } = &error { Some(*line) } else { None };
         let reason = match &error {
             crate::lesson::Error::Parse { reason, .. } => reason.clone(),

@@ -88,7 +88,7 @@ pub fn list(places: &Places, settings: &Settings) -> Listed {
 
 fn read_all(folder: &Folder) -> Listed {
     let mut listed = Listed::default();
-    for Entry { path, lesson } in folder.entries() {
+    for Entry { path, lesson, .. } in folder.entries() {
         match lesson {
             Ok(lesson) => listed.lessons.push(Found { path, lesson, withdrawn: false }),
             Err(error) => listed.broken.push((path, error.to_string())),

@@ -135,7 +135,8 @@ fn is_news(index: &Index, lesson: &str, taught: &Taught) -> Result<bool, StoreEr
         return Ok(true);
     }
     match &taught.fix {
-        Some(fix) => Ok(!is_own_fix(index, &fix.id)?),
+        // As it is shared it doesn't say whose it is.
+        Some(fix) => Ok(!fix.id.as_ref().map_or_else(|| index.has_fixed(lesson), |id| is_own_fix(index, id))?),
         None => Ok(false),
     }
 }

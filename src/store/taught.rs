@@ -153,6 +153,22 @@ impl Index {
         self.sql("read", read())
     }
 
+    /// Whether something that a lesson (`l-…`) is about was fixed here.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn has_fixed(&self, lesson: &str) -> Result<bool, StoreError> {
+        let read = || {
+            self.connection
+                .prepare_cached(
+                    "SELECT 1 FROM failures JOIN occurrences USING (failure_no) JOIN known_patterns USING (pattern_no)
+                     JOIN attempt_patterns a ON a.pattern_key = recorded_key AND a.role = 'fixed' WHERE lesson_id = ?1",
+                )?
+                .exists([lesson])
+        };
+        self.sql("read", read())
+    }
+
     /// The stamps of the files that were read in a work tree.
     ///
     /// # Errors

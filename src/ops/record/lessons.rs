@@ -16,7 +16,7 @@ use crate::base::text;
 use crate::capture::Header;
 use crate::config::{FixSettings, Places, Settings, WriteWhen};
 use crate::fix;
-use crate::lesson::{FixFacts, FixPart, Local};
+use crate::lesson::{FixFacts, FixPart, Local, TaughtFix};
 use crate::ops::taught;
 use crate::store::{
     AtomList, Attempt, Body, Change, Event, FileChange, FixRow, Flake, Index, Item, LessonChange, LessonDecision,
@@ -222,7 +222,8 @@ fn update_taught(
     let (folder, path) = (projects.lessons(root), root.join(path));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let set = match folder.taught(&name).map(|taught| taught.fix) {
-        Ok(Some(fix)) if !taught::is_own_fix(store.index(), &fix.id)? => return Ok(()),
+        Ok(Some(TaughtFix { id: None, .. })) => return Ok(()),
+        Ok(Some(TaughtFix { id: Some(id), .. })) if !taught::is_own_fix(store.index(), &id)? => return Ok(()),
         Ok(_) => folder.set_fix(&path, part).map(drop),
         Err(error) => Err(error),
     };

@@ -208,3 +208,79 @@ fn what_a_repository_brings_is_told_in_one_clean_line_of_its_own_files_alone() {
     assert!(warnings(&clone, "src/b.py").is_empty() && warnings(&clone, "up.js").is_empty());
     assert_eq!(edit(&clone, "s", "src/a.js").lines().count(), 1);
 }
+
+/// The same failure in two clones of one project, each at its own commit and at its own task; fixed in both where that is
+/// wanted. The lesson of each is shared and committed.
+fn two_who_share(is_fixed: bool) -> (Sandbox, Sandbox) {
+    let origin = with_tools(Sandbox::repository());
+    origin.write("src/a.js", "call(foo)\n");
+    origin.write("verify-run.toml", "[lesson]\nwrite = \"always\"\n");
+    origin.commit("The project");
+    let clones = ["ada", "bob"].map(|who| {
+        let clone = clone_of(&origin);
+        clone.git(["checkout", "--quiet", "-b", who]);
+        clone.write(format!("{who}.txt"), who);
+        clone.commit("Own work");
+        let run = clone.verify_run(["--sync", "--task", who, "eslint", "src"]).outcome();
+        assert_eq!(run.ended, Ended::Exit(1));
+        if is_fixed {
+            clone.write("src/a.js", "call(bar)\n");
+            clone.write(format!("{who}.txt"), "more");
+            assert_eq!(clone.verify_run(["--sync", "--task", who, "eslint", "src"]).outcome().ended, Ended::Exit(0));
+        }
+        clone.lessons();
+        clone.verify_run(["lesson", "share"]).prints();
+        clone.commit("Share what was learnt");
+        clone
+    });
+    let [ada, bob] = clones;
+    ada.git(["fetch", "--quiet", &bob.work().to_string_lossy(), "bob"]);
+    (ada, bob)
+}
+
+#[test]
+fn two_people_who_share_one_pattern_merge_without_a_conflict() {
+    for is_fixed in [false, true] {
+        let (ada, bob) = two_who_share(is_fixed);
+        let text = ada.lesson().text;
+        assert_eq!(text, bob.lesson().text);
+        assert_eq!(text.contains("+call(bar)"), is_fixed, "{text}");
+        assert!(!["ada", "bob", "recorded_at", "x-"].iter().any(|own| text.contains(own)), "{text}");
+        assert!(verify_run::lesson::is_untouched(&text));
+        ada.git(["merge", "--quiet", "--no-edit", "FETCH_HEAD"]);
+        assert_eq!(ada.lesson().text, text);
+        let listed = ada.verify_run(["lesson", "list", "--json"]).prints_json();
+        let recorded = listed["lessons"][0]["recorded_at"].as_str().expect("a time").to_owned();
+        assert!(recorded.as_str() > "2020", "{recorded}");
+        assert!(warnings(&ada, "src/a.js").iter().all(|warning| warning["lesson"].is_null()), "its own is no news");
+    }
+}
+
+#[test]
+fn a_lesson_with_conflict_markers_is_read_as_far_as_it_goes() {
+    let (ada, bob) = two_who_share(false);
+    let id = ada.lesson().field("id").expect("an id").to_owned();
+    for (clone, cause, file) in [(&ada, "", "src/b.js"), (&bob, CAUSE, "src/c.js")] {
+        let lesson = clone.lesson();
+        clone.write(&lesson.path, lesson.text.replace("  - src/a.js\n", &format!("  - src/a.js\n  - {file}\n")));
+        if !cause.is_empty() {
+            clone.verify_run(["lesson", "annotate", &id, "--cause", cause]).prints();
+        }
+        clone.commit("More");
+    }
+    ada.git(["fetch", "--quiet", &bob.work().to_string_lossy(), "bob"]);
+    let merge = std::process::Command::new("git").args(["merge", "FETCH_HEAD"]).current_dir(ada.work()).output();
+    assert!(!merge.expect("git runs").status.success(), "a conflict");
+    let path = ada.lesson().path;
+    let line = ada.lesson().text.lines().position(|line| line.starts_with("<<<<<<<")).expect("a marker") + 1;
+    let shown = ada.verify_run(["lesson", "show", &id, "--json"]).prints_json();
+    assert_eq!(shown["lesson"]["files"], json!(["src/a.js", "src/b.js", "src/c.js"]));
+    assert_eq!(shown["lesson"]["cause"], CAUSE);
+    let report = ada.verify_run(["doctor", "--json"]).outcome();
+    let report: Value = serde_json::from_str(report.stdout()).expect("JSON");
+    let found = report["findings"].as_array().expect("a list").iter().find(|it| it["name"] == "lesson");
+    let found = found.expect("a finding");
+    assert_eq!((&found["file"], &found["line"]), (&json!(path), &json!(line)), "{found}");
+    assert!(found["message"].as_str().is_some_and(|said| said.contains("conflict markers")), "{found}");
+    assert!(found["hint"].as_str().is_some_and(|hint| hint.contains(&format!("+{line} "))), "{found}");
+}
