@@ -10,11 +10,11 @@ use regex::Regex;
 use super::census::{Census, Test, identifiers, squeezed};
 use super::language::{Language, Part};
 use super::lazy::compile;
-use super::rule::Severity;
+use super::rule::{Rules, Severity};
 use super::view::{Seen, Side, View};
-use super::{Sheet, gone, ground, loosened, numbers, source_changed};
+use super::{Sheet, gone, ground, lines, loosened, numbers, source_changed};
 use crate::base::text;
-use crate::fix::patch::{Hunk, Kind};
+use crate::fix::patch::{Change, Hunk, Kind};
 
 /// What a body may consist of and still do nothing.
 const NOTHING: [&str; 16] = [
@@ -73,12 +73,24 @@ pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     let subjects = LazyCell::new(|| gone::subjects(views, census));
     let added = Asserted::of(views, census);
+    commented(census, sheet);
+    for (file, hunk, name) in hunks_of_tests(views) {
+        let Some(language) = views[file].language else { continue };
+        let lines = |side| outside_tests(census, views[file].hunks[hunk].side(side), (file, hunk), side);
+        let (before, after) = (lines(Side::Old), lines(Side::New));
+        let left = Left::of(&before, &after);
+        if !left.is_unchanged() && !gone::mentions(&subjects, left.removed.iter().copied()) {
+            judge(sheet, language, &added, &left, (file, file, name), (&before, &after));
+        }
+    }
     for old in &census.old {
         let Some(new) = old.twin.map(|twin| &census.new[twin]) else { continue };
         let Some(language) = views[new.file].language else { continue };
         let before = &views[old.file].hunks[old.hunk].old;
         let after = &views[new.file].hunks[new.hunk].new;
-        let left = Left::of(&before[old.at..old.end], &after[new.at..new.end]);
+        let body: Vec<&Seen<'_>> = after[new.at..new.end].iter().collect();
+        let was: Vec<&Seen<'_>> = before[old.at..old.end].iter().collect();
+        let left = Left::of(&was, &body);
         if left.is_unchanged() || gone::mentions(&subjects, &before[old.at..old.end]) {
             continue;
         }
@@ -89,24 +101,113 @@ pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
         if let Some(line) = returns_early(new, after, &left.added) {
             sheet.add_named("test-returns-early", (new.file, Side::New, line), Severity::Certain, &new.name);
         }
-        if let Some(line) = loosened::conditional(&after[new.at..new.end], &left.removed, &left.added, language) {
-            sheet.add_named("assertion-conditional", (new.file, Side::New, line), Severity::Certain, &new.name);
-        }
-        if let Some(line) = loosened::vaguer(&left.removed, &left.added, language) {
-            sheet.add_named("assertion-loosened", (new.file, Side::New, line), Severity::Certain, &new.name);
-        }
-        let lost: Vec<&Seen<'_>> = left.lost_assertions(language, &added, &after[new.at..new.end]);
-        if let Some(first) = lost.first() {
-            let count = text::count(lost.len(), "assertion");
-            // As many new ones in other tests of the file are where they went, by the look of it.
-            let severity = if added.fresh(new.file) >= lost.len() { Severity::Likely } else { Severity::Certain };
-            sheet.add_named("assertion-removed", (old.file, Side::Old, first), severity, &count);
-        }
+        judge(sheet, language, &added, &left, (new.file, old.file, &new.name), (&was, &body));
     }
     if !source_changed(views) {
         for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == Part::Test) {
             for (index, hunk) in view.file.hunks.iter().enumerate() {
                 fitted(census, sheet, (file, index), hunk);
+            }
+        }
+    }
+}
+
+/// Marks assertions that are gone, stand under a condition, or accept more. `files` are those of the new and the old
+/// version, `body` is the new one.
+fn judge<'v>(
+    sheet: &mut Sheet<'v, '_>,
+    language: &Language,
+    added: &Asserted,
+    left: &Left<'v, '_>,
+    (new_file, old_file, name): (usize, usize, &str),
+    (before, body): (&[&'v Seen<'_>], &[&'v Seen<'_>]),
+) {
+    if let Some(line) = loosened::conditional(body, &left.removed, &left.added, language) {
+        sheet.add_named("assertion-conditional", (new_file, Side::New, line), Severity::Certain, name);
+    }
+    if let Some(line) = loosened::vaguer(&left.removed, &left.added, language) {
+        sheet.add_named("assertion-loosened", (new_file, Side::New, line), Severity::Certain, name);
+    }
+    if let Some(line) = loosened::narrowed(body, &left.removed, &left.added, language) {
+        sheet.add_named("assertion-loosened", (new_file, Side::New, line), Severity::Certain, name);
+    }
+    let (rules, view) = (sheet.rules, &sheet.views[new_file]);
+    if let Some(line) = loosened::skips_more(before, body, |line| lines::skips(rules, view, line)) {
+        sheet.add_named("skip-widened", (new_file, Side::New, line), Severity::Certain, name);
+    }
+    let mut lost: Vec<&Seen<'_>> = left.lost_assertions(language, added, before, body);
+    lost.retain(|line| !says_nothing(rules, &sheet.views[old_file], line));
+    if let Some(first) = lost.first() {
+        let count = text::count(lost.len(), "assertion");
+        // As many new ones in other tests of the file are where they went, by the look of it.
+        let severity = if added.fresh(new_file) >= lost.len() { Severity::Likely } else { Severity::Certain };
+        sheet.add_named("assertion-removed", (old_file, Side::Old, first), severity, &count);
+    }
+}
+
+/// Whether an assertion couldn't fail anyway.
+fn says_nothing(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
+    let mut candidates = rules.candidates(line.raw).into_iter().map(|index| &rules.rules[index]);
+    repeated_operand(&line.masked.text).is_some()
+        || candidates.any(|rule| {
+            rule.text.id.starts_with("assertion-always-true")
+                && lines::applies(rule, view, Side::Old)
+                && lines::matched(rule, line).is_some()
+        })
+}
+
+/// The hunks of test files, with the name that their heading has for what they are in: a test that begins above, or a
+/// helper of tests.
+fn hunks_of_tests<'v>(views: &'v [View<'_>]) -> impl Iterator<Item = (usize, usize, &'v str)> {
+    let tests = views.iter().enumerate().filter(|(_, view)| view.part == Part::Test);
+    tests.filter(|(_, view)| view.file.change != Change::Deleted).flat_map(|(file, view)| {
+        let hunks = view.file.hunks.iter().enumerate();
+        hunks.map(move |(hunk, lines)| (file, hunk, named_in(&lines.heading).unwrap_or("above")))
+    })
+}
+
+/// The name in a hunk's heading: what stands in front of the first bracket or colon.
+fn named_in(heading: &str) -> Option<&str> {
+    let end = heading.find(['(', ':', '{', '<']).unwrap_or(heading.len());
+    identifiers(&heading[..end]).last()
+}
+
+/// The lines of a side that belong to no test that the hunk shows the beginning of.
+fn outside_tests<'v, 'p>(
+    census: &Census,
+    lines: &'v [Seen<'p>],
+    (file, hunk): (usize, usize),
+    side: Side,
+) -> Vec<&'v Seen<'p>> {
+    let tests: Vec<&Test> = census.side(side).iter().filter(|test| test.file == file && test.hunk == hunk).collect();
+    let inside = |at: usize| tests.iter().any(|test| test.start <= at && at < test.end);
+    lines.iter().enumerate().filter(|(at, _)| !inside(*at)).map(|(_, line)| line).collect()
+}
+
+/// Marks assertions of which a comment is left.
+fn commented(census: &Census, sheet: &mut Sheet<'_, '_>) {
+    let views = sheet.views;
+    for (file, view) in views.iter().enumerate() {
+        let Some(language) = view.language.filter(|_| matches!(view.part, Part::Source | Part::Test)) else { continue };
+        let comments: Vec<String> = view
+            .changed(Side::New)
+            .map(|line| squeezed(&line.masked.comment))
+            .filter(|text| !text.is_empty())
+            .collect();
+        if comments.is_empty() {
+            continue;
+        }
+        for (hunk, sides) in view.hunks.iter().enumerate() {
+            for (at, line) in sides.old.iter().enumerate().filter(|(_, line)| line.changed) {
+                let own = squeezed(&line.masked.text);
+                if language.asserts.is_match(&line.masked.code)
+                    && comments.iter().any(|comment| comment.contains(&own))
+                    && !view.lines(Side::New).any(|line| squeezed(&line.masked.text) == own)
+                    && census.around(Side::Old, file, hunk, at).is_none_or(|test| test.twin.is_some())
+                {
+                    sheet.add_named("assertion-commented-out", (file, Side::Old, line), Severity::Certain, "");
+                    break;
+                }
             }
         }
     }
@@ -119,7 +220,7 @@ struct Left<'s, 'p> {
 }
 
 impl<'s, 'p> Left<'s, 'p> {
-    fn of(before: &'s [Seen<'p>], after: &'s [Seen<'p>]) -> Self {
+    fn of(before: &[&'s Seen<'p>], after: &[&'s Seen<'p>]) -> Self {
         Left { removed: only_in(before, after), added: only_in(after, before) }
     }
 
@@ -128,10 +229,20 @@ impl<'s, 'p> Left<'s, 'p> {
     }
 
     /// The assertions that went without anything in their place.
-    fn lost_assertions(&self, language: &Language, added: &Asserted, after: &[Seen<'_>]) -> Vec<&'s Seen<'p>> {
+    fn lost_assertions(
+        &self,
+        language: &Language,
+        added: &Asserted,
+        before: &[&Seen<'_>],
+        after: &[&Seen<'_>],
+    ) -> Vec<&'s Seen<'p>> {
         let asserts = |line: &&&Seen<'_>| language.asserts.is_match(&line.masked.code);
-        if self.added.iter().any(|line| asserts(&line)) {
-            return Vec::new();
+        let mut gone: Vec<&'s Seen<'p>> = self.removed.iter().filter(asserts).copied().collect();
+        // The same with other values stands in an old one's place; any other may stand in that of many.
+        for line in self.added.iter().filter(asserts) {
+            let shape = skeleton(&line.masked.code);
+            let Some(at) = gone.iter().position(|old| skeleton(&old.masked.code) == shape) else { return Vec::new() };
+            gone.swap_remove(at);
         }
         let removed: Vec<String> = self.removed.iter().map(|line| squeezed(&line.masked.text)).collect();
         // What is left of an assertion (the call without the comparison) is nothing new.
@@ -141,16 +252,28 @@ impl<'s, 'p> Left<'s, 'p> {
             own.trim_start_matches("let_=").trim_start_matches("_=").len() < 3
                 || removed.iter().any(|old| old.contains(own))
         };
-        if !self.added.iter().all(|line| remains(line)) {
-            return Vec::new();
+        if !self.added.iter().all(|line| asserts(&line) || remains(line)) {
+            gone.retain(|line| is_cut_out(line, before, after));
         }
-        let lost = self.removed.iter().filter(|line| asserts(line));
+        gone.sort_by_key(|line| line.number);
         let still = |line: &Seen<'_>| {
             let own = squeezed(&line.masked.text);
             after.iter().any(|other| squeezed(&other.masked.text) == own)
         };
-        lost.filter(|line| !still(line) && !added.has(line)).copied().collect()
+        gone.into_iter().filter(|line| !still(line) && !added.has(line)).collect()
     }
+}
+
+/// Whether nothing stands between a line's neighbours now that it is gone.
+fn is_cut_out(line: &Seen<'_>, before: &[&Seen<'_>], after: &[&Seen<'_>]) -> bool {
+    let told = |lines: &[&Seen<'_>]| -> Vec<(bool, String)> {
+        let told = lines.iter().filter(|line| line.has_code());
+        told.map(|line| (line.changed, squeezed(&line.masked.text))).collect()
+    };
+    let Some(at) = before.iter().position(|other| other.number == line.number) else { return false };
+    let (above, below, now) = (told(&before[..at]), told(&before[at + 1..]), told(after));
+    let (Some((false, above)), Some((false, below))) = (above.last(), below.first()) else { return false };
+    now.windows(2).any(|pair| pair[0].1 == *above && pair[1].1 == *below)
 }
 
 /// What the new side says that the old one didn't.
@@ -202,7 +325,7 @@ fn words(line: &Seen<'_>) -> HashSet<String> {
 }
 
 /// The lines with code of `lines` that `other` has not, or not as often; blanks don't matter.
-fn only_in<'s, 'p>(lines: &'s [Seen<'p>], other: &[Seen<'_>]) -> Vec<&'s Seen<'p>> {
+fn only_in<'s, 'p>(lines: &[&'s Seen<'p>], other: &[&Seen<'_>]) -> Vec<&'s Seen<'p>> {
     let mut there: HashMap<String, usize> = HashMap::new();
     for line in other {
         *there.entry(squeezed(&line.masked.text)).or_default() += 1;
@@ -216,6 +339,7 @@ fn only_in<'s, 'p>(lines: &'s [Seen<'p>], other: &[Seen<'_>]) -> Vec<&'s Seen<'p
             }
             _ => true,
         })
+        .copied()
         .collect()
 }
 
@@ -233,6 +357,11 @@ fn emptied(new: &Test, after: &[Seen<'_>], left: &Left<'_, '_>) -> bool {
 /// A return that is new, with more behind it: at once, or under a condition that is new as well.
 fn returns_early<'s, 'p>(new: &Test, after: &'s [Seen<'p>], added: &[&Seen<'_>]) -> Option<&'s Seen<'p>> {
     let body = new.body(after);
+    // One that says that it skips is found as such.
+    let skips = |at: usize| {
+        let before = body[..at].iter().rfind(|line| line.has_code());
+        before.is_some_and(|line| line.changed && line.masked.code.to_ascii_lowercase().contains("skip"))
+    };
     let indent = body.iter().find(|line| line.has_code())?.indent;
     let is_added = |line: &Seen<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
     let at = body.iter().enumerate().position(|(at, line)| {
@@ -240,6 +369,7 @@ fn returns_early<'s, 'p>(new: &Test, after: &'s [Seen<'p>], added: &[&Seen<'_>])
         let guard = || ground::above(body, at).next().filter(|guard| is_added(guard) && guard.indent == indent);
         let guarded = || guard().is_some_and(|guard| guard.masked.code.trim_start().starts_with("if"));
         is_added(line)
+            && !skips(at)
             && match RETURNS.contains(&code) {
                 true => line.indent == indent || guarded(),
                 false => line.indent == indent && RETURNS_IF.is_match(code),
@@ -312,8 +442,12 @@ fn fitted(census: &Census, sheet: &mut Sheet<'_, '_>, (file, index): (usize, usi
             return;
         }
         let same = squeezed(&before.masked.text) == squeezed(&after.masked.text);
-        if same || numbers::is_threshold(sheet.rules, view, after) || !in_assertion(&sides.new, new, language) {
+        if same || numbers::is_threshold(sheet.rules, view, after) {
             continue;
+        }
+        // What goes in changed as well: then something else has to come out.
+        if !in_assertion(&sides.new, new, language) {
+            return;
         }
         if let Some(test) = census.around(Side::New, file, index, new) {
             fitted.push((new, test.name.as_str()));

@@ -119,7 +119,11 @@ pub(super) fn is_continued(lines: &[Seen<'_>], at: usize) -> bool {
     let line = &lines[at];
     let before = lines[..at].iter().rev().find(|line| !line.raw.trim().is_empty());
     let closes = line.masked.code.trim_start().starts_with([')', ']']);
+    let opener = lines[..at].iter().rev().find(|other| !other.raw.trim().is_empty() && other.indent < line.indent);
+    let is_argument = opener
+        .is_some_and(|opener| is_attribute(opener) && opener.masked.code.trim_end().ends_with(['(', '[', '{', ',']));
     closes
+        || is_argument
         || before.is_some_and(|before| {
             line.indent > before.indent && !before.masked.code.trim_end().ends_with(['{', ';', ':'])
         })

@@ -54,9 +54,9 @@ pub(super) fn subjects<'v>(views: &'v [View<'_>], census: &Census) -> HashSet<&'
 }
 
 /// Whether any of `lines` speaks of one of `subjects`.
-pub(super) fn mentions(subjects: &HashSet<&str>, lines: &[Seen<'_>]) -> bool {
+pub(super) fn mentions<'l, 'p: 'l>(subjects: &HashSet<&str>, lines: impl IntoIterator<Item = &'l Seen<'p>>) -> bool {
     !subjects.is_empty()
-        && lines.iter().any(|line| {
+        && lines.into_iter().any(|line| {
             let words = identifiers(&line.masked.text);
             // A test's own name says what it is about in one word: `test_parse_date`.
             words.flat_map(|word| [word, word.trim_start_matches("test_")]).any(|word| subjects.contains(word))

@@ -35,11 +35,25 @@ pub(super) fn is_new(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], sid
         return after.is_none_or(|line| !is_old(line));
     }
     let owner = view.language.and_then(|language| above(lines, hit.at).find(|line| defines(language, line)));
-    if owner.is_some_and(|owner| !is_old(owner)) {
-        return true;
+    if let Some(owner) = owner {
+        return !is_old(owner);
+    }
+    // What it stands in began above the hunk.
+    let outermost = above(lines, hit.at).map(|line| line.indent).min().unwrap_or(hit.line.indent);
+    let old = lines[..hit.at].iter().rfind(|line| line.has_code() && !line.changed);
+    let has_functions = view.language.is_some_and(|language| !language.functions.is_empty());
+    if has_functions && outermost > 0 && old.is_some_and(|line| line.indent == outermost) {
+        return false;
     }
     let new = |line: Option<&Seen<'_>>| line.is_none_or(|line| line.changed);
     new(before) && new(after)
+}
+
+/// Whether a match stands in a function that is new, be it within an old one.
+pub(super) fn has_new_owner(hit: &Hit<'_, '_>, view: &View<'_>, side: Side) -> bool {
+    let lines = view.hunks[hit.hunk].side(side);
+    let owner = view.language.and_then(|language| above(lines, hit.at).find(|line| defines(language, line)));
+    owner.is_some_and(|owner| owner.changed)
 }
 
 /// Whether a match counts only under a condition: by itself, by words on its line, or below a line that is one.
@@ -70,7 +84,10 @@ pub(super) fn above<'s, 'p>(lines: &'s [Seen<'p>], at: usize) -> impl Iterator<I
     let mut indent = lines[at].indent;
     lines[..at].iter().rev().filter(|line| line.has_code()).filter(move |line| {
         let is_above = line.indent < indent;
-        indent = indent.min(line.indent);
+        // A preprocessor's lines stand at the edge wherever they are.
+        if !line.masked.code.starts_with('#') || line.masked.code.starts_with("#[") {
+            indent = indent.min(line.indent);
+        }
         is_above
     })
 }

@@ -143,7 +143,9 @@ impl Language {
         let named = all.names.iter().find(|(name, _)| glob::matches(name, path)).map(|&(_, at)| at);
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         let by_folder = || all.folders.get(folders.rsplit('/').next()?).filter(|_| !name.contains('.'));
-        let by_extension = || all.extensions.get(name.rsplit_once('.')?.1.to_ascii_lowercase().as_str());
+        // What a build fills in is in the language of what comes out.
+        let plain = name.strip_suffix(".in").filter(|rest| rest.contains('.')).unwrap_or(name);
+        let by_extension = || all.extensions.get(plain.rsplit_once('.')?.1.to_ascii_lowercase().as_str());
         let at = named.or_else(|| by_folder().or_else(by_extension).copied())?;
         Some(&all.languages[at])
     }
@@ -287,6 +289,7 @@ mod tests {
         assert_eq!(name("Makefile"), Some("make"));
         assert_eq!(name("scripts/test"), Some("shell"));
         assert_eq!(name("CMakeLists.txt"), Some("cmake"));
+        assert_eq!(name("tests/cart.py.in"), Some("python"));
         assert_eq!(name("logo.png"), None);
         let parts = [
             ("src/cart.ts", Part::Source),

@@ -26,6 +26,8 @@ static LINTERS: LazyLock<LazySet> = LazyLock::new(|| {
 const SHARED_FILES: [&str; 5] = ["pyproject.toml", "setup.cfg", "tox.ini", "Cargo.toml", "package.json"];
 /// The family of what makes a test not run.
 const SKIPPED: &str = "skipped-test";
+/// A part of a line that says where it comes from, bytes.
+const PART_BYTES_MIN: usize = 6;
 /// The unit of a suppression that names no rule: all of them.
 const EVERYTHING: &str = "*";
 
@@ -48,6 +50,7 @@ pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
         let wanted: Vec<&Hit<'_, '_>> = found.iter().filter(|hit| counts(hit, census, views, side)).collect();
         let others = other.iter().filter(|hit| !matches!(hit.rule.text.kind, Kind::Replaced));
         let left = uncompensated(&wanted, others);
+        let left: Vec<_> = left.into_iter().filter(|hit| !is_split(hit, other)).collect();
         let others: Vec<&Hit<'_, '_>> = other.iter().filter(|hit| hit.rule.text.replaceable).collect();
         let fresh = uncompensated(&others, found.iter());
         let mut rest = left.as_slice();
@@ -107,9 +110,24 @@ fn counts(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) ->
         && !(text.kind != Kind::Structure && is_migrated(hit, views))
         && (text.new_files || view.file.change != Change::Added && (side == Side::Old || !is_new_table(hit, view)))
         && !(text.kind == Kind::Removed && view.file.change == Change::Deleted && !text.new_files)
+        && hit.rule.is_beside(view.lines(side).map(|line| line.masked.text.as_str()))
+        && !(text.owner_stays
+            && ground::above(view.hunks[hit.hunk].side(side), hit.at).next().is_none_or(|owner| owner.changed))
+        && !(is_comment_for_new_test(hit, census, views, side))
         && !(text.attached && census.around(side, hit.file, hit.hunk, hit.at).is_none())
         && !(skips && ground::is_conditional(hit, view, side) && ground::is_new(hit, census, views, side))
         && (text.kind != Kind::Replaced || was_stricter(hit, view))
+}
+
+/// Whether what is suppressed is itself a new test or a new helper of tests: nothing was stricter before, and tests do
+/// on purpose what a linter doesn't like.
+fn is_comment_for_new_test(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) -> bool {
+    let text = &hit.rule.text;
+    side == Side::New
+        && text.family == "disabled-rule"
+        && !text.languages.is_empty()
+        && views[hit.file].part == Part::Test
+        && (ground::is_new(hit, census, views, side) || ground::has_new_owner(hit, &views[hit.file], side))
 }
 
 /// Whether a file that many tools share has a table for this tool only now: nothing was stricter before.
@@ -246,6 +264,20 @@ fn units(rule: &Rule, groups: &Captures<'_>) -> Vec<String> {
     let units: Vec<String> =
         words.take_while(|word| !word.starts_with("reason") && !word.starts_with("--")).map(str::to_owned).collect();
     if units.is_empty() { vec![EVERYTHING.to_owned()] } else { units }
+}
+
+/// Whether a suppression is that of a longer line, of which this one was a part.
+fn is_split(hit: &Hit<'_, '_>, other: &[Hit<'_, '_>]) -> bool {
+    let own = squeezed(&hit.line.masked.code);
+    let own = own.trim_end_matches([',', ';', ')']);
+    hit.rule.text.place == Where::Comment
+        && own.len() >= PART_BYTES_MIN
+        && other.iter().any(|other| {
+            other.line.changed
+                && other.rule.group() == hit.rule.group()
+                && hit.units.iter().all(|unit| other.units.contains(unit))
+                && squeezed(&other.line.masked.code).contains(own)
+        })
 }
 
 /// Those of `wanted` for whose units nothing was taken away on the other side.

@@ -51,6 +51,17 @@ static PLAIN: LazyLock<Regex> = LazyLock::new(|| {
 /// What makes an assertion conditional. A loop and a block of a resource are none.
 static CONDITION: LazyLock<Regex> =
     LazyLock::new(|| compile(r"^\s*(?:\}\s*)?(?:if|unless|guard)\b|^\s*#\s*if").expect("a regex"));
+/// What lets one of two answers do.
+static OR: LazyLock<Regex> = LazyLock::new(|| compile(r"\|\||\bor\b").expect("a regex"));
+/// A value that an assertion names.
+static VALUE: LazyLock<Regex> = LazyLock::new(|| compile(r#""[^"]+"|'[^']+'|\b[0-9][\w.]*"#).expect("a regex"));
+/// Shorter texts are everywhere, bytes with their quotes.
+const TEXT_BYTES_MIN: usize = 5;
+/// Lines of one assertion.
+const STATEMENT_LINES_MAX: usize = 12;
+/// Ends the test as failed.
+static FAILS: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"\b(?:fail\w*|abort|panic|g_error|errx?|die|Fatalf?|Errorf?)\s*!?\(").expect("a regex"));
 /// Words of assertions that say nothing about what they are of.
 const VOCABULARY: [&str; 22] = [
     "assert", "self", "expect", "require", "is", "not", "to", "be", "cls", "this", "await", "in", "and", "or", "None",
@@ -74,12 +85,54 @@ pub(super) fn vaguer<'s, 'p>(
     if let Some(line) = new.iter().copied().copied().find(looser) {
         return Some(line);
     }
+    let wider = |line: &&Seen<'_>| {
+        let now = statement(added, line);
+        old.iter().any(|old| {
+            let before = statement(removed, old);
+            is_wider(&before, &now) && (same_subject(old, line) || shares_text(&before, &now))
+        })
+    };
+    if let Some(line) = new.iter().copied().copied().find(wider) {
+        return Some(line);
+    }
     let exact_left = new.iter().filter(|line| is_exact(line) && leeway(line) == 0).count();
     let exact_before = old.iter().filter(|line| is_exact(line) && leeway(line) == 0).count();
     if exact_left >= exact_before {
         return None;
     }
     new.into_iter().find(|line| old.iter().any(|old| is_vaguer(old, line))).copied()
+}
+
+/// An assertion's line and those that go on with it, in `lines`.
+fn statement(lines: &[&Seen<'_>], first: &Seen<'_>) -> String {
+    let mut text = String::new();
+    let mut open = 0_i32;
+    let from = lines.iter().skip_while(|line| line.number != first.number);
+    for line in from.take(STATEMENT_LINES_MAX) {
+        let code = &line.masked.code;
+        let count = |signs: [char; 2]| i32::try_from(code.matches(signs).count()).unwrap_or(i32::MAX);
+        open += count(['(', '[']) - count([')', ']']);
+        text.push_str(&line.masked.text);
+        text.push(' ');
+        if open <= 0 {
+            break;
+        }
+    }
+    text
+}
+
+/// Whether both name the same text.
+fn shares_text(old: &str, new: &str) -> bool {
+    let mut texts = VALUE.find_iter(old).map(|value| value.as_str()).filter(|value| value.len() > TEXT_BYTES_MIN);
+    texts.any(|text| text.starts_with(['"', '\'']) && new.contains(text))
+}
+
+/// Whether `new` is true for one more reason than `old`, and says a value that `old` said.
+fn is_wider(old: &str, new: &str) -> bool {
+    let reasons = |text: &str| OR.find_iter(text).count();
+    let values =
+        |text: &str| -> HashSet<String> { VALUE.find_iter(text).map(|value| value.as_str().to_owned()).collect() };
+    reasons(new) > reasons(old) && !values(old).is_disjoint(&values(new))
 }
 
 /// Whether `new` says less of the same thing than `old`.
@@ -146,9 +199,63 @@ fn is_matcher(word: &str) -> bool {
     word.strip_prefix("to").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
 }
 
+/// The condition in `body` that has to hold, besides the one that was there, before the test fails below it.
+pub(super) fn narrowed<'s, 'p>(
+    body: &[&'s Seen<'p>],
+    removed: &[&Seen<'_>],
+    added: &[&'s Seen<'p>],
+    language: &Language,
+) -> Option<&'s Seen<'p>> {
+    let is_added = |line: &Seen<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
+    let stem = |line: &Seen<'_>| {
+        let code = squeezed(&line.masked.text);
+        code.trim_end_matches(['{', ')', ':']).to_owned()
+    };
+    let pairs = body.windows(2).filter(|pair| {
+        let fails = &pair[1].masked.code;
+        is_added(pair[0])
+            && CONDITION.is_match(&pair[0].masked.code)
+            && !pair[1].changed
+            && pair[1].indent > pair[0].indent
+            && (language.asserts.is_match(fails) || FAILS.is_match(fails))
+    });
+    let narrower = |line: &Seen<'_>| {
+        let now = stem(line);
+        let rest = |old: &&Seen<'_>| now.strip_prefix(&stem(old)).map(|rest| rest.trim_start_matches(')').to_owned());
+        removed.iter().filter_map(rest).any(|rest| rest.starts_with("&&") || rest.starts_with("and"))
+    };
+    pairs.map(|pair| pair[0]).find(|line| narrower(line))
+}
+
+/// The condition in `body` under which the test is skipped, and that holds in more cases than before.
+pub(super) fn skips_more<'s, 'p>(
+    before: &[&Seen<'_>],
+    body: &[&'s Seen<'p>],
+    skips: impl Fn(&Seen<'_>) -> bool,
+) -> Option<&'s Seen<'p>> {
+    // The changed lines right above a line, but for a bracket that closes them.
+    let above = |lines: &[&Seen<'_>], at: usize| -> Vec<usize> {
+        let near = (0..at).rev().skip_while(|&at| !lines[at].changed && !lines[at].has_code());
+        near.take_while(|&at| lines[at].changed).take(STATEMENT_LINES_MAX).collect()
+    };
+    let text = |lines: &[&Seen<'_>], at: &[usize]| -> String {
+        at.iter().rev().map(|&at| lines[at].masked.text.as_str()).collect::<Vec<_>>().join(" ")
+    };
+    body.iter().enumerate().filter(|(_, line)| !line.changed && skips(line)).find_map(|(at, line)| {
+        let own = squeezed(&line.masked.text);
+        let old = before.iter().position(|other| !other.changed && squeezed(&other.masked.text) == own)?;
+        let (was, is) = (above(before, old), above(body, at));
+        let first = body[*is.last()?];
+        let (was, is) = (text(before, &was), text(body, &is));
+        let words = |text: &str| identifiers(text).map(str::to_owned).collect::<HashSet<_>>();
+        let grown = CONDITION.is_match(&first.masked.code) && OR.find_iter(&is).count() > OR.find_iter(&was).count();
+        (grown && words(&was).is_subset(&words(&is)) && !was.is_empty()).then_some(first)
+    })
+}
+
 /// The new condition in `body` under which an assertion stands that was made before in any case.
 pub(super) fn conditional<'s, 'p>(
-    body: &'s [Seen<'p>],
+    body: &[&'s Seen<'p>],
     removed: &[&Seen<'_>],
     added: &[&'s Seen<'p>],
     language: &Language,
@@ -168,6 +275,6 @@ pub(super) fn conditional<'s, 'p>(
                 || if preprocessed { !code.starts_with('#') } else { inner.indent > line.indent || code == "{" }
         });
         let moved = |inner: &Seen<'_>| asserts(inner) && !is_added(inner) && (preprocessed || inner.changed);
-        (guards && within.any(moved)).then_some(line)
+        (guards && within.any(|inner| moved(inner))).then_some(*line)
     })
 }

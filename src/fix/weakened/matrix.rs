@@ -41,19 +41,37 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         hit.rule.text.id == "matrix-entry-removed"
             && views[hit.file].file.change == Change::Modified
             && !NO_VALUE.is_match(&hit.line.path)
+            && !hit.line.masked.text.trim_end().ends_with(':')
     };
-    let (removed, added) = only_one_side(old.iter().filter(is_value), new.iter().filter(is_value));
+    let (mut removed, added) = only_one_side(old.iter().filter(is_value), new.iter().filter(is_value));
+    removed.retain(|entry| {
+        let is_there = |other: &&Hit<'_, '_>| {
+            !is_included(other)
+                && other.units.iter().any(|unit| plain(unit) == entry.unit)
+                && key(other) == key(entry.hit)
+        };
+        let covered = || new.iter().filter(is_value).any(|other| is_there(&other));
+        !(is_included(entry.hit) && (covered() || is_computed(&views[entry.hit.file], key(entry.hit))))
+    });
     let supported = || views.iter().flat_map(|view| view.changed(Side::Old)).any(|line| SUPPORTED.is_match(line.raw));
     let mut places: Vec<(usize, &str)> = Vec::new();
     for entry in &removed {
         let place = (entry.hit.file, key(entry.hit));
-        let replaced = added.iter().any(|other| (other.hit.file, key(other.hit)) == place);
-        if replaced || places.contains(&place) {
+        if places.contains(&place) {
             continue;
         }
         places.push(place);
-        let gone: Vec<&Entry<'_, '_, '_>> =
+        let mut gone: Vec<&Entry<'_, '_, '_>> =
             removed.iter().filter(|other| (other.hit.file, key(other.hit)) == place).collect();
+        let come: Vec<&str> =
+            added.iter().filter(|other| (other.hit.file, key(other.hit)) == place).map(|entry| entry.unit).collect();
+        // A version in place of others is an upgrade, a system in place of another the same check elsewhere.
+        if !come.is_empty() {
+            let left = unpaired(&mut gone, come);
+            if gone.len() <= left || gone.iter().any(|entry| stem(entry.unit).is_empty()) {
+                continue;
+            }
+        }
         let severity = match is_oldest(&gone, &views[entry.hit.file]) {
             true if supported() => continue,
             true => Severity::Likely,
@@ -97,6 +115,38 @@ fn only_one_side<'h, 'v: 'h, 'p: 'h>(
         }
     }
     (removed, new.into_iter().flatten().collect())
+}
+
+/// Whether a value belongs to one combination that is added to the matrix.
+fn is_included(hit: &Hit<'_, '_>) -> bool {
+    hit.line.path.split('.').any(|key| key == "include")
+}
+
+/// Whether the values of `key` are made when the pipeline runs.
+fn is_computed(view: &View<'_>, key: &str) -> bool {
+    view.lines(Side::New).any(|line| {
+        let own = line.path.rsplit('.').next().unwrap_or_default();
+        own == key && line.path.contains("matrix") && line.masked.text.contains("${{")
+    })
+}
+
+/// Takes the values out of `gone` that `come` has another version of: `ubuntu-22.04` for `ubuntu-20.04`. How many of
+/// `come` are left.
+fn unpaired(gone: &mut Vec<&Entry<'_, '_, '_>>, mut come: Vec<&str>) -> usize {
+    gone.retain(|entry| match come.iter().position(|other| stem(other) == stem(entry.unit)) {
+        Some(at) => {
+            come.swap_remove(at);
+            false
+        }
+        None => true,
+    });
+    come.len()
+}
+
+/// The name of a value without its version.
+fn stem(unit: &str) -> &str {
+    let end = unit.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(unit.len());
+    &unit[..end]
 }
 
 fn plain(unit: &str) -> &str {

@@ -119,6 +119,11 @@ pub(super) struct RuleText {
     pub(super) under: Option<String>,
     /// A regex on a line above that this one is deeper than, or that is in the hunk's heading.
     pub(super) below: Option<String>,
+    /// A regex of a line that the same file has to have, as far as the diff shows it.
+    pub(super) beside: Option<String>,
+    /// Whether what it stands in has to be there still.
+    #[serde(default)]
+    pub(super) owner_stays: bool,
     /// Whether it counts only in a test, or right above one.
     #[serde(default)]
     pub(super) attached: bool,
@@ -201,6 +206,7 @@ pub(super) struct Rule {
     unless: Option<Lazy>,
     under: Option<Lazy>,
     below: Option<Lazy>,
+    beside: Option<Lazy>,
     replaced_by: Option<Lazy>,
 }
 
@@ -213,6 +219,7 @@ impl Rule {
             unless: text.unless.clone().map(Lazy::new),
             under: text.under.clone().map(Lazy::new),
             below: text.below.clone().map(Lazy::new),
+            beside: text.beside.clone().map(Lazy::new),
             replaced_by: text.replaced_by.clone().map(Lazy::new),
             text,
         }
@@ -239,6 +246,11 @@ impl Rule {
     /// Whether what a line stands in is what the rule asks for; `above` are the lines that it is deeper than.
     pub(super) fn is_below<'l>(&self, mut above: impl Iterator<Item = &'l str>) -> bool {
         self.below.as_ref().is_none_or(|below| above.any(|line| below.is_match(line)))
+    }
+
+    /// Whether the lines of a file have the one that the rule asks for beside it.
+    pub(super) fn is_beside<'l>(&self, mut lines: impl Iterator<Item = &'l str>) -> bool {
+        self.beside.as_ref().is_none_or(|beside| lines.any(|line| beside.is_match(line)))
     }
 
     /// Whether `line`, which is new, takes the place of what is gone.
