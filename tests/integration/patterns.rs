@@ -1,5 +1,7 @@
 //! Patterns as people see them: what recurs, why it is believed, what detectors find, also those of a project.
 
+use verify_run::run::Ended;
+
 use crate::sandbox::Sandbox;
 
 /// A linter that finds one thing in `FILE`, in each of `tasks`.
@@ -46,6 +48,8 @@ fn a_recurring_pattern_has_a_name_a_sentence_and_a_ledger_with_its_events() {
     let page = sandbox.verify_run(["pattern", "show", id, "--json"]).prints_json();
     assert!((page["confidence"].as_f64().expect("a number") - 0.8).abs() < 1e-9, "{page}");
     assert_eq!(page["recurring"], false);
+    let none = sandbox.verify_run(["pattern", "list", "--recurring"]).outcome();
+    assert!(none.stderr().contains("5 tasks"), "{none:?}");
 }
 
 #[test]
@@ -121,6 +125,11 @@ fn a_candidate_page_is_written_on_request_and_never_over_somebody_s_words() {
     let text = sandbox.read(path);
     assert!(text.starts_with("# Pattern `'x' is not defined (eslint no-undef)`\n"), "{text}");
     assert!(text.contains("6 failures in 3 tasks, recurring"), "{text}");
+    // Our own page weakens no check, whatever it quotes.
+    sandbox.write(path, format!("{text}\n<!-- markdownlint-disable MD013 -->\n"));
+    sandbox.git(["add", "--all"]);
+    sandbox.verify_run(["check-diff", "--staged"]).expect(Ended::Exit(0), "", "");
+    sandbox.write(path, &text);
 
     // Written anew while it is ours, left alone once it isn't.
     let again = sandbox.verify_run(["pattern", "show", &id, "--candidate", "--json"]).prints_json();

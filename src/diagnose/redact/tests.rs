@@ -5,7 +5,7 @@ mod samples;
 use super::*;
 
 /// One secret of each kind in a form that tools print, the secret itself, and the kind it becomes.
-const SECRETS: [(&str, &str, &str); 36] = [
+const SECRETS: [(&str, &str, &str); 37] = [
     ("id AKIAIOSFODNN7EXAMPLE used", "AKIAIOSFODNN7EXAMPLE", "aws-key"),
     ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "wJalrXUtnFEMI", "key"),
     ("push ghp_0123456789abcdefghijABCDEFGHIJ456789 ok", "ghp_0123", "github-token"),
@@ -21,6 +21,11 @@ const SECRETS: [(&str, &str, &str); 36] = [
     ("sk-ant-api03-abcdefGHIJKL0123456789", "sk-ant-api03", "anthropic-key"),
     ("Incorrect API key provided: sk-proj-abcdefGHIJKL0123456789.", "sk-proj-abc", "openai-key"),
     ("sk-abcdefGHIJKL0123456789ab", "sk-abcdef", "openai-key"),
+    (
+        "item=ZXlKaGJHY2lPaUpJVXpJMU5pSjkuZXlKemRXSWlPaUl4TWpNMEluMC5kb3pqZ05yeVA0SjNqVm1OSGwwdzVOX1hnTDBuM0k5UGxGVVAwVEhzUjhV",
+        "ZXlKaGJH",
+        "jwt",
+    ),
     ("jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U", "eyJhbG", "jwt"),
     ("Authorization: Bearer abc.def-ghi12345", "abc.def", "bearer"),
     ("> authorization: Basic dXNlcjpwYXNz", "dXNlcjpwYXNz", "basic"),

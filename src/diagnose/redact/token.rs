@@ -133,7 +133,8 @@ pub(super) fn jwt_start(text: &[u8], hit: Range<usize>) -> Option<Secret> {
 
 /// `ZXlK…`: a JSON web token, encoded once more.
 pub(super) fn encoded_jwt(text: &[u8], hit: Range<usize>) -> Option<Secret> {
-    let inside_a_word = text[..hit.start].last().is_some_and(|&b| Alphabet::Base64.has(b));
+    // `=` ends another such word, or stands behind a name.
+    let inside_a_word = text[..hit.start].last().is_some_and(|&b| Alphabet::Base64.has(b) && b != b'=');
     if inside_a_word || &text[hit.clone()] != b"ZXlK" {
         return None;
     }

@@ -197,3 +197,21 @@ fn an_entry_that_does_harm_is_left_out_with_its_family_and_named() {
     let harmful = stats(&sandbox)["warnings"]["harmful"].clone();
     assert!(harmful.as_array().expect("a list").contains(&entry["id"]), "{harmful}");
 }
+
+#[test]
+fn a_promoted_line_names_a_file_once_whoever_wrote_it_and_keeps_the_pitfall() {
+    let sandbox = linter();
+    let pitfall = "a name is used before its import";
+    let entry = written(&sandbox, pitfall, &[]);
+    for (session, agent) in [("s1", "codex"), ("s2", "claude")] {
+        let again = ["add", "gotcha", "--title", "Imports come first", "--set", "fix=import it first"];
+        let more = ["--set", &format!("pitfall={pitfall}"), "--files", "src/x.js", "--json"];
+        let run = sandbox.verify_run(["knowledge"].iter().chain(&again).chain(&more));
+        run.env("VERIFY_RUN_AGENT", agent).env("VERIFY_RUN_SESSION", session).prints();
+        knowledge(&sandbox, session, &["boost", id(&entry), "--validated"]);
+    }
+    let found = list(&sandbox, &[]);
+    let line = found[0]["proposal"]["line"].as_str().expect("a proposal");
+    assert_eq!(line.matches("src/x.js").count(), 1, "{line}");
+    assert!(line.contains(pitfall) && line.ends_with("import it first."), "{line}");
+}

@@ -175,3 +175,22 @@ fn a_strategy_that_failed_too_often_names_what_was_learnt_as_the_next() {
     assert!(next.is_string() && *next != id.as_str(), "{suggested}");
     assert_eq!(&attempts[2]["escalation"]["next"], next, "{}", attempts[2]);
 }
+
+#[test]
+fn a_type_that_does_not_exist_and_a_confidence_that_is_none_are_refused() {
+    let (sandbox, _) = with_learnt();
+    let kind = refused(&sandbox, &["knowledge", "query", "--type", "nope"]);
+    assert!(kind.contains("there is no type \"nope\"") && kind.contains("gotcha"), "{kind}");
+    let confidence = refused(&sandbox, &["knowledge", "query", "--min-confidence", "3"]);
+    assert!(confidence.contains("between 0 and 1"), "{confidence}");
+}
+
+#[test]
+fn a_hunk_that_several_fixes_share_is_taken_back_in_one_line() {
+    let (sandbox, _) = with_learnt();
+    sandbox.write("src/a.js", "call(bar) // 3\n");
+    sandbox.commit("Fixed");
+    sandbox.write("src/a.js", "call(foo) // 3\n");
+    let back = sandbox.verify_run(["check-diff"]).outcome();
+    assert_eq!(back.stdout().lines().count(), 1, "{back:?}");
+}
