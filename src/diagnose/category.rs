@@ -37,7 +37,7 @@ static CONTENT: [(Category, LazyLock<Regex>); 5] = [
         Category::TestFailure,
         LazyLock::new(|| {
             constant(
-                r"AssertionError|(?i:\b[1-9][0-9]* (?:tests? |examples? |specs? |scenarios? )?(?:failed|failures?|failing)\b)|(?m:^\s*(?:not ok|--- FAIL|FAIL|FAILED)\b)|(?m:^(?:FAILED|ERROR) +\S+::\S)|\bexpected\b.{1,80}\b(?:got|but|actual|received)\b",
+                r"AssertionError|(?im:(?:^|[ \t(\[:,|])[1-9][0-9]* (?:tests? |examples? |specs? |scenarios? )?(?:failed|failures?|failing)\b)|(?m:^\s*(?:not ok|--- FAIL|FAIL|FAILED)\b)|(?m:^(?:FAILED|ERROR) +\S+::\S)|\bexpected\b.{1,80}\b(?:got|but|actual|received)\b",
             )
         }),
     ),
@@ -45,7 +45,9 @@ static CONTENT: [(Category, LazyLock<Regex>); 5] = [
     (
         Category::BuildError,
         LazyLock::new(|| {
-            constant(r"(?i)compilation (?:failed|error)|build failed|undefined reference to|ld returned 1|syntax error")
+            constant(
+                r"(?i)compilation (?:failed|error)|build failed|undefined reference to|ld returned 1|syntax error|unbound (?:value|module|type|constructor)|(?:variable|name|value) not in scope|undeclared (?:identifier|variable|name)|could not compile",
+            )
         }),
     ),
     (
@@ -156,9 +158,12 @@ pub fn decide<'f, 'i>(
     }
     let of_form = || of_located(located.clone());
     if let Some(category) = majority(input, catalog, named, failing.clone()) {
-        return match (category, input.kind) {
+        return match (category, kind_of(input)) {
             (Category::TestFailure | Category::RuntimeError, _) if failing.clone().all(is_missing) => {
                 Category::MissingDependency
+            }
+            (Category::RuntimeError, Some(CheckKind::Test)) if failing.clone().all(is_uncompiled) => {
+                Category::BuildError
             }
             (Category::RuntimeError, Some(CheckKind::Test)) => Category::TestFailure,
             (Category::BuildError, Some(CheckKind::Test)) if failing.clone().all(is_assertion) => Category::TestFailure,
@@ -174,7 +179,8 @@ pub fn decide<'f, 'i>(
                 if failing.clone().all(|found| found.frames().is_empty()) =>
             {
                 // Without a stack it is only a message that begins with `Error:`.
-                let broke = |found: &Found<'_>| found.span.1 > found.span.0 + 1 || is_config(found.message.as_bytes());
+                let broke =
+                    |found: &Found<'_>| found.span.1 > found.span.0 + 1 || says(&Category::ConfigError, found.message);
                 if failing.clone().any(broke) { Category::ConfigError } else { of_kind(kind) }
             }
             (category, _) => category,
@@ -189,6 +195,8 @@ pub fn decide<'f, 'i>(
     let kind = kind_of(input);
     let is_located = located.clone().next().is_some();
     match (content, kind) {
+        // What is tested has to be built first.
+        (Some(Category::BuildError), Some(CheckKind::Test)) if is_located => Category::BuildError,
         (Some(Category::RuntimeError | Category::BuildError), Some(kind)) => of_kind(kind),
         // A check that looks at source found something there, whatever words it has for it.
         (Some(Category::TestFailure | Category::TypeError), Some(kind)) if kind != CheckKind::Test => of_kind(kind),
@@ -200,9 +208,14 @@ pub fn decide<'f, 'i>(
     }
 }
 
-/// Whether a text says that a configuration is wrong.
-fn is_config(text: &[u8]) -> bool {
-    CONTENT.iter().any(|(category, regex)| *category == Category::ConfigError && regex.is_match(text))
+/// Whether an item says of a place that it can't be compiled.
+fn is_uncompiled(found: &Found<'_>) -> bool {
+    found.place.is_some() && found.frames().is_empty() && says(&Category::BuildError, found.message)
+}
+
+/// Whether a text has the words of a category.
+fn says(category: &Category, text: &str) -> bool {
+    CONTENT.iter().any(|(known, regex)| known == category && regex.is_match(text.as_bytes()))
 }
 
 /// Whether an item says that an assertion failed, whatever the form of its line.

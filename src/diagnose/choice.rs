@@ -178,8 +178,8 @@ impl Details {
     }
 
     /// For a block that no definition reads: what stands nearest to its head says most.
-    pub fn generic(rank: usize) -> Self {
-        Details { near: NEAR_LINES_MAX, ..Details::new(rank, "", None) }
+    pub fn generic(rank: usize, message: &str) -> Self {
+        Details { near: NEAR_LINES_MAX, ..Details::new(rank, message, None) }
     }
 
     /// With the name of the test that failed.

@@ -138,7 +138,7 @@ pub struct BarePlace<'a> {
 
 /// The place that a line is, if it is nothing else.
 pub fn bare_place(line: &str) -> Option<BarePlace<'_>> {
-    static BARE: LazyLock<[Regex; 2]> = LazyLock::new(|| {
+    static BARE: LazyLock<[Regex; 3]> = LazyLock::new(|| {
         // What an arrow or a box announces may have any name.
         let any = r"(?P<file>(?:[A-Za-z]:[\\/])?[^\t:*?<>|\[]+?(?:\[[^\]:]+\][^\t:*?<>|\[]*)*)";
         let word = r"(?P<word>(?:[A-Za-z]:[\\/])?[^ \t:()\[\]<>|,;*?]+|\.{0,2}/[^\t :*?<>|]+)";
@@ -149,6 +149,10 @@ pub fn bare_place(line: &str) -> Option<BarePlace<'_>> {
         [
             constant(&format!(
                 r"^(?:(?P<frame>-+>|=+>|:::|(?:╭|┌|├|└|╰|,)(?:─|-|=)+(?:>|▸)?)[ \t]*\[?[ \t]*{any}|(?:(?:at|in|from|@)[ \t]+|(?:[Ll]ocation|[Ff]ile|[Pp]ath|[Ss]ource|[Ww]here|[Pp]osition)[ \t]*[:=][ \t]*)?\[?{word}){place}[ \t]*\]?(?:[ \t]|─)*(?P<colon>:?)$"
+            )),
+            // OCaml: a name in quotes, the colon behind the columns
+            constant(&format!(
+                r#"^File "(?P<file>[^"]+)", lines? {line}(?:-[0-9]+)?(?:, characters? {col}(?:-[0-9]+)?)?(?P<colon>:)$"#
             )),
             // sass: a blank before the line, and what the place is behind it
             constant(&format!(r"^{word}[ ]{line}:{col}(?P<colon>:?)(?:[ ]{{2,}}[a-z@].*)?$")),
@@ -162,7 +166,7 @@ pub fn bare_place(line: &str) -> Option<BarePlace<'_>> {
     if !(ends || deep) || !may_locate(line.as_bytes()) {
         return None;
     }
-    let captures = BARE.iter().skip(usize::from(!ends)).find_map(|bare| bare.captures(line.as_bytes()))?;
+    let captures = BARE.iter().skip(if ends { 0 } else { 2 }).find_map(|bare| bare.captures(line.as_bytes()))?;
     let file = text(&captures, "word").or_else(|| text(&captures, "file"))?.trim_end();
     let number = |names: [&str; 2]| names.iter().find_map(|name| number(&captures, name));
     let place = Frame { file, line: number(["line", "line2"]).filter(|&line| line > 0), col: number(["col", "col2"]) };

@@ -147,7 +147,8 @@ fn bare(name: &str) -> &str {
     name.trim_end_matches([')', ']', '>', '}', '"', '\'', '`', '’', '”', ',', ';', ':', '.', '!', '?'])
 }
 
-fn is_name(text: &str) -> bool {
+/// Whether a text may be the name of a file.
+pub fn is_name(text: &str) -> bool {
     let bytes = text.as_bytes();
     let marked = memchr3(b'"', b'=', b'*', bytes).or_else(|| memchr3(b'<', b'>', b'|', bytes));
     text.len() < 400 && marked.or_else(|| memchr2(b'?', b'\t', bytes)).is_none() && looks_like_a_file(text)

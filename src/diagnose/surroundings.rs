@@ -41,7 +41,8 @@ impl<N: Fn(usize) -> bool> Surroundings<'_, N> {
             let next = kept.get(position + 1).copied().unwrap_or(self.stream.len());
             let taken = position.checked_sub(1).map_or(0, |before| kept[before] + 1);
             // What a line announces says more than what only follows.
-            let announced = self.text(at).trim_end().ends_with(':').then_some(at + 1);
+            let next_filled = (at + 1..next.min(at + 3)).find(|&at| !self.is_blank(at));
+            let announced = next_filled.filter(|_| self.text(at).trim_end().ends_with(':'));
             let worth = |at: usize| if Some(at) == announced { Worth::Detail(rank) } else { Worth::Context(rank) };
             let below = (at + 1..self.below(at, next)).map(|at| (at, worth(at)));
             for (at, worth) in (self.above(at, taken)..at).map(|at| (at, Worth::Detail(rank))).chain(below) {
@@ -72,7 +73,9 @@ impl<N: Fn(usize) -> bool> Surroundings<'_, N> {
         let depth = generic::indent(self.text(at));
         let announces = self.text(at).trim_end().ends_with(':');
         let deeper = |at: usize| !self.is_blank(at) && (announces || generic::indent(self.text(at)) > depth);
-        let paragraph = self.run(at + 1..next, PARAGRAPH_LINES_MAX, deeper);
+        // What is announced may stand behind a blank line.
+        let from = if announces && at + 2 < next && self.is_blank(at + 1) { at + 2 } else { at + 1 };
+        let paragraph = self.run(from..next, PARAGRAPH_LINES_MAX, deeper);
         frames.max(paragraph)
     }
 
@@ -140,5 +143,6 @@ mod tests {
         assert_eq!(completed(&lines)[1..7], [Worth::None, Worth::None, CORE, CORE, DETAIL, CONTEXT]);
         assert_eq!(completed(&["start", "Suite > adds", "* failed", "done"])[..2], [Worth::None, DETAIL]);
         assert_eq!(completed(&["* failed", "", "done"])[2], Worth::None);
+        assert_eq!(completed(&["* some issues:", "", "a.b: old", "", "done"])[2..], [DETAIL, Worth::None, Worth::None]);
     }
 }

@@ -3,7 +3,7 @@
 use crate::base::limits::{LINE_KEEP_BYTES_MAX, MESSAGE_BYTES_MAX};
 use crate::base::text::{ellipsis, prefix};
 use crate::diagnose::block::Block;
-use crate::diagnose::engine::Role;
+use crate::diagnose::engine::{self, Role};
 use crate::diagnose::generic::{self, Strength, looks_like_a_file};
 use crate::diagnose::located::{self, Located};
 use crate::diagnose::paths::{Resolver, Trust};
@@ -71,7 +71,7 @@ impl Assembled<'_> {
             if fails {
                 let sure = candidate.said.severity == Some(Severity::Error);
                 let strength = if sure { Strength::Strong } else { Strength::Weak };
-                let speaks = generic::strength(self.lines[start]).is_some();
+                let speaks = candidate.said.col.is_some() || generic::strength(self.lines[start]).is_some();
                 let placed = !known && speaks && !said_elsewhere && resolver.exists(candidate.said.file.as_deref());
                 self.blocks.push(Block { head: start, lines: (start..end).collect(), strength, placed, score: 0.0 });
                 self.generic.push(item);
@@ -156,7 +156,17 @@ impl Assembled<'_> {
                 continue;
             };
             let taken = candidates.last().map_or(0, |before| before.lines.1);
-            let end = self.end_of(last);
+            let mut end = self.end_of(last);
+            // Where a line only says where and how bad, the next one says what.
+            let next = Some(end).filter(|&next| next == last + 1 && is_mere(&said.message));
+            let next = next.filter(|&next| self.outcome.roles.get(next) == Some(&Role::Free));
+            let said = match next.map(|next| self.lines[next]).filter(|next| is_sentence(next)) {
+                Some(message) => {
+                    end += 1;
+                    Located { message: message.trim().to_owned(), ..said }
+                }
+                None => said,
+            };
             candidates.push(Candidate { said, lines: (start.max(taken), end) });
             index = end;
         }
@@ -213,9 +223,13 @@ impl Assembled<'_> {
         if let Some(title) = title.filter(alone).filter(|_| !bare.colon && is_sentence(self.lines[index - 1])) {
             return Some(((title, index), said(self.lines[title], None)));
         }
-        let mut after = (index + 1..self.lines.len()).take(MESSAGE_DISTANCE_MAX);
-        let message = after.find(filled).filter(|_| bare.colon).map(|line| self.lines[line])?;
-        Some(((index, index), said(message, located::said_first(message))))
+        let mut after = (index + 1..self.lines.len()).take(PLACE_DISTANCE_MAX);
+        let message =
+            after.find(|line| filled(line) && !generic::is_drawing(self.lines[*line])).filter(|_| bare.colon)?;
+        let drawn = (index + 1..message).any(|line| generic::is_drawing(self.lines[line]) && filled(&line));
+        let last = if drawn && is_free(&message) { message } else { index };
+        let message = self.lines[message];
+        Some(((index, last), said(message, located::said_first(message))))
     }
 
     /// The end of a diagnostic's block: the lines below its first that are deeper and begin no other one.
@@ -234,6 +248,15 @@ impl Assembled<'_> {
         }
         end
     }
+}
+
+/// Whether a message says no more than how bad it is (`1: error`).
+fn is_mere(message: &str) -> bool {
+    let mut words = message.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let places = ["at", "on", "in", "line", "col", "column"];
+    words.all(|word| {
+        word.bytes().all(|byte| byte.is_ascii_digit()) || places.contains(&word) || engine::severity(word).is_some()
+    })
 }
 
 /// Whether a line may be the message of a finding: words, and no frame, place or title of a test.

@@ -100,7 +100,7 @@ impl Assembled<'_> {
             let about = || {
                 let said = |(_, said): &(&str, &str)| said.trim_start().starts_with(|c: char| c.is_alphabetic());
                 let head = text.split_once(": ").or_else(|| text.split_once(':')).filter(said)?.0;
-                (!named::clears(text)).then(|| resolve(&head.trim()))?
+                (named::is_name(head.trim()) && !named::clears(text)).then(|| resolve(&head.trim()))?
             };
             // A line with a number is more than a name.
             if let Some(bare) = located::bare_place(text) {

@@ -81,8 +81,11 @@ impl<'a> Assembled<'a> {
         for &line in &self.unread {
             worths[line] = worths[line].min(Worth::Core(first));
         }
+        let messages = self.generic.iter().map(|item| (item.span.0, item.message.as_str()));
+        let messages: HashMap<usize, &str> = messages.collect();
         for (place, block) in self.blocks.iter().enumerate() {
-            let mut details = Details::generic(first + place);
+            let told = messages.get(&block.head).copied().unwrap_or_default();
+            let mut details = Details::generic(first + place, told);
             details.see_head(self.lines[block.head]);
             for &index in &block.lines {
                 let core = Worth::Core(first + place);

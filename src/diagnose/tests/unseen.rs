@@ -54,6 +54,32 @@ fn a_place_alone_below_the_first_line_of_a_paragraph_has_its_message_above() {
 }
 
 #[test]
+fn a_place_in_quotes_above_its_source_has_its_message_below() {
+    let tree = Files(&["src/a.ml", "src/b.ml"]);
+    let output = "File \"src/a.ml\", line 12, characters 55-68:\n12 |   assert_equal x y\n       ^^^^^^^^^^^^\nError: Unbound value x\n\
+                  File \"src/b.ml\", line 3:\nError: Unbound module B\n";
+    let said = diagnosed_in(&tree, "dune runtest", output);
+    assert_eq!(places(&said.items), ["src/a.ml:12", "src/b.ml:3"]);
+    assert_eq!(said.items[0].message, "Unbound value x");
+    assert!(said.lines.contains(&"Error: Unbound value x".to_owned()), "{:?}", said.lines);
+    let said = checked("dune runtest", "dune", CheckKind::Test, Ended::Exit(1), output);
+    assert_eq!(said.category, Some(Category::BuildError));
+}
+
+#[test]
+fn a_version_before_a_word_for_failure_is_no_count() {
+    let said = diagnosed("frob install", "lib/a.hs:45:31: Not in scope: x\nfrob-0.2.10 failed to build\n");
+    assert_eq!(said.category, Some(Category::BuildError));
+}
+
+#[test]
+fn what_a_line_with_only_a_place_leaves_out_stands_below() {
+    let said = diagnosed("frob", "main.zz\n1: error at line 1, col 6\nUse of a big hammer\n#a { color: red }\n");
+    assert_eq!(said.items[0].message, "Use of a big hammer");
+    assert!(said.lines.contains(&"Use of a big hammer".to_owned()), "{:?}", said.lines);
+}
+
+#[test]
 fn what_is_only_information_is_not_why_where_an_error_is() {
     let said =
         diagnosed("frob", "render.zz:159: [INFO] a value is set\n==> Looking at x\nERROR: object without a name\n");
@@ -165,6 +191,9 @@ fn the_last_part_of_a_programs_name_says_what_it_is_for() {
     {
         assert_eq!(of(command), Some(Category::LintError), "{command}");
     }
+    // One that broke by itself did not do its job.
+    let own = "Traceback (most recent call last):\n  File \"/opt/x/site-packages/frob/cli.py\", line 9, in run\n    go()\nfrob.Invalid: `v` must be text\n";
+    assert_eq!(diagnosed("validate-frob a.zz", own).category, Some(Category::ConfigError));
     assert_eq!(of("frob test"), Some(Category::TestFailure));
     assert_eq!(of("frob type-check"), Some(Category::TypeError));
 }
