@@ -446,7 +446,7 @@ fn fitted(census: &Census, sheet: &mut Sheet<'_, '_>, (file, index): (usize, usi
             continue;
         }
         // What goes in changed as well: then something else has to come out.
-        if !in_assertion(&sides.new, new, language) {
+        if !in_assertion(&sides.new, new, language) && !guards_failure(&sides.new, new, language) {
             return;
         }
         if let Some(test) = census.around(Side::New, file, index, new) {
@@ -496,6 +496,12 @@ fn skeleton(code: &str) -> String {
         }
     }
     ["true", "false", "True", "False", "None", "null", "nil"].iter().fold(out, |out, word| out.replace(word, "0"))
+}
+
+/// Whether a line is the condition under which the test fails: `if got != 3 {` above `t.Error(got)`.
+fn guards_failure(lines: &[Seen<'_>], at: usize, language: &Language) -> bool {
+    lines[at].masked.code.trim_start().starts_with("if")
+        && lines.get(at + 1).is_some_and(|next| language.asserts.is_match(&next.masked.code))
 }
 
 /// Whether a line is an assertion or inside one that began above.

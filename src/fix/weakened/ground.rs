@@ -45,7 +45,7 @@ pub(super) fn is_new(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], sid
     if has_functions && outermost > 0 && old.is_some_and(|line| line.indent == outermost) {
         return false;
     }
-    let new = |line: Option<&Seen<'_>>| line.is_none_or(|line| line.changed);
+    let new = |line: Option<&Seen<'_>>| line.is_none_or(|line| !is_old(line));
     new(before) && new(after)
 }
 

@@ -1,11 +1,11 @@
 //! The rules that look at lines.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use regex::Captures;
 
-use super::census::{Census, squeezed};
+use super::census::{Census, identifiers, squeezed};
 use super::language::Part;
 use super::lazy::LazySet;
 use super::rule::{Kind, Rule, Rules, Severity, Where};
@@ -28,6 +28,8 @@ const SHARED_FILES: [&str; 5] = ["pyproject.toml", "setup.cfg", "tox.ini", "Carg
 const SKIPPED: &str = "skipped-test";
 /// A part of a line that says where it comes from, bytes.
 const PART_BYTES_MIN: usize = 6;
+/// The unit of a skip that holds only under a condition.
+const CONDITION: &str = "condition";
 /// The unit of a suppression that names no rule: all of them.
 const EVERYTHING: &str = "*";
 
@@ -127,7 +129,22 @@ fn is_comment_for_new_test(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>
         && text.family == "disabled-rule"
         && !text.languages.is_empty()
         && views[hit.file].part == Part::Test
-        && (ground::is_new(hit, census, views, side) || ground::has_new_owner(hit, &views[hit.file], side))
+        && (ground::is_new(hit, census, views, side)
+            || ground::has_new_owner(hit, &views[hit.file], side)
+            || is_new_statement(hit, &views[hit.file]))
+}
+
+/// Whether a line says something that no line of the hunk said before, in whatever words.
+fn is_new_statement(hit: &Hit<'_, '_>, view: &View<'_>) -> bool {
+    let words = |line: &Seen<'_>| identifiers(&line.masked.code).map(str::to_owned).collect::<HashSet<String>>();
+    let own = words(hit.line);
+    let same = |line: &Seen<'_>| 2 * words(line).intersection(&own).count() >= own.len();
+    let code = hit.line.masked.code.trim_start();
+    hit.rule.text.place == Where::Comment
+        && hit.line.has_code()
+        && !code.starts_with("import ")
+        && !code.starts_with("from ")
+        && !view.hunks[hit.hunk].old.iter().any(|line| line.changed && same(line))
 }
 
 /// Whether a file that many tools share has a table for this tool only now: nothing was stricter before.
@@ -198,17 +215,31 @@ pub(super) fn hits<'v, 'p>(
                     let heading = view.file.hunks[hunk].heading.as_str();
                     let above = ground::above(sides.side(side), at).map(|line| line.masked.text.as_str());
                     if let Some(groups) = matched(rule, line)
-                        && !(rule.text.kind == Kind::Added && rule.excused(line.raw))
+                        && !(rule.text.kind == Kind::Added && is_excused(rule, sides.side(side), at))
                         && rule.is_below(above.chain([heading]))
                     {
                         let units = units(rule, &groups);
-                        found.push(Hit { rule, file, hunk, at, line, units });
+                        let mut hit = Hit { rule, file, hunk, at, line, units };
+                        if rule.text.family == SKIPPED
+                            && hit.units == [EVERYTHING]
+                            && ground::is_conditional(&hit, view, side)
+                        {
+                            hit.units = vec![CONDITION.to_owned()];
+                        }
+                        found.push(hit);
                     }
                 }
             }
         }
     }
     found
+}
+
+/// Whether `unless` speaks against a line, or against it and the one that its arguments begin on.
+fn is_excused(rule: &Rule, lines: &[Seen<'_>], at: usize) -> bool {
+    let line = lines[at].raw;
+    let opens = || line.trim_end().ends_with('(').then(|| lines.get(at + 1)).flatten();
+    rule.excused(line) || opens().is_some_and(|next| rule.excused(&[line.trim_end(), next.raw.trim()].concat()))
 }
 
 /// Whether a line skips the test that it belongs to.

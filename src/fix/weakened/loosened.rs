@@ -222,7 +222,11 @@ pub(super) fn narrowed<'s, 'p>(
     let narrower = |line: &Seen<'_>| {
         let now = stem(line);
         let rest = |old: &&Seen<'_>| now.strip_prefix(&stem(old)).map(|rest| rest.trim_start_matches(')').to_owned());
-        removed.iter().filter_map(rest).any(|rest| rest.starts_with("&&") || rest.starts_with("and"))
+        let denied = now.contains("not(") || now.contains("!(");
+        removed.iter().filter_map(rest).any(|rest| {
+            let starts = |words: [&str; 2]| words.iter().any(|word| rest.starts_with(word));
+            starts(["&&", "and"]) || denied && starts(["||", "or"])
+        })
     };
     pairs.map(|pair| pair[0]).find(|line| narrower(line))
 }
