@@ -162,8 +162,14 @@ fn hunks_of_tests<'v>(views: &'v [View<'_>]) -> impl Iterator<Item = (usize, usi
     let tests = views.iter().enumerate().filter(|(_, view)| view.part == Part::Test);
     tests.filter(|(_, view)| view.file.change != Change::Deleted).flat_map(|(file, view)| {
         let hunks = view.file.hunks.iter().enumerate();
-        hunks.map(move |(hunk, lines)| (file, hunk, named_in(&lines.heading).unwrap_or("above")))
+        hunks.map(move |(hunk, lines)| {
+            (file, hunk, named_in(&lines.heading).unwrap_or_else(|| file_name(&view.file.new)))
+        })
     })
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The name in a hunk's heading: what stands in front of the first bracket or colon.
