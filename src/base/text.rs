@@ -51,6 +51,27 @@ pub fn visible(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(text.chars().filter(|&c| !is_invisible(c)).collect())
 }
 
+/// JSON with the characters that no screen shows, and those that change the order of others, as `\u` escapes: its values
+/// stay what they are, and nothing is hidden in it.
+pub fn visible_json(json: String) -> String {
+    if json.is_ascii() || !json.chars().any(is_hidden_in_json) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len() + 64);
+    for c in json.chars() {
+        match is_hidden_in_json(c) {
+            // Outside of strings there are none.
+            true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}"))),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
+fn is_hidden_in_json(c: char) -> bool {
+    c != '\n' && is_unsafe(c)
+}
+
 /// The longest prefix of at most `max` bytes that ends on a character boundary.
 pub fn prefix(text: &str, max: usize) -> &str {
     &text[..text.floor_char_boundary(max)]

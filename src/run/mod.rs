@@ -39,6 +39,7 @@ pub use ended::{Ended, end_as};
 pub use files::{Excerpt, Region};
 pub use nested::recording_ancestors;
 pub use program::Program;
+pub use pty::columns;
 pub use rounds::ROUNDS;
 pub use say::{has_stderr, say_on_stderr};
 pub use shim::{MARK as SHIMS_MARK, Shim, as_command, is_shims_folder, real_program};

@@ -194,6 +194,11 @@ fn same(a: &libc::termios, b: &libc::termios) -> bool {
     (a.c_iflag, a.c_oflag, a.c_cflag, a.c_lflag, a.c_cc) == (b.c_iflag, b.c_oflag, b.c_cflag, b.c_lflag, b.c_cc)
 }
 
+/// Columns of the terminal that standard output is; `None` of anything else, and where it doesn't say.
+pub fn columns() -> Option<usize> {
+    size_of_window(libc::STDOUT_FILENO).map(|size| usize::from(size.ws_col)).filter(|&columns| columns > 0)
+}
+
 fn size_of_window(fd: RawFd) -> Option<libc::winsize> {
     let mut size = MaybeUninit::zeroed();
     // SAFETY: `size` is ours to write; zeroes are a valid value.

@@ -104,3 +104,56 @@ fn only_what_failed_runs_again_in_pytest_and_vitest() {
     let again = sandbox.verify_run(["again", "--failed"]).env("NO_COLOR", "1").outcome();
     assert!(again.stdout().contains("1 failed | 1 skipped"), "{}", again.stdout());
 }
+
+#[test]
+fn a_table_fits_its_terminal_and_is_whole_anywhere_else() {
+    let sandbox = Sandbox::repository();
+    let message = "a finding with many words ".repeat(6);
+    sandbox.tool("eslint", &format!("printf '\\n%s\\n  1:1  error  {message} no-undef\\n' \"$PWD/src/a.js\"; exit 1"));
+    sandbox.write("src/a.js", "x");
+    sandbox.verify_run(["--sync", "eslint", "src", "--max-warnings", "0", "--rule", "no-undef"]).outcome();
+    sandbox.verify_run(["--sync", "eslint", "src", "--max-warnings", "0", "--rule", "no-undef"]).outcome();
+    for arguments in [&["log"][..], &["lesson", "list"], &["pattern", "list"], &["fix", "list"]] {
+        let whole = sandbox.verify_run(arguments).prints();
+        assert!(whole.lines().next().is_some_and(|line| line.contains('\t') && line.len() > 80), "{whole}");
+        let (_, screen) = Terminal::start(sandbox.verify_run(arguments)).ends();
+        let screen = String::from_utf8(screen).expect("text");
+        let longest = screen.lines().map(|line| line.trim_end().chars().count()).max();
+        assert!(longest.is_some_and(|longest| longest <= 80) && screen.contains('…'), "{arguments:?}:\n{screen}");
+        let header = screen.lines().next().expect("a header");
+        assert_eq!(header, header.to_lowercase());
+    }
+}
+
+#[test]
+fn json_hides_no_character_of_a_path_or_an_argument() {
+    const HIDDEN: [char; 5] = ['\u{202e}', '\u{200b}', '\u{2066}', '\u{feff}', '\u{e0041}'];
+    let sandbox = Sandbox::repository();
+    let name: String = "a".chars().chain(HIDDEN).chain("b.js".chars()).collect();
+    sandbox.tool("eslint", "printf '%s:1:1: error: broken\\n' \"$1\"; exit 1");
+    sandbox.write(&name, "x");
+    sandbox.verify_run(["--sync", "eslint", &name]).outcome();
+    for arguments in [&["last"][..], &["log"], &["lesson", "list"]] {
+        let printed = sandbox.verify_run(arguments.iter().chain(&["--json"])).prints();
+        assert!(!printed.contains(HIDDEN), "{arguments:?}: {printed:?}");
+        let escaped = "a\\u202e\\u200b\\u2066\\ufeff\\udb40\\udc41b.js";
+        assert!(printed.contains(escaped), "{arguments:?}: {printed}");
+        let value: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+        assert!(value.to_string().contains(&name), "the value is what it was: {printed}");
+    }
+}
+
+#[test]
+fn the_last_run_names_ten_files_and_counts_the_rest() {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("eslint", "for n in $(seq 10 40); do echo \"src/f$n.js:1:1: error: broken $n\"; done; exit 1");
+    for n in 10..=40 {
+        sandbox.write(format!("src/f{n}.js"), "x");
+    }
+    sandbox.verify_run(["--sync", "eslint", "."]).outcome();
+    let printed = sandbox.verify_run(["last"]).prints();
+    let files = printed.lines().find(|line| line.starts_with("files: ")).expect("files");
+    assert!(files.ends_with("src/f19.js and 21 more"), "{files}");
+    let json = sandbox.verify_run(["last", "--json"]).prints_json();
+    assert_eq!(json["files"].as_array().map(Vec::len), Some(31));
+}

@@ -15,20 +15,12 @@ use crate::ops::check_diff::{self, Regression, Report, Wanted};
 /// place, `path:line: what it does [rule]: text`; the number of a deleted line is the one it had. Exit codes: 0 nothing
 /// was found, 1 something was, 2 it could not be looked at.
 ///
-/// As a hook that blocks for what it finds and never for trouble of its own, `.git/hooks/pre-commit`:
-///
-/// ```sh
-/// #!/bin/sh
-/// verify-run check-diff --staged
-/// [ $? -ne 1 ]
-/// ```
-///
 /// JSON (--json): {"schema": 1, "weakened": [{"rule", "family", "language", "path", "line", "deleted", "text",
 /// "message", "severity": "certain" or "likely"}], "regressions": [{"fix", "failure", "category", "summary", "standing",
 /// "path", "line", "deleted", "text"}], "cut"}. What is empty, 0 or false in a mark is left out; "cut" counts what was
 /// not read or not listed.
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_long_help = HOOK)]
 pub struct Args {
     /// What to look at, as `git diff` understands it: A..B, A...B, A^! (what A changed), A (the work tree against A)
     #[arg(value_name = "RANGE", conflicts_with = "staged")]
@@ -49,6 +41,13 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
+
+const HOOK: &str = "\
+As a hook that blocks for what it finds and never for trouble of its own, .git/hooks/pre-commit:
+
+  #!/bin/sh
+  verify-run check-diff --staged
+  [ $? -ne 1 ]";
 
 pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     match check(args, context) {

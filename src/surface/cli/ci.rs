@@ -22,7 +22,6 @@ use crate::run;
 /// JSON (--json): {"schema": 1, "host", "runs", "failed", "known", "files"}; `known` are failures that were seen before,
 /// also in segments that were imported (`verify-run store import`).
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
 pub struct Args {
     /// The CI system; recognised by its variables by default
     #[arg(long, value_enum)]

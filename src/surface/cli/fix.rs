@@ -185,7 +185,11 @@ fn print_list(list: &List, output: &mut Output) -> anyhow::Result<()> {
             ]
         })
         .collect();
-    output.table(&["id", "state", "", "attempts", "last", "category", "command", "what"], &rows)
+    output.table(&["id", "state", "", "attempts", "last", "category", "command", "what"], &rows)?;
+    if output.terminal() && list.fixes.iter().any(|fix| fix.high_value) {
+        output.line("* fixed within the first attempts (fix.quick_attempts)")?;
+    }
+    Ok(())
 }
 
 fn print_flakes(flakes: &Flakes, output: &mut Output) -> anyhow::Result<()> {

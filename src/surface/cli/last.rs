@@ -7,7 +7,7 @@ use crate::ops::last::{self, Last};
 use crate::run::Ended;
 
 /// Changed files that are named.
-const CHANGED_FILES_MAX: usize = 10;
+const FILES_MAX: usize = 10;
 
 /// Show what the last run in this project was
 ///
@@ -75,16 +75,12 @@ pub fn print(last: &Last, output: &mut Output) -> anyhow::Result<()> {
         output.line(&format!("{category}: {}", text::one_line(summary)))?;
     }
     if !last.files.is_empty() {
-        let files: Vec<String> = last.files.iter().map(|file| text::one_line(file)).collect();
-        output.line(&format!("files: {}", files.join(", ")))?;
+        output.line(&format!("files: {}", first_files(&last.files, last.files.len() as u64)))?;
     }
     if let Some(changed) = last.changed.as_ref().filter(|changed| changed.count > 0) {
-        let shown = changed.files.iter().take(CHANGED_FILES_MAX).map(|file| text::one_line(file));
-        let shown = shown.collect::<Vec<_>>().join(", ");
-        let more = changed.count.saturating_sub(CHANGED_FILES_MAX as u64);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let shown = first_files(&changed.files, changed.count);
         let since = if changed.since == "pass" { "it last passed" } else { "the commit" };
-        output.line(&format!("changed since {since}: {shown}{more}"))?;
+        output.line(&format!("changed since {since}: {shown}"))?;
     }
     if let Some(file) = &last.lesson_file {
         output.line(&format!("lesson: {file}"))?;
@@ -93,4 +89,12 @@ pub fn print(last: &Last, output: &mut Output) -> anyhow::Result<()> {
         output.line("not recorded yet")?;
     }
     Ok(())
+}
+
+/// The first of `count` files, and how many more there are.
+fn first_files(files: &[String], count: u64) -> String {
+    let shown: Vec<String> = files.iter().take(FILES_MAX).map(|file| text::one_line(file)).collect();
+    let more = count.saturating_sub(shown.len() as u64);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join(", "))
 }

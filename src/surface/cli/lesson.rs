@@ -201,7 +201,7 @@ fn list(listed: Listed, json: bool, context: &mut Context) -> anyhow::Result<Exi
                 .to_vec()
         })
         .collect();
-    context.output.table(&["ID", "WHEN", "TOOL", "CATEGORY", "WHAT"], &rows)?;
+    context.output.table(&["id", "when", "tool", "category", "what"], &rows)?;
     for (_, reason) in &listed.broken {
         context.output.note(&one_line(&format!("verify-run: {reason}")));
     }
@@ -225,7 +225,7 @@ fn found(hits: &Hits, json: bool, context: &mut Context) -> anyhow::Result<Exit>
             vec![hit.id.clone(), hit.recorded_at.local(), hit.tool.clone(), hit.title.clone(), why]
         })
         .collect();
-    context.output.table(&["ID", "WHEN", "TOOL", "WHAT", "WHY"], &rows)?;
+    context.output.table(&["id", "when", "tool", "what", "why"], &rows)?;
     if hits.more > 0 {
         context.output.note(&format!("{} more", hits.more));
     }

@@ -76,5 +76,5 @@ fn print(runs: &[Entry], output: &mut Output) -> anyhow::Result<()> {
             ]
         })
         .collect();
-    output.table(&["ID", "TIME", "OUTCOME", "SECONDS", "COMMAND", "MESSAGE"], &rows)
+    output.table(&["id", "time", "outcome", "seconds", "command", "message"], &rows)
 }

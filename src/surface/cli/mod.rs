@@ -71,8 +71,8 @@ Run options, before the command:
       --agent AGENT      Which kind of worker (or VERIFY_RUN_AGENT)
       --                 What follows is always a command
 
-VERIFY_RUN_DISABLE=1 runs everything bare. The wrapper's own exit codes are those of env(1): 125 verify-run failed,
-126 found but not executable, 127 not found.";
+VERIFY_RUN_DISABLE=1 runs everything bare. The wrapper's own exit codes are those of env(1): 125 verify-run \
+failed, 126 found but not executable, 127 not found.";
 
 #[derive(Debug, Subcommand)]
 #[command(disable_help_subcommand = true)]
@@ -265,6 +265,34 @@ mod tests {
         command.clone().debug_assert();
         for subcommand in command.get_subcommands() {
             assert!(RESERVED.contains(&subcommand.get_name()), "{} is not reserved", subcommand.get_name());
+        }
+    }
+
+    /// The texts of a command's help that clap wraps to the terminal.
+    fn texts_of(command: &clap::Command) -> Vec<String> {
+        let own = [
+            command.get_about(),
+            command.get_long_about(),
+            command.get_before_help(),
+            command.get_before_long_help(),
+            command.get_after_help(),
+            command.get_after_long_help(),
+        ];
+        let options = command.get_arguments().flat_map(|option| [option.get_help(), option.get_long_help()]);
+        let mut texts: Vec<String> = own.into_iter().chain(options).flatten().map(ToString::to_string).collect();
+        texts.extend(command.get_subcommands().flat_map(texts_of));
+        texts
+    }
+
+    #[test]
+    fn no_paragraph_of_the_help_is_wrapped_by_hand() {
+        for text in texts_of(&Cli::command()) {
+            let lines: Vec<&str> = text.lines().collect();
+            for pair in lines.windows(2) {
+                let is_laid_out =
+                    pair[0].is_empty() || pair[0].ends_with(':') || pair[1].is_empty() || pair[1].starts_with(' ');
+                assert!(is_laid_out, "one paragraph on two lines:\n{}\n{}", pair[0], pair[1]);
+            }
         }
     }
 

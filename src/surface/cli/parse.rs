@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::Serialize;
 
-use crate::base::text::printable;
+use crate::base::text::{printable, visible_json};
 use crate::base::tree::{FsTree, NoTree, Tree};
 use crate::config::{Places, Settings};
 use crate::diagnose::{Baseline, Category, Diagnosis, Input, Item, Severity, Shortfall, diagnose};
@@ -149,7 +149,7 @@ fn print(diagnosis: &Diagnosis, what: Print, context: &mut Context) -> anyhow::R
         Print::Diagnostics => {
             let mut lines = String::new();
             for diagnostic in diagnostics {
-                lines.push_str(&serde_json::to_string(&diagnostic)?);
+                lines.push_str(&visible_json(serde_json::to_string(&diagnostic)?));
                 lines.push('\n');
             }
             context.output.text(&lines)?;

@@ -169,7 +169,7 @@ fn list(whitelist: &Whitelist, json: bool, context: &mut Context) -> anyhow::Res
             .to_vec()
     };
     let rows: Vec<Vec<String>> = tools.iter().map(row).collect();
-    context.output.table(&["TOOL", "KIND", "LANGUAGE", "PROGRAMS", "LAYER"], &rows)?;
+    context.output.table(&["tool", "kind", "language", "programs", "layer"], &rows)?;
     Ok(Exit::Ok)
 }
 
