@@ -4,6 +4,8 @@ mod key;
 mod line;
 #[cfg(test)]
 mod tests;
+mod typed;
 
 pub use key::KeyParts;
 pub use line::{GaveUp, Line, Simple, Step};
+pub use typed::typed;

@@ -9,6 +9,7 @@ use super::front::signal_name;
 use super::{fix, seal};
 use crate::base::markdown::{clean_line, code, fence};
 use crate::base::text::{count, ellipsis, one_line, prefix, printable};
+use crate::command::typed;
 use crate::diagnose::{Item, Severity, Shortfall};
 use crate::run::Ended;
 
@@ -39,8 +40,7 @@ fn head(facts: &Facts) -> String {
         Ended::Exit(code) => format!("exited with code {code}"),
         Ended::Signal(signal) => format!("was ended by {}", signal_name(signal)),
     };
-    let items = facts.items.len() + facts.items_cut;
-    let found = match (items, facts.files.len() + facts.files_cut) {
+    let found = match (facts.problems, facts.files.len() + facts.files_cut) {
         (0, 0) => String::new(),
         (0, files) => format!(", {} affected", count(files, "file")),
         (items, 0) => format!(", {} found", count(items, "problem")),
@@ -70,9 +70,8 @@ fn telling(items: &[Item]) -> Option<&str> {
 
 fn title(facts: &Facts) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "./:-+ ".contains(c) { c } else { '-' };
-    // Nobody types the whitelist's name of a script.
-    let tool = if facts.tool.starts_with("script:") { &facts.command } else { &facts.tool };
-    let tool: String = prefix(tool, 30).chars().map(safe).collect();
+    let tool = typed(&facts.tool, &facts.command);
+    let tool: String = prefix(&tool, 30).chars().map(safe).collect();
     let tool = tool.replace("//", "-");
     let tool = tool.trim_matches(['-', '.', ':', ' ']);
     let tool = if tool.is_empty() { "check" } else { tool };

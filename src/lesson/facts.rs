@@ -32,6 +32,8 @@ pub struct Facts {
     pub items: Vec<Item>,
     /// Items beyond the limit, not in `items`.
     pub items_cut: usize,
+    /// Problems that were found, those in `items_cut` too; an item that only says how the run ended is none.
+    pub problems: usize,
     /// Where a tool counts more than was read of its output.
     pub shortfalls: Vec<Shortfall>,
     /// Lines worth keeping, in output order.

@@ -63,6 +63,9 @@ pub struct Front {
     /// The check.
     #[serde(default)]
     pub tool: String,
+    /// The tool that found it, where that is another one than the check (a script, a build tool).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found_by: Option<String>,
     /// The command line.
     #[serde(default)]
     pub command: String,
@@ -278,6 +281,10 @@ pub(super) fn render(facts: &Facts) -> String {
     // Of digits and colons alone: nobody quotes it, and every reader takes it for a string or a time.
     out.push_str(&format!("recorded_at: {}\n", facts.recorded_at.rfc3339()));
     out.push_str(&line("tool", &scalar(&facts.tool)));
+    let found_by = facts.items.first().map(|item| &item.tool);
+    if let Some(found_by) = found_by.filter(|tool| !tool.is_empty() && **tool != facts.tool) {
+        out.push_str(&line("found_by", &scalar(found_by)));
+    }
     out.push_str(&line("command", &scalar(&facts.command)));
     if !facts.dir.is_empty() {
         out.push_str(&line("directory", &scalar(&facts.dir)));

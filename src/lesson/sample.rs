@@ -36,6 +36,7 @@ pub(super) fn facts() -> Facts {
             item("src/b.ts", "no-undef", "'y' is not defined."),
         ],
         items_cut: 0,
+        problems: 2,
         shortfalls: Vec::new(),
         lines: vec!["src/a.ts".to_owned(), "  3:7  error  'x' is not defined  no-undef".to_owned()],
         patterns: vec!["p-aaaaaaaa".to_owned()],
@@ -121,6 +122,7 @@ pub(super) fn many(n: usize) -> Facts {
         })
         .collect();
     facts.items_cut = 7;
+    facts.problems = facts.items.len() + 7;
     facts.lines = (0..n * 4).map(|i| format!("line {i} of the output that is worth keeping")).collect();
     facts
 }

@@ -1,5 +1,7 @@
 //! A pattern as it is listed and shown.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::confidence::{self, Confidence, Sighting, Told};
@@ -232,6 +234,8 @@ impl Page {
         lessons: Vec<LessonRow>,
         occurrences: Vec<OccurrenceRow>,
     ) -> Self {
+        let mut seen = BTreeSet::new();
+        let lessons = lessons.into_iter().filter(|lesson| !lesson.forgotten).map(|lesson| lesson.file);
         Page {
             schema: 1,
             family_title: title(family),
@@ -242,7 +246,7 @@ impl Page {
             gotcha: None,
             strategies: Vec::new(),
             files: files.into_iter().map(|(path, failures)| FileCount { path, failures }).collect(),
-            lessons: lessons.into_iter().filter(|lesson| !lesson.forgotten).map(|lesson| lesson.file).collect(),
+            lessons: lessons.filter(|file| seen.insert(file.clone())).collect(),
             occurrences: occurrences.into_iter().map(Occurrence::of).collect(),
         }
     }

@@ -381,3 +381,44 @@ fn what_a_team_shares_stays_where_it_is_whatever_is_published() {
     let here = || std::fs::read_dir(sandbox.path(".lessons")).expect("the folder").flatten();
     assert_eq!(here().filter(|file| file.path().extension().is_some_and(|end| end == "md")).count(), 2);
 }
+
+#[test]
+fn a_title_says_the_command_as_it_was_typed_and_the_front_matter_who_found_it() {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("ruff", "echo 'src/b.py:1:1: F401 `os` imported but unused'; exit 1");
+    sandbox.verify_run(["--sync", "ruff", "check"]).outcome();
+    let lesson = sandbox.lesson();
+    assert!(lesson.text.contains("\n# ruff check failed: "), "{}", lesson.text);
+    let npm = failing();
+    npm.tool("npm", "echo '> eslint .'; eslint .");
+    npm.write("package.json", r#"{"scripts": {"lint": "eslint ."}}"#);
+    let output = finding(&npm, "src/a.js", "'x' is not defined");
+    npm.verify_run(["--sync", "npm", "run", "lint"]).env("OUTPUT", output).outcome();
+    let lesson = npm.lesson();
+    assert!(lesson.text.contains("\n# npm run lint failed: "), "{}", lesson.text);
+    assert_eq!((lesson.field("tool"), lesson.field("found_by")), (Some("script:lint"), Some("eslint")));
+    let listed = npm.verify_run(["lesson", "list", "--json"]).prints_json();
+    assert_eq!(listed["lessons"][0]["found_by"], "eslint");
+}
+
+#[test]
+fn a_lesson_counts_no_problem_where_none_was_named() {
+    let sandbox = Sandbox::repository();
+    sandbox.keep_lessons();
+    sandbox.tool("eslint", "exit 1");
+    sandbox.verify_run(["--sync", "eslint", "."]).outcome();
+    let lesson = sandbox.lesson();
+    assert!(lesson.text.contains("exited with code 1 (") && !lesson.text.contains("problem found"), "{}", lesson.text);
+}
+
+#[test]
+fn a_pattern_names_a_lesson_once_however_often_it_was_written() {
+    let sandbox = breaking();
+    for task in ["A", "B", "C"] {
+        break_and_mend(&sandbox, task, "the same message");
+    }
+    let patterns = sandbox.verify_run(["pattern", "list", "--json"]).prints_json();
+    let id = patterns["patterns"][0]["id"].as_str().expect("a pattern").to_owned();
+    let page = sandbox.verify_run(["pattern", "show", &id, "--json"]).prints_json();
+    assert_eq!(page["lessons"].as_array().map(Vec::len), Some(1), "{page}");
+}

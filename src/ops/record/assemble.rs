@@ -7,6 +7,7 @@ use crate::base::ids::{self, Kind, RunId};
 use crate::base::limits::{FAILURE_FILES_MAX, LESSON_FILES_BYTES_MAX, LESSON_PATTERNS_MAX};
 use crate::base::lossless::Lossless;
 use crate::capture::Header;
+use crate::command;
 use crate::diagnose::redact;
 use crate::diagnose::{self, Category, Diagnosis, Item as Found, Ran, Severity};
 use crate::fingerprint;
@@ -167,6 +168,8 @@ pub(in crate::ops) fn facts(run: &Run, local: &Local) -> Option<Facts> {
     };
     let files: Vec<String> = failure.files.iter().take_while(fits).map(|file| local.strip(file)).collect();
     let more: u32 = failure.items.iter().map(|item| item.count.saturating_sub(1)).sum();
+    let items_cut = failure.items_cut + usize::try_from(more).unwrap_or(0);
+    let named = failure.items.iter().filter(|item| !item.says_nothing()).count();
     Some(Facts {
         id: id.clone(),
         recorded_at: run.ended_at,
@@ -179,7 +182,8 @@ pub(in crate::ops) fn facts(run: &Run, local: &Local) -> Option<Facts> {
         files_cut: failure.files_cut + failure.files.len() - files.len(),
         files,
         items: items.map(|item| public(item.found(), local)).collect(),
-        items_cut: failure.items_cut + usize::try_from(more).unwrap_or(0),
+        items_cut,
+        problems: named + items_cut,
         shortfalls: failure.shortfalls.clone(),
         lines: failure.lines.iter().map(|line| strip(line)).collect(),
         patterns_cut: patterns.len().saturating_sub(LESSON_PATTERNS_MAX),
@@ -231,15 +235,13 @@ pub(super) fn items(header: &Header, diagnosis: &Diagnosis) -> Vec<Item> {
     items
 }
 
-/// Whether the whitelist's name is one of a project's script, which nobody types.
-fn is_script(tool: &str) -> bool {
-    tool.starts_with("script:")
-}
-
 fn how_it_ended(header: &Header) -> Found {
     let tool = header.check.as_ref().map_or("command", |check| check.tool.as_str());
     let typed = shell_words::join(redacted(&header.argv).iter().map(Lossless::display));
-    let what = if is_script(tool) { &typed } else { tool };
+    let what = match tool.starts_with("script:") {
+        true => typed,
+        false => command::typed(tool, &typed),
+    };
     let message = match header.ended {
         Ended::Exit(code) => format!("{what} ended with exit code {code} {NAMES_NO_PROBLEM}"),
         Ended::Signal(signal) => format!("{what} {ENDED_BY_SIGNAL} {signal}"),
