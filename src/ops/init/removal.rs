@@ -26,6 +26,8 @@ pub enum Outcome {
     TakenOut,
     /// There was nothing of ours in it any more.
     Nothing,
+    /// Somebody deleted it.
+    Gone,
     /// Another host needs it.
     Kept,
 }
@@ -110,7 +112,7 @@ fn take_out(ledger: &Ledger, entry: &Entry) -> Result<Outcome, Box<Problem>> {
         Box::new(file::troubled(path, trouble))
     };
     let current = read(path).context("it can't be read").map_err(failed)?;
-    let Some(current) = current else { return Ok(Outcome::Nothing) };
+    let Some(current) = current else { return Ok(Outcome::Gone) };
     let digest = hash(&current);
     if entry.before.as_ref().is_some_and(|before| before.hash == digest) {
         return Ok(Outcome::Nothing);

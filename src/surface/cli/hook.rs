@@ -71,6 +71,7 @@ fn uninstall(context: &mut Context, hosts: &[String], user: bool, json: bool) ->
             Outcome::Removed => "removed",
             Outcome::TakenOut => "edited since: only verify-run's entries were taken out",
             Outcome::Nothing => "nothing of verify-run was in it any more",
+            Outcome::Gone => "somebody deleted it: nothing to take out",
             Outcome::Kept => "another host needs it",
         };
         context.output.line(&format!("{}: {what}", file.path.display()))?;

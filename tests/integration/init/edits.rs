@@ -106,6 +106,7 @@ fn what_was_promised_by_a_crash_is_not_missed() {
     // The record is written first: as if nothing after it had been.
     sandbox.write(".claude/settings.json", "{}\n");
     fs::remove_file(sandbox.path("AGENTS.md")).expect("removed");
-    done(&sandbox, &["hook", "uninstall"]);
+    let out = done(&sandbox, &["hook", "uninstall"]);
+    assert!(out.contains("AGENTS.md: somebody deleted it: nothing to take out"), "{out}");
     assert_eq!(below(&sandbox.work()), before);
 }
