@@ -11,7 +11,7 @@ mod harm;
 mod insight;
 #[cfg(test)]
 mod replay;
-mod similar;
+pub(in crate::ops) mod similar;
 
 use std::path::{Path, PathBuf};
 

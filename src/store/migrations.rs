@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 26] = [
+const MIGRATIONS: [&str; 27] = [
     include_str!("schema_v1.sql"),
     // Version 2: the look-ups that commands and the recorder make.
     "CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -75,6 +75,9 @@ const MIGRATIONS: [&str; 26] = [
     // is read anew.
     "ALTER TABLE fix_notes ADD COLUMN declined TEXT;
      DELETE FROM computed_with;",
+    // Version 27: what was written or of use in a task.
+    "CREATE INDEX entries_by_task ON entries (task) WHERE event_id IS NOT NULL AND task IS NOT NULL;
+     CREATE INDEX uses_by_task ON entry_uses (task) WHERE how IN ('applied', 'validated', 'prevented');",
 ];
 
 /// The version this binary writes.

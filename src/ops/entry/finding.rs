@@ -17,11 +17,12 @@ use crate::base::words::normalised;
 use crate::capture::Identity;
 use crate::config::{Places, Settings};
 use crate::ops::identity::{by, relative_files};
+use crate::ops::warn::similar;
 use crate::ops::{knowledge, reading, record};
 use crate::pattern::statistics::rounded;
 use crate::store::{
-    Body, EntryChange, EntryFilter, EntryNote, EntryRow, EntryUse, Event, Index, LoggedRow, Segments, StoreError,
-    derived_id, note,
+    Body, EntryChange, EntryFilter, EntryNote, EntryRow, EntryUse, Event, Index, KnownTask, LoggedRow, Segments,
+    StoreError, derived_id, note,
 };
 
 /// Words of a question that are looked for.
@@ -32,6 +33,10 @@ const LOOKED_AT_MAX: usize = 200;
 const OF_FILE_MAX: usize = 60;
 /// Learnt gotchas that are looked at, of those that fit alike the ones with the most failures.
 const LEARNT_MAX: usize = 5;
+/// Tasks like the one at hand that are looked at.
+const ALIKE_MAX: usize = 10;
+/// Entries, and patterns, of one of them.
+const OF_TASK_MAX: usize = 20;
 /// Files of a question.
 const FILES_MAX: usize = 30;
 /// Entries of an export.
@@ -113,7 +118,7 @@ pub fn query(
 ) -> Result<Found, StoreError> {
     let mut notes = Vec::new();
     match reading::open_as_it_is(places, &mut notes)? {
-        Some(index) => search(places, settings, cwd, identity, asked, (&index, notes)),
+        Some(index) => search(places, settings, cwd, identity, asked, (&index, notes, Alike::default())),
         None => Ok(Found { schema: 1, entries: Vec::new(), more: false, notes }),
     }
 }
@@ -124,15 +129,15 @@ fn search(
     cwd: &Path,
     identity: &Identity,
     asked: &Asked,
-    (index, notes): (&Index, Vec<String>),
+    (index, notes, alike): (&Index, Vec<String>, Alike),
 ) -> Result<Found, StoreError> {
     let mut found = Found { schema: 1, entries: Vec::new(), more: false, notes };
     let files: Vec<String> = relative_files(places, cwd, &asked.files).into_iter().take(FILES_MAX).collect();
     let limit = asked.limit.unwrap_or(usize::try_from(settings.knowledge.limit).unwrap_or(usize::MAX)).max(1);
     let skip = asked.page.saturating_sub(1).saturating_mul(limit);
-    let search = Search { index, settings, now: Timestamp::now(), asked };
+    let search = Search { index, settings, now: Timestamp::now(), asked, alike };
     let words = words(&asked.text);
-    let mut pages = match words.is_empty() && files.is_empty() {
+    let mut pages = match words.is_empty() && files.is_empty() && search.alike.is_empty() {
         true => search.newest_of_all(&Segments::new(places.events()), skip.saturating_add(limit).saturating_add(1))?,
         false => {
             let segments = Segments::new(places.events());
@@ -162,7 +167,8 @@ fn search(
     Ok(found)
 }
 
-/// The entries that a task or its files are about. What nobody said is taken from the task: its title, its files.
+/// The entries that a task or its files are about, and those that were written or of use in tasks like it. What nobody
+/// said is taken from the task: its title, its files.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -179,7 +185,9 @@ pub fn relevant(
     };
     let hours = settings.fix.silence_hours;
     let task = record::current_task(places, Some(&index), identity, Timestamp::now(), hours)?;
+    let mut alike = Alike::default();
     if let Some(task) = index.task(&task)? {
+        alike = Alike::of(&index, &task, settings)?;
         if asked.text.is_empty() {
             asked.text = telling_words(task.title.as_deref().unwrap_or_default()).join(" ");
         }
@@ -191,10 +199,10 @@ pub fn relevant(
             asked.files = files.into_iter().map(|file| places.root.join(file)).collect();
         }
     }
-    if words(&asked.text).is_empty() && asked.files.is_empty() {
+    if words(&asked.text).is_empty() && asked.files.is_empty() && alike.is_empty() {
         return Ok(Found { schema: 1, entries: Vec::new(), more: false, notes });
     }
-    search(places, settings, cwd, identity, &asked, (&index, notes))
+    search(places, settings, cwd, identity, &asked, (&index, notes, alike))
 }
 
 /// One entry with its ledger: written, by the start of its id; or learnt, by its id.
@@ -238,7 +246,7 @@ pub fn export(places: &Places, settings: &Settings, filter: &EntryFilter) -> Res
     let mut found = Found { schema: 1, entries: Vec::new(), more: false, notes: reading.notes };
     let Some(index) = reading.index else { return Ok(found) };
     let asked = Asked { filter: filter.clone(), ..Asked::default() };
-    let search = Search { index: &index, settings, now: Timestamp::now(), asked: &asked };
+    let search = Search { index: &index, settings, now: Timestamp::now(), asked: &asked, alike: Alike::default() };
     found.entries = search.newest_of_all(&reading.segments, EXPORTED_MAX)?;
     found.entries.iter_mut().for_each(|page| page.ledger = None);
     Ok(found)
@@ -329,12 +337,52 @@ impl Best {
     }
 }
 
+/// What tasks like the one at hand had to do with, each with how much like it they are.
+#[derive(Default)]
+struct Alike {
+    /// Entries that were written there or of use.
+    entries: HashMap<i64, f64>,
+    /// Patterns that failed there.
+    patterns: HashMap<i64, f64>,
+}
+
+impl Alike {
+    fn of(index: &Index, task: &KnownTask, settings: &Settings) -> Result<Self, StoreError> {
+        let title = task.title.as_deref().unwrap_or_default();
+        let mut alike = Alike::default();
+        let found = similar::tasks(index, (title, task.category.as_deref(), &task.name), settings)?;
+        for other in found.into_iter().take(ALIKE_MAX) {
+            let score = other.similarity.score;
+            let Some(other) = index.task(&other.name)? else { continue };
+            let entries = index.entries_of_task(&other.name, OF_TASK_MAX)?;
+            let patterns = index.patterns_of_task(other.number)?;
+            for (known, numbers) in [(&mut alike.entries, entries), (&mut alike.patterns, patterns)] {
+                for number in numbers.into_iter().take(OF_TASK_MAX) {
+                    let best = known.entry(number).or_default();
+                    *best = best.max(score);
+                }
+            }
+        }
+        Ok(alike)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.patterns.is_empty()
+    }
+}
+
+/// How well something fits that does in several ways.
+fn fit_of(ways: [f64; 3]) -> f64 {
+    1.0 - ways.into_iter().map(|way| 1.0 - way).product::<f64>()
+}
+
 /// One search.
 struct Search<'a> {
     index: &'a Index,
     settings: &'a Settings,
     now: Timestamp,
     asked: &'a Asked,
+    alike: Alike,
 }
 
 impl Search<'_> {
@@ -392,10 +440,11 @@ impl Search<'_> {
         if by_words.is_empty() {
             by_words = self.index.entries_with_words(words, &forms, false)?;
         }
-        let mut fits: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
+        let mut fits: BTreeMap<i64, [f64; 3]> =
+            self.alike.entries.iter().map(|(number, score)| (*number, [0.0, 0.0, *score])).collect();
         let mut rows: HashMap<i64, EntryRow> = HashMap::new();
         for (number, share) in ranking::shares(&by_words).into_iter().take(LOOKED_AT_MAX) {
-            fits.entry(number).or_default().0 = share;
+            fits.entry(number).or_default()[0] = share;
         }
         for file in files {
             for number in self.index.entries_of_file(file, OF_FILE_MAX)? {
@@ -409,10 +458,10 @@ impl Search<'_> {
                     globs.extend(self.index.merged_entries(&row.id)?.into_iter().flat_map(|row| row.globs));
                 }
                 let best = globs.iter().filter(|glob| glob::matches(glob, file)).map(|glob| self.weight(glob));
-                reach.1 = best.fold(reach.1, f64::max);
+                reach[1] = best.fold(reach[1], f64::max);
             }
         }
-        let fits = fits.into_iter().map(|(number, (text, file))| (number, 1.0 - (1.0 - text) * (1.0 - file)));
+        let fits = fits.into_iter().map(|(number, ways)| (number, fit_of(ways)));
         let mut fits: Vec<(i64, f64)> = fits.filter(|(_, fit)| *fit > 0.0).collect();
         fits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let (mut pages, mut best) = (Vec::new(), Best::of(wanted, &[]));
@@ -450,15 +499,15 @@ impl Search<'_> {
         if !self.may_be_learnt() {
             return Ok(Vec::new());
         }
-        let mut fits: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
+        let mut fits: BTreeMap<i64, [f64; 3]> =
+            self.alike.patterns.iter().map(|(pattern, score)| (*pattern, [0.0, 0.0, *score])).collect();
         for (pattern, share) in ranking::shares(&self.index.patterns_with_words(words)?) {
-            fits.entry(pattern).or_default().0 = share;
+            fits.entry(pattern).or_default()[0] = share;
         }
         for file in files {
-            self.index.patterns_of_file(file)?.into_iter().for_each(|it| fits.entry(it).or_default().1 = 1.0);
+            self.index.patterns_of_file(file)?.into_iter().for_each(|it| fits.entry(it).or_default()[1] = 1.0);
         }
-        let mut ranked: Vec<(i64, f64)> =
-            fits.into_iter().map(|(pattern, (text, file))| (pattern, 1.0 - (1.0 - text) * (1.0 - file))).collect();
+        let mut ranked: Vec<(i64, f64)> = fits.into_iter().map(|(pattern, ways)| (pattern, fit_of(ways))).collect();
         let numbers: Vec<i64> = ranked.iter().map(|(pattern, _)| *pattern).collect();
         let frequent = self.index.most_frequent(&numbers, numbers.len())?;
         let rank: HashMap<i64, usize> = frequent.into_iter().zip(0..).collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Question;
 use crate::advice::similarity::telling_words;
 use crate::config::Settings;
-use crate::ops::task;
+use crate::ops::task::{self, Described, SimilarTask};
 use crate::store::{Index, StoreError};
 
 /// Tasks like this one that are looked at.
@@ -22,28 +22,40 @@ pub(super) fn find(
     question: &Question,
     settings: &Settings,
 ) -> Result<BTreeMap<i64, (u64, u64)>, StoreError> {
-    let Question { title, category, .. } = question;
-    let words = telling_words(title);
-    if words.is_empty() && category.is_none() {
-        return Ok(BTreeMap::new());
-    }
-    let described =
-        task::Described { parts: &[], text: title, category: category.as_deref(), without: Some(&question.task) };
-    let found = task::like(index, settings, &described, usize::MAX)?;
-    let is_alike = |other: &task::SimilarTask| {
-        let by_words = overlap(&words, &format!("{} {}", other.name, other.title.as_deref().unwrap_or_default()));
-        let by_kind = category.is_some() && words.is_empty() && other.similarity.category >= 1.0;
-        other.runs > 0 && (by_words >= settings.advice.alike || by_kind)
-    };
+    let Question { title, category, task, .. } = question;
+    let found = tasks(index, (title, category.as_deref(), task), settings)?;
     let mut counted: BTreeMap<i64, u64> = BTreeMap::new();
     let mut of = 0;
-    for other in found.into_iter().filter(is_alike).take(TASKS_MAX) {
+    for other in found.into_iter().filter(|other| other.runs > 0).take(TASKS_MAX) {
         let Some(task) = index.task(&other.name)? else { continue };
         of += 1;
         index.patterns_of_task(task.number)?.into_iter().for_each(|pattern| *counted.entry(pattern).or_default() += 1);
     }
     counted.retain(|_, hits| *hits >= TASKS_MIN && *hits * 2 >= of);
     Ok(counted.into_iter().map(|(pattern, hits)| (pattern, (hits, of))).collect())
+}
+
+/// The tasks like one with this title and of this kind, the most alike first; not itself.
+///
+/// # Errors
+/// When the store can't be read.
+pub(in crate::ops) fn tasks(
+    index: &Index,
+    (title, category, name): (&str, Option<&str>, &str),
+    settings: &Settings,
+) -> Result<Vec<SimilarTask>, StoreError> {
+    let words = telling_words(title);
+    if words.is_empty() && category.is_none() {
+        return Ok(Vec::new());
+    }
+    let described = Described { parts: &[], text: title, category, without: Some(name) };
+    let mut found = task::like(index, settings, &described, usize::MAX)?;
+    found.retain(|other| {
+        let by_words = overlap(&words, &format!("{} {}", other.name, other.title.as_deref().unwrap_or_default()));
+        let by_kind = category.is_some() && words.is_empty() && other.similarity.category >= 1.0;
+        by_words >= settings.advice.alike || by_kind
+    });
+    Ok(found)
 }
 
 /// How many of the words of a title another one has, as a share of the shorter one.

@@ -277,6 +277,28 @@ impl Index {
         self.sql("read", read())
     }
 
+    /// Row numbers of entries that were written in a task or of use there, the last `limit` of them; those that stand for
+    /// others.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn entries_of_task(&self, task: &str, limit: usize) -> Result<Vec<i64>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT DISTINCT l.entry_no FROM (
+                     SELECT entry_id FROM entries WHERE task = ?1 AND event_id IS NOT NULL
+                     UNION SELECT entry_id FROM entry_uses
+                     WHERE task = ?1 AND how IN ('applied', 'validated', 'prevented'))
+                 JOIN entries e USING (entry_id)
+                 JOIN entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL
+                 WHERE e.event_id IS NOT NULL ORDER BY l.at DESC, l.entry_id LIMIT ?2",
+            )?;
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            statement.query_map(params![task, limit], |row| row.get(0))?.collect()
+        };
+        self.sql("read", read())
+    }
+
     /// Row numbers of entries that stand for others, the newest first, `limit` of them from `skip` on.
     ///
     /// # Errors
