@@ -112,6 +112,7 @@ fn may_locate(line: &[u8]) -> bool {
                     || LINE.iter().any(|word| before.ends_with(word.as_bytes()))
             }
             b'=' => before.ends_with(b"line"),
+            b'@' => next == Some(&b':') && ends_with_extension(before),
             last => last >= 0x80 && LINE.iter().any(|word| line[..at].ends_with(word.as_bytes())),
         }
     })
@@ -148,7 +149,7 @@ pub fn bare_place(line: &str) -> Option<BarePlace<'_>> {
             format!(r"(?::{line}(?::{col})?|\((?P<line2>[0-9]{{1,7}})(?:,(?P<col2>[0-9]{{1,5}}))?\))(?:-[0-9:]+)?");
         [
             constant(&format!(
-                r"^(?:(?P<frame>-+>|=+>|:::|(?:╭|┌|├|└|╰|,)(?:─|-|=)+(?:>|▸)?)[ \t]*\[?[ \t]*{any}|(?:(?:at|in|from|@)[ \t]+|(?:[Ll]ocation|[Ff]ile|[Pp]ath|[Ss]ource|[Ww]here|[Pp]osition)[ \t]*[:=][ \t]*)?\[?{word}){place}[ \t]*\]?(?:[ \t]|─)*(?P<colon>:?)$"
+                r"^(?:(?P<frame>-+>|=+>|:::|(?:╭|┌|├|└|╰|,)(?:─|-|=)+(?:>|▸)?)[ \t]*\[?[ \t]*{any}|(?:(?:at|in|from|@)[ \t]+|(?:[Ll]ocation|[Ff]ile|[Pp]ath|[Ss]ource|[Ww]here|[Pp]osition|[Oo]rigin)[ \t]*[:=][ \t]*)?\[?{word}){place}[ \t]*\]?(?:[ \t]|─)*(?P<colon>:?)$"
             )),
             // OCaml: a name in quotes, the colon behind the columns
             constant(&format!(
@@ -260,7 +261,7 @@ impl<'a> Before<'a> {
                 constant(r"^\*(?P<letter>[EWNF]),(?P<cadence>[A-Z0-9]+)[ :]+"),
                 // a time, a share of the work, a build node, a number in a list or of a line, a bullet
                 constant(
-                    r"^(?:[0-9]{2,4}[-/:.][0-9][0-9:.,TZ/+-]*|\[[0-9 ][0-9 :.,TZ/+%-]*\]|[0-9]{1,3}%|[0-9]{1,6}[.)]|[-*|>#=]{1,3}|\xe2[\x80-\xbf][\x80-\xbf]|\xc3\x97)(?:[ \t]+|$)|^[0-9]{1,4}(?::[0-9]{1,4})?>[ \t]*|^[0-9]{1,6}\t[ \t]*",
+                    r"^(?:[0-9]{2,4}[-/:.][0-9][0-9:.,TZ/+-]*|\[[0-9 ][0-9 :.,TZ/+%-]*\]|[0-9]{1,3}%|[0-9]{1,6}[.)]|[-*|>#=]{1,3}|\xe2[\x80-\xbf][\x80-\xbf]|\xc3\x97)(?:[ \t]+|$)|^[0-9]{1,4}(?::[0-9]{1,4})?>[ \t]*|^##\[(?:error|warning)\][ \t]*|^[0-9]{1,6}\t[ \t]*",
                 ),
                 // a label in brackets
                 constant(r"^\[[ ]?(?P<label>[A-Za-z][^\]\[/\\]{0,40})\][ \t:]+"),
@@ -308,7 +309,7 @@ impl<'a> Before<'a> {
 
 /// A place at the start, and what the line says behind it.
 fn leading(before: &Before<'_>) -> Option<Located> {
-    static PLACES: LazyLock<[Regex; 8]> = LazyLock::new(|| {
+    static PLACES: LazyLock<[Regex; 9]> = LazyLock::new(|| {
         // Only a path that begins like one may have a space in it.
         let path = r"(?P<file>(?:[A-Za-z]:[\\/]|\.{0,2}[\\/])[^:*?\x22<>|\t]*?[^:*?\x22<>|\t ,]|[^ \t:*?\x22'`<>|()\[\],;=]+|<std(?:in|out)>|\{standard input\}|<string>)";
         let end = r"(?P<rest>(?:[^0-9A-Za-z/\\].*)?)$";
@@ -332,6 +333,7 @@ fn leading(before: &Before<'_>) -> Option<Located> {
             constant(&format!(r"^\({path},{line}(?:\|{col})?\){end}")),
             constant(&format!(r"^\[(?:[A-Z]+:)?{path}:{line}(?::{col})?\]{end}")),
             constant(&format!(r"^{path}:?[ ]{line}:{col}(?:-[0-9]+(?::[0-9]+)?)?{end}")),
+            constant(&format!(r"^{path}@{line}:{col}{end}")),
         ]
     });
     let rest = before.rest;

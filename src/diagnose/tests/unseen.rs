@@ -229,3 +229,15 @@ fn words_of_a_parser_of_command_lines_are_the_called_tools() {
     );
     assert_eq!((said.items[0].tool.as_str(), said.category), ("rustc", Some(Category::ConfigError)));
 }
+
+#[test]
+fn places_behind_an_at_sign_a_system_s_mark_and_a_word_for_where_it_is_from() {
+    let said = diagnosed("frob lint", "src/a.zz@3:4 NoBare: do not use bare words\n");
+    assert_eq!(places(&said.items), ["src/a.zz:3"]);
+    let marked = "2024-05-01T10:00:00.1234567Z ##[error]src/a.zz(5,13): Error ZZ1002: ; expected\n";
+    let said = diagnosed("frob build", marked);
+    assert_eq!(places(&said.items), ["src/a.zz:5"]);
+    let said =
+        diagnosed("frob play", "[ERROR]: unexpected parameter\nOrigin: /srv/site/play.yml:3:5\n\n1 - hosts: all\n");
+    assert_eq!(places(&said.items), ["/srv/site/play.yml:3"]);
+}
