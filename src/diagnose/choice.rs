@@ -217,7 +217,9 @@ impl Details {
             return if place { Worth::Detail(self.rank) } else { Worth::Context(self.rank) };
         }
         let leads = generic::leading_place(line).is_some();
-        let side = self.differs && line.trim_start().starts_with(['-', '+']);
+        // Behind the mark of a failing test's lines, too.
+        let bare = line.strip_prefix("E ").unwrap_or(line).trim_start();
+        let side = self.differs && bare.starts_with(['-', '+']);
         let compares = side || generic::is_comparison(line);
         let says = told
             || std::mem::take(&mut self.open)

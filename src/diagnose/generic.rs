@@ -156,19 +156,19 @@ pub fn is_announcement(line: &str) -> bool {
 pub fn is_comparison(line: &str) -> bool {
     static COMPARISON: LazyLock<Regex> = LazyLock::new(|| {
         constant(
-            r"^[ \t]*(?:E[ \t]+)?(?:(?i:expected|actual|got|but got|received|have|want|wanted|left|right|found|but was|passed in|reason|result (?:was|should have been))[a-z ()]*[:=]|(?:have|want) \(|[Ee]xpected |[-+] ?[^-+ \t])",
+            r"^[ \t]*(?:E[ \t]+)?(?:(?i:expected|actual|got|but got|received|have|want|wanted|left|right|found|but was|passed in|reason|result (?:was|should have been))[a-z ()]*[:=]|(?:have|want) \(|[Ee]xpected |[-+] ?[^-+ \t])|^E[ \t].* != ",
         )
     });
     COMPARISON.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
 }
 
 /// Whether a line begins a difference between two texts: it names the sides (`--- Expected`, `+ Received  + 1`, `+ expected
-/// - actual`, as phpunit, jest and mocha print it) or says where in them (`@@ -1,4 +1,5 @@`).
+/// - actual`, as phpunit, jest and mocha print it), says where in them (`@@ -1,4 +1,5 @@`) or what it is (pytest's `Full diff:`).
 pub fn is_difference_head(line: &str) -> bool {
     static HEAD: LazyLock<Regex> = LazyLock::new(|| {
         let side = "(?i:expected|actual|received|snapshot)";
         constant(&format!(
-            r"^[ \t]*(?:E[ \t]+)?(?:@@ |(?:---|\+\+\+) [^ ]|[-+] {side}(?:[ \t]+[-+] (?:{side}|[0-9]+))?[ \t]*$)"
+            r"^[ \t]*(?:E[ \t]+)?(?:@@ |(?:---|\+\+\+) [^ ]|[-+] {side}(?:[ \t]+[-+] (?:{side}|[0-9]+))?[ \t]*$)|^E[ \t]+Full diff:$"
         ))
     });
     line.trim_start().starts_with(['@', '-', '+', 'E']) && HEAD.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())

@@ -65,7 +65,9 @@ fn telling(items: &[Item]) -> Option<&str> {
     let item =
         worst.clone().find(|item| item.test.is_some() || !item.message.trim().is_empty()).or_else(|| worst.next())?;
     let first = item.message.trim().lines().next();
-    item.test.as_deref().filter(says).or(first.filter(says)).or(item.code.as_deref().filter(says))
+    // A file that could not be collected is no test.
+    let test = item.test.as_deref().filter(|test| item.file.as_deref() != Some(*test) || first.is_none());
+    test.filter(says).or(first.filter(says)).or(item.code.as_deref().filter(says))
 }
 
 fn title(facts: &Facts) -> String {

@@ -5,7 +5,7 @@ mod unwanted;
 
 use verify_run::run::Ended;
 
-use crate::sandbox::{Sandbox, files_in, need};
+use crate::sandbox::{Sandbox, files_in, need, tools};
 
 /// A linter that fails with what `OUTPUT` says.
 fn failing() -> Sandbox {
@@ -421,4 +421,16 @@ fn a_pattern_names_a_lesson_once_however_often_it_was_written() {
     let id = patterns["patterns"][0]["id"].as_str().expect("a pattern").to_owned();
     let page = sandbox.verify_run(["pattern", "show", &id, "--json"]).prints_json();
     assert_eq!(page["lessons"].as_array().map(Vec::len), Some(1), "{page}");
+}
+
+#[test]
+fn a_file_that_pytest_could_not_collect_is_titled_by_what_was_wrong() {
+    let Some(_) = need("pytest") else { return };
+    let mut sandbox = Sandbox::repository();
+    sandbox.add_path(tools());
+    sandbox.write("test_a.py", "import nowhere_to_be_found\n");
+    sandbox.verify_run(["--sync", "pytest", "-q"]).outcome();
+    let lesson = sandbox.lesson();
+    let title = lesson.text.lines().find(|line| line.starts_with("# pytest ")).expect("a title");
+    assert!(title.contains("No module named 'nowhere_to_be_found'"), "{title}");
 }
