@@ -139,9 +139,8 @@ impl<'a> Assembled<'a> {
                 self.outcome.roles[found.span.0..found.span.1].fill(Role::Noise);
             }
         }
-        let mut lines = self.outcome.roles.iter_mut().zip(passed.iter().zip(&traced));
+        let lines = self.outcome.roles.iter_mut().zip(passed.iter().zip(&traced));
         lines
-            .by_ref()
             .filter(|(role, (passed, traced))| **role == Role::Free && (**passed || **traced))
             .for_each(|(role, _)| *role = Role::Noise);
     }

@@ -311,7 +311,7 @@ pub fn record(places: &Places, settings: &Settings, id: &str, said: Said) -> any
     Ok(show(places, settings, &row.id)?)
 }
 
-/// Says that no entry is to be made of a fix: it is not proposed any more.
+/// Says that no entry is to be made of a fix: it is not proposed any more. Its whole id.
 ///
 /// # Errors
 /// When there is no such fix, or the store can't be written.
@@ -321,11 +321,11 @@ pub fn decline(
     id: &str,
     reason: Option<String>,
     by: Option<String>,
-) -> anyhow::Result<Page> {
+) -> anyhow::Result<String> {
     let fix = show(places, settings, id)?.summary.id;
     let declined = Some(noted(reason).unwrap_or_default());
     note(places, FixNote { fix: fix.clone(), declined, by: noted(by), ..FixNote::default() })?;
-    Ok(show(places, settings, &fix)?)
+    Ok(fix)
 }
 
 /// A text as it may be recorded: its event can't be purged, so no secret may get into it.

@@ -25,9 +25,7 @@ pub fn open(places: &Places) -> Result<Reading, StoreError> {
         match record::drain_for_reading(places) {
             Ok(drained) => {
                 // A pass alone starts no recorder, and a task may be over without any.
-                if drained.promotes {
-                    record::promote_ended(places);
-                }
+                record::promote_ended(places, &drained);
                 notes.extend(drained.notes);
                 if drained.busy {
                     notes.push("another verify-run is recording: the newest runs may be missing".into());

@@ -77,7 +77,7 @@ pub struct Drained {
     /// What was found and put right, or could not be done.
     pub notes: Vec<String>,
     /// Something was learnt in a task that waits for the task's end to be shared.
-    pub promotes: bool,
+    promotes: bool,
     /// Another process is recording: nothing was done here.
     pub busy: bool,
 }
@@ -96,14 +96,15 @@ pub fn drain(places: &Places) -> Result<Drained, StoreError> {
     while drained.busy && Instant::now() < until && !pending(places).is_empty() {
         drained = drain_within(places, HOLDER_LOOKS, None, || {})?;
     }
-    if drained.promotes {
-        promote_ended(places);
-    }
+    promote_ended(places, &drained);
     Ok(drained)
 }
 
-/// Makes knowledge of what was learnt in tasks that are over.
-pub(in crate::ops) fn promote_ended(places: &Places) {
+/// Makes knowledge of what was learnt in tasks that are over, where what was recorded says that something waits for that.
+pub(in crate::ops) fn promote_ended(places: &Places, drained: &Drained) {
+    if !drained.promotes {
+        return;
+    }
     if let Err(error) = memory::promote_ended(places) {
         log::append(&places.state, &[format!("{error:#}")]);
     }
@@ -117,9 +118,7 @@ pub(in crate::ops) fn promote_ended(places: &Places) {
 pub fn drain_sync(places: &Places, recorded: impl FnOnce()) -> Result<Drained, StoreError> {
     let limit = Duration::from_millis(SYNC_MS_MAX);
     let drained = drain_within(places, limit, Some(Instant::now() + limit), recorded)?;
-    if drained.promotes {
-        promote_ended(places);
-    }
+    promote_ended(places, &drained);
     Ok(drained)
 }
 

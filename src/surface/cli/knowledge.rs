@@ -295,8 +295,8 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         }
         Action::Proposals => return printing::proposed(&entry::proposals(&places, &settings)?, args.json, context),
         Action::Decline { fix: id, reason, by } => {
-            let page = fix::decline(&places, &settings, id, reason.clone(), by.clone())?;
-            return printing::declined(&page.summary.id, args.json, context);
+            let fix = fix::decline(&places, &settings, id, reason.clone(), by.clone())?;
+            return printing::declined(&fix, args.json, context);
         }
         Action::Export { kind } => {
             let filter = EntryFilter { kind: kind.clone(), superseded: true, ..EntryFilter::default() };
