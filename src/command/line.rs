@@ -207,7 +207,8 @@ impl Parser<'_> {
                 simple.assignments.push(word.text);
                 return Ok(());
             }
-            if word.substituted {
+            // `$(NAME)` is how make and templates write a variable; no program has a name in capitals.
+            if word.substituted && !is_variable(word.text.as_bytes()) {
                 return Err(GaveUp::SubstitutedProgram);
             }
             if word.bare && COMPOUND.split(' ').any(|keyword| !keyword.is_empty() && keyword == word.text) {
@@ -217,7 +218,8 @@ impl Parser<'_> {
                 return Err(GaveUp::Eval);
             }
         }
-        simple.words.push(word.text);
+        let windows = simple.words.is_empty().then(|| windows_path(&self.text[start..self.at])).flatten();
+        simple.words.push(windows.unwrap_or(word.text));
         simple.starts.push(start);
         Ok(())
     }
@@ -537,6 +539,27 @@ impl Parser<'_> {
 }
 
 /// Whether `bytes` may stand before the `=` of an assignment (`NAME`, `NAME+`, `NAME[i]`).
+/// `$(NAME)`, and `$(NAME)/path`.
+fn is_variable(word: &[u8]) -> bool {
+    let Some(inner) = word.strip_prefix(b"$(") else { return false };
+    let end = inner.iter().position(|byte| *byte == b')').unwrap_or(inner.len());
+    is_name(&inner[..end]) && !inner[..end].iter().any(u8::is_ascii_lowercase)
+}
+
+/// A program's path as Windows writes it (`.\gradlew.bat`, `scripts\test.ps1`): no shell escapes a letter in the middle of one.
+fn windows_path(word: &[u8]) -> Option<String> {
+    let is_step = |at: usize| {
+        let around = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let before = at.checked_sub(1).and_then(|at| word.get(at));
+        before.is_some_and(|byte| around(*byte) || b".:".contains(byte))
+            && word.get(at + 1).is_some_and(|byte| around(*byte))
+    };
+    let mut places = word.iter().enumerate().filter(|(_, byte)| **byte == b'\\').map(|(at, _)| at).peekable();
+    places.peek()?;
+    let is_plain = word.iter().all(|byte| byte.is_ascii_alphanumeric() || b"._-:\\".contains(byte));
+    (is_plain && places.all(is_step)).then(|| text(word.to_vec()).replace('\\', "/"))
+}
+
 fn is_name(bytes: &[u8]) -> bool {
     let name = bytes.strip_suffix(b"+").unwrap_or(bytes);
     name.first().is_some_and(|first| first.is_ascii_alphabetic() || *first == b'_')

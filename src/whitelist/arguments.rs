@@ -111,10 +111,13 @@ pub fn sub_command<'p>(arguments: &[&[u8]], patterns: List<'p>, value_options: &
     None
 }
 
-/// As [`sub_command`], where the sub-command may be any word. A Gradle task may have its project's path before it.
+/// As [`sub_command`], where the sub-command may be any word. A Gradle task may have its project's path before it; one of
+/// sbt a `+`, words behind it, and others in the same argument (`+test`, `"testOnly a.B"`, `";clean;test"`).
 pub fn sub_command_anywhere<'p>(arguments: &[&[u8]], patterns: List<'p>, values: &[List<'_>]) -> Option<Sub<'p>> {
-    for place in (Words { arguments, value_options: values, at: 0 }) {
-        let word = arguments[place];
+    let words = (Words { arguments, value_options: values, at: 0 }).map(|place| arguments[place]);
+    let crossed = arguments.iter().filter_map(|argument| argument.strip_prefix(b"+"));
+    let tasks = words.chain(crossed).flat_map(|word| word.split(|byte| *byte == b';'));
+    for word in tasks.map(|task| task.trim_ascii().split(|byte| *byte == b' ').next().unwrap_or_default()) {
         let task = if word.starts_with(b":") { word.rsplit(|byte| *byte == b':').next().unwrap_or(word) } else { word };
         for pattern in patterns {
             if pattern == word || is_task(task, pattern) {

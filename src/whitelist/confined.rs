@@ -156,6 +156,13 @@ impl Search<'_> {
         }
     }
 
+    /// A program that only a variable names.
+    pub(super) fn confine_variable(&mut self, path: &[u8]) {
+        if self.is_strict {
+            self.is_foreign(path);
+        }
+    }
+
     /// A file that an interpreter is given instead of a program.
     pub(super) fn confine_file(&mut self, file: &[u8]) {
         if self.is_strict && !(file.contains(&b'/') && is_known_place(file)) && !is_among(&PROJECT_PROGRAMS, file) {
@@ -222,6 +229,10 @@ impl Search<'_> {
                 if !is_after_option && !sub.any(|known| known == arguments[place] || known == task) {
                     self.is_foreign(arguments[place]);
                 }
+            }
+            // `+publish` of sbt is a task as well.
+            if let Some(task) = arguments.iter().find(|argument| argument.starts_with(b"+")) {
+                self.is_foreign(task);
             }
         }
         self.confine_arguments(base, arguments);
@@ -351,6 +362,18 @@ mod tests {
     }
 
     const FOREIGN: &[&str] = &[
+        "$PYTHON -m pytest",
+        "${PREFIX}eslint .",
+        "{envpython} -m pytest",
+        "%PYTHON% -m pytest",
+        "timeout 60 $NPM test",
+        "env $CARGO test",
+        "sbt test +publish",
+        "sbt 'test;publish'",
+        "./ci.sh lint",
+        "bazel run //app:unit_test",
+        "dart run test/a_test.dart",
+        "docker compose run --rm lint",
         "make --eval=x test",
         "make test --eval=x",
         "make -E x test",

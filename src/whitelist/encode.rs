@@ -181,6 +181,7 @@ impl Writer {
         self.list(&tool.value_options)?;
         self.list(&tool.dir_options)?;
         self.list(&tool.ignore)?;
+        self.list(&tool.task_options)?;
         let start = self.bytes.len();
         self.bytes.push(0);
         let meanings = [&tool.exit.findings, &tool.exit.did_not_run, &tool.exit.empty];
@@ -239,7 +240,12 @@ impl Writer {
         self.list(&scripts.stems)?;
         self.list(&scripts.endings)?;
         self.list(&scripts.file_endings)?;
+        self.list(&scripts.inside)?;
+        self.list(&scripts.formatters)?;
+        self.list(&scripts.check_args)?;
+        self.list(&scripts.drivers)?;
         self.list(&scripts.deny)?;
+        self.list(&scripts.deny_last)?;
         self.list(&scripts.deny_args)?;
         for kind in KINDS {
             self.list(scripts.kinds.get(kind).into_iter().flatten())?;

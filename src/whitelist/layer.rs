@@ -49,17 +49,27 @@ pub struct Scripts {
     pub words: Vec<String>,
     /// Parts that may stand before the first one.
     pub prefixes: Vec<String>,
-    /// Words that may be continued with letters and digits (`test1`, `tests`, `lintall`).
+    /// Words that may be continued with letters and digits (`test1`, `tests`, `lintall`); `*check` is one that so ends.
     pub stems: Vec<String>,
     /// Last parts of a name of several.
     pub endings: Vec<String>,
     /// The same of a file that is run (`cart_test.rb`).
     pub file_endings: Vec<String>,
+    /// Parts that make a name of several a check wherever they stand (`docker-test-all`).
+    pub inside: Vec<String>,
+    /// Formatters: checks only with one of `check_args`.
+    pub formatters: Vec<String>,
+    /// Arguments that make a formatter a check.
+    pub check_args: Vec<String>,
+    /// Last parts of the names of files whose argument says what they do (`./ci.sh lint`).
+    pub drivers: Vec<String>,
     /// Parts that make a name no check wherever they stand.
     pub deny: Vec<String>,
+    /// Parts that do so at a name's end, unless something is linted or built of it (`ui`, `build:ui`).
+    pub deny_last: Vec<String>,
     /// Arguments that make a call of a script no check.
     pub deny_args: Vec<String>,
-    /// Beginnings of parts that tell the kind; the first kind in the order test, lint, type, format, build wins.
+    /// Beginnings of parts that tell the kind, and endings as `*fmt`; the first kind in the order test, lint, type, format, build wins.
     pub kinds: BTreeMap<String, Vec<String>>,
 }
 
@@ -98,6 +108,8 @@ pub struct Tool {
     pub dir_options: Vec<String>,
     #[serde(default)]
     pub ignore: Vec<String>,
+    #[serde(default)]
+    pub task_options: Vec<String>,
     #[serde(default)]
     pub interpreter: bool,
     #[serde(default)]

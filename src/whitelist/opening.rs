@@ -79,7 +79,7 @@ impl Whitelist {
     fn check_in(&self, simple: &Simple, words: &[&[u8]], trail: &Trail) -> Option<(usize, Check)> {
         let start = simple.words.iter().position(|word| !BEFORE_A_COMMAND.contains(&word.as_str()))?;
         // An option of what stands before it (`command -v npm`, `time -p make test`), or a name that isn't known yet.
-        if simple.words[start].starts_with(['-', '$', '~', '*', '?', '[']) {
+        if simple.words[start].starts_with(['-', '$', '~', '*', '?', '[', '{', '%']) {
             return None;
         }
         let mut search = Search::new(self);
@@ -98,10 +98,12 @@ enum Effect {
 
 fn effect(simple: &Simple) -> Effect {
     let named = simple.words.first().map_or("", String::as_str);
+    // `$(NAME)` is a variable to make, and a command to a shell.
+    let is_substituted = named.starts_with("$(");
     let is_wrapped = simple.words.iter().any(|word| base_name(word.as_bytes()) == b"verify-run");
     let disabled = |text: &String| text.starts_with("VERIFY_RUN_DISABLE=");
     let texts = || simple.assignments.iter().chain(&simple.words);
-    if is_wrapped || TELLING.contains(&named) || is_tracing(simple) || texts().any(disabled) {
+    if is_substituted || is_wrapped || TELLING.contains(&named) || is_tracing(simple) || texts().any(disabled) {
         return Effect::Doubt;
     }
     let path = texts().filter_map(|text| text.strip_prefix("PATH="));
@@ -185,6 +187,9 @@ mod tests {
             "eval npm test",
             "command -v npm test",
             "$RUN npm test",
+            "$PYTHON -m pytest",
+            "{envpython} -m pytest",
+            "$(MAKE) test; npm test",
             "npm test 'unfinished",
             "alias npm=pnpm; npm test",
         ];

@@ -1,9 +1,10 @@
 //! From a command to the check in it: rules are tried, runners seen through, until a tool or a script is found.
 
-use super::arguments::{self, Sub, Words, matched, matches, selectors};
+use super::arguments::{self, Sub, Words, is_option, matched, matches, selectors};
 use super::encode::{TOOL_ANYWHERE, TOOL_INTERPRETER, TOOL_WRAPPER};
-use super::program::{base_name, lossy};
+use super::program::{base_name, lossy, named_by_variable, variable};
 use super::reason::Reason;
+use super::scripts::{self, Named};
 use super::table::{List, Rule, Tool};
 use super::trail::{Trail, take_options};
 use super::{Check, CheckKind, Whitelist};
@@ -82,7 +83,10 @@ impl<'w> Search<'w> {
         let base = base_name(path);
         let rules = self.whitelist.programs(base, path);
         if rules.is_empty() {
-            return self.script_file(path, arguments, trail);
+            return match variable(path) {
+                Some(parts) => self.variable(path, parts, arguments, trail),
+                None => self.script_file(path, arguments, trail),
+            };
         }
         let before = self.foreign.clone();
         let has_path = |rule: &Rule<'_>| matches!(rule, Rule::Tool(tool) if !tool.paths.is_empty());
@@ -92,6 +96,32 @@ impl<'w> Search<'w> {
             self.foreign = before;
         }
         check
+    }
+
+    /// A program whose name is a variable's, or begins with one. What it is when it runs, nobody knows: good enough to tell
+    /// which check is meant, not to let it run unasked.
+    fn variable(
+        &mut self,
+        path: &[u8],
+        (name, default, rest): (&[u8], &[u8], &[u8]),
+        arguments: &[&[u8]],
+        trail: &Trail,
+    ) -> Option<Check> {
+        self.beside = true;
+        let named = named_by_variable(name);
+        let program = match (rest, default) {
+            ([], []) if self.whitelist.knows(&named) => named.as_slice(),
+            ([], []) => {
+                self.because(Reason::Unknown(lossy(path)));
+                return None;
+            }
+            ([], default) => default,
+            _ => rest,
+        };
+        let words: Vec<&[u8]> = std::iter::once(program).chain(arguments.iter().copied()).collect();
+        let check = self.command(&words, trail)?;
+        self.confine_variable(path);
+        Some(check)
     }
 
     pub(super) fn rules(
@@ -167,7 +197,14 @@ impl<'w> Search<'w> {
         take_options(arguments, [tool.dir_options, List::default()], &mut trail, &mut skip);
         let kind_of =
             sub.as_ref().and_then(|sub| tool.kind_of.value(sub.spelling).or(tool.kind_of.value(sub.canonical)));
-        let mut check = trail.check(tool.name, kind_of.and_then(kind_named).unwrap_or(tool.kind));
+        let kind = match self.task_option(tool, arguments) {
+            Ok(kind) => kind.or(kind_of.and_then(kind_named)).unwrap_or(tool.kind),
+            Err(denied) => {
+                self.because(Reason::Denied { tool: tool.name.to_owned(), argument: denied });
+                return None;
+            }
+        };
+        let mut check = trail.check(tool.name, kind);
         let mut called = lossy(base);
         if let Some(sub) = sub.as_ref().filter(|sub| !sub.places().is_empty()) {
             called = format!("{called} {}", lossy(sub.spelling));
@@ -182,6 +219,64 @@ impl<'w> Search<'w> {
         self.confine_tool(tool, base, all);
         check.why = format!("`{called}` is the {} tool {}", check.kind.as_str(), tool.name);
         Some(check)
+    }
+
+    /// The kind that the tasks in the call say (`nox -s lint`, `tox -e py312,docs`); the first one where there are several.
+    ///
+    /// # Errors
+    /// The name of the task, where each of them is no check.
+    fn task_option(&self, tool: &Tool<'_>, arguments: &[&[u8]]) -> Result<Option<CheckKind>, String> {
+        if tool.task_options.is_empty() {
+            return Ok(None);
+        }
+        let layers = self.whitelist.scripts();
+        let own = arguments.split(|argument| *argument == b"--").next().unwrap_or_default();
+        let mut denied = None;
+        let mut is_value = false;
+        for argument in own {
+            let (option, value) = match bytes::find_byte(argument, b'=') {
+                Some(end) => (&argument[..end], &argument[end + 1..]),
+                None => (*argument, &b""[..]),
+            };
+            let tasks = match is_option(argument) {
+                true => {
+                    is_value = tool.task_options.has(option);
+                    if is_value { value } else { b"" }
+                }
+                false if is_value => argument,
+                false => b"",
+            };
+            for task in tasks.split(|byte| *byte == b',').filter(|task| !task.is_empty()) {
+                match scripts::named(task, &layers) {
+                    Named::Check(kind) => return Ok(Some(kind)),
+                    Named::Denied(_) => denied = Some(lossy(task)),
+                    Named::Nothing if scripts::is_formatter(task, &layers) => denied = Some(lossy(task)),
+                    Named::Nothing => {
+                        let kind = scripts::task_kind(task, &layers).or_else(|| self.tool_named(task));
+                        return Ok(kind);
+                    }
+                }
+            }
+        }
+        denied.map_or(Ok(None), Err)
+    }
+
+    /// The kind of a tool that is a check when nothing but its name is called: what a script of that name is.
+    pub(super) fn tool_named(&self, name: &[u8]) -> Option<CheckKind> {
+        let is_bare = |tool: &Tool<'_>| {
+            let mut subs = tool.sub;
+            let needs_no_sub = tool.sub.is_empty()
+                || subs.any(|sub| sub.split(|byte| *byte == b'|').any(|spelling| matches!(spelling, b"" | b"*")));
+            let needs_nothing = tool.need.is_empty() && tool.need_for.is_empty() && tool.contains.is_empty();
+            needs_no_sub && needs_nothing && tool.flags & TOOL_WRAPPER == 0
+        };
+        let rules = if name.len() > 3 { self.whitelist.programs(name, name) } else { Vec::new() };
+        rules.iter().find_map(|rule| match rule {
+            Rule::Tool(tool) if is_bare(tool) => {
+                Some(tool.kind).filter(|kind| matches!(kind, CheckKind::Test | CheckKind::Lint | CheckKind::Type))
+            }
+            _ => None,
+        })
     }
 
     /// The sub-command in the call. `None`: it has to have one and hasn't.

@@ -1,6 +1,6 @@
 //! Seeing through runners: `sudo env npx …`, `npm run lint`, `sh -c '…'`, `docker compose run app …`.
 
-use super::Check;
+use super::{Check, CheckKind};
 use super::arguments::{self, Words, is_assignment, is_option, is_version, matched, selectors};
 use super::encode::{
     ASSIGNMENTS, DASHDASH, ELSEWHERE, LATE_OPTIONS, MANY, OR_COMMAND, PACKAGES, PROJECT, SKIP_SELECTS, SKIP_VERSIONS,
@@ -9,7 +9,7 @@ use super::program::{base_name, lossy, package_name};
 use super::reason::Reason;
 use super::recognise::Search;
 use super::scripts::{self, Named};
-use super::table::{List, Rule, Runner};
+use super::table::{List, Rule, Runner, Scripts};
 use super::trail::{Trail, take_option, take_options};
 
 /// Values of `then` as [`super::encode`] writes them.
@@ -123,6 +123,11 @@ impl<'w> Search<'w> {
     /// What follows a runner's own arguments.
     fn rest(&mut self, runner: &Runner<'w>, base: &[u8], rest: &[&[u8]], trail: &Trail) -> Option<Check> {
         match runner.then {
+            // A service without a command does what it is named for.
+            then::COMMAND if rest.is_empty() && !runner.manifest.is_empty() => {
+                let service = trail.selectors.last()?.strip_prefix('@')?.to_owned();
+                self.script(runner, service.as_bytes(), &[], trail)
+            }
             then::COMMAND => self.packaged(runner, rest, trail),
             then::FILE => {
                 self.confine_file(rest.first()?);
@@ -271,8 +276,17 @@ impl<'w> Search<'w> {
     fn script(&mut self, runner: &Runner<'w>, written: &[u8], arguments: &[&[u8]], trail: &Trail) -> Option<Check> {
         let (name, project) = after_project(runner, written);
         let layers = self.whitelist.scripts();
-        let kind = match scripts::named(name, &layers) {
+        // An environment of hatch is named for what its scripts do (`lint:all`), a project of nx isn't.
+        let is_whole = project.is_some() && runner.flags & MANY == 0;
+        let read = match scripts::named(name, &layers) {
+            Named::Nothing if is_whole => scripts::named(written, &layers),
+            read => read,
+        };
+        let kind = match read {
+            Named::Check(kind) if is_whole => scripts::task_kind(written, &layers).unwrap_or(kind),
             Named::Check(kind) => kind,
+            Named::Nothing if is_checking_format(name, arguments, &layers) => CheckKind::Format,
+            Named::Nothing if let Some(kind) = self.tool_named(name) => kind,
             Named::Denied(part) => {
                 self.because(Reason::ScriptDenied { name: lossy(name), part: lossy(part) });
                 return None;
@@ -316,7 +330,7 @@ impl Search<'_> {
             return None;
         };
         let layers = self.whitelist.scripts();
-        let kind = match scripts::named_file(name, &layers) {
+        let kind = match self.file_kind(name, arguments, &layers) {
             Named::Check(kind) => kind,
             Named::Denied(part) => {
                 self.because(Reason::ScriptDenied { name: lossy(path), part: lossy(part) });
@@ -342,6 +356,56 @@ impl Search<'_> {
         check.why = format!("the file's name, `{}`, says that it is a {} check", lossy(path), kind.as_str());
         Some(check)
     }
+}
+
+impl Search<'_> {
+    /// What a project's file does, by its name and by the task that it is given.
+    fn file_kind<'a>(&self, name: &'a [u8], arguments: &[&'a [u8]], layers: &[Scripts<'_>]) -> Named<'a> {
+        let own = scripts::named_file(name, layers);
+        let takes_task = match own {
+            Named::Denied(_) => return own,
+            Named::Check(kind) => kind == CheckKind::Build || scripts::is_driver(name, layers),
+            Named::Nothing => scripts::is_driver(name, layers),
+        };
+        if takes_task && let Some(task) = task_argument(arguments) {
+            match scripts::named(task, layers) {
+                Named::Nothing => {}
+                // `build.sh release` builds.
+                Named::Denied(part) if own != Named::Nothing && is_setting(part) => {}
+                read => return read,
+            }
+            if is_checking_format(task, arguments, layers) {
+                return Named::Check(CheckKind::Format);
+            }
+        }
+        match own {
+            Named::Nothing if is_checking_format(name, arguments, layers) => Named::Check(CheckKind::Format),
+            Named::Nothing => self.tool_named(name).map_or(own, Named::Check),
+            _ => own,
+        }
+    }
+}
+
+/// The task that a script is given: its first word (`lint`, `-Target Lint`), or the value of an option that says so.
+fn task_argument<'a>(arguments: &[&'a [u8]]) -> Option<&'a [u8]> {
+    let named = |argument: &&'a [u8]| {
+        let value = [&b"--target="[..], b"-target=", b"--task="].iter().find_map(|option| argument.strip_prefix(*option));
+        value.or(Some(*argument).filter(|argument| !is_option(argument)))
+    };
+    let task = arguments.iter().find_map(named)?;
+    task.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_:".contains(byte)).then_some(task)
+}
+
+/// Words that keep a script from being a check in its name, and are settings as an argument of one that builds.
+fn is_setting(part: &[u8]) -> bool {
+    const SETTINGS: [&[u8]; 5] = [b"release", b"debug", b"dev", b"server", b"ui"];
+    SETTINGS.iter().any(|setting| part.eq_ignore_ascii_case(setting))
+}
+
+/// `just format --check`, `npm run fmt -- --check`.
+fn is_checking_format(name: &[u8], arguments: &[&[u8]], layers: &[Scripts<'_>]) -> bool {
+    let is_asked = |argument: &&[u8]| layers.iter().any(|layer| matched(argument, layer.check_args).is_some());
+    arguments.iter().any(|argument| is_asked(&argument)) && scripts::is_formatter(name, layers)
 }
 
 /// The values that an option of `list` takes from `rest`: everything from its value on.

@@ -32,7 +32,8 @@ pub fn named_file<'a>(name: &'a [u8], layers: &[Scripts<'_>]) -> Named<'a> {
 /// file without an extension is one where its folder is named.
 pub fn file_name(path: &[u8]) -> Option<&[u8]> {
     const EXTENSIONS: &str =
-        " sh bash zsh fish py rb pl t js mjs cjs ts mts cts php lua tcl R r ps1 hs exs jl lisp scm rkt groovy ";
+        " sh bash zsh fish py rb pl t js mjs cjs ts mts cts php lua tcl R r ps1 bat cmd exe hs exs jl lisp scm rkt groovy \
+         dart kts cljs clj fsx csx nim cr swift kt raku ";
     const ELSEWHERE: [&[u8]; 6] = [b"/tmp/", b"/var/", b"/usr/", b"/etc/", b"/opt/", b"/bin/"];
     let is_plain = path.iter().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+@~".contains(byte) || *byte >= 0x80);
     if !is_plain || ELSEWHERE.iter().any(|start| path.starts_with(start)) {
@@ -48,30 +49,70 @@ pub fn file_name(path: &[u8]) -> Option<&[u8]> {
     }
 }
 
-fn read<'a>(name: &'a [u8], layers: &[Scripts<'_>], more_endings: for<'s> fn(&Scripts<'s>) -> List<'s>) -> Named<'a> {
-    let mut parts: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
-    let mut count = 0;
-    for part in (Parts { name }) {
-        if count == PARTS_MAX {
-            return Named::Nothing;
-        }
-        parts[count] = part;
-        count += 1;
-    }
-    let parts = &parts[..count];
-    let in_any = |part: &[u8], pick: for<'s> fn(&Scripts<'s>) -> List<'s>| {
-        layers.iter().any(|layer| pick(layer).any(|word| word.eq_ignore_ascii_case(part)))
-    };
-    if let Some(part) = parts.iter().find(|part| in_any(part, |scripts| scripts.deny)) {
+fn read<'a>(name: &'a [u8], layers: &[Scripts<'_>], more_endings: Pick) -> Named<'a> {
+    let mut room: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
+    let Some(parts) = parts_of(name, &mut room) else { return Named::Nothing };
+    if let Some(part) = parts.iter().find(|part| in_any(layers, part, |scripts| scripts.deny)) {
         return Named::Denied(part);
     }
+    // The server's tests and a server for tests look the same; what is linted or built of it doesn't run it.
+    if let Some(last) = parts.last().filter(|last| in_any(layers, last, |scripts| scripts.deny_last))
+        && matches!(named_kind(parts[0], layers), None | Some(CheckKind::Test))
+    {
+        return Named::Denied(last);
+    }
     let begins = |parts: &[&[u8]]| layers.iter().any(|scripts| begins_a_check(parts, scripts));
-    let behind_prefix = parts.len() > 1 && in_any(parts[0], |scripts| scripts.prefixes) && begins(&parts[1..]);
+    let is_prefixed = parts.len() > 1 && in_any(layers, parts[0], |scripts| scripts.prefixes);
+    let has_inside = || parts.len() > 1 && parts.iter().any(|part| in_any(layers, part, |scripts| scripts.inside));
     let ends = || {
         let last = parts.last().filter(|_| parts.len() > 1);
-        last.is_some_and(|last| in_any(last, |scripts| scripts.endings) || in_any(last, more_endings))
+        last.is_some_and(|last| in_any(layers, last, |scripts| scripts.endings) || in_any(layers, last, more_endings))
     };
-    if begins(parts) || behind_prefix || ends() { Named::Check(kind(parts, layers)) } else { Named::Nothing }
+    if begins(parts) || is_prefixed && begins(&parts[1..]) || has_inside() || ends() {
+        Named::Check(kind(parts, layers))
+    } else {
+        Named::Nothing
+    }
+}
+
+/// What a task is that another name stands for: an environment of tox, the argument of a project's own script. `None` where
+/// the name says nothing.
+pub fn task_kind(name: &[u8], layers: &[Scripts<'_>]) -> Option<CheckKind> {
+    let mut room: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
+    let parts = parts_of(name, &mut room)?;
+    parts.iter().any(|part| named_kind(part, layers).is_some()).then(|| kind(parts, layers))
+}
+
+/// Whether a name is a formatter's, which is a check only with an option that says so.
+pub fn is_formatter(name: &[u8], layers: &[Scripts<'_>]) -> bool {
+    let mut room: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
+    let parts = parts_of(name, &mut room).unwrap_or_default();
+    !parts.iter().any(|part| in_any(layers, part, |scripts| scripts.deny))
+        && parts.iter().any(|part| in_any(layers, part, |scripts| scripts.formatters))
+}
+
+/// Whether a file takes the name of what it does as its argument: `./ci.sh lint`, `python tasks.py test`.
+pub fn is_driver(name: &[u8], layers: &[Scripts<'_>]) -> bool {
+    let mut room: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
+    let last = parts_of(name, &mut room).and_then(|parts| parts.last());
+    last.is_some_and(|last| in_any(layers, last, |scripts| scripts.drivers))
+}
+
+/// A list of a layer's words.
+type Pick = for<'s> fn(&Scripts<'s>) -> List<'s>;
+
+fn in_any(layers: &[Scripts<'_>], part: &[u8], pick: Pick) -> bool {
+    layers.iter().any(|layer| pick(layer).any(|word| word.eq_ignore_ascii_case(part)))
+}
+
+/// The parts of a name; `None` where it has too many.
+fn parts_of<'r, 'a>(name: &'a [u8], room: &'r mut [&'a [u8]; PARTS_MAX]) -> Option<&'r [&'a [u8]]> {
+    let mut count = 0;
+    for part in (Parts { name }) {
+        *room.get_mut(count)? = part;
+        count += 1;
+    }
+    Some(&room[..count])
 }
 
 fn begins_a_check(parts: &[&[u8]], scripts: &Scripts<'_>) -> bool {
@@ -83,16 +124,55 @@ fn begins_a_check(parts: &[&[u8]], scripts: &Scripts<'_>) -> bool {
         wanted.all(|wanted| here.next().is_some_and(|part| part.eq_ignore_ascii_case(wanted)))
     });
     let mut stems = scripts.stems;
-    word || stems.any(|stem| {
-        first.get(..stem.len()).is_some_and(|start| start.eq_ignore_ascii_case(stem))
-            && first[stem.len()..].iter().all(u8::is_ascii_alphanumeric)
+    word || stems.any(|stem| match stem {
+        [b'*', ending @ ..] => first.len() > ending.len() && ends_with(first, ending),
+        _ => starts_with(first, stem) && first[stem.len()..].iter().all(u8::is_ascii_alphanumeric),
     })
+}
+
+fn starts_with(part: &[u8], start: &[u8]) -> bool {
+    part.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start))
+}
+
+fn ends_with(part: &[u8], end: &[u8]) -> bool {
+    part.len() >= end.len() && part[part.len() - end.len()..].eq_ignore_ascii_case(end)
+}
+
+/// Parts that ask for something to be so, and what may stand beside them without saying what.
+const ASKING: &str = " check checks verify validate ensure assert ";
+const UNSPECIFIC: &str = " all ci full quick fast local my run do pre post x everything extra basic main test tests ";
+
+fn is_among(list: &str, part: &[u8]) -> bool {
+    list.split_ascii_whitespace().any(|word| word.as_bytes().eq_ignore_ascii_case(part))
 }
 
 /// A test, unless the name says something else.
 fn kind(parts: &[&[u8]], layers: &[Scripts<'_>]) -> CheckKind {
     let says = |place: usize| parts.iter().any(|part| says_kind(part, place, layers));
-    let kind = (0..KINDS.len()).find(|place| says(*place)).map_or(CheckKind::Test, |place| ORDER[place]);
+    let said = (0..KINDS.len()).find(|place| says(*place)).map(|place| ORDER[place]);
+    let first = parts.first().and_then(|first| named_kind(first, layers));
+    match (said, first) {
+        // `lint:tests`, `typecheck-tests`; but `lint:types` and `lint:format` are what they say last.
+        (Some(CheckKind::Test), Some(first @ (CheckKind::Lint | CheckKind::Type | CheckKind::Format))) => return first,
+        (Some(CheckKind::Lint), Some(CheckKind::Lint)) if parts.len() == 2 => {
+            return match named_kind(parts[1], layers) {
+                Some(own @ (CheckKind::Type | CheckKind::Format)) => own,
+                _ => CheckKind::Lint,
+            };
+        }
+        (Some(CheckKind::Type), Some(CheckKind::Build)) => return CheckKind::Build,
+        _ => {}
+    }
+    // `check-links` and `verify-vendor` look at the project; `check` and `check-all` may be anything.
+    let is_building = |part: &&[u8]| starts_with(part, b"build") || starts_with(part, b"compil");
+    if matches!(said, None | Some(CheckKind::Build))
+        && !parts.iter().any(is_building)
+        && parts.iter().any(|part| is_among(ASKING, part))
+        && parts.iter().any(|part| !is_among(ASKING, part) && !is_among(UNSPECIFIC, part))
+    {
+        return CheckKind::Lint;
+    }
+    let kind = said.unwrap_or(CheckKind::Test);
     // `test:format` of a group of scripts (`test:spec`, `test:types`) is what its own name says.
     match (parts, kind) {
         ([_, own], CheckKind::Test) => match named_kind(own, layers) {
@@ -108,12 +188,17 @@ fn named_kind(part: &[u8], layers: &[Scripts<'_>]) -> Option<CheckKind> {
     (0..KINDS.len()).find(|place| says_kind(part, *place, layers)).map(|place| ORDER[place])
 }
 
-/// Whether a part begins with a word for the kind at this place of [`ORDER`].
+/// Whether a part has a word for the kind at this place of [`ORDER`]: begins with it, is it where it is short, or ends with
+/// one that is written `*word`.
 fn says_kind(part: &[u8], place: usize, layers: &[Scripts<'_>]) -> bool {
-    let begins = |word: &[u8]| part.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    let has = |word: &[u8]| match word {
+        [b'*', ending @ ..] => ends_with(part, ending),
+        [_, _] => part.eq_ignore_ascii_case(word),
+        _ => starts_with(part, word),
+    };
     layers.iter().any(|scripts| {
         let mut words = scripts.kinds[place];
-        words.any(begins)
+        words.any(has)
     })
 }
 

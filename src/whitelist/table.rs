@@ -77,6 +77,7 @@ pub struct Tool<'a> {
     pub value_options: List<'a>,
     pub dir_options: List<'a>,
     pub ignore: List<'a>,
+    pub task_options: List<'a>,
     exit: &'a [u8],
     pub bins: List<'a>,
     pub evidence: &'a str,
@@ -159,7 +160,12 @@ pub struct Scripts<'a> {
     pub stems: List<'a>,
     pub endings: List<'a>,
     pub file_endings: List<'a>,
+    pub inside: List<'a>,
+    pub formatters: List<'a>,
+    pub check_args: List<'a>,
+    pub drivers: List<'a>,
     pub deny: List<'a>,
+    pub deny_last: List<'a>,
     pub deny_args: List<'a>,
     /// In the order of [`super::layer::KINDS`].
     pub kinds: [List<'a>; 5],
@@ -287,7 +293,12 @@ impl Table {
             stems: reader.list(),
             endings: reader.list(),
             file_endings: reader.list(),
+            inside: reader.list(),
+            formatters: reader.list(),
+            check_args: reader.list(),
+            drivers: reader.list(),
             deny: reader.list(),
+            deny_last: reader.list(),
             deny_args: reader.list(),
             kinds: std::array::from_fn(|_| reader.list()),
         }
@@ -351,6 +362,7 @@ impl<'a> Reader<'a> {
             value_options: self.list(),
             dir_options: self.list(),
             ignore: self.list(),
+            task_options: self.list(),
             exit: {
                 let count = usize::from(self.byte());
                 self.take(count * 3)
