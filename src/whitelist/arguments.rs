@@ -114,11 +114,13 @@ pub fn sub_command<'p>(arguments: &[&[u8]], patterns: List<'p>, value_options: &
 /// As [`sub_command`], where the sub-command may be any word. A Gradle task may have its project's path before it; one of
 /// sbt a `+`, words behind it, and others in the same argument (`+test`, `"testOnly a.B"`, `";clean;test"`).
 pub fn sub_command_anywhere<'p>(arguments: &[&[u8]], patterns: List<'p>, values: &[List<'_>]) -> Option<Sub<'p>> {
+    // In Maven's goals and sbt's keys the colon is part of the name.
+    let has_projects = !patterns.into_iter().any(|pattern| pattern.contains(&b':'));
     let words = (Words { arguments, value_options: values, at: 0 }).map(|place| arguments[place]);
     let crossed = arguments.iter().filter_map(|argument| argument.strip_prefix(b"+"));
     let tasks = words.chain(crossed).flat_map(|word| word.split(|byte| *byte == b';'));
     for word in tasks.map(|task| task.trim_ascii().split(|byte| *byte == b' ').next().unwrap_or_default()) {
-        let task = if word.starts_with(b":") { word.rsplit(|byte| *byte == b':').next().unwrap_or(word) } else { word };
+        let task = if has_projects || word.starts_with(b":") { word.rsplit(|byte| *byte == b':').next().unwrap_or(word) } else { word };
         for pattern in patterns {
             if pattern == word || is_task(task, pattern) {
                 // The word stays a selector: which of several tasks were asked for is what is checked.

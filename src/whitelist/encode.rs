@@ -236,6 +236,7 @@ impl Writer {
 
     fn scripts(&mut self, scripts: &Scripts) -> Result<(), String> {
         self.list(&scripts.words)?;
+        self.list(&scripts.targets)?;
         self.list(&scripts.prefixes)?;
         self.list(&scripts.stems)?;
         self.list(&scripts.endings)?;
@@ -245,6 +246,7 @@ impl Writer {
         self.list(&scripts.check_args)?;
         self.list(&scripts.drivers)?;
         self.list(&scripts.deny)?;
+        self.list(&scripts.deny_unasked)?;
         self.list(&scripts.deny_last)?;
         self.list(&scripts.deny_args)?;
         for kind in KINDS {

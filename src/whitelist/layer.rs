@@ -47,6 +47,8 @@ pub struct Every {
 pub struct Scripts {
     /// First parts of a name.
     pub words: Vec<String>,
+    /// The same, of targets and shell scripts alone: what other programs of such names do is anything.
+    pub targets: Vec<String>,
     /// Parts that may stand before the first one.
     pub prefixes: Vec<String>,
     /// Words that may be continued with letters and digits (`test1`, `tests`, `lintall`); `*check` is one that so ends.
@@ -65,6 +67,8 @@ pub struct Scripts {
     pub drivers: Vec<String>,
     /// Parts that make a name no check wherever they stand.
     pub deny: Vec<String>,
+    /// Parts that do so unless it is checked or verified (`verify-codegen`).
+    pub deny_unasked: Vec<String>,
     /// Parts that do so at a name's end, unless something is linted or built of it (`ui`, `build:ui`).
     pub deny_last: Vec<String>,
     /// Arguments that make a call of a script no check.

@@ -8,9 +8,10 @@ use super::encode::{
 use super::program::{base_name, lossy, package_name};
 use super::reason::Reason;
 use super::recognise::Search;
-use super::scripts::{self, Named};
+use super::scripts::{self, File, Named};
 use super::table::{List, Rule, Runner, Scripts};
 use super::trail::{Trail, take_option, take_options};
+use crate::base::bytes;
 
 /// Values of `then` as [`super::encode`] writes them.
 mod then {
@@ -325,12 +326,12 @@ impl Search<'_> {
     /// A project's own file by its name: `./run-tests.sh`, `bash ci/lint.sh`, `ruby -Itest test/cart_test.rb`.
     pub(super) fn script_file(&mut self, path: &[u8], arguments: &[&[u8]], trail: &Trail) -> Option<Check> {
         // Almost every command that is none of the known ones is no file of the project's.
-        let Some(name) = scripts::file_name(path) else {
+        let Some(file) = scripts::file(path) else {
             self.because(Reason::Unknown(lossy(base_name(path))));
             return None;
         };
         let layers = self.whitelist.scripts();
-        let kind = match self.file_kind(name, arguments, &layers) {
+        let kind = match self.file_kind(file, arguments, &layers) {
             Named::Check(kind) => kind,
             Named::Denied(part) => {
                 self.because(Reason::ScriptDenied { name: lossy(path), part: lossy(part) });
@@ -360,8 +361,9 @@ impl Search<'_> {
 
 impl Search<'_> {
     /// What a project's file does, by its name and by the task that it is given.
-    fn file_kind<'a>(&self, name: &'a [u8], arguments: &[&'a [u8]], layers: &[Scripts<'_>]) -> Named<'a> {
-        let own = scripts::named_file(name, layers);
+    fn file_kind<'a>(&self, file: File<'a>, arguments: &[&'a [u8]], layers: &[Scripts<'_>]) -> Named<'a> {
+        let name = file.name;
+        let own = scripts::named_file(file, layers);
         let takes_task = match own {
             Named::Denied(_) => return own,
             Named::Check(kind) => kind == CheckKind::Build || scripts::is_driver(name, layers),
@@ -380,19 +382,27 @@ impl Search<'_> {
         }
         match own {
             Named::Nothing if is_checking_format(name, arguments, layers) => Named::Check(CheckKind::Format),
+            Named::Nothing if file.is_program => own,
             Named::Nothing => self.tool_named(name).map_or(own, Named::Check),
             _ => own,
         }
     }
 }
 
-/// The task that a script is given: its first word (`lint`, `-Target Lint`), or the value of an option that says so.
+/// The task that a script is given: its first argument, or the value of one that says so (`-Target Lint`).
 fn task_argument<'a>(arguments: &[&'a [u8]]) -> Option<&'a [u8]> {
-    let named = |argument: &&'a [u8]| {
-        let value = [&b"--target="[..], b"-target=", b"--task="].iter().find_map(|option| argument.strip_prefix(*option));
-        value.or(Some(*argument).filter(|argument| !is_option(argument)))
+    let first = *arguments.first()?;
+    let is_naming = |option: &[u8]| {
+        let name = option.strip_prefix(b"-").unwrap_or(option);
+        let name = name.strip_prefix(b"-").unwrap_or(name);
+        name.eq_ignore_ascii_case(b"target") || name.eq_ignore_ascii_case(b"task") || name.eq_ignore_ascii_case(b"t")
     };
-    let task = arguments.iter().find_map(named)?;
+    let task = match bytes::find_byte(first, b'=') {
+        _ if !is_option(first) => first,
+        Some(end) if is_naming(&first[..end]) => &first[end + 1..],
+        None if is_naming(first) => arguments.get(1)?,
+        _ => return None,
+    };
     task.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_:".contains(byte)).then_some(task)
 }
 

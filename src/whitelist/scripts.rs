@@ -20,20 +20,39 @@ pub enum Named<'a> {
 
 /// Reads a name. The words of all layers count; a later layer's words add to an earlier one's.
 pub fn named<'a>(name: &'a [u8], layers: &[Scripts<'_>]) -> Named<'a> {
-    read(name, layers, |_| List::default())
+    read(name, layers, Called::Target)
 }
 
 /// Reads the name of a file that is run, without its extension.
-pub fn named_file<'a>(name: &'a [u8], layers: &[Scripts<'_>]) -> Named<'a> {
-    read(name, layers, |scripts| scripts.file_endings)
+pub fn named_file<'a>(file: File<'a>, layers: &[Scripts<'_>]) -> Named<'a> {
+    read(file.name, layers, if file.is_program { Called::Program } else { Called::Shell })
 }
 
-/// The name of a script's file without its folders and extension; `None` where the path is none of a project's script. A
-/// file without an extension is one where its folder is named.
-pub fn file_name(path: &[u8]) -> Option<&[u8]> {
-    const EXTENSIONS: &str =
-        " sh bash zsh fish py rb pl t js mjs cjs ts mts cts php lua tcl R r ps1 bat cmd exe hs exs jl lisp scm rkt groovy \
-         dart kts cljs clj fsx csx nim cr swift kt raku ";
+/// What has a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Called {
+    Target,
+    /// A file of the shell's, or of no known language.
+    Shell,
+    /// A file of another language. Data is analysed and models are tested by those, too, so less is made of their names.
+    Program,
+}
+
+/// A project's file that is run.
+#[derive(Debug, Clone, Copy)]
+pub struct File<'a> {
+    /// Without its folders and extension.
+    pub name: &'a [u8],
+    /// Of another language than the shell's.
+    pub is_program: bool,
+}
+
+/// A script's file by its path; `None` where the path is none of a project's script. A file without an extension is one
+/// where its folder is named.
+pub fn file(path: &[u8]) -> Option<File<'_>> {
+    const SHELLS: &str = " sh bash zsh fish ps1 bat cmd exe ";
+    const PROGRAMS: &str = " py rb pl t js mjs cjs ts mts cts php lua tcl R r hs exs jl lisp scm rkt groovy dart kts cljs \
+         clj fsx csx nim cr swift kt raku ";
     const ELSEWHERE: [&[u8]; 6] = [b"/tmp/", b"/var/", b"/usr/", b"/etc/", b"/opt/", b"/bin/"];
     let is_plain = path.iter().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+@~".contains(byte) || *byte >= 0x80);
     if !is_plain || ELSEWHERE.iter().any(|start| path.starts_with(start)) {
@@ -41,32 +60,51 @@ pub fn file_name(path: &[u8]) -> Option<&[u8]> {
     }
     let base = path.rsplit(|byte| *byte == b'/').next()?;
     let dot = base.iter().rposition(|byte| *byte == b'.');
-    let known =
-        dot.is_some_and(|dot| EXTENSIONS.split_ascii_whitespace().any(|known| known.as_bytes() == &base[dot + 1..]));
-    match dot.filter(|_| known) {
-        Some(dot) => Some(&base[..dot]),
-        None => (dot.is_none() && path.len() > base.len() && !path.starts_with(b"/")).then_some(base),
-    }
+    let Some(dot) = dot else {
+        let is_named = path.len() > base.len() && !path.starts_with(b"/");
+        return is_named.then_some(File { name: base, is_program: false });
+    };
+    let has = |list: &str| list.split_ascii_whitespace().any(|known| known.as_bytes() == &base[dot + 1..]);
+    let is_program = !has(SHELLS);
+    (!is_program || has(PROGRAMS)).then_some(File { name: &base[..dot], is_program })
 }
 
-fn read<'a>(name: &'a [u8], layers: &[Scripts<'_>], more_endings: Pick) -> Named<'a> {
+fn read<'a>(name: &'a [u8], layers: &[Scripts<'_>], called: Called) -> Named<'a> {
     let mut room: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
     let Some(parts) = parts_of(name, &mut room) else { return Named::Nothing };
-    if let Some(part) = parts.iter().find(|part| in_any(layers, part, |scripts| scripts.deny)) {
+    let is_asking = parts.iter().any(|part| is_among(ASKING, part));
+    // What is done before a push or a commit is no push.
+    let is_before = |at: usize| at > 0 && parts[at - 1].eq_ignore_ascii_case(b"pre");
+    let denied = parts.iter().enumerate().find(|(at, part)| {
+        in_any(layers, part, |scripts| scripts.deny) && !is_before(*at)
+            || !is_asking && in_any(layers, part, |scripts| scripts.deny_unasked)
+    });
+    if let Some((_, part)) = denied {
         return Named::Denied(part);
     }
     // The server's tests and a server for tests look the same; what is linted or built of it doesn't run it.
     if let Some(last) = parts.last().filter(|last| in_any(layers, last, |scripts| scripts.deny_last))
+        && !is_asking
         && matches!(named_kind(parts[0], layers), None | Some(CheckKind::Test))
     {
         return Named::Denied(last);
     }
-    let begins = |parts: &[&[u8]]| layers.iter().any(|scripts| begins_a_check(parts, scripts));
+    let is_program = called == Called::Program;
+    let begins = |parts: &[&[u8]]| {
+        let may = |scripts: &Scripts<'_>| begins_with(parts, scripts.targets) && !is_program;
+        layers.iter().any(|scripts| begins_a_check(parts, scripts) || may(scripts))
+    };
     let is_prefixed = parts.len() > 1 && in_any(layers, parts[0], |scripts| scripts.prefixes);
-    let has_inside = || parts.len() > 1 && parts.iter().any(|part| in_any(layers, part, |scripts| scripts.inside));
+    let has_inside = || {
+        let has = |part: &&[u8]| in_any(layers, part, |scripts| scripts.inside);
+        parts.len() > 1 && !is_program && parts.iter().any(has)
+    };
     let ends = || {
         let last = parts.last().filter(|_| parts.len() > 1);
-        last.is_some_and(|last| in_any(layers, last, |scripts| scripts.endings) || in_any(layers, last, more_endings))
+        last.is_some_and(|last| {
+            in_any(layers, last, |scripts| scripts.endings)
+                || called != Called::Target && in_any(layers, last, |scripts| scripts.file_endings)
+        })
     };
     if begins(parts) || is_prefixed && begins(&parts[1..]) || has_inside() || ends() {
         Named::Check(kind(parts, layers))
@@ -115,16 +153,18 @@ fn parts_of<'r, 'a>(name: &'a [u8], room: &'r mut [&'a [u8]; PARTS_MAX]) -> Opti
     Some(&room[..count])
 }
 
-fn begins_a_check(parts: &[&[u8]], scripts: &Scripts<'_>) -> bool {
-    let Some(first) = parts.first() else { return false };
-    let mut words = scripts.words;
-    let word = words.any(|word| {
+fn begins_with(parts: &[&[u8]], mut words: List<'_>) -> bool {
+    words.any(|word| {
         let mut wanted = word.split(|byte| *byte == b'-');
         let mut here = parts.iter();
         wanted.all(|wanted| here.next().is_some_and(|part| part.eq_ignore_ascii_case(wanted)))
-    });
+    })
+}
+
+fn begins_a_check(parts: &[&[u8]], scripts: &Scripts<'_>) -> bool {
+    let Some(first) = parts.first() else { return false };
     let mut stems = scripts.stems;
-    word || stems.any(|stem| match stem {
+    begins_with(parts, scripts.words) || stems.any(|stem| match stem {
         [b'*', ending @ ..] => first.len() > ending.len() && ends_with(first, ending),
         _ => starts_with(first, stem) && first[stem.len()..].iter().all(u8::is_ascii_alphanumeric),
     })
@@ -193,7 +233,7 @@ fn named_kind(part: &[u8], layers: &[Scripts<'_>]) -> Option<CheckKind> {
 fn says_kind(part: &[u8], place: usize, layers: &[Scripts<'_>]) -> bool {
     let has = |word: &[u8]| match word {
         [b'*', ending @ ..] => ends_with(part, ending),
-        [_, _] => part.eq_ignore_ascii_case(word),
+        [_] | [_, _] | [_, _, _] => part.eq_ignore_ascii_case(word),
         _ => starts_with(part, word),
     };
     layers.iter().any(|scripts| {

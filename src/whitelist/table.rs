@@ -156,6 +156,7 @@ impl Tool<'_> {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Scripts<'a> {
     pub words: List<'a>,
+    pub targets: List<'a>,
     pub prefixes: List<'a>,
     pub stems: List<'a>,
     pub endings: List<'a>,
@@ -165,6 +166,7 @@ pub struct Scripts<'a> {
     pub check_args: List<'a>,
     pub drivers: List<'a>,
     pub deny: List<'a>,
+    pub deny_unasked: List<'a>,
     pub deny_last: List<'a>,
     pub deny_args: List<'a>,
     /// In the order of [`super::layer::KINDS`].
@@ -289,6 +291,7 @@ impl Table {
         let mut reader = self.reader(self.part(Part::Scripts));
         Scripts {
             words: reader.list(),
+            targets: reader.list(),
             prefixes: reader.list(),
             stems: reader.list(),
             endings: reader.list(),
@@ -298,6 +301,7 @@ impl Table {
             check_args: reader.list(),
             drivers: reader.list(),
             deny: reader.list(),
+            deny_unasked: reader.list(),
             deny_last: reader.list(),
             deny_args: reader.list(),
             kinds: std::array::from_fn(|_| reader.list()),
