@@ -218,7 +218,9 @@ impl Parser<'_> {
                 return Err(GaveUp::Eval);
             }
         }
-        let windows = simple.words.is_empty().then(|| windows_path(&self.text[start..self.at])).flatten();
+        let is_program = |text: &str| [".ps1", ".bat", ".cmd", ".exe"].iter().any(|end| text.ends_with(end));
+        let may = simple.words.is_empty() || is_program(&word.text);
+        let windows = may.then(|| windows_path(&self.text[start..self.at])).flatten();
         simple.words.push(windows.unwrap_or(word.text));
         simple.starts.push(start);
         Ok(())

@@ -120,7 +120,11 @@ pub fn sub_command_anywhere<'p>(arguments: &[&[u8]], patterns: List<'p>, values:
     let crossed = arguments.iter().filter_map(|argument| argument.strip_prefix(b"+"));
     let tasks = words.chain(crossed).flat_map(|word| word.split(|byte| *byte == b';'));
     for word in tasks.map(|task| task.trim_ascii().split(|byte| *byte == b' ').next().unwrap_or_default()) {
-        let task = if has_projects || word.starts_with(b":") { word.rsplit(|byte| *byte == b':').next().unwrap_or(word) } else { word };
+        let task = if has_projects || word.starts_with(b":") {
+            word.rsplit(|byte| *byte == b':').next().unwrap_or(word)
+        } else {
+            word
+        };
         for pattern in patterns {
             if pattern == word || is_task(task, pattern) {
                 // The word stays a selector: which of several tasks were asked for is what is checked.

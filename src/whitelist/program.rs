@@ -22,9 +22,7 @@ pub fn variable(path: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
         [b'$', b'(', ..] => inner(2, b")")?,
         [b'%', ..] => inner(1, b"%")?,
         [b'{', ..] => inner(1, b"}")?,
-        [b'$', name @ ..] => {
-            name.split_at(name.iter().position(|byte| !is_name_byte(*byte)).unwrap_or(name.len()))
-        }
+        [b'$', name @ ..] => name.split_at(name.iter().position(|byte| !is_name_byte(*byte)).unwrap_or(name.len())),
         _ => return None,
     };
     let (name, default) = match bytes::find(inside, b":-") {
@@ -32,7 +30,8 @@ pub fn variable(path: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
         None => (inside, &b""[..]),
     };
     let name = name.trim_ascii();
-    let is_name = name.len() > 1 && name[0].is_ascii_alphabetic() && name.iter().all(|byte| is_name_byte(*byte) || *byte == b'.');
+    let is_name =
+        name.len() > 1 && name[0].is_ascii_alphabetic() && name.iter().all(|byte| is_name_byte(*byte) || *byte == b'.');
     is_name.then_some((name, default, rest.strip_prefix(b"/").unwrap_or(rest)))
 }
 

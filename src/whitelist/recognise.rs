@@ -270,7 +270,7 @@ impl<'w> Search<'w> {
             let needs_nothing = tool.need.is_empty() && tool.need_for.is_empty() && tool.contains.is_empty();
             needs_no_sub && needs_nothing && tool.flags & TOOL_WRAPPER == 0
         };
-        let rules = if name.len() > 3 { self.whitelist.programs(name, name) } else { Vec::new() };
+        let rules = if name.len() > 2 { self.whitelist.programs(name, name) } else { Vec::new() };
         rules.iter().find_map(|rule| match rule {
             Rule::Tool(tool) if is_bare(tool) => {
                 Some(tool.kind).filter(|kind| matches!(kind, CheckKind::Test | CheckKind::Lint | CheckKind::Type))

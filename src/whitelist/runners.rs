@@ -1,6 +1,5 @@
 //! Seeing through runners: `sudo env npx …`, `npm run lint`, `sh -c '…'`, `docker compose run app …`.
 
-use super::{Check, CheckKind};
 use super::arguments::{self, Words, is_assignment, is_option, is_version, matched, selectors};
 use super::encode::{
     ASSIGNMENTS, DASHDASH, ELSEWHERE, LATE_OPTIONS, MANY, OR_COMMAND, PACKAGES, PROJECT, SKIP_SELECTS, SKIP_VERSIONS,
@@ -11,6 +10,7 @@ use super::recognise::Search;
 use super::scripts::{self, File, Named};
 use super::table::{List, Rule, Runner, Scripts};
 use super::trail::{Trail, take_option, take_options};
+use super::{Check, CheckKind};
 use crate::base::bytes;
 
 /// Values of `then` as [`super::encode`] writes them.
@@ -129,7 +129,7 @@ impl<'w> Search<'w> {
                 let service = trail.selectors.last()?.strip_prefix('@')?.to_owned();
                 self.script(runner, service.as_bytes(), &[], trail)
             }
-            then::COMMAND => self.packaged(runner, rest, trail),
+            then::COMMAND => self.packaged(runner, rest, trail).or_else(|| self.image(runner, rest, trail)),
             then::FILE => {
                 self.confine_file(rest.first()?);
                 self.command(rest, trail)
@@ -141,6 +141,16 @@ impl<'w> Search<'w> {
             then::SCRIPT => self.script_or_command(runner, rest, trail),
             _ => None,
         }
+    }
+
+    /// An image that is named for the tool which it runs: `docker run koalaman/shellcheck:stable a.sh`.
+    fn image(&mut self, runner: &Runner<'_>, rest: &[&[u8]], trail: &Trail) -> Option<Check> {
+        let image = trail.selectors.last().filter(|_| runner.name == "docker-run")?.strip_prefix('@')?;
+        let name = image.rsplit('/').next()?.split([':', '@']).next()?.as_bytes();
+        let program = self.whitelist.package(name).unwrap_or(name);
+        let has_tool = self.whitelist.programs(program, program).iter().any(|rule| matches!(rule, Rule::Tool(_)));
+        let words: Vec<&[u8]> = std::iter::once(program).chain(rest.iter().copied()).collect();
+        if has_tool && image.contains('/') { self.command(&words, trail) } else { None }
     }
 
     /// `mix do lint, test` and `mix do lint + test`: the first check among the runner's own sub-commands.
@@ -287,6 +297,7 @@ impl<'w> Search<'w> {
             Named::Check(kind) if is_whole => scripts::task_kind(written, &layers).unwrap_or(kind),
             Named::Check(kind) => kind,
             Named::Nothing if is_checking_format(name, arguments, &layers) => CheckKind::Format,
+            Named::Nothing if runner.name == "make-target" && scripts::is_made_file(name) => CheckKind::Build,
             Named::Nothing if let Some(kind) = self.tool_named(name) => kind,
             Named::Denied(part) => {
                 self.because(Reason::ScriptDenied { name: lossy(name), part: lossy(part) });
@@ -373,7 +384,7 @@ impl Search<'_> {
             match scripts::named(task, layers) {
                 Named::Nothing => {}
                 // `build.sh release` builds.
-                Named::Denied(part) if own != Named::Nothing && is_setting(part) => {}
+                Named::Denied(part) if own != Named::Nothing && scripts::is_setting(part) => {}
                 read => return read,
             }
             if is_checking_format(task, arguments, layers) {
@@ -404,12 +415,6 @@ fn task_argument<'a>(arguments: &[&'a [u8]]) -> Option<&'a [u8]> {
         _ => return None,
     };
     task.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_:".contains(byte)).then_some(task)
-}
-
-/// Words that keep a script from being a check in its name, and are settings as an argument of one that builds.
-fn is_setting(part: &[u8]) -> bool {
-    const SETTINGS: [&[u8]; 5] = [b"release", b"debug", b"dev", b"server", b"ui"];
-    SETTINGS.iter().any(|setting| part.eq_ignore_ascii_case(setting))
 }
 
 /// `just format --check`, `npm run fmt -- --check`.

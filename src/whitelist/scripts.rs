@@ -25,7 +25,11 @@ pub fn named<'a>(name: &'a [u8], layers: &[Scripts<'_>]) -> Named<'a> {
 
 /// Reads the name of a file that is run, without its extension.
 pub fn named_file<'a>(file: File<'a>, layers: &[Scripts<'_>]) -> Named<'a> {
-    read(file.name, layers, if file.is_program { Called::Program } else { Called::Shell })
+    match read(file.name, layers, if file.is_program { Called::Program } else { Called::Shell }) {
+        // `node test/index.js`, `./tests/run.sh`.
+        Named::Nothing if file.is_in_tests => Named::Check(task_kind(file.name, layers).unwrap_or(CheckKind::Test)),
+        read => read,
+    }
 }
 
 /// What has a name.
@@ -45,6 +49,20 @@ pub struct File<'a> {
     pub name: &'a [u8],
     /// Of another language than the shell's.
     pub is_program: bool,
+    /// In a folder of tests.
+    pub is_in_tests: bool,
+}
+
+impl<'a> File<'a> {
+    fn new(path: &'a [u8], name: &'a [u8], is_program: bool) -> Self {
+        const TESTS: &str = " test tests spec specs __tests__ e2e testing unittests ";
+        const OTHERS: &str = " bench benches benchmark benchmarks perf fixtures helpers support utils util tools data \
+             scripts examples manual ";
+        let folders = || path.split(|byte| *byte == b'/').rev().skip(1);
+        let is_in_tests =
+            folders().any(|folder| is_among(TESTS, folder)) && !folders().any(|folder| is_among(OTHERS, folder));
+        File { name, is_program, is_in_tests }
+    }
 }
 
 /// A script's file by its path; `None` where the path is none of a project's script. A file without an extension is one
@@ -52,7 +70,7 @@ pub struct File<'a> {
 pub fn file(path: &[u8]) -> Option<File<'_>> {
     const SHELLS: &str = " sh bash zsh fish ps1 bat cmd exe ";
     const PROGRAMS: &str = " py rb pl t js mjs cjs ts mts cts php lua tcl R r hs exs jl lisp scm rkt groovy dart kts cljs \
-         clj fsx csx nim cr swift kt raku ";
+         clj fsx csx nim cr swift kt raku go rs coffee ";
     const ELSEWHERE: [&[u8]; 6] = [b"/tmp/", b"/var/", b"/usr/", b"/etc/", b"/opt/", b"/bin/"];
     let is_plain = path.iter().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+@~".contains(byte) || *byte >= 0x80);
     if !is_plain || ELSEWHERE.iter().any(|start| path.starts_with(start)) {
@@ -62,11 +80,11 @@ pub fn file(path: &[u8]) -> Option<File<'_>> {
     let dot = base.iter().rposition(|byte| *byte == b'.');
     let Some(dot) = dot else {
         let is_named = path.len() > base.len() && !path.starts_with(b"/");
-        return is_named.then_some(File { name: base, is_program: false });
+        return is_named.then(|| File::new(path, base, false));
     };
     let has = |list: &str| list.split_ascii_whitespace().any(|known| known.as_bytes() == &base[dot + 1..]);
     let is_program = !has(SHELLS);
-    (!is_program || has(PROGRAMS)).then_some(File { name: &base[..dot], is_program })
+    (!is_program || has(PROGRAMS)).then(|| File::new(path, &base[..dot], is_program))
 }
 
 fn read<'a>(name: &'a [u8], layers: &[Scripts<'_>], called: Called) -> Named<'a> {
@@ -75,8 +93,9 @@ fn read<'a>(name: &'a [u8], layers: &[Scripts<'_>], called: Called) -> Named<'a>
     let is_asking = parts.iter().any(|part| is_among(ASKING, part));
     // What is done before a push or a commit is no push.
     let is_before = |at: usize| at > 0 && parts[at - 1].eq_ignore_ascii_case(b"pre");
+    let builds = parts.len() > 1 && is_building(parts[0]);
     let denied = parts.iter().enumerate().find(|(at, part)| {
-        in_any(layers, part, |scripts| scripts.deny) && !is_before(*at)
+        in_any(layers, part, |scripts| scripts.deny) && !is_before(*at) && !(builds && is_among(SETTINGS, part))
             || !is_asking && in_any(layers, part, |scripts| scripts.deny_unasked)
     });
     if let Some((_, part)) = denied {
@@ -129,6 +148,14 @@ pub fn is_formatter(name: &[u8], layers: &[Scripts<'_>]) -> bool {
         && parts.iter().any(|part| in_any(layers, part, |scripts| scripts.formatters))
 }
 
+/// Whether a target of make is a file that is made: `lib.a`, `docs/manual.pdf`.
+pub fn is_made_file(target: &[u8]) -> bool {
+    const MADE: &str =
+        " o a so obj lib dll dylib exe elf bin hex wasm js css html pdf dvi ps info epub jar war whl pyd rpm deb ";
+    let end = target.iter().rposition(|byte| *byte == b'.').filter(|end| *end > 0);
+    end.is_some_and(|end| MADE.split_ascii_whitespace().any(|made| made.as_bytes() == &target[end + 1..]))
+}
+
 /// Whether a file takes the name of what it does as its argument: `./ci.sh lint`, `python tasks.py test`.
 pub fn is_driver(name: &[u8], layers: &[Scripts<'_>]) -> bool {
     let mut room: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
@@ -164,10 +191,11 @@ fn begins_with(parts: &[&[u8]], mut words: List<'_>) -> bool {
 fn begins_a_check(parts: &[&[u8]], scripts: &Scripts<'_>) -> bool {
     let Some(first) = parts.first() else { return false };
     let mut stems = scripts.stems;
-    begins_with(parts, scripts.words) || stems.any(|stem| match stem {
-        [b'*', ending @ ..] => first.len() > ending.len() && ends_with(first, ending),
-        _ => starts_with(first, stem) && first[stem.len()..].iter().all(u8::is_ascii_alphanumeric),
-    })
+    begins_with(parts, scripts.words)
+        || stems.any(|stem| match stem {
+            [b'*', ending @ ..] => first.len() > ending.len() && ends_with(first, ending),
+            _ => starts_with(first, stem) && first[stem.len()..].iter().all(u8::is_ascii_alphanumeric),
+        })
 }
 
 fn starts_with(part: &[u8], start: &[u8]) -> bool {
@@ -181,6 +209,18 @@ fn ends_with(part: &[u8], end: &[u8]) -> bool {
 /// Parts that ask for something to be so, and what may stand beside them without saying what.
 const ASKING: &str = " check checks verify validate ensure assert ";
 const UNSPECIFIC: &str = " all ci full quick fast local my run do pre post x everything extra basic main test tests ";
+
+fn is_building(part: &[u8]) -> bool {
+    starts_with(part, b"build") || starts_with(part, b"compil")
+}
+
+/// Words that keep a name from being a check's, and only say how something is built (`build:release`).
+const SETTINGS: &str = " release debug dev ";
+
+/// Whether a word is a setting of what is built.
+pub fn is_setting(part: &[u8]) -> bool {
+    is_among(SETTINGS, part) || is_among(" server ui ", part)
+}
 
 fn is_among(list: &str, part: &[u8]) -> bool {
     list.split_ascii_whitespace().any(|word| word.as_bytes().eq_ignore_ascii_case(part))
@@ -200,13 +240,14 @@ fn kind(parts: &[&[u8]], layers: &[Scripts<'_>]) -> CheckKind {
                 _ => CheckKind::Lint,
             };
         }
-        (Some(CheckKind::Type), Some(CheckKind::Build)) => return CheckKind::Build,
+        (Some(CheckKind::Lint | CheckKind::Type | CheckKind::Format), _) if is_building(parts[0]) => {
+            return CheckKind::Build;
+        }
         _ => {}
     }
     // `check-links` and `verify-vendor` look at the project; `check` and `check-all` may be anything.
-    let is_building = |part: &&[u8]| starts_with(part, b"build") || starts_with(part, b"compil");
     if matches!(said, None | Some(CheckKind::Build))
-        && !parts.iter().any(is_building)
+        && !parts.iter().any(|part| is_building(part))
         && parts.iter().any(|part| is_among(ASKING, part))
         && parts.iter().any(|part| !is_among(ASKING, part) && !is_among(UNSPECIFIC, part))
     {
