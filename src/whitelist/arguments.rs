@@ -69,6 +69,10 @@ impl Iterator for Words<'_, '_> {
             }
             if is_option(argument) {
                 self.at += width(argument, self.value_options);
+                // `make -j 4 test`, but also `make -j test`.
+                let is_counted = among(COUNTED, argument) && !self.value_options.iter().any(|list| list.has(argument));
+                let next = self.arguments.get(self.at).filter(|_| is_counted);
+                self.at += usize::from(next.is_some_and(|next| is_amount(next) || next.starts_with(b"$")));
             } else if is_assignment(argument) {
                 self.at += 1;
             } else {
@@ -86,7 +90,9 @@ impl Iterator for Words<'_, '_> {
 pub fn sub_command<'p>(arguments: &[&[u8]], patterns: List<'p>, value_options: &[List<'_>]) -> Option<Sub<'p>> {
     let mut places = [0_usize; Sub::WORDS_MAX];
     let mut count = 0;
-    for place in (Words { arguments, value_options, at: 0 }).take(Sub::WORDS_MAX) {
+    // A variable before the sub-command is one of options (`stack $ARGS test`).
+    let is_fixed = |place: &usize| !arguments[*place].starts_with(b"$");
+    for place in (Words { arguments, value_options, at: 0 }).filter(is_fixed).take(Sub::WORDS_MAX) {
         places[count] = place;
         count += 1;
     }
@@ -94,7 +100,7 @@ pub fn sub_command<'p>(arguments: &[&[u8]], patterns: List<'p>, value_options: &
         let canonical = pattern.split(|byte| *byte == b'|').next().unwrap_or_default();
         for spelling in pattern.split(|byte| *byte == b'|') {
             let words = match spelling {
-                b"" if count == 0 => 0,
+                b"" if count == 0 && (Words { arguments, value_options, at: 0 }).next().is_none() => 0,
                 b"" => continue,
                 b"*" => 0,
                 _ => {
@@ -182,6 +188,9 @@ const COLOURS: &str = " always never auto on off yes no true false ";
 /// How many at a time; the value is left out where it is a number.
 const JOBS: &str = " -j -n --jobs --parallel --workers --maxWorkers --max-workers --threads --numprocesses \
     --concurrency --test-threads --parallel-threads ";
+
+/// Options that may have how many at a time behind them.
+const COUNTED: &str = " -j --jobs -l ";
 
 fn among(list: &str, option: &[u8]) -> bool {
     list.split_ascii_whitespace().any(|item| item.as_bytes() == option)

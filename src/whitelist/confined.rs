@@ -31,7 +31,7 @@ const DEPENDENCY_FOLDERS: [&str; 4] = ["node_modules/", "vendor/bin/", ".venv/bi
 const PROJECT_PROGRAMS: [&str; 2] = ["gradlew", "mvnw"];
 
 /// Runners that run as another user, elsewhere, or what nobody sees in the command line.
-const REFUSED_RUNNERS: &str = " sudo gosu run0 xargs parallel flock script wsl ";
+const REFUSED_RUNNERS: &str = " sudo gosu run0 xargs parallel flock script wsl mpi wait-for dockerize bazel-run su chroot cargo-alias nimble-task swift-run cask-exec mono ";
 /// Runners and their own options that only say how much, how long, how loud, or which part of the project.
 const RUNNER_OPTIONS: [(&str, &str); 43] = [
     ("command", "-p"),
@@ -132,7 +132,20 @@ const OPTIONS_REFUSED: &str = " embedded-tests matlab-tests ghc provers protoc d
     chromatic breeze xmake boost-build dub racket cairo anchor move maturin cargo-mutants cargo-insta \
     cargo-extras cross rescript rolldown rslib rstest react-router lab vite-plus flow tla dafny c3 hare nargo aiken \
     tuist herb alembic flask-test prek code-metrics template-linters just-default scons-default plz \
-    type-coverage drizzle-kit prisma haproxy caddy templ ast-grep green lock-check uv-check ";
+    type-coverage drizzle-kit prisma haproxy caddy templ ast-grep green lock-check uv-check \
+    bun-build deno-builds nim-run-tests julia-docs julia-lint lintr styler R-builds R-CMD-build compose-up rufo \
+    ruby-linters bundle-audit gem-build ruby-tests javascript-linters javascript-checkers javascript-builds \
+    javascript-build-commands babel javascript-tests javascript-test-commands text-linters config-linters \
+    python-linters more-formatters commit-linters api-diffs openapi-linters license-checks security-scanners ci- \
+    config ansible-test sql-tests hardware hardware-tests slang tex-checks more-tex doc-builds doc-build- \
+    commands c-linters more-compilers packagers go-more go-tests php-more php-console php-tests python-tests \
+    python-module-django robocop shell-tests kcov make-checkers brew nx-format rush-change ghc-more haskell- \
+    tests elixir-erlang-more erlang-mk openscad lua-checkers luarocks perl-more github-super-linter container- \
+    tests cargo-more npm-more dotnet-more dotnet-subs swift-more amper scalafix clojure-tests shadow-cljs \
+    javascript-framework-tests salesforce more-test-runners ceedling wordpress drupal-check istanbul older- \
+    javascript-tests native-addons minifiers default-tasks default-targets cabal-setup python-package-tests \
+    conda-build cpanm-test devenv julia-test Rscript emacs-batch emacs-lint editor-tests vim-vader young-languages dart-older dotnet-run-tests \
+    more-linters wasm-compilers earthly-targets ";
 /// Programs with a rule of the compilers' above: `-B` and the like mean something else to others.
 const COMPILERS: &str = " gcc g++ cc c++ gfortran clang clang++ clang-tidy rustc ";
 /// Programs to which `//name` is a part of the project.
@@ -371,6 +384,15 @@ mod tests {
         "sbt test +publish",
         "sbt 'test;publish'",
         "./ci.sh lint",
+        "python -c 'import os, app; os.system(1); app.test()'",
+        "julia -e 'run(`x`); Pkg.test()'",
+        "Rscript -e 'system(1); devtools::test()'",
+        "docker run example/shellcheck a.sh",
+        "wait-for-it db:5432 -- npm test",
+        "node test/index.js",
+        "typedoc --plugin ./x",
+        "kcov --x eslint .",
+        "cmake --build . --target test -- SHELL=/tmp/sh",
         "bazel run //app:unit_test",
         "dart run test/a_test.dart",
         "docker compose run --rm lint",

@@ -221,7 +221,7 @@ impl<'w> Search<'w> {
         Some(check)
     }
 
-    /// The kind that the tasks in the call say (`nox -s lint`, `tox -e py312,docs`); the first one where there are several.
+    /// The kind that the tasks in the call say (`nox -s lint`, `tox -e docs,py312`); the first one where there are several.
     ///
     /// # Errors
     /// The name of the task, where each of them is no check.
@@ -246,7 +246,9 @@ impl<'w> Search<'w> {
                 false if is_value => argument,
                 false => b"",
             };
-            for task in tasks.split(|byte| *byte == b',').filter(|task| !task.is_empty()) {
+            // What a variable stands for isn't known.
+            let is_known = |task: &&[u8]| !task.is_empty() && !task.contains(&b'$') && !task.contains(&b'{');
+            for task in tasks.split(|byte| *byte == b',').filter(is_known) {
                 match scripts::named(task, &layers) {
                     Named::Check(kind) => return Ok(Some(kind)),
                     Named::Denied(_) => denied = Some(lossy(task)),
@@ -270,7 +272,7 @@ impl<'w> Search<'w> {
             let needs_nothing = tool.need.is_empty() && tool.need_for.is_empty() && tool.contains.is_empty();
             needs_no_sub && needs_nothing && tool.flags & TOOL_WRAPPER == 0
         };
-        let rules = if name.len() > 2 { self.whitelist.programs(name, name) } else { Vec::new() };
+        let rules = if name.len() > 3 { self.whitelist.programs(name, name) } else { Vec::new() };
         rules.iter().find_map(|rule| match rule {
             Rule::Tool(tool) if is_bare(tool) => {
                 Some(tool.kind).filter(|kind| matches!(kind, CheckKind::Test | CheckKind::Lint | CheckKind::Type))

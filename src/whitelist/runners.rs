@@ -297,6 +297,8 @@ impl<'w> Search<'w> {
             Named::Check(kind) if is_whole => scripts::task_kind(written, &layers).unwrap_or(kind),
             Named::Check(kind) => kind,
             Named::Nothing if is_checking_format(name, arguments, &layers) => CheckKind::Format,
+            // `bun scripts/lint.ts`.
+            Named::Nothing if name.contains(&b'/') => return self.script_file(name, arguments, trail),
             Named::Nothing if runner.name == "make-target" && scripts::is_made_file(name) => CheckKind::Build,
             Named::Nothing if let Some(kind) = self.tool_named(name) => kind,
             Named::Denied(part) => {

@@ -28,6 +28,10 @@ pub fn named_file<'a>(file: File<'a>, layers: &[Scripts<'_>]) -> Named<'a> {
     match read(file.name, layers, if file.is_program { Called::Program } else { Called::Shell }) {
         // `node test/index.js`, `./tests/run.sh`.
         Named::Nothing if file.is_in_tests => Named::Check(task_kind(file.name, layers).unwrap_or(CheckKind::Test)),
+        // `.travis/script.sh`.
+        Named::Nothing if file.is_in_ci && is_among(" script run main all job ", file.name) => {
+            Named::Check(CheckKind::Test)
+        }
         read => read,
     }
 }
@@ -51,6 +55,8 @@ pub struct File<'a> {
     pub is_program: bool,
     /// In a folder of tests.
     pub is_in_tests: bool,
+    /// In a folder of what CI runs.
+    pub is_in_ci: bool,
 }
 
 impl<'a> File<'a> {
@@ -61,7 +67,8 @@ impl<'a> File<'a> {
         let folders = || path.split(|byte| *byte == b'/').rev().skip(1);
         let is_in_tests =
             folders().any(|folder| is_among(TESTS, folder)) && !folders().any(|folder| is_among(OTHERS, folder));
-        File { name, is_program, is_in_tests }
+        let is_in_ci = folders().any(|folder| is_among(" .travis travis .ci ci .circleci appveyor .appveyor ", folder));
+        File { name, is_program, is_in_tests, is_in_ci }
     }
 }
 
@@ -104,7 +111,8 @@ fn read<'a>(name: &'a [u8], layers: &[Scripts<'_>], called: Called) -> Named<'a>
     // The server's tests and a server for tests look the same; what is linted or built of it doesn't run it.
     if let Some(last) = parts.last().filter(|last| in_any(layers, last, |scripts| scripts.deny_last))
         && !is_asking
-        && matches!(named_kind(parts[0], layers), None | Some(CheckKind::Test))
+        && (parts.len() == 1 || !is_building(parts[0]))
+        && matches!(named_kind(parts[0], layers), None | Some(CheckKind::Test | CheckKind::Build))
     {
         return Named::Denied(last);
     }
@@ -210,6 +218,9 @@ fn ends_with(part: &[u8], end: &[u8]) -> bool {
 const ASKING: &str = " check checks verify validate ensure assert ";
 const UNSPECIFIC: &str = " all ci full quick fast local my run do pre post x everything extra basic main test tests ";
 
+/// First parts of targets that are built.
+const MADE: &str = " all lib libs shared binary binaries kernel modules world production ";
+
 fn is_building(part: &[u8]) -> bool {
     starts_with(part, b"build") || starts_with(part, b"compil")
 }
@@ -253,7 +264,8 @@ fn kind(parts: &[&[u8]], layers: &[Scripts<'_>]) -> CheckKind {
     {
         return CheckKind::Lint;
     }
-    let kind = said.unwrap_or(CheckKind::Test);
+    let is_made = said.is_none() && is_among(MADE, parts[0]);
+    let kind = if is_made { CheckKind::Build } else { said.unwrap_or(CheckKind::Test) };
     // `test:format` of a group of scripts (`test:spec`, `test:types`) is what its own name says.
     match (parts, kind) {
         ([_, own], CheckKind::Test) => match named_kind(own, layers) {
