@@ -27,7 +27,8 @@ pub fn matched<'a>(argument: &[u8], mut patterns: List<'a>) -> Option<&'a [u8]> 
 
 /// Whether it is an option: it starts with a dash, or is a toolchain (`+nightly`).
 pub fn is_option(argument: &[u8]) -> bool {
-    matches!(argument, [b'-', _, ..]) || matches!(argument, [b'+', letter, ..] if letter.is_ascii_alphanumeric())
+    matches!(argument, [b'-', _, ..])
+        || matches!(argument, [b'+', letter, ..] if letter.is_ascii_alphanumeric() || *letter == b'$')
 }
 
 /// `NAME=value`.

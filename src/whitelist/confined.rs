@@ -145,7 +145,7 @@ const OPTIONS_REFUSED: &str = " embedded-tests matlab-tests ghc provers protoc d
     javascript-framework-tests salesforce more-test-runners ceedling wordpress drupal-check istanbul older- \
     javascript-tests native-addons minifiers default-tasks default-targets cabal-setup python-package-tests \
     conda-build cpanm-test devenv julia-test Rscript emacs-batch emacs-lint editor-tests vim-vader young-languages dart-older dotnet-run-tests \
-    more-linters wasm-compilers earthly-targets ";
+    more-linters typescript-kits wasm-compilers earthly-targets ";
 /// Programs with a rule of the compilers' above: `-B` and the like mean something else to others.
 const COMPILERS: &str = " gcc g++ cc c++ gfortran clang clang++ clang-tidy rustc ";
 /// Programs to which `//name` is a part of the project.

@@ -293,13 +293,14 @@ impl<'w> Search<'w> {
             Named::Nothing if is_whole => scripts::named(written, &layers),
             read => read,
         };
+        let is_file = runner.name == "make-target" && scripts::is_made_file(name);
         let kind = match read {
+            Named::Check(_) | Named::Nothing if is_file => CheckKind::Build,
             Named::Check(kind) if is_whole => scripts::task_kind(written, &layers).unwrap_or(kind),
             Named::Check(kind) => kind,
             Named::Nothing if is_checking_format(name, arguments, &layers) => CheckKind::Format,
             // `bun scripts/lint.ts`.
             Named::Nothing if name.contains(&b'/') => return self.script_file(name, arguments, trail),
-            Named::Nothing if runner.name == "make-target" && scripts::is_made_file(name) => CheckKind::Build,
             Named::Nothing if let Some(kind) = self.tool_named(name) => kind,
             Named::Denied(part) => {
                 self.because(Reason::ScriptDenied { name: lossy(name), part: lossy(part) });
@@ -422,7 +423,7 @@ fn task_argument<'a>(arguments: &[&'a [u8]]) -> Option<&'a [u8]> {
 /// `just format --check`, `npm run fmt -- --check`.
 fn is_checking_format(name: &[u8], arguments: &[&[u8]], layers: &[Scripts<'_>]) -> bool {
     let is_asked = |argument: &&[u8]| layers.iter().any(|layer| matched(argument, layer.check_args).is_some());
-    arguments.iter().any(|argument| is_asked(&argument)) && scripts::is_formatter(name, layers)
+    arguments.iter().any(|argument| is_asked(argument)) && scripts::is_formatter(name, layers)
 }
 
 /// The values that an option of `list` takes from `rest`: everything from its value on.

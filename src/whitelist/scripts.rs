@@ -201,7 +201,7 @@ fn begins_a_check(parts: &[&[u8]], scripts: &Scripts<'_>) -> bool {
     let mut stems = scripts.stems;
     begins_with(parts, scripts.words)
         || stems.any(|stem| match stem {
-            [b'*', ending @ ..] => first.len() > ending.len() && ends_with(first, ending),
+            [b'*', ending @ ..] => first.len() > ending.len() && ends_with(first, ending) && !is_among(NO_TESTS, first),
             _ => starts_with(first, stem) && first[stem.len()..].iter().all(u8::is_ascii_alphanumeric),
         })
 }
@@ -217,6 +217,9 @@ fn ends_with(part: &[u8], end: &[u8]) -> bool {
 /// Parts that ask for something to be so, and what may stand beside them without saying what.
 const ASKING: &str = " check checks verify validate ensure assert ";
 const UNSPECIFIC: &str = " all ci full quick fast local my run do pre post x everything extra basic main test tests ";
+
+/// Words that only end like a test.
+const NO_TESTS: &str = " latest contest attest protest fastest greatest shortest detest contests protests healthcheck ";
 
 /// First parts of targets that are built.
 const MADE: &str = " all lib libs shared binary binaries kernel modules world production ";
