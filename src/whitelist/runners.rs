@@ -423,7 +423,7 @@ fn task_argument<'a>(arguments: &[&'a [u8]]) -> Option<&'a [u8]> {
 /// `just format --check`, `npm run fmt -- --check`.
 fn is_checking_format(name: &[u8], arguments: &[&[u8]], layers: &[Scripts<'_>]) -> bool {
     let is_asked = |argument: &&[u8]| layers.iter().any(|layer| matched(argument, layer.check_args).is_some());
-    arguments.iter().any(|argument| is_asked(argument)) && scripts::is_formatter(name, layers)
+    arguments.iter().any(is_asked) && scripts::is_formatter(name, layers)
 }
 
 /// The values that an option of `list` takes from `rest`: everything from its value on.
