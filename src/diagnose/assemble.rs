@@ -16,7 +16,7 @@ use super::engine::{Found, Frame, Outcome, Role};
 use super::generic::{self, Strength, looks_like_a_file};
 use super::paths::{Resolver, Trust};
 use super::structured::Document;
-use super::{Baseline, Category, Input, Item, Severity, Shortfall, category, passing, shortfall};
+use super::{Baseline, Category, Input, Item, Severity, Shortfall, category, passing, shortfall, surroundings};
 
 mod caller;
 mod documents;
@@ -147,8 +147,13 @@ impl<'a> Assembled<'a> {
 
     fn resolve(&mut self, resolver: &Resolver<'_>) {
         for index in 0..self.outcome.items.len() {
-            if self.failing[index] && self.outcome.items[index].place.is_none() {
-                self.search_block(index, resolver);
+            if self.failing[index] {
+                match self.outcome.items[index].place {
+                    None => self.search_block(index, |_| true, resolver),
+                    // A runner names the file of its tests, and what a compiler says of another one stands below.
+                    Some(Frame { line: None, .. }) => self.search_block(index, is_error_at_a_place, resolver),
+                    Some(_) => self.prefer_what_exists(index, resolver),
+                }
             }
         }
         // Items are many and files are few: each is resolved once, as seen from the same folders.
@@ -186,13 +191,29 @@ impl<'a> Assembled<'a> {
         }
     }
 
-    /// A block whose rules name no file may still hold one that exists.
-    fn search_block(&mut self, index: usize, resolver: &Resolver<'_>) {
+    /// A place that was taken from a stack gives way to a frame whose file is the project's: code of others may be printed
+    /// without its folder.
+    fn prefer_what_exists(&mut self, index: usize, resolver: &Resolver<'_>) {
+        let found = &self.outcome.items[index];
+        let exists = |frame: &Frame<'_>| resolver.resolve(frame.file, found.dirs(), Trust::Looks).is_some();
+        let from_stack = found.place.filter(|place| found.frames().len() > 1 && found.frames().contains(place));
+        let Some(place) = from_stack.filter(|_| resolver.knows_files()) else { return };
+        if let Some(inside) = found.frames().iter().copied().find(exists).filter(|_| !exists(&place)) {
+            self.outcome.items[index].place = Some(inside);
+        }
+    }
+
+    /// A block whose rules name no file may still hold one that exists, in the lines that `may_name` one.
+    fn search_block(&mut self, index: usize, may_name: impl Fn(&str) -> bool, resolver: &Resolver<'_>) {
         let (from, until) = self.outcome.items[index].span;
         let mine =
             |role: &Role| matches!(role, Role::Head(item) | Role::Told(item) | Role::Detail(item) if *item == index);
-        let lines = (from..until).filter(|&line| mine(&self.outcome.roles[line]));
-        let places: Vec<Frame<'_>> = lines.flat_map(|line| generic::places(self.lines[line])).collect();
+        let lines = (from..until).filter(|&line| mine(&self.outcome.roles[line]) && may_name(self.lines[line]));
+        let widest = |line: &'a str| {
+            let places = generic::places(line).into_iter();
+            places.map(move |place| Frame { file: resolver.widest(line, place.file), ..place })
+        };
+        let places: Vec<Frame<'_>> = lines.flat_map(|line| widest(self.lines[line])).collect();
         let found = &mut self.outcome.items[index];
         for place in places {
             if resolver.resolve(place.file, found.dirs(), Trust::Looks).is_none() {
@@ -405,7 +426,8 @@ impl<'a> Assembled<'a> {
             let first = leading.filter(|_| index == block.head);
             let places = first.map_or_else(|| generic::places(self.lines[index]), |leading| vec![leading]);
             for frame in places {
-                match resolver.resolve(frame.file, &[], Trust::Looks) {
+                let named = resolver.widest(self.lines[index], frame.file);
+                match resolver.resolve(named, &[], Trust::Looks) {
                     Some(file) => {
                         self.files.insert(file.clone());
                         place = place.or(Some((file, frame.line, frame.col)));
@@ -447,6 +469,7 @@ impl<'a> Assembled<'a> {
                 || self.outcome.roles[index] == Role::Noise
                 || generic::is_wrapper(line)
                 || generic::is_harmless(line)
+                || surroundings::says_nothing(line)
             {
                 continue;
             }
@@ -552,6 +575,11 @@ const NAME_WORDS_MAX: usize = 3;
 const TAIL_LINES_MIN: usize = 6;
 /// New lines kept of an output of which nothing else is known.
 const NEWS_LINES_MAX: usize = 100;
+
+/// Whether a line says of a place that there is an error.
+fn is_error_at_a_place(line: &str) -> bool {
+    super::located::read(line).is_some_and(|said| said.severity == Some(Severity::Error) && said.file.is_some())
+}
 
 /// Warnings make a run fail only where the tool or the output says so, or where there is nothing worse.
 fn failing(catalog: &Catalog, items: &[Found<'_>], lines: &[&str]) -> Vec<bool> {

@@ -9,7 +9,9 @@ use crate::whitelist::CheckKind;
 
 use super::catalog::{Catalog, constant};
 use super::engine::Found;
-use super::{Category, Input, Item, Severity, missing};
+use super::{Category, Input, Item, Severity, generic, missing};
+
+mod content;
 
 /// Ties are decided in this order; what somebody declared goes before it.
 const ORDER: &[Category] = &[
@@ -21,43 +23,6 @@ const ORDER: &[Category] = &[
     Category::MissingDependency,
     Category::ConfigError,
     Category::Other,
-];
-
-/// Texts that say what is wrong whoever prints them; the first that is found wins. Compiled when it is asked.
-static CONTENT: [(Category, LazyLock<Regex>); 5] = [
-    (
-        Category::ConfigError,
-        LazyLock::new(|| {
-            constant(
-                r"(?i)unknown (?:option|argument|flag|rule)|unrecognized (?:option|argument)|no such option|invalid (?:option|config)|configuration error|(?:invalid|malformed|missing|cannot|can't|could not|couldn't|unable to|fail(?:ed|ure) to|error|no such) (?:[^\n]{0,60}[ '\x22`(])?config|config(?:uration)? (?:file )?[^\n]{0,60}(?:not found|does not exist|is invalid|invalid|missing)|no tests? (?:files? )?(?:were )?found|no tests ran|no rule to make target|missing script|(?m:^usage:)",
-            )
-        }),
-    ),
-    (
-        Category::TestFailure,
-        LazyLock::new(|| {
-            constant(
-                r"AssertionError|(?im:(?:^|[ \t(\[:,|])[1-9][0-9]* (?:tests? |examples? |specs? |scenarios? )?(?:failed|failures?|failing)\b)|(?m:^\s*(?:not ok|--- FAIL|FAIL|FAILED)\b)|(?m:^(?:FAILED|ERROR) +\S+::\S)|\bexpected\b.{1,80}\b(?:got|but|actual|received)\b",
-            )
-        }),
-    ),
-    (Category::TypeError, LazyLock::new(|| constant(r"error TS[0-9]+"))),
-    (
-        Category::BuildError,
-        LazyLock::new(|| {
-            constant(
-                r"(?i)compilation (?:failed|error)|build failed|undefined reference to|ld returned 1|syntax error|unbound (?:value|module|type|constructor)|(?:variable|name|value) not in scope|undeclared (?:identifier|variable|name)|could not compile",
-            )
-        }),
-    ),
-    (
-        Category::RuntimeError,
-        LazyLock::new(|| {
-            constant(
-                r"(?i:segmentation fault|core dumped|uncaught |unhandled |out of memory|panicked at|stack overflow)|\b[A-Z][A-Za-z]*(?:Error|Exception)\b|Traceback \(most recent",
-            )
-        }),
-    ),
 ];
 
 /// What the check is for.
@@ -138,6 +103,7 @@ pub fn decide<'f, 'i>(
     named: &[bool],
     live: &[bool],
     (located, kept): (impl Iterator<Item = &'i Item> + Clone, impl FnOnce() -> String),
+    lines: &[&str],
 ) -> Category {
     match input.ended {
         Ended::Signal(4 | 6 | 7 | 8 | 11) => return Category::RuntimeError,
@@ -156,66 +122,87 @@ pub fn decide<'f, 'i>(
             return Category::ConfigError;
         }
     }
-    let of_form = || of_located(located.clone());
     if let Some(category) = majority(input, catalog, named, failing.clone()) {
-        return match (category, kind_of(input)) {
-            (Category::TestFailure | Category::RuntimeError, _) if failing.clone().all(is_missing) => {
-                Category::MissingDependency
-            }
-            (Category::RuntimeError, Some(CheckKind::Test)) if failing.clone().all(is_uncompiled) => {
-                Category::BuildError
-            }
-            (Category::RuntimeError, Some(CheckKind::Test)) => Category::TestFailure,
-            (Category::BuildError, Some(CheckKind::Test)) if failing.clone().all(is_assertion) => Category::TestFailure,
-            // A compiler that ends with an exception says so of what it compiles.
-            (Category::RuntimeError, Some(CheckKind::Build))
-                if input.tool.is_some()
-                    && failing.clone().all(|found| found.frames().is_empty() && !named[found.tool]) =>
-            {
-                Category::BuildError
-            }
-            // A linter whose stack has no line of the project's broke by itself: it did not do its job.
-            (Category::RuntimeError, Some(kind @ (CheckKind::Lint | CheckKind::Format | CheckKind::Type)))
-                if failing.clone().all(|found| found.frames().is_empty()) =>
-            {
-                // Without a stack it is only a message that begins with `Error:`.
-                let broke =
-                    |found: &Found<'_>| found.span.1 > found.span.0 + 1 || says(&Category::ConfigError, found.message);
-                if failing.clone().any(broke) { Category::ConfigError } else { of_kind(kind) }
-            }
-            (category, _) => category,
-        };
+        return of_known(category, input, named, failing);
     }
-    let kept = kept();
+    of_unknown(input, located, &kept(), lines, || empty(catalog, named, live))
+}
+
+/// What most items say, corrected by what the check is for.
+fn of_known<'f>(
+    category: Category,
+    input: &Input<'_>,
+    named: &[bool],
+    failing: impl Iterator<Item = &'f Found<'f>> + Clone,
+) -> Category {
+    let all = |is: &dyn Fn(&Found<'_>) -> bool| failing.clone().all(is);
+    match (category, kind_of(input)) {
+        (Category::TestFailure | Category::RuntimeError, _) if all(&is_missing) => Category::MissingDependency,
+        (Category::RuntimeError, Some(CheckKind::Test)) if all(&is_uncompiled) => Category::BuildError,
+        (Category::RuntimeError, Some(CheckKind::Test)) => Category::TestFailure,
+        (Category::BuildError, Some(CheckKind::Test)) if all(&is_assertion) => Category::TestFailure,
+        // A compiler that ends with an exception says so of what it compiles.
+        (Category::RuntimeError, Some(CheckKind::Build))
+            if input.tool.is_some() && all(&|found| found.frames().is_empty() && !named[found.tool]) =>
+        {
+            Category::BuildError
+        }
+        // A linter whose stack has no line of the project's broke by itself: it did not do its job.
+        (Category::RuntimeError, Some(kind @ (CheckKind::Lint | CheckKind::Format | CheckKind::Type)))
+            if all(&|found| found.frames().is_empty()) =>
+        {
+            // Without a stack it is only a message that begins with `Error:`.
+            let is_message = |found: &Found<'_>| {
+                found.span.1 <= found.span.0 + 1 && !content::says(&Category::ConfigError, found.message)
+            };
+            if all(&is_message) { of_kind(kind) } else { Category::ConfigError }
+        }
+        (category, _) => category,
+    }
+}
+
+/// What the words and the places say where no item has a category; `empty` is what a tool that found nothing makes of it.
+fn of_unknown<'i>(
+    input: &Input<'_>,
+    located: impl Iterator<Item = &'i Item> + Clone,
+    kept: &str,
+    lines: &[&str],
+    empty: impl FnOnce() -> Option<Category>,
+) -> Category {
     if missing::is_said_in(kept.as_bytes()) {
         return Category::MissingDependency;
     }
-    let content =
-        CONTENT.iter().find(|(_, regex)| regex.is_match(kept.as_bytes())).map(|(category, _)| category.clone());
     let kind = kind_of(input);
     let is_located = located.clone().next().is_some();
-    match (content, kind) {
+    let of_form = || of_located(located.clone());
+    let said = match content::of(kept) {
+        None | Some(Category::BuildError | Category::RuntimeError) if content::counts_failed_tests(lines) => {
+            Some(Category::TestFailure)
+        }
+        said => said,
+    };
+    // What is wrong with a manifest is its configuration, whatever the check is for.
+    let elsewhere = located.clone().any(|item| !item.file.as_deref().is_some_and(content::is_manifest));
+    match (said, kind) {
+        (Some(Category::RuntimeError), _) if content::crashed(kept, kind) => Category::RuntimeError,
         // What is tested has to be built first.
         (Some(Category::BuildError), Some(CheckKind::Test)) if is_located => Category::BuildError,
         (Some(Category::RuntimeError | Category::BuildError), Some(kind)) => of_kind(kind),
         // A check that looks at source found something there, whatever words it has for it.
         (Some(Category::TestFailure | Category::TypeError), Some(kind)) if kind != CheckKind::Test => of_kind(kind),
-        (Some(Category::ConfigError), Some(kind)) if is_located && kind != CheckKind::Test => of_kind(kind),
+        (Some(Category::ConfigError), Some(kind)) if elsewhere && kind != CheckKind::Test => of_kind(kind),
+        (Some(Category::RuntimeError), None) if kept.lines().any(generic::is_frame) => Category::RuntimeError,
         (Some(Category::ConfigError | Category::RuntimeError), None) if is_located => of_form(),
+        (None, None) if !is_located && content::lists_findings(lines) => Category::LintError,
         (Some(category), _) => category,
         (None, Some(kind)) if is_located && kind != CheckKind::Test => of_kind(kind),
-        (None, kind) => empty(catalog, named, live).or(kind.map(of_kind)).unwrap_or_else(of_form),
+        (None, kind) => empty().or(kind.map(of_kind)).unwrap_or_else(of_form),
     }
 }
 
 /// Whether an item says of a place that it can't be compiled.
 fn is_uncompiled(found: &Found<'_>) -> bool {
-    found.place.is_some() && found.frames().is_empty() && says(&Category::BuildError, found.message)
-}
-
-/// Whether a text has the words of a category.
-fn says(category: &Category, text: &str) -> bool {
-    CONTENT.iter().any(|(known, regex)| known == category && regex.is_match(text.as_bytes()))
+    found.place.is_some() && found.frames().is_empty() && content::says(&Category::BuildError, found.message)
 }
 
 /// Whether an item says that an assertion failed, whatever the form of its line.
@@ -312,8 +299,8 @@ mod tests {
             "x.c:1: undefined reference to `y'",
             "Traceback (most recent call last):",
         ];
-        assert_eq!(texts.len(), CONTENT.len());
-        for (text, (category, regex)) in texts.iter().zip(&CONTENT) {
+        assert_eq!(texts.len(), content::CONTENT.len());
+        for (text, (category, regex)) in texts.iter().zip(&content::CONTENT) {
             assert!(regex.is_match(text.as_bytes()), "{category:?}: {text}");
         }
     }

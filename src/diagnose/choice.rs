@@ -2,8 +2,8 @@
 //!
 //! The core of an item is its head, its message and the first lines that say more. Its place (which the item has as a
 //! field too) and the rest of a comparison are details. The rest of its block is context: source that is in the file
-//! anyway, the rest of a stack, notes, the tool's counts. Details and context are kept up to a share of the output, so
-//! that the kept lines of a short output aren't the output again and those of a long one are more than a list of names:
+//! anyway, the rest of a stack, notes, the tool's counts. Of an output that fits on a screen all of these are kept; of a
+//! longer one up to a share of it, so that its kept lines are more than a list of names and much less than the output:
 //! there the first items are told with their whole blocks.
 
 use std::collections::HashSet;
@@ -53,8 +53,9 @@ pub fn choose(lines: &[(&str, Worth)]) -> Kept {
     let rooms = [
         EVENT_LINES_BYTES_MAX,
         (total / DETAIL_SHARE).clamp(DETAIL_BYTES_MIN, EVENT_LINES_BYTES_MAX),
-        (total / CONTEXT_SHARE + total.saturating_sub(LONG_BYTES) * WHOLE_PERCENT / 100).min(EVENT_LINES_BYTES_MAX),
-        (total / CONTEXT_SHARE).min(EVENT_LINES_BYTES_MAX),
+        (total / CONTEXT_SHARE + total.saturating_sub(LONG_BYTES) * WHOLE_PERCENT / 100)
+            .clamp(CONTEXT_BYTES_MIN, EVENT_LINES_BYTES_MAX),
+        (total / CONTEXT_SHARE).clamp(CONTEXT_BYTES_MIN, EVENT_LINES_BYTES_MAX),
     ];
     let says = |(line, worth): &(&str, Worth)| *worth != Worth::None && !line.trim().is_empty();
     let mut order: Vec<usize> = (0..lines.len()).filter(|&index| says(&lines[index])).collect();
@@ -276,10 +277,12 @@ const COMPARED_MAX: usize = 2 * DETAILS_MAX;
 const TOLD_IN_FULL: usize = 20;
 /// Details may fill the kept lines up to one part in so many of the output.
 const DETAIL_SHARE: usize = 5;
-/// … and in any case up to so many bytes: a line of a terminal.
-const DETAIL_BYTES_MIN: usize = 80;
+/// … and in any case up to so many bytes: what fits on half a screen is not worth cutting.
+const DETAIL_BYTES_MIN: usize = 1_000;
 /// Context may fill the kept lines up to one part in so many of the output.
 const CONTEXT_SHARE: usize = 10;
+/// … and in any case up to so many bytes.
+const CONTEXT_BYTES_MIN: usize = 1_000;
 /// … and that of the first items, in an output that is longer than this, up to so much more of the rest.
 const LONG_BYTES: usize = 4_000;
 const WHOLE_PERCENT: usize = 30;
@@ -292,7 +295,7 @@ mod tests {
 
     #[test]
     fn what_says_why_goes_before_what_explains_it() {
-        let (long, noise) = ("x".repeat(100), "noise ".repeat(300));
+        let (long, noise) = ("x".repeat(700), "noise ".repeat(300));
         let lines = [
             ("why", Worth::Core(1)),
             (&long, Worth::Context(1)),
@@ -305,6 +308,18 @@ mod tests {
         let kept = choose(&lines);
         assert_eq!(kept.lines, ["why", "", "and why", "where", &long], "the context of the more important one fits");
         assert_eq!(kept.cut, 1);
+    }
+
+    #[test]
+    fn an_output_of_half_a_screen_is_kept_with_its_context() {
+        let lines = [
+            ("why", Worth::Core(0)),
+            ("where", Worth::Detail(0)),
+            ("source", Worth::Context(0)),
+            ("passed", Worth::None),
+            ("note", Worth::Context(3)),
+        ];
+        assert_eq!(choose(&lines).lines, ["why", "where", "source", "note"]);
     }
 
     #[test]

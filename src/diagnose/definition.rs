@@ -114,6 +114,9 @@ pub enum Body {
     Traceback,
     /// Until the blank line that follows its stack: the message before it may look like anything.
     Stack,
+    /// Lines indented deeper, and any others before a stack that comes soon: what was thrown may print a difference or more of
+    /// what it knows between its message and its stack.
+    Thrown,
 }
 
 /// Which frame of a stack says where the error is.

@@ -26,7 +26,7 @@ use languages::{LINE, translated};
 pub struct Located {
     /// The file as printed; `None` for standard input, and where only a line is named.
     pub file: Option<String>,
-    /// Whether the file is only a word, which has to be a file of the project's to count.
+    /// Whether the file is only a word, or a name with a blank in it, which has to be a file of the project's to count.
     pub is_plain: bool,
     /// 1-based.
     pub line: u32,
@@ -50,7 +50,15 @@ pub fn read(line: &str) -> Option<Located> {
         return None;
     }
     let before = Before::of(line);
-    leading(&before).or_else(|| bulleted(&before)).or_else(|| trailing(line, &before))
+    let leading = leading(&before);
+    // What has a blank in it is more often a sentence with a place at its end.
+    let (named, spaced) = match leading {
+        Some(said) if said.is_plain && said.file.as_deref().is_some_and(|file| file.contains(' ')) => {
+            (None, Some(said))
+        }
+        said => (said, None),
+    };
+    named.or_else(|| bulleted(&before)).or_else(|| trailing(line, &before)).or(spaced)
 }
 
 /// A message, its place and its rule between bullets (`error • no such name • lib/a.dart:3:5 • undefined_name`, older: `… at
@@ -149,7 +157,7 @@ pub fn bare_place(line: &str) -> Option<BarePlace<'_>> {
             format!(r"(?::{line}(?::{col})?|\((?P<line2>[0-9]{{1,7}})(?:,(?P<col2>[0-9]{{1,5}}))?\))(?:-[0-9:]+)?");
         [
             constant(&format!(
-                r"^(?:(?P<frame>-+>|=+>|:::|(?:╭|┌|├|└|╰|,)(?:─|-|=)+(?:>|▸)?)[ \t]*\[?[ \t]*{any}|(?:(?:at|in|from|@)[ \t]+|(?:[Ll]ocation|[Ff]ile|[Pp]ath|[Ss]ource|[Ww]here|[Pp]osition|[Oo]rigin)[ \t]*[:=][ \t]*)?\[?{word}){place}[ \t]*\]?(?:[ \t]|─)*(?P<colon>:?)$"
+                r"^(?:(?P<frame>-+>|=+>|:::|(?:╭|┌|├|└|╰|,)(?:─|-|=)+(?:>|▸)?)[ \t]*\[?[ \t]*{any}|(?:(?:at|in|from|@|At|In|From)[ \t]+|(?:[Ll]ocation|[Ff]ile|[Pp]ath|[Ss]ource|[Ww]here|[Pp]osition|[Oo]rigin)[ \t]*[:=][ \t]*)?\[?{word}){place}[ \t]*\]?(?:[ \t]|─)*(?P<colon>:?)$"
             )),
             // OCaml: a name in quotes, the colon behind the columns
             constant(&format!(
@@ -253,10 +261,12 @@ struct Before<'a> {
 
 impl<'a> Before<'a> {
     fn of(line: &'a str) -> Self {
-        static STEPS: LazyLock<[Regex; 7]> = LazyLock::new(|| {
+        static STEPS: LazyLock<[Regex; 8]> = LazyLock::new(|| {
             [
                 // Questa: a code in parentheses
                 constant(r"^\((?P<coded>[a-z]+-[0-9]{1,6})\)[ \t]+"),
+                // Verilator: how bad and a code after a per cent sign
+                constant(r"^%(?P<label>Error|Warning)(?:-(?P<cadence>[A-Z0-9]+))?:[ \t]+"),
                 // Cadence: how bad and a code after a star
                 constant(r"^\*(?P<letter>[EWNF]),(?P<cadence>[A-Z0-9]+)[ :]+"),
                 // a time, a share of the work, a build node, a number in a list or of a line, a bullet
@@ -310,8 +320,8 @@ impl<'a> Before<'a> {
 /// A place at the start, and what the line says behind it.
 fn leading(before: &Before<'_>) -> Option<Located> {
     static PLACES: LazyLock<[Regex; 9]> = LazyLock::new(|| {
-        // Only a path that begins like one may have a space in it.
-        let path = r"(?P<file>(?:[A-Za-z]:[\\/]|\.{0,2}[\\/])[^:*?\x22<>|\t]*?[^:*?\x22<>|\t ,]|[^ \t:*?\x22'`<>|()\[\],;=]+|<std(?:in|out)>|\{standard input\}|<string>)";
+        // A path may have a space in it where it begins like one; where it does not, only if it is one of the project's.
+        let path = r"(?P<file>(?:[A-Za-z]:[\\/]|\.{0,2}[\\/])[^:*?\x22<>|\t]*?[^:*?\x22<>|\t ,]|[^ \t:*?\x22'`<>|()\[\],;=]+|(?P<spaced>[^ \t:*?\x22'`<>|()\[\],;=]+(?:[ ][^ \t:*?\x22'`<>|()\[\],;=]+){1,4}\.[A-Za-z][A-Za-z0-9]{0,7})|<std(?:in|out)>|\{standard input\}|<string>)";
         let end = r"(?P<rest>(?:[^0-9A-Za-z/\\].*)?)$";
         let line = r"(?P<line>[0-9]{1,7})";
         let col = r"(?P<col>[0-9]{1,5})";
@@ -340,8 +350,9 @@ fn leading(before: &Before<'_>) -> Option<Located> {
     for (index, place) in PLACES.iter().enumerate() {
         let Some(captures) = place.captures(rest.as_bytes()) else { continue };
         let (Some(file), Some(line)) = (text(&captures, "file"), number(&captures, "line")) else { continue };
-        let is_plain = !is_file(file, index == 0);
-        if line == 0 || is_plain && !(is_name(file) && number(&captures, "col").is_some()) {
+        let is_spaced = text(&captures, "spaced").is_some();
+        let is_plain = !is_file(file, index == 0) || is_spaced;
+        if line == 0 || is_plain && !is_spaced && !(is_name(file) && number(&captures, "col").is_some()) {
             continue;
         }
         let behind = text(&captures, "rest").unwrap_or("");
@@ -357,7 +368,7 @@ fn leading(before: &Before<'_>) -> Option<Located> {
         if said.message.is_empty() && !behind.starts_with(':') && before.severity.is_none() {
             continue;
         }
-        if is_plain && said.severity.or(before.severity).is_none() && said.code.is_none() {
+        if is_plain && !is_spaced && said.severity.or(before.severity).is_none() && said.code.is_none() {
             continue;
         }
         return Some(Located {

@@ -32,6 +32,7 @@ mod named;
 mod padded;
 mod passing;
 mod paths;
+mod progress;
 pub mod redact;
 mod shortfall;
 mod skeleton;
@@ -221,6 +222,7 @@ fn examine(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis {
         &named,
         assembled.live(),
         (assembled.located(), relevant),
+        &lines,
     );
     let (mut items, items_cut) = assembled.items();
     let (mut files, mut others, shortfalls) = (assembled.files(), assembled.others(), assembled.shortfalls());

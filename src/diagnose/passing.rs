@@ -99,6 +99,11 @@ pub fn is_verdict(line: &str) -> bool {
     mark(line).is_some()
 }
 
+/// Whether a line is a verdict on a test that passed.
+pub fn is_passed(line: &str) -> bool {
+    matches!(mark(line), Some(Mark::Passed | Mark::PassedAbove | Mark::Ok))
+}
+
 /// Of each line whether a passing test printed it. Nothing is where no test failed: then the reason may stand anywhere.
 pub fn passed(lines: &[&str], streams: &[Vec<(usize, usize)>]) -> Vec<bool> {
     let mut passed = vec![false; lines.len()];

@@ -161,6 +161,20 @@ impl<'a> Resolver<'a> {
         self.knows_files() && printed.is_some_and(exists)
     }
 
+    /// `file`, which `line` names, with the words before it where only with them it is one of the project's files: a name may
+    /// have blanks in it.
+    pub fn widest<'l>(&self, line: &'l str, file: &'l str) -> &'l str {
+        let Some(at) = line.find(file).filter(|_| self.knows_files() && !self.exists(Some(file))) else { return file };
+        let starts = line[..at].char_indices().rev().filter(|(_, c)| *c == ' ').map(|(blank, _)| blank);
+        // The first blank is the one before `file`; a word begins behind each further one, or with the line.
+        let starts = starts.skip(1).map(|blank| blank + 1).chain([0]).take(NAME_WORDS_MAX);
+        let mut wider = starts.map(|start| &line[start..at + file.len()]).map(|name| {
+            let quoted = name.rfind(['"', '\'', '`', '(', '[']).filter(|quote| quote + 1 < name.len() - file.len());
+            quoted.map_or(name, |quote| &name[quote + 1..])
+        });
+        wider.find(|name| self.exists(Some(name))).unwrap_or(file)
+    }
+
     /// The path by which people know the file: in the repository where it is one of its files, else as printed.
     pub fn shown(&self, printed: &str, dirs: &[&str]) -> String {
         self.resolve(printed, dirs, Trust::Format).unwrap_or_else(|| {
@@ -256,6 +270,9 @@ impl<'a> Resolver<'a> {
         }
     }
 }
+
+/// Words before the last one of a name with blanks in it.
+const NAME_WORDS_MAX: usize = 4;
 
 fn is_generated(path: &str) -> bool {
     path.split('/').next().is_some_and(|first| GENERATED.contains(&first))

@@ -2,7 +2,7 @@
 //! that are kept, the title above it. It is all context of the item, and each look is bounded.
 
 use super::choice::Worth;
-use super::generic;
+use super::{generic, passing, progress};
 
 /// Gives what stands around the lines of worth the worth of context, within each stream of the output. `is_noise` says
 /// of which lines a definition knows that they don't matter.
@@ -54,13 +54,10 @@ impl<N: Fn(usize) -> bool> Surroundings<'_, N> {
         }
     }
 
-    /// Whether a line may be part of a block. A frame may, though it is in another's code, but not in the runtime's own.
+    /// Whether a line may be part of a block. A frame may, though a definition knows that it is in another's code.
     fn belongs(&self, at: usize) -> bool {
         let text = self.text(at);
-        match generic::is_frame(text) {
-            true => !text.contains("node:internal/"),
-            false => !(self.is_noise)(self.stream[at].0) && !generic::counts_nothing(text),
-        }
+        !says_nothing(text) && (generic::is_frame(text) || !(self.is_noise)(self.stream[at].0))
     }
 
     /// The end of what belongs to the line at `at`, at most up to the next kept one.
@@ -92,6 +89,17 @@ impl<N: Fn(usize) -> bool> Surroundings<'_, N> {
         let titles = generic::indent(text) < generic::indent(self.text(at)) || text.trim_end().ends_with(':');
         if titles && !self.is_blank(above) { above } else { at }
     }
+}
+
+/// Whether a line is about what went well, about the run itself, or a frame of the runtime or of an installed package.
+pub fn says_nothing(text: &str) -> bool {
+    let of_others = || {
+        ["node:internal/", "/node_modules/", "clojure.core$", "clojure.lang.", "clojure.main$"]
+            .iter()
+            .any(|part| text.contains(part))
+            && generic::is_frame(text)
+    };
+    generic::counts_nothing(text) || passing::is_passed(text) || progress::is_progress(text) || of_others()
 }
 
 /// Lines between two kept ones that are kept with them.

@@ -31,7 +31,7 @@ impl Assembled<'_> {
     /// known to have failed: then only what calls itself an error counts, and the rest stands beside it.
     pub(super) fn take_located(&mut self, known: bool, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
         self.place_the_placeless(resolver);
-        let mut candidates = self.candidates();
+        let mut candidates = self.candidates(resolver);
         candidates.retain(|candidate| !candidate.said.is_plain || resolver.exists(candidate.said.file.as_deref()));
         candidates.retain(|candidate| baseline.is_none_or(|known| !known.contains(self.lines[candidate.lines.0])));
         let severity = |candidate: &Candidate| candidate.said.severity.unwrap_or(Severity::Error);
@@ -133,7 +133,7 @@ impl Assembled<'_> {
         }
     }
 
-    fn candidates(&self) -> Vec<Candidate> {
+    fn candidates(&self, resolver: &Resolver<'_>) -> Vec<Candidate> {
         let mut candidates: Vec<Candidate> = Vec::new();
         let mut header: Option<&str> = None;
         let mut index = 0;
@@ -151,7 +151,7 @@ impl Assembled<'_> {
                 row.or_else(|| located::read(line)).map(|said| ((index, index), said))
             });
             let Some(((start, last), said)) = said else {
-                header = heading(line).or(header.filter(|_| line.trim().is_empty()));
+                header = heading(line, resolver).or(header.filter(|_| line.trim().is_empty()));
                 index += 1;
                 continue;
             };
@@ -224,8 +224,8 @@ impl Assembled<'_> {
             return Some(((title, index), said(self.lines[title], None)));
         }
         let mut after = (index + 1..self.lines.len()).take(PLACE_DISTANCE_MAX);
-        let message =
-            after.find(|line| filled(line) && !generic::is_drawing(self.lines[*line])).filter(|_| bare.colon)?;
+        let announced = |line: &usize| bare.colon || begins && located::said_first(self.lines[*line]).is_some();
+        let message = after.find(|line| filled(line) && !generic::is_drawing(self.lines[*line])).filter(announced)?;
         let drawn = (index + 1..message).any(|line| generic::is_drawing(self.lines[line]) && filled(&line));
         let last = if drawn && is_free(&message) { message } else { index };
         let message = self.lines[message];
@@ -271,11 +271,12 @@ fn is_sentence(line: &str) -> bool {
 }
 
 /// The file that a line names for the rows below it: alone on its line, or after `File:`.
-fn heading(line: &str) -> Option<&str> {
+fn heading<'l>(line: &'l str, resolver: &Resolver<'_>) -> Option<&'l str> {
     let text = line.trim();
     let text = ["FILE:", "File:", "file:"].iter().find_map(|word| text.strip_prefix(word)).unwrap_or(text).trim();
     let text = text.strip_suffix(':').unwrap_or(text);
-    (!text.contains([' ', '"', '(', '=', '<']) && text.len() < 400 && looks_like_a_file(text)).then_some(text)
+    let may_be = !text.contains(['"', '(', '=', '<']) && text.len() < 400 && looks_like_a_file(text);
+    (may_be && (!text.contains(' ') || resolver.exists(Some(text)))).then_some(text)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Files that are named without a line number, where no place names one.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::base::limits::LINE_KEEP_BYTES_MAX;
 use crate::base::text::ellipsis;
@@ -41,9 +41,12 @@ impl Assembled<'_> {
         resolver: &Resolver<'_>,
         baseline: Option<&Baseline>,
     ) {
-        if !self.files.is_empty() || !resolver.knows_files() {
+        // Where places name some files, the heads of blocks may name others (`FAIL src/a.test.js > adds`).
+        let further = !self.files.is_empty();
+        if further && known || !resolver.knows_files() {
             return;
         }
+        let heads: HashSet<usize> = self.blocks.iter().map(|block| block.head).collect();
         let scanned: Vec<&str> = command.split_whitespace().filter(|word| !word.starts_with('-')).collect();
         let resolved = RefCell::new(HashMap::new());
         let resolve = |name: &&str| -> Option<String> {
@@ -59,18 +62,19 @@ impl Assembled<'_> {
         let from = self.lines.len().saturating_sub(NAMED_LINES_MAX);
         let lines: Vec<usize> = (from..self.lines.len())
             .filter(|&line| {
-                named::may_name(self.lines[line])
+                (!further || heads.contains(&line))
+                    && named::may_name(self.lines[line])
                     && self.may_name(line)
                     && baseline.is_none_or(|known| !known.contains(self.lines[line]))
             })
             .collect();
         let mut mentions = self.blamed(&lines, resolve);
-        if mentions.is_empty() {
+        if mentions.is_empty() && !further {
             mentions = self.listed(&lines, kind, resolve);
         }
         // What is said of these isn't known to be why.
         let mut known = known;
-        if mentions.is_empty() {
+        if mentions.is_empty() && !further {
             mentions = self.spoken_of(&lines, resolve);
             known = true;
         }

@@ -88,8 +88,12 @@ impl<'a> Assembled<'a> {
             let mut details = Details::generic(first + place, told);
             details.see_head(self.lines[block.head]);
             for &index in &block.lines {
-                let core = Worth::Core(first + place);
-                worths[index] = if index == block.head { core } else { details.rate(self.lines[index], false) };
+                let line = self.lines[index];
+                worths[index] = match index == block.head {
+                    true => Worth::Core(first + place),
+                    false if surroundings::says_nothing(line) => Worth::None,
+                    false => details.rate(line, false),
+                };
             }
         }
         worths

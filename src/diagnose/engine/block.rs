@@ -149,6 +149,7 @@ impl<'a> Engine<'a> {
         match body {
             Body::None => false,
             Body::Deeper => blank || deeper,
+            Body::Thrown => blank || deeper || !open.stack && self.leads_to_a_stack(stream, at),
             Body::Paragraph => !blank && (deeper || !self.is_of_another(open.tool, text)),
             Body::Open => true,
             Body::Stack => !(blank && open.stack),
@@ -158,6 +159,15 @@ impl<'a> Engine<'a> {
                 !blank && (deeper || is_caret_line(text) || after.is_some_and(is_caret_line))
             }
         }
+    }
+
+    /// Whether the stack of what was thrown comes soon behind a line, and nothing else is thrown before it.
+    fn leads_to_a_stack(&self, stream: &[(usize, usize)], at: usize) -> bool {
+        let mut lines = stream[at..].iter().take(THROWN_LINES_MAX).map(|&(index, from)| {
+            let line = self.lines[index];
+            line.get(from..).unwrap_or("")
+        });
+        lines.find_map(|line| is_call(line).then_some(true).or(throws(line).then_some(false))).unwrap_or(false)
     }
 
     /// Whether a line is a diagnostic with its place of another tool than the block's, which the command doesn't name.
@@ -323,6 +333,20 @@ fn is_caret_line(text: &str) -> bool {
     memchr::memchr2(b'^', b'~', text.as_bytes()).is_some()
         && text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'^' | b'~' | b'|' | b'-' | b'.' | b'0'..=b'9'))
 }
+
+/// Whether a line is a frame of JavaScript's.
+fn is_call(line: &str) -> bool {
+    line.starts_with([' ', '\t']) && line.trim_start().starts_with("at ")
+}
+
+/// Whether a line begins with the class of an error and a colon.
+fn throws(line: &str) -> bool {
+    let class = line.split([':', ' ']).next().unwrap_or_default();
+    class.len() < line.len() && (class.ends_with("Error") || class.ends_with("Exception"))
+}
+
+/// Lines between what was thrown and its stack.
+const THROWN_LINES_MAX: usize = 60;
 
 fn same_file(a: &str, b: &str) -> bool {
     ends_with_path(a, b) || ends_with_path(b, a)

@@ -29,7 +29,7 @@ pub enum Role {
 }
 
 /// A place as printed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// As printed.
     pub file: &'a str,
