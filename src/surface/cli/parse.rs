@@ -68,6 +68,8 @@ struct Document<'a> {
 /// One item as programs read it.
 #[derive(Serialize)]
 struct Diagnostic<'a> {
+    /// The definition that read it, or the tool that was called where only its form was known; `generic` for neither.
+    tool: &'a str,
     file: Option<&'a str>,
     line: Option<u32>,
     col: Option<u32>,
@@ -80,6 +82,7 @@ struct Diagnostic<'a> {
 impl<'a> From<&'a Item> for Diagnostic<'a> {
     fn from(item: &'a Item) -> Self {
         Diagnostic {
+            tool: &item.tool,
             file: item.file.as_deref(),
             line: item.line,
             col: item.col,

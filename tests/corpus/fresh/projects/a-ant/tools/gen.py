@@ -1,0 +1,2 @@
+import tpl
+print(tpl.render())

@@ -1,0 +1,4 @@
+export function f(x: any) {
+    if (x == 1) { debugger }
+    return x;
+}

@@ -1,0 +1,3 @@
+#include "core.hpp"
+#include <vector>
+int Core::run() { std::vector<int> v; v.push_bak(1); return v; }

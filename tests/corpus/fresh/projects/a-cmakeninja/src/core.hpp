@@ -1,0 +1,1 @@
+struct Core { int run(); };

@@ -1,0 +1,5 @@
+package ok
+
+import "testing"
+
+func TestOk(t *testing.T) {}

@@ -1,0 +1,5 @@
+import os
+
+
+def f(x: int) -> str:
+    return x

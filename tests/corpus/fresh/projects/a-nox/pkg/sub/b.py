@@ -1,0 +1,3 @@
+def g():
+    l = 1
+    return undefined

@@ -1,0 +1,5 @@
+module Tpl
+  def self.render(s)
+    s.gsub("x", nil)
+  end
+end

@@ -1,0 +1,6 @@
+class A
+  def x()
+    y = 1
+    return "a"
+  end
+end

@@ -1,0 +1,4 @@
+if true then puts "x" end
+def foo
+  eval("1")
+ end

@@ -1,0 +1,2 @@
+export const sum = (a, b) =>
+	a + b;

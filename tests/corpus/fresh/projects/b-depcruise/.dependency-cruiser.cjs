@@ -1,0 +1,1 @@
+module.exports={forbidden:[{name:'no-circular',severity:'error',from:{},to:{circular:true}},{name:'ui-not-to-db',severity:'error',from:{path:'^src/ui'},to:{path:'^src/db'}},{name:'no-orphans',severity:'warn',from:{orphan:true},to:{}}],options:{doNotFollow:{path:'node_modules'}}};

@@ -1,0 +1,2 @@
+import { query } from './query.js';
+export const conn = (s) => (s ? s : query(''));

@@ -1,0 +1,2 @@
+import { conn } from './conn.js';
+export const query = (s) => conn(s);

@@ -1,0 +1,2 @@
+import { query } from '../db/query.js';
+export const page = () => query('x');

@@ -1,0 +1,3 @@
+import {Cart} from './cart';
+var c = new Cart();
+console.log(c.total())

@@ -1,0 +1,5 @@
+export class Cart {
+  public total() {
+    return 1 == 1 ? 2 : 3;
+  }
+}

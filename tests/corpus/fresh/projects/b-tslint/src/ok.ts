@@ -1,0 +1,1 @@
+export const ONE = 1;

@@ -1,0 +1,7 @@
+%token NUM
+%%
+expr: expr '+' term { $$ = $1 + $3; }
+    | term
+    ;
+term: NUM | '(' exp ')' ;
+%%

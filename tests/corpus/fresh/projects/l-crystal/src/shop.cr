@@ -1,0 +1,4 @@
+require "./cart"
+
+cart = Shop::Cart.new
+puts cart.totl

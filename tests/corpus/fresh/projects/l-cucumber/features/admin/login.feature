@@ -1,0 +1,4 @@
+Feature: Login
+  Scenario: bad
+    Given an empty cart
+    Then the cart has 0 items

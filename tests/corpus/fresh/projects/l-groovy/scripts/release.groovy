@@ -1,0 +1,2 @@
+def v = new Version("1.2")
+println v.next().bump()

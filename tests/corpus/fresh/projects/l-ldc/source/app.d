@@ -1,0 +1,6 @@
+import std.stdio;
+import util.text;
+void main() {
+    int n = shout("a");
+    writeln(n, undefinedName);
+}

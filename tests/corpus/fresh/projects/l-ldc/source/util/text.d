@@ -1,0 +1,2 @@
+module util.text;
+string shout(string s) { return s ~ "!"; }

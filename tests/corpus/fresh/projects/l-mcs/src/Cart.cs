@@ -1,0 +1,3 @@
+class Cart {
+  public static string Name() { return "x" }
+}

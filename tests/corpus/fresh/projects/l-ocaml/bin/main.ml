@@ -1,0 +1,1 @@
+let () = print_endline (Shop.Cart.total [ 1; 2 ])

@@ -1,0 +1,2 @@
+type t = Eur | Usd | Gbp
+let show = function Eur -> "EUR" | Usd -> "USD"

@@ -1,0 +1,7 @@
+class web {
+  package { "nginx":
+    ensure => 'latest',
+    provider => apt,
+  }
+	file { '/etc/x': mode => '644', }
+}

@@ -1,0 +1,3 @@
+# @summary ok
+class web::ok {
+}

@@ -1,0 +1,3 @@
+class web::hosts($a, $b = undef) {
+  notify { "x": }   
+}

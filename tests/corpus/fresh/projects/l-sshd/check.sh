@@ -1,0 +1,3 @@
+#!/bin/sh
+set -x
+visudo -cf etc/sudoers.d/deploy

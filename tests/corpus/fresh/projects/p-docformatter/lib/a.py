@@ -1,0 +1,3 @@
+def f():
+    """Here are some examples
+    of a docstring.    """

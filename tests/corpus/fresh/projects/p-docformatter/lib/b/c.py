@@ -1,0 +1,5 @@
+"""   Module c. """
+
+
+def g():
+    '''single quotes'''

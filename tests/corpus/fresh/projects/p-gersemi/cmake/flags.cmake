@@ -1,0 +1,3 @@
+if(MSVC)
+add_compile_options(/W4)
+endif()

@@ -1,0 +1,13 @@
+"""Jobs."""
+
+
+def a():
+    """A."""
+
+
+def b():
+    pass
+
+
+def c():
+    pass

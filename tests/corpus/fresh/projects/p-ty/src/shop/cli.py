@@ -1,0 +1,4 @@
+import click
+from shop.money import Money
+
+print(click, Money("1"))

@@ -1,0 +1,7 @@
+from dataclasses import dataclass
+
+
+@dataclass
+class Money:
+    cents: int
+    currency: str = "EUR"

@@ -1,0 +1,3 @@
+import test from 'ava';
+import { nothere } from '../index.js';
+test('x', (t) => t.pass());

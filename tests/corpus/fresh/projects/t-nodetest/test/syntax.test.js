@@ -1,0 +1,4 @@
+import { it } from 'node:test';
+it('bad', () => {
+  const x = ;
+});

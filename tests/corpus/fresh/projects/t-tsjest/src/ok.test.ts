@@ -1,0 +1,2 @@
+import { one } from './ok';
+test('one', () => expect(one).toBe('1'));

@@ -1,0 +1,2 @@
+import { sum } from './sum';
+console.log(sum([1, 2], 'x'));

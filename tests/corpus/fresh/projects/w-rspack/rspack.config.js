@@ -1,0 +1,1 @@
+module.exports={mode:'development',entry:'./src/index.js'};

@@ -1,0 +1,2 @@
+export { load } from './load';
+export { save } from './save';

@@ -1,0 +1,1 @@
+export const load = (p: string): Promise<string> => p;

@@ -1,0 +1,1 @@
+export const save = (p: string) => p;
