@@ -86,7 +86,7 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         .iter()
         .filter(|view| holds_commands(view))
         .flat_map(|view| view.lines(Side::New))
-        .map(|line| squeezed(&line.masked.text))
+        .map(|line| bare(&line.masked.text))
         .collect();
     let pipeline_added = views.iter().any(|view| {
         matches!(view.file.change, Change::Added | Change::Renamed) && view.is("yaml") && holds_commands(view)
@@ -95,7 +95,7 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
     for command in old.iter().filter(|command| !command.swallowed) {
         let Some(kind) = command.check.filter(|kind| !matches!(kind, CheckKind::Build)) else { continue };
         let view = &views[command.file];
-        let own = squeezed(&command.text);
+        let own = bare(&command.text);
         let there = new.iter().any(|other| other.check == Some(kind))
             || kept.iter().any(|line| line.contains(&own))
             || command.program(kind).is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
@@ -109,6 +109,11 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         let severity = if stays { Severity::Certain } else { Severity::Likely };
         sheet.add_named("check-removed", place(command, Side::Old), severity, &command.text);
     }
+}
+
+/// A command without blanks and what lists put around its words.
+fn bare(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'' | ',' | '[' | ']')).collect()
 }
 
 impl Command<'_, '_> {
@@ -127,7 +132,7 @@ impl Command<'_, '_> {
             _ => 2,
         };
         let words = &words[..words.len().min(words_max)];
-        (!words.is_empty()).then(|| words.concat())
+        (!words.is_empty()).then(|| bare(&words.concat()))
     }
 }
 

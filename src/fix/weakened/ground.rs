@@ -3,7 +3,7 @@
 use super::census::{Census, is_attribute, is_continued, squeezed};
 use super::language::Language;
 use super::lines::Hit;
-use super::view::{Seen, Side, View};
+use super::view::{Seen, Side, Sides, View};
 
 /// Whether what a match belongs to (its test, its function, what it is attached to) is new as well: nothing was
 /// stricter before.
@@ -14,6 +14,9 @@ pub(super) fn is_new(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], sid
     let view = &views[hit.file];
     let sides = &view.hunks[hit.hunk];
     let lines = sides.side(side);
+    if view.is("yaml") && is_in_new_step(sides, hit.at, side) {
+        return true;
+    }
     let told = |line: &&Seen<'_>| !line.raw.trim().is_empty();
     let before = lines[..hit.at].iter().rfind(told);
     let after = lines[hit.at + 1..].iter().find(told);
@@ -49,6 +52,18 @@ pub(super) fn is_new(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], sid
     new(before) && new(after)
 }
 
+/// Whether the item of a list that a line belongs to is one more than there were: a step of a pipeline, a job of a list.
+fn is_in_new_step(sides: &Sides<'_>, at: usize, side: Side) -> bool {
+    let begins = |line: &Seen<'_>| line.masked.code.trim_start().starts_with("- ");
+    let lines = sides.side(side);
+    let own = Some(&lines[at]).filter(|line| begins(line));
+    let Some(item) = own.or_else(|| above(lines, at).find(|line| begins(line))) else { return false };
+    let count = |lines: &[Seen<'_>]| {
+        lines.iter().filter(|line| line.changed && line.indent == item.indent && begins(line)).count()
+    };
+    item.changed && side == Side::New && count(&sides.new) > count(&sides.old)
+}
+
 /// Whether a match stands in a function that is new, be it within an old one.
 pub(super) fn has_new_owner(hit: &Hit<'_, '_>, view: &View<'_>, side: Side) -> bool {
     let lines = view.hunks[hit.hunk].side(side);
@@ -80,7 +95,7 @@ pub(super) fn is_conditional(hit: &Hit<'_, '_>, view: &View<'_>, side: Side) -> 
 }
 
 /// The lines above that a line is deeper than, the nearest first.
-pub(super) fn above<'s, 'p>(lines: &'s [Seen<'p>], at: usize) -> impl Iterator<Item = &'s Seen<'p>> {
+pub(super) fn above<'s, 'p>(lines: &'s [Seen<'p>], at: usize) -> impl Iterator<Item = &'s Seen<'p>> + Clone {
     let mut indent = lines[at].indent;
     lines[..at].iter().rev().filter(|line| line.has_code()).filter(move |line| {
         let is_above = line.indent < indent;

@@ -144,7 +144,8 @@ impl Language {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         let by_folder = || all.folders.get(folders.rsplit('/').next()?).filter(|_| !name.contains('.'));
         // What a build fills in is in the language of what comes out.
-        let plain = name.strip_suffix(".in").filter(|rest| rest.contains('.')).unwrap_or(name);
+        let template = [".in", ".dist"].iter().find_map(|ending| name.strip_suffix(ending));
+        let plain = template.filter(|rest| rest.contains('.')).unwrap_or(name);
         let by_extension = || all.extensions.get(plain.rsplit_once('.')?.1.to_ascii_lowercase().as_str());
         let at = named.or_else(|| by_folder().or_else(by_extension).copied())?;
         Some(&all.languages[at])
@@ -290,6 +291,9 @@ mod tests {
         assert_eq!(name("scripts/test"), Some("shell"));
         assert_eq!(name("CMakeLists.txt"), Some("cmake"));
         assert_eq!(name("tests/cart.py.in"), Some("python"));
+        assert_eq!(name("phpunit.xml.dist"), Some("markup"));
+        assert_eq!(name("src/meson.build"), Some("build"));
+        assert_eq!(name("debian/rules"), Some("make"));
         assert_eq!(name("logo.png"), None);
         let parts = [
             ("src/cart.ts", Part::Source),

@@ -116,9 +116,17 @@ fn counts(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) ->
         && !(text.owner_stays
             && ground::above(view.hunks[hit.hunk].side(side), hit.at).next().is_none_or(|owner| owner.changed))
         && !(is_comment_for_new_test(hit, census, views, side))
+        && !(text.heads
+            && census.around(side, hit.file, hit.hunk, hit.at).is_none_or(|test| hit.at >= test.at))
         && !(text.attached && census.around(side, hit.file, hit.hunk, hit.at).is_none())
         && !(skips && ground::is_conditional(hit, view, side) && ground::is_new(hit, census, views, side))
         && (text.kind != Kind::Replaced || was_stricter(hit, view))
+        && (text.kind != Kind::Removed || text.along.is_none() || is_replaced_along(hit, view))
+}
+
+/// Whether the command that an option is gone from is still there.
+fn is_replaced_along(hit: &Hit<'_, '_>, view: &View<'_>) -> bool {
+    view.hunks[hit.hunk].new.iter().any(|line| line.changed && hit.rule.is_along(line.raw))
 }
 
 /// Whether what is suppressed is itself a new test or a new helper of tests: nothing was stricter before, and tests do
@@ -218,7 +226,7 @@ pub(super) fn hits<'v, 'p>(
                         && !(rule.text.kind == Kind::Added && is_excused(rule, sides.side(side), at))
                         && rule.is_below(above.chain([heading]))
                     {
-                        let units = units(rule, &groups);
+                        let units = all_units(rule, line, &groups);
                         let mut hit = Hit { rule, file, hunk, at, line, units };
                         if rule.text.family == SKIPPED
                             && hit.units == [EVERYTHING]
@@ -269,14 +277,32 @@ pub(super) fn applies(rule: &Rule, view: &View<'_>, side: Side) -> bool {
 
 /// The match of `rule` on what it looks at of `line`.
 pub(super) fn matched<'s>(rule: &Rule, line: &'s Seen<'_>) -> Option<Captures<'s>> {
-    let text = match rule.text.place {
+    let groups = rule.regex()?.captures(looked_at(rule, line))?;
+    (rule.is_under(&line.path) && rule.is_along(line.raw)).then_some(groups)
+}
+
+/// What `rule` looks at of `line`.
+fn looked_at<'s>(rule: &Rule, line: &'s Seen<'_>) -> &'s str {
+    match rule.text.place {
         Where::Code => line.masked.code.as_str(),
         Where::Text => line.masked.text.as_str(),
         Where::Comment => line.masked.comment.as_str(),
         Where::Line => line.raw,
-    };
-    let groups = rule.regex()?.captures(text)?;
-    rule.is_under(&line.path).then_some(groups)
+    }
+}
+
+/// The units of every match on a line: a command may have an option several times.
+fn all_units(rule: &Rule, line: &Seen<'_>, first: &Captures<'_>) -> Vec<String> {
+    let mut all = units(rule, first);
+    let end = first.get(0).map_or(0, |all| all.end());
+    if rule.text.unit.is_none()
+        && let Some(regex) = rule.regex()
+        && end < looked_at(rule, line).len()
+    {
+        let text = looked_at(rule, line);
+        all.extend(regex.captures_iter(text).skip(1).flat_map(|groups| units(rule, &groups)));
+    }
+    all
 }
 
 /// What a match turns off: the names in its group `units`, everything where that is there and empty, else the match.
@@ -286,7 +312,7 @@ fn units(rule: &Rule, groups: &Captures<'_>) -> Vec<String> {
     }
     let all = groups.get(0).map_or("", |all| all.as_str());
     let has_group = rule.regex().is_some_and(|regex| regex.capture_names().any(|name| name == Some("units")));
-    let Some(named) = groups.name("units") else {
+    let Some(named) = groups.name("units").or_else(|| groups.name("name")) else {
         return vec![if has_group { EVERYTHING.to_owned() } else { squeezed(all) }];
     };
     let words =
@@ -347,14 +373,11 @@ fn uncompensated<'h, 'v: 'h, 'p: 'h>(
 /// Whether the hunk takes away a line that says the same more strictly.
 fn was_stricter(hit: &Hit<'_, '_>, view: &View<'_>) -> bool {
     let (Some(before), Some(regex)) = (hit.rule.before(), hit.rule.regex()) else { return false };
-    let text = |line: &Seen<'_>| match hit.rule.text.place {
-        Where::Code => line.masked.code.clone(),
-        Where::Comment => line.masked.comment.clone(),
-        Where::Text => line.masked.text.clone(),
-        Where::Line => line.raw.to_owned(),
-    };
+    let text = |line: &Seen<'_>| looked_at(hit.rule, line).to_owned();
     let subject = |groups: &Captures<'_>| groups.name("subject").map(|subject| squeezed(subject.as_str()));
     let own = regex.captures(&text(hit.line)).and_then(|groups| subject(&groups));
     let mut removed = view.hunks[hit.hunk].old.iter().filter(|line| line.changed);
-    removed.any(|line| before.captures(&text(line)).is_some_and(|groups| subject(&groups) == own))
+    // One that said it no more strictly has only got another ending.
+    let is_as_lax = |line: &Seen<'_>| regex.captures(&text(line)).is_some_and(|groups| subject(&groups) == own);
+    removed.any(|line| before.captures(&text(line)).is_some_and(|groups| subject(&groups) == own) && !is_as_lax(line))
 }

@@ -63,6 +63,13 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         places.push(place);
         let mut gone: Vec<&Entry<'_, '_, '_>> =
             removed.iter().filter(|other| (other.hit.file, key(other.hit)) == place).collect();
+        let is_expanded = |entry: &Entry<'_, '_, '_>| {
+            (entry.hit.file, key(entry.hit)) == place && entry.hit.line.raw.contains('{') && !entry.hit.line.raw.contains("${")
+        };
+        // tox writes several as one, `py3{12,13}`.
+        if views[entry.hit.file].is("ini") && added.iter().any(is_expanded) {
+            continue;
+        }
         let come: Vec<&str> =
             added.iter().filter(|other| (other.hit.file, key(other.hit)) == place).map(|entry| entry.unit).collect();
         // A version in place of others is an upgrade, a system in place of another the same check elsewhere.
@@ -80,20 +87,46 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         let names: Vec<&str> = gone.iter().map(|entry| entry.unit).collect();
         sheet.add(entry.hit.rule, (entry.hit.file, Side::Old, entry.hit.line), severity, &names.join(", "));
     }
-    if added.is_empty() {
-        let excluded = |hits: &[Hit<'_, '_>]| hits.iter().filter(|hit| hit.rule.text.id == "matrix-excluded").count();
-        let first = new
-            .iter()
-            .find(|hit| hit.rule.text.id == "matrix-excluded" && views[hit.file].file.change == Change::Modified);
-        if let Some(hit) = first.filter(|_| excluded(&new) > excluded(&old)) {
-            sheet.add(hit.rule, (hit.file, Side::New, hit.line), Severity::Certain, "");
-        }
+    excluded(sheet, &old, &new, &added);
+}
+
+/// Marks the first combination that is taken out, unless it is of a value that the change adds.
+fn excluded(sheet: &mut Sheet<'_, '_>, old: &[Hit<'_, '_>], new: &[Hit<'_, '_>], added: &[Entry<'_, '_, '_>]) {
+    let views = sheet.views;
+    let of = |hits: &[Hit<'_, '_>], side: Side| -> Vec<String> {
+        let hits = hits.iter().filter(|hit| hit.rule.text.id == "matrix-excluded");
+        hits.map(|hit| item(hit, &views[hit.file], side)).collect()
+    };
+    let (before, now) = (of(old, Side::Old), of(new, Side::New));
+    if now.len() <= before.len() {
+        return;
     }
+    let hits = new.iter().filter(|hit| hit.rule.text.id == "matrix-excluded");
+    let first = hits.zip(&now).find(|(hit, item)| {
+        let words: Vec<&str> = item.split([' ', ',', '"', '\'', '{', '}']).map(plain).collect();
+        views[hit.file].file.change == Change::Modified
+            && !before.contains(item)
+            && !added.iter().any(|entry| !is_included(entry.hit) && words.contains(&entry.unit))
+    });
+    if let Some((hit, _)) = first {
+        sheet.add(hit.rule, (hit.file, Side::New, hit.line), Severity::Certain, "");
+    }
+}
+
+/// The text of the item of a list that begins with a match.
+fn item(hit: &Hit<'_, '_>, view: &View<'_>, side: Side) -> String {
+    let lines = &view.hunks[hit.hunk].side(side)[hit.at..];
+    let rest = lines[1..].iter().take_while(|line| line.indent > hit.line.indent);
+    let texts: Vec<&str> = lines.iter().take(1).chain(rest).map(|line| line.masked.text.trim()).collect();
+    texts.join(" ")
 }
 
 /// The key that a value is of, by its last name.
 fn key<'v>(hit: &Hit<'v, '_>) -> &'v str {
-    hit.line.path.rsplit('.').next().unwrap_or_default()
+    match hit.line.path.rsplit('.').next().unwrap_or_default() {
+        "env_list" => "envlist",
+        key => key,
+    }
 }
 
 /// The values that the other side lacks, or has less often, of each side.

@@ -117,8 +117,14 @@ pub(super) struct RuleText {
     pub(super) unless: Option<String>,
     /// A regex on the keys that the line is under, `tool.ruff.lint.ignore`.
     pub(super) under: Option<String>,
+    /// A regex on those keys that says that the line is no finding after all.
+    pub(super) not_under: Option<String>,
+    /// A regex that the same line has to match as well, where `regex` finds each of several options.
+    pub(super) along: Option<String>,
     /// A regex on a line above that this one is deeper than, or that is in the hunk's heading.
     pub(super) below: Option<String>,
+    /// A regex on such a line that says that this one is no finding after all.
+    pub(super) not_below: Option<String>,
     /// A regex of a line that the same file has to have, as far as the diff shows it.
     pub(super) beside: Option<String>,
     /// Whether what it stands in has to be there still.
@@ -127,6 +133,9 @@ pub(super) struct RuleText {
     /// Whether it counts only in a test, or right above one.
     #[serde(default)]
     pub(super) attached: bool,
+    /// Whether it counts only above a test.
+    #[serde(default)]
+    pub(super) heads: bool,
     /// Whether it holds only under a condition, as a line below an `if` does anyway: then it counts for what was there
     /// before and for nothing new.
     #[serde(default)]
@@ -194,7 +203,7 @@ macro_rules! shipped {
     };
 }
 
-shipped! { "tests" "assertions" "skipped" "disabled" "configuration" "excluded" "pipelines" "thresholds" "snapshots" }
+shipped! { "tests" "suites" "assertions" "skipped" "disabled" "configuration" "excluded" "pipelines" "thresholds" "snapshots" }
 
 /// A rule, its regexes not compiled before they are needed.
 #[derive(Debug)]
@@ -205,7 +214,10 @@ pub(super) struct Rule {
     before: Option<Lazy>,
     unless: Option<Lazy>,
     under: Option<Lazy>,
+    not_under: Option<Lazy>,
+    along: Option<Lazy>,
     below: Option<Lazy>,
+    not_below: Option<Lazy>,
     beside: Option<Lazy>,
     replaced_by: Option<Lazy>,
 }
@@ -218,7 +230,10 @@ impl Rule {
             before: text.before.clone().map(Lazy::new),
             unless: text.unless.clone().map(Lazy::new),
             under: text.under.clone().map(Lazy::new),
+            not_under: text.not_under.clone().map(Lazy::new),
+            along: text.along.clone().map(Lazy::new),
             below: text.below.clone().map(Lazy::new),
+            not_below: text.not_below.clone().map(Lazy::new),
             beside: text.beside.clone().map(Lazy::new),
             replaced_by: text.replaced_by.clone().map(Lazy::new),
             text,
@@ -241,11 +256,18 @@ impl Rule {
     /// Whether a line with these keys is where the rule looks.
     pub(super) fn is_under(&self, path: &str) -> bool {
         self.under.as_ref().is_none_or(|under| under.is_match(path))
+            && !self.not_under.as_ref().is_some_and(|other| other.is_match(path))
+    }
+
+    /// Whether `line` has what the rule asks for besides its match.
+    pub(super) fn is_along(&self, line: &str) -> bool {
+        self.along.as_ref().is_none_or(|along| along.is_match(line))
     }
 
     /// Whether what a line stands in is what the rule asks for; `above` are the lines that it is deeper than.
-    pub(super) fn is_below<'l>(&self, mut above: impl Iterator<Item = &'l str>) -> bool {
-        self.below.as_ref().is_none_or(|below| above.any(|line| below.is_match(line)))
+    pub(super) fn is_below<'l>(&self, above: impl Iterator<Item = &'l str> + Clone) -> bool {
+        let any = |regex: &Lazy| above.clone().any(|line| regex.is_match(line));
+        self.below.as_ref().is_none_or(any) && !self.not_below.as_ref().is_some_and(any)
     }
 
     /// Whether the lines of a file have the one that the rule asks for beside it.
