@@ -12,7 +12,7 @@ use super::language::{Language, Part};
 use super::lazy::compile;
 use super::rule::{Rules, Severity};
 use super::view::{Seen, Side, View};
-use super::{Sheet, gone, ground, lines, loosened, numbers, source_changed};
+use super::{Sheet, gone, ground, lines, loosened, numbers, source_changed, swallowed};
 use crate::base::text;
 use crate::fix::patch::{Change, Hunk, Kind};
 
@@ -39,7 +39,7 @@ const NOTHING: [&str; 16] = [
 const RETURNS: [&str; 5] = ["return", "return;", "return nil", "return Ok(());", "return true;"];
 /// The same on the line of its condition.
 static RETURNS_IF: LazyLock<Regex> =
-    LazyLock::new(|| compile(r"^if\b.*[):{\s]\s*return\s*;?\s*\}?$").expect("a regex"));
+    LazyLock::new(|| compile(r"^if\b.*[):{\s]\s*return\s*;?\s*\}?$|^return\s+(?:if|unless)\b").expect("a regex"));
 /// Functions that compare their first two arguments, under the names that frameworks give them.
 const EQUALITIES: [&str; 18] = [
     "assert_eq!",
@@ -130,6 +130,12 @@ fn judge<'v>(
     }
     if let Some(line) = loosened::narrowed(body, &left.removed, &left.added, language) {
         sheet.add_named("assertion-loosened", (new_file, Side::New, line), Severity::Certain, name);
+    }
+    if let Some(line) = swallowed::caught(before, body, &left.added, language) {
+        sheet.add_named("failure-caught", (new_file, Side::New, line), Severity::Certain, name);
+    }
+    if let Some(line) = swallowed::remarked(&left.removed, &left.added, language) {
+        sheet.add_named("failure-remarked", (new_file, Side::New, line), Severity::Certain, name);
     }
     let (rules, view) = (sheet.rules, &sheet.views[new_file]);
     if let Some(line) = loosened::skips_more(before, body, |line| lines::skips(rules, view, line)) {

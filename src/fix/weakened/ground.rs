@@ -43,7 +43,7 @@ pub(super) fn is_new(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], sid
     }
     // What it stands in began above the hunk.
     let outermost = above(lines, hit.at).map(|line| line.indent).min().unwrap_or(hit.line.indent);
-    let old = lines[..hit.at].iter().rfind(|line| line.has_code() && !line.changed);
+    let old = lines[..hit.at].iter().rfind(|line| line.has_code() && !line.changed && !is_preprocessed(line));
     let has_functions = view.language.is_some_and(|language| !language.functions.is_empty());
     if has_functions && outermost > 0 && old.is_some_and(|line| line.indent == outermost) {
         return false;
@@ -100,11 +100,15 @@ pub(super) fn above<'s, 'p>(lines: &'s [Seen<'p>], at: usize) -> impl Iterator<I
     lines[..at].iter().rev().filter(|line| line.has_code()).filter(move |line| {
         let is_above = line.indent < indent;
         // A preprocessor's lines stand at the edge wherever they are.
-        if !line.masked.code.starts_with('#') || line.masked.code.starts_with("#[") {
+        if !is_preprocessed(line) {
             indent = indent.min(line.indent);
         }
         is_above
     })
+}
+
+fn is_preprocessed(line: &Seen<'_>) -> bool {
+    line.masked.code.starts_with('#') && !line.masked.code.starts_with("#[")
 }
 
 /// Whether a line leaves a block open.

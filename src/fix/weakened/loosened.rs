@@ -90,6 +90,7 @@ pub(super) fn vaguer<'s, 'p>(
         old.iter().any(|old| {
             let before = statement(removed, old);
             is_wider(&before, &now) && (same_subject(old, line) || shares_text(&before, &now))
+                || catches_more(&before, &now)
         })
     };
     if let Some(line) = new.iter().copied().copied().find(wider) {
@@ -133,6 +134,13 @@ fn is_wider(old: &str, new: &str) -> bool {
     let values =
         |text: &str| -> HashSet<String> { VALUE.find_iter(text).map(|value| value.as_str().to_owned()).collect() };
     reasons(new) > reasons(old) && !values(old).is_disjoint(&values(new))
+}
+
+/// Whether `new` is content with one of several errors, of which `old` asked for one.
+fn catches_more(old: &str, new: &str) -> bool {
+    let several = |text: &str| squeezed(text).to_ascii_lowercase().contains("raises((");
+    let words = |text: &str| identifiers(text).map(str::to_owned).collect::<HashSet<_>>();
+    several(new) && !several(old) && words(old).is_subset(&words(new))
 }
 
 /// Whether `new` says less of the same thing than `old`.

@@ -28,6 +28,7 @@ mod matrix;
 mod numbers;
 mod rule;
 mod snapshots;
+mod swallowed;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -148,6 +149,7 @@ pub fn detect(patch: &Patch, tests: Option<Counts>) -> Findings {
     assertions::mark(&census, &mut sheet);
     lines::mark(&census, &mut sheet);
     matrix::mark(&mut sheet);
+    swallowed::conditions(&mut sheet);
     assertions::same_operands(&mut sheet);
     numbers::mark(&mut sheet);
     snapshots::mark(&mut sheet);

@@ -53,6 +53,7 @@ pub(super) fn is_threshold(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> b
     let mut judged = rules.candidates(line.raw).into_iter().map(|index| &rules.rules[index]);
     judged.any(|rule| {
         matches!(rule.text.kind, Kind::Lowered | Kind::Raised)
+            && rule.text.severity == Severity::Certain
             && applies(rule, view, Side::New)
             && matched(rule, line).is_some()
     })
