@@ -124,11 +124,13 @@ impl Command<'_, '_> {
         let words = last.split_whitespace().filter(|word| !RUNNERS.contains(word));
         let words: Vec<&str> = words
             .skip_while(|word| word.contains('=') || word.starts_with('-'))
-            .take_while(|word| !word.starts_with('-') && (!word.contains(['.', '/']) || self.by_name))
+            .take_while(|word| {
+                !word.starts_with(['-', '{', '$']) && (!word.contains(['.', '/']) || self.by_name)
+            })
             .collect();
         let words_max = match words.get(1) {
             _ if kind == CheckKind::Type && !self.by_name => 1,
-            Some(&("run" | "run-script")) => 3,
+            Some(&("run" | "run-script")) if words.first() != Some(&"coverage") => 3,
             _ => 2,
         };
         let words = &words[..words.len().min(words_max)];
@@ -169,10 +171,13 @@ fn commands<'v, 'p>(views: &'v [View<'p>], side: Side, whitelist: &Whitelist) ->
             let groups = groups.filter(|groups| !groups["always"].contains("exit 1"));
             let swallowed = ignored || groups.is_some();
             let text = groups.map_or(text.clone(), |groups| groups["command"].to_owned());
-            let known = checks(&text, whitelist);
-            let check = known.or_else(|| named_check(&text));
-            let by_name = known.is_none() && check.is_some();
-            found.push(Command { file, line, text, swallowed, check, by_name });
+            let chain: Vec<&str> = if swallowed { vec![text.as_str()] } else { text.split(" && ").collect() };
+            for text in chain {
+                let known = checks(text, whitelist);
+                let check = known.or_else(|| named_check(text));
+                let by_name = known.is_none() && check.is_some();
+                found.push(Command { file, line, text: text.trim().to_owned(), swallowed, check, by_name });
+            }
         }
     }
     found
@@ -205,7 +210,8 @@ fn command_on(view: &View<'_>, line: &Seen<'_>) -> Option<(String, bool)> {
             let quoted = value.trim_matches([',', '[', ']', ' ']);
             let command = quoted.trim_matches(['"', '\'']);
             // tox lets a command fail that a dash stands before.
-            Some((command.trim_start_matches("- ").to_owned(), command.starts_with("- ")))
+            let is_command = !command.starts_with("--");
+            Some((command.trim_start_matches(['-', ' ']).to_owned(), is_command && command.starts_with('-')))
         }
         _ => {
             let text = text.trim_start_matches("- ").trim();

@@ -42,7 +42,8 @@ pub(super) fn is_new(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], sid
         return !is_old(owner);
     }
     // What it stands in began above the hunk.
-    let outermost = above(lines, hit.at).map(|line| line.indent).min().unwrap_or(hit.line.indent);
+    let around = above(lines, hit.at).filter(|line| !is_preprocessed(line));
+    let outermost = around.map(|line| line.indent).min().unwrap_or(hit.line.indent);
     let old = lines[..hit.at].iter().rfind(|line| line.has_code() && !line.changed && !is_preprocessed(line));
     let has_functions = view.language.is_some_and(|language| !language.functions.is_empty());
     if has_functions && outermost > 0 && old.is_some_and(|line| line.indent == outermost) {
@@ -118,6 +119,5 @@ fn opens(line: &Seen<'_>) -> bool {
 
 /// Whether a line defines a test or a function.
 fn defines(language: &Language, line: &Seen<'_>) -> bool {
-    let is_test = language.cases.iter().any(|case| case.marker.is_none() && case.regex.is_match(&line.masked.text));
-    is_test || language.functions.iter().any(|regex| regex.is_match(&line.masked.text))
+    language.defines_test(&line.masked.text) || language.functions.iter().any(|regex| regex.is_match(&line.masked.text))
 }

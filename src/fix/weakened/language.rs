@@ -156,6 +156,11 @@ impl Language {
         self.tests.is_match(path)
     }
 
+    /// Whether a line defines a test by itself.
+    pub(super) fn defines_test(&self, text: &str) -> bool {
+        self.cases.iter().any(|case| case.marker.is_none() && case.regex.is_match(text))
+    }
+
     /// Whether a runner takes `path` because of its name.
     pub(super) fn is_collected(&self, path: &str) -> bool {
         self.collected.is_match(path)

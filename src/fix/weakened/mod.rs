@@ -150,6 +150,7 @@ pub fn detect(patch: &Patch, tests: Option<Counts>) -> Findings {
     lines::mark(&census, &mut sheet);
     matrix::mark(&mut sheet);
     swallowed::conditions(&mut sheet);
+    swallowed::shortened(&mut sheet);
     assertions::same_operands(&mut sheet);
     numbers::mark(&mut sheet);
     snapshots::mark(&mut sheet);

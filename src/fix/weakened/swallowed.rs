@@ -44,6 +44,15 @@ static CONDITION_END: LazyLock<Regex> = LazyLock::new(|| {
     compile(r"^\s*(?:#\s*)?(?i:endif|else|elseif|elif|end|fi)\b|^\s*\}").expect("a regex")
 });
 
+/// Opens a branch and does nothing else.
+static BRANCH: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"^\s*(?:\}\s*)?(?:if|unless|else)\b.*[{):]\s*$").expect("a regex"));
+
+/// Whether a line can't make a test fail: a remark, or the condition of one.
+pub(super) fn is_idle(line: &Seen<'_>) -> bool {
+    REMARKS.is_match(&line.masked.code) || BRANCH.is_match(&line.masked.code)
+}
+
 /// The handler in `body` that lets an assertion fail without a word, which nothing caught before.
 pub(super) fn caught<'s, 'p>(
     before: &[&Seen<'_>],
@@ -97,8 +106,9 @@ pub(super) fn remarked<'s, 'p>(
 pub(super) fn conditions(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate() {
-        let known = ["build", "cmake", "make", "c", "shell", "python", "perl", "lua"];
-        let judged = view.language.is_some_and(|own| known.contains(&own.name.as_str()))
+        let builds = ["build", "cmake", "make"];
+        let Some(language) = view.language else { continue };
+        let judged = (view.part == Part::Test || builds.contains(&language.name.as_str()))
             && view.file.change == Change::Modified
             && !matches!(view.part, Part::Foreign | Part::Snapshot | Part::Document);
         if !judged {
@@ -113,7 +123,7 @@ pub(super) fn conditions(sheet: &mut Sheet<'_, '_>) {
                     && CONDITION.is_match(&line.masked.code)
                     && block(&sides.new, *at).any(|inner| {
                         let own = squeezed(&inner.masked.text);
-                        registers(sheet.rules, view, inner)
+                        (registers(sheet.rules, view, inner) || language.defines_test(&inner.masked.text))
                             && sides.old.iter().any(|old| squeezed(&old.masked.text) == own)
                     })
             });
@@ -122,6 +132,56 @@ pub(super) fn conditions(sheet: &mut Sheet<'_, '_>) {
             }
         }
     }
+}
+
+/// A test's cases or a check's arguments, on one line.
+static LISTED: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r"\bparametrize\(|\.each\(\s*\[|\brange\s+\[\]|^\s*for\s+\w+\s+in\s+\S|\bfor\s*\(.*:\s*(?:\[|\{|List|Arrays)|\.each\s+do\b|@ValueSource|#\[values\(")
+        .expect("a regex")
+});
+/// A check that is told what to look at.
+static CHECKED: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r"(?:^|[\s:=(/])(?:mypy|pyright|flake8|ruff(?:\s+check)?|pylint|bandit|pydocstyle|eslint|stylelint|shellcheck|rubocop|phpstan|psalm|pytest|py\.test|codespell|vulture|black\s+--check|isort\s+--check)\s")
+        .expect("a regex")
+});
+
+/// Marks lists on one line that got shorter and are otherwise the same: cases of a test, paths that a check is given.
+pub(super) fn shortened(sheet: &mut Sheet<'_, '_>) {
+    let views = sheet.views;
+    for (file, view) in views.iter().enumerate().filter(|(_, view)| view.file.change == Change::Modified) {
+        let (rule, listed) = match (view.part, view.language.map(|own| own.name.as_str())) {
+            (Part::Test, Some(_)) => ("test-cases-shortened", &LISTED),
+            (Part::Source, Some("yaml" | "make" | "shell" | "ini" | "toml" | "json" | "python")) => ("check-narrowed", &CHECKED),
+            _ => continue,
+        };
+        for sides in &view.hunks {
+            let changed = |lines: &'_ [Seen<'_>]| -> Vec<usize> {
+                let listed = |line: &Seen<'_>| line.changed && listed.is_match(&line.masked.text);
+                (0..lines.len()).filter(|&at| listed(&lines[at])).collect()
+            };
+            let (old, new) = (changed(&sides.old), changed(&sides.new));
+            let shorter = |at: &&usize| {
+                let now = words(&sides.new[**at].masked.text);
+                old.iter().any(|&was| is_shortened(&words(&sides.old[was].masked.text), &now))
+            };
+            if let Some(&at) = new.iter().find(shorter).filter(|_| old.len() == new.len()) {
+                sheet.add_named(rule, (file, Side::New, &sides.new[at]), Severity::Certain, "");
+            }
+        }
+    }
+}
+
+/// The words of a line, without what separates them.
+fn words(text: &str) -> Vec<&str> {
+    text.split([' ', '\t', ',', '[', ']', '(', ')', '{', '}', ';']).filter(|word| !word.is_empty()).collect()
+}
+
+/// Whether `now` is `was` without some values or paths in it, in the same order.
+fn is_shortened(was: &[&str], now: &[&str]) -> bool {
+    let mut rest = now.iter().peekable();
+    let gone: Vec<&str> = was.iter().copied().filter(|word| rest.next_if(|next| *next == word).is_none()).collect();
+    let is_value = |word: &&str| !word.starts_with(['-', '$', '#', '&', '|', '>']);
+    rest.next().is_none() && !gone.is_empty() && gone.len() * 2 < was.len() + 1 && gone.iter().all(is_value)
 }
 
 /// The lines under the condition at `at`.
