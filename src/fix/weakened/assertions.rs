@@ -134,15 +134,17 @@ fn judge<'v>(
     if let Some(line) = swallowed::caught(before, body, &left.added, language) {
         sheet.add_named("failure-caught", (new_file, Side::New, line), Severity::Certain, name);
     }
-    if let Some(line) = swallowed::remarked(&left.removed, &left.added, language) {
+    let (rules, view) = (sheet.rules, &sheet.views[new_file]);
+    let is_logged = left.added.iter().any(|line| lines::has(rules, view, line, "failure-logged"));
+    let remarked = swallowed::remarked(&left.removed, &left.added, language).filter(|_| !is_logged);
+    if let Some(line) = remarked {
         sheet.add_named("failure-remarked", (new_file, Side::New, line), Severity::Certain, name);
     }
-    let (rules, view) = (sheet.rules, &sheet.views[new_file]);
     if let Some(line) = loosened::skips_more(before, body, |line| lines::skips(rules, view, line)) {
         sheet.add_named("skip-widened", (new_file, Side::New, line), Severity::Certain, name);
     }
     let mut lost: Vec<&Seen<'_>> = left.lost_assertions(language, added, before, body);
-    lost.retain(|line| !says_nothing(rules, &sheet.views[old_file], line));
+    lost.retain(|line| !is_logged && remarked.is_none() && !says_nothing(rules, &sheet.views[old_file], line));
     if let Some(first) = lost.first() {
         let count = text::count(lost.len(), "assertion");
         // As many new ones in other tests of the file are where they went, by the look of it.

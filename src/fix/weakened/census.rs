@@ -81,9 +81,9 @@ fn in_hunk(lines: &[Seen<'_>], language: &Language, mut found: impl FnMut(Test))
     for (at, line) in lines.iter().enumerate() {
         let marked = |case: &super::language::Case| match &case.marker {
             None => true,
-            Some(marker) => lines[above.unwrap_or(at)..=at]
-                .iter()
-                .any(|line| marker.is_match(&line.masked.text) || marker.is_match(&line.masked.comment)),
+            Some(marker) => lines[above.unwrap_or(at)..=at].iter().any(|line| {
+                marker.is_match(&line.masked.text) || is_documented(line) && marker.is_match(&line.masked.comment)
+            }),
         };
         let name = language.cases.iter().filter(|case| marked(case)).find_map(|case| {
             let groups = case.regex.get()?.captures(&line.masked.text)?;
@@ -108,6 +108,11 @@ fn in_hunk(lines: &[Seen<'_>], language: &Language, mut found: impl FnMut(Test))
     }
 }
 
+/// Whether a line is of a comment that documents something, not of code that was made one.
+fn is_documented(line: &Seen<'_>) -> bool {
+    line.raw.trim_start().starts_with(['*', '/']) && !line.raw.trim_start().starts_with("//")
+}
+
 /// Whether a line stands in front of a definition: an attribute, an annotation, a comment.
 pub(super) fn is_attribute(line: &Seen<'_>) -> bool {
     let code = line.masked.code.trim_start();
@@ -125,7 +130,8 @@ pub(super) fn is_continued(lines: &[Seen<'_>], at: usize) -> bool {
     closes
         || is_argument
         || before.is_some_and(|before| {
-            line.indent > before.indent && !before.masked.code.trim_end().ends_with(['{', ';', ':'])
+            let preprocessed = before.masked.code.starts_with('#') && !before.masked.code.starts_with("#[");
+            !preprocessed && line.indent > before.indent && !before.masked.code.trim_end().ends_with(['{', ';', ':'])
         })
 }
 

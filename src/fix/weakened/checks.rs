@@ -36,7 +36,7 @@ static COMMAND_KEY: LazyLock<Regex> = LazyLock::new(|| {
 
 /// An action of a pipeline that checks something, without its version.
 static ACTION: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"(?i)^[\w.-]+/[\w./-]*(?:lint|test|codeql|ruff|black|mypy|pyright|prettier|clippy|pre-commit|flake8|rubocop|phpstan|psalm|shellcheck|hadolint|cypress|semgrep|trivy|audit|cargo-deny|typos|codespell|spell-?check|staticcheck|govulncheck|lychee|link-check)[\w./-]*")
+    compile(r"(?i)^(?:[\w.-]+/[\w./-]*)?(?:lint|test|codeql|ruff|black|mypy|pyright|prettier|clippy|pre-commit|flake8|rubocop|phpstan|psalm|shellcheck|hadolint|cypress|semgrep|trivy|audit|cargo-deny|typos|codespell|spell-?check|staticcheck|govulncheck|lychee|link-check)[\w./-]*")
         .expect("a regex")
 });
 /// Words in front of the program that is meant.
@@ -44,6 +44,15 @@ const RUNNERS: [&str; 19] = [
     "xargs", "env", "sudo", "time", "exec", "python", "python3", "-m", "poetry", "pipenv", "uv", "uvx", "npx", "bunx",
     "bundle", "xvfb-run", "bash", "sh", "uses:",
 ];
+
+/// A session of a runner of sessions.
+static SESSION: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"\b(?:nox|tox)\s(?:run\s)?.*?-(?:s|e|-session|-env)[ =]\S+").expect("a regex"));
+/// What the same check is made with besides.
+static VARIANT: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r"\s(?:--no-default-features|--all-features|--features|--target|--release|\+nightly|\+beta|-race|--doc)\b")
+        .expect("a regex")
+});
 
 /// A command on a changed line.
 struct Command<'v, 'p> {
@@ -98,7 +107,8 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         let own = bare(&command.text);
         let there = new.iter().any(|other| other.check == Some(kind))
             || kept.iter().any(|line| line.contains(&own))
-            || command.program(kind).is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
+            || !is_variant(command, &new)
+                && command.program(kind).is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
         let deleted = view.file.change == Change::Deleted;
         if there || deleted && (told.contains(&command.file) || !is_pipeline(view)) {
             continue;
@@ -111,6 +121,11 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
     }
 }
 
+/// Whether a command makes a check once more in another way, and no other such stands in its place.
+fn is_variant(command: &Command<'_, '_>, new: &[Command<'_, '_>]) -> bool {
+    VARIANT.is_match(&command.text) && !new.iter().any(|other| other.check == command.check)
+}
+
 /// A command without blanks and what lists put around its words.
 fn bare(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'' | ',' | '[' | ']')).collect()
@@ -121,12 +136,13 @@ impl Command<'_, '_> {
     /// runs: `npmrune2e`. What only compiles is done by whatever else the same program does.
     fn program(&self, kind: CheckKind) -> Option<String> {
         let last = self.text.rsplit(['|', ';', '&']).find(|part| !part.trim().is_empty())?;
+        if let Some(session) = SESSION.find(last) {
+            return Some(bare(session.as_str()));
+        }
         let words = last.split_whitespace().filter(|word| !RUNNERS.contains(word));
         let words: Vec<&str> = words
             .skip_while(|word| word.contains('=') || word.starts_with('-'))
-            .take_while(|word| {
-                !word.starts_with(['-', '{', '$']) && (!word.contains(['.', '/']) || self.by_name)
-            })
+            .take_while(|word| !word.starts_with(['-', '{', '$']) && (!word.contains(['.', '/']) || self.by_name))
             .collect();
         let words_max = match words.get(1) {
             _ if kind == CheckKind::Type && !self.by_name => 1,

@@ -42,11 +42,12 @@ pub(super) fn is_new(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], sid
         return !is_old(owner);
     }
     // What it stands in began above the hunk.
-    let around = above(lines, hit.at).filter(|line| !is_preprocessed(line));
-    let outermost = around.map(|line| line.indent).min().unwrap_or(hit.line.indent);
+    let around = || above(lines, hit.at).filter(|line| !is_preprocessed(line));
+    let outermost = around().map(|line| line.indent).min().unwrap_or(hit.line.indent);
     let old = lines[..hit.at].iter().rfind(|line| line.has_code() && !line.changed && !is_preprocessed(line));
     let has_functions = view.language.is_some_and(|language| !language.functions.is_empty());
-    if has_functions && outermost > 0 && old.is_some_and(|line| line.indent == outermost) {
+    let is_within_old = || around().last().is_some_and(|line| !line.changed);
+    if has_functions && outermost > 0 && (old.is_some_and(|line| line.indent == outermost) || is_within_old()) {
         return false;
     }
     let new = |line: Option<&Seen<'_>>| line.is_none_or(|line| !is_old(line));

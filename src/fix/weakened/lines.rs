@@ -116,8 +116,7 @@ fn counts(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) ->
         && !(text.owner_stays
             && ground::above(view.hunks[hit.hunk].side(side), hit.at).next().is_none_or(|owner| owner.changed))
         && !(is_comment_for_new_test(hit, census, views, side))
-        && !(text.heads
-            && census.around(side, hit.file, hit.hunk, hit.at).is_none_or(|test| hit.at >= test.at))
+        && !(text.heads && census.around(side, hit.file, hit.hunk, hit.at).is_none_or(|test| hit.at >= test.at))
         && !(text.attached && census.around(side, hit.file, hit.hunk, hit.at).is_none())
         && !(skips && ground::is_conditional(hit, view, side) && ground::is_new(hit, census, views, side))
         && (text.kind != Kind::Replaced || was_stricter(hit, view))
@@ -260,6 +259,11 @@ pub(super) fn skips(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
             && applies(rule, view, Side::Old)
             && matched(rule, line).is_some()
     })
+}
+
+/// Whether the rule `id` matches a line.
+pub(super) fn has(rules: &Rules, view: &View<'_>, line: &Seen<'_>, id: &str) -> bool {
+    rules.named(id).is_some_and(|rule| applies(rule, view, Side::New) && matched(rule, line).is_some())
 }
 
 /// Whether a rule looks at such files at all.

@@ -64,7 +64,9 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         let mut gone: Vec<&Entry<'_, '_, '_>> =
             removed.iter().filter(|other| (other.hit.file, key(other.hit)) == place).collect();
         let is_expanded = |entry: &Entry<'_, '_, '_>| {
-            (entry.hit.file, key(entry.hit)) == place && entry.hit.line.raw.contains('{') && !entry.hit.line.raw.contains("${")
+            (entry.hit.file, key(entry.hit)) == place
+                && entry.hit.line.raw.contains('{')
+                && !entry.hit.line.raw.contains("${")
         };
         // tox writes several as one, `py3{12,13}`.
         if views[entry.hit.file].is("ini") && added.iter().any(is_expanded) {

@@ -40,9 +40,8 @@ static FAILURES: LazyLock<Regex> = LazyLock::new(|| {
 static CONDITION: LazyLock<Regex> =
     LazyLock::new(|| compile(r"^\s*(?:#\s*)?(?:if|IF|ifdef|ifndef|ifeq|ifneq)\b").expect("a regex"));
 /// Ends it.
-static CONDITION_END: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"^\s*(?:#\s*)?(?i:endif|else|elseif|elif|end|fi)\b|^\s*\}").expect("a regex")
-});
+static CONDITION_END: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"^\s*(?:#\s*)?(?i:endif|else|elseif|elif|end|fi)\b|^\s*\}").expect("a regex"));
 
 /// Opens a branch and does nothing else.
 static BRANCH: LazyLock<Regex> =
@@ -73,7 +72,8 @@ pub(super) fn caught<'s, 'p>(
         if FAILS.is_match(&line.masked.code) || handler.into_iter().any(|inner| FAILS.is_match(&inner.masked.code)) {
             return None;
         }
-        let opens = body[..at].iter().rposition(|open| open.indent == line.indent && TRIES.is_match(&open.masked.code))?;
+        let opens =
+            body[..at].iter().rposition(|open| open.indent == line.indent && TRIES.is_match(&open.masked.code))?;
         let guarded = || body[opens + 1..at].iter().filter(|inner| language.asserts.is_match(&inner.masked.code));
         (is_added(body[opens]) && guarded().any(|inner| was(inner))).then_some(*line)
     })
@@ -151,7 +151,9 @@ pub(super) fn shortened(sheet: &mut Sheet<'_, '_>) {
     for (file, view) in views.iter().enumerate().filter(|(_, view)| view.file.change == Change::Modified) {
         let (rule, listed) = match (view.part, view.language.map(|own| own.name.as_str())) {
             (Part::Test, Some(_)) => ("test-cases-shortened", &LISTED),
-            (Part::Source, Some("yaml" | "make" | "shell" | "ini" | "toml" | "json" | "python")) => ("check-narrowed", &CHECKED),
+            (Part::Source, Some("yaml" | "make" | "shell" | "ini" | "toml" | "json" | "python")) => {
+                ("check-narrowed", &CHECKED)
+            }
             _ => continue,
         };
         for sides in &view.hunks {

@@ -118,10 +118,20 @@ fn every_rule_compiles_and_keeps_the_rules_of_rules() {
     let mut ids = Vec::new();
     for (file, rule) in all_rules() {
         let place = format!("{file}.toml, {}", rule.id);
-        for source in [&rule.regex, &rule.before, &rule.unless, &rule.under, &rule.not_under, &rule.along, &rule.below, &rule.not_below, &rule.replaced_by]
-            .into_iter()
-            .flatten()
-            .chain(&rule.files)
+        for source in [
+            &rule.regex,
+            &rule.before,
+            &rule.unless,
+            &rule.under,
+            &rule.not_under,
+            &rule.along,
+            &rule.below,
+            &rule.not_below,
+            &rule.replaced_by,
+        ]
+        .into_iter()
+        .flatten()
+        .chain(&rule.files)
         {
             compile(source).unwrap_or_else(|error| panic!("{place}: {error}"));
         }
