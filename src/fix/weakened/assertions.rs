@@ -259,13 +259,14 @@ impl<'s, 'p> Left<'s, 'p> {
             gone.swap_remove(at);
         }
         let removed: Vec<String> = self.removed.iter().map(|line| squeezed(&line.masked.text)).collect();
+        let says_only = self.added.iter().any(|line| swallowed::is_remark(line));
         // What is left of an assertion (the call without the comparison) is nothing new.
         let remains = |line: &Seen<'_>| {
             let own = squeezed(&line.masked.text);
             let own = own.trim_end_matches([';', ',', ')']);
             own.trim_start_matches("let_=").trim_start_matches("_=").len() < 3
                 || removed.iter().any(|old| old.contains(own))
-                || swallowed::is_idle(line)
+                || says_only && swallowed::is_idle(line)
         };
         if !self.added.iter().all(|line| asserts(&line) || remains(line)) {
             gone.retain(|line| is_cut_out(line, before, after));
@@ -287,10 +288,8 @@ fn is_cut_out(line: &Seen<'_>, before: &[&Seen<'_>], after: &[&Seen<'_>]) -> boo
     };
     let Some(at) = before.iter().position(|other| other.number == line.number) else { return false };
     let (above, below, now) = (told(&before[..at]), told(&before[at + 1..]), told(after));
-    let Some((false, above)) = above.last() else { return false };
-    // At the end of what the hunk shows of the test.
-    let Some((changed, below)) = below.first() else { return now.last().is_some_and(|last| last.1 == *above) };
-    !changed && now.windows(2).any(|pair| pair[0].1 == *above && pair[1].1 == *below)
+    let (Some((false, above)), Some((false, below))) = (above.last(), below.first()) else { return false };
+    now.windows(2).any(|pair| pair[0].1 == *above && pair[1].1 == *below)
 }
 
 /// What the new side says that the old one didn't.

@@ -46,7 +46,8 @@ pub(super) fn is_new(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], sid
     let outermost = around().map(|line| line.indent).min().unwrap_or(hit.line.indent);
     let old = lines[..hit.at].iter().rfind(|line| line.has_code() && !line.changed && !is_preprocessed(line));
     let has_functions = view.language.is_some_and(|language| !language.functions.is_empty());
-    let is_within_old = || around().last().is_some_and(|line| !line.changed);
+    // Functions of C begin at the edge: what is deeper is in one.
+    let is_within_old = || view.is("c") && around().last().is_some_and(|line| !line.changed);
     if has_functions && outermost > 0 && (old.is_some_and(|line| line.indent == outermost) || is_within_old()) {
         return false;
     }

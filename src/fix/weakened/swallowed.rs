@@ -47,9 +47,14 @@ static CONDITION_END: LazyLock<Regex> =
 static BRANCH: LazyLock<Regex> =
     LazyLock::new(|| compile(r"^\s*(?:\}\s*)?(?:if|unless|else)\b.*[{):]\s*$").expect("a regex"));
 
+/// Whether a line says something and goes on.
+pub(super) fn is_remark(line: &Seen<'_>) -> bool {
+    REMARKS.is_match(&line.masked.code)
+}
+
 /// Whether a line can't make a test fail: a remark, or the condition of one.
 pub(super) fn is_idle(line: &Seen<'_>) -> bool {
-    REMARKS.is_match(&line.masked.code) || BRANCH.is_match(&line.masked.code)
+    is_remark(line) || BRANCH.is_match(&line.masked.code)
 }
 
 /// The handler in `body` that lets an assertion fail without a word, which nothing caught before.
@@ -189,7 +194,11 @@ fn is_shortened(was: &[&str], now: &[&str]) -> bool {
 /// The lines under the condition at `at`.
 fn block<'s, 'p>(lines: &'s [Seen<'p>], at: usize) -> impl Iterator<Item = &'s Seen<'p>> {
     let indent = lines[at].indent;
-    let flat = lines[at + 1..].iter().find(|line| line.has_code()).is_some_and(|line| line.indent <= indent);
+    let marked = lines[at].masked.code.trim_start().starts_with(['#', 'i', 'I']);
+    let keyword = lines[at].masked.code.trim().ends_with([')', ':', '{', ';']) && !lines[at].masked.code.contains('#');
+    let flat = marked
+        && !keyword
+        && lines[at + 1..].iter().find(|line| line.has_code()).is_some_and(|line| line.indent <= indent);
     lines[at + 1..]
         .iter()
         .take(BLOCK_LINES_MAX)
