@@ -48,12 +48,6 @@ const RUNNERS: [&str; 19] = [
 /// A session of a runner of sessions.
 static SESSION: LazyLock<Regex> =
     LazyLock::new(|| compile(r"\b(?:nox|tox)\s(?:run\s)?.*?-(?:s|e|-session|-env)[ =]\S+").expect("a regex"));
-/// What the same check is made with besides.
-static VARIANT: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"\s(?:--no-default-features|--all-features|--features|--target|--release|\+nightly|\+beta|-race|--doc)\b")
-        .expect("a regex")
-});
-
 /// A command on a changed line.
 struct Command<'v, 'p> {
     file: usize,
@@ -107,8 +101,7 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         let own = bare(&command.text);
         let there = new.iter().any(|other| other.check == Some(kind))
             || kept.iter().any(|line| line.contains(&own))
-            || !is_variant(command, &new)
-                && command.program(kind).is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
+            || command.program(kind).is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
         let deleted = view.file.change == Change::Deleted;
         if there || deleted && (told.contains(&command.file) || !is_pipeline(view)) {
             continue;
@@ -119,11 +112,6 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         let severity = if stays { Severity::Certain } else { Severity::Likely };
         sheet.add_named("check-removed", place(command, Side::Old), severity, &command.text);
     }
-}
-
-/// Whether a command makes a check once more in another way, and no other such stands in its place.
-fn is_variant(command: &Command<'_, '_>, new: &[Command<'_, '_>]) -> bool {
-    VARIANT.is_match(&command.text) && !new.iter().any(|other| other.check == command.check)
 }
 
 /// A command without blanks and what lists put around its words.
@@ -187,7 +175,8 @@ fn commands<'v, 'p>(views: &'v [View<'p>], side: Side, whitelist: &Whitelist) ->
             let groups = groups.filter(|groups| !groups["always"].contains("exit 1"));
             let swallowed = ignored || groups.is_some();
             let text = groups.map_or(text.clone(), |groups| groups["command"].to_owned());
-            let chain: Vec<&str> = if swallowed { vec![text.as_str()] } else { text.split(" && ").collect() };
+            let chain: Vec<&str> =
+                if swallowed || !view.is("json") { vec![text.as_str()] } else { text.split(" && ").collect() };
             for text in chain {
                 let known = checks(text, whitelist);
                 let check = known.or_else(|| named_check(text));

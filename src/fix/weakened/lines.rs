@@ -116,11 +116,19 @@ fn counts(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) ->
         && !(text.owner_stays
             && ground::above(view.hunks[hit.hunk].side(side), hit.at).next().is_none_or(|owner| owner.changed))
         && !(is_comment_for_new_test(hit, census, views, side))
-        && !(text.heads && census.around(side, hit.file, hit.hunk, hit.at).is_none_or(|test| hit.at >= test.at))
+        && !(text.heads
+            && census
+                .around(side, hit.file, hit.hunk, hit.at)
+                .is_none_or(|test| hit.at >= test.at || is_closed(&view.hunks[hit.hunk].side(side)[hit.at..test.at])))
         && !(text.attached && census.around(side, hit.file, hit.hunk, hit.at).is_none())
         && !(skips && ground::is_conditional(hit, view, side) && ground::is_new(hit, census, views, side))
         && (text.kind != Kind::Replaced || was_stricter(hit, view))
         && (text.kind != Kind::Removed || text.along.is_none() || is_replaced_along(hit, view))
+}
+
+/// Whether a preprocessor's condition ends among these lines.
+fn is_closed(lines: &[Seen<'_>]) -> bool {
+    lines.iter().any(|line| line.masked.code.trim_start().starts_with("#endif"))
 }
 
 /// Whether the command that an option is gone from is still there.

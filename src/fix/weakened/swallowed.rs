@@ -146,7 +146,7 @@ static LISTED: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// A check that is told what to look at.
 static CHECKED: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"(?:^|[\s:=(/])(?:mypy|pyright|flake8|ruff(?:\s+check)?|pylint|bandit|pydocstyle|eslint|stylelint|shellcheck|rubocop|phpstan|psalm|pytest|py\.test|codespell|vulture|black\s+--check|isort\s+--check)\s")
+    compile(r#"^\s*(?:[@-]\s*)?(?:["']?[\w:-]+["']?\s*[:=]\s*)?["']?(?:(?:python[0-9.]*\s+-m|poetry\s+run|uv\s+run|npx|hatch\s+run)\s+)?(?:mypy|pyright|flake8|ruff(?:\s+check)?|pylint|bandit|pydocstyle|eslint|stylelint|shellcheck|rubocop|phpstan|psalm|pytest|py\.test|codespell|vulture|black\s+--check|isort\s+--check)\s"#)
         .expect("a regex")
 });
 
@@ -167,9 +167,10 @@ pub(super) fn shortened(sheet: &mut Sheet<'_, '_>) {
                 (0..lines.len()).filter(|&at| listed(&lines[at])).collect()
             };
             let (old, new) = (changed(&sides.old), changed(&sides.new));
+            let literal = view.part == Part::Test && !view.is("shell");
             let shorter = |at: &&usize| {
                 let now = words(&sides.new[**at].masked.text);
-                old.iter().any(|&was| is_shortened(&words(&sides.old[was].masked.text), &now))
+                old.iter().any(|&was| is_shortened(&words(&sides.old[was].masked.text), &now, literal))
             };
             if let Some(&at) = new.iter().find(shorter).filter(|_| old.len() == new.len()) {
                 sheet.add_named(rule, (file, Side::New, &sides.new[at]), Severity::Certain, "");
@@ -183,11 +184,15 @@ fn words(text: &str) -> Vec<&str> {
     text.split([' ', '\t', ',', '[', ']', '(', ')', '{', '}', ';']).filter(|word| !word.is_empty()).collect()
 }
 
-/// Whether `now` is `was` without some values or paths in it, in the same order.
-fn is_shortened(was: &[&str], now: &[&str]) -> bool {
+/// Whether `now` is `was` without some values (or paths, where they need not be literals), in the same order.
+fn is_shortened(was: &[&str], now: &[&str], literal: bool) -> bool {
     let mut rest = now.iter().peekable();
     let gone: Vec<&str> = was.iter().copied().filter(|word| rest.next_if(|next| *next == word).is_none()).collect();
-    let is_value = |word: &&str| !word.starts_with(['-', '$', '#', '&', '|', '>']);
+    let is_literal =
+        |word: &str| word.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit() || "\"'`".contains(c));
+    let is_value = |word: &&str| {
+        if literal { is_literal(word) } else { !word.starts_with(['-', '$', '#', '&', '|', '>']) }
+    };
     rest.next().is_none() && !gone.is_empty() && gone.len() * 2 < was.len() + 1 && gone.iter().all(is_value)
 }
 
