@@ -57,6 +57,22 @@ fn kind_of_words(command: &str) -> Option<CheckKind> {
     })
 }
 
+/// Programs that are asked whether they can read their own configuration.
+const OWN_CONFIGURATION: &[&str] = &[
+    "apache2ctl",
+    "apachectl",
+    "caddy",
+    "dnsmasq",
+    "haproxy",
+    "named-checkconf",
+    "named-checkzone",
+    "nginx",
+    "promtool",
+    "sshd",
+    "systemd-analyze",
+    "visudo",
+];
+
 /// Parts of a command's words that are looked at for what it is for.
 const COMMAND_PARTS_MAX: usize = 20;
 
@@ -123,7 +139,7 @@ pub fn decide<'f, 'i>(
         }
     }
     if let Some(category) = majority(input, catalog, named, failing.clone()) {
-        return of_known(category, input, named, failing);
+        return of_known(category, input, named, failing, lines);
     }
     of_unknown(input, located, &kept(), lines, || empty(catalog, named, live))
 }
@@ -134,6 +150,7 @@ fn of_known<'f>(
     input: &Input<'_>,
     named: &[bool],
     failing: impl Iterator<Item = &'f Found<'f>> + Clone,
+    lines: &[&str],
 ) -> Category {
     let all = |is: &dyn Fn(&Found<'_>) -> bool| failing.clone().all(is);
     match (category, kind_of(input)) {
@@ -141,6 +158,12 @@ fn of_known<'f>(
         (Category::RuntimeError, Some(CheckKind::Test)) if all(&is_uncompiled) => Category::BuildError,
         (Category::RuntimeError, Some(CheckKind::Test)) => Category::TestFailure,
         (Category::BuildError, Some(CheckKind::Test)) if all(&is_assertion) => Category::TestFailure,
+        // What has a compiler's form and was printed by a program that counts its tests is a test's.
+        (Category::BuildError | Category::RuntimeError, None)
+            if all(&|found| !named[found.tool]) && content::counts_failed_tests(lines) =>
+        {
+            Category::TestFailure
+        }
         // A compiler that ends with an exception says so of what it compiles.
         (Category::RuntimeError, Some(CheckKind::Build))
             if input.tool.is_some() && all(&|found| found.frames().is_empty() && !named[found.tool]) =>
@@ -171,6 +194,9 @@ fn of_unknown<'i>(
 ) -> Category {
     if missing::is_said_in(kept.as_bytes()) {
         return Category::MissingDependency;
+    }
+    if super::words(input.command).iter().any(|word| OWN_CONFIGURATION.contains(&word.as_str())) {
+        return Category::ConfigError;
     }
     let kind = kind_of(input);
     let is_located = located.clone().next().is_some();

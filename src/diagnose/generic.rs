@@ -300,7 +300,8 @@ fn may_matter(line: &[u8]) -> bool {
 /// The places that a line names, in order. URLs, times, `host:port` and numbers are none.
 pub fn places(line: &str) -> Vec<Frame<'_>> {
     static PLACES: LazyLock<[Regex; 4]> = LazyLock::new(|| {
-        let path = r#"(?P<file>(?:[A-Za-z]:[\\/])?[^ \t:()\[\]"'`<>|=,;*?]+)"#;
+        // A drive is one letter: the last of `file:///` is none.
+        let path = r#"(?P<file>(?:\b[A-Za-z]:[\\/])?[^ \t:()\[\]"'`<>|=,;*?]+)"#;
         [
             constant(&format!(r"{path}:(?P<line>[0-9]{{1,7}})(?::(?P<col>[0-9]{{1,5}}))?(?:[^0-9A-Za-z/]|$)")),
             constant(&format!(r"{path}\((?P<line>[0-9]{{1,7}})(?:[,:][ ]?(?P<col>[0-9]{{1,5}}))?\)")),
@@ -517,6 +518,7 @@ mod tests {
         assert_eq!(one("at src/a.ts:14:3 - x"), [("src/a.ts".to_owned(), Some(14), Some(3))]);
         assert_eq!(one(r"C:\src\a.c(12,3): error"), [(r"C:\src\a.c".to_owned(), Some(12), Some(3))]);
         assert_eq!(one("at t/01-calc.t line 5."), [("t/01-calc.t".to_owned(), Some(5), None)]);
+        assert_eq!(one("at: \"file:///p/a.test.js:5:7\""), [("/p/a.test.js".to_owned(), Some(5), Some(7))]);
         for none in [
             "12:34:56 done",
             "2026-03-04T12:30:00.000Z [x] 192.168.0.1:8080",

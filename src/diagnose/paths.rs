@@ -286,7 +286,7 @@ fn is_absolute(path: &str) -> bool {
 
 /// Without quotes, `file://`, `./` and Windows separators.
 fn tidy(printed: &str) -> String {
-    let path = printed.trim().trim_matches(['"', '\'', '`']);
+    let path = printed.trim().trim_matches(['"', '\'', '`']).trim();
     let path = path.strip_prefix("file://").unwrap_or(path);
     let mut path = match path.contains('\\') && !path.contains('/') {
         true => path.replace('\\', "/"),

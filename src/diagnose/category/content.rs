@@ -61,7 +61,7 @@ pub(super) fn says(category: &Category, text: &str) -> bool {
 pub(super) fn counts_failed_tests(lines: &[&str]) -> bool {
     static COUNT: LazyLock<Regex> = LazyLock::new(|| {
         constant(
-            r"(?i)\b(?:tests?|test cases?|specs?|examples?|scenarios?|assertions|suites?|passed|passing)\b.*\b[1-9][0-9]* fail(?:ed|ures?|ing)?\b|\b[1-9][0-9]* (?:(?:out )?of [0-9]+ )?(?:tests?|test cases?|specs?|examples?|scenarios?) fail|\b[1-9][0-9]* fail(?:ed|ures?|ing)\b.*\b(?:passed|passing)\b",
+            r"(?i)\b(?:tests?|test cases?|specs?|examples?|scenarios?|assertions|suites?|passed|passing)\b.*\b[1-9][0-9]* fail(?:ed|ures?|ing)?\b|\b[1-9][0-9]* (?:(?:out )?of [0-9]+ )?(?:tests?|test cases?|specs?|examples?|scenarios?) fail|\b[1-9][0-9]* fail(?:ed|ures?|ing)\b.*\b(?:passed|passing)\b|\b(?:tests? run|run):[ \t]+[1-9][0-9]*.*\b(?:failures|errors|failed):[ \t]+[1-9]",
         )
     });
     lines.iter().rev().take(COUNT_LINES_MAX).any(|line| COUNT.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes()))

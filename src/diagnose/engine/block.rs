@@ -280,6 +280,12 @@ impl<'a> Engine<'a> {
             if found.guessed && found.code.is_none() {
                 split_exception(found);
             }
+            // What says nothing explains nothing.
+            found.tentative |= found.message.is_empty()
+                && found.code.is_none()
+                && found.test.is_none()
+                && found.place.is_none()
+                && found.frames().is_empty();
             let mut frames = found.frames().iter().copied();
             match found.place {
                 None => {

@@ -241,3 +241,76 @@ fn places_behind_an_at_sign_a_system_s_mark_and_a_word_for_where_it_is_from() {
         diagnosed("frob play", "[ERROR]: unexpected parameter\nOrigin: /srv/site/play.yml:3:5\n\n1 - hosts: all\n");
     assert_eq!(places(&said.items), ["/srv/site/play.yml:3"]);
 }
+
+#[test]
+fn a_name_has_blanks_where_only_so_it_is_a_file() {
+    let tree = Files(&["docs/a guide.zz", "src/b.zz"]);
+    let said = diagnosed_in(&tree, "frob", "docs/a guide.zz:3: teh ==> the\nsrc/b.zz:4: adn ==> and\n");
+    assert_eq!(places(&said.items), ["docs/a guide.zz:3", "src/b.zz:4"]);
+    let said = diagnosed_in(&tree, "frob", "docs/a guide.zz:\n  1:3  error  bad form\n");
+    assert_eq!(places(&said.items), ["docs/a guide.zz:1"]);
+    let said = diagnosed_in(&tree, "frob", "Error: boom\n    at adds (/home/dev/project/docs/a guide.zz:7:3)\n");
+    assert_eq!(said.files, ["docs/a guide.zz"]);
+    let said = diagnosed_in(&Files(&["src/b.zz"]), "frob", "error: see the form at src/b.zz:8:2\n");
+    assert_eq!(said.files, ["src/b.zz"], "a sentence is no name");
+}
+
+#[test]
+fn heads_of_blocks_name_files_beside_the_located_ones() {
+    let tree = Files(&["src/a.zz", "test/b.zz"]);
+    let said =
+        diagnosed_in(&tree, "frob", "FAILED: test/b.zz hangs\n  too slow\n\nsrc/a.zz(3,1): error Q1: bad thing\n");
+    assert_eq!(said.files, ["src/a.zz", "test/b.zz"]);
+}
+
+#[test]
+fn what_was_thrown_goes_on_to_its_stack() {
+    let tree = Files(&["tools/rules.js", "src/a.js"]);
+    let output = "TypeError: it is null\nOccurred while looking at src/a.js\nRule: \"x/no-big\"\n    at f (file:///home/dev/project/tools/rules.js:1:7)\n\ndone\n";
+    let said = diagnosed_in(&tree, "node x.js", output);
+    assert_eq!(places(&said.items), ["tools/rules.js:1"]);
+    assert!(said.lines.iter().any(|line| line.starts_with("Rule:")), "{:?}", said.lines);
+    let said = diagnosed_in(
+        &tree,
+        "node x.js",
+        "TypeError: it is null\nunrelated\nRangeError: other\n    at f (src/a.js:1:7)\n",
+    );
+    assert_eq!(said.items.len(), 2, "each has its own stack");
+}
+
+#[test]
+fn a_place_alone_above_its_source_has_the_error_below_it() {
+    let output = "In src/a.zz:4:11\n\n 4 | puts totl\n          ^---\nError: no such name 'totl'\n";
+    let said = diagnosed_in(&Files(&["src/a.zz"]), "frob", output);
+    assert_eq!(said.files, ["src/a.zz"]);
+    assert_eq!(places(&said.items)[0], "src/a.zz:4");
+}
+
+#[test]
+fn a_frame_of_the_project_goes_before_one_of_a_library_without_its_folder() {
+    let output = "==7== Invalid read of size 1\n==7==    by 0x48: puts (ioputs.c:35)\n==7==    by 0x10: main (main.c:3)\n==7== \n==7== ERROR SUMMARY: 1 errors\n";
+    let said = diagnosed_in(&Files(&["src/main.c"]), "valgrind ./a", output);
+    assert_eq!(said.files, ["src/main.c"]);
+}
+
+#[test]
+fn counts_of_failed_tests_and_lists_of_findings_decide() {
+    let of = |output: &str| diagnosed("./t", output).category;
+    assert_eq!(
+        of("a.zz:5: ERROR: 3 == 4 is wrong\ntest cases: 4 | 1 passed | 3 failed\n"),
+        Some(Category::TestFailure)
+    );
+    assert_eq!(of("ouch\nRun:  3   Failures: 1   Errors: 1\n"), Some(Category::TestFailure));
+    assert_eq!(of("E: shop: no-copyright-file\nW: shop: old-form\n"), Some(Category::LintError));
+    assert_eq!(of("Unused files (1)\nleft-over\n"), Some(Category::LintError));
+    assert_eq!(
+        diagnosed("haproxy -c -f a.cfg", "[ALERT] parsing [a.cfg:3] : unknown word 'chek'\n").category,
+        Some(Category::ConfigError)
+    );
+}
+
+#[test]
+fn what_a_tool_does_is_not_kept() {
+    let said = diagnosed("frob", "Scanning 3 files...\nERROR: bad thing\n  why it is bad\nFinished in 0.21 seconds\n");
+    assert_eq!(said.lines, ["ERROR: bad thing", "  why it is bad"]);
+}

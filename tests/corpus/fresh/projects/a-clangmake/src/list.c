@@ -1,0 +1,1 @@
+int list(void) { return 0; }

@@ -1,0 +1,5 @@
+#include "util.h"
+int main(int argc, char **argv) {
+  char *n = count("x");
+  return prnt(n);
+}

@@ -1,0 +1,3 @@
+from worker.jobs import run
+
+run({"id": 1})

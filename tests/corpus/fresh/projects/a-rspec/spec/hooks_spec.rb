@@ -1,0 +1,5 @@
+RSpec.describe "hooks" do
+  before(:all) { raise ArgumentError, "seed missing" }
+  it("a") {}
+  it("b") {}
+end

@@ -1,0 +1,7 @@
+import unittest
+import psycopg9
+
+
+class Db(unittest.TestCase):
+    def test_x(self):
+        pass

@@ -1,0 +1,4 @@
+import './style.css';
+import { boot } from './boot.js';
+import { x } from '@/lib/x.js';
+boot(x);

@@ -1,0 +1,2 @@
+module.exports = (robot) ->
+  robot.respond /ping/, (res) -> res.send 'pong'

@@ -1,0 +1,3 @@
+class clock_face
+  now: -> new Date()   
+module.exports = clock_face

@@ -1,0 +1,3 @@
+const nodemailer = require('nodemailer');
+const pino = require('pino');
+module.exports = (to) => pino().info(nodemailer, to);

@@ -1,0 +1,3 @@
+module.exports = {
+  a: 1
+};

@@ -1,0 +1,4 @@
+function run() {
+	return 1;   
+}
+run();

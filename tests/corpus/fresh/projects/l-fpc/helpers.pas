@@ -1,0 +1,4 @@
+unit helpers;
+interface
+implementation
+end.

@@ -1,0 +1,5 @@
+program shop;
+uses cart, helpers;
+begin
+  WriteLn(Total(3));
+end.

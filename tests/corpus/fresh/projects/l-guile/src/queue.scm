@@ -1,0 +1,5 @@
+(define-module (queue) #:export (make-q enq drain size))
+(define (make-q) '())
+(define (enq x q) (cons x q))
+(define (drain q) (map identity q))
+(define (size q) (vector-length q))

@@ -1,0 +1,7 @@
+(add-to-load-path "src")
+(use-modules (queue) (srfi srfi-64))
+(test-begin "queue")
+(test-equal "fifo" '(1 2) (drain (enq 2 (enq 1 (make-q)))))
+(test-equal "size" 1 (size (enq 1 (make-q))))
+(test-end "queue")
+(exit (zero? (test-runner-fail-count (test-runner-current))))

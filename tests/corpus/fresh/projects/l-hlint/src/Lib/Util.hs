@@ -1,0 +1,4 @@
+module Lib.Util where
+
+f :: [Int] -> [Int]
+f xs = map (\x -> x) xs

@@ -1,0 +1,3 @@
+class Cart {
+    fun name(): String = "x"
+}

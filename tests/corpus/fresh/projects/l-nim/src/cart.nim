@@ -1,0 +1,2 @@
+proc total*(xs: seq[int]): int =
+  for x in xs: result += x

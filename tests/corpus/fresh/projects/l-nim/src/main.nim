@@ -1,0 +1,2 @@
+import cart, strutils
+echo total(@[1, 2]) & " EUR"

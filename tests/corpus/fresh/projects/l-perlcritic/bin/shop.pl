@@ -1,0 +1,3 @@
+#!/usr/bin/perl
+$x = 1;
+print $x;

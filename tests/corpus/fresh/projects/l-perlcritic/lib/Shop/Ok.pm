@@ -1,0 +1,5 @@
+package Shop::Ok;
+use strict;
+use warnings;
+
+1;

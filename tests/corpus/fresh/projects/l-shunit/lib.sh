@@ -1,0 +1,2 @@
+greet() { echo "hi $1"; }
+add() { echo $(($1 + $2 + 1)); }

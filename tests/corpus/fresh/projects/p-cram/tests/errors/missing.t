@@ -1,0 +1,3 @@
+  $ $TESTDIR/../../tool nofile
+  no such file: nofile
+  [2]

@@ -1,0 +1,7 @@
+"""Clean."""
+
+
+def rm(path):
+    """Remove."""
+    assert False, "x"
+    data = path.strip("abca")

@@ -1,0 +1,4 @@
+from __future__ import annotations
+import typing
+from collections import *
+a = b = typing

@@ -1,0 +1,2 @@
+const pg = require('pg-promise');
+exports.db = pg;

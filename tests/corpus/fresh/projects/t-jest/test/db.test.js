@@ -1,0 +1,2 @@
+const { db } = require('../src/db');
+test('db', () => db());

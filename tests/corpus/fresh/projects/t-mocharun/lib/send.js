@@ -1,0 +1,2 @@
+const tpl = require('./template');
+module.exports = (to) => tpl.render(to);

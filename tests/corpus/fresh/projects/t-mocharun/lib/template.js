@@ -1,0 +1,2 @@
+const marked = require('marked');
+exports.render = marked;

@@ -1,0 +1,2 @@
+const send = require('../lib/send');
+it('sends', () => send('x'));

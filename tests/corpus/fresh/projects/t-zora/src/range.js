@@ -1,0 +1,1 @@
+export const inRange = (v, [a, b]) => v >= a && v <= b;

@@ -1,0 +1,3 @@
+export function draw(x) {
+  return x +;
+}

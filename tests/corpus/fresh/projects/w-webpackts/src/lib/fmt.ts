@@ -1,0 +1,1 @@
+export const fmt = (n: number): string => n.toFixed(2);
