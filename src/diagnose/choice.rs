@@ -6,12 +6,12 @@
 //! longer one up to a share of it, so that its kept lines are more than a list of names and much less than the output:
 //! there the first items are told with their whole blocks.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::base::limits::{CORE_DETAILS_MAX, DETAILS_MAX, EVENT_LINES_BYTES_MAX, LINE_KEEP_BYTES_MAX};
 use crate::base::text::ellipsis;
 
-use super::generic;
+use super::{baseline, generic};
 
 /// What a line is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,6 +64,7 @@ pub fn choose(lines: &[(&str, Worth)]) -> Kept {
     let mut chosen = vec![false; lines.len()];
     let mut cut = 0;
     let mut told = HashSet::new();
+    let mut alike: HashMap<u64, usize> = HashMap::new();
     for &index in &order {
         let (line, worth) = lines[index];
         let size = line.trim_end().len().min(LINE_KEEP_BYTES_MAX) + 1;
@@ -80,7 +81,13 @@ pub fn choose(lines: &[(&str, Worth)]) -> Kept {
             cut += usize::from(full[tier]);
             continue;
         }
-        if full[tier] {
+        // What goes on and on, numbers aside, is chatter, though it stands in a block; not so a difference.
+        let goes_on = tier > 0 && !is_side(line) && {
+            let times = alike.entry(baseline::key(line)).or_default();
+            *times += 1;
+            *times > ALIKE_LINES_MAX
+        };
+        if full[tier] || goes_on {
             cut += 1;
         } else {
             used += size;
@@ -93,9 +100,13 @@ pub fn choose(lines: &[(&str, Worth)]) -> Kept {
 
 /// Whether an equal line was kept already. In a comparison each line counts: what is there twice differs twice.
 fn is_said<'a>(told: &mut HashSet<&'a str>, line: &'a str) -> bool {
+    !is_side(line) && !told.insert(line.trim())
+}
+
+/// Whether a line may be one side of a difference, also behind the mark of a failing test's lines.
+fn is_side(line: &str) -> bool {
     let text = line.trim();
-    let compares = text.strip_prefix("E ").unwrap_or(text).trim_start().starts_with(['-', '+']);
-    !compares && !told.insert(text)
+    text.strip_prefix("E ").unwrap_or(text).trim_start().starts_with(['-', '+'])
 }
 
 /// The chosen lines with their numbers. A blank one stays between two blocks, but not between lines that stand alone:
@@ -286,6 +297,8 @@ const CONTEXT_BYTES_MIN: usize = 1_000;
 /// … and that of the first items, in an output that is longer than this, up to so much more of the rest.
 const LONG_BYTES: usize = 4_000;
 const WHOLE_PERCENT: usize = 30;
+/// Lines that are the same but for their numbers, of those that don't say why.
+const ALIKE_LINES_MAX: usize = 20;
 /// Items whose blocks are kept whole while there is such room.
 const WHOLE_ITEMS_MAX: usize = 2;
 
@@ -320,6 +333,18 @@ mod tests {
             ("note", Worth::Context(3)),
         ];
         assert_eq!(choose(&lines).lines, ["why", "where", "source", "note"]);
+    }
+
+    #[test]
+    fn what_goes_on_and_on_in_a_block_is_kept_a_few_times() {
+        let steps: Vec<String> = (0..200).map(|n| format!("    step {n} is done")).collect();
+        let sides: Vec<String> = (0..30).map(|n| format!("+ {n}")).collect();
+        let all = steps.iter().chain(&sides).map(|line| (line.as_str(), Worth::Context(0)));
+        let lines: Vec<(&str, Worth)> = [("Error: it is broken", Worth::Core(0))].into_iter().chain(all).collect();
+        let kept = choose(&lines);
+        assert_eq!(kept.lines.iter().filter(|line| line.contains("step")).count(), ALIKE_LINES_MAX);
+        assert_eq!(kept.lines.iter().filter(|line| line.starts_with('+')).count(), sides.len());
+        assert_eq!(kept.cut, steps.len() - ALIKE_LINES_MAX);
     }
 
     #[test]
