@@ -155,7 +155,7 @@ fn judge<'v>(
 
 /// Whether an assertion couldn't fail anyway.
 fn says_nothing(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
-    let mut candidates = rules.candidates(line.raw).into_iter().map(|index| &rules.rules[index]);
+    let mut candidates = rules.candidates(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
     repeated_operand(&line.masked.text).is_some()
         || candidates.any(|rule| {
             rule.text.id.starts_with("assertion-always-true")

@@ -217,9 +217,10 @@ pub(super) fn hits<'v, 'p>(
         if matches!(view.part, Part::Foreign | Part::Snapshot) {
             continue;
         }
+        let untold = untold(rules, view, side, kinds);
         for (hunk, sides) in view.hunks.iter().enumerate() {
             for (at, line) in sides.side(side).iter().enumerate().filter(|(_, line)| line.changed) {
-                for index in rules.candidates(line.raw) {
+                for index in rules.candidates(line.raw, &untold) {
                     let rule = &rules.rules[index];
                     // Two words for the same on one line are one.
                     let mut here = found.iter().rev().take_while(|hit: &&Hit<'_, '_>| std::ptr::eq(hit.line, line));
@@ -259,7 +260,7 @@ fn is_excused(rule: &Rule, lines: &[Seen<'_>], at: usize) -> bool {
 
 /// Whether a line skips the test that it belongs to.
 pub(super) fn skips(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
-    let mut candidates = rules.candidates(line.raw).into_iter().map(|index| &rules.rules[index]);
+    let mut candidates = rules.candidates(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
     candidates.any(|rule| {
         rule.text.family == SKIPPED
             && !rule.text.conditional
@@ -272,6 +273,17 @@ pub(super) fn skips(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
 /// Whether the rule `id` matches a line.
 pub(super) fn has(rules: &Rules, view: &View<'_>, line: &Seen<'_>, id: &str) -> bool {
     rules.named(id).is_some_and(|rule| applies(rule, view, Side::New) && matched(rule, line).is_some())
+}
+
+/// The rules of `kinds` that look at every line of a file.
+pub(super) fn untold(rules: &Rules, view: &View<'_>, side: Side, kinds: &[Kind]) -> Vec<usize> {
+    let looks = |&index: &usize| {
+        let rule = &rules.rules[index];
+        let headings = view.file.hunks.iter().map(|hunk| hunk.heading.as_str());
+        let lines = || view.lines(side).map(|line| line.masked.text.as_str()).chain(headings);
+        kinds.contains(&rule.text.kind) && applies(rule, view, side) && rule.may_be_below(lines())
+    };
+    rules.untold.iter().copied().filter(looks).collect()
 }
 
 /// Whether a rule looks at such files at all.

@@ -3,7 +3,7 @@
 use super::Sheet;
 use super::census::squeezed;
 use super::language::Part;
-use super::lines::{applies, matched};
+use super::lines::{applies, matched, untold};
 use super::rule::{Kind, Rule, Rules, Severity};
 use super::view::{Seen, Side, View};
 use crate::fix::patch::Change;
@@ -50,7 +50,8 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
 
 /// Whether a line has a number that a rule judges.
 pub(super) fn is_threshold(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
-    let mut judged = rules.candidates(line.raw).into_iter().map(|index| &rules.rules[index]);
+    let untold = untold(rules, view, Side::New, &[Kind::Lowered, Kind::Raised]);
+    let mut judged = rules.candidates(line.raw, &untold).into_iter().map(|index| &rules.rules[index]);
     judged.any(|rule| {
         matches!(rule.text.kind, Kind::Lowered | Kind::Raised)
             && rule.text.severity == Severity::Certain
@@ -66,8 +67,9 @@ fn numbers<'v, 'p>(sheet: &Sheet<'_, '_>, view: &'v View<'p>, side: Side) -> Vec
         return found;
     }
     let rules = sheet.rules;
+    let untold = untold(rules, view, side, &[Kind::Lowered, Kind::Raised]);
     for line in view.changed(side) {
-        for index in rules.candidates(line.raw) {
+        for index in rules.candidates(line.raw, &untold) {
             let rule = &rules.rules[index];
             if !matches!(rule.text.kind, Kind::Lowered | Kind::Raised) || !applies(rule, view, side) {
                 continue;

@@ -6,7 +6,8 @@
 //! family = "disabled-rule"
 //! languages = ["python"]              # names of languages.toml; or `files`, regexes of paths
 //! where = "comment"                   # code (default), text (code with strings), comment, line
-//! needs = "noqa"                      # one of these literals is in every line that the regex matches
+//! needs = "noqa"                      # one of these literals is in every line that the regex matches; without them
+//!                                     # each line of such a file is looked at
 //! regex = '#\s*noqa\b(?::\s*(?P<units>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?'
 //! message = "turns off {units}"
 //! add = ["import os  # noqa: F401"]   # added lines that it has to find
@@ -270,6 +271,11 @@ impl Rule {
         self.below.as_ref().is_none_or(any) && !self.not_below.as_ref().is_some_and(any)
     }
 
+    /// Whether any of `lines` is what the rule asks for above its own.
+    pub(super) fn may_be_below<'l>(&self, mut lines: impl Iterator<Item = &'l str>) -> bool {
+        self.below.as_ref().is_none_or(|below| lines.any(|line| below.is_match(line)))
+    }
+
     /// Whether the lines of a file have the one that the rule asks for beside it.
     pub(super) fn is_beside<'l>(&self, mut lines: impl Iterator<Item = &'l str>) -> bool {
         self.beside.as_ref().is_none_or(|beside| lines.any(|line| beside.is_match(line)))
@@ -293,6 +299,8 @@ pub(super) struct Rules {
     literals: Literals,
     /// The rules of each literal.
     meaning: Vec<Vec<usize>>,
+    /// The rules that no literal tells: any line of their files may be one of theirs.
+    pub(super) untold: Vec<usize>,
 }
 
 impl Rules {
@@ -311,12 +319,14 @@ impl Rules {
         }
         // One that is built fast: most changes are short.
         let literals = Literals::new(&literals, true, 0).expect("a small table of literals");
-        Rules { rules: texts.into_iter().map(Rule::new).collect(), literals, meaning }
+        let is_untold = |text: &RuleText| text.needs.is_none() && text.regex.is_some();
+        let untold = (0..texts.len()).filter(|&index| is_untold(&texts[index])).collect();
+        Rules { rules: texts.into_iter().map(Rule::new).collect(), literals, meaning, untold }
     }
 
-    /// The rules that may match `line`.
-    pub(super) fn candidates(&self, line: &str) -> BTreeSet<usize> {
-        let mut rules = BTreeSet::new();
+    /// The rules that may match `line`: those that a literal of it tells, and `untold` ones of its file.
+    pub(super) fn candidates(&self, line: &str, untold: &[usize]) -> BTreeSet<usize> {
+        let mut rules: BTreeSet<usize> = untold.iter().copied().collect();
         self.literals.each(line.as_bytes(), |literal, _| rules.extend(&self.meaning[literal]));
         rules
     }

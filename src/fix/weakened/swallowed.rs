@@ -216,7 +216,7 @@ fn block<'s, 'p>(lines: &'s [Seen<'p>], at: usize) -> impl Iterator<Item = &'s S
 
 /// Whether a line says that there is a test.
 fn registers(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
-    let mut candidates = rules.candidates(line.raw).into_iter().map(|index| &rules.rules[index]);
+    let mut candidates = rules.candidates(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
     candidates.any(|rule| {
         rule.text.family == "deleted-test"
             && rule.text.kind == Kind::Removed

@@ -137,7 +137,12 @@ fn every_rule_compiles_and_keeps_the_rules_of_rules() {
         }
         assert!(!ids.contains(&rule.id), "{place}: twice");
         let structure = rule.kind == Kind::Structure;
-        assert_eq!(rule.needs.is_none(), structure, "{place}: `needs` goes with a regex");
+        assert!(rule.needs.is_none() || !structure, "{place}: `needs` goes with a regex");
+        let literals = rule.needs.iter().flat_map(|needs| needs.as_slice());
+        for literal in literals.filter(|literal| literal.len() == 1) {
+            let common = literal.contains(|c: char| c.is_ascii_alphabetic() || " /.:=\"'".contains(c));
+            assert!(!common, "{place}: {literal:?} is in every line; without `needs` each is looked at");
+        }
         assert_eq!(rule.regex.is_none(), structure, "{place}: a rule without a regex needs code that looks");
         assert!(structure || !(rule.languages.is_empty() && rule.files.is_empty()), "{place}: looks everywhere");
         assert_eq!(rule.before.is_some(), rule.kind == Kind::Replaced, "{place}: `before` goes with `replaced`");

@@ -103,8 +103,9 @@ fn sides<'p>(hunk: &'p Hunk, language: Option<&'static Language>) -> Sides<'p> {
 /// The side of `hunk` that doesn't have lines of the kind `other`.
 fn side<'p>(hunk: &'p Hunk, language: Option<&'static Language>, other: Kind) -> Vec<Seen<'p>> {
     let lines = || hunk.lines.iter().filter(move |line| line.kind != other);
-    let mut state =
-        language.map(|own| own.lexis.state_before(lines().map(|line| line.text.as_str()))).unwrap_or_default();
+    // What begins the file is in nothing that began above.
+    let above = language.filter(|_| hunk.lines.first().is_some_and(|line| line.old > 1 || line.new > 1));
+    let mut state = above.map(|own| own.lexis.state_before(lines().map(|line| line.text.as_str()))).unwrap_or_default();
     let mut keyring = Keyring::new(language.and_then(|own| own.keys), &hunk.heading);
     lines()
         .map(|line| {
