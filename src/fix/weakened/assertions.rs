@@ -61,6 +61,10 @@ const EQUALITIES: [&str; 18] = [
     "ASSERT_EQ",
     "XCTAssertEqual",
 ];
+/// Calls something that checks or is a test, by its name.
+static CHECKS: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r"(?i)\b\w*(?:test|assert|expect|check|verify|should|require|tape|spec)\w*!?\s*\(").expect("a regex")
+});
 /// An assertion of which so many words stand in another one has moved.
 const MOVED_SHARE: f64 = 0.75;
 /// New assertions looked at in one file.
@@ -74,6 +78,7 @@ pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
     let subjects = LazyCell::new(|| gone::subjects(views, census));
     let added = Asserted::of(views, census);
     commented(census, sheet);
+    enclosed(sheet);
     for (file, hunk, name) in hunks_of_tests(views) {
         let Some(language) = views[file].language else { continue };
         let lines = |side| outside_tests(census, views[file].hunks[hunk].side(side), (file, hunk), side);
@@ -140,7 +145,9 @@ fn judge<'v>(
     if let Some(line) = remarked {
         sheet.add_named("failure-remarked", (new_file, Side::New, line), Severity::Certain, name);
     }
-    if let Some(line) = loosened::skips_more(before, body, |line| lines::skips(rules, view, line)) {
+    if let Some(line) =
+        loosened::skips_more(before, body, |line| loosened::says_skip(line) || lines::skips(rules, view, line))
+    {
         sheet.add_named("skip-widened", (new_file, Side::New, line), Severity::Certain, name);
     }
     let mut lost: Vec<&Seen<'_>> = left.lost_assertions(language, added, before, body);
@@ -222,6 +229,27 @@ fn commented(census: &Census, sheet: &mut Sheet<'_, '_>) {
                     sheet.add_named("assertion-commented-out", (file, Side::Old, line), Severity::Certain, "");
                     break;
                 }
+            }
+        }
+    }
+}
+
+/// Marks code of tests that a comment has been put around: the lines are the same, and are no code any more.
+fn enclosed(sheet: &mut Sheet<'_, '_>) {
+    let views = sheet.views;
+    for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == Part::Test) {
+        for sides in &view.hunks {
+            let kept = |lines: &'_ [Seen<'_>]| (0..lines.len()).filter(|&at| !lines[at].changed).collect::<Vec<_>>();
+            let opens = |line: &Seen<'_>| line.changed && !line.has_code() && !line.masked.comment.trim().is_empty();
+            let found = kept(&sides.old).into_iter().zip(kept(&sides.new)).find(|&(old, new)| {
+                let now = &sides.new[new];
+                CHECKS.is_match(&sides.old[old].masked.code)
+                    && !now.has_code()
+                    && !now.masked.comment.trim().is_empty()
+                    && sides.new[..new].iter().any(opens)
+            });
+            if let Some((_, at)) = found {
+                sheet.add_named("assertion-commented-out", (file, Side::New, &sides.new[at]), Severity::Certain, "");
             }
         }
     }

@@ -235,6 +235,7 @@ impl Census {
         let views = sheet.views;
         let added = Added::of(views);
         let subjects = LazyCell::new(|| gone::subjects(views, self));
+        let loses_deprecated = LazyCell::new(|| gone::loses_deprecated(views));
         let mut lost: BTreeMap<usize, Vec<&Test>> = BTreeMap::new();
         for test in self.old.iter().filter(|test| test.twin.is_none()) {
             let lines = &views[test.file].hunks[test.hunk].old;
@@ -257,6 +258,7 @@ impl Census {
                     &test.name,
                 ),
                 Fate::Gone if gone::mentions(&subjects, &lines[test.at..test.end]) => {}
+                Fate::Gone if *loses_deprecated && lines[test.at..test.end].iter().any(gone::is_deprecated) => {}
                 Fate::Gone => lost.entry(test.file).or_default().push(test),
             }
         }

@@ -63,6 +63,18 @@ pub(super) fn mentions<'l, 'p: 'l>(subjects: &HashSet<&str>, lines: impl IntoIte
         })
 }
 
+/// Whether the diff takes something out of the program that it calls deprecated.
+pub(super) fn loses_deprecated(views: &[View<'_>]) -> bool {
+    let sources = || views.iter().filter(|view| view.part == Part::Source);
+    let count = |side| sources().flat_map(|view| view.changed(side)).filter(|line| is_deprecated(line)).count();
+    count(Side::Old) > count(Side::New)
+}
+
+/// Whether a line says that something is deprecated.
+pub(super) fn is_deprecated(line: &Seen<'_>) -> bool {
+    line.masked.text.to_ascii_lowercase().contains("deprecat")
+}
+
 /// Whether the file that the test file `path` is named after is deleted as well.
 pub(super) fn subject_of_file(views: &[View<'_>], path: &str) -> bool {
     let stem = stem(path);

@@ -306,7 +306,7 @@ pub(super) fn matched<'s>(rule: &Rule, line: &'s Seen<'_>) -> Option<Captures<'s
 }
 
 /// What `rule` looks at of `line`.
-fn looked_at<'s>(rule: &Rule, line: &'s Seen<'_>) -> &'s str {
+pub(super) fn looked_at<'s>(rule: &Rule, line: &'s Seen<'_>) -> &'s str {
     match rule.text.place {
         Where::Code => line.masked.code.as_str(),
         Where::Text => line.masked.text.as_str(),

@@ -31,7 +31,7 @@ static VAGUE: LazyLock<Regex> = LazyLock::new(|| {
         r"|\w*greater\w*|\w*less\w*|at_?least\w*|at_?most|\w*between|in_?range|is_?instance\w*|instance_?of|type_?of|assert_?in|isin|isoneof|anyof",
         r"|\w*approx\w*|\w*almost\w*|\w*close_?to|allclose|\w*_?near|\w*in_?delta|be_within|\w*subset\w*|\w*elements_?match|assert_?ne\w*|\w*not_?equals?\w*",
         r"|\w*not_?(?:null|nil|none|empty|undefined|be_nil)\w*|\w*defined|\w*truthy|is_some|is_ok|is_err|to_?exist\w*|exists?|be_?present|does_?not_?throw|not_?to_?throw",
-        r"|assert_called|assert_called_once|any|anything|any_string|any_int|anyString|anyInt|called|called_once|toHaveBeenCalled|assert_?true|assert_?that|ok|notempty)\b",
+        r"|assert_called|assert_called_once|match|has_?strict|any|anything|any_string|any_int|anyString|anyInt|called|called_once|toHaveBeenCalled|assert_?true|assert_?that|ok|notempty)\b",
         r"|\bin\b|\bis\s+not\b|\bor\b|>=|<=|!=|\s<\s|\s>\s|\|\|"
     ))
     .expect("a regex")
@@ -53,6 +53,15 @@ static CONDITION: LazyLock<Regex> =
     LazyLock::new(|| compile(r"^\s*(?:\}\s*)?(?:if|unless|guard)\b|^\s*#\s*if").expect("a regex"));
 /// What lets one of two answers do.
 static OR: LazyLock<Regex> = LazyLock::new(|| compile(r"\|\||\bor\b").expect("a regex"));
+/// Asks whether something is one of several.
+static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r"(?i)\bin\b|\b(?:in_?set|one_?of|any_?of|is_?in|includes?|contains?|includedin|memberp?)\b\W|\bmatches!|\bisinstance\b").expect("a regex")
+});
+/// Asks whether it is none of them.
+static NO_MEMBER: LazyLock<Regex> = LazyLock::new(|| compile(r"\bnot\b|(?:^|[\s(&|])!\s*[\w(]|!=").expect("a regex"));
+/// Says that a test is skipped.
+static SAYS_SKIP: LazyLock<Regex> =
+    LazyLock::new(|| compile(r#"(?i)\(.*["'`][^"'`]*\bskip(?:s|ped|ping)?\b"#).expect("a regex"));
 /// A value that an assertion names.
 static VALUE: LazyLock<Regex> = LazyLock::new(|| compile(r#""[^"]+"|'[^']+'|\b[0-9][\w.]*"#).expect("a regex"));
 /// Shorter texts are everywhere, bytes with their quotes.
@@ -239,6 +248,11 @@ pub(super) fn narrowed<'s, 'p>(
     pairs.map(|pair| pair[0]).find(|line| narrower(line))
 }
 
+/// Whether a line says that the test is skipped.
+pub(super) fn says_skip(line: &Seen<'_>) -> bool {
+    SAYS_SKIP.is_match(&line.masked.text)
+}
+
 /// The condition in `body` under which the test is skipped, and that holds in more cases than before.
 pub(super) fn skips_more<'s, 'p>(
     before: &[&Seen<'_>],
@@ -260,9 +274,22 @@ pub(super) fn skips_more<'s, 'p>(
         let first = body[*is.last()?];
         let (was, is) = (text(before, &was), text(body, &is));
         let words = |text: &str| identifiers(text).map(str::to_owned).collect::<HashSet<_>>();
-        let grown = CONDITION.is_match(&first.masked.code) && OR.find_iter(&is).count() > OR.find_iter(&was).count();
-        (grown && words(&was).is_subset(&words(&is)) && !was.is_empty()).then_some(first)
+        let grown = OR.find_iter(&is).count() > OR.find_iter(&was).count() || is_longer_list(&was, &is);
+        (CONDITION.is_match(&first.masked.code) && grown && words(&was).is_subset(&words(&is)) && !was.is_empty())
+            .then_some(first)
     })
+}
+
+/// Whether `is` asks for one of more values than `was`, and is otherwise the same.
+fn is_longer_list(was: &str, is: &str) -> bool {
+    if !MEMBER.is_match(is) || NO_MEMBER.is_match(is) {
+        return false;
+    }
+    let (was, is) = (squeezed(was), squeezed(is));
+    let same = |pair: &(char, char)| pair.0 == pair.1;
+    let above = was.chars().zip(is.chars()).take_while(same).count();
+    let below = was.chars().rev().zip(is.chars().rev()).take_while(same).count();
+    is.matches(',').count() > was.matches(',').count() && above + below >= was.chars().count()
 }
 
 /// The new condition in `body` under which an assertion stands that was made before in any case.

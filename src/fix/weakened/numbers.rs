@@ -3,10 +3,13 @@
 use super::Sheet;
 use super::census::squeezed;
 use super::language::Part;
-use super::lines::{applies, matched, untold};
+use super::lines::{applies, looked_at, matched, untold};
 use super::rule::{Kind, Rule, Rules, Severity};
 use super::view::{Seen, Side, View};
 use crate::fix::patch::Change;
+
+/// Lines of one statement.
+const STATEMENT_LINES_MAX: usize = 6;
 
 /// A number that a rule found.
 struct Found<'v, 'p> {
@@ -68,22 +71,53 @@ fn numbers<'v, 'p>(sheet: &Sheet<'_, '_>, view: &'v View<'p>, side: Side) -> Vec
     }
     let rules = sheet.rules;
     let untold = untold(rules, view, side, &[Kind::Lowered, Kind::Raised]);
-    for line in view.changed(side) {
+    let lines: Vec<&Seen<'_>> = view.changed(side).collect();
+    for (at, line) in lines.iter().copied().enumerate() {
         for index in rules.candidates(line.raw, &untold) {
             let rule = &rules.rules[index];
             if !matches!(rule.text.kind, Kind::Lowered | Kind::Raised) || !applies(rule, view, side) {
                 continue;
             }
-            let Some(groups) = matched(rule, line) else { continue };
-            let Some(text) = groups.name("number").or_else(|| groups.name("number2")) else { continue };
-            let Ok(number) = text.as_str().replace('_', "").parse::<f64>() else { continue };
-            let key = match (groups.name("key").or_else(|| groups.name("key2")), line.path.is_empty()) {
-                (Some(key), _) => key.as_str().to_owned(),
-                (None, false) => line.path.clone(),
-                (None, true) => squeezed(&[&line.raw[..text.start()], &line.raw[text.end()..]].concat()),
-            };
-            found.push(Found { rule, key, number, line });
+            let goes_on =
+                || number_of(rule, statement(&lines[at..])).filter(|_| rule.text.severity == Severity::Likely);
+            if let Some((key, number)) = number_of(rule, &lines[at..=at]).or_else(goes_on) {
+                found.push(Found { rule, key, number, line });
+            }
         }
     }
     found
+}
+
+/// A number in a statement, and what it is the number of.
+fn number_of(rule: &Rule, lines: &[&Seen<'_>]) -> Option<(String, f64)> {
+    let first = lines.first()?;
+    if !rule.is_under(&first.path) || !rule.is_along(first.raw) {
+        return None;
+    }
+    let looked: String = lines.iter().map(|line| looked_at(rule, line)).collect();
+    let groups = rule.regex()?.captures(&looked)?;
+    let text = groups.name("number").or_else(|| groups.name("number2"))?;
+    let number = text.as_str().replace('_', "").parse::<f64>().ok()?;
+    let key = match (groups.name("key").or_else(|| groups.name("key2")), first.path.is_empty()) {
+        (Some(key), _) => key.as_str().to_owned(),
+        (None, false) => first.path.clone(),
+        (None, true) => {
+            let whole: String = lines.iter().map(|line| line.masked.text.as_str()).collect();
+            squeezed(&[whole.get(..text.start())?, whole.get(text.end()..)?].concat())
+        }
+    };
+    Some((key, number))
+}
+
+/// The lines of the statement that the first of `lines` begins: up to where its brackets are closed.
+fn statement<'s, 'v, 'p>(lines: &'s [&'v Seen<'p>]) -> &'s [&'v Seen<'p>] {
+    let mut open = 0_usize;
+    for (at, line) in lines.iter().take(STATEMENT_LINES_MAX).enumerate() {
+        open += line.masked.code.matches(['(', '[']).count();
+        open = open.saturating_sub(line.masked.code.matches([')', ']']).count());
+        if open == 0 {
+            return &lines[..=at];
+        }
+    }
+    &[]
 }
