@@ -143,10 +143,14 @@ pub fn sub_command_anywhere<'p>(arguments: &[&[u8]], patterns: List<'p>, values:
 }
 
 /// Whether a task is the one of a pattern: `test`; `test*` for `testDebugUnitTest`, where a camelCase name goes on; `*Test`
-/// for `jvmTest`.
+/// for `jvmTest`. What Gradle's `cleanTest` removes is the task's results.
 fn is_task(task: &[u8], pattern: &[u8]) -> bool {
     match pattern {
-        [b'*', ending @ ..] => task.len() > ending.len() && task.ends_with(ending),
+        [b'*', ending @ ..] => {
+            let is_removed =
+                task.strip_prefix(b"clean").is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_uppercase));
+            task.len() > ending.len() && task.ends_with(ending) && !is_removed
+        }
         [start @ .., b'*'] => {
             task.strip_prefix(start).is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_uppercase))
         }

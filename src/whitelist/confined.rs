@@ -33,8 +33,9 @@ const PROJECT_PROGRAMS: [&str; 2] = ["gradlew", "mvnw"];
 /// Runners that run as another user, elsewhere, or what nobody sees in the command line.
 const REFUSED_RUNNERS: &str = " sudo gosu run0 xargs parallel flock script wsl mpi wait-for dockerize bazel-run su chroot cargo-alias nimble-task swift-run cask-exec mono ";
 /// Runners and their own options that only say how much, how long, how loud, or which part of the project.
-const RUNNER_OPTIONS: [(&str, &str); 43] = [
+const RUNNER_OPTIONS: [(&str, &str); 44] = [
     ("command", "-p"),
+    ("time", "-p"),
     ("nice", "-n --adjustment -c --class"),
     ("timeout", "-s --signal -k --kill-after --preserve-status --foreground -v --verbose"),
     ("stdbuf", "-i -o -e -oL -eL -o0 -e0 --output --error --input"),

@@ -115,10 +115,7 @@ impl<'w> Search<'w> {
         let named = named_by_variable(name);
         let program = match (rest, default) {
             ([], []) if self.whitelist.knows(&named) => named.as_slice(),
-            ([], []) => {
-                self.because(Reason::Unknown(lossy(path)));
-                return None;
-            }
+            ([], []) => return self.named_command(path, name, arguments, trail),
             ([], default) => default,
             _ => rest,
         };
@@ -126,6 +123,29 @@ impl<'w> Search<'w> {
         let check = self.command(&words, trail)?;
         self.confine_variable(path);
         Some(check)
+    }
+
+    /// A variable that is said to have a command in it, and which: `$TEST_CMD`.
+    fn named_command(&mut self, path: &[u8], name: &[u8], arguments: &[&[u8]], trail: &Trail) -> Option<Check> {
+        let layers = self.whitelist.scripts();
+        let command = [&b"_CMD"[..], b"_COMMAND"].into_iter().find_map(|end| name.strip_suffix(end));
+        let named = command.map_or(Named::Nothing, |command| scripts::named(command, &layers));
+        let is_denied = |argument: &&[u8]| layers.iter().any(|layer| matched(argument, layer.deny_args).is_some());
+        match named {
+            Named::Check(kind) if !arguments.iter().any(is_denied) => {
+                self.confine_variable(path);
+                let mut check = trail.check(&format!("script:{}", lossy(path)), kind);
+                selectors(arguments, &[], &[], List::default(), &mut check.selectors);
+                check.selectors.sort();
+                check.why =
+                    format!("the variable's name, `{}`, says that it is a {} check", lossy(name), kind.as_str());
+                Some(check)
+            }
+            _ => {
+                self.because(Reason::Unknown(lossy(path)));
+                None
+            }
+        }
     }
 
     pub(super) fn rules(
@@ -256,6 +276,8 @@ impl<'w> Search<'w> {
             for task in tasks.split(|byte| *byte == b',').filter(is_known) {
                 match scripts::named(task, &layers) {
                     Named::Check(kind) => return Ok(Some(kind)),
+                    // What is built may be called anything (`--target game-server`).
+                    Named::Denied(_) if tool.kind == CheckKind::Build && !scripts::is_no_product(task) => {}
                     Named::Denied(_) => denied = Some(lossy(task)),
                     Named::Nothing if scripts::is_formatter(task, &layers) => denied = Some(lossy(task)),
                     Named::Nothing => {

@@ -65,11 +65,11 @@ impl<'w> Search<'w> {
                 return self.command(words, &trail);
             } else if let Some((names, rest)) = script_option(argument, rest, runner.script_options) {
                 self.confine_runner(runner, &arguments[..at]);
-                return self.script_names(runner, names, rest, &trail);
+                return self.named_option(runner, names, rest, &trail);
             } else if runner.select_flags.has(argument) {
                 trail.select(b"*");
                 at += 1;
-            } else if is_option(argument) {
+            } else if is_option(argument) && !(skip > 0 && argument.starts_with(b"+")) {
                 at += take_option(arguments, at, &values, [runner.dir_options, runner.select_options], &mut trail);
             } else if has(ASSIGNMENTS) && is_assignment(argument) {
                 // Any variable may name what is run (`LD_PRELOAD`, `PATH`).
@@ -249,6 +249,21 @@ impl<'w> Search<'w> {
         None
     }
 
+    /// `node --run test`; of several aliases of Clojure's the last one counts (`-M:dev:test`), and more than any the
+    /// namespace behind them (`-M:dev -m kaocha.runner`).
+    fn named_option(&mut self, runner: &Runner<'w>, names: &[u8], rest: &[&[u8]], trail: &Trail) -> Option<Check> {
+        if let Some((option, rest)) = split(rest)
+            && let Some((module, rest)) = option_value(option, rest, runner.module_options, 0).and_then(split)
+            && let Some(check) = self.module(module, rest, trail)
+        {
+            return Some(check);
+        }
+        let has_aliases = runner.flags & PROJECT == 0;
+        let last = names.iter().rposition(|byte| *byte == b':').filter(|_| has_aliases);
+        let check = self.script_names(runner, names, rest, trail);
+        check.or_else(|| self.script_names(runner, &names[last? + 1..], rest, trail))
+    }
+
     /// `nx run-many -t lint test`, `node --run test`.
     fn script_names(&mut self, runner: &Runner<'w>, names: &[u8], rest: &[&[u8]], trail: &Trail) -> Option<Check> {
         let more = if runner.flags & MANY != 0 { rest.iter().take_while(|word| !is_option(word)).count() } else { 0 };
@@ -293,12 +308,14 @@ impl<'w> Search<'w> {
             Named::Nothing if is_whole => scripts::named(written, &layers),
             read => read,
         };
-        let is_file = runner.name == "make-target" && scripts::is_made_file(name);
+        let is_made = runner.name == "make-target" && scripts::is_made(name);
+        let run = || project.filter(|_| scripts::is_plain_run(name)).and_then(|own| scripts::task_kind(own, &layers));
         let kind = match read {
-            Named::Check(_) | Named::Nothing if is_file => CheckKind::Build,
+            Named::Check(_) | Named::Nothing if is_made => CheckKind::Build,
             Named::Check(kind) if is_whole => scripts::task_kind(written, &layers).unwrap_or(kind),
             Named::Check(kind) => kind,
             Named::Nothing if is_checking_format(name, arguments, &layers) => CheckKind::Format,
+            Named::Nothing if let Some(kind) = run() => kind,
             // `bun scripts/lint.ts`.
             Named::Nothing if name.contains(&b'/') => return self.script_file(name, arguments, trail),
             Named::Nothing if let Some(kind) = self.tool_named(name) => kind,
@@ -351,10 +368,7 @@ impl Search<'_> {
                 self.because(Reason::ScriptDenied { name: lossy(path), part: lossy(part) });
                 return None;
             }
-            Named::Nothing => {
-                self.because(Reason::Unknown(lossy(base_name(path))));
-                return None;
-            }
+            Named::Nothing => return self.behind_script(path, file, arguments, trail),
         };
         let is_denied = |argument: &&&[u8]| layers.iter().any(|layer| matched(argument, layer.deny_args).is_some());
         let denied = self.whitelist.denied_everywhere(arguments).or(arguments.iter().find(is_denied).copied());
@@ -374,6 +388,25 @@ impl Search<'_> {
 }
 
 impl Search<'_> {
+    /// The command that a shell script is given, whole, to run in some place of its own: `./in-container.sh cargo test`.
+    fn behind_script(&mut self, path: &[u8], file: File<'_>, arguments: &[&[u8]], trail: &Trail) -> Option<Check> {
+        let unknown = Reason::Unknown(lossy(base_name(path)));
+        let start = arguments.iter().position(|argument| *argument == b"--").map_or(0, |dashes| dashes + 1);
+        let words = arguments.get(start..).unwrap_or_default();
+        // A single word is as likely data (`./notify.sh pytest`).
+        let is_command = words.len() > usize::from(start == 0) && self.whitelist.knows(base_name(words[0]));
+        if file.is_program || !is_command {
+            self.because(unknown);
+            return None;
+        }
+        let mut trail = trail.clone();
+        trail.via.push(lossy(base_name(path)));
+        trail.elsewhere = true;
+        self.beside = true;
+        self.confine_file(path);
+        self.command(words, &trail)
+    }
+
     /// What a project's file does, by its name and by the task that it is given.
     fn file_kind<'a>(&self, file: File<'a>, arguments: &[&'a [u8]], layers: &[Scripts<'_>]) -> Named<'a> {
         let name = file.name;

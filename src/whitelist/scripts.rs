@@ -27,7 +27,9 @@ pub fn named<'a>(name: &'a [u8], layers: &[Scripts<'_>]) -> Named<'a> {
 pub fn named_file<'a>(file: File<'a>, layers: &[Scripts<'_>]) -> Named<'a> {
     match read(file.name, layers, if file.is_program { Called::Program } else { Called::Shell }) {
         // `node test/index.js`, `./tests/run.sh`.
-        Named::Nothing if file.is_in_tests => Named::Check(task_kind(file.name, layers).unwrap_or(CheckKind::Test)),
+        Named::Nothing if file.is_in_tests && !is_helper(file.name) => {
+            Named::Check(task_kind(file.name, layers).unwrap_or(CheckKind::Test))
+        }
         // `.travis/script.sh`.
         Named::Nothing if file.is_in_ci && is_among(" script run main all job ", file.name) => {
             Named::Check(CheckKind::Test)
@@ -116,6 +118,9 @@ fn read<'a>(name: &'a [u8], layers: &[Scripts<'_>], called: Called) -> Named<'a>
     {
         return Named::Denied(last);
     }
+    if let Some(last) = parts.last().filter(|_| called == Called::Shell && is_helper(name)) {
+        return Named::Denied(last);
+    }
     let is_program = called == Called::Program;
     let begins = |parts: &[&[u8]]| {
         let may = |scripts: &Scripts<'_>| begins_with(parts, scripts.targets) && !is_program;
@@ -156,12 +161,15 @@ pub fn is_formatter(name: &[u8], layers: &[Scripts<'_>]) -> bool {
         && parts.iter().any(|part| in_any(layers, part, |scripts| scripts.formatters))
 }
 
-/// Whether a target of make is a file that is made: `lib.a`, `docs/manual.pdf`.
-pub fn is_made_file(target: &[u8]) -> bool {
+/// Whether a target of make is a file that is made (`lib.a`, `docs/manual.pdf`), or the platform that all is made for.
+pub fn is_made(target: &[u8]) -> bool {
+    const PLATFORMS: &str = " linux darwin macos macosx osx windows win32 win64 mingw cygwin freebsd openbsd netbsd solaris \
+         32bit 64bit i386 i686 x86 x86_64 amd64 arm64 aarch64 armv7 riscv64 wasm32 ";
     const MADE: &str =
         " o a so obj lib dll dylib exe elf bin hex wasm js css html pdf dvi ps info epub jar war whl pyd rpm deb ";
     let end = target.iter().rposition(|byte| *byte == b'.').filter(|end| *end > 0);
-    end.is_some_and(|end| MADE.split_ascii_whitespace().any(|made| made.as_bytes() == &target[end + 1..]))
+    is_among(PLATFORMS, target)
+        || end.is_some_and(|end| MADE.split_ascii_whitespace().any(|made| made.as_bytes() == &target[end + 1..]))
 }
 
 /// Whether a file takes the name of what it does as its argument: `./ci.sh lint`, `python tasks.py test`.
@@ -217,6 +225,22 @@ fn ends_with(part: &[u8], end: &[u8]) -> bool {
 /// Parts that ask for something to be so, and what may stand beside them without saying what.
 const ASKING: &str = " check checks verify validate ensure assert ";
 const UNSPECIFIC: &str = " all ci full quick fast local my run do pre post x everything extra basic main test tests ";
+
+/// Whether a shell's file of this name is called by tests and is none: `bin/test-daemon`.
+fn is_helper(name: &[u8]) -> bool {
+    const HELPERS: &str = " spawn daemon helper helpers fixture fixtures stub stubs mock mocks ";
+    (Parts { name }).last().is_some_and(|last| is_among(HELPERS, last))
+}
+
+/// Whether what is built by this name is taken away again, or put somewhere.
+pub fn is_no_product(name: &[u8]) -> bool {
+    is_among(" clean distclean install uninstall ", name)
+}
+
+/// Whether a project's target does nothing but run it, so that the project's name says what it is (`nx run e2e:run`).
+pub fn is_plain_run(name: &[u8]) -> bool {
+    is_among(" run execute exec ", name)
+}
 
 /// Words that only end like a test.
 const NO_TESTS: &str = " latest contest attest protest fastest greatest shortest detest contests protests healthcheck ";
@@ -302,7 +326,17 @@ fn says_kind(part: &[u8], place: usize, layers: &[Scripts<'_>]) -> bool {
 const ORDER: [CheckKind; KINDS.len()] =
     [CheckKind::Test, CheckKind::Lint, CheckKind::Type, CheckKind::Format, CheckKind::Build];
 
-/// The parts of a name: between `:`, `-`, `_`, `.`, `/`, and where a small letter is followed by a capital one.
+/// Where a part ends in which something is asked of something (`checkdocs`), and not a word that begins so (`checkout`).
+fn asks_of(part: &[u8]) -> Option<usize> {
+    const OTHERS: &str = " out outs sum sums point points pointing pointer list lists mark marks box boxes ers ing ins \
+         able ups mate ";
+    let rest = part.strip_prefix(b"check")?;
+    let end = rest.iter().position(|byte| !byte.is_ascii_lowercase()).unwrap_or(rest.len());
+    (end > 2 && !is_among(OTHERS, &rest[..end])).then_some(b"check".len())
+}
+
+/// The parts of a name: between `:`, `-`, `_`, `.`, `/`, where a small letter is followed by a capital one, and behind
+/// `check`.
 struct Parts<'a> {
     name: &'a [u8],
 }
@@ -314,8 +348,12 @@ impl<'a> Iterator for Parts<'a> {
         let is_separator = |byte: u8| matches!(byte, b':' | b'-' | b'_' | b'.' | b'/');
         let start = self.name.iter().position(|byte| !is_separator(*byte))?;
         let name = &self.name[start..];
-        let end = (1..name.len())
-            .find(|&at| is_separator(name[at]) || (name[at - 1].is_ascii_lowercase() && name[at].is_ascii_uppercase()))
+        let end = asks_of(name)
+            .or_else(|| {
+                (1..name.len()).find(|&at| {
+                    is_separator(name[at]) || (name[at - 1].is_ascii_lowercase() && name[at].is_ascii_uppercase())
+                })
+            })
             .unwrap_or(name.len());
         self.name = &name[end..];
         Some(&name[..end])
