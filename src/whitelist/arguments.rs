@@ -132,14 +132,29 @@ pub fn sub_command_anywhere<'p>(arguments: &[&[u8]], patterns: List<'p>, values:
         } else {
             word
         };
+        let goal = if has_projects { None } else { goal_of(word) };
         for pattern in patterns {
-            if pattern == word || is_task(task, pattern) {
+            if pattern == word || is_task(task, pattern) || goal.is_some_and(|goal| is_goal(goal, pattern)) {
                 // The word stays a selector: which of several tasks were asked for is what is checked.
                 return Some(Sub { canonical: b"", spelling: pattern, places: [0; Sub::WORDS_MAX], words: 0 });
             }
         }
     }
     None
+}
+
+/// The plugin's short name and the goal of one that Maven is told in full: `org.apache.maven.plugins:maven-jar-plugin:3.4:jar`.
+fn goal_of(word: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = bytes::find(word, b"-plugin:")?;
+    let artifact = word[..colon].rsplit(|byte| *byte == b':').next()?;
+    let plugin = artifact.strip_prefix(b"maven-").or_else(|| artifact.strip_suffix(b"-maven")).unwrap_or(artifact);
+    let goal = word[colon..].rsplit(|byte| *byte == b':').next()?;
+    Some((plugin, goal.split(|byte| *byte == b'@').next().unwrap_or(goal)))
+}
+
+/// Whether a pattern names the goal (`jar:jar`).
+fn is_goal((plugin, goal): (&[u8], &[u8]), pattern: &[u8]) -> bool {
+    pattern.strip_prefix(plugin).and_then(|rest| rest.strip_prefix(b":")) == Some(goal)
 }
 
 /// Whether a task is the one of a pattern: `test`; `test*` for `testDebugUnitTest`, where a camelCase name goes on; `*Test`

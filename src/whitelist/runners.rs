@@ -319,6 +319,10 @@ impl<'w> Search<'w> {
             // `bun scripts/lint.ts`.
             Named::Nothing if name.contains(&b'/') => return self.script_file(name, arguments, trail),
             Named::Nothing if let Some(kind) = self.tool_named(name) => kind,
+            Named::Denied(part) if scripts::is_comparing(part, arguments) => CheckKind::Lint,
+            Named::Nothing if runner.flags & MANY == 0 && self.whitelist.knows(name) && !arguments.is_empty() => {
+                return self.named_for_program(name, arguments, trail);
+            }
             Named::Denied(part) => {
                 self.because(Reason::ScriptDenied { name: lossy(name), part: lossy(part) });
                 return None;
@@ -354,6 +358,14 @@ impl<'w> Search<'w> {
 }
 
 impl Search<'_> {
+    /// A script that is the program of its name, and is given the rest: `npm run ng -- test`.
+    fn named_for_program(&mut self, name: &[u8], arguments: &[&[u8]], trail: &Trail) -> Option<Check> {
+        self.beside = true;
+        let rest = arguments.strip_prefix(&[&b"--"[..]]).unwrap_or(arguments);
+        let words: Vec<&[u8]> = std::iter::once(name).chain(rest.iter().copied()).collect();
+        self.command(&words, trail)
+    }
+
     /// A project's own file by its name: `./run-tests.sh`, `bash ci/lint.sh`, `ruby -Itest test/cart_test.rb`.
     pub(super) fn script_file(&mut self, path: &[u8], arguments: &[&[u8]], trail: &Trail) -> Option<Check> {
         // Almost every command that is none of the known ones is no file of the project's.
@@ -412,6 +424,7 @@ impl Search<'_> {
         let name = file.name;
         let own = scripts::named_file(file, layers);
         let takes_task = match own {
+            Named::Denied(part) if scripts::is_comparing(part, arguments) => return Named::Check(CheckKind::Lint),
             Named::Denied(_) => return own,
             Named::Check(kind) => kind == CheckKind::Build || scripts::is_driver(name, layers),
             Named::Nothing => scripts::is_driver(name, layers),

@@ -326,6 +326,12 @@ fn says_kind(part: &[u8], place: usize, layers: &[Scripts<'_>]) -> bool {
 const ORDER: [CheckKind; KINDS.len()] =
     [CheckKind::Test, CheckKind::Lint, CheckKind::Type, CheckKind::Format, CheckKind::Build];
 
+/// Whether a part says that files are written, which is a check where they are only compared (`update-docs.sh --check`).
+pub fn is_comparing(part: &[u8], arguments: &[&[u8]]) -> bool {
+    const WRITERS: &str = " update updates generate generated codegen gen regenerate regen sync bump changelog ";
+    is_among(WRITERS, part) && arguments.iter().any(|argument| is_among(" --check --check-only --verify ", argument))
+}
+
 /// Where a part ends in which something is asked of something (`checkdocs`), and not a word that begins so (`checkout`).
 fn asks_of(part: &[u8]) -> Option<usize> {
     const OTHERS: &str = " out outs sum sums point points pointing pointer list lists mark marks box boxes ers ing ins \
