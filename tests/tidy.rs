@@ -329,6 +329,7 @@ fn files(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<Source> {
                 "tests/corpus/cases",
                 "tests/corpus/projects",
                 "tests/corpus/more",
+                "tests/corpus/fresh",
             ];
             if path.is_symlink()
                 || skipped.iter().any(|name| relative == *name || relative.ends_with(&format!("/{name}")))

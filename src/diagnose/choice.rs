@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn what_goes_on_and_on_in_a_block_is_kept_a_few_times() {
-        let steps: Vec<String> = (0..200).map(|n| format!("    step {n} is done")).collect();
+        let steps: Vec<String> = (1..=200).map(|n| format!("    step {n} is done")).collect();
         let sides: Vec<String> = (0..30).map(|n| format!("+ {n}")).collect();
         let all = steps.iter().chain(&sides).map(|line| (line.as_str(), Worth::Context(0)));
         let lines: Vec<(&str, Worth)> = [("Error: it is broken", Worth::Core(0))].into_iter().chain(all).collect();

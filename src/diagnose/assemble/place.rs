@@ -1,0 +1,123 @@
+//! Where items are: the paths that they were printed with, as files of the project.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use foldhash::fast::RandomState;
+
+use crate::base::limits::FRAMES_MAX;
+use crate::diagnose::Severity;
+use crate::diagnose::engine::{Frame, Role};
+use crate::diagnose::generic::{self, looks_like_a_file};
+use crate::diagnose::located;
+use crate::diagnose::paths::{Resolver, Trust};
+
+use super::Assembled;
+
+/// A path that items were printed with.
+struct Printed {
+    /// The project's file that it is.
+    inside: Option<Rc<str>>,
+    /// Else how people know it, once an item needs that.
+    shown: Option<Rc<str>>,
+    /// Whether it is among the affected files.
+    affected: bool,
+}
+
+impl<'a> Assembled<'a> {
+    /// Resolves the places of all items against the project, and takes the files of those that made the run fail.
+    pub(super) fn resolve(&mut self, resolver: &Resolver<'_>) {
+        for index in 0..self.outcome.items.len() {
+            if self.failing[index] {
+                match self.outcome.items[index].place {
+                    None => self.search_block(index, |_| true, resolver),
+                    // A runner names the file of its tests, and what a compiler says of another one stands below.
+                    Some(Frame { line: None, .. }) => self.search_block(index, is_error_at_a_place, resolver),
+                    Some(_) => self.prefer_what_exists(index, resolver),
+                }
+            }
+        }
+        // Items are many and files are few: each is resolved once, as seen from the same folders.
+        let mut known: HashMap<(&str, &[&str]), Printed, RandomState> = HashMap::default();
+        for (found, failing) in self.outcome.items.iter().zip(&self.failing) {
+            if let Some(test) = found.test
+                && !self.tests.contains_key(test)
+                && let Some(name) = name_from_root(test, resolver, found.dirs())
+            {
+                self.tests.insert(test, name);
+            }
+            if *failing {
+                let frames = found.frames().iter();
+                self.files.extend(frames.filter_map(|frame| resolver.resolve(frame.file, found.dirs(), Trust::Looks)));
+            }
+            let Some(Frame { file, line, .. }) = found.place else {
+                self.places.push(None);
+                continue;
+            };
+            let printed = known.entry((file, found.dirs())).or_insert_with(|| {
+                // What only its position says to be a file (`%f:%l: %m` on `step:3: done`) has to exist.
+                let trust = if looks_like_a_file(file) { Trust::Format } else { Trust::Looks };
+                let inside = resolver.resolve(file, found.dirs(), trust).map(Rc::from);
+                Printed { inside, shown: None, affected: false }
+            });
+            if *failing && !std::mem::replace(&mut printed.affected, true) {
+                self.files.extend(printed.inside.as_deref().map(str::to_owned));
+            }
+            // What an item says of somebody else's file stays its place, though the file is not an affected one.
+            if printed.inside.is_none() && printed.shown.is_none() && line.is_some() && !file.contains('<') {
+                printed.shown = Some(resolver.shown(file, found.dirs()).into());
+            }
+            let shown = printed.shown.clone().filter(|_| line.is_some());
+            self.places.push(printed.inside.clone().or(shown));
+        }
+    }
+
+    /// A place that was taken from a stack gives way to a frame whose file is the project's: code of others may be printed
+    /// without its folder.
+    fn prefer_what_exists(&mut self, index: usize, resolver: &Resolver<'_>) {
+        let found = &self.outcome.items[index];
+        let exists = |frame: &Frame<'_>| resolver.resolve(frame.file, found.dirs(), Trust::Looks).is_some();
+        let from_stack = found.place.filter(|place| found.frames().len() > 1 && found.frames().contains(place));
+        let Some(place) = from_stack.filter(|_| resolver.knows_files()) else { return };
+        if let Some(inside) = found.frames().iter().copied().find(exists).filter(|_| !exists(&place)) {
+            self.outcome.items[index].place = Some(inside);
+        }
+    }
+
+    /// A block whose rules name no file may still hold one that exists, in the lines that `may_name` one.
+    fn search_block(&mut self, index: usize, may_name: impl Fn(&str) -> bool, resolver: &Resolver<'_>) {
+        let (from, until) = self.outcome.items[index].span;
+        let mine =
+            |role: &Role| matches!(role, Role::Head(item) | Role::Told(item) | Role::Detail(item) if *item == index);
+        let lines = (from..until).filter(|&line| mine(&self.outcome.roles[line]) && may_name(self.lines[line]));
+        let widest = |line: &'a str| {
+            let places = generic::places(line).into_iter();
+            places.map(move |place| Frame { file: resolver.widest(line, place.file), ..place })
+        };
+        let places: Vec<Frame<'_>> = lines.flat_map(|line| widest(self.lines[line])).collect();
+        let found = &mut self.outcome.items[index];
+        for place in places {
+            if resolver.resolve(place.file, found.dirs(), Trust::Looks).is_none() {
+                self.missing.extend(resolver.missing(place.file));
+            } else if found.place.is_none() {
+                found.place = Some(place);
+            } else if found.frames().len() < FRAMES_MAX {
+                found.rest().frames.push(place);
+            }
+        }
+    }
+}
+
+/// Whether a line says of a place that there is an error.
+fn is_error_at_a_place(line: &str) -> bool {
+    located::read(line).is_some_and(|said| said.severity == Some(Severity::Error) && said.file.is_some())
+}
+
+/// `test_a.py::test_y` of a run in `app` is `app/test_a.py::test_y`: a test has one name, whatever folder it is run in.
+/// `None` where the name is that already, or names no file.
+fn name_from_root(test: &str, resolver: &Resolver<'_>, dirs: &[&str]) -> Option<String> {
+    let (file, rest) = test.split_once("::")?;
+    let inside =
+        resolver.resolve(file, dirs, Trust::Looks).filter(|inside| looks_like_a_file(file) && inside != file)?;
+    Some(format!("{inside}::{rest}"))
+}
