@@ -82,12 +82,12 @@ pub fn choose(lines: &[(&str, Worth)]) -> Kept {
             continue;
         }
         // What goes on and on, numbers aside, is chatter, though it stands in a block; not so a difference.
-        let goes_on = tier > 0 && !is_side(line) && {
+        let mut goes_on = || {
             let times = alike.entry(baseline::key(line)).or_default();
             *times += 1;
             *times > ALIKE_LINES_MAX
         };
-        if full[tier] || goes_on {
+        if full[tier] || tier > 0 && !is_side(line) && goes_on() {
             cut += 1;
         } else {
             used += size;
