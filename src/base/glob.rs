@@ -1,62 +1,9 @@
 //! File patterns: whether a file is of one.
 
-/// Whether `path` (relative, with `/`) is of the pattern: `*` and `?` within a name, `**` for any number of folders.
-///
-/// There are no braces and no classes: a second pattern says the same.
+/// Whether `path` (relative, with `/`) is of the pattern: `*` and `?` within a name, `**` for any number of folders,
+/// `{a,b}`, `[ab]`, `[!ab]`; `!` in front turns it round.
 pub fn matches(pattern: &str, path: &str) -> bool {
-    let pattern: Vec<&str> = pattern.split('/').collect();
-    let path: Vec<&str> = path.split('/').collect();
-    folders(&pattern, &path)
-}
-
-fn folders(pattern: &[&str], path: &[&str]) -> bool {
-    // Where the last `**` stood and how much of the path it has taken: only that one is ever tried again.
-    let (mut p, mut t, mut again) = (0, 0, None);
-    while t < path.len() {
-        if pattern.get(p) == Some(&"**") {
-            // At the end it stands for something, not for nothing: `src/**` is what is in `src`.
-            if p + 1 == pattern.len() {
-                return true;
-            }
-            again = Some((p, t));
-            p += 1;
-        } else if pattern.get(p).is_some_and(|part| name(part.as_bytes(), path[t].as_bytes())) {
-            p += 1;
-            t += 1;
-        } else if let Some((star, taken)) = again {
-            again = Some((star, taken + 1));
-            p = star + 1;
-            t = taken + 1;
-        } else {
-            return false;
-        }
-    }
-    p == pattern.len()
-}
-
-fn name(pattern: &[u8], text: &[u8]) -> bool {
-    let (mut p, mut t, mut again) = (0, 0, None);
-    while t < text.len() {
-        match pattern.get(p) {
-            Some(b'*') => {
-                again = Some((p, t));
-                p += 1;
-            }
-            Some(&byte) if byte == b'?' || byte == text[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => match again {
-                Some((star, taken)) => {
-                    again = Some((star, taken + 1));
-                    p = star + 1;
-                    t = taken + 1;
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|&byte| byte == b'*')
+    fast_glob::glob_match(pattern, path)
 }
 
 #[cfg(test)]
@@ -87,6 +34,13 @@ mod tests {
             ("a*b*c", "aXbYbZc", true),
             ("", "a", false),
             ("**", "a/b", true),
+            ("src/*.{rs,toml}", "src/a.toml", true),
+            ("src/*.{rs,toml}", "src/a.md", false),
+            ("**/{,.}ruff.toml", ".ruff.toml", true),
+            ("**/{,.}ruff.toml", "x/ruff.toml", true),
+            ("**/{,.}ruff.toml", "x/my-ruff.toml", false),
+            ("**/{,*[._-]}{skip,flaky*}{,[._-]*}.txt", "tests/known_skip.v2.txt", true),
+            ("**/{,*[._-]}{skip,flaky*}{,[._-]*}.txt", "tests/skipper.txt", false),
         ];
         for (pattern, path, wanted) in cases {
             assert_eq!(matches(pattern, path), wanted, "{pattern} {path}");

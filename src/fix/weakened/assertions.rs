@@ -410,13 +410,14 @@ fn returns_early<'s, 'p>(new: &Test, after: &'s [Seen<'p>], added: &[&Seen<'_>])
     let is_added = |line: &Seen<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
     let at = body.iter().enumerate().position(|(at, line)| {
         let code = line.masked.code.trim();
-        let guard = || ground::above(body, at).next().filter(|guard| is_added(guard) && guard.indent == indent);
-        let guarded = || guard().is_some_and(|guard| guard.masked.code.trim_start().starts_with("if"));
+        let guards = || ground::above(body, at).filter(|guard| guard.indent >= indent);
+        let all_added = || guards().all(is_added);
+        let guarded = || guards().next().is_some_and(|guard| guard.masked.code.trim_start().starts_with("if"));
         is_added(line)
             && !skips(at)
             && match RETURNS.contains(&code) {
-                true => line.indent == indent || guarded(),
-                false => line.indent == indent && RETURNS_IF.is_match(code),
+                true => line.indent == indent || guarded() && all_added(),
+                false => RETURNS_IF.is_match(code) && all_added(),
             }
     })?;
     let more = body[at + 1..].iter().any(|line| line.has_code() && !line.changed && line.indent >= indent);

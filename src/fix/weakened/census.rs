@@ -16,6 +16,8 @@ const SAME_SHARE: f64 = 0.5;
 const MOVED_SHARE: f64 = 0.6;
 /// Lines shorter than this say nothing about where they come from, bytes.
 const TELLING_BYTES_MIN: usize = 8;
+/// Functions that hand tests to a runner.
+const SUITES: [&str; 3] = ["test_suite", "test_all", "testsuite"];
 /// Tests looked at on one side; a diff of more is no edit of somebody's.
 const TESTS_MAX: usize = 5_000;
 
@@ -96,7 +98,7 @@ fn in_hunk(lines: &[Seen<'_>], language: &Language, mut found: impl FnMut(Test))
             let name = ["name", "name2", "name3"].iter().find_map(|group| groups.name(group))?;
             Some(name.as_str().trim().to_owned())
         });
-        if let Some(name) = name {
+        if let Some(name) = name.filter(|name| !SUITES.contains(&name.as_str())) {
             let (end, complete) = end_of_block(lines, at);
             found(Test { file: 0, hunk: 0, at, start: above.unwrap_or(at), end, complete, name, twin: None });
             above = None;

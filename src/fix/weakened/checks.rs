@@ -59,6 +59,8 @@ struct Command<'v, 'p> {
     check: Option<CheckKind>,
     /// Whether it is a check by its name alone.
     by_name: bool,
+    /// How many commands its line has.
+    links: usize,
 }
 
 /// Marks swallowed and removed checks.
@@ -99,7 +101,9 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         let Some(kind) = command.check.filter(|kind| !matches!(kind, CheckKind::Build)) else { continue };
         let view = &views[command.file];
         let own = bare(&command.text);
-        let there = new.iter().any(|other| other.check == Some(kind))
+        let there = new
+            .iter()
+            .any(|other| other.check.is_some_and(|other| is_like(kind, other)) && !command.is_linked_in(&new))
             || kept.iter().any(|line| line.contains(&own))
             || command.program(kind).is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
         let deleted = view.file.change == Change::Deleted;
@@ -114,12 +118,27 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
     }
 }
 
+/// Whether a check of the one kind may take over what one of the other did: linters format, and formatters lint.
+fn is_like(kind: CheckKind, other: CheckKind) -> bool {
+    let style = |kind| matches!(kind, CheckKind::Lint | CheckKind::Format);
+    kind == other || style(kind) && style(other)
+}
+
 /// A command without blanks and what lists put around its words.
 fn bare(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'' | ',' | '[' | ']')).collect()
 }
 
 impl Command<'_, '_> {
+    /// Whether its chain is still there without it: nothing has come that could do the same.
+    fn is_linked_in(&self, new: &[Command<'_, '_>]) -> bool {
+        let chain: Vec<&Command<'_, '_>> =
+            new.iter().filter(|other| other.file == self.file && other.line.path == self.line.path).collect();
+        self.links > 1
+            && chain.len() + 1 == self.links
+            && !chain.iter().any(|other| bare(&other.text) == bare(&self.text))
+    }
+
     /// The program of the last command and its first argument, without blanks: `cargotest`, and a script that it
     /// runs: `npmrune2e`. What only compiles is done by whatever else the same program does.
     fn program(&self, kind: CheckKind) -> Option<String> {
@@ -150,6 +169,8 @@ fn holds_commands(view: &View<'_>) -> bool {
     let known = ["json", "yaml", "shell", "make", "toml", "ini", "docker"];
     view.part != Part::Foreign
         && view.part != Part::Test
+        // What Cargo calls a test is no command.
+        && !view.file.new.ends_with("Cargo.toml")
         && view.language.is_some_and(|own| known.contains(&own.name.as_str()))
 }
 
@@ -177,11 +198,19 @@ fn commands<'v, 'p>(views: &'v [View<'p>], side: Side, whitelist: &Whitelist) ->
             let text = groups.map_or(text.clone(), |groups| groups["command"].to_owned());
             let chain: Vec<&str> =
                 if swallowed || !view.is("json") { vec![text.as_str()] } else { text.split(" && ").collect() };
-            for text in chain {
+            for &text in &chain {
                 let known = checks(text, whitelist);
                 let check = known.or_else(|| named_check(text));
                 let by_name = known.is_none() && check.is_some();
-                found.push(Command { file, line, text: text.trim().to_owned(), swallowed, check, by_name });
+                found.push(Command {
+                    file,
+                    line,
+                    text: text.trim().to_owned(),
+                    swallowed,
+                    check,
+                    by_name,
+                    links: chain.len(),
+                });
             }
         }
     }

@@ -35,6 +35,9 @@ pub(super) fn is_new(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], sid
         return below.is_none_or(|at| !is_old(&lines[at]));
     }
     if hit.line.has_code() && opens(hit.line) {
+        if side == Side::New && stands_for_removed(sides, hit.at) {
+            return false;
+        }
         return after.is_none_or(|line| !is_old(line));
     }
     let owner = view.language.and_then(|language| above(lines, hit.at).find(|line| defines(language, line)));
@@ -44,15 +47,29 @@ pub(super) fn is_new(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], sid
     // What it stands in began above the hunk.
     let around = || above(lines, hit.at).filter(|line| !is_preprocessed(line));
     let outermost = around().map(|line| line.indent).min().unwrap_or(hit.line.indent);
-    let old = lines[..hit.at].iter().rfind(|line| line.has_code() && !line.changed && !is_preprocessed(line));
+    let near = lines[..hit.at].iter().rev().filter(|line| line.has_code() && !is_preprocessed(line));
+    let beside_old =
+        near.take_while(|line| line.indent >= outermost).any(|line| !line.changed && line.indent == outermost);
     let has_functions = view.language.is_some_and(|language| !language.functions.is_empty());
     // Functions of C begin at the edge: what is deeper is in one.
     let is_within_old = || view.is("c") && around().last().is_some_and(|line| !line.changed);
-    if has_functions && outermost > 0 && (old.is_some_and(|line| line.indent == outermost) || is_within_old()) {
+    if has_functions && outermost > 0 && (beside_old || is_within_old()) {
         return false;
     }
     let new = |line: Option<&Seen<'_>>| line.is_none_or(|line| !is_old(line));
     new(before) && new(after)
+}
+
+/// Whether a line belongs to an argument that holds what stood there alone before: `param("a", marks=…)` for `"a"`.
+fn stands_for_removed(sides: &Sides<'_>, at: usize) -> bool {
+    let lines = &sides.new;
+    let Some(owner) = above(lines, at).take_while(|line| line.changed).last() else { return false };
+    let inside = lines.iter().skip_while(|line| line.number <= owner.number);
+    let inside = inside.take_while(|line| line.changed && line.indent > owner.indent);
+    let text = |line: &Seen<'_>| squeezed(&line.masked.text);
+    let mut removed = sides.old.iter().filter(|line| line.changed).map(text).filter(|text| text.len() > 2);
+    let values: Vec<String> = inside.map(text).collect();
+    removed.any(|old| values.contains(&old))
 }
 
 /// Whether the item of a list that a line belongs to is one more than there were: a step of a pipeline, a job of a list.

@@ -151,6 +151,18 @@ impl Language {
         Some(&all.languages[at])
     }
 
+    /// The language of a file without an ending, by its lines: most programs are in one of these. `None` where too few
+    /// lines say it.
+    pub(super) fn by_lines<'l>(path: &str, lines: impl Iterator<Item = &'l str> + Clone) -> Option<&'static Language> {
+        if path.rsplit('/').next().is_none_or(|name| name.contains('.')) {
+            return None;
+        }
+        let counted =
+            SPEAKING.iter().map(|(name, regex)| (lines.clone().filter(|line| regex.is_match(line)).count(), *name));
+        let (_, name) = counted.filter(|(count, _)| *count >= SPEAKING_LINES_MIN).max_by_key(|(count, _)| *count)?;
+        LANGUAGES.languages.iter().find(|language| language.name == name)
+    }
+
     /// Whether `path` is a file of tests by the language's customs.
     pub(super) fn is_test(&self, path: &str) -> bool {
         self.tests.is_match(path)
@@ -166,6 +178,18 @@ impl Language {
         self.collected.is_match(path)
     }
 }
+
+/// Lines that are of one language, by its name.
+static SPEAKING: LazyLock<[(&str, Lazy); 3]> = LazyLock::new(|| {
+    [
+        ("python", r"^\s*(?:(?:async\s+)?def|class)\s+\w.*:\s*$|^\s*(?:import|from)\s+[\w.]+|\bself\.\w|^\s*(?:if|elif|for|while|with)\b.*:\s*$"),
+        ("shell", r"^\s*(?:fi|done|esac|then|do)\s*$|^\s*(?:el)?if\s+(?:!\s+)?(?:\[|test\s)|;\s*then\s*$|\$\{\w|^\s*\w+\(\)\s*\{"),
+        ("perl", r"^\s*(?:my|our|local)\s+[($@%]|^\s*(?:use|sub)\s+[\w:]+.*[;{]\s*$|\$\w+->"),
+    ]
+    .map(|(name, source)| (name, Lazy::new(source.to_owned())))
+});
+/// So many lines have to be of it.
+const SPEAKING_LINES_MIN: usize = 3;
 
 /// The part that a file plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -252,10 +276,9 @@ fn is_document(path: &str, language: Option<&Language>) -> bool {
         || language.is_none() && DOCUMENT_NAMES.iter().any(|start| name.starts_with(start))
 }
 
-/// What `path` is.
-pub(super) fn part(path: &str) -> Part {
+/// What `path` is, a file of `language`.
+pub(super) fn part(path: &str, language: Option<&Language>) -> Part {
     let has = |words: &[&str]| words.iter().any(|word| path.contains(word));
-    let language = Language::of(path);
     if has(&SNAPSHOT_WORDS) && SNAPSHOTS.is_match(path) {
         Part::Snapshot
     } else if has(&FOREIGN_WORDS) && FOREIGN.is_match(path) {
@@ -288,6 +311,20 @@ mod tests {
         assert!([&SNAPSHOTS, &FOREIGN].iter().all(|set| set.is_sound()));
     }
 
+    fn part_at(path: &str) -> Part {
+        part(path, Language::of(path))
+    }
+
+    #[test]
+    fn the_lines_of_a_file_without_an_ending_say_what_it_is() {
+        let name = |path, lines: &str| Language::by_lines(path, lines.lines()).map(|language| language.name.as_str());
+        let python = "import os\n\ndef total(prices):\n    return sum(prices)\n\nclass Cart:\n    pass";
+        assert_eq!(name("test/cart-test", python), Some("python"));
+        assert_eq!(name("test/cart.dat", python), None);
+        assert_eq!(name("tools/run", "if [ -z \"$1\" ]; then\n  exit 1\nfi\nmake \"${1}\""), Some("shell"));
+        assert_eq!(name("tools/run", "one\ntwo\nthree"), None);
+    }
+
     #[test]
     fn a_path_says_what_its_file_is() {
         let name = |path| Language::of(path).map(|language| language.name.as_str());
@@ -316,7 +353,7 @@ mod tests {
             ("bin/changes", Part::Source),
         ];
         for (path, wanted) in parts {
-            assert_eq!(part(path), wanted, "{path}");
+            assert_eq!(part_at(path), wanted, "{path}");
         }
     }
 
@@ -333,7 +370,7 @@ mod tests {
             "a.ambr",
         ];
         for path in snapshots.into_iter().chain(more) {
-            assert!(SNAPSHOTS.is_match(path) && part(path) == Part::Snapshot, "{path}");
+            assert!(SNAPSHOTS.is_match(path) && part_at(path) == Part::Snapshot, "{path}");
         }
         let folders = "fixture fixtures __fixtures__ testdata test-data corpus corpora sample samples testcases test-cases resources \
                        node_modules vendor vendored thirdparty third_party third-party external dist generated __generated__ .yarn \
@@ -341,7 +378,7 @@ mod tests {
         let names = ["a.min.js", "a.gen.ts", "gen.go", "a_generated.rs", "a.pb.go", "a_pb2.py", "a_pb2_grpc.pyi"];
         let paths = folders.split_whitespace().map(|folder| format!("{folder}/a.rs"));
         for path in paths.chain(names.map(str::to_owned)) {
-            assert!(FOREIGN.is_match(&path) && part(&path) == Part::Foreign, "{path}");
+            assert!(FOREIGN.is_match(&path) && part_at(&path) == Part::Foreign, "{path}");
         }
     }
 }

@@ -108,7 +108,24 @@ impl Lexis {
                 before = if trimmed.is_empty() { before } else { trimmed };
             }
         }
-        State::Code
+        self.long_state_before(lines)
+    }
+
+    /// Whether lines begin in a string that goes over lines and ends as it begins: where fewer lines are all text.
+    fn long_state_before<'l>(&self, lines: impl Iterator<Item = &'l str> + Clone) -> State {
+        let inside = |first: State| {
+            let mut state = first;
+            let is_text = |line: &str| {
+                let began = matches!(state, State::Long(_));
+                self.mask(&mut state, line);
+                began && matches!(state, State::Long(_))
+            };
+            lines.clone().map(is_text).filter(|text| *text).count()
+        };
+        let as_code = inside(State::Code);
+        let alike = |index: &usize| self.long[*index].start == self.long[*index].end;
+        let better = (0..self.long.len()).filter(alike).find(|&index| inside(State::Long(index)) < as_code);
+        better.map_or(State::Code, State::Long)
     }
 
     /// Reads one line; `state` is where it begins and, after, where the next one does.
@@ -330,5 +347,7 @@ mod tests {
         assert_eq!(read("a.c", " * about NOLINT\n */\nint a; // b")[0].code.trim(), "");
         assert_eq!(read("a.py", "    Says more\n    # noqa\n    \"\"\"\n    x  # y")[1].comment.trim(), "");
         assert_eq!(read("a.py", "def f():\n    \"\"\"\n    # noqa")[2].comment.trim(), "");
+        assert_eq!(read("a.py", "\"\"\"\nimport a\n\nb()  # c")[3].comment.trim(), "# c");
+        assert_eq!(read("a.rs", "an output\n\";\nlet a = b;\nlet c = d; // e")[3].comment.trim(), "// e");
     }
 }

@@ -28,6 +28,10 @@ const SHARED_FILES: [&str; 5] = ["pyproject.toml", "setup.cfg", "tox.ini", "Carg
 const SKIPPED: &str = "skipped-test";
 /// A part of a line that says where it comes from, bytes.
 const PART_BYTES_MIN: usize = 6;
+/// Lines that brackets hold.
+const JOINED_LINES_MAX: usize = 20;
+/// Words of conditions that say nothing about what they are of.
+const CONDITION_WORDS: [&str; 10] = ["if", "cfg", "not", "and", "or", "let", "self", "elif", "else", "is"];
 /// The unit of a skip that holds only under a condition.
 const CONDITION: &str = "condition";
 /// The unit of a suppression that names no rule: all of them.
@@ -122,8 +126,19 @@ fn counts(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) ->
                 .is_none_or(|test| hit.at >= test.at || is_closed(&view.hunks[hit.hunk].side(side)[hit.at..test.at])))
         && !(text.attached && census.around(side, hit.file, hit.hunk, hit.at).is_none())
         && !(skips && ground::is_conditional(hit, view, side) && ground::is_new(hit, census, views, side))
+        && !(text.conditional && side == Side::New && had_condition(hit, view))
         && (text.kind != Kind::Replaced || was_stricter(hit, view))
         && (text.kind != Kind::Removed || text.along.is_none() || is_replaced_along(hit, view))
+}
+
+/// Whether what a match makes a test depend on is what a condition within it depended on.
+fn had_condition(hit: &Hit<'_, '_>, view: &View<'_>) -> bool {
+    let Some(language) = view.language else { return false };
+    let own: HashSet<&str> = identifiers(&hit.line.masked.code).collect();
+    view.hunks[hit.hunk].old.iter().filter(|line| language.guards.is_match(&line.masked.code)).any(|line| {
+        let mut words = identifiers(&line.masked.code).filter(|word| !CONDITION_WORDS.contains(word)).peekable();
+        words.peek().is_some() && words.all(|word| own.contains(word))
+    })
 }
 
 /// Whether a preprocessor's condition ends among these lines.
@@ -230,11 +245,10 @@ pub(super) fn hits<'v, 'p>(
                     }
                     let heading = view.file.hunks[hunk].heading.as_str();
                     let above = ground::above(sides.side(side), at).map(|line| line.masked.text.as_str());
-                    if let Some(groups) = matched(rule, line)
+                    if let Some(units) = units_of(rule, sides.side(side), at)
                         && !(rule.text.kind == Kind::Added && is_excused(rule, sides.side(side), at))
                         && rule.is_below(above.chain([heading]))
                     {
-                        let units = all_units(rule, line, &groups);
                         let mut hit = Hit { rule, file, hunk, at, line, units };
                         if rule.text.family == SKIPPED
                             && hit.units == [EVERYTHING]
@@ -249,6 +263,21 @@ pub(super) fn hits<'v, 'p>(
         }
     }
     found
+}
+
+/// The units of a match on the line at `at`, or on what its brackets hold.
+fn units_of(rule: &Rule, lines: &[Seen<'_>], at: usize) -> Option<Vec<String>> {
+    let line = &lines[at];
+    if let Some(groups) = matched(rule, line) {
+        return Some(all_units(rule, line, &groups));
+    }
+    if !rule.text.joined || !line.masked.code.trim_end().ends_with('(') {
+        return None;
+    }
+    let inside = lines[at + 1..].iter().take_while(|inner| inner.indent > line.indent).take(JOINED_LINES_MAX);
+    let text: String = [line].into_iter().chain(inside).map(|line| looked_at(rule, line).trim()).collect();
+    let groups = rule.regex()?.captures(&text)?;
+    Some(units(rule, &groups))
 }
 
 /// Whether `unless` speaks against a line, or against it and the one that its arguments begin on.
@@ -290,7 +319,7 @@ pub(super) fn untold(rules: &Rules, view: &View<'_>, side: Side, kinds: &[Kind])
 pub(super) fn applies(rule: &Rule, view: &View<'_>, side: Side) -> bool {
     let text = &rule.text;
     let language = text.languages.is_empty() || text.languages.iter().any(|name| view.is(name));
-    let file = || text.files.is_empty() || rule.files.is_match(view.path(side));
+    let file = || text.files.is_empty() || rule.files.is_match(view.folded(side));
     let part = match text.tests {
         None => view.part != Part::Document || view.is("markdown") || !text.files.is_empty(),
         Some(true) => view.part == Part::Test,
@@ -366,14 +395,20 @@ fn uncompensated<'h, 'v: 'h, 'p: 'h>(
     wanted: &[&'h Hit<'v, 'p>],
     other: impl Iterator<Item = &'h Hit<'v, 'p>>,
 ) -> Vec<&'h Hit<'v, 'p>> {
-    let mut pool: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
+    // Some tools take both.
+    let alike = |unit: &str| unit.replace('-', "_");
+    let mut pool: HashMap<(&str, String), Vec<usize>> = HashMap::new();
+    let mut everything = HashSet::new();
     for hit in other {
         for unit in &hit.units {
-            pool.entry((hit.rule.group(), unit)).or_default().push(hit.file);
+            if unit == EVERYTHING {
+                everything.insert((hit.rule.group(), hit.file));
+            }
+            pool.entry((hit.rule.group(), alike(unit))).or_default().push(hit.file);
         }
     }
     let mut take = |group: &'h str, unit: &'h str, file: Option<usize>| {
-        let places = pool.get_mut(&(group, unit))?;
+        let places = pool.get_mut(&(group, alike(unit)))?;
         let at = match file {
             Some(file) => places.iter().position(|other| *other == file)?,
             None => places.len().checked_sub(1)?,
@@ -386,7 +421,10 @@ fn uncompensated<'h, 'v: 'h, 'p: 'h>(
         for (hit, units) in &mut open {
             let file = same_file.then_some(hit.file);
             units.retain(|unit| take(hit.rule.group(), unit, file).is_none());
-            if !units.is_empty() && take(hit.rule.group(), EVERYTHING, file).is_some() {
+            // What was hidden altogether is named now, in as many places as it takes.
+            let named = same_file && hit.rule.text.family == "disabled-rule";
+            let was_all = || named && everything.contains(&(hit.rule.group(), hit.file));
+            if !units.is_empty() && (was_all() || take(hit.rule.group(), EVERYTHING, file).is_some()) {
                 units.clear();
             }
         }

@@ -24,6 +24,9 @@ static EXACT: LazyLock<LazySet> = LazyLock::new(|| {
         r"\btoThrow\(\s*[^)\s]|\btoThrowError\(\s*[^)\s]|\bmatch\s*=|Raises(?:Regex|RegexP)\b|expected\s*=",
     ])
 });
+/// Compares with a tolerance, whatever its name says of equality.
+static NEARLY: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"(?i)(?:almost|approx\w*|nearly|close)_?\w*equal|allclose").expect("a regex"));
 /// Says something about what comes out.
 static VAGUE: LazyLock<Regex> = LazyLock::new(|| {
     compile(concat!(
@@ -56,6 +59,10 @@ static OR: LazyLock<Regex> = LazyLock::new(|| compile(r"\|\||\bor\b").expect("a 
 /// Asks whether something is one of several.
 static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
     compile(r"(?i)\bin\b|\b(?:in_?set|one_?of|any_?of|is_?in|includes?|contains?|includedin|memberp?)\b\W|\bmatches!|\bisinstance\b").expect("a regex")
+});
+/// The same, as an assertion.
+static ONE_OF: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r"(?i)\bassert_?in\s*\(|\bto_?be_?(?:one_?of|in)\s*\(|\bis_?one_?of\s*\(").expect("a regex")
 });
 /// Asks whether it is none of them.
 static NO_MEMBER: LazyLock<Regex> = LazyLock::new(|| compile(r"\bnot\b|(?:^|[\s(&|])!\s*[\w(]|!=").expect("a regex"));
@@ -166,7 +173,7 @@ fn is_vaguer(old: &Seen<'_>, new: &Seen<'_>) -> bool {
         || words(new) == 0 && (is_bare(new) || is_part(new, old))
         || is_negated(new) && !is_negated(old);
     let says_the_same = PLAIN.is_match(&old.masked.text) && words(new) <= 1 + words(old);
-    vaguer && !says_the_same
+    vaguer && (!says_the_same || ONE_OF.is_match(&new.masked.code))
 }
 
 /// `assert x`: true or not, whatever it is. A helper's name says nothing of what it holds.
@@ -190,7 +197,7 @@ fn is_negated(line: &Seen<'_>) -> bool {
 }
 
 fn is_exact(line: &Seen<'_>) -> bool {
-    EXACT.is_match(&line.masked.code)
+    EXACT.is_match(&line.masked.code) && !NEARLY.is_match(&line.masked.code)
 }
 
 fn leeway(line: &Seen<'_>) -> usize {
@@ -300,13 +307,22 @@ pub(super) fn conditional<'s, 'p>(
     language: &Language,
 ) -> Option<&'s Seen<'p>> {
     let asserts = |line: &Seen<'_>| language.asserts.is_match(&line.masked.code);
-    // With others besides them they are cases of their own; and one condition may stand in another's place.
-    if added.iter().any(|line| asserts(line)) || removed.iter().any(|line| CONDITION.is_match(&line.masked.code)) {
+    // With others besides them they are cases of their own.
+    if added.iter().any(|line| asserts(line)) {
         return None;
     }
     let is_added = |line: &Seen<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
+    let conditions = |lines: &[&Seen<'_>]| lines.iter().filter(|line| CONDITION.is_match(&line.masked.code)).count();
+    let (was, is) = (conditions(removed), conditions(added));
+    // One condition may stand in another's place.
+    let in_place = |line: &Seen<'_>| {
+        let words: HashSet<&str> = identifiers(&line.masked.code).filter(|word| *word != "if").collect();
+        let shares = |old: &&&Seen<'_>| identifiers(&old.masked.code).any(|word| words.contains(word));
+        was > 0
+            && (is <= was || removed.iter().filter(|old| CONDITION.is_match(&old.masked.code)).any(|old| shares(&old)))
+    };
     body.iter().enumerate().find_map(|(at, line)| {
-        let guards = is_added(line) && CONDITION.is_match(&line.masked.code) && !asserts(line);
+        let guards = is_added(line) && CONDITION.is_match(&line.masked.code) && !asserts(line) && !in_place(line);
         let preprocessed = line.masked.code.trim_start().starts_with('#');
         let mut within = body[at + 1..].iter().take_while(|inner| {
             let code = inner.masked.code.trim_start();

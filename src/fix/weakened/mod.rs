@@ -16,6 +16,7 @@
 mod assertions;
 mod census;
 mod checks;
+mod files;
 mod gone;
 mod ground;
 mod keys;
@@ -150,9 +151,11 @@ pub fn detect(patch: &Patch, tests: Option<Counts>) -> Findings {
     lines::mark(&census, &mut sheet);
     matrix::mark(&mut sheet);
     swallowed::conditions(&mut sheet);
+    swallowed::fewer_builds(&mut sheet);
     swallowed::shortened(&mut sheet);
     assertions::same_operands(&mut sheet);
     numbers::mark(&mut sheet);
+    numbers::leeway(&mut sheet);
     snapshots::mark(&mut sheet);
     checks::mark(&mut sheet);
     if let Some(counts) = tests {

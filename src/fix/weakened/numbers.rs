@@ -1,8 +1,13 @@
 //! Thresholds: numbers that a check compares with, and that were moved towards letting more through.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::Sheet;
 use super::census::squeezed;
 use super::language::Part;
+use super::lazy::compile;
 use super::lines::{applies, looked_at, matched, untold};
 use super::rule::{Kind, Rule, Rules, Severity};
 use super::view::{Seen, Side, View};
@@ -97,7 +102,9 @@ fn number_of(rule: &Rule, lines: &[&Seen<'_>]) -> Option<(String, f64)> {
     let looked: String = lines.iter().map(|line| looked_at(rule, line)).collect();
     let groups = rule.regex()?.captures(&looked)?;
     let text = groups.name("number").or_else(|| groups.name("number2"))?;
-    let number = text.as_str().replace('_', "").parse::<f64>().ok()?;
+    // `60 * 50` is what comes out.
+    let factors = text.as_str().split('*').map(|factor| factor.trim().replace('_', "").parse::<f64>());
+    let number = factors.product::<Result<f64, _>>().ok()?;
     let key = match (groups.name("key").or_else(|| groups.name("key2")), first.path.is_empty()) {
         (Some(key), _) => key.as_str().to_owned(),
         (None, false) => first.path.clone(),
@@ -107,6 +114,39 @@ fn number_of(rule: &Rule, lines: &[&Seen<'_>]) -> Option<(String, f64)> {
         }
     };
     Some((key, number))
+}
+
+/// A tolerance in an argument of its own, or on top of what is compared with.
+static TOLERANCE: LazyLock<Regex> = LazyLock::new(|| {
+    compile(concat!(
+        r"(?i)\s*\b(?:rtol|atol|abs_tol|rel_tol|abs|rel|delta|places|decimal|tolerance|epsilon|eps|max_ulps)\s*[=:]\s*[^,()\s]+",
+        r"|\s*[+*-]\s*(?:\w+\.)*\w*(?:toleran|epsilon|slack|leeway|margin|fuzz)\w*"
+    ))
+    .expect("a regex")
+});
+/// Shorter beginnings of statements say nothing, bytes.
+const BEGINNING_BYTES_MIN: usize = 16;
+
+/// Marks lines of tests that are as they were but for a tolerance.
+pub(super) fn leeway(sheet: &mut Sheet<'_, '_>) {
+    let views = sheet.views;
+    let bare = |text: &str| squeezed(text).replace(',', "");
+    for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == Part::Test) {
+        for sides in &view.hunks {
+            let old: Vec<String> =
+                sides.old.iter().filter(|line| line.changed).map(|line| bare(&line.masked.text)).collect();
+            let is_given = |line: &&Seen<'_>| {
+                let text = &line.masked.text;
+                TOLERANCE.find_iter(text).any(|given| {
+                    let rest = bare(&[&text[..given.start()], &text[given.end()..]].concat());
+                    old.iter().any(|old| *old == rest || rest.len() >= BEGINNING_BYTES_MIN && old.starts_with(&rest))
+                })
+            };
+            if let Some(line) = sides.new.iter().filter(|line| line.changed).find(is_given) {
+                sheet.add_named("tolerance-given", (file, Side::New, line), Severity::Certain, "");
+            }
+        }
+    }
 }
 
 /// The lines of the statement that the first of `lines` begins: up to where its brackets are closed.

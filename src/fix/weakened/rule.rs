@@ -4,7 +4,8 @@
 //! [[rule]]
 //! id = "python-noqa"                  # unique; what marks and people call it
 //! family = "disabled-rule"
-//! languages = ["python"]              # names of languages.toml; or `files`, regexes of paths
+//! languages = ["python"]              # names of languages.toml; or `files`, globs in lower case, of names
+//!                                     # (`*.bats`) or, with a `/`, of the ends of paths (`docs/makefile`)
 //! where = "comment"                   # code (default), text (code with strings), comment, line
 //! needs = "noqa"                      # one of these literals is in every line that the regex matches; without them
 //!                                     # each line of such a file is looked at
@@ -30,7 +31,8 @@ use serde::{Deserialize, Serialize};
 use crate::base::literals::Literals;
 use crate::base::one_or_many::OneOrMany;
 
-use super::lazy::{Lazy, LazySet};
+use super::files::Files;
+use super::lazy::Lazy;
 
 /// How sure it is that a mark weakens a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -134,6 +136,9 @@ pub(super) struct RuleText {
     /// Whether it counts only in a test, or right above one.
     #[serde(default)]
     pub(super) attached: bool,
+    /// Whether what its brackets hold may stand on further lines.
+    #[serde(default)]
+    pub(super) joined: bool,
     /// Whether it counts only above a test.
     #[serde(default)]
     pub(super) heads: bool,
@@ -210,7 +215,7 @@ shipped! { "tests" "suites" "assertions" "skipped" "disabled" "configuration" "e
 #[derive(Debug)]
 pub(super) struct Rule {
     pub(super) text: RuleText,
-    pub(super) files: LazySet,
+    pub(super) files: Files,
     regex: Option<Lazy>,
     before: Option<Lazy>,
     unless: Option<Lazy>,
@@ -226,7 +231,7 @@ pub(super) struct Rule {
 impl Rule {
     fn new(text: RuleText) -> Self {
         Rule {
-            files: LazySet::new(text.files.clone()),
+            files: Files::new(&text.files),
             regex: text.regex.clone().map(Lazy::new),
             before: text.before.clone().map(Lazy::new),
             unless: text.unless.clone().map(Lazy::new),

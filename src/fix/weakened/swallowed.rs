@@ -16,6 +16,8 @@ use crate::fix::patch::Change;
 
 /// Lines of a block that are looked at.
 const BLOCK_LINES_MAX: usize = 40;
+/// Lines of a script that are a test.
+const SCRIPT_LINES_MIN: usize = 3;
 /// Catches a failure.
 static CATCHES: LazyLock<Regex> =
     LazyLock::new(|| compile(r"^\s*(?:\}\s*)?(?:except\b|catch\b|rescue\b)").expect("a regex"));
@@ -119,24 +121,74 @@ pub(super) fn conditions(sheet: &mut Sheet<'_, '_>) {
         if !judged {
             continue;
         }
+        // What a script of tests does is what it tests.
+        let is_script = view.part == Part::Test && ["shell", "test-script"].contains(&language.name.as_str());
         for sides in &view.hunks {
             if sides.old.iter().any(|line| line.changed && CONDITION.is_match(&line.masked.code)) {
                 continue;
             }
+            let was = |inner: &Seen<'_>| {
+                let own = squeezed(&inner.masked.text);
+                sides.old.iter().any(|old| squeezed(&old.masked.text) == own)
+            };
             let found = sides.new.iter().enumerate().find(|(at, line)| {
                 line.changed
                     && CONDITION.is_match(&line.masked.code)
-                    && block(&sides.new, *at).any(|inner| {
-                        let own = squeezed(&inner.masked.text);
-                        (registers(sheet.rules, view, inner) || language.defines_test(&inner.masked.text))
-                            && sides.old.iter().any(|old| squeezed(&old.masked.text) == own)
-                    })
+                    && (block(&sides.new, *at).any(|inner| {
+                        (registers(sheet.rules, view, inner) || language.defines_test(&inner.masked.text)) && was(inner)
+                    }) || is_script
+                        && block(&sides.new, *at).filter(|inner| was(inner)).count() >= SCRIPT_LINES_MIN)
             });
             if let Some((_, line)) = found {
                 sheet.add_named("test-conditional", (file, Side::New, line), Severity::Certain, "");
             }
         }
     }
+}
+
+/// What decides which builds have a test or a file of tests, and which jobs have a step.
+static BUILDS: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r"^\s*(?:#!?\[\s*cfg(?:_attr)?\(|//go:build\s|//\s*\+build\s|if:.*\b(?:matrix|runner)\.)").expect("a regex")
+});
+
+/// Marks such conditions that got narrower.
+pub(super) fn fewer_builds(sheet: &mut Sheet<'_, '_>) {
+    let views = sheet.views;
+    for (file, view) in views.iter().enumerate() {
+        let id = match (view.part, view.language.map(|own| own.name.as_str())) {
+            (Part::Test, Some("rust")) => "rust-skip-if",
+            (Part::Test, Some("go")) => "go-build-constraint",
+            (Part::Source, Some("yaml")) => "step-conditional",
+            _ => continue,
+        };
+        for sides in &view.hunks {
+            let conditions = |lines: &'_ [Seen<'_>]| -> Vec<usize> {
+                (0..lines.len()).filter(|&at| lines[at].changed && BUILDS.is_match(lines[at].raw)).collect()
+            };
+            let (old, new) = (conditions(&sides.old), conditions(&sides.new));
+            if old.len() != new.len() {
+                continue;
+            }
+            let found =
+                old.into_iter().zip(new).find(|&(old, new)| is_narrowed(sides.old[old].raw, sides.new[new].raw));
+            if let Some((_, at)) = found {
+                sheet.add_named(id, (file, Side::New, &sides.new[at]), Severity::Certain, "");
+            }
+        }
+    }
+}
+
+/// Whether a condition holds in fewer builds than before: one more has to be so, or must not.
+fn is_narrowed(before: &str, after: &str) -> bool {
+    let operators = ["cfg", "cfg_attr", "any", "all", "not", "build", "go"];
+    let words = |text: &'_ str| -> HashSet<String> {
+        let values = text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.'));
+        values.filter(|word| !word.is_empty() && !operators.contains(word)).map(str::to_owned).collect()
+    };
+    let (was, now) = (words(before), words(after));
+    let narrows =
+        ["all(", "not(", "&&", "!", "ignore"].iter().any(|sign| after.trim_start_matches("#!").contains(sign));
+    narrows && now.len() > was.len() && was.is_subset(&now)
 }
 
 /// A test's cases or a check's arguments, on one line.
@@ -201,8 +253,9 @@ fn block<'s, 'p>(lines: &'s [Seen<'p>], at: usize) -> impl Iterator<Item = &'s S
     let indent = lines[at].indent;
     let marked = lines[at].masked.code.trim_start().starts_with(['#', 'i', 'I']);
     let keyword = lines[at].masked.code.trim().ends_with([')', ':', '{', ';']) && !lines[at].masked.code.contains('#');
+    let ends = |line: &Seen<'_>| line.masked.code.trim_start().to_ascii_lowercase().starts_with("endif");
     let flat = marked
-        && !keyword
+        && (!keyword || lines[at + 1..].iter().any(ends))
         && lines[at + 1..].iter().find(|line| line.has_code()).is_some_and(|line| line.indent <= indent);
     lines[at + 1..]
         .iter()

@@ -131,9 +131,11 @@ fn every_rule_compiles_and_keeps_the_rules_of_rules() {
         ]
         .into_iter()
         .flatten()
-        .chain(&rule.files)
         {
             compile(source).unwrap_or_else(|error| panic!("{place}: {error}"));
+        }
+        for glob in &rule.files {
+            assert!(*glob == glob.to_lowercase(), "{place}: {glob} is not in lower case");
         }
         assert!(!ids.contains(&rule.id), "{place}: twice");
         let structure = rule.kind == Kind::Structure;

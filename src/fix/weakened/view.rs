@@ -57,14 +57,18 @@ pub(super) struct View<'p> {
     pub(super) language: Option<&'static Language>,
     pub(super) part: Part,
     pub(super) hunks: Vec<Sides<'p>>,
+    /// Its paths in lower case, before and after.
+    folded: [String; 2],
 }
 
 impl<'p> View<'p> {
     fn new(file: &'p FilePatch) -> Self {
         let path = if file.change == Change::Deleted { &file.old } else { &file.new };
-        let language = Language::of(path);
+        let lines = file.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| line.text.as_str());
+        let language = Language::of(path).or_else(|| Language::by_lines(path, lines));
         let hunks = file.hunks.iter().map(|hunk| sides(hunk, language)).collect();
-        View { file, language, part: part(path), hunks }
+        let folded = [file.old.to_lowercase(), file.new.to_lowercase()];
+        View { file, language, part: part(path, language), hunks, folded }
     }
 
     /// All lines of a side.
@@ -82,6 +86,14 @@ impl<'p> View<'p> {
         match side {
             Side::Old => &self.file.old,
             Side::New => &self.file.new,
+        }
+    }
+
+    /// The same in lower case.
+    pub(super) fn folded(&self, side: Side) -> &str {
+        match side {
+            Side::Old => &self.folded[0],
+            Side::New => &self.folded[1],
         }
     }
 
