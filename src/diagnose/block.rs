@@ -104,7 +104,8 @@ impl View<'_> {
         let head = self.text(stream[at]);
         let depth = generic::indent(head);
         let first = at + 1 + stream[at + 1..].iter().take_while(|(index, _)| *index <= known).count();
-        let mut announced = first == at + 1 && head.trim_end().ends_with(':');
+        let titled = generic::is_title(head);
+        let mut announced = titled || first == at + 1 && head.trim_end().ends_with(':');
         // The end of what belongs for certain, and of what is looked at.
         let (mut until, mut end, mut blanks, mut unsure) = (first, first, 0, 0);
         while end < stream.len() && end - at < GENERIC_BLOCK_LINES_MAX && self.is_free(stream[end].0) {
@@ -118,6 +119,9 @@ impl View<'_> {
                 announced &= end == first;
                 end += 1;
                 continue;
+            }
+            if titled && generic::is_title(text) {
+                break;
             }
             let deeper = generic::indent(text) > depth;
             let touches = blanks == 0;

@@ -29,7 +29,7 @@ macro_rules! shipped {
 
 shipped! {
     "wrappers" "js-lint" "typescript" "js-test" "python" "rust" "go" "native-test" "native-build" "native" "jvm" "ruby" "php" "perl" "shell"
-    "config" "languages" "other"
+    "config" "languages" "r" "other"
 }
 
 /// A rule, not read and its regex not compiled before it is needed.

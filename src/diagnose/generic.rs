@@ -23,8 +23,9 @@ pub enum Strength {
     Strong,
 }
 
-/// What may stand before the word: a time, a bracketed label, a program's name or a location.
-const BEFORE: &str = r"^[ \t]*(?:(?:\[[^\]]{1,40}\]|[0-9][0-9:.,TZ+-]{4,30}|[A-Za-z][A-Za-z0-9_.-]{0,30}:)[ \t]+){0,3}(?:[^ \t:]+:[0-9]+(?::[0-9]+)?:?[ \t]+)?";
+/// What may stand before the word: a line that is drawn before a heading, a time, a bracketed label, a program's name or a
+/// location.
+const BEFORE: &str = r"^[ \t]*(?:(?:[*#]|\xe2[\x94\x95][\x80\x81\x90]){1,4}[ \t]+)?(?:(?:\[[^\]]{1,40}\]|[0-9][0-9:.,TZ+-]{4,30}|[A-Za-z][A-Za-z0-9_.-]{0,30}:)[ \t]+){0,3}(?:[^ \t:]+:[0-9]+(?::[0-9]+)?:?[ \t]+)?";
 
 static STRONG: LazyLock<Regex> = LazyLock::new(|| {
     constant(&format!(
@@ -195,6 +196,19 @@ pub fn is_drawing(line: &str) -> bool {
     let text = line.trim();
     let drawn = |c: char| ('─'..='╿').contains(&c) || matches!(c, '^' | '~' | '|' | '-' | '.' | ' ');
     is_source(line) || text.starts_with(|c: char| ('─'..='╿').contains(&c) || c == '|') || text.chars().all(drawn)
+}
+
+/// Whether a line is a title with lines drawn on both sides of it (`── Failure: total ─────`).
+pub fn is_title(line: &str) -> bool {
+    let text = line.trim();
+    let Some(mark) = text.chars().next().filter(|mark| matches!(mark, '─' | '━' | '═')) else {
+        return false;
+    };
+    let inner = text.trim_matches(mark);
+    text.starts_with(&[mark; 2].iter().collect::<String>())
+        && text.ends_with(&[mark; 2].iter().collect::<String>())
+        && inner.starts_with(' ')
+        && inner.ends_with(' ')
 }
 
 /// Whether a line is source with its number, or the marks below one.

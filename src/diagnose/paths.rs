@@ -142,6 +142,7 @@ impl<'a> Resolver<'a> {
             return None;
         }
         let found = if is_absolute(&path) { self.absolute(&path) } else { self.relative(&path, dirs) };
+        let found = found.or_else(|| (trust == Trust::Format).then(|| self.behind_label(&path, dirs))?);
         match found {
             Some(found) => Some(found),
             None if !self.tree.is_known() || trust == Trust::Format => self.as_printed(&path),
@@ -192,6 +193,12 @@ impl<'a> Resolver<'a> {
         let name = path.rsplit('/').next()?;
         let plausible = path.contains('/') && !path.starts_with('/') && name.contains('.') && !is_foreign(&path);
         (plausible && !path.contains("://")).then(|| self.as_printed(&path))?.filter(|path| !is_generated(path))
+    }
+
+    /// The file behind what a runner put in front of a line: `[lint] src/a.c`, `17:4>src/a.c`, `11% src/a.c`.
+    fn behind_label(&self, path: &str, dirs: &[&str]) -> Option<String> {
+        let rest = path.get(path.rfind([' ', '>', ']'])? + 1..)?;
+        rest.contains(['.', '/']).then(|| self.relative(rest, dirs))?
     }
 
     fn absolute(&self, path: &str) -> Option<String> {
@@ -360,6 +367,17 @@ mod tests {
         assert_eq!(resolver.resolve("new.py", &[], Trust::Looks), None);
         assert_eq!(resolver.resolve("chart/lib/deep/only.c", &[], Trust::Looks).as_deref(), Some("lib/deep/only.c"));
         assert_eq!(resolver.resolve("chart/only.c", &[], Trust::Looks), None);
+    }
+
+    #[test]
+    fn what_a_runner_puts_in_front_of_a_path_is_none_of_it() {
+        let tree = Files(&["src/a.c", "a b/c.c"]);
+        let resolver = Resolver::new(&tree, "", "");
+        for printed in ["11% src/a.c", "17:4>src/a.c", "[step 1] src/a.c", "src/a.c"] {
+            assert_eq!(resolver.resolve(printed, &[], Trust::Format).as_deref(), Some("src/a.c"), "{printed}");
+        }
+        assert_eq!(resolver.resolve("a b/c.c", &[], Trust::Format).as_deref(), Some("a b/c.c"));
+        assert_eq!(resolver.resolve("could not read src/a.c", &[], Trust::Looks), None);
     }
 
     #[test]

@@ -1,0 +1,3 @@
+library(testthat)
+library(cart)
+test_check("cart")
