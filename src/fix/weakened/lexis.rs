@@ -124,6 +124,9 @@ impl Lexis {
         };
         let as_code = inside(State::Code);
         let alike = |index: &usize| self.long[*index].start == self.long[*index].end;
+        if as_code == 0 {
+            return State::Code;
+        }
         let better = (0..self.long.len()).filter(alike).find(|&index| inside(State::Long(index)) < as_code);
         better.map_or(State::Code, State::Long)
     }

@@ -18,6 +18,8 @@ use crate::fix::patch::Change;
 const BLOCK_LINES_MAX: usize = 40;
 /// Lines of a script that are a test.
 const SCRIPT_LINES_MIN: usize = 3;
+/// Attributes above one function.
+const ATTRIBUTES_MAX: usize = 3;
 /// Catches a failure.
 static CATCHES: LazyLock<Regex> =
     LazyLock::new(|| compile(r"^\s*(?:\}\s*)?(?:except\b|catch\b|rescue\b)").expect("a regex"));
@@ -156,7 +158,7 @@ pub(super) fn fewer_builds(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate() {
         let id = match (view.part, view.language.map(|own| own.name.as_str())) {
-            (Part::Test, Some("rust")) => "rust-skip-if",
+            (Part::Test | Part::Source, Some("rust")) => "rust-skip-if",
             (Part::Test, Some("go")) => "go-build-constraint",
             (Part::Source, Some("yaml")) => "step-conditional",
             _ => continue,
@@ -169,13 +171,21 @@ pub(super) fn fewer_builds(sheet: &mut Sheet<'_, '_>) {
             if old.len() != new.len() {
                 continue;
             }
-            let found =
-                old.into_iter().zip(new).find(|&(old, new)| is_narrowed(sides.old[old].raw, sides.new[new].raw));
-            if let Some((_, at)) = found {
+            let narrowed = |&(old, new): &(usize, usize)| {
+                is_narrowed(sides.old[old].raw, sides.new[new].raw)
+                    && (id != "rust-skip-if" || view.part == Part::Test || is_by_test(&sides.new, new))
+            };
+            if let Some((_, at)) = old.into_iter().zip(new).find(narrowed) {
                 sheet.add_named(id, (file, Side::New, &sides.new[at]), Severity::Certain, "");
             }
         }
     }
+}
+
+/// Whether an attribute beside the one at `at` makes a function a test.
+fn is_by_test(lines: &[Seen<'_>], at: usize) -> bool {
+    let near = lines.iter().skip(at.saturating_sub(ATTRIBUTES_MAX)).take(2 * ATTRIBUTES_MAX + 1);
+    near.map(|line| line.masked.code.trim()).any(|code| code.starts_with("#[") && code.contains("test"))
 }
 
 /// Whether a condition holds in fewer builds than before: one more has to be so, or must not.
