@@ -204,11 +204,10 @@ pub fn is_title(line: &str) -> bool {
     let Some(mark) = text.chars().next().filter(|mark| matches!(mark, '─' | '━' | '═')) else {
         return false;
     };
-    let inner = text.trim_matches(mark);
-    text.starts_with(&[mark; 2].iter().collect::<String>())
-        && text.ends_with(&[mark; 2].iter().collect::<String>())
-        && inner.starts_with(' ')
-        && inner.ends_with(' ')
+    let (inner, drawn) = (text.trim_matches(mark), 2 * mark.len_utf8());
+    let (before, after) = (text.trim_start_matches(mark), text.trim_end_matches(mark));
+    let is_drawn = |rest: &str| text.len() - rest.len() >= drawn;
+    is_drawn(before) && is_drawn(after) && inner.starts_with(' ') && inner.ends_with(' ')
 }
 
 /// Whether a line is source with its number, or the marks below one.
@@ -447,6 +446,18 @@ fn is_extension(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_title_has_lines_on_both_sides() {
+        for title in ["── Failure ('a.R:3'): total ────", "══ Failed tests ═══", "  ━━ x ━━"]
+        {
+            assert!(is_title(title), "{title}");
+        }
+        for other in ["─ x ─", "────────", "── x", "x ──", "── x ══", "== x ==", ""]
+        {
+            assert!(!is_title(other), "{other}");
+        }
+    }
 
     #[test]
     fn severity_is_read_by_position() {

@@ -101,9 +101,8 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         let Some(kind) = command.check.filter(|kind| !matches!(kind, CheckKind::Build)) else { continue };
         let view = &views[command.file];
         let own = bare(&command.text);
-        let there = new
-            .iter()
-            .any(|other| other.check.is_some_and(|other| is_like(kind, other)) && !command.is_linked_in(&new))
+        let like = |other: &Command<'_, '_>| other.check.is_some_and(|other| is_like(kind, other));
+        let there = new.iter().any(like) && !command.is_linked_in(&new)
             || kept.iter().any(|line| line.contains(&own))
             || command.program(kind).is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
         let deleted = view.file.change == Change::Deleted;
