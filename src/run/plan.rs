@@ -5,19 +5,26 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use nix::libc;
 
-use super::channel::{BLOCK_BYTES, Channel, Kind};
+#[cfg(target_os = "linux")]
+use super::channel::BLOCK_BYTES;
+use super::channel::{Channel, Kind};
 use super::files::Region;
 use super::{pty, sys};
 
 /// Descriptors above 2 that are looked at for further copies of the same pipe.
 const COPIES_FD_MAX: RawFd = 256;
 
-/// A pipe in packet mode has this flag.
+/// Whether a pipe with these status flags is in packet mode.
 #[cfg(target_os = "linux")]
-const PACKETS: i32 = libc::O_DIRECT;
-/// There are no such pipes here.
+fn is_packet_pipe(flags: i32) -> bool {
+    flags & libc::O_DIRECT != 0
+}
+
+/// Only Linux has packet mode.
 #[cfg(not(target_os = "linux"))]
-const PACKETS: i32 = 0;
+fn is_packet_pipe(_flags: i32) -> bool {
+    false
+}
 
 /// What a descriptor is, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +127,7 @@ fn look(fd: RawFd) -> Option<Outer> {
     }
     outer.object = match stat.st_mode & libc::S_IFMT {
         // A relay would lose the borders of packets.
-        libc::S_IFIFO if flags & PACKETS == 0 => Object::Pipe,
+        libc::S_IFIFO if !is_packet_pipe(flags) => Object::Pipe,
         libc::S_IFSOCK if is_plain_socket(fd) => Object::Socket,
         libc::S_IFREG => Object::File,
         libc::S_IFCHR if pty::is_terminal(fd) => {

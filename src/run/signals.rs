@@ -21,6 +21,7 @@ pub enum Origin {
     /// A process, by `kill` or its like.
     Process(libc::pid_t),
     /// The kernel: a key on the terminal, a timer, a closed pipe.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux says so"))]
     Kernel,
     /// The system doesn't say.
     #[cfg_attr(target_os = "linux", allow(dead_code, reason = "Linux always says; macOS does not"))]

@@ -421,10 +421,14 @@ pub fn executed_as() -> Option<Vec<u8>> {
     }
     #[cfg(target_os = "macos")]
     {
+        // `libc` has it too, but deprecated in favour of a crate for nothing else.
+        unsafe extern "C" {
+            fn _NSGetExecutablePath(path: *mut libc::c_char, size: *mut u32) -> libc::c_int;
+        }
         let mut path = vec![0_u8; libc::PATH_MAX as usize];
         let mut size = libc::PATH_MAX as u32;
         // SAFETY: `path` is valid for writing `size` bytes.
-        let result = unsafe { libc::_NSGetExecutablePath(path.as_mut_ptr().cast(), &raw mut size) };
+        let result = unsafe { _NSGetExecutablePath(path.as_mut_ptr().cast(), &raw mut size) };
         let end = path.iter().position(|byte| *byte == 0)?;
         path.truncate(end);
         (result == 0).then_some(path)
