@@ -1,73 +1,72 @@
-//! `[advice]`: what is said before the next edit and at a failure, to whom it isn't, and what turns it off.
+//! `[advice]`: warnings, their ranking, the holdout, and the switches.
 
 use std::ffi::OsString;
 
 use super::learning::Figure;
 
-/// `[advice]`. Each switch turns off one thing; everything else goes on working.
+/// `[advice]`: warnings, their ranking and the holdout. Each switch turns off one thing.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub struct AdviceSettings {
-    /// `warnings` (and `ENABLE_QA_WARNINGS`): whether anything is said before an edit or a command.
+    /// `warnings` (or `ENABLE_QA_WARNINGS`): warn before an edit or a command.
     pub warnings: bool,
-    /// `learning` (and `ENABLE_QA_LEARNING`): whether anything is learnt from what is recorded: fixes, near-duplicates,
-    /// what advice was due.
+    /// `learning` (or `ENABLE_QA_LEARNING`): learn fixes, merge near-duplicate patterns, and measure warnings.
     pub learning: bool,
-    /// `injection` (and `ENABLE_KNOWLEDGE_INJECTION`): whether what is known (causes, rules, fixes, entries) is put into
-    /// what is said.
+    /// `injection` (or `ENABLE_KNOWLEDGE_INJECTION`): include causes, rules, fixes and entries in warnings.
     pub injection: bool,
-    /// `holdout`: whether some tasks are not warned, so that it can be known whether warnings help.
+    /// `holdout`: hold some tasks out of warnings, to measure whether warnings help.
     pub holdout: bool,
-    /// `holdout_share`: how many of all tasks and families.
+    /// `holdout_share`: the share of tasks and families that is held out.
     pub holdout_share: f64,
-    /// `salt`: another one makes another draw of who is held out.
+    /// `salt`: changes which tasks are held out.
     pub salt: String,
-    /// `limit`: so many warnings at most, unless a number is asked for.
+    /// `limit`: maximum number of warnings, unless a number is asked for.
     pub limit: u64,
-    /// `confidence_min`: a pattern that is believed less is only ever marked as unconfirmed.
+    /// `confidence_min`: a pattern with less confidence is marked as unconfirmed.
     pub confidence_min: f64,
-    /// `occurrences_min`: … and so is one with fewer failures.
+    /// `occurrences_min`: a pattern with fewer failures is marked as unconfirmed.
     pub occurrences_min: u64,
-    /// `relevance_min`: a warning that concerns the task less is not due.
+    /// `relevance_min`: a warning that is less relevant to the task is not shown.
     pub relevance_min: f64,
-    /// `score_min`: nor is one whose score is lower.
+    /// `score_min`: a warning with a lower score is not shown.
     pub score_min: f64,
-    /// `weight_file`: how far a file of the task alone makes it relevant.
+    /// `weight_file`: relevance of a pattern by a file of the task alone.
     pub weight_file: f64,
-    /// `weight_command`: how far the command alone does.
+    /// `weight_command`: relevance by the command alone.
     pub weight_command: f64,
-    /// `weight_text`: how far the words of the task alone do.
+    /// `weight_text`: relevance by the words of the task alone.
     pub weight_text: f64,
-    /// `weight_similar`: how far it does that every task like this one failed in it.
+    /// `weight_similar`: relevance when every similar task failed with the pattern.
     pub weight_similar: f64,
-    /// `folder`: how much less a folder says than the very file.
+    /// `folder`: weight of a folder relative to the very file.
     pub folder: f64,
-    /// `extension`: how much less a kind of file says than the very file.
+    /// `extension`: weight of a file extension relative to the very file.
     pub extension: f64,
-    /// `coverage`: a folder or a kind of file stands for a pattern that has so much of its failures there, where no one
-    /// file does.
+    /// `coverage`: share of a pattern's failures that a folder or an extension must hold to represent it.
     pub coverage: f64,
-    /// `young_confidence`: what is unconfirmed is believed no further than this.
+    /// `young_confidence`: upper bound of the confidence in an unconfirmed pattern.
     pub young_confidence: f64,
-    /// `half_life_days`: a task weighs half as much after so long.
+    /// `half_life_days`: days after which a task counts half.
     pub half_life_days: u64,
-    /// `frequency_tasks`: with so many tasks the frequency is a half.
+    /// `frequency_tasks`: number of tasks at which the frequency factor is one half.
     pub frequency_tasks: f64,
-    /// `explore_exposures`: a pattern that was due less often than this may take the last place of a full list, so that
-    /// something becomes known about it.
+    /// `explore_exposures`: a pattern that was due less often may take the last place of a full list, so that its
+    /// effect can be measured.
     pub explore_exposures: u64,
-    /// `similar_paths`: how far the paths of two tasks make them alike …
+    /// `similar_paths`: weight of paths in the similarity of two tasks.
     pub similar_paths: f64,
-    /// `similar_words`: … how far the words of their titles do …
+    /// `similar_words`: weight of the words of their titles.
     pub similar_words: f64,
-    /// `similar_commands`: … and how far what was run in them does.
+    /// `similar_commands`: weight of the commands that ran in them.
     pub similar_commands: f64,
-    /// `similar_category`: how much of all that gives way to being the same kind of work, where the kind is known.
+    /// `similar_category`: weight of the kind of work, where it is known; the other weights shrink accordingly.
     pub similar_category: f64,
-    /// `alike`: tasks are like one another that share so much of their titles' words or of their paths.
+    /// `alike`: share of common words or paths from which two tasks are similar.
     pub alike: f64,
-    /// `hint_ms`: the hint at a failure is silent when it would take longer, milliseconds …
+    /// `hint_ms`: time limit of the hint after a failure, in milliseconds; a late hint is not shown.
     pub hint_ms: u64,
-    /// `hook_ms`: … and so is an agent's hook, counted from when its input was read.
+    /// `hook_ms`: time limit of an agent's hook in milliseconds, from when its input was read; a late hook says
+    /// nothing.
     pub hook_ms: u64,
 }
 

@@ -5,15 +5,16 @@ const COMMANDS_MAX: usize = 32;
 /// One of them, bytes.
 const COMMAND_BYTES_MAX: usize = 4096;
 
-/// `[hooks]`: lines for a POSIX shell, run in their order until one fails. `verify-run init` writes them into the hooks, so
-/// that a change of this file alone changes nothing that is run.
+/// `[hooks]`: commands of git hooks, run in order until one fails. `verify-run init` writes them into the hooks; a
+/// change of the settings alone changes nothing that runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub struct HookSettings {
-    /// `pre_commit`
+    /// `pre_commit`: shell lines that run before a commit.
     pub pre_commit: Vec<String>,
-    /// `commit_msg`: the message's file is `"$1"`.
+    /// `commit_msg`: shell lines that check a commit message; its file is `"$1"`.
     pub commit_msg: Vec<String>,
-    /// `pre_push`
+    /// `pre_push`: shell lines that run before a push.
     pub pre_push: Vec<String>,
 }
 

@@ -10,30 +10,34 @@ pub const TYPE_NAME_BYTES_MAX: usize = 40;
 /// Types of one's own.
 pub const TYPES_MAX: usize = 50;
 
-/// `[knowledge]`
+/// `[knowledge]`: knowledge entries, strategies and memory.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub struct KnowledgeSettings {
-    /// `merged`: an entry whose words are more alike than this to those of another of its type is that one again.
+    /// `merged`: an entry whose words are more similar to another of its type is the same entry.
     pub merged: f64,
-    /// `suggested`: from here on the other is named.
+    /// `suggested`: similarity from which the other entry is named.
     pub suggested: f64,
-    /// `from_person`: added to the confidence in what a person says; what a check showed has `confidence.from_check`.
+    /// `from_person`: added to the confidence in an entry that a person wrote (`confidence.from_check` for a
+    /// check).
     pub from_person: f64,
-    /// `pattern_type`: added to a pattern: it was seen more than once.
+    /// `pattern_type`: added to entries of type `pattern`, which were seen more than once.
     pub pattern_type: f64,
-    /// `prevented`: added to what kept somebody from a mistake before it was made, when it was written down and later.
+    /// `prevented`: added when an entry prevented a mistake.
     pub prevented: f64,
-    /// `superseded`: taken away when something better is known.
+    /// `superseded`: subtracted when an entry is superseded.
     pub superseded: f64,
-    /// `limit`: so many entries at most, unless a number is asked for.
+    /// `limit`: maximum number of entries in a reply, unless a number is asked for.
     pub limit: u64,
-    /// `escalate_attempts`: after so many failed attempts of one task with one technique the next is proposed.
+    /// `escalate_attempts`: failed attempts with one strategy in one task after which the next is suggested.
     pub escalate_attempts: u64,
-    /// `context_hours`: what an agent remembers of a task's context is forgotten after so long.
+    /// `context_hours`: hours for which an agent's memory of a task's context is kept.
     pub context_hours: u64,
-    /// `reuse_tokens`: what finding out by oneself costs an agent, tokens, for the estimate of what reuse saves.
+    /// `reuse_tokens`: tokens that an agent spends to find an entry's content by itself, for the estimate of
+    /// savings.
     pub reuse_tokens: u64,
     /// `[knowledge.types.NAME]`: types of one's own, and other properties for the shipped ones.
+    #[cfg_attr(test, serde(skip))]
     pub types: BTreeMap<String, TypeSettings>,
 }
 

@@ -1,4 +1,4 @@
-//! `[patterns]` and `[confidence]`: the figures by which failures become patterns and patterns are believed.
+//! `[patterns]` and `[confidence]`: thresholds of patterns, and the confidence in them.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -13,35 +13,35 @@ pub(super) enum Figure<'a> {
     Count(&'a mut u64, RangeInclusive<u64>),
 }
 
-/// `[patterns]`: the pattern library, and from when on something is a pattern.
+/// `[patterns]`: thresholds of patterns and detectors.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub struct PatternSettings {
     /// `dir`: the pattern library, relative to the root and inside it.
     pub dir: PathBuf,
-    /// `similarity`: a new pattern is merged with one of the same tool, code and subjects whose text is more similar
-    /// than this; 1 merges none.
+    /// `similarity`: a new pattern with a more similar message is merged with the existing one of the same tool,
+    /// code and subjects; 1 merges none.
     pub similarity: f64,
-    /// `recurring_tasks`: a pattern recurs from so many distinct tasks on; three runs of one task are one mistake.
+    /// `recurring_tasks`: number of distinct tasks from which a pattern is recurring.
     pub recurring_tasks: u64,
-    /// `files_coverage`: a file pattern has to hold in this share of a pattern's tasks.
+    /// `files_coverage`: share of a pattern's tasks in which a file pattern must hold.
     pub files_coverage: f64,
-    /// `files_lift`: … and be so many times as frequent there as among all files that were touched.
+    /// `files_lift`: how many times more frequent the file pattern must be there than among all touched files.
     pub files_lift: f64,
-    /// `category_share`: a category dominates from this share of the failures on.
+    /// `category_share`: share of the failures from which a category dominates.
     pub category_share: f64,
-    /// `category_failures`: … when there are so many.
+    /// `category_failures`: minimum number of failures for a dominant category.
     pub category_failures: u64,
-    /// `breaks_bound`: changing a file always breaks something when the lower bound of the share of tasks that failed
-    /// is this high.
+    /// `breaks_bound`: lower bound of the share of failing tasks from which changing a file counts as breaking
+    /// something.
     pub breaks_bound: f64,
-    /// `breaks_tasks`: … and so many tasks changed it.
+    /// `breaks_tasks`: minimum number of tasks that changed the file.
     pub breaks_tasks: u64,
-    /// `together_similarity`: patterns fail together when so much of the runs in which either was seen had both
-    /// (Jaccard).
+    /// `together_similarity`: Jaccard similarity of their runs from which two patterns fail together.
     pub together_similarity: f64,
-    /// `together_runs`: … and so many runs had both.
+    /// `together_runs`: minimum number of runs with both patterns.
     pub together_runs: u64,
-    /// `collapse_patterns`: a family with so many patterns, each seen in one task only, is listed as one.
+    /// `collapse_patterns`: a family with this many patterns, each seen in a single task, is listed as one.
     pub collapse_patterns: u64,
 }
 
@@ -85,38 +85,39 @@ impl PatternSettings {
     }
 }
 
-/// `[confidence]`: where the ledger starts, what is added for what, and how far it goes.
+/// `[confidence]`: initial confidence, its limits, and what changes it.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub struct ConfidenceSettings {
-    /// `start`: of a pattern, and of knowledge before anything is known for it.
+    /// `start`: initial confidence of a pattern, and of an entry without evidence.
     pub start: f64,
-    /// `min`: it never gets lower.
+    /// `min`: lower limit of a confidence.
     pub min: f64,
-    /// `max`: it never gets higher.
+    /// `max`: upper limit of a confidence.
     pub max: f64,
-    /// `further_task`: added to a pattern for every further distinct task.
+    /// `further_task`: added to a pattern for each further distinct task.
     pub further_task: f64,
-    /// `prevented`: added to a pattern for every warned task that did without it.
+    /// `prevented`: added to a pattern for each warned task that avoided it.
     pub prevented: f64,
-    /// `failed_despite`: taken away for every warned task that made it all the same.
+    /// `failed_despite`: subtracted for each warned task that failed with it anyway.
     pub failed_despite: f64,
-    /// `from_check`: added to knowledge that comes from a recorded check.
+    /// `from_check`: added to an entry that comes from a recorded check.
     pub from_check: f64,
-    /// `fix_applied`: added to knowledge whose fix was seen to work.
+    /// `fix_applied`: added to an entry whose fix worked.
     pub fix_applied: f64,
-    /// `reuse`: added when it was used again, once a session.
+    /// `reuse`: added when an entry was used again, once a session.
     pub reuse: f64,
-    /// `other_agent`: added when another agent found it to work, once an agent.
+    /// `other_agent`: added when another agent confirmed an entry, once an agent.
     pub other_agent: f64,
-    /// `did_not_help`: taken away when it was used and did not help, once a session.
+    /// `did_not_help`: subtracted when an entry was used and did not help, once a session.
     pub did_not_help: f64,
-    /// `unused_month`: taken away for every month without use …
+    /// `unused_month`: subtracted for each month without use.
     pub unused_month: f64,
-    /// `unused_days`: … after so many days.
+    /// `unused_days`: days without use after which confidence begins to fade.
     pub unused_days: u64,
-    /// `prior`: how many observations the start is worth beside the evidence.
+    /// `prior`: weight of the initial confidence, in observations.
     pub prior: f64,
-    /// `bound`: the quantile of the evidence that is its lower bound.
+    /// `bound`: quantile of the evidence that is used as its lower bound.
     pub bound: f64,
 }
 

@@ -17,20 +17,21 @@ pub enum WriteWhen {
     Always,
 }
 
-/// `[lesson]`
+/// `[lesson]`: which failures get a lesson file, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LessonSettings {
-    /// `write = "new" | "always"`
+    /// `write`: `"new"` writes a file for a failure whose patterns have none; `"always"` for every pattern, and
+    /// withdraws none.
     pub write: WriteWhen,
-    /// `lines_bytes`: the block of kept output, bytes; at most what a lesson may have in all.
+    /// `lines_bytes`: size limit of the quoted output, in bytes.
     pub lines_bytes: usize,
-    /// `cancelled`: lessons for runs that a signal or a time limit ended, too.
+    /// `cancelled`: also write lessons for runs that a signal or a time limit ended.
     pub cancelled: bool,
-    /// `attempts`: a failure that took so many is worth a lesson once it is fixed.
+    /// `attempts`: attempts from which a fixed failure keeps its lesson.
     pub attempts: u64,
-    /// `minutes`: … and one that took longer.
+    /// `minutes`: minutes from the failure to its fix from which the lesson is kept.
     pub minutes: u64,
-    /// `dir`: the lessons folder, relative to the root and inside it. `None` finds one.
+    /// `dir`: the lessons folder, relative to the root and inside it; found automatically when not set.
     pub dir: Option<PathBuf>,
 }
 

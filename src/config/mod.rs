@@ -10,6 +10,8 @@ pub mod packager;
 mod places;
 mod problem;
 mod promotion;
+#[cfg(test)]
+mod reference;
 mod settings;
 mod strategy;
 

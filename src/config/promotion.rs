@@ -4,33 +4,34 @@ use std::path::PathBuf;
 
 use super::learning::Figure;
 
-/// `[promotion]`
+/// `[promotion]`: what may be proposed for CLAUDE.md and AGENTS.md.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub struct PromotionSettings {
-    /// `effectiveness`: of the tasks that were warned of a pattern so many have to have done without it …
+    /// `effectiveness`: share of the warned tasks that must have avoided the pattern.
     pub effectiveness: f64,
-    /// `tasks`: … it has to have been seen in so many distinct tasks …
+    /// `tasks`: number of distinct tasks in which the pattern must have been seen.
     pub tasks: u64,
-    /// `confidence`: … and be believed so far.
+    /// `confidence`: confidence that the pattern must have.
     pub confidence: f64,
-    /// `knowledge_confidence`: what is known to help has to be believed so far …
+    /// `knowledge_confidence`: confidence that an entry or remedy must have.
     pub knowledge_confidence: f64,
-    /// `knowledge_occurrences`: … and what it helps against to have happened so often.
+    /// `knowledge_occurrences`: number of occurrences of what the entry or remedy helps against.
     pub knowledge_occurrences: u64,
-    /// `evidence`: a proposal is strong when the evidence that warnings prevent is this high; 20, the least, errs in one of twenty
-    /// histories.
+    /// `evidence`: evidence (an e-value) from which a proposal is strong; 20, the minimum, is wrong in one of
+    /// twenty histories.
     pub evidence: f64,
-    /// `lines`: a block has no more lines.
+    /// `lines`: maximum number of lines of a block.
     pub lines: u64,
-    /// `coverage`: the folder that instructions are for has at least this share of the failures below it.
+    /// `coverage`: share of the failures that must lie below the folder whose file is written.
     pub coverage: f64,
-    /// `target`: the file that is written, relative to the root. `None` finds the nearest.
+    /// `target`: the file that is written, relative to the root; the nearest one when not set.
     pub target: Option<PathBuf>,
-    /// `rules`: write files of `.claude/rules` instead, which are read with the files that they are about.
+    /// `rules`: write files of `.claude/rules`, which are loaded with the files they are about.
     pub rules: bool,
-    /// `retire_tasks`: what was seen again in so many tasks after its promotion didn't help by it.
+    /// `retire_tasks`: tasks with the pattern after its promotion from which retirement is proposed.
     pub retire_tasks: u64,
-    /// `retire_days`: what wasn't seen for so many days needs no line any more.
+    /// `retire_days`: days without the pattern after which retirement is proposed.
     pub retire_days: u64,
 }
 

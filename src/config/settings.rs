@@ -31,40 +31,40 @@ const VARIABLES_MAX: usize = 64;
 /// One of them, bytes.
 const VARIABLE_BYTES_MAX: usize = 128;
 
-/// `[raw]`: the redacted output kept in the state folder.
+/// `[raw]`: the redacted output of failed runs in the state folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawSettings {
-    /// `days`: kept so long.
+    /// `days`: days for which output is kept.
     pub days: u64,
-    /// `bytes`: kept so much in all.
+    /// `bytes`: size limit of all kept output, in bytes.
     pub bytes: u64,
 }
 
-/// `[snapshot]`: the work tree at each run, kept in the state folder.
+/// `[snapshot]`: snapshots of the work tree, from which fixes are computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnapshotSettings {
-    /// `enabled`: whether there are any.
+    /// `enabled`: take a snapshot of the work tree at each run.
     pub enabled: bool,
-    /// `time_ms`: one may take so long.
+    /// `time_ms`: time limit of a snapshot, in milliseconds.
     pub time_ms: u64,
-    /// `file_bytes`: a larger file is left out.
+    /// `file_bytes`: larger files are left out, in bytes.
     pub file_bytes: u64,
-    /// `days`: kept so long, unless an open failure needs it.
+    /// `days`: days for which snapshots are kept, unless an open failure needs them.
     pub days: u64,
-    /// `bytes`: kept so much in all, unless an open failure needs it.
+    /// `bytes`: size limit of all snapshots, in bytes, unless an open failure needs them.
     pub bytes: u64,
 }
 
-/// `[fix]`: what counts as a fix.
+/// `[fix]`: open failures, fixes and tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FixSettings {
-    /// `open_days`: a failure that nobody looked at again for so long is not open any more.
+    /// `open_days`: days after which a failure that was not checked again is no longer open.
     pub open_days: u64,
-    /// `quick_attempts`: a fix that took no more attempts is of high value.
+    /// `quick_attempts`: a fix that took at most this many attempts has a high value.
     pub quick_attempts: u64,
-    /// `silence_hours`: a task in which nothing was run for so long is over.
+    /// `silence_hours`: hours without a run after which a task ends.
     pub silence_hours: u64,
-    /// `environment`: names of further variables that change what the project's checks do.
+    /// `environment`: names of further environment variables that change what the project's checks do.
     pub environment: Vec<String>,
 }
 

@@ -13,7 +13,7 @@ use rusqlite::{OpenFlags, Transaction, TransactionBehavior};
 use super::error::{StoreError, io_at, sql_at};
 use super::index;
 use super::journal;
-use super::migrations;
+use super::schema;
 use super::segment::{Segment, Segments, sync_dir};
 
 /// Pages that the build keeps in memory, KiB; a sort takes as much again.
@@ -80,7 +80,7 @@ fn fill(part: &Path, segments: &Segments) -> Result<Built, StoreError> {
     index::create(part)?;
     let failed = || sql_at("write", part);
     let mut connection = index::connect(part, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed())?;
-    migrations::migrate(&mut connection).map_err(failed())?;
+    schema::prepare_schema(&mut connection).map_err(failed())?;
     let pragmas = format!(
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;
          PRAGMA temp_store = FILE; PRAGMA foreign_keys = ON; PRAGMA cache_size = -{CACHE_KIB}"

@@ -15,7 +15,7 @@ use super::error::{StoreError, io_at, sql_at};
 use super::event::{self, EVENT_VERSION, Event, Line};
 use super::journal;
 use super::memory;
-use super::migrations::{self, APPLICATION_ID, INDEX_VERSION};
+use super::schema::{self, APPLICATION_ID, INDEX_VERSION};
 use super::segment::{Segment, Segments, Span};
 use crate::base::private;
 use crate::fingerprint::FINGERPRINT_VERSION;
@@ -72,7 +72,7 @@ pub(super) fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Res
 }
 
 impl Index {
-    /// Opens for reading and writing, creating or migrating as needed. Writers hold the recorder's lock.
+    /// Opens for reading and writing; creates it when needed, and empties one of an earlier version. Writers hold the recorder's lock.
     ///
     /// # Errors
     /// [`StoreError::Newer`] without having touched it; damage ([`StoreError::is_damage`]); I/O.
@@ -82,11 +82,11 @@ impl Index {
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(sql_at("open", path))?;
         let mut index = Index { connection, path: path.to_owned(), is_wal: false };
         index.prepare(true)?;
-        let before = migrations::migrate(&mut index.connection).map_err(sql_at("migrate", path))?;
+        let before = schema::prepare_schema(&mut index.connection).map_err(sql_at("prepare", path))?;
         if before > INDEX_VERSION { Err(index.newer(before)) } else { Ok(index) }
     }
 
-    /// Opens for reading only. `None` when there is none, or when it is older and nobody could migrate it.
+    /// Opens for reading only. `None` when there is none, or when it is older and has to wait for a writer.
     ///
     /// # Errors
     /// As [`Index::open`].
@@ -111,7 +111,7 @@ impl Index {
         }
         // One transaction for all that is read: every look-up sees the same, and none takes the locks again.
         index.connection.execute_batch("BEGIN").map_err(sql_at("read", path))?;
-        let version = migrations::version(&index.connection).map_err(sql_at("read", path))?;
+        let version = schema::version(&index.connection).map_err(sql_at("read", path))?;
         Ok((version == INDEX_VERSION).then_some(index))
     }
 
@@ -121,7 +121,7 @@ impl Index {
         let mut setup = || -> rusqlite::Result<u32> {
             // First, so that switching to WAL waits for others too.
             connection.busy_timeout(Duration::from_millis(BUSY_MS_MAX))?;
-            let version = migrations::version(connection)?;
+            let version = schema::version(connection)?;
             let application: i32 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
             if version > 0 && application != APPLICATION_ID {
                 // Somebody else's database, or one whose header was overwritten: not ours to read.

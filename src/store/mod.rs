@@ -14,11 +14,11 @@ mod index;
 mod journal;
 mod masked;
 mod memory;
-mod migrations;
 pub mod note;
 mod query;
 #[cfg(test)]
 pub(crate) mod sample;
+mod schema;
 mod segment;
 mod taught;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::fix::snapshot::Compared;
 use crate::fix::weakened::{Mark, Severity};
 use crate::ops::check_diff::{self, Regression, Report, Wanted};
 
-/// Show where a change weakens a check, and which fixes it takes back
+/// Find where a change weakens a check or reverts a fix
 ///
 /// Weakened is a check by tests that are deleted or skipped, rules that are turned off, verdicts that no longer count.
 /// Taken back is a fix when its lines go or those that it removed return; only fixes that held count (`fix list

@@ -11,7 +11,7 @@ use crate::host::ci::{Host, Job};
 use crate::ops::ci::{self, Reported, Wanted};
 use crate::run;
 
-/// Tell the CI system what was recorded in this job
+/// Report the failures of this job to the CI system
 ///
 /// After the checks, as a step of its own that always runs. GitHub gets annotations on standard output, at most ten of a
 /// kind, a part of the job's page, and the step's outputs `runs`, `failed` and `known`; the others get files in

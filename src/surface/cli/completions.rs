@@ -16,7 +16,7 @@ use words::Completion;
 /// What a candidate is about, bytes.
 const ABOUT_BYTES_MAX: usize = 60;
 
-/// Print the completion script for a shell
+/// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The shell

@@ -4,7 +4,7 @@ use super::{Context, Exit};
 use crate::base::text::one_line;
 use crate::ops::doctor::{self, Status};
 
-/// Say whether everything is as it should be here; exit code 1 if anything does not work
+/// Check the installation and every host
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Print JSON

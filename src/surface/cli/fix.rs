@@ -10,7 +10,7 @@ use crate::config::Settings;
 use crate::ops::fix::{self, Flakes, List, Page, Recipes, Said, Step};
 use crate::store::{AtomList, FixFilter, Mark};
 
-/// Show what made failures go away, what was tried before, and which passes prove nothing
+/// List failures and what fixed them, flaky checks included
 ///
 /// A fix is a failure with everything that was tried until its check passed: files changed, commands run, and what
 /// each attempt fixed or broke. It is confirmed when it held in the rest of its task or worked twice, and it always

@@ -5,7 +5,7 @@ use super::{Context, Exit};
 use crate::ops::init::removal::{self, Outcome};
 use crate::ops::init::standing;
 
-/// Install into agents and git, say what is installed, and take it out again
+/// Install, inspect and remove hooks
 ///
 /// `verify-run hook AGENT EVENT` is what the installed configuration calls: it reads the agent's JSON from standard
 /// input, answers in the agent's own words, and always exits with 0.

@@ -7,7 +7,7 @@ use crate::config::Problem;
 use crate::ops::init::{self, Plan, Wanted};
 use crate::ops::shims::Scene;
 
-/// Set up what runs checks here, so that every check is recorded and every edit warned
+/// Set up agents and git hooks in this project
 ///
 /// Looks at the project: agents (Claude Code, Codex, Cursor, Gemini CLI, GitHub Copilot, OpenCode, Cline, Aider, …), git
 /// hooks and CI. Shows what it would write as a diff, asks, and writes it: hooks and the MCP server into the shared

@@ -15,7 +15,7 @@ use crate::ops::entry::{self, Asked, Given};
 use crate::ops::fix;
 use crate::store::{EntryFilter, EntrySource, EntryUse};
 
-/// Write down what is known here, and find it again
+/// Record and find gotchas, patterns and decisions
 ///
 /// A gotcha is a mistake and what to do instead, a pattern a way of doing something that works, a decision what was
 /// chosen and why; `[knowledge.types]` in verify-run.toml adds types. What two people or agents write in much the same

@@ -9,7 +9,7 @@ use crate::run::Ended;
 /// Changed files that are named.
 const FILES_MAX: usize = 10;
 
-/// Show what the last run in this project was
+/// Show how the last check here ended
 ///
 /// With --exit-code nothing is printed and the exit code is that run's own: the true verdict after
 /// `verify-run npm test | tail`, where the shell only knows the status of `tail`.

@@ -15,7 +15,7 @@ use crate::ops::search::{self, Hits};
 /// Version of the shapes that `--json` prints.
 const SCHEMA: u32 = 1;
 
-/// Read and keep the lessons of failed runs
+/// Read, annotate and share lessons
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

@@ -11,7 +11,7 @@ const COMMAND_BYTES_MAX: usize = 60;
 /// A message in a table, bytes.
 const SUMMARY_BYTES_MAX: usize = 80;
 
-/// List the recorded runs of this project, newest first
+/// List recorded runs, newest first
 ///
 /// The columns are id, time, outcome, duration in seconds, command and first message. `verify-run show ID` has the rest.
 /// With --json: `"schema": 1` and runs (run, failure, ended_at, duration_us, passed, exit_code, tool, argv, dir, category,

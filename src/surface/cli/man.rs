@@ -4,7 +4,7 @@ use clap::{Command, CommandFactory};
 
 use super::{Cli, Context, Exit};
 
-/// Print the manual page of verify-run or of a subcommand (roff)
+/// Print a manual page (roff)
 ///
 /// To read it: `verify-run man lesson show | man -l -`.
 #[derive(Debug, clap::Args)]

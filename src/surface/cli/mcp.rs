@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{Context, Exit};
 use crate::surface::mcp;
 
-/// Serve agents over the Model Context Protocol, on standard input and output
+/// Serve agents over the Model Context Protocol on stdin and stdout
 ///
 /// For a host's configuration: `{"mcpServers": {"verify-run": {"command": "verify-run", "args": ["mcp"]}}}`. Tools:
 /// warnings, known_failure, lessons_search, record_fix, remember, recall, recent_failures, check_diff. Resources: each

@@ -11,7 +11,7 @@ use crate::store::MemorySort;
 const LINE_BYTES_MAX: usize = 400;
 const SORTS: [&str; 5] = ["context", "learning", "preference", "error_pattern", "success_pattern"];
 
-/// Remember something for this agent, and look it up
+/// Remember something for an agent and recall it
 ///
 /// A memory is its agent's (VERIFY_RUN_AGENT, else recognised). The context of a task is forgotten after 24 hours
 /// (setting `knowledge.context_hours`) and comes to mind in that task only. What was learnt and was validated becomes

@@ -18,9 +18,12 @@ mod mcp;
 mod memory;
 mod outcome;
 mod output;
+mod overview;
 mod parse;
 mod pattern;
 mod promote;
+#[cfg(test)]
+mod reference;
 mod report;
 pub mod run;
 mod shell_init;
@@ -36,7 +39,7 @@ mod whitelist;
 
 use std::ffi::{OsStr, OsString, c_int};
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 
 pub use exit::Exit;
 pub use output::Output;
@@ -44,13 +47,13 @@ pub use output::Output;
 use crate::config::{Environment, Places};
 use crate::store::StoreError;
 
-/// Run a check exactly as it is, and learn from its failure
+/// Run a check unchanged, and remember what failed and what fixed it
 ///
-/// `verify-run npm test` runs `npm test` with its own output, exit code and speed. If the command is a recognised
-/// lint, test, type-check or build command and fails, the failure is recorded and a lesson file is written.
-/// Anything else is executed in place.
+/// `verify-run npm test` runs `npm test` with the same output, exit code and speed. When a recognised lint, test,
+/// type-check or build command fails, the failure is recorded; when it passes again, so is the fix. Any other command
+/// is executed in place.
 #[derive(Debug, Parser)]
-#[command(name = "verify-run", version, arg_required_else_help = true, override_usage = USAGE, after_help = RUN_OPTIONS)]
+#[command(name = "verify-run", version, override_usage = USAGE, after_help = RUN_OPTIONS)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -60,19 +63,19 @@ const USAGE: &str = "verify-run [RUN OPTIONS] [--] COMMAND [ARG]...\n       veri
 
 const RUN_OPTIONS: &str = "\
 Run options, before the command:
-      --record           Record although the command is not a recognised check
-      --no-record        Run only
-      --only-checks      Refuse (exit code 125) anything but one recognised check by itself
+      --record           Record the command even if it is not a recognised check
+      --no-record        Run the command without recording it
+      --only-checks      Refuse anything but one recognised check (exit 125)
       --sync             Record before returning
-      --hint off|stderr  Say after a failure on standard error that it was seen before (or VERIFY_RUN_HINT)
+      --hint off|stderr  Report known failures on stderr (or VERIFY_RUN_HINT)
       --shell LINE       Run LINE with sh -c
-      --task TASK        What is being worked on (or VERIFY_RUN_TASK)
-      --session SESSION  Who works on it in one sitting (or VERIFY_RUN_SESSION)
-      --agent AGENT      Which kind of worker (or VERIFY_RUN_AGENT)
-      --                 What follows is always a command
+      --task TASK        Name of the task (or VERIFY_RUN_TASK)
+      --session SESSION  Name of the session (or VERIFY_RUN_SESSION)
+      --agent AGENT      Name of the agent (or VERIFY_RUN_AGENT)
+      --                 Treat what follows as a command
 
-VERIFY_RUN_DISABLE=1 runs everything bare. The wrapper's own exit codes are those of env(1): 125 verify-run \
-failed, 126 found but not executable, 127 not found.";
+VERIFY_RUN_DISABLE=1 runs every command without recording it. verify-run exits with the command's exit code, or with \
+125 if it failed itself, 126 if the command is not executable, and 127 if it was not found.";
 
 #[derive(Debug, Subcommand)]
 #[command(disable_help_subcommand = true)]
@@ -165,6 +168,10 @@ pub struct Context {
 /// Parses `args` (without the program's name), runs the subcommand, and returns the exit code.
 pub fn start(args: Vec<OsString>) -> c_int {
     let mut output = Output::from_process();
+    if args.is_empty() {
+        output.note_as_is(overview::FIRST_PAGE);
+        return Exit::Usage.code();
+    }
     let cli = match parse_args(args) {
         Ok(cli) => cli,
         Err(error) => return usage(&mut output, &error).code(),
@@ -216,7 +223,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
             context.output.error(&error);
             let damage = error.downcast_ref::<StoreError>().filter(|error| error.is_damage());
             if damage.is_some_and(|damage| crate::ops::store::heal(&context.places, &damage.to_string()).is_ok()) {
-                context.output.note("the index was computed anew from the events: run the command again");
+                context.output.note("the index was rebuilt from the events: run the command again");
             }
             Exit::Failure.code()
         }
@@ -224,6 +231,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
 }
 
 fn parse_args(args: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let mut command = overview::grouped_command();
     let mut words = vec![OsString::from("verify-run")];
     // `verify-run help` and `verify-run version` are what people try first.
     let rest = match args.first().and_then(|first| first.to_str()) {
@@ -232,17 +240,17 @@ fn parse_args(args: Vec<OsString>) -> Result<Cli, clap::Error> {
             Vec::new()
         }
         Some("version") => vec![OsString::from("--version")],
-        Some(first) if RESERVED.contains(&first) && Cli::command().find_subcommand(first).is_none() => {
+        Some(first) if RESERVED.contains(&first) && command.find_subcommand(first).is_none() => {
             let message = format!(
-                "`{first}` is a word of a later version of verify-run\n\nhint: to run a program of this name, type \
+                "`{first}` is reserved for a future version of verify-run\n\nhint: to run a program of this name, type \
                  `verify-run -- {first}`\n"
             );
-            return Err(Cli::command().error(clap::error::ErrorKind::InvalidSubcommand, message));
+            return Err(command.error(clap::error::ErrorKind::InvalidSubcommand, message));
         }
         _ => args,
     };
     words.extend(rest);
-    Cli::try_parse_from(words)
+    Cli::from_arg_matches(&command.try_get_matches_from_mut(words)?)
 }
 
 fn usage(output: &mut Output, error: &clap::Error) -> Exit {
@@ -257,6 +265,8 @@ fn usage(output: &mut Output, error: &clap::Error) -> Exit {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
     #[test]

@@ -4,7 +4,7 @@ use super::{Context, Exit};
 use crate::capture::{self, Identity};
 use crate::ops::outcome;
 
-/// Say what became of a warning
+/// Report whether a warning was useful
 ///
 /// Whether a warning prevented anything is found out from the runs that follow, without anybody's help.
 #[derive(Debug, clap::Args)]

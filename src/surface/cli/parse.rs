@@ -17,7 +17,7 @@ use crate::whitelist::Whitelist;
 
 use super::{Context, Exit};
 
-/// Show what would be recorded of an output
+/// Show what verify-run makes of an output
 ///
 /// Reads the output of a check and prints its category, the affected files, the lines worth keeping and the
 /// diagnostics. Nothing is recorded.

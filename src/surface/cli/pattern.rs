@@ -13,7 +13,7 @@ use crate::ops::library;
 use crate::ops::pattern::{self, Filter};
 use crate::store::ReviewState;
 
-/// Show which failures share a cause and how often they came
+/// List failures that share a cause
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

@@ -10,7 +10,7 @@ use crate::capture::{self, Identity};
 use crate::ops::promote::review::{self, Decision, Review};
 use crate::ops::promote::{self, Item, Shown, State, Wanted};
 
-/// Review what has earned a line in CLAUDE.md or AGENTS.md
+/// Review proposals for CLAUDE.md and AGENTS.md
 ///
 /// What warnings were shown to prevent, and what is known to help, is proposed by itself; nothing is written before
 /// somebody approves it by name and with a reason. It goes into a marked block of the nearest CLAUDE.md or AGENTS.md of

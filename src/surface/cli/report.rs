@@ -3,7 +3,7 @@
 use super::{Context, Exit};
 use crate::ops::report::{self, Format};
 
-/// Write a recorded run in a format that CI systems and editors read
+/// Export a run as SARIF, JUnit, GitLab, GitHub or Checkstyle
 ///
 /// The document goes to standard output. Paths are relative to the project's root. The exit code is 0 whether or not
 /// that run failed; `verify-run last --exit-code` tells that.

@@ -5,7 +5,7 @@ use crate::base::text::count;
 use crate::ops::shims::{self, Done, Scene, Standing, State, Status, Wanted};
 use crate::whitelist::Whitelist;
 
-/// Record checks that are called by their own names: links to verify-run in front of PATH
+/// Record checks that are called by their own names
 ///
 /// With a shim, `npm test` is what `verify-run -- npm test` is, and everything that is no check is executed in place.
 /// The program itself is searched for at each call: next on PATH, past the shims.

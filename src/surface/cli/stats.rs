@@ -5,7 +5,7 @@ use crate::base::text;
 use crate::config::Settings;
 use crate::ops::stats::{self, Became, Figure, Promotions, Unit};
 
-/// Show what got better, beside what is aimed at, and whether warnings prevent anything
+/// Show trends, targets and the effect of warnings
 ///
 /// Figures over time compare the first 30 days that were recorded with the last 30, or half with half when less was;
 /// with fewer than 20 cases on a side nothing is said.

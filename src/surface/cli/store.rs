@@ -9,7 +9,7 @@ use crate::ops::exchange::{self, Exported, Merged, Wanted};
 use crate::ops::store::{self, Done, Status};
 use crate::store::Trust;
 
-/// Look after what was recorded
+/// Inspect and maintain the records
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

@@ -11,7 +11,7 @@ use crate::store::{DECLARED, Matches, Outcome};
 /// The exit code when one technique has failed in the task too often.
 const ESCALATED: u8 = 3;
 
-/// Say what to do against an error, what came of it, and ask for what most surely helps
+/// Record fixes for recurring errors and suggest the best one
 ///
 /// What was learnt from fixes is suggested too, and so are the templates that verify-run.toml has as
 /// `[strategies.NAME]`, where they fit; nothing runs their steps. When one technique has failed in the current task three

@@ -9,7 +9,7 @@ use crate::config::Settings;
 use crate::ops::task::{self, Announced, Page, SimilarTask};
 use crate::store::TaskOutcome;
 
-/// Announce a task, end it, and find tasks like it
+/// Start and end tasks, and find similar ones
 ///
 /// Nobody has to: without it a task is the branch, or on the default branch the day, and it ends when the branch is
 /// merged or gone, or after a day of silence. What is announced makes warnings fit better, and lets runs of one session

@@ -3,7 +3,7 @@
 use super::{Context, Exit, Output};
 use crate::ops::uninstall::{self, Plan};
 
-/// Say what verify-run keeps for this project, and with --purge remove it
+/// Remove what verify-run keeps for this project
 ///
 /// Hosts that were set up (`verify-run init`) get the bytes of their files back. Lessons stay: they are yours. The program itself is removed by what installed it (cargo uninstall verify-run).
 #[derive(Debug, clap::Args)]

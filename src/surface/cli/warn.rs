@@ -6,7 +6,7 @@ use super::{Context, Exit};
 use crate::capture::{self, Identity};
 use crate::ops::warn::{self, Asked};
 
-/// Say what is known to go wrong here, before it does
+/// Show known pitfalls for files, a command or a task
 ///
 /// Looks for failures that happened before in the files of a task, under a command, in tasks like it, or with the words of
 /// its title, and prints at most five: what happens, how often, why, how to avoid it, what worked, and an id. What failed

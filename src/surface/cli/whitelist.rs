@@ -15,7 +15,7 @@ use crate::whitelist::{Check, CheckKind, Decision, ListedRule, Whitelist, key_pa
 /// Version of the shapes that `--json` prints.
 const SCHEMA: u32 = 1;
 
-/// Show which commands are checks
+/// List, explain and test which commands are checks
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

@@ -359,7 +359,7 @@ fn words_are_completed() {
             person.types("verify-run comple\t");
             person.sees("completions");
             person.types("--help\n");
-            person.says("", "Print the completion script for a shell");
+            person.says("", "Print a completion script for a shell");
         }
         person.leaves();
     }

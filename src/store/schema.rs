@@ -1,87 +1,11 @@
-//! The index's versions. Append-only: an entry that was released is never edited.
+//! The index's schema and its version.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-/// Entry `n` takes a database from version `n` to `n + 1`.
-const MIGRATIONS: [&str; 27] = [
-    include_str!("schema_v1.sql"),
-    // Version 2: the look-ups that commands and the recorder make.
-    "CREATE INDEX runs_by_root ON runs (root, ended_at);
-     CREATE INDEX runs_by_key ON runs (command_key, ended_at);
-     CREATE INDEX runs_by_task ON runs (task_no);
-     CREATE INDEX failures_by_id ON qa_failures (failure_id);
-     CREATE INDEX failures_by_lesson ON qa_failures (lesson_id) WHERE lesson_id IS NOT NULL;
-     CREATE INDEX failures_by_category ON qa_failures (category);
-     CREATE INDEX files_by_path ON failure_files (path);
-     CREATE INDEX patterns_by_id ON qa_failure_patterns (pattern_id);
-     CREATE INDEX patterns_by_family ON qa_failure_patterns (family_key);
-     CREATE INDEX patterns_by_last_seen ON qa_failure_patterns (last_seen);
-     CREATE INDEX occurrences_by_failure ON qa_pattern_occurrences (failure_no);
-     CREATE INDEX occurrences_by_task ON qa_pattern_occurrences (task_no);
-     CREATE INDEX events_by_segment ON events (segment_no, start);
-     CREATE INDEX changes_by_lesson ON lesson_changes (lesson_id);",
-    include_str!("schema_v3.sql"),
-    include_str!("schema_v4.sql"),
-    include_str!("schema_v5.sql"),
-    // Version 6: the newest failures of a class, however many there are; the pattern that a key of any version names.
-    "DROP INDEX runs_by_class;
-     CREATE INDEX runs_by_class_and_time ON runs (class_key, passed, ended_at);
-     CREATE VIEW known_patterns AS
-     SELECT pattern_key AS recorded_key, pattern_no FROM qa_failure_patterns
-     UNION ALL SELECT recorded_key, pattern_no FROM recorded_keys;",
-    include_str!("schema_v7.sql"),
-    include_str!("schema_v8.sql"),
-    include_str!("schema_v9.sql"),
-    // Version 10: whether a check passed since, however often it failed.
-    "CREATE INDEX passes_by_key ON runs (command_key, ended_at) WHERE passed;",
-    include_str!("schema_v11.sql"),
-    include_str!("schema_v12.sql"),
-    // Version 13: what a recorder asks however long the history is: which segments changed, which tasks are not over.
-    "ALTER TABLE segments ADD COLUMN stamp TEXT NOT NULL DEFAULT '';
-     CREATE INDEX tasks_by_last_at ON tasks (last_at);",
-    // Version 14: advice from entries is judged by runs that are in the index already: everything is read anew.
-    "DELETE FROM computed_with;",
-    // Version 15: what is open is told by the indexes alone.
-    "DROP INDEX runs_by_class_and_time;
-     CREATE INDEX runs_by_class_and_time ON runs (class_key, passed, ended_at, command_key, branch);
-     DROP INDEX passes_by_key;
-     CREATE INDEX passes_by_key ON runs (command_key, ended_at, branch, own_status) WHERE passed;",
-    // Version 16: entries are found by the very file that they name, and listed in the order of an index. Their labels are
-    // made when they are read: everything is read anew.
-    "DROP INDEX knowledge_by_time;
-     CREATE INDEX knowledge_by_time ON knowledge_entries (at DESC, entry_id) WHERE event_id IS NOT NULL;
-     DELETE FROM computed_with;",
-    include_str!("schema_v17.sql"),
-    // Version 18: what came of advice is asked for without a look at advice of which nothing came.
-    "CREATE INDEX deliveries_that_failed ON qa_warning_deliveries (family_key) WHERE failed_in IS NOT NULL;
-     DROP INDEX deliveries_by_pattern;
-     CREATE INDEX deliveries_by_pattern ON qa_warning_deliveries (pattern_key);
-     CREATE INDEX judged_deliveries_by_pattern ON qa_warning_deliveries (pattern_key, arm, failed_in, passed_in)
-     WHERE failed_in IS NOT NULL OR passed_in IS NOT NULL;
-     CREATE INDEX judged_deliveries_by_entry ON qa_warning_deliveries (entry_id)
-     WHERE failed_in IS NOT NULL OR passed_in IS NOT NULL;",
-    include_str!("schema_v19.sql"),
-    include_str!("schema_v20.sql"),
-    // Version 21: whose texts are shown and not used; see `exchange::IMPORTED`.
-    "CREATE VIEW imported_events AS
-     SELECT event_id FROM events JOIN segments USING (segment_no) WHERE substr(name, 1, 9) = 'imported.';",
-    // Version 22: lessons that nobody would read again.
-    "CREATE TABLE withdrawn_lessons (run_id TEXT NOT NULL PRIMARY KEY, fix_id TEXT) STRICT, WITHOUT ROWID;",
-    // Version 23: how a test failed before.
-    "CREATE INDEX occurrences_by_test ON qa_pattern_occurrences (test, at) WHERE test IS NOT NULL;",
-    include_str!("schema_v24.sql"),
-    include_str!("schema_v25.sql"),
-    // Version 26: fixes of which no entry is to be made. What a tool says when it is interrupted is no pattern: everything
-    // is read anew.
-    "ALTER TABLE fix_notes ADD COLUMN declined TEXT;
-     DELETE FROM computed_with;",
-    // Version 27: what was written or of use in a task.
-    "CREATE INDEX entries_by_task ON entries (task) WHERE event_id IS NOT NULL AND task IS NOT NULL;
-     CREATE INDEX uses_by_task ON entry_uses (task) WHERE how IN ('applied', 'validated', 'prevented');",
-];
+const SCHEMA: &str = include_str!("schema.sql");
 
-/// The version this binary writes.
-pub const INDEX_VERSION: u32 = MIGRATIONS.len() as u32;
+/// The version of [`SCHEMA`]. It rises with every change of the file, and when the same events give other rows than before.
+pub const INDEX_VERSION: u32 = 27;
 
 /// `application_id` in the database's header: "vrun".
 pub const APPLICATION_ID: i32 = 0x7672_756e;
@@ -94,29 +18,54 @@ pub fn version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Brings a database to [`INDEX_VERSION`] in one transaction; the version it had.
+/// Gives a database this schema in one transaction; returns the version it had.
 ///
-/// A newer one is not touched: the caller has to look at the result.
+/// An earlier version is emptied: its rows are computed again from the events. A newer one is not touched, and the caller
+/// has to look at the result.
 ///
 /// # Errors
 /// SQLite's; the database is then as before.
-pub fn migrate(connection: &mut Connection) -> rusqlite::Result<u32> {
+pub fn prepare_schema(connection: &mut Connection) -> rusqlite::Result<u32> {
     let before = version(connection)?;
     if before >= INDEX_VERSION {
         return Ok(before);
     }
+    // Dropping tables in any order needs unchecked references, and the pragma does nothing inside a transaction.
+    let is_checked: bool = connection.query_row("PRAGMA foreign_keys", [], |row| row.get(0))?;
+    connection.pragma_update(None, "foreign_keys", false)?;
+    let result = replace_schema(connection);
+    connection.pragma_update(None, "foreign_keys", is_checked)?;
+    result
+}
+
+fn replace_schema(connection: &mut Connection) -> rusqlite::Result<u32> {
     let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
-    // Asked again: another process may have migrated while this one waited for the lock.
+    // Read again: another process may have replaced it while this one waited for the lock.
     let before = version(&transaction)?;
-    for (from, sql) in (0u32..).zip(MIGRATIONS) {
-        if from >= before {
-            transaction.execute_batch(sql)?;
-        }
+    if before >= INDEX_VERSION {
+        return Ok(before);
     }
+    drop_all_objects(&transaction)?;
+    transaction.execute_batch(SCHEMA)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", INDEX_VERSION)?;
     transaction.commit()?;
     Ok(before)
+}
+
+/// Drops views and virtual tables before the tables that they read and own.
+fn drop_all_objects(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    const NEXT: &str = r"SELECT type, name FROM sqlite_schema
+        WHERE type IN ('view', 'table') AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
+        ORDER BY type = 'table', sql NOT LIKE 'CREATE VIRTUAL%' LIMIT 1";
+    loop {
+        let next = transaction.query_row(NEXT, [], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)));
+        match next {
+            Ok((kind, name)) => transaction.execute_batch(&format!("DROP {kind} \"{name}\""))?,
+            Err(rusqlite::Error::QueryReturnedNoRows) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -124,38 +73,44 @@ mod tests {
     use super::*;
     use crate::config::Category;
 
-    fn schema(connection: &Connection) -> Vec<String> {
-        let mut statement =
-            connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").expect("prepares");
-        statement.query_map([], |row| row.get(0)).expect("queries").collect::<Result<_, _>>().expect("reads")
+    /// The names and statements of all tables, indexes, views and triggers.
+    fn objects(connection: &Connection) -> Vec<(String, Option<String>)> {
+        let mut statement = connection.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name").expect("prepares");
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect("queries");
+        rows.collect::<Result<_, _>>().expect("reads")
     }
 
     #[test]
-    fn a_migrated_database_is_a_new_one_and_keeps_its_rows() {
+    fn an_index_of_an_earlier_version_is_emptied_and_gets_this_schema() {
         let mut fresh = Connection::open_in_memory().expect("opens");
-        migrate(&mut fresh).expect("migrates");
-        for from in 1..MIGRATIONS.len() {
-            let mut old = Connection::open_in_memory().expect("opens");
-            for sql in &MIGRATIONS[..from] {
-                old.execute_batch(sql).expect("is SQL");
-            }
-            old.execute_batch(
-                "INSERT INTO tasks (task_no, name, first_at, last_at) VALUES (1, 'kept', '2026', '2026')",
-            )
-            .expect("inserts");
-            old.pragma_update(None, "user_version", from as u32).expect("sets");
-            assert_eq!(migrate(&mut old).expect("migrates"), from as u32);
-            assert_eq!(version(&old).expect("reads"), INDEX_VERSION);
-            assert_eq!(schema(&old), schema(&fresh));
-            let kept: String = old.query_row("SELECT name FROM tasks", [], |row| row.get(0)).expect("is there");
-            assert_eq!(kept, "kept");
-        }
+        prepare_schema(&mut fresh).expect("prepares");
+        let mut old = Connection::open_in_memory().expect("opens");
+        old.pragma_update(None, "foreign_keys", true).expect("sets");
+        old.execute_batch(
+            "CREATE TABLE tasks (task_no INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;
+             CREATE TABLE runs (run_id TEXT PRIMARY KEY, task_no INTEGER NOT NULL REFERENCES tasks) STRICT;
+             CREATE INDEX runs_by_task ON runs (task_no);
+             CREATE VIEW gone AS SELECT name FROM tasks;
+             CREATE VIRTUAL TABLE task_words USING fts5(name);
+             INSERT INTO tasks VALUES (1, 'old');
+             INSERT INTO runs VALUES ('r', 1);
+             PRAGMA user_version = 1;",
+        )
+        .expect("is SQL");
+        assert_eq!(prepare_schema(&mut old).expect("prepares"), 1);
+        assert_eq!(version(&old).expect("reads"), INDEX_VERSION);
+        assert_eq!(objects(&old), objects(&fresh));
+        let tasks: u32 = old.query_row("SELECT count(*) FROM tasks", [], |row| row.get(0)).expect("reads");
+        assert_eq!(tasks, 0);
+        let checked: bool = old.query_row("PRAGMA foreign_keys", [], |row| row.get(0)).expect("reads");
+        assert!(checked, "as it was before");
+        assert_eq!(prepare_schema(&mut old).expect("prepares"), INDEX_VERSION, "nothing to do");
     }
 
     #[test]
     fn the_reference_table_begins_with_the_shipped_categories() {
         let mut connection = Connection::open_in_memory().expect("opens");
-        migrate(&mut connection).expect("migrates");
+        prepare_schema(&mut connection).expect("prepares");
         let mut statement = connection.prepare("SELECT name FROM failure_categories").expect("prepares");
         let names = statement.query_map([], |row| row.get(0)).expect("queries");
         let names: std::collections::BTreeSet<String> = names.collect::<Result<_, _>>().expect("reads");
@@ -166,7 +121,7 @@ mod tests {
     fn bad_values_are_refused() {
         let mut connection = Connection::open_in_memory().expect("opens");
         connection.pragma_update(None, "foreign_keys", true).expect("sets");
-        migrate(&mut connection).expect("migrates");
+        prepare_schema(&mut connection).expect("prepares");
         connection
             .execute_batch(
                 "INSERT INTO tasks (task_no, name, first_at, last_at) VALUES (1, 't', '2026', '2026');
@@ -236,7 +191,7 @@ mod tests {
     fn effectiveness_is_what_the_attempts_say() {
         let mut connection = Connection::open_in_memory().expect("opens");
         connection.pragma_update(None, "foreign_keys", false).expect("sets");
-        migrate(&mut connection).expect("migrates");
+        prepare_schema(&mut connection).expect("prepares");
         connection
             .execute_batch(
                 "INSERT INTO strategies
