@@ -25,25 +25,25 @@ fn main() -> ExitCode {
     for read in ["whitelist.toml", "src/build.rs", "src/whitelist"].into_iter().chain(TABLES.map(|(path, ..)| path)) {
         println!("cargo::rerun-if-changed={read}");
     }
-    let Some(out) = env::var_os("OUT_DIR") else { return failed("OUT_DIR is missing") };
-    match whitelist(Path::new(&out)).and_then(|()| tables(Path::new(&out))) {
+    let Some(out) = env::var_os("OUT_DIR") else { return report_failure("OUT_DIR is missing") };
+    match build_whitelist(Path::new(&out)).and_then(|()| build_tables(Path::new(&out))) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(reason) => failed(&reason),
+        Err(reason) => report_failure(&reason),
     }
 }
 
-fn failed(reason: &str) -> ExitCode {
+fn report_failure(reason: &str) -> ExitCode {
     println!("cargo::error={reason}");
     ExitCode::FAILURE
 }
 
-fn whitelist(out: &Path) -> Result<(), String> {
+fn build_whitelist(out: &Path) -> Result<(), String> {
     let fault = |line: Option<usize>, reason: &str| format!("whitelist.toml: line {}: {reason}", line.unwrap_or(0));
     let text = fs::read_to_string("whitelist.toml").map_err(|error| format!("whitelist.toml: {error}"))?;
-    let layer = layer::Layer::parse(&text)
+    let layer = layer::WhitelistLayer::parse(&text)
         .map_err(|error| fault(error.line, &error.reason))?
         .ok_or("whitelist.toml: verify_run_schema is missing")?;
-    if let Some(error) = layer.faults(&text).first() {
+    if let Some(error) = layer.find_errors(&text).first() {
         return Err(fault(error.line, &error.reason));
     }
     for tool in &layer.tool {
@@ -53,26 +53,26 @@ fn whitelist(out: &Path) -> Result<(), String> {
             return Err(format!("whitelist.toml: `{}` states exit codes that were not measured", tool.name));
         }
     }
-    write(&out.join("whitelist.bin"), &encode::encode(&layer)?)
+    write_file(&out.join("whitelist.bin"), &encode::encode_layer(&layer)?)
 }
 
-fn tables(out: &Path) -> Result<(), String> {
+fn build_tables(out: &Path) -> Result<(), String> {
     for (path, list, examples) in TABLES {
         let path = Path::new(path);
         if path.is_file() {
-            table(path, out, list, examples)?;
+            build_table(path, out, list, examples)?;
             continue;
         }
         let out = out.join(path.file_name().unwrap_or_default());
         fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
         for entry in fs::read_dir(path).map_err(|error| format!("{}: {error}", path.display()))? {
-            table(&entry.map_err(|error| format!("{}: {error}", path.display()))?.path(), &out, list, examples)?;
+            build_table(&entry.map_err(|error| format!("{}: {error}", path.display()))?.path(), &out, list, examples)?;
         }
     }
     Ok(())
 }
 
-fn table(path: &Path, out: &Path, list: &str, examples: &[&str]) -> Result<(), String> {
+fn build_table(path: &Path, out: &Path, list: &str, examples: &[&str]) -> Result<(), String> {
     let fault = |reason: &dyn std::fmt::Display| format!("{}: {reason}", path.display());
     let text = fs::read_to_string(path).map_err(|error| fault(&error))?;
     let mut file: toml::Table = toml::from_str(&text).map_err(|error| fault(&error))?;
@@ -82,15 +82,15 @@ fn table(path: &Path, out: &Path, list: &str, examples: &[&str]) -> Result<(), S
             entry.remove(*example);
         }
         if list == "tool" {
-            pack(entry);
+            split_tool_rules(entry);
         }
     }
     let json = serde_json::to_vec(&file).map_err(|error| fault(&error))?;
-    write(&out.join(path.file_stem().unwrap_or_default()).with_extension("json"), &json)
+    write_file(&out.join(path.file_stem().unwrap_or_default()).with_extension("json"), &json)
 }
 
 /// Puts the rules of a tool beside it, each with what it needs: the rest of a rule is read only where that is in an output.
-fn pack(tool: &mut toml::Table) {
+fn split_tool_rules(tool: &mut toml::Table) {
     let rules = match tool.remove("rule") {
         Some(toml::Value::Array(rules)) => rules,
         _ => Vec::new(),
@@ -105,6 +105,6 @@ fn pack(tool: &mut toml::Table) {
 }
 
 #[allow(clippy::disallowed_methods, reason = "nobody reads the file before the build script has ended")]
-fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
     fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -22,7 +22,7 @@ const LINE_BYTES_MAX: usize = 2_000;
 const GAP_MAX: usize = 2;
 
 /// What a block stands between.
-struct Marks {
+struct BlockMarks {
     /// How the first mark starts.
     begin: &'static str,
     /// How it ends.
@@ -32,13 +32,13 @@ struct Marks {
 }
 
 /// Around what was promoted.
-const PROMOTED: Marks = Marks {
+const PROMOTED: BlockMarks = BlockMarks {
     begin: "<!-- verify-run begin ",
     begin_end: ": written by `verify-run promote`, change it there -->",
     end: "<!-- verify-run end -->",
 };
 /// Around what agents are told to do.
-const INSTRUCTIONS: Marks = Marks {
+const INSTRUCTIONS: BlockMarks = BlockMarks {
     begin: "<!-- verify-run instructions begin ",
     begin_end: ": by `verify-run init` -->",
     end: "<!-- verify-run instructions end -->",
@@ -46,29 +46,29 @@ const INSTRUCTIONS: Marks = Marks {
 
 /// A line of the block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct BlockLine {
     id: String,
     text: String,
 }
 
 /// What becomes of lines that somebody edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Edits {
+pub enum EditPolicy {
     /// Nothing is written.
     Refuse,
     /// They stay as they are, and belong to the block from now on.
     Keep,
 }
 
-impl Line {
+impl BlockLine {
     /// The line of the promotion `id` (letters, digits, hyphens). `text` is Markdown, quoted by the caller, without list
     /// mark and id; whatever it is, it stays one line and can't be a mark.
     pub fn new(id: &str, text: &str) -> Self {
-        Line { id: id.to_owned(), text: ellipsis(one_line(text).trim(), LINE_BYTES_MAX) }
+        BlockLine { id: id.to_owned(), text: ellipsis(one_line(text).trim(), LINE_BYTES_MAX) }
     }
 
     /// As it stands in the file.
-    pub fn markdown(&self) -> String {
+    pub fn to_markdown(&self) -> String {
         format!("- {} (`{}`)", self.text, self.id)
     }
 }
@@ -108,7 +108,7 @@ pub enum BlockError {
 
 /// A block as it lies in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Found {
+struct ExistingBlock {
     /// Where it starts, with the line ends that were put before it.
     start: usize,
     /// Where it ends, behind its last line end.
@@ -120,7 +120,7 @@ struct Found {
 }
 
 /// The lines of a file with where each starts and ends, its line end not counted.
-fn lines_of(text: &str) -> impl Iterator<Item = (usize, &str, usize)> {
+fn file_lines(text: &str) -> impl Iterator<Item = (usize, &str, usize)> {
     text.split_inclusive('\n').scan(0, |at, line| {
         let start = *at;
         *at += line.len();
@@ -128,7 +128,7 @@ fn lines_of(text: &str) -> impl Iterator<Item = (usize, &str, usize)> {
     })
 }
 
-fn seal(lines: &[String]) -> String {
+fn compute_seal(lines: &[String]) -> String {
     let mut hasher = blake3::Hasher::new();
     for line in lines {
         hasher.update(line.as_bytes());
@@ -137,11 +137,11 @@ fn seal(lines: &[String]) -> String {
     hasher.finalize().to_hex()[..16].to_owned()
 }
 
-fn find(text: &str, marks: &Marks, edits: Edits) -> Result<Option<Found>, BlockError> {
+fn find_block(text: &str, marks: &BlockMarks, edits: EditPolicy) -> Result<Option<ExistingBlock>, BlockError> {
     let mut open: Option<(usize, usize, String, usize)> = None;
     let mut found = None;
     let mut lines = Vec::new();
-    for (index, (start, line, end)) in lines_of(text).enumerate() {
+    for (index, (start, line, end)) in file_lines(text).enumerate() {
         let number = index + 1;
         let broken = |what| Err(BlockError::Broken { line: number, what });
         if let Some(head) = line.strip_prefix(marks.begin) {
@@ -158,12 +158,12 @@ fn find(text: &str, marks: &Marks, edits: Edits) -> Result<Option<Found>, BlockE
             let Some((start, gap, hash, first)) = open.take() else {
                 return broken("a block ends that never began");
             };
-            let is_edited = seal(&lines) != hash;
-            if is_edited && edits == Edits::Refuse {
+            let is_edited = compute_seal(&lines) != hash;
+            if is_edited && edits == EditPolicy::Refuse {
                 return Err(BlockError::Edited { line: first });
             }
-            let start = before_gap(text, start, gap);
-            found = Some(Found { start, end, lines: std::mem::take(&mut lines), is_edited });
+            let start = find_gap_start(text, start, gap);
+            found = Some(ExistingBlock { start, end, lines: std::mem::take(&mut lines), is_edited });
         } else if open.is_some() {
             lines.push(line.to_owned());
         }
@@ -176,7 +176,7 @@ fn find(text: &str, marks: &Marks, edits: Edits) -> Result<Option<Found>, BlockE
 
 /// Where the line ends begin that were put before the block, as far as they are still there. They are of the kind that
 /// the block's own lines have.
-fn before_gap(text: &str, start: usize, gap: usize) -> usize {
+fn find_gap_start(text: &str, start: usize, gap: usize) -> usize {
     let mark = text[start..].split_inclusive('\n').next().unwrap_or_default();
     let line_end = if mark.ends_with("\r\n") { "\r\n" } else { "\n" };
     let at = (0..gap).fold(start, |at, _| text[..at].strip_suffix(line_end).map_or(at, str::len));
@@ -188,12 +188,12 @@ fn before_gap(text: &str, start: usize, gap: usize) -> usize {
 ///
 /// # Errors
 /// When its marks are broken.
-pub fn ids(text: &str) -> Result<Vec<String>, BlockError> {
-    let lines = find(text, &PROMOTED, Edits::Keep)?.map(|found| found.lines).unwrap_or_default();
-    Ok(lines.iter().filter_map(|line| id_of(line)).map(str::to_owned).collect())
+pub fn block_ids(text: &str) -> Result<Vec<String>, BlockError> {
+    let lines = find_block(text, &PROMOTED, EditPolicy::Keep)?.map(|found| found.lines).unwrap_or_default();
+    Ok(lines.iter().filter_map(|line| line_id(line)).map(str::to_owned).collect())
 }
 
-fn id_of(line: &str) -> Option<&str> {
+fn line_id(line: &str) -> Option<&str> {
     line.strip_suffix("`)")?.rsplit_once("(`").map(|(_, id)| id)
 }
 
@@ -204,18 +204,18 @@ fn id_of(line: &str) -> Option<&str> {
 ///
 /// # Errors
 /// When the block was edited, its marks are broken, or it would get too long; the file is to be left as it is.
-pub fn with(text: &str, line: &Line, lines_max: usize, edits: Edits) -> Result<String, BlockError> {
-    let found = find(text, &PROMOTED, edits)?;
+pub fn with_line(text: &str, line: &BlockLine, lines_max: usize, edits: EditPolicy) -> Result<String, BlockError> {
+    let found = find_block(text, &PROMOTED, edits)?;
     let mut lines = found.as_ref().map(|found| found.lines.clone()).unwrap_or_default();
-    let markdown = line.markdown();
-    match lines.iter_mut().find(|old| id_of(old) == Some(&line.id)) {
+    let markdown = line.to_markdown();
+    match lines.iter_mut().find(|old| line_id(old) == Some(&line.id)) {
         Some(old) => *old = markdown,
         None => lines.push(markdown),
     }
     if lines.len() > lines_max {
         return Err(BlockError::Full { found: lines.len(), max: lines_max });
     }
-    Ok(placed(text, &PROMOTED, found.as_ref(), &lines))
+    Ok(place_block(text, &PROMOTED, found.as_ref(), &lines))
 }
 
 /// `text` without the line with `line`'s id; with the last line the block goes too, and the bytes are those from before it.
@@ -223,15 +223,15 @@ pub fn with(text: &str, line: &Line, lines_max: usize, edits: Edits) -> Result<S
 ///
 /// # Errors
 /// When the block was edited or its marks are broken.
-pub fn without(text: &str, line: &Line, edits: Edits) -> Result<String, BlockError> {
-    let Some(found) = find(text, &PROMOTED, edits)? else { return Ok(text.to_owned()) };
+pub fn without_line(text: &str, line: &BlockLine, edits: EditPolicy) -> Result<String, BlockError> {
+    let Some(found) = find_block(text, &PROMOTED, edits)? else { return Ok(text.to_owned()) };
     let id = line.id.as_str();
     let (own, lines): (Vec<String>, Vec<String>) =
-        found.lines.iter().cloned().partition(|line| id_of(line) == Some(id));
-    let theirs = own.iter().filter(|own| found.is_edited && **own != line.markdown());
-    let theirs = theirs.map(|own| own.replace(&format!(" (`{id}`)"), "") + line_end_of(text));
+        found.lines.iter().cloned().partition(|line| line_id(line) == Some(id));
+    let theirs = own.iter().filter(|own| found.is_edited && **own != line.to_markdown());
+    let theirs = theirs.map(|own| own.replace(&format!(" (`{id}`)"), "") + line_ending(text));
     let text = format!("{}{}{}", &text[..found.end], theirs.collect::<String>(), &text[found.end..]);
-    Ok(if lines.is_empty() { taken_out(&text, &found) } else { placed(&text, &PROMOTED, Some(&found), &lines) })
+    Ok(if lines.is_empty() { remove_block(&text, &found) } else { place_block(&text, &PROMOTED, Some(&found), &lines) })
 }
 
 /// `text` with the instructions for agents: in place of those that it has, else at its end, behind an empty line.
@@ -239,17 +239,17 @@ pub fn without(text: &str, line: &Line, edits: Edits) -> Result<String, BlockErr
 /// # Errors
 /// When the block was edited or its marks are broken; the file is to be left as it is.
 pub fn with_instructions(text: &str, instructions: &str) -> Result<String, BlockError> {
-    let found = find(text, &INSTRUCTIONS, Edits::Refuse)?;
+    let found = find_block(text, &INSTRUCTIONS, EditPolicy::Refuse)?;
     let lines: Vec<String> = instructions.lines().map(str::to_owned).collect();
     if found.as_ref().is_some_and(|found| found.lines == lines) {
         return Ok(text.to_owned());
     }
-    Ok(placed(text, &INSTRUCTIONS, found.as_ref(), &lines))
+    Ok(place_block(text, &INSTRUCTIONS, found.as_ref(), &lines))
 }
 
 /// Whether there are marks of instructions, edited or not.
 pub fn has_instructions(text: &str) -> bool {
-    !matches!(find(text, &INSTRUCTIONS, Edits::Keep), Ok(None))
+    !matches!(find_block(text, &INSTRUCTIONS, EditPolicy::Keep), Ok(None))
 }
 
 /// `text` without the instructions; the bytes are those from before them.
@@ -257,23 +257,23 @@ pub fn has_instructions(text: &str) -> bool {
 /// # Errors
 /// As [`with_instructions`].
 pub fn without_instructions(text: &str) -> Result<String, BlockError> {
-    let found = find(text, &INSTRUCTIONS, Edits::Refuse)?;
-    Ok(found.map_or_else(|| text.to_owned(), |found| taken_out(text, &found)))
+    let found = find_block(text, &INSTRUCTIONS, EditPolicy::Refuse)?;
+    Ok(found.map_or_else(|| text.to_owned(), |found| remove_block(text, &found)))
 }
 
-fn taken_out(text: &str, found: &Found) -> String {
+fn remove_block(text: &str, found: &ExistingBlock) -> String {
     let (before, after) = (&text[..found.start], &text[found.end..]);
     // What somebody wrote behind the block stays a line of its own.
     let joins = !before.is_empty() && !before.ends_with('\n') && !after.is_empty();
-    format!("{before}{}{after}", if joins { line_end_of(text) } else { "" })
+    format!("{before}{}{after}", if joins { line_ending(text) } else { "" })
 }
 
-fn line_end_of(text: &str) -> &'static str {
+fn line_ending(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
-fn placed(text: &str, marks: &Marks, found: Option<&Found>, lines: &[String]) -> String {
-    let line_end = line_end_of(text);
+fn place_block(text: &str, marks: &BlockMarks, found: Option<&ExistingBlock>, lines: &[String]) -> String {
+    let line_end = line_ending(text);
     let (start, end) = found.map_or((text.len(), text.len()), |found| (found.start, found.end));
     let (before, after) = (&text[..start], &text[end..]);
     // An empty line before it; a heading right behind text would not be one everywhere.
@@ -284,7 +284,7 @@ fn placed(text: &str, marks: &Marks, found: Option<&Found>, lines: &[String]) ->
     };
     let mut out = before.to_owned();
     out.push_str(&line_end.repeat(gap));
-    out.push_str(&format!("{}{} +{gap}{}{line_end}", marks.begin, seal(lines), marks.begin_end));
+    out.push_str(&format!("{}{} +{gap}{}{line_end}", marks.begin, compute_seal(lines), marks.begin_end));
     for line in lines {
         out.push_str(line);
         out.push_str(line_end);
@@ -301,16 +301,16 @@ mod tests {
 
     use super::*;
 
-    fn line(id: &str, text: &str) -> Line {
-        Line::new(id, text)
+    fn line(id: &str, text: &str) -> BlockLine {
+        BlockLine::new(id, text)
     }
 
-    fn with(text: &str, line: &Line, max: usize) -> Result<String, BlockError> {
-        super::with(text, line, max, Edits::Refuse)
+    fn with(text: &str, line: &BlockLine, max: usize) -> Result<String, BlockError> {
+        super::with_line(text, line, max, EditPolicy::Refuse)
     }
 
     fn without(text: &str, id: &str) -> Result<String, BlockError> {
-        super::without(text, &line(id, ""), Edits::Refuse)
+        super::without_line(text, &line(id, ""), EditPolicy::Refuse)
     }
 
     #[test]
@@ -320,7 +320,7 @@ mod tests {
         assert!(first.contains(" -->\n- Run `npm ci` first (`p-a`)\n<!-- verify-run end -->\n"), "{first}");
         let second = with(&first, &line("k-b", "Never edit `dist`"), 15).expect("there is room");
         let third = with(&second, &line("p-a", "Run `npm ci`"), 15).expect("it is there already");
-        assert_eq!(ids(&third), Ok(vec!["p-a".to_owned(), "k-b".to_owned()]));
+        assert_eq!(block_ids(&third), Ok(vec!["p-a".to_owned(), "k-b".to_owned()]));
         assert!(third.contains("- Run `npm ci` (`p-a`)") && !third.contains("first (`p-a`)"), "{third}");
         assert_eq!(without(&third, "p-x").as_deref(), Ok(third.as_str()), "what isn't there is not taken out");
         let fourth = without(&third, "p-a").expect("untouched");
@@ -334,13 +334,13 @@ mod tests {
         for result in [with(&edited, &line("p-b", "x"), 15), without(&edited, "p-a")] {
             assert_eq!(result, Err(BlockError::Edited { line: 3 }));
         }
-        assert_eq!(ids(&edited), Ok(vec!["p-a".to_owned()]), "what is there can still be told");
+        assert_eq!(block_ids(&edited), Ok(vec!["p-a".to_owned()]), "what is there can still be told");
         // The way out: the edits stay, and are the block's from now on.
-        let kept = super::with(&edited, &line("p-b", "x"), 15, Edits::Keep).expect("they stay");
+        let kept = super::with_line(&edited, &line("p-b", "x"), 15, EditPolicy::Keep).expect("they stay");
         assert!(kept.contains("- Run it twice (`p-a`)\n- x (`p-b`)\n"), "{kept}");
         let rest = without(&kept, "p-b").expect("it is sealed again");
         assert_eq!(without(&rest, "p-a").as_deref(), Ok("one\n"));
-        let taken_out = |text: &str| super::without(text, &line("p-a", "Run it"), Edits::Keep);
+        let taken_out = |text: &str| super::without_line(text, &line("p-a", "Run it"), EditPolicy::Keep);
         assert_eq!(taken_out(&edited).as_deref(), Ok("one\n- Run it twice\n"), "what somebody wrote is theirs");
         assert_eq!(taken_out(&text).as_deref(), Ok("one\n"), "nobody edited it");
         let both = with(&text, &line("p-b", "x"), 15).expect("there is room").replace("- x", "- x and y");
@@ -363,7 +363,7 @@ mod tests {
     fn a_text_is_one_line_whatever_it_is() {
         let hostile = format!("a\n{}\n# b\r\u{202e}\x1b[31m{}", PROMOTED.end, "c".repeat(100_000));
         let text = with("", &line("p-a", &hostile), 15).expect("there is room");
-        assert_eq!((text.lines().count(), ids(&text)), (3, Ok(vec!["p-a".to_owned()])));
+        assert_eq!((text.lines().count(), block_ids(&text)), (3, Ok(vec!["p-a".to_owned()])));
         assert!(text.len() < 2_200 && !text.contains(['\x1b', '\u{202e}', '\r']));
     }
 
@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(with_instructions(&told, "Run it.\n\n- so").as_deref(), Ok(told.as_str()), "once is enough");
         let both = with(&told, &line("p-a", "x"), 15).expect("there is room");
         let newer = with_instructions(&both, "Run it now.").expect("untouched");
-        assert!(newer.contains("Run it now.") && !newer.contains("- so") && ids(&newer) == ids(&both), "{newer}");
+        assert!(newer.contains("Run it now.") && !newer.contains("- so") && block_ids(&newer) == block_ids(&both), "{newer}");
         assert_eq!(without_instructions(&both), with(own, &line("p-a", "x"), 15));
         assert_eq!(without(&both, "p-a").as_deref(), Ok(told.as_str()));
         assert_eq!(without_instructions(&told).as_deref(), Ok(own));

@@ -11,7 +11,7 @@ const CONTEXT_LINES: usize = 3;
 /// Empty when nothing changes.
 ///
 /// Control characters are left out, but for line ends: of a file that has some in these lines the diff is for people.
-pub fn unified(path: &str, before: Option<&str>, after: Option<&str>) -> String {
+pub fn unified_diff(path: &str, before: Option<&str>, after: Option<&str>) -> String {
     if before == after {
         return String::new();
     }
@@ -32,25 +32,25 @@ pub fn unified(path: &str, before: Option<&str>, after: Option<&str>) -> String 
             let (tag, old, new) = op.as_tag_tuple();
             let (old, new) = (old_lines[old].iter(), new_lines[new].iter());
             if tag == DiffTag::Equal {
-                old.for_each(|line| put(&mut out, ' ', line));
+                old.for_each(|line| push_line(&mut out, ' ', line));
             } else {
-                old.for_each(|line| put(&mut out, '-', line));
-                new.for_each(|line| put(&mut out, '+', line));
+                old.for_each(|line| push_line(&mut out, '-', line));
+                new.for_each(|line| push_line(&mut out, '+', line));
             }
         }
     }
     out
 }
 
-fn put(out: &mut String, sign: char, line: &str) {
+fn push_line(out: &mut String, sign: char, line: &str) {
     out.push(sign);
-    out.push_str(&shown(line));
+    out.push_str(&printable_line(line));
     if !line.ends_with('\n') {
         out.push_str("\n\\ No newline at end of file\n");
     }
 }
 
-fn shown(line: &str) -> String {
+fn printable_line(line: &str) -> String {
     let end = if line.ends_with("\r\n") {
         "\r\n"
     } else if line.ends_with('\n') {
@@ -69,16 +69,16 @@ mod tests {
     fn a_change_in_the_middle_has_three_lines_around_it() {
         let before = "1\n2\n3\n4\n5\n6\n7\n8\n";
         let after = "1\n2\n3\n4\nnew\n5\n6\n7\n8\n";
-        let diff = unified("docs/A.md", Some(before), Some(after));
+        let diff = unified_diff("docs/A.md", Some(before), Some(after));
         assert_eq!(diff, "--- a/docs/A.md\n+++ b/docs/A.md\n@@ -2,6 +2,7 @@\n 2\n 3\n 4\n+new\n 5\n 6\n 7\n");
-        assert_eq!(unified("A.md", Some(before), Some(before)), "");
+        assert_eq!(unified_diff("A.md", Some(before), Some(before)), "");
     }
 
     #[test]
     fn changes_far_apart_are_shown_one_by_one() {
         let before: String = (1..=20).map(|n| format!("{n}\n")).collect();
         let after = before.replacen("2\n", "2\nnew\n", 1).replacen("18\n", "eighteen\n", 1);
-        let diff = unified("A.md", Some(&before), Some(&after));
+        let diff = unified_diff("A.md", Some(&before), Some(&after));
         let hunks =
             "@@ -1,5 +1,6 @@\n 1\n 2\n+new\n 3\n 4\n 5\n@@ -15,6 +16,6 @@\n 15\n 16\n 17\n-18\n+eighteen\n 19\n 20\n";
         assert_eq!(diff, format!("--- a/A.md\n+++ b/A.md\n{hunks}"));
@@ -86,15 +86,15 @@ mod tests {
 
     #[test]
     fn files_that_come_and_go_and_last_lines_without_an_end() {
-        assert_eq!(unified("A.md", None, Some("x\n")), "--- /dev/null\n+++ b/A.md\n@@ -0,0 +1,1 @@\n+x\n");
-        assert_eq!(unified("A.md", Some("x\n"), None), "--- a/A.md\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-x\n");
-        let diff = unified("A.md", Some("a\nb"), Some("a\nb\nc\n"));
+        assert_eq!(unified_diff("A.md", None, Some("x\n")), "--- /dev/null\n+++ b/A.md\n@@ -0,0 +1,1 @@\n+x\n");
+        assert_eq!(unified_diff("A.md", Some("x\n"), None), "--- a/A.md\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-x\n");
+        let diff = unified_diff("A.md", Some("a\nb"), Some("a\nb\nc\n"));
         assert_eq!(diff, "--- a/A.md\n+++ b/A.md\n@@ -1,2 +1,3 @@\n a\n-b\n\\ No newline at end of file\n+b\n+c\n");
     }
 
     #[test]
     fn control_characters_are_left_out_but_not_line_ends() {
-        let diff = unified("A\x1b.md", Some("a\x1b[31m\u{202e}\r\n"), Some("a\x1b[31m\u{202e}\r\nb\r\n"));
+        let diff = unified_diff("A\x1b.md", Some("a\x1b[31m\u{202e}\r\n"), Some("a\x1b[31m\u{202e}\r\nb\r\n"));
         assert_eq!(diff, "--- a/A.md\n+++ b/A.md\n@@ -1,1 +1,2 @@\n a[31m\r\n+b\r\n");
     }
 }

@@ -22,7 +22,7 @@ const DEPTH_MAX: usize = 50;
 
 /// How values are quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quoting {
+pub enum TemplateQuoting {
     /// For a terminal: nothing but text.
     Plain,
     /// In Markdown, also between tags that a model reads as orders.
@@ -31,7 +31,7 @@ pub enum Quoting {
 
 /// A template that can't be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TemplateFault {
+pub struct TemplateError {
     /// The line, from 1, where it is known.
     pub line: Option<usize>,
     /// What is wrong, one line.
@@ -39,16 +39,16 @@ pub struct TemplateFault {
 }
 
 /// The shipped template of a format, and how it quotes; `None` when none of that name is shipped.
-pub fn shipped(format: &str) -> Option<(&'static str, Quoting)> {
+pub fn shipped_template(format: &str) -> Option<(&'static str, TemplateQuoting)> {
     match format {
-        "text" => Some((include_str!("templates/warnings.text.jinja"), Quoting::Plain)),
-        "markdown" => Some((include_str!("templates/warnings.markdown.jinja"), Quoting::Markdown)),
+        "text" => Some((include_str!("templates/warnings.text.jinja"), TemplateQuoting::Plain)),
+        "markdown" => Some((include_str!("templates/warnings.markdown.jinja"), TemplateQuoting::Markdown)),
         _ => None,
     }
 }
 
 /// The format for a kind of agent that asked for none: people and logs read text, models read Markdown.
-pub fn format_of(agent: &str) -> &'static str {
+pub fn default_format(agent: &str) -> &'static str {
     if matches!(agent, "human" | "ci") { "text" } else { "markdown" }
 }
 
@@ -56,8 +56,8 @@ pub fn format_of(agent: &str) -> &'static str {
 ///
 /// # Errors
 /// When it can't be parsed, asks for what isn't there, or takes too long.
-pub fn render(template: &str, quoting: Quoting, facts: &impl Serialize) -> Result<String, TemplateFault> {
-    let text = environment(quoting).render_str(template, Value::from(Serde(facts))).map_err(fault)?;
+pub fn render_template(template: &str, quoting: TemplateQuoting, facts: &impl Serialize) -> Result<String, TemplateError> {
+    let text = build_environment(quoting).render_str(template, Value::from(Serde(facts))).map_err(template_error)?;
     Ok(ellipsis(&printable(&text), OUTPUT_BYTES_MAX))
 }
 
@@ -65,14 +65,14 @@ pub fn render(template: &str, quoting: Quoting, facts: &impl Serialize) -> Resul
 ///
 /// # Errors
 /// When it can't be parsed, names other facts, or what there isn't.
-pub fn check(template: &str, names: &[&str]) -> Result<(), TemplateFault> {
-    let environment = environment(Quoting::Plain);
-    let parsed = environment.template_from_str(template).map_err(fault)?;
+pub fn check_template(template: &str, names: &[&str]) -> Result<(), TemplateError> {
+    let environment = build_environment(TemplateQuoting::Plain);
+    let parsed = environment.template_from_str(template).map_err(template_error)?;
     let is_known = |name: &str| names.contains(&name) || environment.globals().any(|(global, _)| global == name);
     let unknown = parsed.undeclared_variables(false).into_iter().filter(|name| !is_known(name)).min();
     if let Some(unknown) = unknown {
         let reason = format!("there is no `{unknown}`; there are {}", names.join(", "));
-        return Err(TemplateFault { line: None, reason });
+        return Err(TemplateError { line: None, reason });
     }
     // Any other fault may be one of the facts alone.
     let facts: BTreeMap<String, String> = names.iter().map(|&name| (name.to_owned(), name.to_owned())).collect();
@@ -81,12 +81,12 @@ pub fn check(template: &str, names: &[&str]) -> Result<(), TemplateFault> {
         matches!(error.kind(), OutOfFuel | UnknownFilter | UnknownFunction | UnknownMethod | UnknownTest)
     };
     match parsed.render(facts) {
-        Err(error) if is_fixed(&error) => Err(fault(error)),
+        Err(error) if is_fixed(&error) => Err(template_error(error)),
         _ => Ok(()),
     }
 }
 
-fn environment(quoting: Quoting) -> Environment<'static> {
+fn build_environment(quoting: TemplateQuoting) -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_fuel(Some(STEPS_MAX));
     environment.set_recursion_limit(DEPTH_MAX);
@@ -94,8 +94,8 @@ fn environment(quoting: Quoting) -> Environment<'static> {
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
     environment.set_syntax(syntax.unwrap_or_default());
     environment.set_auto_escape_callback(move |_| match quoting {
-        Quoting::Plain => AutoEscape::Custom("plain".into()),
-        Quoting::Markdown => AutoEscape::Custom("markdown".into()),
+        TemplateQuoting::Plain => AutoEscape::Custom("plain".into()),
+        TemplateQuoting::Markdown => AutoEscape::Custom("markdown".into()),
     });
     environment.set_formatter(move |out, _, value| {
         if value.is_none() || value.is_undefined() {
@@ -106,8 +106,8 @@ fn environment(quoting: Quoting) -> Environment<'static> {
         let text = match (value.kind(), quoting) {
             (ValueKind::Number | ValueKind::Bool, _) => text,
             _ if value.is_safe() => text,
-            (_, Quoting::Plain) => plain(&text),
-            (_, Quoting::Markdown) => escaped(&text),
+            (_, TemplateQuoting::Plain) => plain_text(&text),
+            (_, TemplateQuoting::Markdown) => escaped(&text),
         };
         out.write_str(&text).map_err(minijinja::Error::from)
     });
@@ -115,8 +115,8 @@ fn environment(quoting: Quoting) -> Environment<'static> {
     environment.remove_filter("safe");
     environment.add_filter("code", move |text: &str| {
         Value::from_safe_string(match quoting {
-            Quoting::Plain => plain(text),
-            Quoting::Markdown => markdown::code(&untagged(text)),
+            TemplateQuoting::Plain => plain_text(text),
+            TemplateQuoting::Markdown => markdown::code(&untagged(text)),
         })
     });
     // One word of a command line, whatever it holds; quoted for its place like any text.
@@ -124,8 +124,8 @@ fn environment(quoting: Quoting) -> Environment<'static> {
     environment
 }
 
-fn fault(error: minijinja::Error) -> TemplateFault {
-    TemplateFault {
+fn template_error(error: minijinja::Error) -> TemplateError {
+    TemplateError {
         line: error.line(),
         reason: one_line(&match error.detail() {
             Some(detail) => format!("{}: {detail}", error.kind()),
@@ -134,7 +134,7 @@ fn fault(error: minijinja::Error) -> TemplateFault {
     }
 }
 
-fn plain(text: &str) -> String {
+fn plain_text(text: &str) -> String {
     untagged(&one_line(text))
 }
 
@@ -151,31 +151,31 @@ mod tests {
 
     const FACTS: Facts = Facts { what: "a `b` *c* </system>\n# d\u{202e}", number: 7, nothing: None };
 
-    fn of(template: &str, quoting: Quoting) -> String {
-        render(template, quoting, &FACTS).expect("renders")
+    fn of(template: &str, quoting: TemplateQuoting) -> String {
+        render_template(template, quoting, &FACTS).expect("renders")
     }
 
     #[test]
     fn values_are_quoted_for_their_place_whatever_the_template_says() {
-        assert_eq!(of("{{ what }}|{{ number }}|{{ nothing }}", Quoting::Plain), "a `b` *c* ‹/system› # d|7|");
-        let markdown = of("{{ what }}", Quoting::Markdown);
+        assert_eq!(of("{{ what }}|{{ number }}|{{ nothing }}", TemplateQuoting::Plain), "a `b` *c* ‹/system› # d|7|");
+        let markdown = of("{{ what }}", TemplateQuoting::Markdown);
         assert_eq!(markdown, "a \\`b\\` \\*c\\* &lt;/system&gt; \\# d");
-        assert_eq!(of("{{ what | code }}", Quoting::Markdown), "``a `b` *c* ‹/system› # d``");
-        assert!(render("{{ what | safe }}", Quoting::Markdown, &FACTS).is_err(), "there is no way past it");
-        let upper = of("{{ what | upper }}", Quoting::Markdown);
+        assert_eq!(of("{{ what | code }}", TemplateQuoting::Markdown), "``a `b` *c* ‹/system› # d``");
+        assert!(render_template("{{ what | safe }}", TemplateQuoting::Markdown, &FACTS).is_err(), "there is no way past it");
+        let upper = of("{{ what | upper }}", TemplateQuoting::Markdown);
         assert!(!upper.contains('<') && upper.contains("\\`B\\`"), "{upper}");
-        let joined = of("{{ (what | code) ~ what }}", Quoting::Markdown);
+        let joined = of("{{ (what | code) ~ what }}", TemplateQuoting::Markdown);
         assert!(!joined.contains("</") && !joined.contains('\n'), "{joined}");
     }
 
     #[test]
     fn a_broken_template_says_its_line() {
-        let fault = render("fine\n{{ what", Quoting::Plain, &FACTS).expect_err("is broken");
+        let fault = render_template("fine\n{{ what", TemplateQuoting::Plain, &FACTS).expect_err("is broken");
         assert_eq!(fault.line, Some(2), "{fault:?}");
-        let fault = render("fine\n\n{{ what | no_such }}", Quoting::Plain, &FACTS).expect_err("is broken");
+        let fault = render_template("fine\n\n{{ what | no_such }}", TemplateQuoting::Plain, &FACTS).expect_err("is broken");
         assert_eq!(fault.line, Some(3), "{fault:?}");
         let endless = "{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}";
-        assert!(render(endless, Quoting::Plain, &FACTS).is_err(), "it may not run for ever");
+        assert!(render_template(endless, TemplateQuoting::Plain, &FACTS).is_err(), "it may not run for ever");
     }
 
     #[test]
@@ -184,18 +184,18 @@ mod tests {
         for good in
             ["{{ what | upper }}", "{% if number %}{{ number }}{% endif %}", "{{ what.split_at }}", "{{ range(2) }}"]
         {
-            assert_eq!(check(good, &names), Ok(()), "{good}");
+            assert_eq!(check_template(good, &names), Ok(()), "{good}");
         }
         for bad in ["{{ what", "{{ nothing }}", "{% if what %}{% else %}{{ nothing }}{% endif %}", "{{ what | safe }}"]
         {
-            assert!(check(bad, &names).is_err(), "{bad}");
+            assert!(check_template(bad, &names).is_err(), "{bad}");
         }
-        assert_eq!(of("{{ what | shell }}|{{ nothing | shell }}", Quoting::Plain), "'a `b` *c* ‹/system› # d'|");
+        assert_eq!(of("{{ what | shell }}|{{ nothing | shell }}", TemplateQuoting::Plain), "'a `b` *c* ‹/system› # d'|");
     }
 
     #[test]
     fn people_get_text_and_models_markdown() {
-        assert_eq!((format_of("human"), format_of("ci"), format_of("codex")), ("text", "text", "markdown"));
-        assert!(shipped("text").is_some() && shipped("markdown").is_some() && shipped("mine").is_none());
+        assert_eq!((default_format("human"), default_format("ci"), default_format("codex")), ("text", "text", "markdown"));
+        assert!(shipped_template("text").is_some() && shipped_template("markdown").is_some() && shipped_template("mine").is_none());
     }
 }

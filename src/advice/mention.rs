@@ -8,12 +8,12 @@ const NAME_BYTES_MAX: usize = 300;
 const ENDING_LETTERS_MAX: usize = 10;
 
 /// What may be the name of a file in a text, as it is written there: whether there is one is for others to say.
-pub fn files(text: &str) -> Vec<String> {
+pub fn mentioned_files(text: &str) -> Vec<String> {
     let is_edge = |letter: char| letter.is_whitespace() || "\"'`()[]{}<>,;|*".contains(letter);
     let mut found: Vec<String> = Vec::new();
     for word in text.split(is_edge) {
         let word = word.trim_start_matches('@').trim_start_matches("./");
-        let word = without_line(word.trim_end_matches(['.', ':', '!', '?']));
+        let word = strip_line_numbers(word.trim_end_matches(['.', ':', '!', '?']));
         let is_name = word.len() <= NAME_BYTES_MAX && !word.contains("://") && is_like_file(word);
         if is_name && !found.iter().any(|known| known == word) {
             found.push(word.to_owned());
@@ -24,9 +24,9 @@ pub fn files(text: &str) -> Vec<String> {
 }
 
 /// `src/a.py:12:3` without the numbers.
-fn without_line(word: &str) -> &str {
+fn strip_line_numbers(word: &str) -> &str {
     match word.rsplit_once(':') {
-        Some((file, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => without_line(file),
+        Some((file, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => strip_line_numbers(file),
         _ => word,
     }
 }
@@ -44,7 +44,7 @@ fn is_like_file(word: &str) -> bool {
 
 /// What a person said of a prompt: without the blocks that hosts put into one (`<task-notification>…`,
 /// `<system-reminder>…`), which they send also when nobody said anything.
-pub fn by_person(prompt: &str) -> String {
+pub fn strip_host_blocks(prompt: &str) -> String {
     let mut said = String::with_capacity(prompt.len());
     let mut rest = prompt;
     while let Some(start) = rest.find('<') {
@@ -74,26 +74,26 @@ mod tests {
     fn files_are_found_as_people_and_agents_write_them() {
         let text = "Please move the check from `src/validation.py:12` to @web/src/util.js, (see ./docs/notes.md). \
                     Not https://example.com/a.py, e.g. this one, 3.14, and/or that; Makefile, Cargo.toml!";
-        let found = files(text);
+        let found = mentioned_files(text);
         assert_eq!(found[..3], ["src/validation.py", "web/src/util.js", "docs/notes.md"]);
         assert!(found.contains(&"Cargo.toml".to_owned()), "{found:?}");
         assert!(
             !found.iter().any(|name| name.contains("example") || name == "3.14" || name == "Makefile"),
             "{found:?}"
         );
-        assert_eq!(files(&"a.py ".repeat(9)), ["a.py"]);
-        assert_eq!(files(&(0..90).map(|n| format!("f{n}.py ")).collect::<String>()).len(), FILES_MAX);
+        assert_eq!(mentioned_files(&"a.py ".repeat(9)), ["a.py"]);
+        assert_eq!(mentioned_files(&(0..90).map(|n| format!("f{n}.py ")).collect::<String>()).len(), FILES_MAX);
     }
 
     #[test]
     fn what_a_host_puts_into_a_prompt_was_said_by_nobody() {
         let notification = "<task-notification>\n<task-id>b1</task-id>\n<status>failed</status>\n</task-notification>";
-        assert_eq!(by_person(notification), "");
+        assert_eq!(strip_host_blocks(notification), "");
         assert_eq!(
-            by_person(&format!("{notification}\nNow fix a.py <system-reminder kind=\"x\">y</system-reminder>")),
+            strip_host_blocks(&format!("{notification}\nNow fix a.py <system-reminder kind=\"x\">y</system-reminder>")),
             "Now fix a.py"
         );
-        assert_eq!(by_person("if a < b and <b>c</b> <Foo-Bar>"), "if a < b and <b>c</b> <Foo-Bar>");
-        assert_eq!(by_person("<system-reminder>cut off"), "");
+        assert_eq!(strip_host_blocks("if a < b and <b>c</b> <Foo-Bar>"), "if a < b and <b>c</b> <Foo-Bar>");
+        assert_eq!(strip_host_blocks("<system-reminder>cut off"), "");
     }
 }

@@ -16,5 +16,5 @@ pub mod task;
 mod trial;
 mod warning;
 
-pub use trial::{Arm, Lift, Tally, Trial, Verdict};
-pub use warning::{Known, Warning, Worked, prevention};
+pub use trial::{Arm, TrialLift, ArmTally, HoldoutTrial, TrialVerdict};
+pub use warning::{WarningFacts, Warning, ProvenRemedy, prevention_text};

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::trial::{Arm, Trial};
+use super::trial::{Arm, HoldoutTrial};
 use crate::base::clock::Timestamp;
 
 /// What became of advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum DeliveryOutcome {
     /// A check that would have shown the mistake passed, and none had it.
     Prevented,
     /// The mistake was made after it.
@@ -26,7 +26,7 @@ pub enum Outcome {
 
 /// What is known of one piece of advice.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct ObservedDelivery {
     /// The task.
     pub task: String,
     /// What is held out together.
@@ -46,33 +46,33 @@ pub struct Seen {
 }
 
 /// Whether a task that was last heard of at `last` is over at `now`.
-pub fn is_over(done: bool, last: Timestamp, now: Timestamp, silence: Duration) -> bool {
+pub fn is_task_over(done: bool, last: Timestamp, now: Timestamp, silence: Duration) -> bool {
     let silence = i64::try_from(silence.as_micros()).unwrap_or(i64::MAX);
     done || now.0.saturating_sub(last.0) >= silence
 }
 
-impl Seen {
+impl ObservedDelivery {
     /// What became of it.
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> DeliveryOutcome {
         match self {
-            Seen { failed: true, .. } => Outcome::FailedAnyway,
-            Seen { passed: true, .. } => Outcome::Prevented,
-            Seen { over: false, .. } => Outcome::Open,
-            Seen { any_pass: false, .. } => Outcome::TaskIncomplete,
-            _ => Outcome::NoOpportunity,
+            ObservedDelivery { failed: true, .. } => DeliveryOutcome::FailedAnyway,
+            ObservedDelivery { passed: true, .. } => DeliveryOutcome::Prevented,
+            ObservedDelivery { over: false, .. } => DeliveryOutcome::Open,
+            ObservedDelivery { any_pass: false, .. } => DeliveryOutcome::TaskIncomplete,
+            _ => DeliveryOutcome::NoOpportunity,
         }
     }
 }
 
 /// The trial that deliveries are together, all or those of one family. A task counts once for a family, in the arm of
 /// its draw; only where the mistake could be made and seen.
-pub fn trial<'a>(seen: impl IntoIterator<Item = &'a Seen>) -> Trial {
+pub fn holdout_trial<'a>(seen: impl IntoIterator<Item = &'a ObservedDelivery>) -> HoldoutTrial {
     let mut exposures: HashMap<(&str, &str), (Arm, f64, bool)> = HashMap::new();
     for one in seen {
         let failed = match one.outcome() {
-            Outcome::FailedAnyway => true,
-            Outcome::Prevented => false,
-            Outcome::TaskIncomplete | Outcome::NoOpportunity | Outcome::Open => continue,
+            DeliveryOutcome::FailedAnyway => true,
+            DeliveryOutcome::Prevented => false,
+            DeliveryOutcome::TaskIncomplete | DeliveryOutcome::NoOpportunity | DeliveryOutcome::Open => continue,
         };
         let exposure = exposures.entry((&one.task, &one.family)).or_insert((one.arm, one.holdout, false));
         exposure.2 |= failed;
@@ -84,9 +84,9 @@ pub fn trial<'a>(seen: impl IntoIterator<Item = &'a Seen>) -> Trial {
     // In a fixed order: sums of floats depend on it.
     let mut exposures: Vec<_> = exposures.into_iter().collect();
     exposures.sort_by_key(|(exposure, _)| *exposure);
-    let mut trial = Trial::default();
+    let mut trial = HoldoutTrial::default();
     for (_, (arm, share, failed)) in exposures {
-        trial.add(arm, failed, share);
+        trial.add_task(arm, failed, share);
     }
     trial
 }
@@ -95,20 +95,20 @@ pub fn trial<'a>(seen: impl IntoIterator<Item = &'a Seen>) -> Trial {
 mod tests {
     use super::*;
 
-    fn seen(task: &str, arm: Arm, failed: bool, passed: bool) -> Seen {
+    fn seen(task: &str, arm: Arm, failed: bool, passed: bool) -> ObservedDelivery {
         let (task, family) = (task.to_owned(), "f".to_owned());
-        Seen { task, family, arm, holdout: 0.2, failed, passed, any_pass: passed, over: false }
+        ObservedDelivery { task, family, arm, holdout: 0.2, failed, passed, any_pass: passed, over: false }
     }
 
     #[test]
     fn what_became_of_it_is_what_the_runs_say() {
         let open = seen("t", Arm::Shown, false, false);
-        assert_eq!(open.outcome(), Outcome::Open);
-        assert_eq!(seen("t", Arm::Shown, false, true).outcome(), Outcome::Prevented);
-        assert_eq!(seen("t", Arm::Shown, true, true).outcome(), Outcome::FailedAnyway, "a pass before or after it");
-        let over = Seen { over: true, ..open };
-        assert_eq!(over.outcome(), Outcome::TaskIncomplete);
-        assert_eq!(Seen { any_pass: true, ..over }.outcome(), Outcome::NoOpportunity);
+        assert_eq!(open.outcome(), DeliveryOutcome::Open);
+        assert_eq!(seen("t", Arm::Shown, false, true).outcome(), DeliveryOutcome::Prevented);
+        assert_eq!(seen("t", Arm::Shown, true, true).outcome(), DeliveryOutcome::FailedAnyway, "a pass before or after it");
+        let over = ObservedDelivery { over: true, ..open };
+        assert_eq!(over.outcome(), DeliveryOutcome::TaskIncomplete);
+        assert_eq!(ObservedDelivery { any_pass: true, ..over }.outcome(), DeliveryOutcome::NoOpportunity);
     }
 
     #[test]
@@ -118,14 +118,14 @@ mod tests {
             seen("a", Arm::Shown, true, true),
             seen("b", Arm::HeldOut, true, false),
             seen("c", Arm::HeldOut, false, true),
-            Seen { over: true, ..seen("d", Arm::Shown, false, false) },
+            ObservedDelivery { over: true, ..seen("d", Arm::Shown, false, false) },
         ];
-        let mut trial = super::trial(&all);
+        let mut trial = super::holdout_trial(&all);
         assert_eq!((trial.shown.exposures, trial.shown.recurrences), (1, 1));
         assert_eq!((trial.held_out.exposures, trial.held_out.recurrences), (2, 1));
-        let backwards = super::trial(all.iter().rev());
+        let backwards = super::holdout_trial(all.iter().rev());
         assert_eq!(backwards, trial);
-        trial.add(Arm::Shown, true, 0.2);
+        trial.add_task(Arm::Shown, true, 0.2);
         assert_ne!(backwards, trial);
     }
 
@@ -133,8 +133,8 @@ mod tests {
     fn a_task_ends_by_word_or_by_silence() {
         let day = Duration::from_secs(86_400);
         let hour = 3_600_000_000;
-        assert!(is_over(true, Timestamp(0), Timestamp(1), day));
-        assert!(!is_over(false, Timestamp(0), Timestamp(23 * hour), day));
-        assert!(is_over(false, Timestamp(0), Timestamp(24 * hour), day));
+        assert!(is_task_over(true, Timestamp(0), Timestamp(1), day));
+        assert!(!is_task_over(false, Timestamp(0), Timestamp(23 * hour), day));
+        assert!(is_task_over(false, Timestamp(0), Timestamp(24 * hour), day));
     }
 }

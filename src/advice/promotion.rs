@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::trial::{Trial, Verdict};
+use super::trial::{HoldoutTrial, TrialVerdict};
 use crate::base::clock::Timestamp;
 use crate::base::text::count;
 use crate::config::PromotionSettings;
-use crate::pattern::confidence::Told;
-use crate::pattern::statistics::rounded;
+use crate::pattern::confidence::JudgedDelivery;
+use crate::pattern::statistics::round_to_thousandth;
 
 /// Sums of increments such as 0.05 are a little off.
 const ROUNDING: f64 = 1e-9;
@@ -17,7 +17,7 @@ const DAY_US: u64 = 86_400_000_000;
 
 /// What is known of something that may be promoted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Figures {
+pub struct PromotionFigures {
     /// How far the pattern is believed: the ledger's value.
     pub confidence: f64,
     /// The lower bound of the evidence behind that.
@@ -35,15 +35,15 @@ pub struct Figures {
     /// How far what is known to help is believed; `null` when nothing is.
     pub knowledge: Option<f64>,
     /// What its warned and held-out tasks say.
-    pub own: Trial,
+    pub own: HoldoutTrial,
     /// What those of its whole family say.
-    pub family: Trial,
+    pub family: HoldoutTrial,
 }
 
 /// By what something has earned its proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum Qualification {
     /// Warnings about it prevented it.
     Prevention,
     /// What is known to help against it is believed.
@@ -53,7 +53,7 @@ pub enum Way {
 /// How well a proposal is proven.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Strength {
+pub enum ProofStrength {
     /// The held-out tasks say that saying it prevents it.
     Strong,
     /// They don't, so far.
@@ -63,9 +63,9 @@ pub enum Strength {
 
 /// How well a proposal is proven, and why.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Label {
+pub struct ProofLabel {
     /// In a word.
-    pub strength: Strength,
+    pub strength: ProofStrength,
     /// In a sentence.
     pub reason: String,
     /// The evidence, as many times better as the best guess explains what was seen; 1 before anything was.
@@ -73,7 +73,7 @@ pub struct Label {
 }
 
 /// What became of the warned tasks of a pattern: prevented, failed anyway. A task counts once.
-pub fn outcomes(told: &[Told]) -> (u64, u64) {
+pub fn count_outcomes(told: &[JudgedDelivery]) -> (u64, u64) {
     let mut tasks: BTreeMap<&str, bool> = BTreeMap::new();
     for one in told {
         *tasks.entry(&one.task).or_default() |= one.failed;
@@ -83,7 +83,7 @@ pub fn outcomes(told: &[Told]) -> (u64, u64) {
 }
 
 /// The share of warned tasks that did without the mistake; 0.5 before one told.
-pub fn effectiveness(prevented: u64, failed_anyway: u64) -> f64 {
+pub fn compute_effectiveness(prevented: u64, failed_anyway: u64) -> f64 {
     match prevented + failed_anyway {
         0 => 0.5,
         all => prevented as f64 / all as f64,
@@ -91,8 +91,8 @@ pub fn effectiveness(prevented: u64, failed_anyway: u64) -> f64 {
 }
 
 /// By what something may be proposed; `None` when it may not. What does harm when it is said never may.
-pub fn gate(figures: &Figures, settings: &PromotionSettings) -> Option<Way> {
-    if [figures.own, figures.family].iter().any(|trial| trial.verdict() == Verdict::Harms) {
+pub fn find_qualification(figures: &PromotionFigures, settings: &PromotionSettings) -> Option<Qualification> {
+    if [figures.own, figures.family].iter().any(|trial| trial.verdict() == TrialVerdict::Harms) {
         return None;
     }
     let reaches = |value: f64, least: f64| value + ROUNDING >= least;
@@ -103,16 +103,16 @@ pub fn gate(figures: &Figures, settings: &PromotionSettings) -> Option<Way> {
     let is_known = figures.failures >= settings.knowledge_occurrences
         && figures.knowledge.is_some_and(|believed| reaches(believed, settings.knowledge_confidence));
     match (prevents, is_known) {
-        (true, _) => Some(Way::Prevention),
-        (_, true) => Some(Way::Knowledge),
+        (true, _) => Some(Qualification::Prevention),
+        (_, true) => Some(Qualification::Knowledge),
         _ => None,
     }
 }
 
 /// What keeps something from being proposed: the first number of [`gate`] that it does not reach.
-pub fn short_of(figures: &Figures, settings: &PromotionSettings) -> String {
+pub fn disqualification_reason(figures: &PromotionFigures, settings: &PromotionSettings) -> String {
     let below = |value: f64, least: f64| value + ROUNDING < least;
-    if [figures.own, figures.family].iter().any(|trial| trial.verdict() == Verdict::Harms) {
+    if [figures.own, figures.family].iter().any(|trial| trial.verdict() == TrialVerdict::Harms) {
         "tasks that were warned of it made the mistake more often than held-out ones".to_owned()
     } else if figures.prevented == 0 {
         "no warned task did without the mistake".to_owned()
@@ -134,10 +134,10 @@ pub fn short_of(figures: &Figures, settings: &PromotionSettings) -> String {
 /// How well a proposal is proven. Its own trial and its family's are one test: the mean of two test martingales is one
 /// again, so that however often it is looked at, what does nothing is called strong in one of twenty histories at most
 /// (with the setting `promotion.evidence` at 20; Vovk and Wang 2021, "E-values", section 3).
-pub fn label(figures: &Figures, settings: &PromotionSettings) -> Label {
+pub fn proof_label(figures: &PromotionFigures, settings: &PromotionSettings) -> ProofLabel {
     let trials = [figures.own, figures.family];
-    let e_value = trials.iter().map(Trial::e_value).sum::<f64>() / 2.0;
-    let proves = trials.iter().any(|trial| trial.verdict() == Verdict::Prevents);
+    let e_value = trials.iter().map(HoldoutTrial::e_value).sum::<f64>() / 2.0;
+    let proves = trials.iter().any(|trial| trial.verdict() == TrialVerdict::Prevents);
     let (shown, held_out) = (figures.family.shown, figures.family.held_out);
     let counted = format!(
         "{} of {} warned tasks and {} of {} held-out ones made the mistake again",
@@ -145,27 +145,27 @@ pub fn label(figures: &Figures, settings: &PromotionSettings) -> Label {
     );
     let is_strong = e_value >= settings.evidence && proves;
     let reason = if is_strong {
-        format!("warnings about it prevent it: {counted} (evidence {})", number(e_value))
+        format!("warnings about it prevent it: {counted} (evidence {})", format_figure(e_value))
     } else if held_out.exposures == 0 {
         "no task was held out yet to compare with".to_owned()
     } else {
         format!(
             "no measurable effect so far: {counted} (evidence {} of {})",
-            number(e_value),
-            number(settings.evidence)
+            format_figure(e_value),
+            format_figure(settings.evidence)
         )
     };
-    Label { strength: if is_strong { Strength::Strong } else { Strength::Weak }, reason, e_value: rounded(e_value) }
+    ProofLabel { strength: if is_strong { ProofStrength::Strong } else { ProofStrength::Weak }, reason, e_value: round_to_thousandth(e_value) }
 }
 
 /// A figure for people: as many digits as say something.
-fn number(value: f64) -> String {
+fn format_figure(value: f64) -> String {
     if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
 /// What was seen of something since a person approved it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Since {
+pub struct ApprovalFollowUp {
     /// When it was approved last.
     pub approved: Timestamp,
     /// Distinct tasks in which it was seen after that.
@@ -175,7 +175,7 @@ pub struct Since {
 }
 
 /// Why a line should go again; `None` while it may stay.
-pub fn retirement(since: &Since, settings: &PromotionSettings, now: Timestamp) -> Option<String> {
+pub fn retirement_reason(since: &ApprovalFollowUp, settings: &PromotionSettings, now: Timestamp) -> Option<String> {
     if since.tasks >= settings.retire_tasks {
         return Some(format!("it came back in {} after it was promoted", count(since.tasks, "task")));
     }
@@ -185,7 +185,7 @@ pub fn retirement(since: &Since, settings: &PromotionSettings, now: Timestamp) -
 
 /// The folder that instructions about these files (each with its number of failures) are for: the deepest that has
 /// `coverage` of the failures in it or below; empty for the top.
-pub fn folder(files: &[(String, u64)], coverage: f64) -> String {
+pub fn common_folder(files: &[(String, u64)], coverage: f64) -> String {
     let all: u64 = files.iter().map(|(_, failures)| failures).sum();
     let mut folders: BTreeMap<&str, u64> = BTreeMap::new();
     for (path, failures) in files {
@@ -206,70 +206,70 @@ mod tests {
 
     const DAY_US: i64 = 86_400_000_000;
 
-    fn proven() -> Figures {
+    fn proven() -> PromotionFigures {
         let (prevented, failed_anyway) = (4, 1);
-        Figures {
+        PromotionFigures {
             confidence: 0.5 + 4.0 * 0.05 + 0.10,
             tasks: 5,
             failures: 9,
             prevented,
             failed_anyway,
-            effectiveness: effectiveness(prevented, failed_anyway),
-            ..Figures::default()
+            effectiveness: compute_effectiveness(prevented, failed_anyway),
+            ..PromotionFigures::default()
         }
     }
 
     #[test]
     fn the_gate_is_effectiveness_tasks_and_confidence_at_its_numbers() {
         let settings = PromotionSettings::default();
-        let way = |figures: Figures| gate(&figures, &settings);
-        assert_eq!(way(proven()), Some(Way::Prevention), "exactly at all three");
-        assert_eq!(way(Figures { effectiveness: 0.79, ..proven() }), None);
-        assert_eq!(way(Figures { tasks: 4, ..proven() }), None);
-        assert_eq!(way(Figures { confidence: 0.79, ..proven() }), None);
+        let way = |figures: PromotionFigures| find_qualification(&figures, &settings);
+        assert_eq!(way(proven()), Some(Qualification::Prevention), "exactly at all three");
+        assert_eq!(way(PromotionFigures { effectiveness: 0.79, ..proven() }), None);
+        assert_eq!(way(PromotionFigures { tasks: 4, ..proven() }), None);
+        assert_eq!(way(PromotionFigures { confidence: 0.79, ..proven() }), None);
         let stricter = PromotionSettings { tasks: 6, ..settings.clone() };
-        assert_eq!(gate(&proven(), &stricter), None, "each is a setting");
+        assert_eq!(find_qualification(&proven(), &stricter), None, "each is a setting");
         // What is known to help: by its own confidence, and how often it happened.
-        let known = Figures { knowledge: Some(0.8), failures: 3, ..Figures::default() };
-        assert_eq!(way(known.clone()), Some(Way::Knowledge));
-        assert_eq!(way(Figures { failures: 2, ..known.clone() }), None);
-        assert_eq!(way(Figures { knowledge: Some(0.79), ..known.clone() }), None);
+        let known = PromotionFigures { knowledge: Some(0.8), failures: 3, ..PromotionFigures::default() };
+        assert_eq!(way(known.clone()), Some(Qualification::Knowledge));
+        assert_eq!(way(PromotionFigures { failures: 2, ..known.clone() }), None);
+        assert_eq!(way(PromotionFigures { knowledge: Some(0.79), ..known.clone() }), None);
         // What does harm is never proposed.
-        let mut harmful = Trial::default();
-        (0..400).for_each(|_| harmful.add(Arm::Shown, true, 0.2));
-        assert_eq!(way(Figures { own: harmful, ..proven() }), None);
-        assert_eq!(way(Figures { family: harmful, ..known }), None);
+        let mut harmful = HoldoutTrial::default();
+        (0..400).for_each(|_| harmful.add_task(Arm::Shown, true, 0.2));
+        assert_eq!(way(PromotionFigures { own: harmful, ..proven() }), None);
+        assert_eq!(way(PromotionFigures { family: harmful, ..known }), None);
     }
 
     #[test]
     fn a_task_counts_once_for_the_effectiveness() {
         let told =
-            |task: &str, failed| Told { task: task.into(), at: Timestamp(1), by: ("e".into(), Timestamp(2)), failed };
-        assert_eq!(outcomes(&[told("a", false), told("a", true), told("b", false), told("b", false)]), (1, 1));
-        assert_eq!((effectiveness(1, 1), effectiveness(0, 0)), (0.5, 0.5));
+            |task: &str, failed| JudgedDelivery { task: task.into(), at: Timestamp(1), by: ("e".into(), Timestamp(2)), failed };
+        assert_eq!(count_outcomes(&[told("a", false), told("a", true), told("b", false), told("b", false)]), (1, 1));
+        assert_eq!((compute_effectiveness(1, 1), compute_effectiveness(0, 0)), (0.5, 0.5));
     }
 
     #[test]
     fn each_label_has_its_reason() {
         let settings = PromotionSettings::default();
-        let weak = label(&proven(), &settings);
-        assert_eq!(weak.strength, Strength::Weak);
+        let weak = proof_label(&proven(), &settings);
+        assert_eq!(weak.strength, ProofStrength::Weak);
         assert_eq!(weak.reason, "no task was held out yet to compare with");
-        let mut trial = Trial::default();
-        (0..4).for_each(|_| trial.add(Arm::HeldOut, true, 0.1));
-        trial.add(Arm::Shown, false, 0.1);
-        let strong = label(&Figures { own: trial, family: trial, ..proven() }, &settings);
-        assert_eq!(strong.strength, Strength::Strong);
+        let mut trial = HoldoutTrial::default();
+        (0..4).for_each(|_| trial.add_task(Arm::HeldOut, true, 0.1));
+        trial.add_task(Arm::Shown, false, 0.1);
+        let strong = proof_label(&PromotionFigures { own: trial, family: trial, ..proven() }, &settings);
+        assert_eq!(strong.strength, ProofStrength::Strong);
         assert_eq!(
             strong.reason,
             "warnings about it prevent it: 0 of 1 warned tasks and 4 of 4 held-out ones made the mistake again \
              (evidence 2000)"
         );
-        let unclear = label(
-            &Figures { own: trial, family: trial, ..proven() },
+        let unclear = proof_label(
+            &PromotionFigures { own: trial, family: trial, ..proven() },
             &PromotionSettings { evidence: 3_000.0, ..settings },
         );
-        assert_eq!(unclear.strength, Strength::Weak);
+        assert_eq!(unclear.strength, ProofStrength::Weak);
         assert!(unclear.reason.ends_with("(evidence 2000 of 3000)"), "{}", unclear.reason);
     }
 
@@ -281,18 +281,18 @@ mod tests {
         let mut random = Random(7);
         let mut strong = 0;
         for _ in 0..HISTORIES {
-            let mut figures = Figures::default();
+            let mut figures = PromotionFigures::default();
             let mut exposures = 0;
             while exposures < 200 {
                 let arm = if random.unit() < 0.2 { Arm::HeldOut } else { Arm::Shown };
                 let rate = if arm == Arm::Shown { base * (1.0 - prevented) } else { base };
                 let recurred = random.unit() < rate;
-                figures.family.add(arm, recurred, 0.2);
+                figures.family.add_task(arm, recurred, 0.2);
                 if alone || random.unit() < 0.5 {
-                    figures.own.add(arm, recurred, 0.2);
+                    figures.own.add_task(arm, recurred, 0.2);
                     exposures += 1;
                 }
-                if label(&figures, &settings).strength == Strength::Strong {
+                if proof_label(&figures, &settings).strength == ProofStrength::Strong {
                     strong += 1;
                     break;
                 }
@@ -316,25 +316,25 @@ mod tests {
     #[test]
     fn coming_back_or_90_unseen_days_ask_for_retirement() {
         let settings = PromotionSettings::default();
-        let since = |tasks, last_day: i64| Since {
+        let since = |tasks, last_day: i64| ApprovalFollowUp {
             approved: Timestamp(10 * DAY_US),
             tasks,
             last_seen: Timestamp(last_day * DAY_US),
         };
-        let ask = |since: Since, day: i64| retirement(&since, &settings, Timestamp(day * DAY_US));
+        let ask = |since: ApprovalFollowUp, day: i64| retirement_reason(&since, &settings, Timestamp(day * DAY_US));
         assert_eq!(ask(since(0, 9), 99), None);
         assert_eq!(ask(since(0, 9), 100).as_deref(), Some("it was not seen for 90 days"));
         assert_eq!(ask(since(1, 11), 12).as_deref(), Some("it came back in 1 task after it was promoted"));
         let patient = PromotionSettings { retire_tasks: 2, retire_days: 10, ..PromotionSettings::default() };
-        assert_eq!(retirement(&since(1, 11), &patient, Timestamp(20 * DAY_US)), None);
-        assert!(retirement(&since(1, 11), &patient, Timestamp(21 * DAY_US)).is_some());
+        assert_eq!(retirement_reason(&since(1, 11), &patient, Timestamp(20 * DAY_US)), None);
+        assert!(retirement_reason(&since(1, 11), &patient, Timestamp(21 * DAY_US)).is_some());
     }
 
     #[test]
     fn the_folder_is_the_deepest_that_has_most_of_it() {
         let of = |files: &[(&str, u64)]| {
             let files: Vec<_> = files.iter().map(|(path, failures)| ((*path).to_owned(), *failures)).collect();
-            folder(&files, 0.8)
+            common_folder(&files, 0.8)
         };
         assert_eq!(of(&[("web/src/a.js", 3), ("web/src/b.js", 1)]), "web/src");
         assert_eq!(of(&[("web/src/a.js", 4), ("web/b.js", 2)]), "web");

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::promotion::{Figures, Label, Strength, Way};
-use super::warning::Worked;
+use super::promotion::{PromotionFigures, ProofLabel, ProofStrength, Qualification};
+use super::warning::ProvenRemedy;
 use crate::base::clock::Timestamp;
 use crate::base::markdown::{code, escaped, fence, untagged};
 use crate::base::text::{count, ellipsis, one_line, times};
@@ -28,7 +28,7 @@ const Z_ONE_SIDED_95: f64 = 1.645;
 
 /// What is known of something that may be promoted, as it was recorded.
 #[derive(Debug, Clone, Default)]
-pub struct Facts {
+pub struct PromotionFacts {
     /// A few words for it.
     pub what: String,
     /// Its name, where somebody or a detector said why it happens.
@@ -50,9 +50,9 @@ pub struct Facts {
     /// What to do about it, as somebody said.
     pub rule: Option<String>,
     /// What made it go away.
-    pub worked: Option<Worked>,
+    pub worked: Option<ProvenRemedy>,
     /// The newest failure.
-    pub example: Option<Example>,
+    pub example: Option<FailureExample>,
     /// First failure.
     pub first_seen: Option<Timestamp>,
     /// Last failure.
@@ -61,7 +61,7 @@ pub struct Facts {
 
 /// One failure as it was printed.
 #[derive(Debug, Clone, Default)]
-pub struct Example {
+pub struct FailureExample {
     /// The message.
     pub message: String,
     /// Where.
@@ -76,7 +76,7 @@ pub struct Example {
 
 /// What somebody wrote down and may be promoted.
 #[derive(Debug, Clone, Default)]
-pub struct EntryFacts {
+pub struct EntryPromotionFacts {
     /// Its type.
     pub kind: String,
     /// One line.
@@ -105,7 +105,7 @@ pub struct EntryFacts {
 
 /// What a reviewer reads. Every text is Markdown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Proposal {
+pub struct PromotionProposal {
     /// What it is about.
     pub title: String,
     /// Where it belongs.
@@ -124,22 +124,22 @@ pub struct Proposal {
     pub line: String,
 }
 
-impl Proposal {
+impl PromotionProposal {
     /// From what is known, what was measured, and how well that proves it.
-    pub fn of(facts: &Facts, figures: &Figures, way: Option<Way>, label: &Label) -> Self {
-        let what = quoted(&facts.what, WHAT_BYTES_MAX);
-        let solution = solution(facts);
+    pub fn from_facts(facts: &PromotionFacts, figures: &PromotionFigures, way: Option<Qualification>, label: &ProofLabel) -> Self {
+        let what = quote_tool_text(&facts.what, WHAT_BYTES_MAX);
+        let solution = solution_text(facts);
         let how_often = format!("{} in {}", count(figures.failures, "failure"), count(figures.tasks, "task"));
-        let place = place(facts, 1).map(|place| format!(" in {place}")).unwrap_or_default();
-        let cause = facts.cause.as_deref().map(|cause| format!(" Why: {}.", said(cause))).unwrap_or_default();
-        let title = facts.name.as_deref().map(|name| bounded(name, WHAT_BYTES_MAX));
+        let place = location_text(facts, 1).map(|place| format!(" in {place}")).unwrap_or_default();
+        let cause = facts.cause.as_deref().map(|cause| format!(" Why: {}.", escape_statement(cause))).unwrap_or_default();
+        let title = facts.name.as_deref().map(|name| escape_person_text(name, WHAT_BYTES_MAX));
         let name = title.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         let warned = figures.prevented + figures.failed_anyway;
         let told = match warned {
             0 => String::new(),
             _ => format!("; {} of {} did without it", figures.prevented, count(warned, "warned task")),
         };
-        let finding = facts.finding.as_deref().map(said);
+        let finding = facts.finding.as_deref().map(escape_statement);
         let finding_said = finding.as_ref().map(|finding| format!(" {finding}.")).unwrap_or_default();
         let known = solution.as_ref().map(|solution| format!(" {solution}")).unwrap_or_default();
         let line = format!("{name}{what}{place} ({how_often}{told}).{finding_said}{known}");
@@ -147,17 +147,17 @@ impl Proposal {
             Some((tasks, all)) if all > 0 => format!(", {} of {all} tasks", tasks.min(all)),
             _ => String::new(),
         };
-        Proposal {
+        PromotionProposal {
             context: format!(
                 "{} reports it ({}){}.",
-                quoted(&facts.tool, FILE_BYTES_MAX),
-                quoted(&facts.category, FILE_BYTES_MAX),
-                self::place(facts, FILES_MAX).map(|place| format!(" in {place}")).unwrap_or_default()
+                quote_tool_text(&facts.tool, FILE_BYTES_MAX),
+                quote_tool_text(&facts.category, FILE_BYTES_MAX),
+                self::location_text(facts, FILES_MAX).map(|place| format!(" in {place}")).unwrap_or_default()
             ),
             problem: format!("{what} happens.{cause}{finding_said}"),
-            frequency: format!("{how_often}{share}, from {} to {}.", day(facts.first_seen), day(facts.last_seen)),
-            example: facts.example.as_ref().map(example),
-            evidence: evidence(figures, way, label),
+            frequency: format!("{how_often}{share}, from {} to {}.", day_text(facts.first_seen), day_text(facts.last_seen)),
+            example: facts.example.as_ref().map(example_text),
+            evidence: evidence_lines(figures, way, label),
             title: title.unwrap_or(what),
             solution,
             line,
@@ -165,37 +165,37 @@ impl Proposal {
     }
 
     /// From what somebody wrote down, what came of using it, and how well that proves it.
-    pub fn of_entry(facts: &EntryFacts, figures: &Figures, way: Option<Way>, label: &Label) -> Self {
-        let what = bounded(&facts.title, WHAT_BYTES_MAX);
-        let globs: Vec<String> = facts.globs.iter().take(FILES_MAX).map(|glob| quoted(glob, FILE_BYTES_MAX)).collect();
+    pub fn from_entry(facts: &EntryPromotionFacts, figures: &PromotionFigures, way: Option<Qualification>, label: &ProofLabel) -> Self {
+        let what = escape_person_text(&facts.title, WHAT_BYTES_MAX);
+        let globs: Vec<String> = facts.globs.iter().take(FILES_MAX).map(|glob| quote_tool_text(glob, FILE_BYTES_MAX)).collect();
         let place = if globs.is_empty() { String::new() } else { format!(" in {}", globs.join(", ")) };
         let writers: Vec<String> =
-            facts.writers.iter().take(FILES_MAX).map(|name| bounded(name, FILE_BYTES_MAX)).collect();
+            facts.writers.iter().take(FILES_MAX).map(|name| escape_person_text(name, FILE_BYTES_MAX)).collect();
         let used = facts.used.iter().filter(|(_, sessions)| *sessions > 0);
         let used: Vec<String> = used.map(|(how, sessions)| format!("{how} {}", times(*sessions))).collect();
         let used = if used.is_empty() { String::new() } else { format!(", {}", used.join(", ")) };
-        let cause = facts.cause.as_deref().map(|cause| format!(" Why: {}.", said(cause))).unwrap_or_default();
-        let problem = facts.problem.as_deref().map_or_else(|| what.clone(), said);
+        let cause = facts.cause.as_deref().map(|cause| format!(" Why: {}.", escape_statement(cause))).unwrap_or_default();
+        let problem = facts.problem.as_deref().map_or_else(|| what.clone(), escape_statement);
         let pitfall =
-            facts.problem.as_deref().map(|it| format!(" {}.", bounded(it, WHAT_BYTES_MAX))).unwrap_or_default();
-        let solution = facts.solution.as_deref().map(|solution| format!("{}.", said(solution)));
+            facts.problem.as_deref().map(|it| format!(" {}.", escape_person_text(it, WHAT_BYTES_MAX))).unwrap_or_default();
+        let solution = facts.solution.as_deref().map(|solution| format!("{}.", escape_statement(solution)));
         let known = solution.as_ref().map(|solution| format!(" {solution}")).unwrap_or_else(|| cause.clone());
         let written = format!("written {}{used}", times(facts.written));
         let mut evidence = vec![
             format!("believed at {:.2} (lower bound {:.2})", figures.confidence, figures.lower_bound),
             written.clone(),
         ];
-        evidence.extend(effect(figures));
+        evidence.extend(effectiveness_text(figures));
         evidence.push(label.reason.clone());
         evidence.push(match way {
-            Some(Way::Prevention) => "proposed because warnings from it prevented what it is about".to_owned(),
-            Some(Way::Knowledge) => "proposed because it is believed and was used".to_owned(),
+            Some(Qualification::Prevention) => "proposed because warnings from it prevented what it is about".to_owned(),
+            Some(Qualification::Knowledge) => "proposed because it is believed and was used".to_owned(),
             None => "it does not pass the gate now".to_owned(),
         });
-        Proposal {
-            context: format!("A {} that {} wrote down{place}.", bounded(&facts.kind, FILE_BYTES_MAX), listed(&writers)),
+        PromotionProposal {
+            context: format!("A {} that {} wrote down{place}.", escape_person_text(&facts.kind, FILE_BYTES_MAX), writers_text(&writers)),
             problem: format!("{problem}.{cause}"),
-            frequency: format!("{written}, from {} to {}.", day(facts.first_at), day(facts.last_at)),
+            frequency: format!("{written}, from {} to {}.", day_text(facts.first_at), day_text(facts.last_at)),
             example: facts
                 .code
                 .as_deref()
@@ -208,8 +208,8 @@ impl Proposal {
     }
 
     /// The proposal `id` as a page, with the change it would make to `target` (a path) as a diff.
-    pub fn markdown(&self, id: &str, state: &str, label: &Label, change: Option<(&str, &str)>) -> String {
-        let strength = if label.strength == Strength::Strong { "strong" } else { "weak" };
+    pub fn to_markdown(&self, id: &str, state: &str, label: &ProofLabel, change: Option<(&str, &str)>) -> String {
+        let strength = if label.strength == ProofStrength::Strong { "strong" } else { "weak" };
         let mut out = format!("# {id}: {}\n\n{state}, **{strength}**: {}\n", self.title, label.reason);
         let mut section = |name: &str, text: &str| {
             let _ = write!(out, "\n## {name}\n\n{}\n", text.trim_end());
@@ -226,69 +226,69 @@ impl Proposal {
         if let Some((target, diff)) = change {
             let longest = diff.split(|c| c != '`').map(str::len).max().unwrap_or(0);
             let ticks = "`".repeat(3.max(longest + 1));
-            section("Change", &format!("To {}:\n\n{ticks}diff\n{}\n{ticks}", quoted(target, 400), diff.trim_end()));
+            section("Change", &format!("To {}:\n\n{ticks}diff\n{}\n{ticks}", quote_tool_text(target, 400), diff.trim_end()));
         }
         out
     }
 }
 
-fn day(at: Option<Timestamp>) -> String {
+fn day_text(at: Option<Timestamp>) -> String {
     at.map(|at| at.rfc3339()[..10].to_owned()).unwrap_or_default()
 }
 
-fn listed(names: &[String]) -> String {
+fn writers_text(names: &[String]) -> String {
     if names.is_empty() { "somebody".to_owned() } else { names.join(", ") }
 }
 
-fn solution(facts: &Facts) -> Option<String> {
+fn solution_text(facts: &PromotionFacts) -> Option<String> {
     if let Some(rule) = &facts.rule {
-        return Some(format!("{}.", said(rule)));
+        return Some(format!("{}.", escape_statement(rule)));
     }
     let worked = facts.worked.as_ref()?;
-    Some(format!("What made it go away: {} ({}).", quoted(&worked.what, SAID_BYTES_MAX), worked.how_often))
+    Some(format!("What made it go away: {} ({}).", quote_tool_text(&worked.what, SAID_BYTES_MAX), worked.how_often))
 }
 
 /// Where it belongs: the file pattern, else files.
-fn place(facts: &Facts, files_max: usize) -> Option<String> {
+fn location_text(facts: &PromotionFacts, files_max: usize) -> Option<String> {
     if let Some(glob) = &facts.glob {
-        return Some(quoted(glob, FILE_BYTES_MAX));
+        return Some(quote_tool_text(glob, FILE_BYTES_MAX));
     }
-    let files: Vec<String> = facts.files.iter().take(files_max).map(|file| quoted(file, FILE_BYTES_MAX)).collect();
+    let files: Vec<String> = facts.files.iter().take(files_max).map(|file| quote_tool_text(file, FILE_BYTES_MAX)).collect();
     (!files.is_empty()).then(|| files.join(", "))
 }
 
-fn example(example: &Example) -> String {
+fn example_text(example: &FailureExample) -> String {
     let line = example.line.map(|line| format!(":{line}")).unwrap_or_default();
-    let place = example.file.as_ref().map(|file| format!(" in {}", quoted(&format!("{file}{line}"), 200)));
+    let place = example.file.as_ref().map(|file| format!(" in {}", quote_tool_text(&format!("{file}{line}"), 200)));
     format!(
         "{}{}, task {}:\n\n{}",
         example.failure,
         place.unwrap_or_default(),
-        quoted(&example.task, FILE_BYTES_MAX),
+        quote_tool_text(&example.task, FILE_BYTES_MAX),
         fence("text", &untagged(&ellipsis(&example.message, EXAMPLE_BYTES_MAX)), false)
     )
 }
 
-fn evidence(figures: &Figures, way: Option<Way>, label: &Label) -> Vec<String> {
+fn evidence_lines(figures: &PromotionFigures, way: Option<Qualification>, label: &ProofLabel) -> Vec<String> {
     let mut lines = vec![format!(
         "confidence {:.2} (lower bound {:.2}), seen in {}",
         figures.confidence,
         figures.lower_bound,
         count(figures.tasks, "task")
     )];
-    lines.push(effect(figures).unwrap_or_else(|| "no warned task has shown anything yet".to_owned()));
+    lines.push(effectiveness_text(figures).unwrap_or_else(|| "no warned task has shown anything yet".to_owned()));
     lines.extend(figures.knowledge.map(|believed| format!("what helps against it is believed at {believed:.2}")));
     lines.push(label.reason.clone());
     lines.push(match way {
-        Some(Way::Prevention) => "proposed because warnings about it prevented it".to_owned(),
-        Some(Way::Knowledge) => "proposed because what helps against it is known".to_owned(),
+        Some(Qualification::Prevention) => "proposed because warnings about it prevented it".to_owned(),
+        Some(Qualification::Knowledge) => "proposed because what helps against it is known".to_owned(),
         None => "it does not pass the gate now".to_owned(),
     });
     lines
 }
 
 /// What the warned tasks say; `None` before one told.
-fn effect(figures: &Figures) -> Option<String> {
+fn effectiveness_text(figures: &PromotionFigures) -> Option<String> {
     let warned = figures.prevented + figures.failed_anyway;
     (warned > 0).then(|| {
         format!(
@@ -302,18 +302,18 @@ fn effect(figures: &Figures) -> Option<String> {
 }
 
 /// A tool's words: a code span.
-fn quoted(text: &str, max: usize) -> String {
+fn quote_tool_text(text: &str, max: usize) -> String {
     code(&untagged(&ellipsis(one_line(text).trim(), max)))
 }
 
 /// A cause, a rule, a fix, in a person's words.
-fn said(text: &str) -> String {
-    bounded(text, SAID_BYTES_MAX)
+fn escape_statement(text: &str) -> String {
+    escape_person_text(text, SAID_BYTES_MAX)
 }
 
 /// A person's words: escaped, without the last full stop. A word with `@` stands in a code span: CLAUDE.md would take it
 /// for a file to import.
-fn bounded(text: &str, max: usize) -> String {
+fn escape_person_text(text: &str, max: usize) -> String {
     let text = ellipsis(one_line(text).trim(), max);
     let words = text.trim_end_matches('.').split(' ').filter(|word| !word.is_empty());
     let words: Vec<String> =
@@ -326,8 +326,8 @@ mod tests {
     use super::*;
     use crate::config::PromotionSettings;
 
-    fn facts() -> Facts {
-        Facts {
+    fn facts() -> PromotionFacts {
+        PromotionFacts {
             what: "'x' is not defined (eslint no-undef)".into(),
             tool: "eslint".into(),
             category: "lint_error".into(),
@@ -337,7 +337,7 @@ mod tests {
             share: Some((5, 40)),
             cause: Some("x was renamed. Nobody told.".into()),
             rule: Some("Import x from @types/x.".into()),
-            example: Some(Example {
+            example: Some(FailureExample {
                 message: "'x' is not defined".into(),
                 file: Some("src/a.js".into()),
                 line: Some(3),
@@ -346,15 +346,15 @@ mod tests {
             }),
             first_seen: Some(Timestamp(0)),
             last_seen: Some(Timestamp(86_400_000_000)),
-            ..Facts::default()
+            ..PromotionFacts::default()
         }
     }
 
-    fn propose(facts: &Facts) -> (Proposal, Label) {
-        let figures = Figures { failures: 9, tasks: 5, prevented: 4, failed_anyway: 1, ..Figures::default() };
-        let figures = Figures { effectiveness: 0.8, confidence: 0.8, ..figures };
-        let label = crate::advice::promotion::label(&figures, &PromotionSettings::default());
-        (Proposal::of(facts, &figures, Some(Way::Prevention), &label), label)
+    fn propose(facts: &PromotionFacts) -> (PromotionProposal, ProofLabel) {
+        let figures = PromotionFigures { failures: 9, tasks: 5, prevented: 4, failed_anyway: 1, ..PromotionFigures::default() };
+        let figures = PromotionFigures { effectiveness: 0.8, confidence: 0.8, ..figures };
+        let label = crate::advice::promotion::proof_label(&figures, &PromotionSettings::default());
+        (PromotionProposal::from_facts(facts, &figures, Some(Qualification::Prevention), &label), label)
     }
 
     #[test]
@@ -365,7 +365,7 @@ mod tests {
             "x was renamed: `'x' is not defined (eslint no-undef)` in `src/a.js` (9 failures in 5 tasks; 4 of 5 warned \
              tasks did without it). 70 % of tasks that modify src/\\*.js fail (5 of 7). Import x from `@types/x`."
         );
-        let page = proposal.markdown("r-1", "pending", &label, Some(("AGENTS.md", "--- a\n+++ b\n+```\n")));
+        let page = proposal.to_markdown("r-1", "pending", &label, Some(("AGENTS.md", "--- a\n+++ b\n+```\n")));
         assert!(page.starts_with("# r-1: x was renamed\n\npending, **weak**: no task was held"));
         for part in [
             "\n## Context\n\n`eslint` reports it (`lint_error`) in `src/a.js`, `src/b.js`.\n",
@@ -383,23 +383,23 @@ mod tests {
 
     #[test]
     fn without_a_rule_it_says_what_worked_and_without_that_no_more() {
-        let worked = Worked::of("import `x`", "shape", (3, 4), true);
-        let (proposal, _) = propose(&Facts { rule: None, worked: Some(worked), ..facts() });
+        let worked = ProvenRemedy::from_figures("import `x`", "shape", (3, 4), true);
+        let (proposal, _) = propose(&PromotionFacts { rule: None, worked: Some(worked), ..facts() });
         assert!(
             proposal.line.ends_with(" What made it go away: `` import `x` `` (worked 3 of 4 times)."),
             "{}",
             proposal.line
         );
-        let (bare, _) = propose(&Facts { rule: None, finding: None, ..facts() });
+        let (bare, _) = propose(&PromotionFacts { rule: None, finding: None, ..facts() });
         assert!(bare.line.starts_with("x was renamed: ") && bare.line.ends_with(" did without it)."), "{}", bare.line);
         let glob = Some("src/*.js".into());
-        let (bare, label) = propose(&Facts { rule: None, name: None, finding: None, cause: None, glob, ..facts() });
+        let (bare, label) = propose(&PromotionFacts { rule: None, name: None, finding: None, cause: None, glob, ..facts() });
         assert_eq!(
             bare.line,
             "`'x' is not defined (eslint no-undef)` in `src/*.js` (9 failures in 5 tasks; 4 of 5 warned tasks did without \
              it)."
         );
-        assert!(bare.markdown("r-1", "pending", &label, None).contains("Nothing is known that helps."));
+        assert!(bare.to_markdown("r-1", "pending", &label, None).contains("Nothing is known that helps."));
     }
 
     #[test]
@@ -409,13 +409,13 @@ mod tests {
              {}",
             "y".repeat(100_000)
         );
-        let example = Example {
+        let example = FailureExample {
             message: hostile.clone(),
             file: Some(hostile.clone()),
             task: hostile.clone(),
-            ..Example::default()
+            ..FailureExample::default()
         };
-        let (proposal, label) = propose(&Facts {
+        let (proposal, label) = propose(&PromotionFacts {
             what: hostile.clone(),
             tool: hostile.clone(),
             category: hostile.clone(),
@@ -423,11 +423,11 @@ mod tests {
             glob: None,
             cause: Some(hostile.clone()),
             rule: Some(format!("{hostile} @secret.md")),
-            worked: Some(Worked::of(&hostile, "shape", (1, 1), false)),
+            worked: Some(ProvenRemedy::from_figures(&hostile, "shape", (1, 1), false)),
             example: Some(example),
             ..facts()
         });
-        let page = proposal.markdown("r-1", "pending", &label, None);
+        let page = proposal.to_markdown("r-1", "pending", &label, None);
         assert!(proposal.line.len() < 1_200 && !proposal.line.contains('\n'), "{}", proposal.line.len());
         assert!(page.len() < 8_000, "{}", page.len());
         for text in [&page, &proposal.line] {

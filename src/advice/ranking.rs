@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use crate::config::AdviceSettings;
-use crate::pattern::confidence::Evidence;
+use crate::pattern::confidence::ConfidenceEvidence;
 use crate::pattern::statistics::beta_quantile;
 
 /// A day, microseconds.
@@ -20,7 +20,7 @@ const KIND_FILES_MIN: usize = 3;
 /// How a file of the task concerns a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reach {
+pub enum FileReach {
     /// It failed in this very file, or a change of it brought it or mended it.
     File,
     /// It fails in this folder, in no one file of it.
@@ -31,9 +31,9 @@ pub enum Reach {
 
 /// What makes a pattern concern a task.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Concern {
+pub struct WarningConcern {
     /// A file of the task, and how it does.
-    pub file: Option<(String, Reach)>,
+    pub file: Option<(String, FileReach)>,
     /// The tool class that is about to run reported it.
     pub command: Option<String>,
     /// How well the words of the task fit its message, 0 to 1.
@@ -48,7 +48,7 @@ pub struct Concern {
 
 /// Something that may be worth a warning.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Candidate {
+pub struct WarningCandidate {
     /// What identifies it: a pattern's key, an entry's id.
     pub key: String,
     /// What is said once and held out together.
@@ -58,7 +58,7 @@ pub struct Candidate {
     /// The ledger's value.
     pub confidence: f64,
     /// The evidence behind it.
-    pub evidence: Evidence,
+    pub evidence: ConfidenceEvidence,
     /// How often lately, 0 to 1.
     pub frequency: f64,
     /// Warnings about it that were due before.
@@ -70,10 +70,10 @@ pub struct Candidate {
     /// … of those in which it could be seen.
     pub warned: u64,
     /// Why it concerns the task.
-    pub concern: Concern,
+    pub concern: WarningConcern,
 }
 
-impl Candidate {
+impl WarningCandidate {
     /// Whether it is an entry that somebody wrote, not a pattern.
     pub fn is_entry(&self) -> bool {
         self.key.starts_with("k-")
@@ -82,9 +82,9 @@ impl Candidate {
 
 /// A warning that is due, with the reason of its place.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ranked {
+pub struct RankedWarning {
     /// What it is about.
-    pub candidate: Candidate,
+    pub candidate: WarningCandidate,
     /// From 1.
     pub rank: u32,
     /// How far it concerns the task, 0 to 1.
@@ -103,15 +103,15 @@ pub struct Ranked {
 
 /// How the files of a task concern a pattern that failed in `failed_in` (each with its number of failures); the
 /// strongest. `exact` are files of the task that are known to be its own.
-pub fn reach(
+pub fn file_reach(
     asked: &[String],
     exact: &HashSet<&str>,
     failed_in: &[(String, u64)],
     settings: &AdviceSettings,
-) -> Option<(String, Reach)> {
+) -> Option<(String, FileReach)> {
     let own = |path: &&String| exact.contains(path.as_str()) || failed_in.iter().any(|(file, _)| file == *path);
     if let Some(path) = asked.iter().find(own) {
-        return Some((path.clone(), Reach::File));
+        return Some((path.clone(), FileReach::File));
     }
     let all: u64 = failed_in.iter().map(|(_, failures)| failures).sum();
     let covers = |is_in: &dyn Fn(&str) -> bool| {
@@ -127,7 +127,7 @@ pub fn reach(
         folder(path).is_some_and(|folder| matches!(covers(&|file| file.starts_with(&folder)), (2.., true)))
     };
     if let Some(path) = asked.iter().find(of_folder) {
-        return Some((path.clone(), Reach::Folder));
+        return Some((path.clone(), FileReach::Folder));
     }
     if failed_in.iter().filter_map(|(file, _)| folder(file)).any(|folder| covers(&|file| file.starts_with(&folder)).1) {
         return None;
@@ -137,18 +137,18 @@ pub fn reach(
     let of_kind = |path: &&String| {
         kind(path).is_some_and(|kind| matches!(covers(&|file| file.ends_with(&kind)), (KIND_FILES_MIN.., true)))
     };
-    asked.iter().find(of_kind).map(|path| (path.clone(), Reach::Kind))
+    asked.iter().find(of_kind).map(|path| (path.clone(), FileReach::Kind))
 }
 
 /// t / (t + n), where t counts distinct tasks of these ages (microseconds), each half as much after every half-life.
-pub fn frequency(ages_us: impl Iterator<Item = u64>, settings: &AdviceSettings) -> f64 {
+pub fn recent_frequency(ages_us: impl Iterator<Item = u64>, settings: &AdviceSettings) -> f64 {
     let half_life = settings.half_life_days as f64 * DAY_US;
     let tasks: f64 = ages_us.map(|age| (-(age as f64) / half_life).exp2()).sum();
     tasks / (tasks + settings.frequency_tasks)
 }
 
 /// BM25 scores of one query as shares: the median one is a half.
-pub fn shares(scores: &[(i64, f64)]) -> Vec<(i64, f64)> {
+pub fn score_shares(scores: &[(i64, f64)]) -> Vec<(i64, f64)> {
     let mut sorted: Vec<f64> = scores.iter().map(|(_, score)| score.max(0.0)).collect();
     sorted.sort_by(f64::total_cmp);
     let Some(median) = sorted.get(sorted.len() / 2).copied() else { return Vec::new() };
@@ -157,10 +157,10 @@ pub fn shares(scores: &[(i64, f64)]) -> Vec<(i64, f64)> {
 }
 
 /// The warnings that are due, at most `limit`. `seed` decides the draw of what is explored.
-pub fn rank(candidates: Vec<Candidate>, limit: usize, settings: &AdviceSettings, seed: &str) -> Vec<Ranked> {
-    let mut due: Vec<Ranked> = candidates.into_iter().filter_map(|candidate| weigh(candidate, settings)).collect();
+pub fn rank_warnings(candidates: Vec<WarningCandidate>, limit: usize, settings: &AdviceSettings, seed: &str) -> Vec<RankedWarning> {
+    let mut due: Vec<RankedWarning> = candidates.into_iter().filter_map(|candidate| weigh_candidate(candidate, settings)).collect();
     // What somebody wrote down about a family, and is believed, is said in place of the family's patterns.
-    let is_written = |ranked: &&Ranked| ranked.candidate.is_entry() && !ranked.unconfirmed;
+    let is_written = |ranked: &&RankedWarning| ranked.candidate.is_entry() && !ranked.unconfirmed;
     let written: HashSet<String> = due.iter().filter(is_written).map(|it| it.candidate.family.clone()).collect();
     due.retain(|ranked| ranked.candidate.is_entry() || !written.contains(&ranked.candidate.family));
     due.sort_by(|a, b| {
@@ -170,31 +170,31 @@ pub fn rank(candidates: Vec<Candidate>, limit: usize, settings: &AdviceSettings,
     let mut families = HashSet::new();
     due.retain(|ranked| families.insert(ranked.candidate.family.clone()));
     if due.len() > limit && limit > 1 {
-        explore(&mut due, limit, settings, seed);
+        explore_last_place(&mut due, limit, settings, seed);
     }
     due.truncate(limit);
     for (rank, ranked) in (1..).zip(&mut due) {
         ranked.rank = rank;
-        ranked.reason = reason(ranked);
+        ranked.reason = ranking_reason(ranked);
     }
     due
 }
 
 /// A candidate's figures; `None` when it is not due.
-fn weigh(candidate: Candidate, settings: &AdviceSettings) -> Option<Ranked> {
-    let Concern { file, command, text, failed, similar, finding } = &candidate.concern;
+fn weigh_candidate(candidate: WarningCandidate, settings: &AdviceSettings) -> Option<RankedWarning> {
+    let WarningConcern { file, command, text, failed, similar, finding } = &candidate.concern;
     // What somebody wrote down need not have failed here, and what is known about changes rests on more than one pattern.
     let is_rare = candidate.failures < settings.occurrences_min && !candidate.is_entry();
     let unconfirmed = (candidate.confidence < settings.confidence_min || is_rare) && finding.is_none();
     // Of what was hardly seen only the very place says enough.
-    if unconfirmed && !failed && !matches!(file, Some((_, Reach::File))) {
+    if unconfirmed && !failed && !matches!(file, Some((_, FileReach::File))) {
         return None;
     }
     let file = settings.weight_file
         * match file {
-            Some((_, Reach::File)) => 1.0,
-            Some((_, Reach::Folder)) => settings.folder,
-            Some((_, Reach::Kind)) => settings.extension,
+            Some((_, FileReach::File)) => 1.0,
+            Some((_, FileReach::Folder)) => settings.folder,
+            Some((_, FileReach::Kind)) => settings.extension,
             None => 0.0,
         };
     let command = if command.is_some() { settings.weight_command } else { 0.0 };
@@ -210,7 +210,7 @@ fn weigh(candidate: Candidate, settings: &AdviceSettings) -> Option<Ranked> {
     let confidence = candidate.confidence.min(most);
     let score = relevance * confidence * candidate.frequency;
     let is_due = *failed || relevance >= settings.relevance_min && score >= settings.score_min;
-    is_due.then(|| Ranked {
+    is_due.then(|| RankedWarning {
         candidate,
         rank: 0,
         relevance,
@@ -223,12 +223,12 @@ fn weigh(candidate: Candidate, settings: &AdviceSettings) -> Option<Ranked> {
 }
 
 /// Puts one of those that little is known about into the last place: the best of one draw each.
-fn explore(due: &mut Vec<Ranked>, limit: usize, settings: &AdviceSettings, seed: &str) {
+fn explore_last_place(due: &mut Vec<RankedWarning>, limit: usize, settings: &AdviceSettings, seed: &str) {
     let drawn = due.iter().enumerate().skip(limit - 1);
     let drawn = drawn.filter(|(_, ranked)| ranked.candidate.exposures < settings.explore_exposures);
     let drawn = drawn.map(|(at, ranked)| {
-        let Evidence { alpha, beta, .. } = ranked.candidate.evidence;
-        (at, beta_quantile(unit(seed, &ranked.candidate.key), alpha, beta))
+        let ConfidenceEvidence { alpha, beta, .. } = ranked.candidate.evidence;
+        (at, beta_quantile(seeded_fraction(seed, &ranked.candidate.key), alpha, beta))
     });
     if let Some((at, _)) = drawn.max_by(|a, b| a.1.total_cmp(&b.1)) {
         let mut chosen = due.remove(at);
@@ -238,20 +238,20 @@ fn explore(due: &mut Vec<Ranked>, limit: usize, settings: &AdviceSettings, seed:
 }
 
 /// A number between 0 and 1 that is the same in every process.
-fn unit(seed: &str, key: &str) -> f64 {
+fn seeded_fraction(seed: &str, key: &str) -> f64 {
     let hash = blake3::Hasher::new().update(seed.as_bytes()).update(b"\0").update(key.as_bytes()).finalize();
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&hash.as_bytes()[..8]);
     ((u64::from_le_bytes(bytes) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
 }
 
-fn reason(ranked: &Ranked) -> String {
-    let Concern { file, command, text, failed, similar, .. } = &ranked.candidate.concern;
+fn ranking_reason(ranked: &RankedWarning) -> String {
+    let WarningConcern { file, command, text, failed, similar, .. } = &ranked.candidate.concern;
     let similar = similar.map(|(hits, of)| format!("it failed in {hits} of {of} tasks like this one"));
     let file = file.as_ref().map(|(path, reach)| match reach {
-        Reach::File => format!("it concerns {path}"),
-        Reach::Folder => format!("it happens in the folder of {path}"),
-        Reach::Kind => format!("it happens in files such as {path}"),
+        FileReach::File => format!("it concerns {path}"),
+        FileReach::Folder => format!("it happens in the folder of {path}"),
+        FileReach::Kind => format!("it happens in files such as {path}"),
     });
     let command = command.as_ref().map(|class| format!("{class} reported it"));
     let text = (*text > 0.0).then(|| "the task's words are in its message".to_owned());
@@ -273,10 +273,10 @@ mod tests {
         AdviceSettings::default()
     }
 
-    fn candidate(key: &str, confidence: f64, frequency: f64, concern: Concern) -> Candidate {
-        let evidence = Evidence { alpha: 2.0, beta: 2.0, mean: 0.5, lower_bound: 0.2 };
+    fn candidate(key: &str, confidence: f64, frequency: f64, concern: WarningConcern) -> WarningCandidate {
+        let evidence = ConfidenceEvidence { alpha: 2.0, beta: 2.0, mean: 0.5, lower_bound: 0.2 };
         let (key, family) = (key.to_owned(), format!("family of {key}"));
-        Candidate {
+        WarningCandidate {
             key,
             family,
             failures: 4,
@@ -291,28 +291,28 @@ mod tests {
         }
     }
 
-    fn in_file() -> Concern {
-        Concern { file: Some(("src/a.py".into(), Reach::File)), ..Concern::default() }
+    fn in_file() -> WarningConcern {
+        WarningConcern { file: Some(("src/a.py".into(), FileReach::File)), ..WarningConcern::default() }
     }
 
-    fn keys(ranked: &[Ranked]) -> Vec<&str> {
+    fn keys(ranked: &[RankedWarning]) -> Vec<&str> {
         ranked.iter().map(|ranked| ranked.candidate.key.as_str()).collect()
     }
 
     #[test]
     fn warnings_are_ranked_by_relevance_times_confidence_times_frequency() {
-        let with = |file: Reach, command: bool, text: f64| Concern {
+        let with = |file: FileReach, command: bool, text: f64| WarningConcern {
             file: Some(("src/a.py".into(), file)),
             command: command.then(|| "pytest".into()),
             text,
-            ..Concern::default()
+            ..WarningConcern::default()
         };
         let candidates = vec![
-            candidate("folder", 0.9, 0.5, with(Reach::Folder, false, 0.0)),
-            candidate("all", 0.8, 0.5, with(Reach::File, true, 1.0)),
-            candidate("file", 0.8, 0.5, with(Reach::File, false, 0.0)),
+            candidate("folder", 0.9, 0.5, with(FileReach::Folder, false, 0.0)),
+            candidate("all", 0.8, 0.5, with(FileReach::File, true, 1.0)),
+            candidate("file", 0.8, 0.5, with(FileReach::File, false, 0.0)),
         ];
-        let ranked = rank(candidates, 5, &settings(), "s");
+        let ranked = rank_warnings(candidates, 5, &settings(), "s");
         assert_eq!(keys(&ranked), ["all", "file", "folder"]);
         let relevance: Vec<f64> = ranked.iter().map(|ranked| ranked.relevance).collect();
         for (found, wanted) in relevance.iter().zip([1.0 - 0.1 * 0.4 * 0.5, 0.9, 0.63]) {
@@ -326,83 +326,83 @@ mod tests {
 
     #[test]
     fn what_does_not_concern_the_task_or_is_rare_is_not_due_and_zero_is_fine() {
-        let nothing = candidate("a", 0.9, 0.9, Concern::default());
+        let nothing = candidate("a", 0.9, 0.9, WarningConcern::default());
         let rare = candidate("b", 0.7, 0.06, in_file());
-        let words = Concern { text: 0.4, ..Concern::default() };
-        assert!(rank(vec![nothing, rare, candidate("c", 0.9, 0.9, words)], 5, &settings(), "s").is_empty());
-        assert!(rank(vec![candidate("d", 0.9, 0.9, in_file())], 0, &settings(), "s").is_empty());
+        let words = WarningConcern { text: 0.4, ..WarningConcern::default() };
+        assert!(rank_warnings(vec![nothing, rare, candidate("c", 0.9, 0.9, words)], 5, &settings(), "s").is_empty());
+        assert!(rank_warnings(vec![candidate("d", 0.9, 0.9, in_file())], 0, &settings(), "s").is_empty());
     }
 
     #[test]
     fn a_younger_one_is_marked_unconfirmed_and_only_due_in_the_very_file() {
-        let young = |concern| Candidate { failures: 1, ..candidate("a", 0.55, 0.25, concern) };
-        let ranked = rank(vec![young(in_file())], 5, &settings(), "s");
+        let young = |concern| WarningCandidate { failures: 1, ..candidate("a", 0.55, 0.25, concern) };
+        let ranked = rank_warnings(vec![young(in_file())], 5, &settings(), "s");
         assert!(ranked[0].unconfirmed);
         assert_eq!(ranked[0].confidence, 0.5);
-        let folder = Concern {
-            file: Some(("src/a.py".into(), Reach::Folder)),
+        let folder = WarningConcern {
+            file: Some(("src/a.py".into(), FileReach::Folder)),
             command: Some("pytest".into()),
             text: 1.0,
-            ..Concern::default()
+            ..WarningConcern::default()
         };
-        assert!(rank(vec![young(folder)], 5, &settings(), "s").is_empty());
-        assert!(!rank(vec![candidate("b", 0.6, 0.5, in_file())], 5, &settings(), "s")[0].unconfirmed);
+        assert!(rank_warnings(vec![young(folder)], 5, &settings(), "s").is_empty());
+        assert!(!rank_warnings(vec![candidate("b", 0.6, 0.5, in_file())], 5, &settings(), "s")[0].unconfirmed);
     }
 
     #[test]
     fn what_tasks_like_this_one_failed_in_is_due_and_so_is_what_is_known_about_a_folder() {
-        let alike = |hits, of| Concern { similar: Some((hits, of)), ..Concern::default() };
-        let ranked = rank(vec![candidate("a", 0.7, 0.6, alike(5, 5))], 5, &settings(), "s");
+        let alike = |hits, of| WarningConcern { similar: Some((hits, of)), ..WarningConcern::default() };
+        let ranked = rank_warnings(vec![candidate("a", 0.7, 0.6, alike(5, 5))], 5, &settings(), "s");
         assert_eq!(keys(&ranked), ["a"]);
         assert!(ranked[0].reason.starts_with("it failed in 5 of 5 tasks like this one: relevance 0.70"), "{ranked:?}");
         assert!(
-            rank(vec![candidate("a", 0.7, 0.6, alike(1, 5))], 5, &settings(), "s").is_empty(),
+            rank_warnings(vec![candidate("a", 0.7, 0.6, alike(1, 5))], 5, &settings(), "s").is_empty(),
             "one of five is little"
         );
-        let folder = Concern {
-            file: Some(("database/new.sql".into(), Reach::Folder)),
+        let folder = WarningConcern {
+            file: Some(("database/new.sql".into(), FileReach::Folder)),
             finding: Some("71 % of tasks that modify database/** fail (5 of 7).".into()),
-            ..Concern::default()
+            ..WarningConcern::default()
         };
-        let young = Candidate { failures: 1, ..candidate("b", 0.5, 0.6, folder) };
-        let ranked = rank(vec![young], 5, &settings(), "s");
+        let young = WarningCandidate { failures: 1, ..candidate("b", 0.5, 0.6, folder) };
+        let ranked = rank_warnings(vec![young], 5, &settings(), "s");
         assert!(keys(&ranked) == ["b"] && !ranked[0].unconfirmed, "{ranked:?}");
     }
 
     #[test]
     fn one_of_a_family_and_at_most_five() {
         let many = (0..9).map(|n| candidate(&n.to_string(), 0.9 - f64::from(n) / 100.0, 0.5, in_file()));
-        let mut many: Vec<Candidate> = many.collect();
+        let mut many: Vec<WarningCandidate> = many.collect();
         many[1].family = many[0].family.clone();
-        assert_eq!(keys(&rank(many, 5, &settings(), "s")), ["0", "2", "3", "4", "5"]);
+        assert_eq!(keys(&rank_warnings(many, 5, &settings(), "s")), ["0", "2", "3", "4", "5"]);
     }
 
     #[test]
     fn what_is_written_and_believed_is_said_in_place_of_its_family() {
         let pattern = candidate("a", 0.9, 0.9, in_file());
         let entry =
-            |confidence| Candidate { family: pattern.family.clone(), ..candidate("k-1", confidence, 0.25, in_file()) };
-        let due = |entry: Candidate| {
-            let ranked = rank(vec![pattern.clone(), entry, candidate("b", 0.7, 0.5, in_file())], 5, &settings(), "s");
+            |confidence| WarningCandidate { family: pattern.family.clone(), ..candidate("k-1", confidence, 0.25, in_file()) };
+        let due = |entry: WarningCandidate| {
+            let ranked = rank_warnings(vec![pattern.clone(), entry, candidate("b", 0.7, 0.5, in_file())], 5, &settings(), "s");
             keys(&ranked).into_iter().map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(due(entry(0.7)), ["b", "k-1"], "at its own place");
         assert_eq!(due(entry(0.5)), ["a", "b"], "one of a family");
-        let elsewhere = Candidate { concern: Concern::default(), ..entry(0.7) };
+        let elsewhere = WarningCandidate { concern: WarningConcern::default(), ..entry(0.7) };
         assert_eq!(due(elsewhere), ["a", "b"], "it is not due itself");
     }
 
     #[test]
     fn the_last_place_of_a_full_list_explores_what_is_hardly_known() {
-        let mut many: Vec<Candidate> =
+        let mut many: Vec<WarningCandidate> =
             (0..9).map(|n| candidate(&n.to_string(), 0.9 - f64::from(n) / 100.0, 0.5, in_file())).collect();
         many[7].exposures = 0;
-        let ranked = rank(many.clone(), 5, &settings(), "s");
+        let ranked = rank_warnings(many.clone(), 5, &settings(), "s");
         assert_eq!(keys(&ranked), ["0", "1", "2", "3", "7"]);
         assert!(ranked[4].exploring && ranked[4].reason.ends_with("here to find out whether it helps"));
-        assert_eq!(rank(many.clone(), 5, &settings(), "s"), ranked, "the same every time");
+        assert_eq!(rank_warnings(many.clone(), 5, &settings(), "s"), ranked, "the same every time");
         many.truncate(5);
-        assert!(rank(many, 5, &settings(), "s").iter().all(|ranked| !ranked.exploring));
+        assert!(rank_warnings(many, 5, &settings(), "s").iter().all(|ranked| !ranked.exploring));
     }
 
     #[test]
@@ -411,24 +411,24 @@ mod tests {
             files.iter().map(|(file, failures)| ((*file).to_owned(), *failures)).collect()
         };
         let of = |asked: &str, failed: &[(&str, u64)]| {
-            reach(&[asked.to_owned()], &HashSet::new(), &files(failed), &settings()).map(|(_, reach)| reach)
+            file_reach(&[asked.to_owned()], &HashSet::new(), &files(failed), &settings()).map(|(_, reach)| reach)
         };
-        assert_eq!(of("src/a.py", &[("src/a.py", 1), ("src/b.py", 9)]), Some(Reach::File));
-        assert_eq!(of("src/c.py", &[("src/a.py", 5), ("src/b.py", 5)]), Some(Reach::Folder));
+        assert_eq!(of("src/a.py", &[("src/a.py", 1), ("src/b.py", 9)]), Some(FileReach::File));
+        assert_eq!(of("src/c.py", &[("src/a.py", 5), ("src/b.py", 5)]), Some(FileReach::Folder));
         assert_eq!(of("src/c.py", &[("src/b.py", 9), ("src/a.py", 1)]), None, "it is b's");
         assert_eq!(of("web/c.py", &[("src/a.py", 5), ("src/b.py", 5)]), None, "it is src's");
-        assert_eq!(of("x/d.py", &[("a/a.py", 2), ("b/b.py", 2), ("c/c.py", 2)]), Some(Reach::Kind));
+        assert_eq!(of("x/d.py", &[("a/a.py", 2), ("b/b.py", 2), ("c/c.py", 2)]), Some(FileReach::Kind));
         assert_eq!(of("x/d.ts", &[("a/a.py", 2), ("b/b.py", 2), ("c/c.py", 2)]), None);
         assert_eq!(of("top.py", &[]), None);
         let exact = HashSet::from(["shop.py"]);
-        let own = reach(&["shop.py".to_owned()], &exact, &files(&[("test_shop.py", 1)]), &settings());
-        assert_eq!(own, Some(("shop.py".to_owned(), Reach::File)));
+        let own = file_reach(&["shop.py".to_owned()], &exact, &files(&[("test_shop.py", 1)]), &settings());
+        assert_eq!(own, Some(("shop.py".to_owned(), FileReach::File)));
     }
 
     #[test]
     fn older_tasks_count_less() {
         let day = 24 * 3600 * 1_000_000;
-        let of = |ages: &[u64]| frequency(ages.iter().copied(), &settings());
+        let of = |ages: &[u64]| recent_frequency(ages.iter().copied(), &settings());
         assert!((of(&[0, 0, 0]) - 0.5).abs() < 1e-9);
         assert!((of(&[90 * day]) - 0.5 / 3.5).abs() < 1e-9);
         assert_eq!(of(&[]), 0.0);
@@ -436,9 +436,9 @@ mod tests {
 
     #[test]
     fn the_median_of_a_text_search_is_a_half() {
-        let found = shares(&[(1, 4.0), (2, 2.0), (3, 1.0)]);
+        let found = score_shares(&[(1, 4.0), (2, 2.0), (3, 1.0)]);
         assert_eq!(found[1], (2, 0.5));
         assert!(found[0].1 > 0.5 && found[2].1 < 0.5);
-        assert_eq!(shares(&[]), []);
+        assert_eq!(score_shares(&[]), []);
     }
 }

@@ -19,7 +19,7 @@ const COMMON: [&str; 36] = [
 
 /// What is compared of a task.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Profile {
+pub struct TaskProfile {
     /// Every folder above its files, and the files: which share of the files is there, less the higher up.
     paths: BTreeMap<String, f64>,
     /// Tools that it ran.
@@ -28,7 +28,7 @@ pub struct Profile {
 
 /// How alike two tasks are, 0 to 1 each.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Similarity {
+pub struct TaskSimilarity {
     /// All of it together.
     pub score: f64,
     /// Weighted Jaccard of path components.
@@ -41,19 +41,19 @@ pub struct Similarity {
     pub category: f64,
 }
 
-impl Similarity {
+impl TaskSimilarity {
     /// With what is known of the kind of work of both.
-    pub fn of_kind(self, is_same: bool, settings: &AdviceSettings) -> Self {
+    pub fn with_category(self, is_same: bool, settings: &AdviceSettings) -> Self {
         let category = if is_same { 1.0 } else { 0.0 };
         let score = (1.0 - settings.similar_category) * self.score + settings.similar_category * category;
-        Similarity { score, category, ..self }
+        TaskSimilarity { score, category, ..self }
     }
 }
 
-impl Profile {
+impl TaskProfile {
     /// From the parts of a task's signature: pairs of `file` or `tool` and its value; others are passed over.
-    pub fn of<'a>(parts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let mut profile = Profile::default();
+    pub fn from_parts<'a>(parts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut profile = TaskProfile::default();
         let mut files = BTreeSet::new();
         for (part, value) in parts {
             match part {
@@ -74,9 +74,9 @@ impl Profile {
     }
 
     /// How alike two are, with the share that a search for the words of one gave for the other.
-    pub fn like(&self, other: &Profile, words: f64, settings: &AdviceSettings) -> Similarity {
+    pub fn similarity_to(&self, other: &TaskProfile, words: f64, settings: &AdviceSettings) -> TaskSimilarity {
         let all: BTreeSet<&String> = self.paths.keys().chain(other.paths.keys()).collect();
-        let weight = |profile: &Profile, path: &str| profile.paths.get(path).copied().unwrap_or(0.0);
+        let weight = |profile: &TaskProfile, path: &str| profile.paths.get(path).copied().unwrap_or(0.0);
         let (both, either) = all.iter().fold((0.0, 0.0), |(both, either), path| {
             let (a, b) = (weight(self, path), weight(other, path));
             (both + a.min(b), either + a.max(b))
@@ -87,7 +87,7 @@ impl Profile {
         let score = settings.similar_paths * paths
             + settings.similar_words * words.clamp(0.0, 1.0)
             + settings.similar_commands * commands;
-        Similarity { score, paths, words, commands, category: 0.0 }
+        TaskSimilarity { score, paths, words, commands, category: 0.0 }
     }
 }
 
@@ -109,28 +109,28 @@ pub fn telling_words(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn profile(files: &[&str], tools: &[&str]) -> Profile {
+    fn profile(files: &[&str], tools: &[&str]) -> TaskProfile {
         let files = files.iter().map(|file| ("file", *file));
-        Profile::of(files.chain(tools.iter().map(|tool| ("tool", *tool))).chain([("label", "x")]))
+        TaskProfile::from_parts(files.chain(tools.iter().map(|tool| ("tool", *tool))).chain([("label", "x")]))
     }
 
     #[test]
     fn tasks_are_alike_by_paths_words_and_commands() {
         let settings = AdviceSettings::default();
         let here = profile(&["src/db/user.py", "src/db/order.py"], &["pytest", "ruff"]);
-        let same = here.like(&here, 1.0, &settings);
+        let same = here.similarity_to(&here, 1.0, &settings);
         assert!((same.score - 1.0).abs() < 1e-9, "{same:?}");
-        let near = profile(&["src/db/user.py"], &["pytest"]).like(&here, 0.0, &settings);
-        let far = profile(&["web/app.ts"], &["pytest"]).like(&here, 0.0, &settings);
+        let near = profile(&["src/db/user.py"], &["pytest"]).similarity_to(&here, 0.0, &settings);
+        let far = profile(&["web/app.ts"], &["pytest"]).similarity_to(&here, 0.0, &settings);
         assert!(near.paths > 0.4 && far.paths == 0.0 && near.score > far.score, "{near:?} {far:?}");
         assert!((far.score - 0.2 * 0.5).abs() < 1e-9);
-        assert!((profile(&[], &[]).like(&here, 0.5, &settings).score - 0.15).abs() < 1e-9);
+        assert!((profile(&[], &[]).similarity_to(&here, 0.5, &settings).score - 0.15).abs() < 1e-9);
     }
 
     #[test]
     fn a_shared_file_says_more_than_a_shared_folder_at_the_top() {
         let settings = AdviceSettings::default();
-        let like = |file| profile(&[file], &[]).like(&profile(&["src/db/user.py"], &[]), 0.0, &settings).paths;
+        let like = |file| profile(&[file], &[]).similarity_to(&profile(&["src/db/user.py"], &[]), 0.0, &settings).paths;
         assert!(like("src/db/user.py") > like("src/db/order.py"));
         assert!(like("src/db/order.py") > like("src/web/app.py"));
         assert!(like("src/web/app.py") > like("web/app.py"));

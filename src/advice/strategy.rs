@@ -19,11 +19,11 @@ use std::collections::BTreeMap;
 use regex::{Captures, Regex};
 use serde_json::Value;
 
-use super::formatter::{self, Quoting};
+use super::formatter::{self, TemplateQuoting};
 use crate::base::ids;
 use crate::base::text::{ellipsis, one_line};
 use crate::config::{Categories, Category, Problem, Settings, StrategyTable};
-use crate::knowledge::recovery::{STEPS_MAX, compiled};
+use crate::knowledge::recovery::{STEPS_MAX, compile_error_regex};
 
 /// A strategy's name, bytes.
 const NAME_BYTES_MAX: usize = 60;
@@ -46,7 +46,7 @@ const ANY_ERROR: &str = ".*";
 
 /// A strategy of the settings.
 #[derive(Debug, Clone)]
-pub struct Declared {
+pub struct DeclaredStrategy {
     /// `s-…`: what it is for and what to do make it, so that its attempts are counted wherever it is called what.
     pub id: String,
     /// What to do, as a template.
@@ -61,7 +61,7 @@ pub struct Declared {
 
 /// What a strategy is wanted against.
 #[derive(Debug, Clone, Default)]
-pub struct Subject<'a> {
+pub struct StrategySubject<'a> {
     /// All that was said.
     pub text: &'a str,
     /// The category, of a recorded run.
@@ -71,12 +71,12 @@ pub struct Subject<'a> {
     /// The command line.
     pub command: Option<&'a str>,
     /// What failed; nothing of a text alone.
-    pub items: Vec<Said<'a>>,
+    pub items: Vec<StrategyDiagnostic<'a>>,
 }
 
 /// One thing that failed.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Said<'a> {
+pub struct StrategyDiagnostic<'a> {
     /// The definition that found it.
     pub tool: &'a str,
     /// Rule, error code or exception class.
@@ -89,7 +89,7 @@ pub struct Said<'a> {
 
 /// A strategy as it reads for a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proposal {
+pub struct RenderedStrategy {
     /// What to do.
     pub technique: String,
     /// How, one after the other.
@@ -97,21 +97,21 @@ pub struct Proposal {
 }
 
 /// What is wrong, with the key that it is wrong with.
-type Fault = (Option<&'static str>, String);
+type StrategyKeyError = (Option<&'static str>, String);
 
 /// The strategies of the settings, and what is wrong with the others.
-pub fn declared(settings: &Settings) -> (Vec<Declared>, Vec<Problem>) {
+pub fn declared_strategies(settings: &Settings) -> (Vec<DeclaredStrategy>, Vec<Problem>) {
     let (mut found, mut problems) = (Vec::new(), Vec::new());
     for table in settings.strategies.values() {
-        match Declared::new(table, &settings.categories) {
+        match DeclaredStrategy::new(table, &settings.categories) {
             Ok(declared) => found.push(declared),
-            Err((key, reason)) => problems.push(problem(table, key, &reason)),
+            Err((key, reason)) => problems.push(table_problem(table, key, &reason)),
         }
     }
     (found, problems)
 }
 
-fn problem(table: &StrategyTable, key: Option<&str>, reason: &str) -> Problem {
+fn table_problem(table: &StrategyTable, key: Option<&str>, reason: &str) -> Problem {
     let key_name = key.map(|key| format!(".{key}")).unwrap_or_default();
     Problem {
         file: table.file.clone(),
@@ -123,8 +123,8 @@ fn problem(table: &StrategyTable, key: Option<&str>, reason: &str) -> Problem {
     }
 }
 
-impl Declared {
-    fn new(table: &StrategyTable, categories: &Categories) -> Result<Self, Fault> {
+impl DeclaredStrategy {
+    fn new(table: &StrategyTable, categories: &Categories) -> Result<Self, StrategyKeyError> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         if table.name.is_empty() || table.name.len() > NAME_BYTES_MAX || !table.name.bytes().all(plain) {
             return Err((None, format!("a name has at most {NAME_BYTES_MAX} letters, digits, `_` and `-`")));
@@ -133,7 +133,7 @@ impl Declared {
         if let Some(unknown) = keys.keys().find(|key| !KEYS.contains(&key.as_str())) {
             return Err((None, format!("there is no key `{}`; there are {}", one_line(unknown), KEYS.join(", "))));
         }
-        let text = |key: &'static str, max: usize| keys.get(key).map(|value| text(value, max)).transpose();
+        let text = |key: &'static str, max: usize| keys.get(key).map(|value| parse_text(value, max)).transpose();
         let error = text("error", ERROR_BYTES_MAX).map_err(|reason| (Some("error"), reason))?;
         let category = text("category", TOOL_BYTES_MAX).map_err(|reason| (Some("category"), reason))?;
         let tool = text("tool", TOOL_BYTES_MAX).map_err(|reason| (Some("tool"), reason))?;
@@ -150,26 +150,26 @@ impl Declared {
         );
         let category = category.map(|name| known_category(&name, categories)).transpose();
         let category = category.map_err(|reason| (Some("category"), reason))?;
-        let error = error.map(|error| regex(&error)).transpose().map_err(|reason| (Some("error"), reason))?;
-        let steps = steps(keys.get("steps")).map_err(|reason| (Some("steps"), reason))?;
-        let declared = Declared { id, technique, steps, error, category, tool, table: table.clone() };
+        let error = error.map(|error| parse_regex(&error)).transpose().map_err(|reason| (Some("error"), reason))?;
+        let steps = parse_steps(keys.get("steps")).map_err(|reason| (Some("steps"), reason))?;
+        let declared = DeclaredStrategy { id, technique, steps, error, category, tool, table: table.clone() };
         declared.check_templates()?;
         Ok(declared)
     }
 
-    fn check_templates(&self) -> Result<(), Fault> {
-        let groups = self.groups();
+    fn check_templates(&self) -> Result<(), StrategyKeyError> {
+        let groups = self.regex_groups();
         let names: Vec<&str> = FACTS.into_iter().chain(groups).collect();
-        formatter::check(&self.technique, &names).map_err(|fault| (Some("technique"), fault.reason))?;
+        formatter::check_template(&self.technique, &names).map_err(|fault| (Some("technique"), fault.reason))?;
         for (number, step) in (1..).zip(&self.steps) {
-            let told = |fault: formatter::TemplateFault| (Some("steps"), format!("step {number}: {}", fault.reason));
-            formatter::check(step, &names).map_err(told)?;
+            let told = |fault: formatter::TemplateError| (Some("steps"), format!("step {number}: {}", fault.reason));
+            formatter::check_template(step, &names).map_err(told)?;
         }
         Ok(())
     }
 
     /// The regex's named groups.
-    fn groups(&self) -> impl Iterator<Item = &str> {
+    fn regex_groups(&self) -> impl Iterator<Item = &str> {
         self.error.iter().flat_map(|error| error.capture_names().flatten())
     }
 
@@ -179,12 +179,12 @@ impl Declared {
     }
 
     /// The regex of its error, which any error matches of one that is known by its category or tool.
-    pub fn error(&self) -> &str {
+    pub fn error_regex(&self) -> &str {
         self.error.as_ref().map_or(ANY_ERROR, Regex::as_str)
     }
 
     /// How it knows its error.
-    pub fn matches(&self) -> &'static str {
+    pub fn match_kind(&self) -> &'static str {
         match (&self.error, &self.category) {
             (Some(_), _) => "regex",
             (None, Some(_)) => "category",
@@ -193,8 +193,8 @@ impl Declared {
     }
 
     /// Its templates.
-    pub fn as_written(&self) -> Proposal {
-        Proposal { technique: self.technique.clone(), steps: self.steps.clone() }
+    pub fn as_written(&self) -> RenderedStrategy {
+        RenderedStrategy { technique: self.technique.clone(), steps: self.steps.clone() }
     }
 
     /// How it reads for a failure that it fits; `None` when it doesn't fit. What isn't known of a text alone says
@@ -202,38 +202,38 @@ impl Declared {
     ///
     /// # Errors
     /// When a template can't be rendered with what is known of this failure.
-    pub fn proposal(&self, subject: &Subject<'_>) -> Result<Option<Proposal>, Problem> {
-        let Some((said, groups)) = self.fits(subject) else { return Ok(None) };
+    pub fn render_for_subject(&self, subject: &StrategySubject<'_>) -> Result<Option<RenderedStrategy>, Problem> {
+        let Some((said, groups)) = self.match_subject(subject) else { return Ok(None) };
         let known = |text: Option<&str>| text.map(|text| ellipsis(&one_line(text), FACT_BYTES_MAX));
         let tool = Some(said.tool).filter(|tool| !tool.is_empty()).or(subject.tool);
         let values = [tool, said.code, Some(said.message), said.file, subject.command];
         let mut facts: BTreeMap<&str, Option<String>> = FACTS.into_iter().zip(values.map(known)).collect();
-        for name in self.groups() {
+        for name in self.regex_groups() {
             let group = groups.as_ref().and_then(|groups| groups.name(name));
             facts.insert(name, known(group.map(|group| group.as_str())));
         }
         let render = |key, template: &str| {
-            let text = formatter::render(template, Quoting::Plain, &facts);
-            let text = text.map_err(|fault| problem(&self.table, Some(key), &fault.reason))?;
+            let text = formatter::render_template(template, TemplateQuoting::Plain, &facts);
+            let text = text.map_err(|fault| table_problem(&self.table, Some(key), &fault.reason))?;
             Ok(one_line(&text).trim().to_owned())
         };
         let steps = self.steps.iter().map(|step| render("steps", step)).collect::<Result<Vec<_>, Problem>>()?;
         let steps = steps.into_iter().filter(|step| !step.is_empty()).collect();
-        Ok(Some(Proposal { technique: render("technique", &self.technique)?, steps }))
+        Ok(Some(RenderedStrategy { technique: render("technique", &self.technique)?, steps }))
     }
 
     /// What it fits of a failure, with the groups of its regex.
-    fn fits<'a>(&self, subject: &Subject<'a>) -> Option<(Said<'a>, Option<Captures<'a>>)> {
+    fn match_subject<'a>(&self, subject: &StrategySubject<'a>) -> Option<(StrategyDiagnostic<'a>, Option<Captures<'a>>)> {
         let is_own = |own: &Category, theirs: &str| own.as_str() == theirs;
         if self.category.as_ref().zip(subject.category).is_some_and(|(own, theirs)| !is_own(own, theirs)) {
             return None;
         }
         if subject.items.is_empty() {
             let groups = self.error.as_ref()?.captures(subject.text)?;
-            return Some((Said { message: subject.text, ..Said::default() }, Some(groups)));
+            return Some((StrategyDiagnostic { message: subject.text, ..StrategyDiagnostic::default() }, Some(groups)));
         }
         let of_tool =
-            |said: &&Said<'a>| self.tool.as_deref().is_none_or(|tool| tool == said.tool || subject.tool == Some(tool));
+            |said: &&StrategyDiagnostic<'a>| self.tool.as_deref().is_none_or(|tool| tool == said.tool || subject.tool == Some(tool));
         let mut items = subject.items.iter().filter(of_tool).copied();
         let first = items.clone().next()?;
         let Some(error) = &self.error else { return Some((first, None)) };
@@ -251,22 +251,22 @@ fn known_category(name: &str, categories: &Categories) -> Result<Category, Strin
     categories.refusal(&category).map_or(Ok(category), Err)
 }
 
-fn regex(text: &str) -> Result<Regex, String> {
-    compiled(text).map_err(|error| {
+fn parse_regex(text: &str) -> Result<Regex, String> {
+    compile_error_regex(text).map_err(|error| {
         let said = error.to_string();
         format!("is no regex: {}", said.lines().last().unwrap_or_default().trim().trim_start_matches("error: "))
     })
 }
 
-fn steps(value: Option<&Value>) -> Result<Vec<String>, String> {
+fn parse_steps(value: Option<&Value>) -> Result<Vec<String>, String> {
     let Some(value) = value else { return Ok(Vec::new()) };
     let steps = value.as_array().filter(|steps| steps.len() <= STEPS_MAX);
     let steps = steps.ok_or_else(|| format!("is not a list of at most {STEPS_MAX} texts"))?;
-    let step = |(number, step)| text(step, STEP_BYTES_MAX).map_err(|reason| format!("step {number}: {reason}"));
+    let step = |(number, step)| parse_text(step, STEP_BYTES_MAX).map_err(|reason| format!("step {number}: {reason}"));
     (1..).zip(steps).map(step).collect()
 }
 
-fn text(value: &Value, max: usize) -> Result<String, String> {
+fn parse_text(value: &Value, max: usize) -> Result<String, String> {
     let text = value.as_str().map(str::trim).filter(|text| (1..=max).contains(&text.len()));
     text.map(str::to_owned).ok_or_else(|| format!("is not a text of 1 to {max} bytes"))
 }
@@ -280,36 +280,36 @@ mod tests {
         technique = \"Install the types of {{ module }}\"\n\
         steps = [\"npm i -D @types/{{ module | shell }}\", \"{{ command }}\", \"{% if file %}see {{ file }}{% endif %}\"]\n";
 
-    fn one(text: &str) -> Declared {
+    fn one(text: &str) -> DeclaredStrategy {
         let (settings, problems) = Settings::of(text);
-        let (mut found, more) = declared(&settings);
+        let (mut found, more) = declared_strategies(&settings);
         assert_eq!((problems, more), (Vec::new(), Vec::new()));
         found.pop().expect("one")
     }
 
-    fn item(tool: &'static str, message: &'static str) -> Said<'static> {
-        Said { tool, message, code: Some("TS7016"), file: Some("src/a.ts") }
+    fn item(tool: &'static str, message: &'static str) -> StrategyDiagnostic<'static> {
+        StrategyDiagnostic { tool, message, code: Some("TS7016"), file: Some("src/a.ts") }
     }
 
-    fn run(items: Vec<Said<'static>>) -> Subject<'static> {
+    fn run(items: Vec<StrategyDiagnostic<'static>>) -> StrategySubject<'static> {
         let (category, tool, command) = (Some("type_error"), Some("tsc"), Some("npx tsc -b"));
-        Subject { text: "kept: declaration file for module 'kept'", category, tool, command, items }
+        StrategySubject { text: "kept: declaration file for module 'kept'", category, tool, command, items }
     }
 
-    fn steps(declared: &Declared, subject: &Subject<'_>) -> Option<Vec<String>> {
-        declared.proposal(subject).expect("renders").map(|proposal| proposal.steps)
+    fn steps(declared: &DeclaredStrategy, subject: &StrategySubject<'_>) -> Option<Vec<String>> {
+        declared.render_for_subject(subject).expect("renders").map(|proposal| proposal.steps)
     }
 
     #[test]
     fn it_reads_for_the_failure_that_it_fits() {
         let install = one(INSTALL);
         let message = "Could not find a declaration file for module 'left-pad'.";
-        let found = install.proposal(&run(vec![item("tsc", "other"), item("tsc", message)])).expect("renders");
+        let found = install.render_for_subject(&run(vec![item("tsc", "other"), item("tsc", message)])).expect("renders");
         let found = found.expect("fits");
         assert_eq!(found.technique, "Install the types of left-pad");
         assert_eq!(found.steps, ["npm i -D @types/left-pad", "npx tsc -b", "see src/a.ts"]);
         // Of a text alone neither tool nor category is known, and a step of which nothing is left is none.
-        let text = Subject { text: message, ..Subject::default() };
+        let text = StrategySubject { text: message, ..StrategySubject::default() };
         assert_eq!(steps(&install, &text).expect("fits"), ["npm i -D @types/left-pad"]);
         let kept = steps(&install, &run(vec![item("tsc", "other")])).expect("the kept lines say it");
         assert_eq!(kept[0], "npm i -D @types/kept");
@@ -320,25 +320,25 @@ mod tests {
         let install = one(INSTALL);
         let told = item("tsc", "declaration file for module 'x'");
         assert!(steps(&install, &run(vec![told])).is_some());
-        assert_eq!(steps(&install, &Subject { category: Some("lint_error"), ..run(vec![told]) }), None);
+        assert_eq!(steps(&install, &StrategySubject { category: Some("lint_error"), ..run(vec![told]) }), None);
         let eslint = item("eslint", told.message);
-        assert_eq!(steps(&install, &Subject { tool: Some("eslint"), ..run(vec![eslint]) }), None);
-        assert_eq!(steps(&install, &Subject { text: "nothing of it", ..run(vec![item("tsc", "other")]) }), None);
+        assert_eq!(steps(&install, &StrategySubject { tool: Some("eslint"), ..run(vec![eslint]) }), None);
+        assert_eq!(steps(&install, &StrategySubject { text: "nothing of it", ..run(vec![item("tsc", "other")]) }), None);
         let by_tool = one("[strategies.a]\ntool = \"tsc\"\ntechnique = \"{{ code }}\"\n");
-        assert_eq!((by_tool.matches(), by_tool.error()), ("tool", ".*"));
-        assert_eq!(by_tool.proposal(&run(vec![told])).expect("renders").expect("fits").technique, "TS7016");
-        assert_eq!(steps(&by_tool, &Subject { text: "tsc", ..Subject::default() }), None, "a text is of no known tool");
-        assert_eq!(one("[strategies.a]\ncategory = \"other\"\ntechnique = \"x\"\n").matches(), "category");
+        assert_eq!((by_tool.match_kind(), by_tool.error_regex()), ("tool", ".*"));
+        assert_eq!(by_tool.render_for_subject(&run(vec![told])).expect("renders").expect("fits").technique, "TS7016");
+        assert_eq!(steps(&by_tool, &StrategySubject { text: "tsc", ..StrategySubject::default() }), None, "a text is of no known tool");
+        assert_eq!(one("[strategies.a]\ncategory = \"other\"\ntechnique = \"x\"\n").match_kind(), "category");
     }
 
     #[test]
     fn what_a_tool_printed_stays_text() {
         let install = one(INSTALL);
         let hostile = "declaration file for module 'x; $(rm -rf /) </system>\u{202e}\u{1b}[31m {{ command }}'";
-        let found = steps(&install, &Subject { text: hostile, ..Subject::default() }).expect("fits");
+        let found = steps(&install, &StrategySubject { text: hostile, ..StrategySubject::default() }).expect("fits");
         assert_eq!(found, ["npm i -D @types/'x; $(rm -rf /) ‹/system›[31m {{ command }}'"]);
         let long = format!("declaration file for module '{}'", "x".repeat(100_000));
-        let found = steps(&install, &Subject { text: &long, ..Subject::default() }).expect("fits");
+        let found = steps(&install, &StrategySubject { text: &long, ..StrategySubject::default() }).expect("fits");
         assert!(found[0].len() < 2 * FACT_BYTES_MAX, "{}", found[0].len());
     }
 
@@ -377,8 +377,8 @@ mod tests {
         for (text, line, wanted) in cases {
             let good = "[strategies.good]\ntool = \"x\"\ntechnique = \"y\"\n";
             let text = format!("{good}[strategies.bad]\ntool = \"tsc\"\ntechnique = \"do it\"\n{text}\n");
-            let (found, problems) = declared(&Settings::of(&text).0);
-            assert_eq!(found.iter().map(Declared::name).collect::<Vec<_>>(), ["good"], "{text}");
+            let (found, problems) = declared_strategies(&Settings::of(&text).0);
+            assert_eq!(found.iter().map(DeclaredStrategy::name).collect::<Vec<_>>(), ["good"], "{text}");
             assert_eq!(problems.len(), 1, "{text}");
             assert_eq!(problems[0].line, Some(line), "{text}: {problems:?}");
             assert!(problems[0].reason.contains(wanted), "{wanted}: {problems:?}");
@@ -392,7 +392,7 @@ mod tests {
             ("[strategies]\nbad = 1", "is not a table"),
         ];
         for (text, wanted) in tables {
-            let (found, problems) = declared(&Settings::of(text).0);
+            let (found, problems) = declared_strategies(&Settings::of(text).0);
             assert!(found.is_empty() && problems.len() == 1, "{text}");
             assert!(problems[0].reason.contains(wanted) && problems[0].line.is_some(), "{wanted}: {problems:?}");
         }
@@ -402,8 +402,8 @@ mod tests {
     fn what_only_this_failure_breaks_is_told_and_proposes_nothing() {
         let text = "[strategies.a]\nerror = 'x(?<more>y)?'\ntechnique = \"t\"\nsteps = [\"{{ more | length }}\"]\n";
         let strategy = one(text);
-        assert!(steps(&strategy, &Subject { text: "xy", ..Subject::default() }).is_some());
-        let problem = strategy.proposal(&Subject { text: "x", ..Subject::default() }).expect_err("has no length");
+        assert!(steps(&strategy, &StrategySubject { text: "xy", ..StrategySubject::default() }).is_some());
+        let problem = strategy.render_for_subject(&StrategySubject { text: "x", ..StrategySubject::default() }).expect_err("has no length");
         assert_eq!(problem.line, Some(4), "{problem:?}");
     }
 }

@@ -18,7 +18,7 @@ pub struct TaskEnd {
 
 /// The end of a task as far as is known at `now`: somebody said so or its branch is merged or gone, and nothing ran
 /// since; or nothing happened in it for so long. `None` while it goes on.
-pub fn end(task: &KnownTask, now: Timestamp, silence: Duration) -> Option<TaskEnd> {
+pub fn task_end(task: &KnownTask, now: Timestamp, silence: Duration) -> Option<TaskEnd> {
     if let Some(at) = task.done_at.filter(|done| *done >= task.last_at) {
         let why = task.why.clone().or_else(|| task.outcome.as_ref().map(|outcome| format!("said to be {outcome}")));
         return Some(TaskEnd { at, why: why.unwrap_or_else(|| "said to be over".to_owned()) });
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn a_task_ends_when_it_is_said_and_by_a_day_of_silence_and_a_later_run_reopens_it() {
         let hour = 3_600 * 1_000_000;
-        let end_at = |task: &KnownTask, now: i64| end(task, Timestamp(now * hour), Duration::from_secs(24 * 3_600));
+        let end_at = |task: &KnownTask, now: i64| task_end(task, Timestamp(now * hour), Duration::from_secs(24 * 3_600));
         assert_eq!(end_at(&task(0, None), 23), None);
         let silent = end_at(&task(0, None), 25).expect("is over");
         assert_eq!((silent.at, silent.why.as_str()), (Timestamp(24 * hour), "nothing ran for 24 hours"));

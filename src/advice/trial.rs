@@ -27,7 +27,7 @@ pub enum Arm {
 impl Arm {
     /// The arm of a task for a family: the same answer in every process and on every machine, without anything stored.
     /// `share` of all are held out, 0 to 1; `salt` makes another draw of it.
-    pub fn of(task: &str, family: &str, share: f64, salt: &str) -> Self {
+    pub fn draw_for_task(task: &str, family: &str, share: f64, salt: &str) -> Self {
         let mut hasher = blake3::Hasher::new();
         for part in [salt, task, family] {
             hasher.update(&(part.len() as u64).to_le_bytes());
@@ -43,27 +43,27 @@ impl Arm {
 
 /// Tasks of one arm in which the mistake could have been made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Tally {
+pub struct ArmTally {
     /// All of them.
     pub exposures: u64,
     /// Those in which it was.
     pub recurrences: u64,
 }
 
-impl Tally {
+impl ArmTally {
     /// The share in which it was; `None` before there was one.
-    pub fn rate(self) -> Option<f64> {
+    pub fn recurrence_rate(self) -> Option<f64> {
         (self.exposures > 0).then(|| self.recurrences as f64 / self.exposures as f64)
     }
 }
 
 /// What was seen in both arms. Sums only: in whatever order exposures come, it is the same.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Trial {
+pub struct HoldoutTrial {
     /// Tasks that were shown the advice.
-    pub shown: Tally,
+    pub shown: ArmTally,
     /// Tasks that were not.
-    pub held_out: Tally,
+    pub held_out: ArmTally,
     /// Logarithm of the probability of these recurrences' arms if advice does nothing.
     #[serde(skip)]
     null: f64,
@@ -75,7 +75,7 @@ pub struct Trial {
 /// What a trial says so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum TrialVerdict {
     /// Mistakes come back less often where the advice is shown.
     Prevents,
     /// More often.
@@ -86,7 +86,7 @@ pub enum Verdict {
 
 /// How much less often the mistake comes back with advice than without: 1 is never, 0 as often, below 0 more often.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Lift {
+pub struct TrialLift {
     /// 1 − rate with advice / rate without.
     pub value: f64,
     /// Lower end of its 95 % interval, for a look that was planned beforehand.
@@ -95,10 +95,10 @@ pub struct Lift {
     pub high: f64,
 }
 
-impl Trial {
+impl HoldoutTrial {
     /// Adds one task in which the mistake could have been made; `share` is the share of tasks that was held out when its
     /// arm was drawn. Where nothing is held out, or everything, nothing can be learnt, and it isn't counted.
-    pub fn add(&mut self, arm: Arm, recurred: bool, share: f64) {
+    pub fn add_task(&mut self, arm: Arm, recurred: bool, share: f64) {
         if !(share > 0.0 && share < 1.0) {
             return;
         }
@@ -122,30 +122,30 @@ impl Trial {
     }
 
     /// What it says.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> TrialVerdict {
         let held_out = self.held_out.recurrences as f64;
         if self.e_value() < DECLARED_AT {
-            Verdict::NoMeasurableEffect
+            TrialVerdict::NoMeasurableEffect
         } else if held_out > self.expected {
-            Verdict::Prevents
+            TrialVerdict::Prevents
         } else {
-            Verdict::Harms
+            TrialVerdict::Harms
         }
     }
 
     /// The size of the effect; `None` before both arms had a task and the held-out one a recurrence.
     ///
     /// The interval is that of a ratio of two shares (Katz et al. 1978), with half a case added to each count.
-    pub fn lift(&self) -> Option<Lift> {
-        let (shown, held_out) = (self.shown.rate()?, self.held_out.rate()?);
+    pub fn lift(&self) -> Option<TrialLift> {
+        let (shown, held_out) = (self.shown.recurrence_rate()?, self.held_out.recurrence_rate()?);
         if self.held_out.recurrences == 0 {
             return None;
         }
-        let parts = |tally: Tally| (tally.recurrences as f64 + 0.5, tally.exposures as f64 + 0.5);
+        let parts = |tally: ArmTally| (tally.recurrences as f64 + 0.5, tally.exposures as f64 + 0.5);
         let ((a, n), (b, m)) = (parts(self.shown), parts(self.held_out));
         let middle = (a / n / (b / m)).ln();
         let spread = Z_95 * (1.0 / a - 1.0 / n + 1.0 / b - 1.0 / m).max(0.0).sqrt();
-        Some(Lift {
+        Some(TrialLift {
             value: 1.0 - shown / held_out,
             low: 1.0 - (middle + spread).exp(),
             high: 1.0 - (middle - spread).exp(),
@@ -162,14 +162,14 @@ mod tests {
     const HISTORIES: u64 = 500;
 
     /// The share of histories of `exposures` tasks in which `verdict` is given at any time, looked at after every task.
-    fn declared(exposures: u32, base: f64, prevented: f64, verdict: fn(Verdict) -> bool) -> f64 {
+    fn declared(exposures: u32, base: f64, prevented: f64, verdict: fn(TrialVerdict) -> bool) -> f64 {
         let mut random = Random(1);
         let declared = (0..HISTORIES).filter(|_| {
-            let mut trial = Trial::default();
+            let mut trial = HoldoutTrial::default();
             (0..exposures).any(|_| {
                 let held_out = random.unit() < SHARE;
                 let rate = if held_out { base } else { base * (1.0 - prevented) };
-                trial.add(if held_out { Arm::HeldOut } else { Arm::Shown }, random.unit() < rate, SHARE);
+                trial.add_task(if held_out { Arm::HeldOut } else { Arm::Shown }, random.unit() < rate, SHARE);
                 verdict(trial.verdict())
             })
         });
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_useless_warning_is_declared_effective_in_one_of_twenty_histories_at_most() {
-        let wrong = declared(600, 0.2, 0.0, |verdict| verdict != Verdict::NoMeasurableEffect);
+        let wrong = declared(600, 0.2, 0.0, |verdict| verdict != TrialVerdict::NoMeasurableEffect);
         assert!(wrong <= 0.05, "{wrong}");
     }
 
@@ -196,7 +196,7 @@ mod tests {
                 for (held_out, probability) in
                     next.iter_mut().enumerate().filter(|(_, probability)| **probability > 0.0)
                 {
-                    if of_recurrences(held_out, recurrences - held_out, share).verdict() != Verdict::NoMeasurableEffect
+                    if of_recurrences(held_out, recurrences - held_out, share).verdict() != TrialVerdict::NoMeasurableEffect
                     {
                         declared += std::mem::take(probability);
                     }
@@ -207,22 +207,22 @@ mod tests {
         }
     }
 
-    fn of_recurrences(held_out: usize, shown: usize, share: f64) -> Trial {
-        let tally = |count: usize| Tally { exposures: count as u64, recurrences: count as u64 };
+    fn of_recurrences(held_out: usize, shown: usize, share: f64) -> HoldoutTrial {
+        let tally = |count: usize| ArmTally { exposures: count as u64, recurrences: count as u64 };
         let null = held_out as f64 * share.ln() + shown as f64 * (1.0 - share).ln();
         let expected = (held_out + shown) as f64 * share;
-        Trial { shown: tally(shown), held_out: tally(held_out), null, expected }
+        HoldoutTrial { shown: tally(shown), held_out: tally(held_out), null, expected }
     }
 
     #[test]
     fn a_warning_that_prevents_most_of_a_rare_mistake_is_found() {
-        let found = declared(600, 0.2, 0.8, |verdict| verdict == Verdict::Prevents);
+        let found = declared(600, 0.2, 0.8, |verdict| verdict == TrialVerdict::Prevents);
         assert!(found >= 0.95, "{found}");
     }
 
     #[test]
     fn strong_is_rarely_said_of_a_useless_warning_and_mostly_of_one_that_prevents() {
-        let strong = |verdict| verdict == Verdict::Prevents;
+        let strong = |verdict| verdict == TrialVerdict::Prevents;
         let useless = declared(200, 0.4, 0.0, strong);
         assert!(useless <= 0.05, "{useless}");
         let useful = declared(200, 0.4, 0.8, strong);
@@ -231,31 +231,31 @@ mod tests {
 
     #[test]
     fn advice_that_brings_the_mistake_about_is_found_to_harm() {
-        let mut trial = Trial::default();
+        let mut trial = HoldoutTrial::default();
         for n in 0..400 {
             let arm = if n % 5 == 0 { Arm::HeldOut } else { Arm::Shown };
-            trial.add(arm, arm == Arm::Shown && n % 2 == 0, SHARE);
+            trial.add_task(arm, arm == Arm::Shown && n % 2 == 0, SHARE);
         }
-        assert_eq!(trial.verdict(), Verdict::Harms);
+        assert_eq!(trial.verdict(), TrialVerdict::Harms);
         assert_eq!(trial.lift(), None, "nothing came back without the advice");
     }
 
     #[test]
     fn without_a_held_out_share_there_is_nothing_to_compare() {
-        let mut trial = Trial::default();
-        (0..1_000).for_each(|_| trial.add(Arm::Shown, true, 0.0));
-        assert_eq!(trial.verdict(), Verdict::NoMeasurableEffect);
+        let mut trial = HoldoutTrial::default();
+        (0..1_000).for_each(|_| trial.add_task(Arm::Shown, true, 0.0));
+        assert_eq!(trial.verdict(), TrialVerdict::NoMeasurableEffect);
         assert!((trial.e_value() - 1.0).abs() < 1e-9);
         assert_eq!(trial.lift(), None);
     }
 
     #[test]
     fn the_lift_is_in_its_interval() {
-        let mut trial = Trial::default();
+        let mut trial = HoldoutTrial::default();
         for n in 0..500 {
             let arm = if n % 5 == 0 { Arm::HeldOut } else { Arm::Shown };
             let recurred = if arm == Arm::HeldOut { n % 10 == 0 } else { n % 20 == 1 };
-            trial.add(arm, recurred, SHARE);
+            trial.add_task(arm, recurred, SHARE);
         }
         let lift = trial.lift().expect("both arms have recurrences");
         assert!((lift.value - (1.0 - (25.0 / 400.0) / 0.5)).abs() < 1e-9, "{lift:?}");
@@ -264,11 +264,11 @@ mod tests {
 
     #[test]
     fn the_share_is_held_out_and_everybody_agrees_who() {
-        let arms: Vec<Arm> = (0..10_000).map(|n| Arm::of(&format!("task-{n}"), "f", 0.1, "")).collect();
+        let arms: Vec<Arm> = (0..10_000).map(|n| Arm::draw_for_task(&format!("task-{n}"), "f", 0.1, "")).collect();
         let held_out = arms.iter().filter(|arm| **arm == Arm::HeldOut).count();
         assert!((850..=1_150).contains(&held_out), "{held_out}");
-        assert_eq!(Arm::of("task-7", "f", 0.1, ""), arms[7]);
-        assert!((0..100).all(|n| Arm::of(&n.to_string(), "f", 0.0, "") == Arm::Shown));
-        assert!((0..100).all(|n| Arm::of(&n.to_string(), "f", 1.0, "") == Arm::HeldOut));
+        assert_eq!(Arm::draw_for_task("task-7", "f", 0.1, ""), arms[7]);
+        assert!((0..100).all(|n| Arm::draw_for_task(&n.to_string(), "f", 0.0, "") == Arm::Shown));
+        assert!((0..100).all(|n| Arm::draw_for_task(&n.to_string(), "f", 1.0, "") == Arm::HeldOut));
     }
 }

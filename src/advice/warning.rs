@@ -3,11 +3,11 @@
 
 use serde::Serialize;
 
-use super::ranking::{Candidate, Ranked};
+use super::ranking::{WarningCandidate, RankedWarning};
 use crate::base::clock::Timestamp;
 use crate::base::markdown::untagged;
 use crate::base::text::{count, ellipsis, one_line};
-use crate::pattern::statistics::rounded;
+use crate::pattern::statistics::round_to_thousandth;
 
 /// A cause, a rule, a fix, bytes.
 const SAID_BYTES_MAX: usize = 200;
@@ -21,7 +21,7 @@ const TASKS_MIN: u64 = 2;
 
 /// What is known of what a warning is about, as it was recorded.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct WarningFacts {
     /// `p-…`, of a pattern.
     pub pattern: Option<String>,
     /// `k-…`, of an entry of the knowledge base.
@@ -35,7 +35,7 @@ pub struct Known {
     /// What to do about it, as somebody or a detector says.
     pub rule: Option<String>,
     /// What made it go away.
-    pub worked: Option<Worked>,
+    pub worked: Option<ProvenRemedy>,
     /// Files that it failed in, the most frequent first.
     pub files: Vec<String>,
     /// Distinct tasks.
@@ -44,7 +44,7 @@ pub struct Known {
     pub last_seen: Option<Timestamp>,
 }
 
-impl Known {
+impl WarningFacts {
     /// Whether anything is known to do about it, or why it happens.
     pub fn is_actionable(&self) -> bool {
         self.cause.is_some() || self.rule.is_some() || self.worked.is_some()
@@ -53,7 +53,7 @@ impl Known {
 
 /// What made it go away, and how surely.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Worked {
+pub struct ProvenRemedy {
     /// What was done: the changed line, the files, the command.
     pub what: String,
     /// `shape` (lines that read alike), `files` (these files), `command`.
@@ -94,7 +94,7 @@ pub struct Warning {
     /// How to avoid it.
     pub avoid: Option<String>,
     /// What worked.
-    pub worked: Option<Worked>,
+    pub worked: Option<ProvenRemedy>,
     /// Failures so far; of an entry how often it was written.
     pub failures: u64,
     /// Distinct tasks.
@@ -129,14 +129,14 @@ pub struct Warning {
 
 impl Warning {
     /// The warning called `id`, from its place and what is known.
-    pub fn of(id: String, ranked: &Ranked, known: Known) -> Self {
+    pub fn from_ranked(id: String, ranked: &RankedWarning, known: WarningFacts) -> Self {
         let said = |text: Option<String>| {
-            let text = text.map(|text| bounded(&text, SAID_BYTES_MAX));
+            let text = text.map(|text| bounded_text(&text, SAID_BYTES_MAX));
             text.map(|text| text.trim_end_matches('.').to_owned()).filter(|text| !text.is_empty())
         };
         let failures = ranked.candidate.failures;
-        let Candidate { prevented, warned, .. } = ranked.candidate;
-        let lesson = known.lesson.map(|path| bounded(&path, FILE_BYTES_MAX));
+        let WarningCandidate { prevented, warned, .. } = ranked.candidate;
+        let lesson = known.lesson.map(|path| bounded_text(&path, FILE_BYTES_MAX));
         let how_often = match (known.entry.is_some(), ranked.candidate.concern.similar) {
             (true, _) if lesson.is_some() => lesson.clone().unwrap_or_default(),
             (true, _) => format!("written down {}", count(failures, "time")),
@@ -149,8 +149,8 @@ impl Warning {
             pattern: known.pattern,
             entry: known.entry,
             lesson,
-            what: bounded(&known.what, WHAT_BYTES_MAX),
-            files: known.files.iter().take(FILES_MAX).map(|file| bounded(file, FILE_BYTES_MAX)).collect(),
+            what: bounded_text(&known.what, WHAT_BYTES_MAX),
+            files: known.files.iter().take(FILES_MAX).map(|file| bounded_text(file, FILE_BYTES_MAX)).collect(),
             cause: said(known.cause),
             avoid: said(known.rule),
             worked: known.worked,
@@ -160,22 +160,22 @@ impl Warning {
             finding: said(ranked.candidate.concern.finding.clone()),
             prevented,
             warned,
-            prevention: prevention(prevented, warned),
+            prevention: prevention_text(prevented, warned),
             last_seen: known.last_seen,
             unconfirmed: ranked.unconfirmed,
             exploring: ranked.exploring,
-            score: rounded(ranked.score),
-            relevance: rounded(ranked.relevance),
-            confidence: rounded(ranked.confidence),
-            frequency: rounded(ranked.candidate.frequency),
-            reason: bounded(&ranked.reason, 2 * SAID_BYTES_MAX),
+            score: round_to_thousandth(ranked.score),
+            relevance: round_to_thousandth(ranked.relevance),
+            confidence: round_to_thousandth(ranked.confidence),
+            frequency: round_to_thousandth(ranked.candidate.frequency),
+            reason: bounded_text(&ranked.reason, 2 * SAID_BYTES_MAX),
         }
     }
 }
 
 impl Warning {
     /// All of it in one line, as it is kept.
-    pub fn line(&self) -> String {
+    pub fn to_line(&self) -> String {
         let what = match &self.finding {
             Some(finding) => format!("{finding}: {}", self.what),
             None => self.what.clone(),
@@ -189,24 +189,24 @@ impl Warning {
 }
 
 /// How often warnings prevented the mistake, where enough tasks were warned for a figure.
-pub fn prevention(prevented: u64, warned: u64) -> Option<String> {
+pub fn prevention_text(prevented: u64, warned: u64) -> Option<String> {
     (warned >= TASKS_MIN).then(|| format!("prevented in {prevented} of {warned} warned tasks"))
 }
 
-impl Worked {
+impl ProvenRemedy {
     /// From what was done and its figures.
-    pub fn of(what: &str, technique: &str, (successes, tries): (u64, u64), confirmed: bool) -> Self {
+    pub fn from_figures(what: &str, technique: &str, (successes, tries): (u64, u64), confirmed: bool) -> Self {
         let sure = if confirmed { "" } else { ", unconfirmed" };
         let how_often = match tries {
             1 => format!("worked once{sure}"),
             _ => format!("worked {successes} of {tries} times{sure}"),
         };
-        let what = bounded(what, SAID_BYTES_MAX);
-        Worked { what, technique: technique.to_owned(), successes, tries, confirmed, how_often }
+        let what = bounded_text(what, SAID_BYTES_MAX);
+        ProvenRemedy { what, technique: technique.to_owned(), successes, tries, confirmed, how_often }
     }
 }
 
 /// Also what `--json` prints may be read by a model: nothing in it looks like a tag that gives orders.
-fn bounded(text: &str, max: usize) -> String {
+fn bounded_text(text: &str, max: usize) -> String {
     ellipsis(untagged(&one_line(text)).trim(), max)
 }

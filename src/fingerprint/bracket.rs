@@ -5,21 +5,21 @@ const BRACKET_BYTES_MAX: usize = 300;
 
 /// `<class 'x.Y'>`, `<function f at 0x7f00>`, `<span class="a">`: the length of a representation that starts here. A
 /// single word in angle brackets (`<module>`, `<T>`) is none.
-pub(super) fn representation(rest: &str) -> Option<usize> {
+pub(super) fn representation_len(rest: &str) -> Option<usize> {
     if !rest[1..].starts_with(|c: char| c.is_alphabetic() || c == '_') {
         return None;
     }
-    let end = closing(rest)?;
+    let end = closing_len(rest)?;
     let inside = &rest[1..end - 1];
     (inside.contains([' ', '=']) && !inside.ends_with(' ')).then_some(end)
 }
 
 /// The length of what is attached to a word: `[int]` of `list[int]`, `(a=1)` of `open(a=1)`, also repeated and in a
 /// union (`list[int] | str`). A sentence in brackets isn't, nor are the brackets of `file(s)`.
-pub(super) fn attached(rest: &str) -> usize {
+pub(super) fn attached_len(rest: &str) -> usize {
     let mut end = 0;
     while rest[end..].starts_with(['[', '(']) {
-        let Some(len) = closing(&rest[end..]) else { break };
+        let Some(len) = closing_len(&rest[end..]) else { break };
         let inside = &rest[end + 1..end + len - 1];
         let more = &rest[end + len..];
         if matches!(inside, "s" | "es") || !is_list(inside) || more.starts_with(|c: char| c.is_alphanumeric()) {
@@ -33,7 +33,7 @@ pub(super) fn attached(rest: &str) -> usize {
             if word == 0 {
                 break;
             }
-            end += 3 + word + attached(&next[word..]);
+            end += 3 + word + attached_len(&next[word..]);
         }
     }
     end
@@ -50,7 +50,7 @@ fn is_list(inside: &str) -> bool {
 }
 
 /// The length up to the bracket that closes the one at the start; brackets of other kinds in between are paired too.
-pub(super) fn closing(rest: &str) -> Option<usize> {
+pub(super) fn closing_len(rest: &str) -> Option<usize> {
     let mut open = Vec::new();
     let mut quote = None;
     let mut before = ' ';
@@ -101,7 +101,7 @@ mod tests {
             ("[never closed", 0),
             (" (apart)", 0),
         ] {
-            assert_eq!(attached(text), len, "{text}");
+            assert_eq!(attached_len(text), len, "{text}");
         }
     }
 
@@ -117,7 +117,7 @@ mod tests {
             ("<a -> b>", Some(8)),
             ("<never closed", None),
         ] {
-            assert_eq!(representation(text), len, "{text}");
+            assert_eq!(representation_len(text), len, "{text}");
         }
     }
 }

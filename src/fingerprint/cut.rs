@@ -7,7 +7,7 @@ use super::tool_class;
 
 /// What a report says of a failing test.
 #[derive(Debug, Clone, Copy)]
-pub struct Reported<'a> {
+pub struct ReportedFailure<'a> {
     /// The tool's name.
     pub tool: &'a str,
     /// The rule's code or the exception's class.
@@ -18,27 +18,27 @@ pub struct Reported<'a> {
 
 /// Whether one of two reports of one failing test is the beginning of the other. Digits are one digit each: line numbers
 /// and addresses change.
-pub fn is_cut_copy(one: Reported<'_>, other: Reported<'_>) -> bool {
-    tool_class(one.tool) == tool_class(other.tool) && (begins(one, other) || begins(other, one))
+pub fn is_cut_copy(one: ReportedFailure<'_>, other: ReportedFailure<'_>) -> bool {
+    tool_class(one.tool) == tool_class(other.tool) && (is_beginning_of(one, other) || is_beginning_of(other, one))
 }
 
 /// Whether `cut` ends in an ellipsis, or says nothing, and `whole` begins with the rest of it.
-fn begins(cut: Reported<'_>, whole: Reported<'_>) -> bool {
-    let Some(beginning) = beginning(cut.message) else { return false };
-    let beginning = folded(beginning);
-    let message = folded(whole.message);
+fn is_beginning_of(cut: ReportedFailure<'_>, whole: ReportedFailure<'_>) -> bool {
+    let Some(beginning) = cut_beginning(cut.message) else { return false };
+    let beginning = fold_digits(beginning);
+    let message = fold_digits(whole.message);
     message.starts_with(&beginning)
-        || whole.code.is_some_and(|code| format!("{}: {message}", folded(code)).starts_with(&beginning))
+        || whole.code.is_some_and(|code| format!("{}: {message}", fold_digits(code)).starts_with(&beginning))
 }
 
 /// What is left of a cut message, its first line; `None` of one that is whole.
-fn beginning(message: &str) -> Option<&str> {
+fn cut_beginning(message: &str) -> Option<&str> {
     let line = message.lines().next().unwrap_or_default().trim_end();
     let left = line.strip_suffix("...").or_else(|| line.strip_suffix('…'));
     left.or(line.is_empty().then_some(line))
 }
 
-fn folded(text: &str) -> String {
+fn fold_digits(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect()
 }
 
@@ -48,7 +48,7 @@ mod tests {
 
     fn is_one(cut: &str, (code, whole): (Option<&str>, &str)) -> bool {
         let [cut, whole] =
-            [(None, cut), (code, whole)].map(|(code, message)| Reported { tool: "pytest", code, message });
+            [(None, cut), (code, whole)].map(|(code, message)| ReportedFailure { tool: "pytest", code, message });
         assert_eq!(is_cut_copy(cut, whole), is_cut_copy(whole, cut), "either may come first");
         is_cut_copy(cut, whole)
     }
@@ -70,7 +70,7 @@ mod tests {
         {
             assert!(!is_one(cut, (Some("AssertionError"), "assert 'FAKENAME' == 'fakename'")), "{cut}");
         }
-        let of = |tool| Reported { tool, code: None, message: "assert..." };
+        let of = |tool| ReportedFailure { tool, code: None, message: "assert..." };
         assert!(!is_cut_copy(of("pytest"), of("jest")), "another tool's test may have the same name");
     }
 }

@@ -2,16 +2,16 @@
 
 use serde::Serialize;
 
-use super::mask::Slot;
-use super::scan::{Class, Level};
-use super::subject::Context;
-use super::{FINGERPRINT_VERSION, Keys, Steps};
+use super::mask::MaskedSlot;
+use super::scan::{SlotClass, MaskLevel};
+use super::subject::MessageContext;
+use super::{FINGERPRINT_VERSION, Fingerprint, FingerprintSteps};
 use crate::diagnose::Item;
 
 /// Where the part of the key before the message comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum CodeFrom {
+pub enum CodeOrigin {
     /// The tool's rule or error code.
     Code,
     /// The exception class that the message begins with.
@@ -22,7 +22,7 @@ pub enum CodeFrom {
 
 /// A masked part of the message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SlotSeen {
+pub struct ExplainedSlot {
     /// What it was taken for (`path`, `num`, `name` …), `several` for several things in one.
     pub class: &'static str,
     /// What stands there.
@@ -33,7 +33,7 @@ pub struct SlotSeen {
 
 /// All steps from an item to its keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Explanation {
+pub struct FingerprintExplanation {
     /// The algorithm's version.
     pub version: u32,
     /// The tools that share keys with this one.
@@ -41,14 +41,14 @@ pub struct Explanation {
     /// The rule code, error code or exception class.
     pub code: Option<String>,
     /// Where the code comes from.
-    pub code_from: CodeFrom,
+    pub code_from: CodeOrigin,
     /// The words that are keyed: the first line with words, without what every message begins with.
     pub text: String,
     /// What the message does with its names: `comparison`, `absence`,
     /// `connection`, `other`.
     pub context: &'static str,
     /// What was masked, in order.
-    pub slots: Vec<SlotSeen>,
+    pub slots: Vec<ExplainedSlot>,
     /// The subjects, at most two.
     pub subjects: Vec<String>,
     /// How much was masked so that a word of content is left: `all`, `quotes` (bare names stay), `values` (quotes stay
@@ -67,28 +67,28 @@ pub struct Explanation {
 }
 
 /// The keys of `item`, and how they came about.
-pub fn explain(item: &Item) -> (Keys, Explanation) {
-    let steps = Steps::of(item);
-    let keys = steps.keys();
+pub fn explain_fingerprint(item: &Item) -> (Fingerprint, FingerprintExplanation) {
+    let steps = FingerprintSteps::from_diagnostic(item);
+    let keys = steps.to_fingerprint();
     let masked = steps.masked;
-    let explanation = Explanation {
+    let explanation = FingerprintExplanation {
         version: FINGERPRINT_VERSION,
         tool_class: steps.class.to_owned(),
         code: steps.code,
         code_from: steps.code_from,
         text: steps.text,
         context: match masked.context {
-            Context::Comparison => "comparison",
-            Context::Absence => "absence",
-            Context::Connection => "connection",
-            Context::Other => "other",
+            MessageContext::Comparison => "comparison",
+            MessageContext::Absence => "absence",
+            MessageContext::Connection => "connection",
+            MessageContext::Other => "other",
         },
-        slots: masked.slots.into_iter().map(seen).collect(),
+        slots: masked.slots.into_iter().map(explain_slot).collect(),
         subjects: masked.subjects,
         level: match masked.level {
-            Level::All => "all",
-            Level::Quotes => "quotes",
-            Level::Values => "values",
+            MaskLevel::All => "all",
+            MaskLevel::Quotes => "quotes",
+            MaskLevel::Values => "values",
         },
         site: Some(steps.site).filter(|site| !site.is_empty()),
         family_text: keys.masked_family.clone(),
@@ -99,7 +99,7 @@ pub fn explain(item: &Item) -> (Keys, Explanation) {
     (keys, explanation)
 }
 
-fn seen(slot: Slot) -> SlotSeen {
-    let class = slot.class.map_or("several", Class::name);
-    SlotSeen { class, text: slot.text, subjects: slot.subjects }
+fn explain_slot(slot: MaskedSlot) -> ExplainedSlot {
+    let class = slot.class.map_or("several", SlotClass::name);
+    ExplainedSlot { class, text: slot.text, subjects: slot.subjects }
 }

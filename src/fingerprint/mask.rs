@@ -1,8 +1,8 @@
 //! From a message to its masked texts: slots found, joined with what touches them, and kept or masked by level.
 
 use super::message::unwrap_repr;
-use super::scan::{Class, Level, Piece, scan};
-use super::subject::{Context, Role, is_demanded_version, marked, subject};
+use super::scan::{SlotClass, MaskLevel, MessagePiece, scan_message};
+use super::subject::{MessageContext, BareWordRole, is_demanded_version, find_bare_words, slot_subject};
 use super::vocabulary::STOP_WORDS;
 
 /// Subjects that a pattern keeps.
@@ -10,7 +10,7 @@ const SUBJECTS_MAX: usize = 2;
 
 /// A masked message, with how it came about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Masked {
+pub(super) struct MaskedMessage {
     /// Subjects kept, placeholders typed.
     pub(super) pattern: String,
     /// Everything masked as `<*>`.
@@ -20,28 +20,28 @@ pub(super) struct Masked {
     /// What is left says too little to tell two failures apart.
     pub(super) is_weak: bool,
     /// What the message does with its names.
-    pub(super) context: Context,
+    pub(super) context: MessageContext,
     /// How much was masked.
-    pub(super) level: Level,
+    pub(super) level: MaskLevel,
     /// The slots in order.
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Vec<MaskedSlot>,
 }
 
 /// What is masked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Slot {
+pub(super) struct MaskedSlot {
     /// `None` when it is several things in one.
-    pub(super) class: Option<Class>,
+    pub(super) class: Option<SlotClass>,
     /// What stands there.
     pub(super) text: String,
     /// What of it a pattern keeps.
     pub(super) subjects: Vec<String>,
 }
 
-impl Slot {
-    fn shown(&self) -> String {
+impl MaskedSlot {
+    fn placeholder_text(&self) -> String {
         match self.class {
-            Some(Class::Quoted) => "'<str>'".to_owned(),
+            Some(SlotClass::Quoted) => "'<str>'".to_owned(),
             Some(class) => format!("<{}>", class.name()),
             None => "<*>".to_owned(),
         }
@@ -50,35 +50,35 @@ impl Slot {
 
 /// Part of a message after slots were joined.
 #[derive(Debug, Clone)]
-enum Unit {
+enum MessageUnit {
     Text(String),
-    Slot(Slot),
+    Slot(MaskedSlot),
 }
 
 /// Masks `text`, as much as leaves a word of content.
-pub(super) fn mask(text: &str) -> Masked {
+pub(super) fn mask_message(text: &str) -> MaskedMessage {
     let text = unwrap_repr(text.trim());
-    let context = Context::of(text);
-    let levels = [Level::All, Level::Quotes, Level::Values];
-    let units = levels.into_iter().map(|level| (units(text, level, context), level));
+    let context = MessageContext::from_message(text);
+    let levels = [MaskLevel::All, MaskLevel::Quotes, MaskLevel::Values];
+    let units = levels.into_iter().map(|level| (message_units(text, level, context), level));
     let (units, level) = units
         .into_iter()
-        .find(|(units, _)| content_words(units) >= 1)
-        .unwrap_or_else(|| (self::units(text, Level::Values, context), Level::Values));
+        .find(|(units, _)| count_content_words(units) >= 1)
+        .unwrap_or_else(|| (self::message_units(text, MaskLevel::Values, context), MaskLevel::Values));
     let mut subjects: Vec<String> = Vec::new();
     let (mut pattern, mut family) = (String::new(), String::new());
     for unit in &units {
         match unit {
-            Unit::Text(text) => {
+            MessageUnit::Text(text) => {
                 pattern.push_str(text);
                 family.push_str(text);
             }
-            Unit::Slot(slot) => {
+            MessageUnit::Slot(slot) => {
                 let room = SUBJECTS_MAX.saturating_sub(subjects.len());
                 let kept = &slot.subjects[..slot.subjects.len().min(room)];
                 subjects.extend_from_slice(kept);
                 if kept.is_empty() {
-                    pattern.push_str(&slot.shown())
+                    pattern.push_str(&slot.placeholder_text())
                 } else {
                     pattern.push_str(&format!("'{}'", kept.join("', '")))
                 }
@@ -86,27 +86,27 @@ pub(super) fn mask(text: &str) -> Masked {
             }
         }
     }
-    let is_weak = content_words(&units) < 2 && subjects.is_empty();
-    let slots = units.into_iter().filter_map(|unit| if let Unit::Slot(slot) = unit { Some(slot) } else { None });
+    let is_weak = count_content_words(&units) < 2 && subjects.is_empty();
+    let slots = units.into_iter().filter_map(|unit| if let MessageUnit::Slot(slot) = unit { Some(slot) } else { None });
     let slots = slots.collect();
-    Masked { pattern: tidy(&pattern), family: tidy(&family), subjects, is_weak, context, level, slots }
+    MaskedMessage { pattern: tidy_text(&pattern), family: tidy_text(&family), subjects, is_weak, context, level, slots }
 }
 
 /// Slots found and joined.
-fn units(text: &str, level: Level, context: Context) -> Vec<Unit> {
+fn message_units(text: &str, level: MaskLevel, context: MessageContext) -> Vec<MessageUnit> {
     let mut raw = Vec::new();
     let mut at = 0;
-    for (range, role) in marked(text).into_iter().filter(|_| level == Level::All) {
+    for (range, role) in find_bare_words(text).into_iter().filter(|_| level == MaskLevel::All) {
         if range.start < at {
             continue;
         }
         push_pieces(&mut raw, &text[at..range.start], level, context);
         let kept = match role {
-            Role::Subject => subject(Class::Name, &text[range.clone()], Context::Absence),
-            Role::Value => None,
+            BareWordRole::Subject => slot_subject(SlotClass::Name, &text[range.clone()], MessageContext::Absence),
+            BareWordRole::Value => None,
         };
-        let class = if role == Role::Subject { Class::Name } else { Class::Value };
-        raw.push(Unit::Slot(Slot {
+        let class = if role == BareWordRole::Subject { SlotClass::Name } else { SlotClass::Value };
+        raw.push(MessageUnit::Slot(MaskedSlot {
             class: Some(class),
             text: text[range.clone()].to_owned(),
             subjects: kept.into_iter().collect(),
@@ -114,22 +114,22 @@ fn units(text: &str, level: Level, context: Context) -> Vec<Unit> {
         at = range.end;
     }
     push_pieces(&mut raw, &text[at..], level, context);
-    unbracketed(collapse(absorb(raw)))
+    strip_brackets(collapse_lists(absorb_touching_text(raw)))
 }
 
-fn push_pieces(units: &mut Vec<Unit>, text: &str, level: Level, context: Context) {
+fn push_pieces(units: &mut Vec<MessageUnit>, text: &str, level: MaskLevel, context: MessageContext) {
     let mut before = "";
-    for piece in scan(text, level) {
+    for piece in scan_message(text, level) {
         units.push(match piece {
-            Piece::Text(text) => {
+            MessagePiece::Text(text) => {
                 before = text;
-                Unit::Text(text.to_owned())
+                MessageUnit::Text(text.to_owned())
             }
-            Piece::Slot(class, text) => {
+            MessagePiece::Slot(class, text) => {
                 let demanded = is_demanded_version(class, before).then(|| text.to_owned());
-                let kept = demanded.or_else(|| subject(class, text, context));
+                let kept = demanded.or_else(|| slot_subject(class, text, context));
                 before = "";
-                Unit::Slot(Slot { class: Some(class), text: text.to_owned(), subjects: kept.into_iter().collect() })
+                MessageUnit::Slot(MaskedSlot { class: Some(class), text: text.to_owned(), subjects: kept.into_iter().collect() })
             }
         });
     }
@@ -137,20 +137,20 @@ fn push_pieces(units: &mut Vec<Unit>, text: &str, level: Level, context: Context
 
 /// What touches a slot without a space belongs to it (`host:<num>`, `tmp<hex>.log`), but for punctuation at the ends
 /// and a `key=` or `key:` in front.
-fn absorb(units: Vec<Unit>) -> Vec<Unit> {
+fn absorb_touching_text(units: Vec<MessageUnit>) -> Vec<MessageUnit> {
     let mut out = Vec::new();
-    let mut token: Vec<Unit> = Vec::new();
+    let mut token: Vec<MessageUnit> = Vec::new();
     for unit in units {
         match unit {
-            Unit::Text(text) => {
+            MessageUnit::Text(text) => {
                 for part in text.split_inclusive(char::is_whitespace) {
                     let word = part.trim_end_matches(char::is_whitespace);
                     if !word.is_empty() {
-                        token.push(Unit::Text(word.to_owned()));
+                        token.push(MessageUnit::Text(word.to_owned()));
                     }
                     if word.len() < part.len() {
                         close_token(&mut out, &mut token);
-                        out.push(Unit::Text(part[word.len()..].to_owned()));
+                        out.push(MessageUnit::Text(part[word.len()..].to_owned()));
                     }
                 }
             }
@@ -161,15 +161,15 @@ fn absorb(units: Vec<Unit>) -> Vec<Unit> {
     out
 }
 
-fn close_token(out: &mut Vec<Unit>, token: &mut Vec<Unit>) {
+fn close_token(out: &mut Vec<MessageUnit>, token: &mut Vec<MessageUnit>) {
     let parts = std::mem::take(token);
-    let is_slot = |unit: &Unit| matches!(unit, Unit::Slot(_));
+    let is_slot = |unit: &MessageUnit| matches!(unit, MessageUnit::Slot(_));
     let (Some(first), Some(last)) = (parts.iter().position(is_slot), parts.iter().rposition(is_slot)) else {
         out.extend(parts);
         return;
     };
-    let text_of = |units: &[Unit]| {
-        units.iter().map(|unit| if let Unit::Text(text) = unit { text.as_str() } else { "" }).collect::<String>()
+    let text_of = |units: &[MessageUnit]| {
+        units.iter().map(|unit| if let MessageUnit::Text(text) = unit { text.as_str() } else { "" }).collect::<String>()
     };
     let (lead, trail) = (text_of(&parts[..first]), text_of(&parts[last + 1..]));
     let kept_lead = kept_lead(&lead, &trail);
@@ -179,8 +179,8 @@ fn close_token(out: &mut Vec<Unit>, token: &mut Vec<Unit>) {
     let (mut class, mut subjects, mut slots) = (None, Vec::new(), 0);
     for unit in &parts[first..=last] {
         match unit {
-            Unit::Text(between) => text.push_str(between),
-            Unit::Slot(slot) => {
+            MessageUnit::Text(between) => text.push_str(between),
+            MessageUnit::Slot(slot) => {
                 text.push_str(&slot.text);
                 subjects.extend(slot.subjects.iter().cloned());
                 class = slot.class;
@@ -192,13 +192,13 @@ fn close_token(out: &mut Vec<Unit>, token: &mut Vec<Unit>) {
     if slots > 1 || first != last || text.len() > slot_len(&parts[first]) {
         class = None;
     }
-    out.push(Unit::Text(kept_lead.to_owned()));
-    out.push(Unit::Slot(Slot { class, text, subjects }));
-    out.push(Unit::Text(kept_trail.to_owned()));
+    out.push(MessageUnit::Text(kept_lead.to_owned()));
+    out.push(MessageUnit::Slot(MaskedSlot { class, text, subjects }));
+    out.push(MessageUnit::Text(kept_trail.to_owned()));
 }
 
-fn slot_len(unit: &Unit) -> usize {
-    if let Unit::Slot(slot) = unit { slot.text.len() } else { 0 }
+fn slot_len(unit: &MessageUnit) -> usize {
+    if let MessageUnit::Slot(slot) = unit { slot.text.len() } else { 0 }
 }
 
 fn is_joint(c: char) -> bool {
@@ -219,18 +219,18 @@ fn kept_lead<'a>(lead: &'a str, trail: &str) -> &'a str {
 }
 
 /// `<*>, <*>, <*>` is one slot: a list has as many elements as it has today. So is `<*> (<*>)`.
-fn collapse(units: Vec<Unit>) -> Vec<Unit> {
-    let mut out: Vec<Unit> = Vec::new();
+fn collapse_lists(units: Vec<MessageUnit>) -> Vec<MessageUnit> {
+    let mut out: Vec<MessageUnit> = Vec::new();
     let mut between = String::new();
     // Brackets that were opened between two slots of one: what closes them belongs to it too.
     let mut open = 0_usize;
     for unit in units {
         match unit {
-            Unit::Text(text) => {
+            MessageUnit::Text(text) => {
                 let closing = text.bytes().take_while(|b| b")]}".contains(b)).count().min(open);
                 if between.is_empty()
                     && closing > 0
-                    && let Some(Unit::Slot(slot)) = out.last_mut()
+                    && let Some(MessageUnit::Slot(slot)) = out.last_mut()
                 {
                     slot.text.push_str(&text[..closing]);
                     open -= closing;
@@ -239,11 +239,11 @@ fn collapse(units: Vec<Unit>) -> Vec<Unit> {
                     between.push_str(&text);
                 }
             }
-            Unit::Slot(next) => {
+            MessageUnit::Slot(next) => {
                 let list = between.chars().all(|c| c.is_whitespace() || c.is_ascii_punctuation())
-                    || matches!(out.last(), Some(Unit::Slot(slot)) if joined(slot, &between, &next));
+                    || matches!(out.last(), Some(MessageUnit::Slot(slot)) if is_joined(slot, &between, &next));
                 match out.last_mut() {
-                    Some(Unit::Slot(slot)) if list => {
+                    Some(MessageUnit::Slot(slot)) if list => {
                         open += between.bytes().filter(|b| b"([{".contains(b)).count();
                         slot.text = format!("{}{between}{}", slot.text, next.text);
                         slot.subjects.extend(next.subjects);
@@ -253,30 +253,30 @@ fn collapse(units: Vec<Unit>) -> Vec<Unit> {
                     }
                     _ => {
                         open = 0;
-                        out.push(Unit::Text(std::mem::take(&mut between)));
-                        out.push(Unit::Slot(next));
+                        out.push(MessageUnit::Text(std::mem::take(&mut between)));
+                        out.push(MessageUnit::Slot(next));
                     }
                 }
                 between.clear();
             }
         }
     }
-    out.push(Unit::Text(between));
+    out.push(MessageUnit::Text(between));
     out
 }
 
 /// `'x' and 'y'` is a list of two, and `"f" of "A"` a method: one name, as `"f"` is.
-fn joined(before: &Slot, between: &str, after: &Slot) -> bool {
-    let quoted = |slot: &Slot| slot.class == Some(Class::Quoted);
+fn is_joined(before: &MaskedSlot, between: &str, after: &MaskedSlot) -> bool {
+    let quoted = |slot: &MaskedSlot| slot.class == Some(SlotClass::Quoted);
     let between = between.trim_start_matches(',');
     quoted(before) && quoted(after) && [" and ", " or ", " of "].contains(&between)
 }
 
 /// `(<*>)` is `<*>`: a tuple today, one value tomorrow.
-fn unbracketed(mut units: Vec<Unit>) -> Vec<Unit> {
+fn strip_brackets(mut units: Vec<MessageUnit>) -> Vec<MessageUnit> {
     for at in 1..units.len().saturating_sub(1) {
-        let [before, Unit::Slot(slot), after] = &mut units[at - 1..=at + 1] else { continue };
-        let (Unit::Text(before), Unit::Text(after)) = (before, after) else { continue };
+        let [before, MessageUnit::Slot(slot), after] = &mut units[at - 1..=at + 1] else { continue };
+        let (MessageUnit::Text(before), MessageUnit::Text(after)) = (before, after) else { continue };
         for (open, close) in [('(', ')'), ('[', ']'), ('{', '}')] {
             if before.ends_with(open) && after.starts_with(close) {
                 before.pop();
@@ -289,17 +289,17 @@ fn unbracketed(mut units: Vec<Unit>) -> Vec<Unit> {
 }
 
 /// Words of two letters or more that are no stop words.
-fn content_words(units: &[Unit]) -> usize {
+fn count_content_words(units: &[MessageUnit]) -> usize {
     units
         .iter()
-        .filter_map(|unit| if let Unit::Text(text) = unit { Some(text) } else { None })
+        .filter_map(|unit| if let MessageUnit::Text(text) = unit { Some(text) } else { None })
         .flat_map(|text| text.split(|c: char| !c.is_alphabetic()))
         .filter(|word| word.chars().count() >= 2 && !STOP_WORDS.contains(&word.to_lowercase().as_str()))
         .count()
 }
 
 /// One space between words, no punctuation at the end.
-fn tidy(text: &str) -> String {
+fn tidy_text(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     text.trim_end_matches(['.', ',', ';', ':', ' ']).to_owned()
 }

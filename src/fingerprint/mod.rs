@@ -17,13 +17,13 @@ mod vocabulary;
 
 use crate::base::text::prefix;
 use crate::diagnose::Item;
-use mask::Masked;
+use mask::MaskedMessage;
 use message::{first_line, split_exception, without_hint, without_kind};
 
-pub use cut::{Reported, is_cut_copy};
-pub use explanation::{CodeFrom, Explanation, SlotSeen, explain};
+pub use cut::{ReportedFailure, is_cut_copy};
+pub use explanation::{CodeOrigin, FingerprintExplanation, ExplainedSlot, explain_fingerprint};
 pub use near::{
-    BANDS, CANDIDATES_MAX, Compared, Leaders, NEAR_TEXT_BYTES_MAX, Near, Verdict, comparable, compare, near,
+    BANDS, CANDIDATES_MAX, MessageComparison, PatternLeaders, NEAR_TEXT_BYTES_MAX, NearDuplicateSketch, SimilarityVerdict, comparable_text, compare_messages, sketch_message,
 };
 
 /// Version of the algorithm, in front of every key: keys of different versions never meet, and a change of the masks
@@ -34,7 +34,7 @@ const MESSAGE_BYTES_MAX: usize = 1_000;
 
 /// An item's keys: the version, a colon and 32 hex digits of BLAKE3.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Keys {
+pub struct Fingerprint {
     /// The same message at the same place: for telling repeats inside one run.
     pub exact: String,
     /// The same failure: subject kept.
@@ -48,46 +48,46 @@ pub struct Keys {
 }
 
 /// The version that computed a key; `None` when it is no key.
-pub fn version_of(key: &str) -> Option<u32> {
+pub fn key_version(key: &str) -> Option<u32> {
     key.split_once(':').and_then(|(version, _)| version.parse().ok())
 }
 
 /// The keys of `item`.
-pub fn keys(item: &Item) -> Keys {
-    Steps::of(item).keys()
+pub fn compute_fingerprint(item: &Item) -> Fingerprint {
+    FingerprintSteps::from_diagnostic(item).to_fingerprint()
 }
 
 /// What was made of an item on the way to its keys.
-struct Steps<'a> {
+struct FingerprintSteps<'a> {
     item: &'a Item,
     class: &'a str,
     text: String,
     code: Option<String>,
-    code_from: CodeFrom,
-    masked: Masked,
+    code_from: CodeOrigin,
+    masked: MaskedMessage,
     site: String,
 }
 
-impl<'a> Steps<'a> {
-    fn of(item: &'a Item) -> Self {
+impl<'a> FingerprintSteps<'a> {
+    fn from_diagnostic(item: &'a Item) -> Self {
         let first = first_line(prefix(&item.message, MESSAGE_BYTES_MAX));
         let (exception, text) = split_exception(&first);
         let (code, code_from) = match (item.code.as_deref(), exception) {
-            (Some(code), _) => (Some(code.to_owned()), CodeFrom::Code),
-            (None, Some(exception)) => (Some(exception.to_owned()), CodeFrom::Exception),
-            (None, None) => (None, CodeFrom::Neither),
+            (Some(code), _) => (Some(code.to_owned()), CodeOrigin::Code),
+            (None, Some(exception)) => (Some(exception.to_owned()), CodeOrigin::Exception),
+            (None, None) => (None, CodeOrigin::Neither),
         };
         let text = without_kind(without_hint(text));
-        let masked = mask::mask(&text);
+        let masked = mask::mask_message(&text);
         // Two failing assertions say the same with different values; then it is the test, or the file, that is the
         // same.
         let site = if masked.is_weak {
-            let test = item.test.as_deref().map(|test| mask::mask(test).pattern);
+            let test = item.test.as_deref().map(|test| mask::mask_message(test).pattern);
             test.or_else(|| item.file.clone()).unwrap_or_default()
         } else {
             String::new()
         };
-        Steps { item, class: tool_class(&item.tool), text: text.into_owned(), code, code_from, masked, site }
+        FingerprintSteps { item, class: tool_class(&item.tool), text: text.into_owned(), code, code_from, masked, site }
     }
 
     /// The code, where failures are told apart by it.
@@ -95,10 +95,10 @@ impl<'a> Steps<'a> {
         self.code.as_deref().filter(|code| is_keyed(self.class, code)).unwrap_or_default()
     }
 
-    fn keys(&self) -> Keys {
+    fn to_fingerprint(&self) -> Fingerprint {
         let (item, masked) = (self.item, &self.masked);
         let code = self.keyed_code();
-        let family = hash(&["family", self.class, code, &singular(&masked.family.to_lowercase())]);
+        let family = hash_parts(&["family", self.class, code, &singular_words(&masked.family.to_lowercase())]);
         let mut parts = vec!["pattern", family.as_str(), self.site.as_str()];
         parts.extend(masked.subjects.iter().map(String::as_str));
         let line = item.line.map(|line| line.to_string()).unwrap_or_default();
@@ -111,9 +111,9 @@ impl<'a> Steps<'a> {
             item.test.as_deref().unwrap_or_default(),
             &item.message,
         ];
-        Keys {
-            exact: hash(&exact),
-            pattern: hash(&parts),
+        Fingerprint {
+            exact: hash_parts(&exact),
+            pattern: hash_parts(&parts),
             family,
             // A failing test that says nothing is listed by its name.
             masked: if masked.pattern.is_empty() { self.site.clone() } else { masked.pattern.clone() },
@@ -142,7 +142,7 @@ fn tool_class(tool: &str) -> &str {
 }
 
 /// One missing argument today, two tomorrow: a word in the plural is the word.
-fn singular(text: &str) -> String {
+fn singular_words(text: &str) -> String {
     let stem = |word: &str| {
         let letters = word.trim_end_matches(|c: char| c.is_ascii_punctuation());
         match letters.strip_suffix('s') {
@@ -155,7 +155,7 @@ fn singular(text: &str) -> String {
     text.split(' ').map(stem).collect::<Vec<_>>().join(" ")
 }
 
-fn hash(parts: &[&str]) -> String {
+fn hash_parts(parts: &[&str]) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in parts {
         hasher.update(&(part.len() as u64).to_le_bytes());

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use rapidfuzz::distance::levenshtein;
 use serde::Serialize;
 
-use super::Steps;
+use super::FingerprintSteps;
 use super::vocabulary::{ARTICLES, POLARITY};
 use crate::base::text;
 use crate::diagnose::Item;
@@ -28,7 +28,7 @@ const LONG_WORD_CHARS: usize = 11;
 
 /// What is needed to find and compare a pattern's near-duplicates.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Near {
+pub struct NearDuplicateSketch {
     /// Hash of what has to be equal: tool class, code or exception, subjects.
     pub scope: i64,
     /// The family's text as it is compared.
@@ -39,17 +39,17 @@ pub struct Near {
 
 /// Whether two texts are one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Compared {
+pub struct MessageComparison {
     /// From 0 to 1.
     pub similarity: f64,
     /// What the guard says.
-    pub verdict: Verdict,
+    pub verdict: SimilarityVerdict,
 }
 
 /// Whether the guard lets two texts be one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
-pub enum Verdict {
+pub enum SimilarityVerdict {
     /// They say the same.
     Same,
     /// Not similar enough.
@@ -70,22 +70,22 @@ pub enum Verdict {
     OtherLiterals,
 }
 
-impl Verdict {
+impl SimilarityVerdict {
     /// For people.
     pub fn describe(&self) -> String {
         match self {
-            Verdict::Same => "the same".to_owned(),
-            Verdict::TooDifferent => "too different".to_owned(),
-            Verdict::OtherWords { here, there } => format!("other words: {} / {}", here.join(" "), there.join(" ")),
-            Verdict::Polarity { word } => format!("the opposite: {word}"),
-            Verdict::OtherLiterals => "another literal or number".to_owned(),
+            SimilarityVerdict::Same => "the same".to_owned(),
+            SimilarityVerdict::TooDifferent => "too different".to_owned(),
+            SimilarityVerdict::OtherWords { here, there } => format!("other words: {} / {}", here.join(" "), there.join(" ")),
+            SimilarityVerdict::Polarity { word } => format!("the opposite: {word}"),
+            SimilarityVerdict::OtherLiterals => "another literal or number".to_owned(),
         }
     }
 }
 
 /// What is needed to compare `item`'s pattern with others; `None` when its message says too little for that.
-pub fn near(item: &Item) -> Option<Near> {
-    let steps = Steps::of(item);
+pub fn sketch_message(item: &Item) -> Option<NearDuplicateSketch> {
+    let steps = FingerprintSteps::from_diagnostic(item);
     if steps.masked.is_weak || !steps.site.is_empty() {
         return None;
     }
@@ -97,32 +97,32 @@ pub fn near(item: &Item) -> Option<Near> {
     let mut scope = [0; 8];
     scope.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
     let scope = i64::from_le_bytes(scope);
-    let text = comparable(&steps.masked.family);
-    Some(Near { bands: bands(scope, &text), scope, text })
+    let text = comparable_text(&steps.masked.family);
+    Some(NearDuplicateSketch { bands: sketch_bands(scope, &text), scope, text })
 }
 
 /// A family's text as it is compared, from the text itself or from what the store keeps of it.
-pub fn comparable(masked_family: &str) -> String {
+pub fn comparable_text(masked_family: &str) -> String {
     text::ellipsis(&text::one_line(masked_family), NEAR_TEXT_BYTES_MAX).to_lowercase()
 }
 
 /// Compares two texts of one scope.
-pub fn compare(a: &str, b: &str, similarity_min: f64) -> Compared {
+pub fn compare_messages(a: &str, b: &str, similarity_min: f64) -> MessageComparison {
     let fold = |text: &str| text.replace("<*>", "\u{1}");
     let (folded_a, folded_b) = (fold(a), fold(b));
     let arguments = levenshtein::Args::default().score_cutoff(similarity_min);
     let similarity = levenshtein::normalized_similarity_with_args(folded_a.chars(), folded_b.chars(), &arguments);
     let Some(similarity) = similarity.filter(|&similarity| similarity > similarity_min) else {
         let similarity = levenshtein::normalized_similarity(folded_a.chars(), folded_b.chars());
-        return Compared { similarity, verdict: Verdict::TooDifferent };
+        return MessageComparison { similarity, verdict: SimilarityVerdict::TooDifferent };
     };
-    Compared { similarity, verdict: guard(&folded_a, &folded_b) }
+    MessageComparison { similarity, verdict: judge_differences(&folded_a, &folded_b) }
 }
 
 /// Looks at the words that only one of the texts has.
-fn guard(a: &str, b: &str) -> Verdict {
-    if literals(a) != literals(b) || marks_differ(a, b) {
-        return Verdict::OtherLiterals;
+fn judge_differences(a: &str, b: &str) -> SimilarityVerdict {
+    if kept_literals(a) != kept_literals(b) || marks_differ(a, b) {
+        return SimilarityVerdict::OtherLiterals;
     }
     let (mut here, mut there) = (content_words(a), content_words(b));
     here.retain(|word| {
@@ -133,14 +133,14 @@ fn guard(a: &str, b: &str) -> Verdict {
     });
     there.sort_unstable();
     if let Some(word) = here.iter().chain(&there).find(|word| is_polar(word)) {
-        return Verdict::Polarity { word: (*word).to_owned() };
+        return SimilarityVerdict::Polarity { word: (*word).to_owned() };
     }
     let one_sided = here.is_empty() || there.is_empty();
-    if (one_sided && (here.len() == there.len() || is_addition(a, b))) || pairs_up(&here, there.clone()) {
-        return Verdict::Same;
+    if (one_sided && (here.len() == there.len() || is_addition(a, b))) || has_pair_for_each(&here, there.clone()) {
+        return SimilarityVerdict::Same;
     }
     let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
-    Verdict::OtherWords { here: owned(here), there: owned(there) }
+    SimilarityVerdict::OtherWords { here: owned(here), there: owned(there) }
 }
 
 /// Whether the words that only one text has are a clause behind it (`…; maybe 'y'?`), a label in front of it
@@ -173,7 +173,7 @@ fn is_addition(a: &str, b: &str) -> bool {
 }
 
 /// Whether every word has one on the other side that is it in another number or with a typo.
-fn pairs_up(here: &[&str], mut there: Vec<&str>) -> bool {
+fn has_pair_for_each(here: &[&str], mut there: Vec<&str>) -> bool {
     here.len() == there.len()
         && here.iter().all(|word| {
             let pair = there.iter().position(|other| is_variant(word, other));
@@ -213,7 +213,7 @@ fn content_words(text: &str) -> Vec<&str> {
 }
 
 /// What is in quotes and has no letters (`';'`), and numbers: they were kept because they make a difference.
-fn literals(text: &str) -> Vec<&str> {
+fn kept_literals(text: &str) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     for (open, _) in text.match_indices(['\'', '"', '`']) {
         let rest = &text[open + 1..];
@@ -238,18 +238,18 @@ fn marks_differ(a: &str, b: &str) -> bool {
 }
 
 /// The sketch of a text in a scope. Bands of other scopes never meet but by chance.
-fn bands(scope: i64, text: &str) -> [u32; BANDS] {
+fn sketch_bands(scope: i64, text: &str) -> [u32; BANDS] {
     let words: Vec<u64> = text.split_whitespace().map(|word| word_hash(word.as_bytes())).collect();
     let mut least = [u64::MAX; BANDS * ROWS];
-    let pairs = words.windows(2).map(|pair| mix(pair[0].rotate_left(1) ^ pair[1]));
+    let pairs = words.windows(2).map(|pair| mix_bits(pair[0].rotate_left(1) ^ pair[1]));
     for shingle in words.iter().copied().chain(pairs) {
         for (seed, least) in (1_u64..).zip(&mut least) {
-            *least = (*least).min(mix(shingle ^ mix(seed)));
+            *least = (*least).min(mix_bits(shingle ^ mix_bits(seed)));
         }
     }
     let mut bands = [0; BANDS];
     for ((band, rows), number) in bands.iter_mut().zip(least.chunks(ROWS)).zip(1_u64..) {
-        let mixed = rows.iter().fold(mix(scope.cast_unsigned() ^ number), |all, row| mix(all ^ row));
+        let mixed = rows.iter().fold(mix_bits(scope.cast_unsigned() ^ number), |all, row| mix_bits(all ^ row));
         // 32 bits, so that a row of the store is small; what meets by chance is told apart by its scope.
         *band = u32::try_from(mixed >> 32).unwrap_or(u32::MAX);
     }
@@ -262,7 +262,7 @@ fn word_hash(word: &[u8]) -> u64 {
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea, Flood, 2014).
-fn mix(x: u64) -> u64 {
+fn mix_bits(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
@@ -270,14 +270,14 @@ fn mix(x: u64) -> u64 {
 
 /// Patterns in memory that others may be near-duplicates of.
 #[derive(Debug, Default)]
-pub struct Leaders {
-    leaders: Vec<Near>,
+pub struct PatternLeaders {
+    leaders: Vec<NearDuplicateSketch>,
     by_band: HashMap<u32, Vec<usize>>,
 }
 
-impl Leaders {
+impl PatternLeaders {
     /// Adds one; its number is the count of those before it.
-    pub fn push(&mut self, near: Near) {
+    pub fn push(&mut self, near: NearDuplicateSketch) {
         for band in near.bands {
             self.by_band.entry(band).or_default().push(self.leaders.len());
         }
@@ -285,7 +285,7 @@ impl Leaders {
     }
 
     /// The number of the most similar one that the guard lets be the same; the first of equals.
-    pub fn nearest(&self, near: &Near, similarity_min: f64) -> Option<(usize, Compared)> {
+    pub fn find_nearest(&self, near: &NearDuplicateSketch, similarity_min: f64) -> Option<(usize, MessageComparison)> {
         let mut shared: HashMap<usize, usize> = HashMap::new();
         for leader in near.bands.iter().filter_map(|band| self.by_band.get(band)).flatten() {
             *shared.entry(*leader).or_default() += 1;
@@ -296,8 +296,8 @@ impl Leaders {
         let compared = scope
             .filter(|&leader| self.leaders[leader].scope == near.scope)
             .take(CANDIDATES_MAX)
-            .map(|leader| (leader, compare(&near.text, &self.leaders[leader].text, similarity_min)))
-            .filter(|(_, compared)| compared.verdict == Verdict::Same);
+            .map(|leader| (leader, compare_messages(&near.text, &self.leaders[leader].text, similarity_min)))
+            .filter(|(_, compared)| compared.verdict == SimilarityVerdict::Same);
         compared.reduce(|best, next| {
             let better = next.1.similarity > best.1.similarity
                 || (next.1.similarity - best.1.similarity).abs() < f64::EPSILON && next.0 < best.0;
@@ -327,9 +327,9 @@ mod tests {
     }
 
     fn merged(first: &str, second: &str) -> bool {
-        let mut leaders = Leaders::default();
-        leaders.push(near(&item(first)).expect("says enough"));
-        leaders.nearest(&near(&item(second)).expect("says enough"), SIMILARITY_MIN).is_some()
+        let mut leaders = PatternLeaders::default();
+        leaders.push(sketch_message(&item(first)).expect("says enough"));
+        leaders.find_nearest(&sketch_message(&item(second)).expect("says enough"), SIMILARITY_MIN).is_some()
     }
 
     #[test]
@@ -376,18 +376,18 @@ mod tests {
     fn tool_code_and_subject_have_to_be_equal() {
         let text = "no overload matches the argument type here";
         let other = "no overload matches the argument types here";
-        let mut leaders = Leaders::default();
-        leaders.push(near(&Item { code: Some("E1".into()), ..item(text) }).expect("says enough"));
+        let mut leaders = PatternLeaders::default();
+        leaders.push(sketch_message(&Item { code: Some("E1".into()), ..item(text) }).expect("says enough"));
         for (code, tool, found) in
             [(Some("E1"), "tool", true), (Some("E2"), "tool", false), (Some("E1"), "jest", false)]
         {
             let asked = Item { code: code.map(str::to_owned), tool: tool.to_owned(), ..item(other) };
-            let found_now = leaders.nearest(&near(&asked).expect("says enough"), SIMILARITY_MIN).is_some();
+            let found_now = leaders.find_nearest(&sketch_message(&asked).expect("says enough"), SIMILARITY_MIN).is_some();
             assert_eq!(found_now, found, "{code:?} {tool}");
         }
         assert!(!merged("cannot find module 'a' anywhere", "cannot find modules 'b' anywhere"));
         assert!(merged("cannot find module 'a' anywhere", "cannot find modules 'a' anywhere"));
-        assert_eq!(near(&item("expected 5, got 7")), None, "says too little");
+        assert_eq!(sketch_message(&item("expected 5, got 7")), None, "says too little");
     }
 
     #[test]
@@ -399,13 +399,13 @@ mod tests {
             let text: Vec<&str> = (0..6 + n % 5).map(|at| words[(n * 7 + at * (1 + n % 3)) % words.len()]).collect();
             let other = text.join(" ").replacen("module", "modules", 1).replacen("worker", "workers", 1);
             let (a, b) = (text.join(" "), other);
-            if a == b || compare(&a, &b, SIMILARITY_MIN).verdict != Verdict::Same {
+            if a == b || compare_messages(&a, &b, SIMILARITY_MIN).verdict != SimilarityVerdict::Same {
                 continue;
             }
-            let (a, b) = (bands(1, &a), bands(1, &b));
+            let (a, b) = (sketch_bands(1, &a), sketch_bands(1, &b));
             all += 1;
             found += usize::from(a.iter().zip(&b).any(|(a, b)| a == b));
-            assert!(bands(2, "x").iter().zip(&bands(1, "x")).all(|(a, b)| a != b), "another scope");
+            assert!(sketch_bands(2, "x").iter().zip(&sketch_bands(1, "x")).all(|(a, b)| a != b), "another scope");
         }
         assert!(all > 100 && found * 100 >= all * 97, "{found} of {all}");
     }
@@ -413,8 +413,8 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn comparing_is_symmetric_and_never_panics(a in r#"[a-c <*>.;:'é]{0,40}"#, b in r#"[a-c <*>.;:'é]{0,40}"#) {
-            let (here, there) = (compare(&a, &b, 0.5), compare(&b, &a, 0.5));
-            proptest::prop_assert_eq!(here.verdict == Verdict::Same, there.verdict == Verdict::Same);
+            let (here, there) = (compare_messages(&a, &b, 0.5), compare_messages(&b, &a, 0.5));
+            proptest::prop_assert_eq!(here.verdict == SimilarityVerdict::Same, there.verdict == SimilarityVerdict::Same);
         }
     }
 }

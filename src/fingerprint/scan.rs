@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::bracket::{attached, representation};
+use super::bracket::{attached_len, representation_len};
 use super::shape;
 use super::vocabulary::{
     AWAITABLES, EXTENSIONS, HOST_KEEPERS, KEYWORDS, NAMING_NOUNS, NUMBER_KEEPERS, RESERVED_WORDS, STRING_PREFIXES,
@@ -14,7 +14,7 @@ use super::vocabulary::{
 
 /// What a slot is; its name is for people, the hash sees `<*>` for all: a slot is a number one day and a name the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum SlotClass {
     Url,
     Email,
     Uuid,
@@ -33,41 +33,41 @@ pub(super) enum Class {
     Value,
 }
 
-impl Class {
+impl SlotClass {
     /// As people read it, also in a placeholder.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Class::Url => "url",
-            Class::Email => "email",
-            Class::Uuid => "uuid",
-            Class::Time => "time",
-            Class::Address => "address",
-            Class::Path => "path",
-            Class::Hex => "hex",
-            Class::Duration => "duration",
-            Class::Size => "size",
-            Class::Version => "version",
-            Class::Number => "num",
-            Class::Id => "id",
-            Class::Quoted => "str",
-            Class::Name => "name",
-            Class::Repr => "repr",
-            Class::Value => "value",
+            SlotClass::Url => "url",
+            SlotClass::Email => "email",
+            SlotClass::Uuid => "uuid",
+            SlotClass::Time => "time",
+            SlotClass::Address => "address",
+            SlotClass::Path => "path",
+            SlotClass::Hex => "hex",
+            SlotClass::Duration => "duration",
+            SlotClass::Size => "size",
+            SlotClass::Version => "version",
+            SlotClass::Number => "num",
+            SlotClass::Id => "id",
+            SlotClass::Quoted => "str",
+            SlotClass::Name => "name",
+            SlotClass::Repr => "repr",
+            SlotClass::Value => "value",
         }
     }
 }
 
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub(super) enum MessagePiece<'a> {
     Text(&'a str),
     /// The slot's text, for a quoted one without its quotes.
-    Slot(Class, &'a str),
+    Slot(SlotClass, &'a str),
 }
 
 /// How much is masked: each step is for messages of which the one before leaves no word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Level {
+pub(super) enum MaskLevel {
     /// Numbers and the like; quotes and names stay.
     Values,
     /// Quotes too.
@@ -77,21 +77,21 @@ pub(super) enum Level {
 }
 
 /// Cuts `text` into text and slots.
-pub(super) fn scan(text: &str, level: Level) -> Vec<Piece<'_>> {
+pub(super) fn scan_message(text: &str, level: MaskLevel) -> Vec<MessagePiece<'_>> {
     let lower = text.to_lowercase();
     let syntax = SYNTAX.iter().any(|word| lower.contains(word));
     let mut pieces = Vec::new();
     let (mut at, mut plain) = (0, 0);
     while let Some(c) = text[at..].chars().next() {
         let inside = text[..at].chars().next_back().is_some_and(is_word);
-        let found = if inside { None } else { slot(text, at, c, level, syntax) };
+        let found = if inside { None } else { find_slot(text, at, c, level, syntax) };
         let Some((end, piece)) = found else {
             at += if is_word(c) && !inside { word_end(text, at) } else { at + c.len_utf8() } - at;
             continue;
         };
         if let Some(piece) = piece {
             if plain < at {
-                pieces.push(Piece::Text(&text[plain..at]));
+                pieces.push(MessagePiece::Text(&text[plain..at]));
             }
             pieces.push(piece);
             plain = end;
@@ -99,64 +99,64 @@ pub(super) fn scan(text: &str, level: Level) -> Vec<Piece<'_>> {
         at = end;
     }
     if plain < text.len() {
-        pieces.push(Piece::Text(&text[plain..]));
+        pieces.push(MessagePiece::Text(&text[plain..]));
     }
     pieces
 }
 
 /// What starts at `at`: a slot, or with `None` a stretch that stays text although it looks like more.
-fn slot(text: &str, at: usize, c: char, level: Level, syntax: bool) -> Option<(usize, Option<Piece<'_>>)> {
+fn find_slot(text: &str, at: usize, c: char, level: MaskLevel, syntax: bool) -> Option<(usize, Option<MessagePiece<'_>>)> {
     let rest = &text[at..];
     if c == '<'
-        && let Some(end) = representation(rest)
+        && let Some(end) = representation_len(rest)
     {
-        return Some((at + end, Some(Piece::Slot(Class::Repr, &rest[..end]))));
+        return Some((at + end, Some(MessagePiece::Slot(SlotClass::Repr, &rest[..end]))));
     }
-    if let Some(end) = ipv6(rest, c) {
-        return Some((at + end, Some(Piece::Slot(Class::Address, &rest[..end]))));
+    if let Some(end) = ipv6_len(rest, c) {
+        return Some((at + end, Some(MessagePiece::Slot(SlotClass::Address, &rest[..end]))));
     }
-    if let Some((end, class)) = shape(rest, c) {
-        let kept = class == Class::Number && follows_keeper(&text[..at]);
-        return Some((at + end, (!kept).then(|| Piece::Slot(class, &rest[..end]))));
+    if let Some((end, class)) = find_shape(rest, c) {
+        let kept = class == SlotClass::Number && follows_number_keeper(&text[..at]);
+        return Some((at + end, (!kept).then(|| MessagePiece::Slot(class, &rest[..end]))));
     }
-    if level >= Level::Quotes
-        && let Some((end, inner)) = quoted(rest, c)
+    if level >= MaskLevel::Quotes
+        && let Some((end, inner)) = find_quoted(rest, c)
     {
-        if let Some(kind) = awaitable(inner) {
-            return Some((at + end, Some(Piece::Text(kind))));
+        if let Some(kind) = awaitable_name(inner) {
+            return Some((at + end, Some(MessagePiece::Text(kind))));
         }
         let demanded = syntax && is_literal(inner) && is_demanded(&text[..at], &rest[end..]);
         let stays = demanded || RESERVED_WORDS.contains(&inner) && !is_named(&text[..at]);
-        return Some((at + end, (!stays).then_some(Piece::Slot(Class::Quoted, inner))));
+        return Some((at + end, (!stays).then_some(MessagePiece::Slot(SlotClass::Quoted, inner))));
     }
     if c == '\\'
-        && let Some(end) = escape(rest)
+        && let Some(end) = escape_len(rest)
     {
-        return Some((at + end, Some(Piece::Slot(Class::Id, &rest[..end]))));
+        return Some((at + end, Some(MessagePiece::Slot(SlotClass::Id, &rest[..end]))));
     }
     if !is_word(c) && c != '@' && c != '$' {
         return None;
     }
-    word(text, at, level)
+    find_word(text, at, level)
 }
 
 /// The word at `at` with what belongs to it.
-fn word(text: &str, at: usize, level: Level) -> Option<(usize, Option<Piece<'_>>)> {
+fn find_word(text: &str, at: usize, level: MaskLevel) -> Option<(usize, Option<MessagePiece<'_>>)> {
     let end = word_end(text, at);
     let word = &text[at..end];
-    let slot = |class, end: usize| Some((end, Some(Piece::Slot(class, &text[at..end]))));
+    let slot = |class, end: usize| Some((end, Some(MessagePiece::Slot(class, &text[at..end]))));
     if is_value(&text[..at]) {
-        return slot(Class::Value, end + attached(&text[end..]));
+        return slot(SlotClass::Value, end + attached_len(&text[end..]));
     }
     if let Some(port) = port_len(&text[..at], word, &text[end..]) {
-        return slot(Class::Address, end + port);
+        return slot(SlotClass::Address, end + port);
     }
-    match classify(word, &text[end..], level) {
-        Some(Class::Path) => slot(Class::Path, end + place_len(&text[end..])),
-        Some(class) => slot(class, end + attached(&text[end..])),
-        None if level == Level::All && word.starts_with(char::is_alphabetic) => match attached(&text[end..]) {
+    match classify_word(word, &text[end..], level) {
+        Some(SlotClass::Path) => slot(SlotClass::Path, end + location_len(&text[end..])),
+        Some(class) => slot(class, end + attached_len(&text[end..])),
+        None if level == MaskLevel::All && word.starts_with(char::is_alphabetic) => match attached_len(&text[end..]) {
             0 => Some((end, None)),
-            more => slot(Class::Name, end + more),
+            more => slot(SlotClass::Name, end + more),
         },
         None => Some((end, None)),
     }
@@ -181,7 +181,7 @@ fn port_len(before: &str, word: &str, after: &str) -> Option<usize> {
 }
 
 /// An IPv6 address with its zeros left out (`::1`, `fe80::1%eth0`, `2001:db8::/32`), RFC 4291 section 2.2.
-fn ipv6(rest: &str, c: char) -> Option<usize> {
+fn ipv6_len(rest: &str, c: char) -> Option<usize> {
     if !(c == ':' || c == '[' || c.is_ascii_hexdigit()) {
         return None;
     }
@@ -211,29 +211,29 @@ fn ipv6(rest: &str, c: char) -> Option<usize> {
 }
 
 /// `\d`, `\x1`, `\n`: an escape sequence by itself.
-fn escape(rest: &str) -> Option<usize> {
+fn escape_len(rest: &str) -> Option<usize> {
     let len = rest[1..].bytes().take_while(u8::is_ascii_alphanumeric).count();
     let ends = !rest[1 + len..].starts_with(|c: char| is_word(c) || c == '\\');
     ((1..=9).contains(&len) && ends).then_some(1 + len)
 }
 
 /// A slot that a regex says best, and its end.
-fn shape(rest: &str, c: char) -> Option<(usize, Class)> {
-    let (end, class) = shape::first(rest, c)?;
+fn find_shape(rest: &str, c: char) -> Option<(usize, SlotClass)> {
+    let (end, class) = shape::find_first_shape(rest, c)?;
     // `3rd`, `1.5x`, `10-abc`: part of something longer.
     let next = rest[end..].chars().next();
     let longer = next.is_some_and(|c| is_word(c) || c == '-' && rest[end + 1..].starts_with(is_word));
-    let numeric = matches!(class, Class::Number | Class::Version | Class::Duration | Class::Size);
+    let numeric = matches!(class, SlotClass::Number | SlotClass::Version | SlotClass::Duration | SlotClass::Size);
     (end > 0 && !(numeric && longer)).then_some((end, class))
 }
 
 /// `'…'`, `"…"`, `` `…` `` and the curly ones, with the letters that mark a kind of string before them (`b'…'`): the
 /// end, and what is inside.
-fn quoted(rest: &str, open: char) -> Option<(usize, &str)> {
+fn find_quoted(rest: &str, open: char) -> Option<(usize, &str)> {
     if open.is_ascii_alphabetic() {
         let letters = rest.find(['\'', '"']).filter(|&at| STRING_PREFIXES.contains(&&rest[..at]))?;
         let open = rest[letters..].chars().next()?;
-        return quoted(&rest[letters..], open).map(|(end, inner)| (letters + end, inner));
+        return find_quoted(&rest[letters..], open).map(|(end, inner)| (letters + end, inner));
     }
     let close = match open {
         '\'' | '"' | '`' => open,
@@ -266,7 +266,7 @@ fn quoted(rest: &str, open: char) -> Option<(usize, &str)> {
 }
 
 /// The outer name of a type that has to be awaited: a missing `await` is a cause of its own, whatever the type inside.
-fn awaitable(inner: &str) -> Option<&str> {
+fn awaitable_name(inner: &str) -> Option<&str> {
     let name = &inner[..inner.find(['<', '['])?];
     AWAITABLES.contains(&name).then_some(name)
 }
@@ -307,7 +307,7 @@ fn is_demanded(before: &str, after: &str) -> bool {
 }
 
 /// What a word is besides a word.
-fn classify(word: &str, after: &str, level: Level) -> Option<Class> {
+fn classify_word(word: &str, after: &str, level: MaskLevel) -> Option<SlotClass> {
     let has = |class: fn(u8) -> bool| word.bytes().any(class);
     let lower = word.to_ascii_lowercase();
     if WORDS_WITH_DIGITS.contains(&lower.as_str()) || matches!(lower.as_str(), "e.g" | "i.e" | "node.js" | "n/a") {
@@ -317,25 +317,25 @@ fn classify(word: &str, after: &str, level: Level) -> Option<Class> {
     let separators = word.bytes().filter(|b| b"/\\".contains(b)).count();
     let extension = word.rsplit_once('.').is_some_and(|(_, extension)| EXTENSIONS.contains(&extension));
     if (extension && !after.starts_with('(')) || (separators > 1 && !word.starts_with('@')) {
-        return Some(Class::Path);
+        return Some(SlotClass::Path);
     }
     if digits && letters {
         if word.len() >= 7 && word.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return Some(Class::Hex);
+            return Some(SlotClass::Hex);
         }
-        return if is_rule_code(word) { None } else { Some(Class::Id) };
+        return if is_rule_code(word) { None } else { Some(SlotClass::Id) };
     }
     if digits {
-        return Some(Class::Number);
+        return Some(SlotClass::Number);
     }
-    if level < Level::All || !letters {
+    if level < MaskLevel::All || !letters {
         return None;
     }
     let interior_capital =
         word.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
-    let called = after.starts_with('(') && attached(after) > 0;
+    let called = after.starts_with('(') && attached_len(after) > 0;
     let joined = word.contains(['_', '.', '@', '$']) || word.contains("::") || word.contains("->");
-    (interior_capital || called || joined).then_some(Class::Name)
+    (interior_capital || called || joined).then_some(SlotClass::Name)
 }
 
 /// `E0308`, `TS2307`, `SC2086`.
@@ -346,7 +346,7 @@ fn is_rule_code(word: &str) -> bool {
         && word.bytes().skip(letters).all(|b| b.is_ascii_digit())
 }
 
-fn follows_keeper(before: &str) -> bool {
+fn follows_number_keeper(before: &str) -> bool {
     let before = before.trim_end_matches([' ', ':', '=', '(']).to_ascii_lowercase();
     NUMBER_KEEPERS.iter().any(|keeper| before.ends_with(keeper))
 }
@@ -373,7 +373,7 @@ fn word_end(text: &str, at: usize) -> usize {
 }
 
 /// `:12:3` or `(12,3)` behind a path.
-fn place_len(after: &str) -> usize {
+fn location_len(after: &str) -> usize {
     static PLACE: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))").expect("a valid pattern"));
     PLACE.find(after).map_or(0, |found| found.end())

@@ -7,11 +7,11 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-use super::scan::Class;
+use super::scan::SlotClass;
 
 /// A shape, anchored at its start.
-struct Shape {
-    class: Class,
+struct SlotShape {
+    class: SlotClass,
     /// What has to be there: by the rest of the message and its first character, which is ASCII.
     needs: fn(&str, char) -> bool,
     /// With names for parts that several have: `{MONTH}`, `{DAY}`, `{CLOCK}`, `{ZONE}`.
@@ -30,120 +30,120 @@ const PARTS: [(&str, &str); 4] = [
 ];
 
 /// The first one that matches wins.
-static SHAPES: [Shape; 22] = [
+static SHAPES: [SlotShape; 22] = [
     new(
-        Class::Url,
+        SlotClass::Url,
         |rest, c| c.is_ascii_alphabetic() && rest.contains("://"),
         r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s'"`<>)\]}]*"#,
     ),
-    new(Class::Email, |rest, _| rest.contains('@'), r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    new(SlotClass::Email, |rest, _| rest.contains('@'), r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
     new(
-        Class::Uuid,
-        |rest, c| c.is_ascii_hexdigit() && at(rest, 8) == Some(b'-'),
+        SlotClass::Uuid,
+        |rest, c| c.is_ascii_hexdigit() && byte_at(rest, 8) == Some(b'-'),
         r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b",
     ),
-    new(Class::Uuid, |rest, c| c.is_digit(8) && rest.len() >= 26, r"[0-7][0-9A-HJKMNP-TV-Z]{25}\b"),
-    new(Class::Time, |rest, c| c.is_ascii_digit() && rest.contains('-'), r"\d{4}-\d\d-\d\d(?:[T _-]{CLOCK}{ZONE})?\b"),
+    new(SlotClass::Uuid, |rest, c| c.is_digit(8) && rest.len() >= 26, r"[0-7][0-9A-HJKMNP-TV-Z]{25}\b"),
+    new(SlotClass::Time, |rest, c| c.is_ascii_digit() && rest.contains('-'), r"\d{4}-\d\d-\d\d(?:[T _-]{CLOCK}{ZONE})?\b"),
     new(
-        Class::Time,
+        SlotClass::Time,
         |rest, c| c.is_ascii_digit() && rest.contains('/'),
         r"\d{2,4}/\d\d?/\d{2,4}(?:[ T]{CLOCK}{ZONE})?\b",
     ),
-    new(Class::Time, |rest, c| c.is_ascii_digit() && rest.contains('/'), r"\d\d/{MONTH}/\d{4}(?::{CLOCK}{ZONE})?\b"),
+    new(SlotClass::Time, |rest, c| c.is_ascii_digit() && rest.contains('/'), r"\d\d/{MONTH}/\d{4}(?::{CLOCK}{ZONE})?\b"),
     new(
-        Class::Time,
-        |rest, c| (c.is_ascii_digit() || starts(rest, &DAYS)) && MONTHS.iter().any(|month| rest.contains(month)),
+        SlotClass::Time,
+        |rest, c| (c.is_ascii_digit() || starts_with_any(rest, &DAYS)) && MONTHS.iter().any(|month| rest.contains(month)),
         r"(?:{DAY},? )?\d{1,2}[ -]{MONTH}[ -]\d{2,4}(?: {CLOCK}{ZONE})?\b",
     ),
     new(
-        Class::Time,
-        |rest, _| starts(rest, &DAYS) || starts(rest, &MONTHS),
+        SlotClass::Time,
+        |rest, _| starts_with_any(rest, &DAYS) || starts_with_any(rest, &MONTHS),
         r"(?:{DAY},? )?{MONTH} +\d{1,2},? (?:\d{4} )?{CLOCK}{ZONE}(?: \d{4})?\b",
     ),
     new(
-        Class::Time,
+        SlotClass::Time,
         |rest, c| c.is_ascii_digit() && rest.contains(':'),
         r"\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?: ?[AP]M)?{ZONE}\b",
     ),
-    new(Class::Time, |rest, _| rest.starts_with("datetime."), r"datetime\.(?:datetime|date|time|timedelta)\([^)]*\)"),
+    new(SlotClass::Time, |rest, _| rest.starts_with("datetime."), r"datetime\.(?:datetime|date|time|timedelta)\([^)]*\)"),
     new(
-        Class::Address,
-        |rest, c| c.is_ascii_hexdigit() && matches!(at(rest, 2), Some(b':' | b'-')),
+        SlotClass::Address,
+        |rest, c| c.is_ascii_hexdigit() && matches!(byte_at(rest, 2), Some(b':' | b'-')),
         r"(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}\b",
     ),
-    new(Class::Address, |rest, c| c.is_ascii_digit() && rest.contains('.'), r"\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?\b"),
+    new(SlotClass::Address, |rest, c| c.is_ascii_digit() && rest.contains('.'), r"\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?\b"),
     new(
-        Class::Address,
+        SlotClass::Address,
         |rest, c| (c == '[' || c.is_ascii_hexdigit()) && rest.bytes().filter(|&byte| byte == b':').count() >= 3,
         r"\[?(?:[0-9a-fA-F]{1,4}:){3,7}[0-9a-fA-F]{1,4}\]?(?::\d+)?",
     ),
     new(
-        Class::Address,
+        SlotClass::Address,
         |rest, _| rest.contains(':') && (rest.starts_with("localhost") || rest.contains('.')),
         r"(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{2,5}\b",
     ),
     new(
-        Class::Path,
-        |rest, c| "/\\~.".contains(c) || c.is_ascii_alphabetic() && at(rest, 1) == Some(b':'),
+        SlotClass::Path,
+        |rest, c| "/\\~.".contains(c) || c.is_ascii_alphabetic() && byte_at(rest, 1) == Some(b':'),
         r#"(?:[A-Za-z]:[\\/]|\\\\|~[\\/]|\.{1,2}[\\/]|/)[^\s'"`:;,()\[\]{}<>|=]+(?::\d+(?::\d+)?|\(\d+,\d+\))?"#,
     ),
-    new(Class::Hex, |rest, _| rest.starts_with("0x") || rest.starts_with("0X"), r"0[xX][0-9a-fA-F]+\b"),
+    new(SlotClass::Hex, |rest, _| rest.starts_with("0x") || rest.starts_with("0X"), r"0[xX][0-9a-fA-F]+\b"),
     new(
-        Class::Duration,
+        SlotClass::Duration,
         |_, c| c.is_ascii_digit() || "+-".contains(c),
         r"[-+]?\d+(?:\.\d+)? ?(?:ns|us|µs|ms|msecs?|milliseconds?|s|secs?|seconds?|min|mins|minutes?|m|h|hrs?|hours?|d|days?)\b",
     ),
-    new(Class::Size, |_, c| c.is_ascii_digit(), r"\d[\d,]*(?:\.\d+)? ?(?:[KMGTkmgt]i?[Bb]\b|[Bb]ytes?\b|[KMG]\b|%)"),
+    new(SlotClass::Size, |_, c| c.is_ascii_digit(), r"\d[\d,]*(?:\.\d+)? ?(?:[KMGTkmgt]i?[Bb]\b|[Bb]ytes?\b|[KMG]\b|%)"),
     new(
-        Class::Version,
+        SlotClass::Version,
         |rest, c| (c.is_ascii_digit() || c == 'v') && rest.contains('.'),
         r"v?\d+\.\d+\.\d+(?:[-+.][\w.]+)*\b",
     ),
     new(
-        Class::Number,
+        SlotClass::Number,
         |rest, c| (c.is_ascii_digit() || "+-".contains(c)) && rest.contains(','),
         r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?\b",
     ),
     new(
-        Class::Number,
+        SlotClass::Number,
         |_, c| c.is_ascii_digit() || "+-.".contains(c),
         r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?\b",
     ),
 ];
 
-const fn new(class: Class, needs: fn(&str, char) -> bool, source: &'static str) -> Shape {
-    Shape { class, needs, source, regex: OnceLock::new() }
+const fn new(class: SlotClass, needs: fn(&str, char) -> bool, source: &'static str) -> SlotShape {
+    SlotShape { class, needs, source, regex: OnceLock::new() }
 }
 
-fn at(rest: &str, index: usize) -> Option<u8> {
+fn byte_at(rest: &str, index: usize) -> Option<u8> {
     rest.as_bytes().get(index).copied()
 }
 
-fn starts(rest: &str, words: &[&str]) -> bool {
+fn starts_with_any(rest: &str, words: &[&str]) -> bool {
     words.iter().any(|word| rest.starts_with(word))
 }
 
-impl Shape {
-    fn find(&self, rest: &str) -> Option<usize> {
-        let regex = self.regex.get_or_init(|| Regex::new(&format!("^(?:{})", self.source())).expect("a valid shape"));
+impl SlotShape {
+    fn find_end(&self, rest: &str) -> Option<usize> {
+        let regex = self.regex.get_or_init(|| Regex::new(&format!("^(?:{})", self.expanded_source())).expect("a valid shape"));
         regex.find(rest).map(|found| found.end())
     }
 
     /// With ASCII's digits: Unicode's take ten times as long to compile, and hardly any tool prints them.
-    fn source(&self) -> String {
+    fn expanded_source(&self) -> String {
         let whole = PARTS.iter().fold(self.source.to_owned(), |source, (name, part)| source.replace(name, part));
         whole.replace(r"\d", "[0-9]")
     }
 }
 
 /// The first shape at the start of `rest`, whose first character is `c`: its end, and what it is.
-pub(super) fn first(rest: &str, c: char) -> Option<(usize, Class)> {
+pub(super) fn find_first_shape(rest: &str, c: char) -> Option<(usize, SlotClass)> {
     if !(c.is_ascii_alphanumeric() || "/\\~.-+[_<".contains(c)) {
         return None;
     }
     SHAPES
         .iter()
-        .find_map(|shape| (shape.needs)(rest, c).then(|| shape.find(rest)).flatten().map(|end| (end, shape.class)))
+        .find_map(|shape| (shape.needs)(rest, c).then(|| shape.find_end(rest)).flatten().map(|end| (end, shape.class)))
 }
 
 #[cfg(test)]
@@ -160,7 +160,7 @@ mod tests {
         ) {
             let Some(c) = rest.chars().next().filter(char::is_ascii) else { return Ok(()) };
             for shape in &SHAPES {
-                let found = shape.find(&rest);
+                let found = shape.find_end(&rest);
                 prop_assert!(found.is_none() || (shape.needs)(&rest, c), "{}: {rest:?}", shape.source);
             }
         }

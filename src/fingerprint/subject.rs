@@ -5,7 +5,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use regex::Regex;
 
-use super::scan::{Class, Level, Piece, scan};
+use super::scan::{SlotClass, MaskLevel, MessagePiece, scan_message};
 use super::vocabulary::{ABSENCE, COMPARISON, CONNECTION, STOP_WORDS, VERSION_KEEPERS};
 
 /// Longest subject, bytes; what is longer is a value.
@@ -13,7 +13,7 @@ const SUBJECT_BYTES_MAX: usize = 60;
 
 /// What a message does with its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Context {
+pub(super) enum MessageContext {
     /// It compares values: none of them is a subject.
     Comparison,
     /// It misses something, or finds it not to be what it should be.
@@ -24,25 +24,25 @@ pub(super) enum Context {
     Other,
 }
 
-impl Context {
-    pub(super) fn of(text: &str) -> Self {
+impl MessageContext {
+    pub(super) fn from_message(text: &str) -> Self {
         let lower = text.to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
         if has(&ABSENCE) {
-            Context::Absence
+            MessageContext::Absence
         } else if has(&CONNECTION) {
-            Context::Connection
+            MessageContext::Connection
         } else if has(&COMPARISON) || lower.contains("==") || lower.contains("!=") {
-            Context::Comparison
+            MessageContext::Comparison
         } else {
-            Context::Other
+            MessageContext::Other
         }
     }
 }
 
 /// What a bare word of a message of a known shape is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum BareWordRole {
     /// What the message is about.
     Subject,
     /// What happened to be there.
@@ -50,24 +50,24 @@ pub(super) enum Role {
 }
 
 /// A message of a known shape.
-struct Bare {
+struct BareWordShape {
     /// What has to be in it.
     literal: &'static str,
-    role: Role,
+    role: BareWordRole,
     source: &'static str,
     /// Compiled when a message has the literal: all of them would cost more than the rest of recording.
     regex: OnceLock<Regex>,
 }
 
-impl Bare {
-    fn regex(&self) -> &Regex {
+impl BareWordShape {
+    fn compiled_regex(&self) -> &Regex {
         self.regex.get_or_init(|| Regex::new(self.source).expect("a valid pattern"))
     }
 }
 
 /// Messages whose subject or value stands bare; the first group that matched is it.
-static BARE: LazyLock<Vec<Bare>> = LazyLock::new(|| {
-    use Role::{Subject, Value};
+static BARE: LazyLock<Vec<BareWordShape>> = LazyLock::new(|| {
+    use BareWordRole::{Subject, Value};
     [
         (
             " is not ",
@@ -100,22 +100,22 @@ static BARE: LazyLock<Vec<Bare>> = LazyLock::new(|| {
         (" [", Value, r" for ([\w.@$-]+) \[\w+\]$"),
     ]
     .into_iter()
-    .map(|(literal, role, source)| Bare { literal, role, source, regex: OnceLock::new() })
+    .map(|(literal, role, source)| BareWordShape { literal, role, source, regex: OnceLock::new() })
     .collect()
 });
 
 /// Where a message of a known shape names its subject without quotes, or a value that nothing marks as one. In order,
 /// without overlaps.
-pub(super) fn marked(text: &str) -> Vec<(Range<usize>, Role)> {
+pub(super) fn find_bare_words(text: &str) -> Vec<(Range<usize>, BareWordRole)> {
     let shapes = BARE.iter().filter(|shape| text.contains(shape.literal));
-    let found = shapes.filter_map(|shape| Some((shape.regex().captures(text)?, shape.role)));
-    let mut ranges: Vec<(Range<usize>, Role)> = Vec::new();
+    let found = shapes.filter_map(|shape| Some((shape.compiled_regex().captures(text)?, shape.role)));
+    let mut ranges: Vec<(Range<usize>, BareWordRole)> = Vec::new();
     for (captures, role) in found {
         let Some(group) = captures.iter().skip(1).flatten().next() else { continue };
         let trimmed = group.as_str().trim_matches(|c: char| "'\"`‘’“”;,:().".contains(c));
         // A subject, but not the second of two shapes that fit, and no stop word.
         let taken = ranges.iter().any(|(other, kept)| {
-            (*kept == Role::Subject && role == Role::Subject) || other.start < group.end() && group.start() < other.end
+            (*kept == BareWordRole::Subject && role == BareWordRole::Subject) || other.start < group.end() && group.start() < other.end
         });
         let start = group.start() + group.as_str().find(trimmed).unwrap_or(0);
         let end = start + trimmed.len();
@@ -130,26 +130,26 @@ pub(super) fn marked(text: &str) -> Vec<(Range<usize>, Role)> {
 }
 
 /// The subject that a slot is in this context, in the form that goes into the key: the same on every machine.
-pub(super) fn subject(class: Class, text: &str, context: Context) -> Option<String> {
+pub(super) fn slot_subject(class: SlotClass, text: &str, context: MessageContext) -> Option<String> {
     if text.len() > SUBJECT_BYTES_MAX * 4 {
         return None;
     }
     let kept = match (context, class) {
-        (Context::Absence, Class::Quoted | Class::Name | Class::Path) => stable(text),
-        (Context::Connection, Class::Name | Class::Url) => host(text).to_owned(),
+        (MessageContext::Absence, SlotClass::Quoted | SlotClass::Name | SlotClass::Path) => stable_name(text),
+        (MessageContext::Connection, SlotClass::Name | SlotClass::Url) => url_host(text).to_owned(),
         _ => return None,
     };
     (!kept.is_empty() && kept.len() <= SUBJECT_BYTES_MAX && kept != "<*>").then_some(kept)
 }
 
 /// `requires node 18.0.0`: the version is what the message is about.
-pub(super) fn is_demanded_version(class: Class, before: &str) -> bool {
+pub(super) fn is_demanded_version(class: SlotClass, before: &str) -> bool {
     let words = before.rsplit(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    class == Class::Version && words.take(2).any(|word| VERSION_KEEPERS.contains(&word.to_ascii_lowercase().as_str()))
+    class == SlotClass::Version && words.take(2).any(|word| VERSION_KEEPERS.contains(&word.to_ascii_lowercase().as_str()))
 }
 
 /// The host of a URL, without user, port and path.
-fn host(text: &str) -> &str {
+fn url_host(text: &str) -> &str {
     let text = text.split_once("://").map_or(text, |(_, rest)| rest);
     let text = text.split(['/', '?', '#']).next().unwrap_or_default();
     let text = text.rsplit('@').next().unwrap_or_default();
@@ -158,7 +158,7 @@ fn host(text: &str) -> &str {
 
 /// A name without what differs between machines and runs: the folders of an absolute path, positions, and parts that
 /// are ids or times.
-pub(super) fn stable(text: &str) -> String {
+pub(super) fn stable_name(text: &str) -> String {
     let text = text.trim().trim_matches(['\'', '"', '`']).replace('\\', "/");
     // What a name is called with is no part of it.
     let text =
@@ -172,10 +172,10 @@ pub(super) fn stable(text: &str) -> String {
     let mut out = String::new();
     for part in local.split_inclusive('/') {
         let (part, slash) = part.strip_suffix('/').map_or((part, ""), |part| (part, "/"));
-        let pieces = scan(part, Level::Values);
+        let pieces = scan_message(part, MaskLevel::Values);
         let volatile = pieces.iter().any(|piece| match piece {
-            Piece::Slot(Class::Uuid | Class::Time | Class::Hex | Class::Address | Class::Duration, _) => true,
-            Piece::Slot(Class::Number | Class::Id, text) => text.bytes().filter(u8::is_ascii_digit).count() >= 5,
+            MessagePiece::Slot(SlotClass::Uuid | SlotClass::Time | SlotClass::Hex | SlotClass::Address | SlotClass::Duration, _) => true,
+            MessagePiece::Slot(SlotClass::Number | SlotClass::Id, text) => text.bytes().filter(u8::is_ascii_digit).count() >= 5,
             _ => false,
         });
         out.push_str(if volatile { "<*>" } else { without_position(part) });

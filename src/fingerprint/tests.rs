@@ -115,7 +115,7 @@ const DIFFERENT: [(&str, &str); 17] = [
 #[test]
 fn what_changes_from_run_to_run_changes_no_key() {
     for (a, b) in SAME {
-        let (a, b) = (keys(&item(a)), keys(&item(b)));
+        let (a, b) = (compute_fingerprint(&item(a)), compute_fingerprint(&item(b)));
         assert_eq!((&a.pattern, &a.family), (&b.pattern, &b.family), "{} / {}", a.masked, b.masked);
     }
 }
@@ -123,7 +123,7 @@ fn what_changes_from_run_to_run_changes_no_key() {
 #[test]
 fn another_subject_is_another_pattern_of_the_family() {
     for (a, b) in SIBLINGS {
-        let (a, b) = (keys(&item(a)), keys(&item(b)));
+        let (a, b) = (compute_fingerprint(&item(a)), compute_fingerprint(&item(b)));
         assert_ne!(a.pattern, b.pattern, "{}", a.masked);
         assert_eq!(a.family, b.family, "{} / {}", a.masked_family, b.masked_family);
     }
@@ -132,7 +132,7 @@ fn another_subject_is_another_pattern_of_the_family() {
 #[test]
 fn different_failures_share_no_key() {
     for (a, b) in DIFFERENT {
-        let (a, b) = (keys(&item(a)), keys(&item(b)));
+        let (a, b) = (compute_fingerprint(&item(a)), compute_fingerprint(&item(b)));
         assert_ne!(a.family, b.family, "{} / {}", a.masked_family, b.masked_family);
         assert_ne!(a.pattern, b.pattern, "{} / {}", a.masked, b.masked);
     }
@@ -140,21 +140,21 @@ fn different_failures_share_no_key() {
 
 #[test]
 fn tool_and_code_come_first() {
-    let base = keys(&item("bad thing"));
-    let code = keys(&Item { code: Some("E1".to_owned()), ..item("bad thing") });
-    let tool = keys(&Item { tool: "other".to_owned(), ..item("bad thing") });
+    let base = compute_fingerprint(&item("bad thing"));
+    let code = compute_fingerprint(&Item { code: Some("E1".to_owned()), ..item("bad thing") });
+    let tool = compute_fingerprint(&Item { tool: "other".to_owned(), ..item("bad thing") });
     assert!(base.family != code.family && base.family != tool.family && code.family != tool.family);
-    let jest = keys(&Item { tool: "jest".to_owned(), ..item("bad thing") });
-    let vitest = keys(&Item { tool: "vitest".to_owned(), ..item("bad thing") });
+    let jest = compute_fingerprint(&Item { tool: "jest".to_owned(), ..item("bad thing") });
+    let vitest = compute_fingerprint(&Item { tool: "vitest".to_owned(), ..item("bad thing") });
     assert_eq!(jest.pattern, vitest.pattern);
-    let raised = keys(&item("TypeError: bad thing"));
-    assert_eq!(raised.family, keys(&Item { code: Some("TypeError".to_owned()), ..item("bad thing") }).family);
+    let raised = compute_fingerprint(&item("TypeError: bad thing"));
+    assert_eq!(raised.family, compute_fingerprint(&Item { code: Some("TypeError".to_owned()), ..item("bad thing") }).family);
 }
 
 #[test]
 fn place_counts_only_where_the_message_says_nothing() {
     let at = |message: &str, file: &str, line, test: Option<&str>| {
-        keys(&Item { file: Some(file.to_owned()), line: Some(line), test: test.map(str::to_owned), ..item(message) })
+        compute_fingerprint(&Item { file: Some(file.to_owned()), line: Some(line), test: test.map(str::to_owned), ..item(message) })
     };
     let (a, b) = (at("Cannot find module 'x'", "a.ts", 1, None), at("Cannot find module 'x'", "b.ts", 9, None));
     assert_eq!(a.pattern, b.pattern);
@@ -168,14 +168,14 @@ fn place_counts_only_where_the_message_says_nothing() {
 
 #[test]
 fn a_test_that_says_nothing_is_listed_by_its_name() {
-    let silent = keys(&Item { test: Some("store::takes_missing".to_owned()), ..item("") });
+    let silent = compute_fingerprint(&Item { test: Some("store::takes_missing".to_owned()), ..item("") });
     assert!(silent.masked.contains("takes_missing"), "{}", silent.masked);
     assert_eq!(silent.masked_family, "");
 }
 
 #[test]
 fn keys_carry_the_version_and_people_can_read_the_mask() {
-    let keys = keys(&item("Cannot find module 'left-pad' from /home/ann/p/src/a.ts:3 after 12ms"));
+    let keys = compute_fingerprint(&item("Cannot find module 'left-pad' from /home/ann/p/src/a.ts:3 after 12ms"));
     for key in [&keys.exact, &keys.pattern, &keys.family] {
         assert!(key.starts_with("4:") && key.len() == 34, "{key}");
     }
@@ -186,9 +186,9 @@ fn keys_carry_the_version_and_people_can_read_the_mask() {
 #[test]
 fn an_explanation_shows_every_step_of_the_same_keys() {
     let item = Item { code: Some("TS2307".to_owned()), ..item("error: Cannot find module './x' (12 ms)") };
-    let (keys, steps) = explain(&item);
-    assert_eq!(keys, super::keys(&item));
-    assert_eq!((steps.code.as_deref(), steps.code_from), (Some("TS2307"), CodeFrom::Code));
+    let (keys, steps) = explain_fingerprint(&item);
+    assert_eq!(keys, super::compute_fingerprint(&item));
+    assert_eq!((steps.code.as_deref(), steps.code_from), (Some("TS2307"), CodeOrigin::Code));
     assert_eq!(steps.text, "Cannot find module './x' (12 ms)");
     assert_eq!((steps.context, steps.level, steps.site), ("absence", "all", None));
     let slots: Vec<_> = steps.slots.iter().map(|slot| (slot.class, slot.text.as_str(), slot.subjects.len())).collect();
@@ -200,6 +200,6 @@ fn an_explanation_shows_every_step_of_the_same_keys() {
 proptest::proptest! {
     #[test]
     fn never_panics(text in r#"\PC{0,60}|['"`(){}\[\]:/\\.,=<>*0-9a-zé ]{0,60}"#) {
-        let _ = keys(&item(&text));
+        let _ = compute_fingerprint(&item(&text));
     }
 }

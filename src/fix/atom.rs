@@ -69,7 +69,7 @@ fn pattern(item: &Item) -> String {
     if item.pattern.split(':').next() == Some(FINGERPRINT_VERSION.to_string().as_str()) {
         return item.pattern.clone();
     }
-    fingerprint::keys(&diagnose::Item {
+    fingerprint::compute_fingerprint(&diagnose::Item {
         tool: item.tool.clone(),
         code: item.code.clone(),
         severity: item.severity,

@@ -173,7 +173,7 @@ mod tests {
     use crate::base::lossless::Lossless;
     use crate::capture::{Around, Identity, Place};
     use crate::run::Ended;
-    use crate::whitelist::{CheckKind, Decision, Whitelist};
+    use crate::whitelist::{CheckKind, CheckDecision, Whitelist};
 
     struct Project(tempfile::TempDir);
 
@@ -236,7 +236,7 @@ mod tests {
                 false => shell_words::split(line).expect("words"),
             };
             let words: Vec<std::ffi::OsString> = argv.iter().map(Into::into).collect();
-            let Decision::Check(check) = Whitelist::shipped().decide(&words) else { panic!("no check: {line}") };
+            let CheckDecision::Check(check) = Whitelist::shipped_only().decide_command(&words) else { panic!("no check: {line}") };
             program(&self.run(&argv.iter().map(String::as_str).collect::<Vec<_>>(), Some(check)))
         }
     }

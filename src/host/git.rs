@@ -108,7 +108,7 @@ struct Planning<'a> {
 impl Planning<'_> {
     fn is_check(&self, text: &str) -> bool {
         let program = text.split_whitespace().next().unwrap_or_default();
-        program.rsplit('/').next() != Some("verify-run") && self.whitelist.decide_line(text).check().is_some()
+        program.rsplit('/').next() != Some("verify-run") && self.whitelist.decide_line(text).into_check().is_some()
     }
 
     /// What a file of the repository holds; `None`, with the problem if it is one, when that is nothing to edit.

@@ -27,7 +27,7 @@ const FORM_LETTERS_MIN: usize = 4;
 
 /// What is compared of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Words {
+pub struct NormalisedWords {
     ordered: Vec<String>,
     set: BTreeSet<String>,
 }
@@ -35,7 +35,7 @@ pub struct Words {
 /// How two entries relate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Likeness {
+pub enum EntryLikeness {
     /// They say the same.
     Same,
     /// They may: somebody should look.
@@ -44,15 +44,15 @@ pub enum Likeness {
     Different,
 }
 
-impl Words {
+impl NormalisedWords {
     /// The words of a text.
-    pub fn of(text: &str) -> Self {
-        Words::from_forms(normalised(text))
+    pub fn from_text(text: &str) -> Self {
+        NormalisedWords::from_forms(normalised(text))
     }
 
     /// Words that are in their normal form already.
     pub fn from_forms(ordered: Vec<String>) -> Self {
-        Words { set: ordered.iter().cloned().collect(), ordered }
+        NormalisedWords { set: ordered.iter().cloned().collect(), ordered }
     }
 
     /// The words themselves, in their order.
@@ -61,14 +61,14 @@ impl Words {
     }
 
     /// Shared words by all words, 0 to 1; 0 where there are none.
-    pub fn jaccard(&self, other: &Words) -> f64 {
+    pub fn jaccard(&self, other: &NormalisedWords) -> f64 {
         let shared = self.set.intersection(&other.set).count();
         let all = self.set.len() + other.set.len() - shared;
         shared as f64 / all.max(1) as f64
     }
 
     /// So many of its words at least has everything that is at least `least` alike.
-    pub fn shared(&self, least: f64) -> usize {
+    pub fn min_shared_words(&self, least: f64) -> usize {
         let all = self.set.len();
         // A whole number from 1 to the number of words.
         ((least * all as f64).ceil().max(1.0) as usize).min(all)
@@ -76,18 +76,18 @@ impl Words {
 }
 
 /// How two entries of one type relate, and how alike their words are.
-pub fn compare(a: &Words, b: &Words, settings: &KnowledgeSettings) -> (f64, Likeness) {
+pub fn compare_entries(a: &NormalisedWords, b: &NormalisedWords, settings: &KnowledgeSettings) -> (f64, EntryLikeness) {
     let jaccard = a.jaccard(b);
     let likeness = match jaccard {
-        same if same > settings.merged && !is_told_apart(a, b) => Likeness::Same,
-        alike if alike >= settings.suggested => Likeness::Alike,
-        _ => Likeness::Different,
+        same if same > settings.merged && !has_telling_difference(a, b) => EntryLikeness::Same,
+        alike if alike >= settings.suggested => EntryLikeness::Alike,
+        _ => EntryLikeness::Different,
     };
     (jaccard, likeness)
 }
 
 /// Whether what only one of them says makes the other a different thing.
-fn is_told_apart(a: &Words, b: &Words) -> bool {
+fn has_telling_difference(a: &NormalisedWords, b: &NormalisedWords) -> bool {
     let only_a: Vec<&String> = a.set.difference(&b.set).collect();
     let only_b: Vec<&String> = b.set.difference(&a.set).collect();
     let is_telling =
@@ -96,19 +96,19 @@ fn is_told_apart(a: &Words, b: &Words) -> bool {
         return true;
     }
     // A word in place of another: which of two things is meant. Other forms of one word are no other word.
-    let is_form = |word: &String, others: &[&String]| others.iter().any(|other| begin_alike(word, other));
+    let is_form = |word: &String, others: &[&String]| others.iter().any(|other| has_common_stem(word, other));
     if !only_a.is_empty() && !only_b.is_empty() {
         let (fewer, more) = if only_a.len() <= only_b.len() { (&only_a, &only_b) } else { (&only_b, &only_a) };
         if fewer.iter().any(|word| !is_form(word, more)) {
             return true;
         }
     }
-    PIVOTS.iter().any(|pivot| has_crossed(a, b, pivot))
+    PIVOTS.iter().any(|pivot| is_order_reversed(a, b, pivot))
 }
 
 /// Whether a word that both have is on one side of `pivot` in the one and on the other side in the other.
-fn has_crossed(a: &Words, b: &Words, pivot: &str) -> bool {
-    let split = |words: &Words, other: &Words| -> Option<(Vec<String>, Vec<String>)> {
+fn is_order_reversed(a: &NormalisedWords, b: &NormalisedWords, pivot: &str) -> bool {
+    let split = |words: &NormalisedWords, other: &NormalisedWords| -> Option<(Vec<String>, Vec<String>)> {
         let shared = words.ordered.iter().filter(|word| other.set.contains(*word));
         let shared: Vec<String> = shared.cloned().collect();
         let at = shared.iter().position(|word| word == pivot)?;
@@ -130,7 +130,7 @@ fn has_crossed(a: &Words, b: &Words, pivot: &str) -> bool {
     a.0.iter().any(|word| b.1.contains(word)) || a.1.iter().any(|word| b.0.contains(word))
 }
 
-fn begin_alike(a: &str, b: &str) -> bool {
+fn has_common_stem(a: &str, b: &str) -> bool {
     let shared = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     shared >= FORM_LETTERS_MIN && shared * 2 >= a.chars().count().max(b.chars().count())
 }
@@ -139,8 +139,8 @@ fn begin_alike(a: &str, b: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn likeness(a: &str, b: &str) -> (f64, Likeness) {
-        compare(&Words::of(a), &Words::of(b), &KnowledgeSettings::default())
+    fn likeness(a: &str, b: &str) -> (f64, EntryLikeness) {
+        compare_entries(&NormalisedWords::from_text(a), &NormalisedWords::from_text(b), &KnowledgeSettings::default())
     }
 
     /// Pairs that people would call one entry, as two agents that know nothing of each other would write them.
@@ -302,12 +302,12 @@ mod tests {
         let missed: Vec<_> = DUPLICATES
             .iter()
             .map(|(a, b)| (likeness(a, b), a))
-            .filter(|((_, likeness), _)| *likeness != Likeness::Same)
+            .filter(|((_, likeness), _)| *likeness != EntryLikeness::Same)
             .collect();
         let wrong: Vec<_> = NEAR_MISSES
             .iter()
             .map(|(a, b)| (likeness(a, b), a))
-            .filter(|((_, likeness), _)| *likeness == Likeness::Same)
+            .filter(|((_, likeness), _)| *likeness == EntryLikeness::Same)
             .collect();
         assert_eq!(wrong, [], "merged, and not the same");
         assert!(missed.len() * 5 <= DUPLICATES.len(), "missed: {missed:#?}");
@@ -321,19 +321,19 @@ mod tests {
     fn between_060_and_080_a_duplicate_is_suggested() {
         let (jaccard, found) = likeness("alpha bravo cargo delta echo", "alpha bravo cargo delta foxtrot");
         assert!((jaccard - 4.0 / 6.0).abs() < 1e-9);
-        assert_eq!(found, Likeness::Alike);
+        assert_eq!(found, EntryLikeness::Alike);
         // Exactly 0.80 is not above it.
-        assert_eq!(likeness("alpha bravo cargo delta", "alpha bravo cargo delta echo"), (0.8, Likeness::Alike));
-        assert_eq!(likeness("alpha bravo cargo", "alpha delta echo").1, Likeness::Different);
-        assert_eq!(likeness("", "").1, Likeness::Different);
+        assert_eq!(likeness("alpha bravo cargo delta", "alpha bravo cargo delta echo"), (0.8, EntryLikeness::Alike));
+        assert_eq!(likeness("alpha bravo cargo", "alpha delta echo").1, EntryLikeness::Different);
+        assert_eq!(likeness("", "").1, EntryLikeness::Different);
     }
 
     #[test]
     fn whatever_is_alike_shares_so_many_words() {
-        let words = |count: usize| Words::of(&(0..count).map(|n| format!("w{n} ")).collect::<String>());
+        let words = |count: usize| NormalisedWords::from_text(&(0..count).map(|n| format!("w{n} ")).collect::<String>());
         for all in 1..40 {
             let one = words(all);
-            let shared = one.shared(0.6);
+            let shared = one.min_shared_words(0.6);
             assert!(shared >= 1 && shared <= all);
             // One word fewer is too few.
             assert!(((shared - 1) as f64) < 0.6 * all as f64, "{all}: {shared}");

@@ -30,8 +30,8 @@ fn schema_value<S: serde::Serializer>(schema: &Schema, serializer: S) -> Result<
 }
 
 /// All types by their names: the shipped ones, and those of the settings, which may replace them.
-pub fn types(settings: &KnowledgeSettings) -> BTreeMap<String, EntryType> {
-    let mut all = shipped();
+pub fn entry_types(settings: &KnowledgeSettings) -> BTreeMap<String, EntryType> {
+    let mut all = shipped_types();
     for (name, of_settings) in &settings.types {
         let schema = of_settings.schema.clone();
         let description = schema.value().get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -40,7 +40,7 @@ pub fn types(settings: &KnowledgeSettings) -> BTreeMap<String, EntryType> {
     all
 }
 
-fn shipped() -> BTreeMap<String, EntryType> {
+fn shipped_types() -> BTreeMap<String, EntryType> {
     let text =
         |about: &str| json!({"type": "string", "minLength": 1, "maxLength": TEXT_CHARS_MAX, "description": about});
     let list = json!({"type": "array", "maxItems": ITEMS_MAX, "items": text("")});
@@ -92,7 +92,7 @@ fn shipped() -> BTreeMap<String, EntryType> {
 }
 
 /// All text of an entry: what its words are taken from.
-pub fn text(title: &str, properties: &Value) -> String {
+pub fn entry_text(title: &str, properties: &Value) -> String {
     fn collect(value: &Value, found: &mut Vec<String>) {
         match value {
             Value::String(text) => found.push(text.clone()),
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_shipped_types_have_the_properties_that_they_are_about() {
-        let all = types(&KnowledgeSettings::default());
+        let all = entry_types(&KnowledgeSettings::default());
         let names: Vec<&str> = all.keys().map(String::as_str).collect();
         assert_eq!(names, ["decision", "gotcha", "pattern"]);
         let faults = |name: &str, value: Value| all[name].schema.faults(&value);
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn all_text_counts() {
-        let text = text("Title", &json!({"a": ["one", {"b": 2}], "c": true}));
+        let text = entry_text("Title", &json!({"a": ["one", {"b": 2}], "c": true}));
         assert_eq!(text, "Title\none\n2");
     }
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
-use crate::pattern::confidence::{Confidence, Increment, Kind, Told, became, unused};
+use crate::pattern::confidence::{Confidence, ConfidenceIncrement, IncrementKind, JudgedDelivery, outcome_increments, unused_increments};
 use crate::store::{By, EntryChangeRow, EntryRow, EntryUseRow};
 
 /// What happened to an entry after it was written.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct History {
+pub struct EntryHistory {
     /// The entries that say the same: each is another voice.
     pub merged: Vec<EntryRow>,
     /// What was said of it.
@@ -17,20 +17,20 @@ pub struct History {
     /// What was done with it.
     pub uses: Vec<EntryUseRow>,
     /// What became of the warnings that it was shown as.
-    pub told: Vec<Told>,
+    pub told: Vec<JudgedDelivery>,
 }
 
 /// What the confidence in an entry is made of: its source, its type, every session and agent that it helped, every task
 /// that was warned with it and did without the mistake or made it, what somebody set it to.
-pub fn confidence(entry: &EntryRow, history: &History, settings: &Settings, now: Timestamp) -> Confidence {
-    let mut found = source(entry, settings);
+pub fn entry_confidence(entry: &EntryRow, history: &EntryHistory, settings: &Settings, now: Timestamp) -> Confidence {
+    let mut found = source_increments(entry, settings);
     for other in history.merged.iter().filter(|other| other.by.agent != entry.by.agent) {
         let Some(agent) = &other.by.agent else { continue };
         let what = format!("found out by another agent too, {agent}");
         let delta = settings.confidence.other_agent;
-        found.push(step(&other.event, other.at, what, Kind::OtherAgent, agent.clone(), delta));
+        found.push(make_increment(&other.event, other.at, what, IncrementKind::OtherAgent, agent.clone(), delta));
     }
-    found.extend(said(&entry.by, history, settings));
+    found.extend(feedback_increments(&entry.by, history, settings));
     if !entry.pinned {
         let helped = history.uses.iter().filter(|used| used.helped());
         let prevented = history.told.iter().filter(|told| !told.failed);
@@ -39,54 +39,54 @@ pub fn confidence(entry: &EntryRow, history: &History, settings: &Settings, now:
             .chain(helped.map(|used| (used.at, used.event.as_str())))
             .chain(prevented.map(|told| (told.by.1, told.by.0.as_str())))
             .collect();
-        found.extend(unused(moments, &settings.confidence, now));
+        found.extend(unused_increments(moments, &settings.confidence, now));
     }
-    Confidence::fold(found, &settings.confidence)
+    Confidence::from_increments(found, &settings.confidence)
 }
 
 /// What came of using something that `writer` wrote (of what was learnt nobody), and what was said of it.
-pub fn said(writer: &By, history: &History, settings: &Settings) -> Vec<Increment> {
+pub fn feedback_increments(writer: &By, history: &EntryHistory, settings: &Settings) -> Vec<ConfidenceIncrement> {
     let mut found = Vec::new();
     let own_session = writer.session.as_deref().unwrap_or_default();
     for used in &history.uses {
         let session = used.sitting();
         let agent = used.by.agent.as_deref().filter(|agent| writer.agent.as_deref() != Some(agent));
         let add =
-            |what: &str, kind, scope: String, delta| step(&used.event, used.at, what.to_owned(), kind, scope, delta);
+            |what: &str, kind, scope: String, delta| make_increment(&used.event, used.at, what.to_owned(), kind, scope, delta);
         match used.how.as_str() {
             "applied" if session != own_session => {
-                found.push(add("applied", Kind::Reuse, session, settings.confidence.reuse));
+                found.push(add("applied", IncrementKind::Reuse, session, settings.confidence.reuse));
             }
             "validated" => match agent {
                 Some(agent) => {
                     let what = format!("validated by another agent, {agent}");
-                    found.push(add(&what, Kind::OtherAgent, agent.to_owned(), settings.confidence.other_agent));
+                    found.push(add(&what, IncrementKind::OtherAgent, agent.to_owned(), settings.confidence.other_agent));
                 }
-                None => found.push(add("validated", Kind::Reuse, session, settings.confidence.reuse)),
+                None => found.push(add("validated", IncrementKind::Reuse, session, settings.confidence.reuse)),
             },
             "prevented" => {
                 let scope = used.by.task.clone().unwrap_or(session);
-                found.push(add("prevented a mistake", Kind::Prevented, scope, settings.knowledge.prevented));
+                found.push(add("prevented a mistake", IncrementKind::Prevented, scope, settings.knowledge.prevented));
             }
             "did_not_help" => {
-                found.push(add("did not help", Kind::DidNotHelp, session, -settings.confidence.did_not_help));
+                found.push(add("did not help", IncrementKind::DidNotHelp, session, -settings.confidence.did_not_help));
             }
             _ => {}
         }
     }
-    found.extend(became(&history.told, &settings.confidence));
+    found.extend(outcome_increments(&history.told, &settings.confidence));
     for change in &history.changes {
         match change.change.as_str() {
             "superseded" => {
                 let what = format!("superseded by {}", change.other.as_deref().unwrap_or("something better"));
                 let delta = -settings.knowledge.superseded;
-                found.push(step(&change.event, change.at, what, Kind::Superseded, String::new(), delta));
+                found.push(make_increment(&change.event, change.at, what, IncrementKind::Superseded, String::new(), delta));
             }
             "confidence_set" => {
                 let who = change.by.person.as_deref().or(change.by.agent.as_deref()).unwrap_or("somebody");
                 let what = format!("set by {who}: {}", change.reason.as_deref().unwrap_or_default());
                 let value = change.value.unwrap_or(settings.confidence.start);
-                found.push(step(&change.event, change.at, what, Kind::Set, change.event.clone(), value));
+                found.push(make_increment(&change.event, change.at, what, IncrementKind::Set, change.event.clone(), value));
             }
             _ => {}
         }
@@ -96,11 +96,11 @@ pub fn said(writer: &By, history: &History, settings: &Settings) -> Vec<Incremen
 
 /// What an entry starts with: what a person says most, then what a check showed; more when a fix was seen to work, and
 /// most of all when it kept somebody from the mistake instead of following it.
-fn source(entry: &EntryRow, settings: &Settings) -> Vec<Increment> {
+fn source_increments(entry: &EntryRow, settings: &Settings) -> Vec<ConfidenceIncrement> {
     let mut found = Vec::new();
     let mut add = |is: bool, what: &str, delta| {
         if is {
-            found.push(step(&entry.event, entry.at, what.to_owned(), Kind::Source, what.to_owned(), delta));
+            found.push(make_increment(&entry.event, entry.at, what.to_owned(), IncrementKind::Source, what.to_owned(), delta));
         }
     };
     add(entry.source == "human", "said by a person", settings.knowledge.from_person);
@@ -112,8 +112,8 @@ fn source(entry: &EntryRow, settings: &Settings) -> Vec<Increment> {
     found
 }
 
-fn step(event: &str, at: Timestamp, what: String, kind: Kind, scope: String, delta: f64) -> Increment {
-    Increment { event: event.to_owned(), at, what, once: (kind, scope), delta }
+fn make_increment(event: &str, at: Timestamp, what: String, kind: IncrementKind, scope: String, delta: f64) -> ConfidenceIncrement {
+    ConfidenceIncrement { event: event.to_owned(), at, what, once: (kind, scope), delta }
 }
 
 #[cfg(test)]
@@ -161,8 +161,8 @@ mod tests {
 
     #[track_caller]
     fn value(entry: &EntryRow, changes: &[EntryChangeRow], uses: &[EntryUseRow], day: i64, wanted: f64) {
-        let history = History { changes: changes.to_vec(), uses: uses.to_vec(), ..History::default() };
-        let found = confidence(entry, &history, &Settings::default(), Timestamp(day * DAY_US));
+        let history = EntryHistory { changes: changes.to_vec(), uses: uses.to_vec(), ..EntryHistory::default() };
+        let found = entry_confidence(entry, &history, &Settings::default(), Timestamp(day * DAY_US));
         assert!((found.value - wanted).abs() < 1e-9, "{} is not {wanted}: {:#?}", found.value, found.steps);
     }
 
@@ -191,16 +191,16 @@ mod tests {
 
     #[test]
     fn a_warned_task_counts_once_as_it_does_for_a_pattern() {
-        let told = |day: i64, task: &str, failed| Told {
+        let told = |day: i64, task: &str, failed| JudgedDelivery {
             task: task.into(),
             at: Timestamp(day * DAY_US),
             by: (format!("{day:04}"), Timestamp(day * DAY_US + 1)),
             failed,
         };
-        let close = |told: &[Told], uses: &[EntryUseRow], day: i64, wanted: f64| {
-            let history = History { told: told.to_vec(), uses: uses.to_vec(), ..History::default() };
+        let close = |told: &[JudgedDelivery], uses: &[EntryUseRow], day: i64, wanted: f64| {
+            let history = EntryHistory { told: told.to_vec(), uses: uses.to_vec(), ..EntryHistory::default() };
             let now = Timestamp(day * DAY_US);
-            let found = confidence(&entry("gotcha", "human"), &history, &Settings::default(), now);
+            let found = entry_confidence(&entry("gotcha", "human"), &history, &Settings::default(), now);
             assert!((found.value - wanted).abs() < 1e-9, "{} is not {wanted}: {:#?}", found.value, found.steps);
         };
         close(&[told(1, "a", false), told(2, "a", false)], &[], 3, 0.80);
@@ -221,8 +221,8 @@ mod tests {
         let same = EntryRow { event: "0002".into(), ..entry("gotcha", "agent") };
         let one = entry("gotcha", "agent");
         let of = |merged: EntryRow| {
-            let history = History { merged: vec![merged], ..History::default() };
-            confidence(&one, &history, &Settings::default(), Timestamp(0)).value
+            let history = EntryHistory { merged: vec![merged], ..EntryHistory::default() };
+            entry_confidence(&one, &history, &Settings::default(), Timestamp(0)).value
         };
         assert!((of(other) - 0.60).abs() < 1e-9);
         assert!((of(same) - 0.50).abs() < 1e-9);
@@ -234,8 +234,8 @@ mod tests {
         let set = changed(2, "confidence_set", Some(0.30));
         value(&one, std::slice::from_ref(&set), &[used(1, "applied", "codex", "s1")], 2, 0.30);
         value(&one, std::slice::from_ref(&set), &[used(3, "applied", "codex", "s1")], 3, 0.35);
-        let history = History { changes: vec![set], ..History::default() };
-        let ledger = confidence(&one, &history, &Settings::default(), Timestamp(2 * DAY_US));
+        let history = EntryHistory { changes: vec![set], ..EntryHistory::default() };
+        let ledger = entry_confidence(&one, &history, &Settings::default(), Timestamp(2 * DAY_US));
         let last = ledger.steps.last().expect("a step");
         assert_eq!((last.what.as_str(), last.after), ("set by ann: so", 0.30));
         assert!((last.delta + 0.40).abs() < 1e-9, "{last:?}");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::duplicate::Words;
+use super::duplicate::NormalisedWords;
 use crate::base::clock::Timestamp;
 use crate::store::MemoryRow;
 
@@ -14,11 +14,11 @@ const TITLE_BYTES_MAX: usize = 120;
 
 /// How much a memory comes to mind, 0 to 1: by its importance, how fresh it is, how often it was looked up, and the words
 /// of the question when there are any. 0 when it has none of them.
-pub fn weight(memory: &MemoryRow, question: &Words, now: Timestamp) -> f64 {
+pub fn recall_weight(memory: &MemoryRow, question: &NormalisedWords, now: Timestamp) -> f64 {
     let text = match question.as_slice() {
         [] => 1.0,
         asked => {
-            let own = Words::of(&memory.text);
+            let own = NormalisedWords::from_text(&memory.text);
             let shared = asked.iter().filter(|word| own.as_slice().contains(word)).count();
             shared as f64 / asked.len() as f64
         }
@@ -31,7 +31,7 @@ pub fn weight(memory: &MemoryRow, question: &Words, now: Timestamp) -> f64 {
 
 /// The type, title and properties of the entry that a memory becomes. An error that comes back is a gotcha, the rest is
 /// a pattern.
-pub fn promoted(sort: &str, text: &str) -> (&'static str, String, Value) {
+pub fn promoted_entry(sort: &str, text: &str) -> (&'static str, String, Value) {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let title = crate::base::text::ellipsis(first.trim(), TITLE_BYTES_MAX);
     match sort {
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn what_is_important_fresh_and_used_comes_first_and_only_what_was_asked_for() {
         let now = Timestamp(100 * 86_400_000_000);
-        let weight = |memory: &MemoryRow, asked: &str| super::weight(memory, &Words::of(asked), now);
+        let weight = |memory: &MemoryRow, asked: &str| super::recall_weight(memory, &NormalisedWords::from_text(asked), now);
         let plain = memory("the tests need a database", 0.5, 10, 0);
         assert!(weight(&memory("x", 0.9, 10, 0), "") > weight(&plain, ""));
         assert!(weight(&memory("x", 0.5, 1, 0), "") > weight(&plain, ""));
@@ -63,8 +63,8 @@ mod tests {
 
     #[test]
     fn an_error_becomes_a_gotcha_and_a_success_a_pattern() {
-        assert_eq!(promoted("error_pattern", "It hangs").0, "gotcha");
-        let (sort, title, properties) = promoted("learning", "\nUse the pool\nand close it");
+        assert_eq!(promoted_entry("error_pattern", "It hangs").0, "gotcha");
+        let (sort, title, properties) = promoted_entry("learning", "\nUse the pool\nand close it");
         assert_eq!((sort, title.as_str()), ("pattern", "Use the pool"));
         assert_eq!(properties["description"], "\nUse the pool\nand close it");
     }

@@ -7,4 +7,4 @@ pub mod ledger;
 pub mod memory;
 pub mod recovery;
 
-pub use entry::{EntryType, types};
+pub use entry::{EntryType, entry_types};

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::base::limits::DEFINITION_REGEX_BYTES_MAX;
 use crate::config::Settings;
-use crate::pattern::statistics::{rounded, share_bound};
+use crate::pattern::statistics::{round_to_thousandth, share_bound};
 use crate::store::{DECLARED, RecoveryRow, ReportRow};
 
 /// Steps of one strategy.
@@ -13,7 +13,7 @@ pub const STEPS_MAX: usize = 30;
 
 /// A strategy that fits the error, with the times that it was tried, the newest first.
 #[derive(Debug, Clone)]
-pub struct Candidate {
+pub struct RemedyCandidate {
     /// The strategy.
     pub row: RecoveryRow,
     /// The times that count.
@@ -24,7 +24,7 @@ pub struct Candidate {
 
 /// Where it is to help.
 #[derive(Debug, Clone, Default)]
-pub struct Situation {
+pub struct RemedySituation {
     /// The task that is being worked on.
     pub task: String,
     /// What kind of task it is.
@@ -35,7 +35,7 @@ pub struct Situation {
 
 /// A strategy with what speaks for it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Suggestion {
+pub struct RemedySuggestion {
     /// `s-…`
     pub id: String,
     /// What to do, in a few words.
@@ -70,7 +70,7 @@ pub struct Suggestion {
 
 /// One technique has failed too often: something else has to be done.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Escalation {
+pub struct RemedyEscalation {
     /// `s-…` of the one that failed.
     pub failed: String,
     /// What it was.
@@ -87,20 +87,20 @@ pub fn is_learnt(row: &RecoveryRow) -> bool {
 }
 
 /// What to do, the best first, what has failed here too often last; and whether that calls for something else.
-pub fn rank(
-    candidates: Vec<Candidate>,
-    situation: &Situation,
+pub fn rank_remedies(
+    candidates: Vec<RemedyCandidate>,
+    situation: &RemedySituation,
     settings: &Settings,
-) -> (Vec<Suggestion>, Option<Escalation>) {
-    let mut found: Vec<Suggestion> = candidates.iter().map(|it| suggestion(it, situation, settings)).collect();
+) -> (Vec<RemedySuggestion>, Option<RemedyEscalation>) {
+    let mut found: Vec<RemedySuggestion> = candidates.iter().map(|it| build_suggestion(it, situation, settings)).collect();
     found.sort_by(|a, b| {
-        let known = a.exhausted.cmp(&b.exhausted).then(evidence(a).cmp(&evidence(b)));
+        let known = a.exhausted.cmp(&b.exhausted).then(evidence_rank(a).cmp(&evidence_rank(b)));
         let known = known.then(b.lower_bound.total_cmp(&a.lower_bound));
         known.then(b.alike[0].cmp(&a.alike[0])).then(b.effectiveness.total_cmp(&a.effectiveness)).then(a.id.cmp(&b.id))
     });
     found.dedup_by(|a, b| a.id == b.id);
     let worst = found.iter().filter(|it| it.exhausted).max_by_key(|it| it.failed_here);
-    let escalation = worst.map(|worst| Escalation {
+    let escalation = worst.map(|worst| RemedyEscalation {
         failed: worst.id.clone(),
         technique: worst.technique.clone(),
         failures: worst.failed_here,
@@ -111,7 +111,7 @@ pub fn rank(
 
 /// What is tried after what: what helped, be it in part, and what somebody says of this very error; what settings propose
 /// and nobody has tried; what never helped.
-fn evidence(it: &Suggestion) -> u8 {
+fn evidence_rank(it: &RemedySuggestion) -> u8 {
     match it.successes + it.partials {
         0 if !it.untested => 2,
         0 if it.origin == DECLARED => 1,
@@ -123,12 +123,12 @@ fn evidence(it: &Suggestion) -> u8 {
 ///
 /// # Errors
 /// Bad syntax, or larger than [`DEFINITION_REGEX_BYTES_MAX`].
-pub fn compiled(text: &str) -> Result<Regex, regex::Error> {
+pub fn compile_error_regex(text: &str) -> Result<Regex, regex::Error> {
     let limit = DEFINITION_REGEX_BYTES_MAX;
     RegexBuilder::new(text).multi_line(true).size_limit(limit).dfa_size_limit(limit).build()
 }
 
-fn suggestion(candidate: &Candidate, situation: &Situation, settings: &Settings) -> Suggestion {
+fn build_suggestion(candidate: &RemedyCandidate, situation: &RemedySituation, settings: &Settings) -> RemedySuggestion {
     let row = &candidate.row;
     let tries = row.successes + row.failures + row.partials;
     let is_alike = |it: &&ReportRow| {
@@ -143,7 +143,7 @@ fn suggestion(candidate: &Candidate, situation: &Situation, settings: &Settings)
         0 => 0.5,
         tries => (row.successes as f64 + 0.5 * row.partials as f64) / tries as f64,
     };
-    Suggestion {
+    RemedySuggestion {
         id: row.id.clone(),
         technique: row.label.clone(),
         origin: row.technique.clone(),
@@ -153,8 +153,8 @@ fn suggestion(candidate: &Candidate, situation: &Situation, settings: &Settings)
         successes: row.successes,
         partials: row.partials,
         tries,
-        effectiveness: rounded(effectiveness),
-        lower_bound: rounded(share_bound(row.successes, tries, settings.confidence.bound)),
+        effectiveness: round_to_thousandth(effectiveness),
+        lower_bound: round_to_thousandth(share_bound(row.successes, tries, settings.confidence.bound)),
         untested: tries == 0,
         alike: [helped, alike.len() as u64],
         failed_here,
@@ -169,7 +169,7 @@ mod tests {
 
     /// A strategy with the outcomes of its attempts, the oldest first: `+`, `-` or `~` in the task, upper-case letters
     /// `S` and `F` for success and failure in another.
-    fn candidate(id: &str, outcomes: &str) -> Candidate {
+    fn candidate(id: &str, outcomes: &str) -> RemedyCandidate {
         let outcome = |letter: char| match letter {
             '+' | 'S' => "success",
             '~' => "partial",
@@ -204,16 +204,16 @@ mod tests {
             agents: 0,
             imported: false,
         };
-        Candidate { row, attempts, declared: None }
+        RemedyCandidate { row, attempts, declared: None }
     }
 
-    fn ranked(candidates: &[(&str, &str)]) -> (Vec<Suggestion>, Option<Escalation>) {
+    fn ranked(candidates: &[(&str, &str)]) -> (Vec<RemedySuggestion>, Option<RemedyEscalation>) {
         let candidates = candidates.iter().map(|(id, outcomes)| candidate(id, outcomes)).collect();
-        let situation = Situation { task: "here".into(), category: Some("bugfix".into()), file_type: None };
-        rank(candidates, &situation, &Settings::default())
+        let situation = RemedySituation { task: "here".into(), category: Some("bugfix".into()), file_type: None };
+        rank_remedies(candidates, &situation, &Settings::default())
     }
 
-    fn ids(found: &[Suggestion]) -> Vec<&str> {
+    fn ids(found: &[RemedySuggestion]) -> Vec<&str> {
         found.iter().map(|it| it.id.as_str()).collect()
     }
 
@@ -232,9 +232,9 @@ mod tests {
         of_settings.row.technique = DECLARED.into();
         of_settings.declared = Some("a".into());
         let others = [("s-part", "~"), ("s-said", ""), ("s-bad", "F"), ("s-seldom", "SFFFFFFFFF")];
-        let mut candidates: Vec<Candidate> = others.map(|(id, outcomes)| candidate(id, outcomes)).into();
+        let mut candidates: Vec<RemedyCandidate> = others.map(|(id, outcomes)| candidate(id, outcomes)).into();
         candidates.push(of_settings);
-        let (found, _) = rank(candidates, &Situation::default(), &Settings::default());
+        let (found, _) = rank_remedies(candidates, &RemedySituation::default(), &Settings::default());
         assert_eq!(ids(&found), ["s-said", "s-seldom", "s-part", "s-a", "s-bad"]);
         assert_eq!((found[3].origin.as_str(), found[3].declared.as_deref()), ("declared", Some("a")));
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::Facts;
+use super::LessonFacts;
 use super::front::signal_name;
 use super::{fix, seal};
 use crate::base::markdown::{clean_line, code, fence};
@@ -25,17 +25,17 @@ const SHORTFALLS_MAX: usize = 3;
 const TITLE_CHARS_MAX: usize = 76;
 
 /// The body in at most about `budget` bytes; the parts that can shrink do.
-pub(super) fn render(facts: &Facts, lines_bytes: usize, budget: usize) -> String {
-    let head = head(facts);
-    let tail = reproduce(facts) + &fix::unknown();
+pub(super) fn render_body(facts: &LessonFacts, lines_bytes: usize, budget: usize) -> String {
+    let head = render_head(facts);
+    let tail = render_reproduction(facts) + &fix::unknown_section();
     let budget = budget.saturating_sub(head.len() + tail.len() + fix::FIX_BYTES_RESERVED);
-    let output = output(facts, lines_bytes.min(budget / 2));
-    let files = files(facts, (budget.saturating_sub(output.len()) / 4).min(2_000));
-    let failures = failures(facts, budget.saturating_sub(output.len() + files.len()));
+    let output = render_output(facts, lines_bytes.min(budget / 2));
+    let files = render_files(facts, (budget.saturating_sub(output.len()) / 4).min(2_000));
+    let failures = render_failures(facts, budget.saturating_sub(output.len() + files.len()));
     head + &failures + &output + &files + &tail
 }
 
-fn head(facts: &Facts) -> String {
+fn render_head(facts: &LessonFacts) -> String {
     let ended = match facts.ended {
         Ended::Exit(code) => format!("exited with code {code}"),
         Ended::Signal(signal) => format!("was ended by {}", signal_name(signal)),
@@ -54,11 +54,11 @@ fn head(facts: &Facts) -> String {
     }
     // Output and messages are as long as they are; MD014 takes quoted commands for instructions.
     let rules = "<!-- markdownlint-disable MD013 MD014 -->";
-    format!("# {}\n\n{rules}\n{}\n\n{}\n", title(facts), seal::EMPTY, fence("text", &said, false))
+    format!("# {}\n\n{rules}\n{}\n\n{}\n", lesson_title(facts), seal::EMPTY, fence("text", &said, false))
 }
 
 /// What says most of a failure: of the worst item that says anything the test, else the message, else its code.
-fn telling(items: &[Item]) -> Option<&str> {
+fn most_telling_text(items: &[Item]) -> Option<&str> {
     let worst = items.iter().map(|item| item.severity).max()?;
     let says = |text: &&str| !text.trim().is_empty();
     let mut worst = items.iter().filter(|item| item.severity == worst);
@@ -70,14 +70,14 @@ fn telling(items: &[Item]) -> Option<&str> {
     test.filter(says).or(first.filter(says)).or(item.code.as_deref().filter(says))
 }
 
-fn title(facts: &Facts) -> String {
+fn lesson_title(facts: &LessonFacts) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "./:-+ ".contains(c) { c } else { '-' };
     let tool = typed(&facts.tool, &facts.command);
     let tool: String = prefix(&tool, 30).chars().map(safe).collect();
     let tool = tool.replace("//", "-");
     let tool = tool.trim_matches(['-', '.', ':', ' ']);
     let tool = if tool.is_empty() { "check" } else { tool };
-    let Some(what) = telling(&facts.items) else { return format!("{tool} failed") };
+    let Some(what) = most_telling_text(&facts.items) else { return format!("{tool} failed") };
     let others = if facts.items.len() + facts.items_cut > 1 { " and others" } else { "" };
     let room = TITLE_CHARS_MAX.saturating_sub(tool.len() + others.len() + 14);
     let mut what = one_line(what).trim().to_owned();
@@ -88,7 +88,7 @@ fn title(facts: &Facts) -> String {
 }
 
 /// The items: failing tests with their own block first, then a line for each of the rest, then how many more there are.
-fn failures(facts: &Facts, budget: usize) -> String {
+fn render_failures(facts: &LessonFacts, budget: usize) -> String {
     const HEADING: &str = "## What failed\n\n";
     const OVERHEAD: usize = 160;
     if facts.items.is_empty() {
@@ -110,7 +110,7 @@ fn failures(facts: &Facts, budget: usize) -> String {
         }
         let message: Vec<String> =
             ellipsis(item.message.trim_end(), BLOCK_BYTES_MAX).lines().map(|line| format!("  {line}")).collect();
-        let block = format!("{}\n{}\n\n", subject(item), message.join("\n"));
+        let block = format!("{}\n{}\n\n", diagnostic_subject(item), message.join("\n"));
         if out.len() + block.len() > budget / 2 {
             break;
         }
@@ -118,7 +118,7 @@ fn failures(facts: &Facts, budget: usize) -> String {
         shown.insert(i);
     }
     for &i in order.iter().filter(|&i| !shown.contains(i)).collect::<Vec<_>>() {
-        let line = format!("{}\n", bullet(&facts.items[i]));
+        let line = format!("{}\n", diagnostic_bullet(&facts.items[i]));
         if out.len() + line.len() > budget {
             continue;
         }
@@ -138,7 +138,7 @@ fn failures(facts: &Facts, budget: usize) -> String {
 }
 
 /// Place and test of an item.
-fn subject(item: &Item) -> String {
+fn diagnostic_subject(item: &Item) -> String {
     let place = item.file.as_deref().map(|file| {
         let line = item.line.map(|line| format!(":{line}")).unwrap_or_default();
         let col = item.line.and(item.col).map(|col| format!(":{col}")).unwrap_or_default();
@@ -148,15 +148,15 @@ fn subject(item: &Item) -> String {
     place.into_iter().chain(test).collect::<Vec<_>>().join(": ")
 }
 
-fn bullet(item: &Item) -> String {
+fn diagnostic_bullet(item: &Item) -> String {
     let message = item.message.trim().lines().next().unwrap_or_default();
-    let parts = [&subject(item), item.code.as_deref().unwrap_or_default(), &ellipsis(message, MESSAGE_BYTES_MAX)];
+    let parts = [&diagnostic_subject(item), item.code.as_deref().unwrap_or_default(), &ellipsis(message, MESSAGE_BYTES_MAX)];
     let parts: Vec<String> = parts.into_iter().map(one_line).filter(|part| !part.trim().is_empty()).collect();
     if parts.is_empty() { "a failure without a message".to_owned() } else { parts.join(": ") }
 }
 
 /// The kept lines: when they don't fit, the first two thirds and the last third of what does.
-fn output(facts: &Facts, budget: usize) -> String {
+fn render_output(facts: &LessonFacts, budget: usize) -> String {
     const OVERHEAD: usize = 80;
     let lines: Vec<String> = facts.lines.iter().map(|line| clean_line(line)).collect();
     let size = |line: &String| line.len() + 1;
@@ -184,7 +184,7 @@ fn output(facts: &Facts, budget: usize) -> String {
     format!("## Output\n\n{}\n", fence("text", &kept.join("\n"), false))
 }
 
-fn files(facts: &Facts, budget: usize) -> String {
+fn render_files(facts: &LessonFacts, budget: usize) -> String {
     if facts.files.is_empty() {
         return String::new();
     }
@@ -200,7 +200,7 @@ fn files(facts: &Facts, budget: usize) -> String {
     format!("## Affected files\n\n{}\n", fence("text", &out, false))
 }
 
-fn reproduce(facts: &Facts) -> String {
+fn render_reproduction(facts: &LessonFacts) -> String {
     let dir = printable(&facts.dir);
     let cd = if dir.is_empty() { String::new() } else { format!("cd {} && ", shell_words::quote(&dir)) };
     let command = ellipsis(&facts.command, COMMAND_BYTES_MAX);

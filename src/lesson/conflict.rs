@@ -7,7 +7,7 @@ const END: &str = ">>>>>>>";
 
 /// A text with conflict markers in it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Conflict {
+pub(super) struct MergeConflict {
     /// The line of the first marker, from 1.
     pub(super) line: usize,
     /// The text with the one side of every conflict, and with the other.
@@ -15,7 +15,7 @@ pub(super) struct Conflict {
 }
 
 /// Which of them a line belongs to.
-enum Side {
+enum ConflictSide {
     Both,
     Ours,
     Base,
@@ -24,28 +24,28 @@ enum Side {
 
 /// Both sides of a text that a merge left conflict markers in. Where one is missing, what follows it belongs to the side
 /// before it.
-pub(super) fn of(text: &str) -> Option<Conflict> {
+pub(super) fn parse_conflict(text: &str) -> Option<MergeConflict> {
     let line = text.lines().position(|line| is_marker(line, OURS))? + 1;
-    let (mut sides, mut side) = ([String::new(), String::new()], Side::Both);
+    let (mut sides, mut side) = ([String::new(), String::new()], ConflictSide::Both);
     for line in text.split_inclusive('\n') {
         side = match side {
-            Side::Both if is_marker(line, OURS) => Side::Ours,
-            Side::Ours if is_marker(line, BASE) => Side::Base,
-            Side::Ours | Side::Base if is_marker(line, THEIRS) => Side::Theirs,
-            Side::Theirs if is_marker(line, END) => Side::Both,
+            ConflictSide::Both if is_marker(line, OURS) => ConflictSide::Ours,
+            ConflictSide::Ours if is_marker(line, BASE) => ConflictSide::Base,
+            ConflictSide::Ours | ConflictSide::Base if is_marker(line, THEIRS) => ConflictSide::Theirs,
+            ConflictSide::Theirs if is_marker(line, END) => ConflictSide::Both,
             same => {
                 let [ours, theirs] = &mut sides;
-                if matches!(same, Side::Both | Side::Ours) {
+                if matches!(same, ConflictSide::Both | ConflictSide::Ours) {
                     ours.push_str(line);
                 }
-                if matches!(same, Side::Both | Side::Theirs) {
+                if matches!(same, ConflictSide::Both | ConflictSide::Theirs) {
                     theirs.push_str(line);
                 }
                 same
             }
         };
     }
-    Some(Conflict { line, sides })
+    Some(MergeConflict { line, sides })
 }
 
 fn is_marker(line: &str, marker: &str) -> bool {

@@ -7,7 +7,7 @@ use crate::run::Ended;
 /// Everything a lesson file says about one failed run. Texts come from tools: they are redacted already, and made
 /// safe for Markdown when rendered.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Facts {
+pub struct LessonFacts {
     /// `l-…`
     pub id: String,
     /// When the run ended.
@@ -67,12 +67,12 @@ const SLUG_BYTES_MAX: usize = 40;
 /// Longest tool name in a file's name, bytes.
 const TOOL_BYTES_MAX: usize = 20;
 
-impl Facts {
+impl LessonFacts {
     /// The file's name, `<tool>-<slug>-<id>.md`: lower-case letters, digits and dashes. The same in every clone, so that a
     /// pattern has one file.
     pub fn file_name(&self) -> String {
-        let tool = slug(self.items.first().map_or(&self.tool, |item| &item.tool), TOOL_BYTES_MAX);
-        let what = slug(&self.about, SLUG_BYTES_MAX);
+        let tool = make_slug(self.items.first().map_or(&self.tool, |item| &item.tool), TOOL_BYTES_MAX);
+        let what = make_slug(&self.about, SLUG_BYTES_MAX);
         let parts = [&tool, &what, &self.id].map(String::as_str);
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         format!("{}.md", parts.join("-"))
@@ -80,7 +80,7 @@ impl Facts {
 }
 
 /// `text` as lower-case words joined by dashes, at most `max` bytes, cut at a word where that leaves enough.
-fn slug(text: &str, max: usize) -> String {
+fn make_slug(text: &str, max: usize) -> String {
     let mut slug = String::new();
     for c in text.chars() {
         if c.is_ascii_alphanumeric() {
@@ -99,14 +99,14 @@ fn slug(text: &str, max: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::slug;
+    use super::make_slug;
 
     #[test]
     fn slugs_are_safe_and_bounded() {
-        assert_eq!(slug("test_x::adds > two/..", 40), "test-x-adds-two");
-        assert_eq!(slug("../../etc/passwd\0\n", 40), "etc-passwd");
-        assert_eq!(slug("日本", 40), "");
-        assert_eq!(slug("expected one thing but got another", 20), "expected-one-thing");
-        assert_eq!(slug(&"x".repeat(100), 20).len(), 20);
+        assert_eq!(make_slug("test_x::adds > two/..", 40), "test-x-adds-two");
+        assert_eq!(make_slug("../../etc/passwd\0\n", 40), "etc-passwd");
+        assert_eq!(make_slug("日本", 40), "");
+        assert_eq!(make_slug("expected one thing but got another", 20), "expected-one-thing");
+        assert_eq!(make_slug(&"x".repeat(100), 20).len(), 20);
     }
 }

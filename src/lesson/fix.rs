@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::seal;
-use super::taught::TaughtFix;
+use super::taught::SharedLessonFix;
 use crate::base::limits::LESSON_BYTES_MAX;
 use crate::base::markdown::fence;
 use crate::base::text::{count, ellipsis, one_line};
@@ -41,9 +41,9 @@ const RULE: &str = "Rule";
 
 /// What the part says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum FixPart {
+pub enum LessonFixSection {
     /// What made the failure go away.
-    Fixed(Box<FixFacts>),
+    Fixed(Box<LessonFixFacts>),
     /// Nothing did: the same tree passed when it was run again. How sure that is, and what is known of it.
     Flake {
         /// `proven` or `suspected`.
@@ -55,7 +55,7 @@ pub enum FixPart {
 
 /// What made a failure go away. Texts come from tools: redacted already, made safe for Markdown when rendered.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct FixFacts {
+pub struct LessonFixFacts {
     /// `x-…`
     pub id: String,
     /// Which attempt it was, from 1.
@@ -93,25 +93,25 @@ pub struct FixFacts {
 }
 
 /// The part of a new lesson, with its heading.
-pub(super) fn unknown() -> String {
-    format!("\n## Fix\n\n{}", part(UNKNOWN))
+pub(super) fn unknown_section() -> String {
+    format!("\n## Fix\n\n{}", render_section(UNKNOWN))
 }
 
 /// `text` with another fix in its part; `None` when it has no part, or one that somebody edited.
-pub fn set_fix(text: &str, fix: &FixPart) -> Option<String> {
-    let range = untouched(text)?;
+pub fn set_fix(text: &str, fix: &LessonFixSection) -> Option<String> {
+    let range = find_untouched_section(text)?;
     let room = LESSON_BYTES_MAX.saturating_sub(text.len() - range.len()).max(FIX_BYTES_RESERVED);
-    Some(format!("{}{}{}", &text[..range.start], part(&content(fix, room)), &text[range.end..]))
+    Some(format!("{}{}{}", &text[..range.start], render_section(&section_content(fix, room)), &text[range.end..]))
 }
 
 /// Whether the part is as we wrote it, with whatever in it.
-pub fn has_own_part(text: &str) -> bool {
-    untouched(text).is_some()
+pub fn has_own_fix_section(text: &str) -> bool {
+    find_untouched_section(text).is_some()
 }
 
 /// What the part says of the fix; `None` where it says none, or somebody edited it.
-pub(super) fn taught(text: &str) -> Option<TaughtFix> {
-    let part = &text[untouched(text)?];
+pub(super) fn parse_shared_fix(text: &str) -> Option<SharedLessonFix> {
+    let part = &text[find_untouched_section(text)?];
     let (said, diff) = part.split_once("`diff\n").unwrap_or((part, ""));
     let line = |start: &str| said.lines().find_map(|line| line.strip_prefix(start)).map(str::to_owned);
     let named = |name: &str| line(&format!("{name}: "));
@@ -119,7 +119,7 @@ pub(super) fn taught(text: &str) -> Option<TaughtFix> {
     if id.is_none() && line(GONE).is_none() {
         return None;
     }
-    Some(TaughtFix {
+    Some(SharedLessonFix {
         id,
         cause: named(CAUSE),
         approach: named(APPROACH),
@@ -129,10 +129,10 @@ pub(super) fn taught(text: &str) -> Option<TaughtFix> {
 }
 
 /// `text` with a part that says only what anybody else's attempt would say of the same fix, too.
-pub(super) fn for_sharing(text: &str) -> String {
-    let changed = untouched(text).and_then(|range| {
+pub(super) fn shared_fix_text(text: &str) -> String {
+    let changed = find_untouched_section(text).and_then(|range| {
         let content = text[range.clone()].split_once("-->\n\n")?.1.rsplit_once(END)?.0;
-        Some(format!("{}{}{}", &text[..range.start], part(&without_details(content)?), &text[range.end..]))
+        Some(format!("{}{}{}", &text[..range.start], render_section(&without_details(content)?), &text[range.end..]))
     });
     changed.unwrap_or_else(|| text.to_owned())
 }
@@ -180,48 +180,48 @@ fn diff_without(fenced: &str, names: &BTreeSet<&str>) -> String {
     kept.map(|line| format!("{line}\n")).collect()
 }
 
-fn part(content: &str) -> String {
+fn render_section(content: &str) -> String {
     // A diff that has our own end in it must not end the part.
     let content = content.trim_end().replace("<!-- /verify-run", "<! -- /verify-run");
-    format!("{BEGIN}{} -->\n\n{content}\n\n{END}\n", hash(&content))
+    format!("{BEGIN}{} -->\n\n{content}\n\n{END}\n", content_digest(&content))
 }
 
-fn hash(content: &str) -> String {
-    seal::digest(content)
+fn content_digest(content: &str) -> String {
+    seal::short_digest(content)
 }
 
 /// `text` without what its own part says, whatever that is; `None` when somebody edited the part.
-pub(super) fn without_content(text: &str) -> Option<String> {
-    let range = untouched(text)?;
+pub(super) fn without_fix_content(text: &str) -> Option<String> {
+    let range = find_untouched_section(text)?;
     Some(format!("{}{}", &text[..range.start], &text[range.end..]))
 }
 
 /// Where the part is, if it is as we wrote it: from its first comment to the end of the line of its second one.
-fn untouched(text: &str) -> Option<Range<usize>> {
+fn find_untouched_section(text: &str) -> Option<Range<usize>> {
     let start = text.match_indices(BEGIN).map(|(at, _)| at).find(|&at| at == 0 || text[..at].ends_with('\n'))?;
     let rest = &text[start..];
     let end = rest.find(&format!("\n{END}\n"))? + 1;
     let line_end = rest.find('\n')?;
     let said = rest[..line_end].strip_prefix(BEGIN)?.strip_suffix(" -->")?;
     let content = rest.get(line_end + 1..end)?.strip_prefix('\n')?.strip_suffix("\n\n")?;
-    (said == hash(content)).then_some(start..start + end + END.len() + 1)
+    (said == content_digest(content)).then_some(start..start + end + END.len() + 1)
 }
 
-fn content(fix: &FixPart, room: usize) -> String {
+fn section_content(fix: &LessonFixSection, room: usize) -> String {
     match fix {
-        FixPart::Flake { proof, why } => {
+        LessonFixSection::Flake { proof, why } => {
             let why = one_line(&ellipsis(why, COMMAND_BYTES_MAX));
             fence("text", &format!("None: this is a {} flake.\n{why}", one_line(proof)), false)
         }
-        FixPart::Fixed(facts) => fixed(facts, room),
+        LessonFixSection::Fixed(facts) => fixed_content(facts, room),
     }
 }
 
-fn fixed(facts: &FixFacts, room: usize) -> String {
+fn fixed_content(facts: &LessonFixFacts, room: usize) -> String {
     let mut out = format!(
         "{GONE_AT}{}, {} after the first failure.\n{}: {}.\n{BY_NOW}{}\n",
         facts.attempt,
-        duration(facts.seconds),
+        duration_text(facts.seconds),
         if facts.confirmed { CONFIRMED } else { UNCONFIRMED },
         one_line(&facts.standing),
         one_line(&facts.id),
@@ -279,7 +279,7 @@ fn whole_lines(text: &str, room: usize) -> (&str, usize) {
     (&text[..end], text.len() - end)
 }
 
-fn duration(seconds: u64) -> String {
+fn duration_text(seconds: u64) -> String {
     match seconds {
         0..=119 => format!("{seconds} s"),
         120..=7_199 => format!("{} min", seconds / 60),

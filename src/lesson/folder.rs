@@ -7,9 +7,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::index;
-use super::place::{self, Place};
-use super::taught::{self, SharedFile, Taught};
-use super::{Error, Facts, FixPart, Lesson, conflict, for_sharing, parse, render};
+use super::place::{self, LessonLocation};
+use super::taught::{self, SharedLessonFile, SharedLesson};
+use super::{Error, LessonFacts, LessonFixSection, Lesson, conflict, shared_lesson_text, parse_lesson, render_lesson};
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
 use crate::config::{Places, Repository, Settings};
@@ -21,7 +21,7 @@ pub const TAUGHT_MAX: usize = 500;
 
 /// The lessons folder. It may not exist yet.
 #[derive(Debug, Clone)]
-pub struct Folder {
+pub struct LessonFolder {
     /// Absolute.
     pub dir: PathBuf,
     /// The block of kept lines, bytes.
@@ -34,7 +34,7 @@ pub struct Folder {
 
 /// What [`Folder::write`] did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenLesson {
     /// The lesson's file.
     pub path: PathBuf,
     /// `false` when it was there already: then it was left as it is.
@@ -43,7 +43,7 @@ pub struct Written {
 
 /// A file of the folder.
 #[derive(Debug)]
-pub struct Entry {
+pub struct LessonFile {
     /// Absolute.
     pub path: PathBuf,
     /// Its content, or why it can't be read.
@@ -52,12 +52,12 @@ pub struct Entry {
     pub conflict: Option<usize>,
 }
 
-impl Folder {
+impl LessonFolder {
     /// Finds the folder: in a work tree the setting, `lessons/` where the team shares it, else `.lessons/`; where
     /// a package would take that along, and anywhere else, one in the state folder.
     pub fn find(places: &Places, settings: &Settings) -> Self {
-        let Place { dir, root } = place::find(places, settings);
-        Folder { dir, lines_bytes: settings.lesson.lines_bytes, root, git: places.repository.clone() }
+        let LessonLocation { dir, root } = place::find_location(places, settings);
+        LessonFolder { dir, lines_bytes: settings.lesson.lines_bytes, root, git: places.repository.clone() }
     }
 
     /// Puts right what older versions wrote, and moves private lessons out of what is published: for the recorder, before
@@ -65,9 +65,9 @@ impl Folder {
     ///
     /// # Errors
     /// When files can't be moved or `info/exclude` can't be written.
-    pub fn settle(places: &Places, settings: &Settings) -> Result<(), Error> {
-        place::leave_exclude_file(places, settings)?;
-        place::follow_packager(places, settings)
+    pub fn migrate_lessons(places: &Places, settings: &Settings) -> Result<(), Error> {
+        place::migrate_exclude_file(places, settings)?;
+        place::move_for_packager(places, settings)
     }
 
     /// Whether an older version left a line in git's `info/exclude`.
@@ -79,8 +79,8 @@ impl Folder {
     ///
     /// # Errors
     /// When `info/exclude` can't be written.
-    pub fn unexclude(places: &Places, settings: &Settings) -> Result<bool, Error> {
-        place::unexclude(places, settings)
+    pub fn remove_exclusions(places: &Places, settings: &Settings) -> Result<bool, Error> {
+        place::remove_exclusions(places, settings)
     }
 
     /// Writes the lesson of `facts`, once: when the folder has a file with its id, that one stays as it is, whatever
@@ -88,45 +88,45 @@ impl Folder {
     ///
     /// # Errors
     /// When the folder or the file can't be written.
-    pub fn write(&self, facts: &Facts) -> Result<Written, Error> {
-        match self.path_of(&facts.id, Some(&facts.file_name())) {
-            Some(path) => Ok(Written { path, new: false }),
-            None => self.write_new(facts),
+    pub fn write_lesson(&self, facts: &LessonFacts) -> Result<WrittenLesson, Error> {
+        match self.find_lesson_path(&facts.id, Some(&facts.file_name())) {
+            Some(path) => Ok(WrittenLesson { path, new: false }),
+            None => self.write_new_lesson(facts),
         }
     }
 
-    fn write_new(&self, facts: &Facts) -> Result<Written, Error> {
-        self.stays_inside()?;
-        place::make(&self.dir, self.root.is_some())?;
+    fn write_new_lesson(&self, facts: &LessonFacts) -> Result<WrittenLesson, Error> {
+        self.ensure_inside_work_tree()?;
+        place::make_folder(&self.dir, self.root.is_some())?;
         let path = self.dir.join(facts.file_name());
-        let text = render(facts, self.lines_bytes);
-        let text = if self.is_shared() { for_sharing(&text) } else { text };
+        let text = render_lesson(facts, self.lines_bytes);
+        let text = if self.is_shared() { shared_lesson_text(&text) } else { text };
         write_atomic(&path, text.as_bytes(), 0o644, Durability::Cached).map_err(|source| Error::Io {
             action: "write the lesson",
             path: path.clone(),
             source,
         })?;
-        Ok(Written { path, new: true })
+        Ok(WrittenLesson { path, new: true })
     }
 
     /// The lesson of `facts` as it would be written.
     ///
     /// # Errors
     /// When it can't be read back.
-    pub fn lesson_of(&self, facts: &Facts, fix: Option<&FixPart>) -> Result<Lesson, Error> {
-        let text = render(facts, self.lines_bytes);
-        parse(&fix.and_then(|fix| super::set_fix(&text, fix)).unwrap_or(text), None)
+    pub fn preview_lesson(&self, facts: &LessonFacts, fix: Option<&LessonFixSection>) -> Result<Lesson, Error> {
+        let text = render_lesson(facts, self.lines_bytes);
+        parse_lesson(&fix.and_then(|fix| super::set_fix(&text, fix)).unwrap_or(text), None)
     }
 
     /// The file whose name ends with this id: `written`, as it was written, or another one if that was renamed.
-    pub fn path_of(&self, id: &str, written: Option<&str>) -> Option<PathBuf> {
+    pub fn find_lesson_path(&self, id: &str, written: Option<&str>) -> Option<PathBuf> {
         let wanted = [(id.to_owned(), written.map(str::to_owned))];
-        self.paths_of(&wanted).remove(id)
+        self.find_lesson_paths(&wanted).remove(id)
     }
 
     /// As [`Folder::path_of`], of several at once, by their ids. The folder may be large: it is listed once, and not at
     /// all where every file has the name that it was written under.
-    pub fn paths_of(&self, wanted: &[(String, Option<String>)]) -> HashMap<String, PathBuf> {
+    pub fn find_lesson_paths(&self, wanted: &[(String, Option<String>)]) -> HashMap<String, PathBuf> {
         let mut found = HashMap::new();
         for (id, written) in wanted {
             let named = written.iter().filter(|name| lesson_id(name) == Some(id)).map(|name| self.dir.join(name));
@@ -137,7 +137,7 @@ impl Folder {
         if missing.is_empty() {
             return found;
         }
-        for name in self.unsorted() {
+        for name in self.unsorted_names() {
             let Some(id) = lesson_id(&name).filter(|id| missing.contains(id)) else { continue };
             let path = self.dir.join(&name);
             // Of copies always the same one.
@@ -150,39 +150,39 @@ impl Folder {
     }
 
     /// All lessons, newest name last. Files that are no lessons by name are not looked at.
-    pub fn entries(&self) -> Vec<Entry> {
+    pub fn read_lesson_files(&self) -> Vec<LessonFile> {
         let read = |name: String| {
             let path = self.dir.join(name);
             let text = read_text(&path);
-            let conflict = text.as_ref().ok().and_then(|text| conflict::of(text)).map(|conflict| conflict.line);
-            let lesson = text.and_then(|text| read(&text, &path));
-            Entry { path, lesson, conflict }
+            let conflict = text.as_ref().ok().and_then(|text| conflict::parse_conflict(text)).map(|conflict| conflict.line);
+            let lesson = text.and_then(|text| parse_lesson_file(&text, &path));
+            LessonFile { path, lesson, conflict }
         };
-        self.names().into_iter().map(read).collect()
+        self.lesson_names().into_iter().map(read).collect()
     }
 
     /// Reads one file.
     ///
     /// # Errors
     /// When it can't be read or is no lesson.
-    pub fn read(&self, path: &Path) -> Result<Lesson, Error> {
-        read(&read_text(path)?, path)
+    pub fn read_lesson(&self, path: &Path) -> Result<Lesson, Error> {
+        parse_lesson_file(&read_text(path)?, path)
     }
 
     /// Sets texts of a lesson's front matter (`cause`, `resolution`, `corrective_rule`); all else stays byte for byte.
     ///
     /// # Errors
     /// When the file can't be read or written, or is no lesson.
-    pub fn annotate(&self, path: &Path, texts: &[(&str, &str)]) -> Result<Lesson, Error> {
+    pub fn annotate_lesson(&self, path: &Path, texts: &[(&str, &str)]) -> Result<Lesson, Error> {
         let mut text = read_text(path)?;
         for (key, value) in texts {
-            text = super::set_text(&text, key, value).ok_or_else(|| Error::Parse {
+            text = super::set_front_matter_text(&text, key, value).ok_or_else(|| Error::Parse {
                 path: Some(path.to_owned()),
                 line: 1,
                 reason: "no front matter between two lines `---`".to_owned(),
             })?;
         }
-        let lesson = read(&text, path)?;
+        let lesson = parse_lesson_file(&text, path)?;
         write_atomic(path, text.as_bytes(), 0o644, Durability::Synced).map_err(|source| Error::Io {
             action: "write the lesson",
             path: path.to_owned(),
@@ -196,11 +196,11 @@ impl Folder {
     ///
     /// # Errors
     /// When the file can't be read or written.
-    pub fn set_fix(&self, path: &Path, fix: &FixPart) -> Result<bool, Error> {
+    pub fn set_fix(&self, path: &Path, fix: &LessonFixSection) -> Result<bool, Error> {
         let text = read_text(path)?;
         let Some(mut changed) = super::set_fix(&text, fix) else { return Ok(false) };
         if self.is_shared() {
-            changed = super::fix::for_sharing(&changed);
+            changed = super::fix::shared_fix_text(&changed);
         }
         if changed != text {
             write_atomic(path, changed.as_bytes(), 0o644, Durability::Cached).map_err(|source| Error::Io {
@@ -216,35 +216,35 @@ impl Folder {
     ///
     /// # Errors
     /// When the file can't be read.
-    pub fn is_ours(&self, path: &Path) -> Result<bool, Error> {
+    pub fn is_own_lesson(&self, path: &Path) -> Result<bool, Error> {
         Ok(super::is_untouched(&read_text(path)?) && !self.is_tracked(path))
     }
 
     fn is_tracked(&self, path: &Path) -> bool {
-        let Some(git) = self.git.as_ref().filter(|_| !self.hidden()) else { return false };
+        let Some(git) = self.git.as_ref().filter(|_| !self.is_hidden()) else { return false };
         let relative = self.root.as_ref().and_then(|root| path.strip_prefix(root).ok());
-        relative.is_some_and(|relative| index::tracks(&git.git_dir, &git.common_dir, relative.as_os_str().as_bytes()))
+        relative.is_some_and(|relative| index::is_tracked(&git.git_dir, &git.common_dir, relative.as_os_str().as_bytes()))
     }
 
     /// The lessons that the team shares, by name; none of a private folder, or one that a link leads to elsewhere.
-    pub fn shared_files(&self) -> Vec<SharedFile> {
-        if !self.is_shared() || self.stays_inside().is_err() {
+    pub fn shared_files(&self) -> Vec<SharedLessonFile> {
+        if !self.is_shared() || self.ensure_inside_work_tree().is_err() {
             return Vec::new();
         }
-        let files = self.names().into_iter().take(TAUGHT_MAX);
-        files.filter_map(|name| SharedFile::of(&self.dir, name)).collect()
+        let files = self.lesson_names().into_iter().take(TAUGHT_MAX);
+        files.filter_map(|name| SharedLessonFile::from_name(&self.dir, name)).collect()
     }
 
     /// What one of them teaches.
     ///
     /// # Errors
     /// When it can't be read or is no lesson.
-    pub fn taught(&self, name: &str) -> Result<Taught, Error> {
-        taught::read(&self.dir.join(name))
+    pub fn read_shared_lesson(&self, name: &str) -> Result<SharedLesson, Error> {
+        taught::read_shared_lesson(&self.dir.join(name))
     }
 
     /// The path of one of its files, relative to the root.
-    pub fn relative(&self, name: &str) -> String {
+    pub fn relative_path(&self, name: &str) -> String {
         let path = self.dir.join(name);
         let relative = self.root.as_ref().and_then(|root| path.strip_prefix(root).ok()).unwrap_or(&path);
         relative.to_string_lossy().into_owned()
@@ -263,16 +263,16 @@ impl Folder {
     ///
     /// # Errors
     /// When the files can't be moved or the ignore file can't be written.
-    pub fn share(&self, places: &Places, settings: &Settings) -> Result<Option<PathBuf>, Error> {
+    pub fn share_lessons(&self, places: &Places, settings: &Settings) -> Result<Option<PathBuf>, Error> {
         if self.root.is_none() || self.is_shared() {
             return Ok(None);
         }
         let shared = place::shared_dir(places, settings);
-        self.stays_inside()?;
-        for name in self.names() {
+        self.ensure_inside_work_tree()?;
+        for name in self.lesson_names() {
             share_file(&self.dir.join(name))?;
         }
-        place::share(&self.dir, &shared)?;
+        place::share_lessons(&self.dir, &shared)?;
         Ok(Some(shared))
     }
 
@@ -282,22 +282,22 @@ impl Folder {
     }
 
     /// Whether git is kept from seeing the folder by us.
-    pub fn hidden(&self) -> bool {
+    pub fn is_hidden(&self) -> bool {
         self.root.is_some() && place::is_hidden(&self.dir)
     }
 
     /// The folder in the work tree, relative to its root, while lessons are private; also before there are any, and where
     /// they are kept out of it.
     pub fn private_dir(places: &Places, settings: &Settings) -> Option<String> {
-        let folder = Folder::find(places, settings);
+        let folder = LessonFolder::find(places, settings);
         let Some(root) = &folder.root else { return place::has_work_tree(places).then(|| place::HIDDEN.to_owned()) };
         let relative = folder.dir.strip_prefix(root).ok()?;
-        let is_private = folder.hidden() || !folder.dir.exists();
+        let is_private = folder.is_hidden() || !folder.dir.exists();
         is_private.then(|| relative.to_string_lossy().into_owned())
     }
 
     /// Refuses a folder that a link in the work tree leads out of it: the link may have come with a clone.
-    fn stays_inside(&self) -> Result<(), Error> {
+    fn ensure_inside_work_tree(&self) -> Result<(), Error> {
         let Some(root) = &self.root else { return Ok(()) };
         let existing = self.dir.ancestors().find(|dir| fs::symlink_metadata(dir).is_ok()).unwrap_or(&self.dir);
         let fail = |source| Error::Io { action: "write lessons in", path: self.dir.clone(), source };
@@ -309,14 +309,14 @@ impl Folder {
     }
 
     /// Names of lesson files, sorted.
-    fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.unsorted().filter(|name| is_lesson_name(name)).collect();
+    fn lesson_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.unsorted_names().filter(|name| is_lesson_name(name)).collect();
         names.sort();
         names
     }
 
     /// Names of everything that has a name in UTF-8.
-    fn unsorted(&self) -> impl Iterator<Item = String> {
+    fn unsorted_names(&self) -> impl Iterator<Item = String> {
         let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         entries.filter_map(|entry| entry.file_name().into_string().ok())
     }
@@ -339,8 +339,8 @@ pub(super) fn lesson_id(name: &str) -> Option<&str> {
 /// Takes out of a file what is not for others, and leaves its time. What is no lesson stays as it is.
 fn share_file(path: &Path) -> Result<(), Error> {
     let Ok(text) = read_text(path) else { return Ok(()) };
-    let shared = for_sharing(&text);
-    let Ok(lesson) = parse(&text, Some(path)) else { return Ok(()) };
+    let shared = shared_lesson_text(&text);
+    let Ok(lesson) = parse_lesson(&text, Some(path)) else { return Ok(()) };
     if shared == text {
         return Ok(());
     }
@@ -351,8 +351,8 @@ fn share_file(path: &Path) -> Result<(), Error> {
 }
 
 /// The lesson of a file: one that is shared says nothing of when it was recorded.
-fn read(text: &str, path: &Path) -> Result<Lesson, Error> {
-    let mut lesson = parse(text, Some(path))?;
+fn parse_lesson_file(text: &str, path: &Path) -> Result<Lesson, Error> {
+    let mut lesson = parse_lesson(text, Some(path))?;
     if lesson.front.recorded_at == Timestamp::default()
         && let Ok(written) = fs::metadata(path).and_then(|metadata| metadata.modified())
     {

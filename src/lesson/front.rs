@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Facts, conflict};
+use super::{Error, LessonFacts, conflict};
 use crate::base::clock::Timestamp;
 use crate::run::Ended;
 
@@ -32,7 +32,7 @@ const FOLDER_BYTES_MAX: usize = 500;
 /// What was cut before it got into the lesson.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Cut {
+pub struct LessonCutCounts {
     /// Bytes of output that were not kept.
     pub output_bytes: u64,
     /// Diagnostics and tests beyond the limit.
@@ -52,7 +52,7 @@ fn is_zero(n: &u64) -> bool {
 
 /// A lesson's front matter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Front {
+pub struct LessonFrontMatter {
     /// [`LESSON_SCHEMA`] of the writer.
     pub schema: u32,
     /// `l-…`
@@ -82,7 +82,7 @@ pub struct Front {
     #[serde(default)]
     pub category: String,
     /// Affected files, all of them.
-    #[serde(default, deserialize_with = "files")]
+    #[serde(default, deserialize_with = "deserialize_files")]
     pub files: Vec<String>,
     /// Patterns of its items.
     #[serde(default)]
@@ -107,7 +107,7 @@ pub struct Front {
     pub redactions: u64,
     /// What was cut.
     #[serde(default)]
-    pub cut: Cut,
+    pub cut: LessonCutCounts,
     /// Why it happened. Empty until somebody says so.
     #[serde(default)]
     pub cause: Option<String>,
@@ -123,7 +123,7 @@ pub struct Front {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lesson {
     /// Its front matter.
-    pub front: Front,
+    pub front: LessonFrontMatter,
     /// What follows it, as it is.
     pub body: String,
 }
@@ -135,7 +135,7 @@ impl Lesson {
     }
 
     /// This one, with what the other side of a merge has beyond it.
-    fn with(mut self, other: Front) -> Self {
+    fn merge_with(mut self, other: LessonFrontMatter) -> Self {
         for (list, others) in [(&mut self.front.files, other.files), (&mut self.front.patterns, other.patterns)] {
             list.extend(others);
             list.sort();
@@ -155,15 +155,15 @@ impl Lesson {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Files {
+enum FrontMatterFiles {
     List(Vec<String>),
     Folders(BTreeMap<String, Vec<String>>),
 }
 
-fn files<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    Ok(match Files::deserialize(deserializer)? {
-        Files::List(files) => files,
-        Files::Folders(folders) => {
+fn deserialize_files<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Ok(match FrontMatterFiles::deserialize(deserializer)? {
+        FrontMatterFiles::List(files) => files,
+        FrontMatterFiles::Folders(folders) => {
             let join = |folder: &str, name: String| if folder == "." { name } else { format!("{folder}/{name}") };
             let mut files: Vec<String> = folders
                 .into_iter()
@@ -180,27 +180,27 @@ fn files<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String
 ///
 /// # Errors
 /// When it has no front matter, the front matter is not what it should be, or a newer version wrote it.
-pub fn parse(text: &str, path: Option<&Path>) -> Result<Lesson, Error> {
-    let Some(conflict) = conflict::of(text) else { return parse_whole(text, path) };
-    let [ours, theirs] = conflict.sides.map(|side| parse_whole(&side, path));
+pub fn parse_lesson(text: &str, path: Option<&Path>) -> Result<Lesson, Error> {
+    let Some(conflict) = conflict::parse_conflict(text) else { return parse_without_conflict(text, path) };
+    let [ours, theirs] = conflict.sides.map(|side| parse_without_conflict(&side, path));
     match (ours, theirs) {
-        (Ok(ours), Ok(theirs)) => Ok(ours.with(theirs.front)),
+        (Ok(ours), Ok(theirs)) => Ok(ours.merge_with(theirs.front)),
         (Ok(only), Err(_)) | (Err(_), Ok(only)) => Ok(only),
         (Err(Error::Parse { path, reason, .. }), Err(_)) => Err(Error::Parse { path, line: conflict.line, reason }),
         (Err(error), Err(_)) => Err(error),
     }
 }
 
-fn parse_whole(text: &str, path: Option<&Path>) -> Result<Lesson, Error> {
+fn parse_without_conflict(text: &str, path: Option<&Path>) -> Result<Lesson, Error> {
     let fail = |line, reason: String| Error::Parse { path: path.map(Path::to_owned), line, reason };
-    let Some(range) = matter(text) else {
+    let Some(range) = find_front_matter(text) else {
         return Err(fail(1, "no front matter between two lines `---`".to_owned()));
     };
     let body = &text[range.end..];
     let body = body.split_once('\n').map_or("", |(_, body)| body);
     let budget = serde_saphyr::budget! { max_events: 100_000, max_aliases: 0, max_anchors: 0, flow_nesting_limit: 8 };
     let options = serde_saphyr::options! { budget: budget };
-    let front: Front = serde_saphyr::from_str_with_options(&text[range], options).map_err(|error| {
+    let front: LessonFrontMatter = serde_saphyr::from_str_with_options(&text[range], options).map_err(|error| {
         let line = error.location().map_or(1, |location| usize::try_from(location.line()).unwrap_or(1) + 1);
         fail(line, error.without_snippet().to_string().lines().next().unwrap_or_default().to_owned())
     })?;
@@ -211,7 +211,7 @@ fn parse_whole(text: &str, path: Option<&Path>) -> Result<Lesson, Error> {
 }
 
 /// The bytes between the two lines `---`.
-fn matter(text: &str) -> Option<Range<usize>> {
+fn find_front_matter(text: &str) -> Option<Range<usize>> {
     let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut start = None;
     for line in text[at..].split_inclusive('\n') {
@@ -230,19 +230,19 @@ fn matter(text: &str) -> Option<Range<usize>> {
 /// `text` with one top-level text of the front matter set, everything else byte for byte as it was.
 ///
 /// `None` when there is no front matter.
-pub fn set_text(text: &str, key: &str, value: &str) -> Option<String> {
-    let range = matter(text)?;
+pub fn set_front_matter_text(text: &str, key: &str, value: &str) -> Option<String> {
+    let range = find_front_matter(text)?;
     let newline = if text[..range.end].contains("\r\n") { "\r\n" } else { "\n" };
-    let place = place_of(text, &range, key).unwrap_or(range.end..range.end);
-    let line = line(key, &scalar(value)).replace('\n', newline);
+    let place = find_key_range(text, &range, key).unwrap_or(range.end..range.end);
+    let line = yaml_line(key, &yaml_scalar(value)).replace('\n', newline);
     Some(format!("{}{line}{}", &text[..place.start], &text[place.end..]))
 }
 
 /// `text` without what only one contributor's copy of the lesson says.
-pub(super) fn for_sharing(text: &str) -> String {
+pub(super) fn shared_front_matter(text: &str) -> String {
     let mut text = text.to_owned();
     for key in PERSONAL {
-        if let Some(place) = matter(&text).and_then(|range| place_of(&text, &range, key)) {
+        if let Some(place) = find_front_matter(&text).and_then(|range| find_key_range(&text, &range, key)) {
             text.replace_range(place, "");
         }
     }
@@ -250,7 +250,7 @@ pub(super) fn for_sharing(text: &str) -> String {
 }
 
 /// Where the front matter has a top-level key, with its value and our comment above it.
-fn place_of(text: &str, range: &Range<usize>, key: &str) -> Option<Range<usize>> {
+fn find_key_range(text: &str, range: &Range<usize>, key: &str) -> Option<Range<usize>> {
     let line_of = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
     let (mut at, mut place) = (range.start, None);
     for line in text[range.clone()].split_inclusive('\n') {
@@ -274,34 +274,34 @@ fn place_of(text: &str, range: &Range<usize>, key: &str) -> Option<Range<usize>>
 }
 
 /// The front matter with its two fences and the empty line after it.
-pub(super) fn render(facts: &Facts) -> String {
+pub(super) fn render_front_matter(facts: &LessonFacts) -> String {
     // No dictionary has the words of every tool.
     let mut out = format!("---\n# cspell:disable\nschema: {LESSON_SCHEMA}\n");
-    out.push_str(&line("id", &scalar(&facts.id)));
+    out.push_str(&yaml_line("id", &yaml_scalar(&facts.id)));
     // Of digits and colons alone: nobody quotes it, and every reader takes it for a string or a time.
     out.push_str(&format!("recorded_at: {}\n", facts.recorded_at.rfc3339()));
-    out.push_str(&line("tool", &scalar(&facts.tool)));
+    out.push_str(&yaml_line("tool", &yaml_scalar(&facts.tool)));
     let found_by = facts.items.first().map(|item| &item.tool);
     if let Some(found_by) = found_by.filter(|tool| !tool.is_empty() && **tool != facts.tool) {
-        out.push_str(&line("found_by", &scalar(found_by)));
+        out.push_str(&yaml_line("found_by", &yaml_scalar(found_by)));
     }
-    out.push_str(&line("command", &scalar(&facts.command)));
+    out.push_str(&yaml_line("command", &yaml_scalar(&facts.command)));
     if !facts.dir.is_empty() {
-        out.push_str(&line("directory", &scalar(&facts.dir)));
+        out.push_str(&yaml_line("directory", &yaml_scalar(&facts.dir)));
     }
     out.push_str(&match facts.ended {
         Ended::Exit(code) => format!("exit_code: {code}\n"),
-        Ended::Signal(signal) => line("signal", &scalar(&signal_name(signal))),
+        Ended::Signal(signal) => yaml_line("signal", &yaml_scalar(&signal_name(signal))),
     });
-    out.push_str(&line("category", facts.category.as_str()));
+    out.push_str(&yaml_line("category", facts.category.as_str()));
     let (files, files_cut) = files_block(&facts.files);
     out.push_str(&files);
     let patterns = &facts.patterns[..facts.patterns.len().min(PATTERNS_MAX)];
-    out.push_str(&list("patterns", patterns));
+    out.push_str(&yaml_list("patterns", patterns));
     let named = [("task", &facts.task), ("agent", &facts.agent), ("branch", &facts.branch), ("commit", &facts.commit)];
     for (key, value) in named {
         if let Some(value) = value {
-            out.push_str(&line(key, &scalar(value)));
+            out.push_str(&yaml_line(key, &yaml_scalar(value)));
         }
     }
     if facts.redactions > 0 {
@@ -323,7 +323,7 @@ pub(super) fn render(facts: &Facts) -> String {
         [("cause", &facts.cause), ("resolution", &facts.resolution), ("corrective_rule", &facts.corrective_rule)]
     {
         match value {
-            Some(value) => out.push_str(&line(key, &scalar(value))),
+            Some(value) => out.push_str(&yaml_line(key, &yaml_scalar(value))),
             None => {
                 let _ = writeln!(out, "{key}:");
             }
@@ -334,7 +334,7 @@ pub(super) fn render(facts: &Facts) -> String {
 }
 
 /// One key with its value as YAML, in a form that no option of a formatter changes.
-fn line(key: &str, value: &str) -> String {
+fn yaml_line(key: &str, value: &str) -> String {
     let is_quoted = value.starts_with(['"', '\'']);
     let may_fold = value.contains(' ') && key.chars().count() + 2 + value.chars().count() > LINE_CHARS_MAX;
     let comment = if is_quoted || may_fold { AS_IT_IS } else { "" };
@@ -346,20 +346,20 @@ pub(super) fn signal_name(signal: i32) -> String {
     nix::sys::signal::Signal::try_from(signal).map_or_else(|_| signal.to_string(), |signal| signal.as_str().to_owned())
 }
 
-fn list(key: &str, values: &[String]) -> String {
+fn yaml_list(key: &str, values: &[String]) -> String {
     if values.is_empty() {
         return format!("{key}: []\n");
     }
     let mut out = format!("{AS_IT_IS}{key}:\n");
     for value in values {
-        let _ = writeln!(out, "  - {}", scalar(value));
+        let _ = writeln!(out, "  - {}", yaml_scalar(value));
     }
     out
 }
 
 /// The files: a list, or when that is long a map from folder to names; and how many are not in it.
 fn files_block(files: &[String]) -> (String, usize) {
-    let plain = list("files", files);
+    let plain = yaml_list("files", files);
     if plain.len() <= FILES_BYTES_MAX {
         return (plain, 0);
     }
@@ -370,7 +370,7 @@ fn files_block(files: &[String]) -> (String, usize) {
             Some((folder, name)) if !folder.is_empty() && folder != "." && folder.len() <= FOLDER_BYTES_MAX => {
                 (folder, name)
             }
-            Some(_) => return shortened(files),
+            Some(_) => return shortened_files(files),
             None => (".", file.as_str()),
         };
         folders.entry(folder).or_default().push(name);
@@ -379,9 +379,9 @@ fn files_block(files: &[String]) -> (String, usize) {
     let mut left = files.len();
     for (folder, names) in folders {
         let before = grouped.len();
-        let _ = writeln!(grouped, "  {}:", scalar(folder));
+        let _ = writeln!(grouped, "  {}:", yaml_scalar(folder));
         for name in &names {
-            let _ = writeln!(grouped, "    - {}", scalar(name));
+            let _ = writeln!(grouped, "    - {}", yaml_scalar(name));
         }
         if grouped.len() > FOLDERS_BYTES_MAX {
             grouped.truncate(before);
@@ -389,23 +389,23 @@ fn files_block(files: &[String]) -> (String, usize) {
         }
         left -= names.len();
     }
-    if left == files.len() || left == 0 && grouped.len() >= plain.len() { shortened(files) } else { (grouped, left) }
+    if left == files.len() || left == 0 && grouped.len() >= plain.len() { shortened_files(files) } else { (grouped, left) }
 }
 
 /// As many files as fit, as a list.
-fn shortened(files: &[String]) -> (String, usize) {
+fn shortened_files(files: &[String]) -> (String, usize) {
     let mut bytes = 0;
     let fits = |file: &&String| {
-        bytes += scalar(file).len() + 5;
+        bytes += yaml_scalar(file).len() + 5;
         bytes <= FOLDERS_BYTES_MAX
     };
     let kept = files.iter().take_while(fits).count();
-    (list("files", &files[..kept]), files.len() - kept)
+    (yaml_list("files", &files[..kept]), files.len() - kept)
 }
 
 /// One string as YAML on one line: plain where every YAML reader takes it for a string, else quoted the way prettier
 /// quotes.
-fn scalar(text: &str) -> String {
+fn yaml_scalar(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
     }

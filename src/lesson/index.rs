@@ -4,15 +4,15 @@ use std::fs;
 use std::path::Path;
 
 /// Whether `wanted` is tracked. `true` where the index can't be understood: then a lesson too many stays.
-pub(super) fn tracks(git_dir: &Path, common_dir: &Path, wanted: &[u8]) -> bool {
+pub(super) fn is_tracked(git_dir: &Path, common_dir: &Path, wanted: &[u8]) -> bool {
     let Ok(bytes) = fs::read(git_dir.join("index")) else { return false };
     let sha256 = fs::read(common_dir.join("config"))
         .is_ok_and(|config| memchr::memmem::find(&config.to_ascii_lowercase(), b"objectformat = sha256").is_some());
-    any_path(&bytes, if sha256 { 32 } else { 20 }, |path| path == wanted).unwrap_or(true)
+    any_indexed_path(&bytes, if sha256 { 32 } else { 20 }, |path| path == wanted).unwrap_or(true)
 }
 
 /// Walks the entries (gitformat-index); `None` when the format is not one of versions 2 to 4.
-fn any_path(bytes: &[u8], hash_len: usize, mut matches: impl FnMut(&[u8]) -> bool) -> Option<bool> {
+fn any_indexed_path(bytes: &[u8], hash_len: usize, mut matches: impl FnMut(&[u8]) -> bool) -> Option<bool> {
     let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let version = number(4)?;
     if bytes.get(..4)? != b"DIRC" || !(2..=4).contains(&version) {
@@ -25,7 +25,7 @@ fn any_path(bytes: &[u8], hash_len: usize, mut matches: impl FnMut(&[u8]) -> boo
         let flags = u16::from_be_bytes(bytes.get(flags_at..flags_at + 2)?.try_into().ok()?);
         let mut name_at = flags_at + if flags & 0x4000 != 0 { 4 } else { 2 };
         if version == 4 {
-            let (strip, used) = offset(bytes.get(name_at..)?)?;
+            let (strip, used) = decode_offset(bytes.get(name_at..)?)?;
             name_at += used;
             path.truncate(path.len().checked_sub(strip)?);
         } else {
@@ -44,7 +44,7 @@ fn any_path(bytes: &[u8], hash_len: usize, mut matches: impl FnMut(&[u8]) -> boo
 }
 
 /// The offset encoding of packs: seven bits a byte, and one more for every byte that follows.
-fn offset(bytes: &[u8]) -> Option<(usize, usize)> {
+fn decode_offset(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut value = 0_usize;
     for (n, &b) in bytes.iter().enumerate().take(8) {
         value = (value << 7) | usize::from(b & 0x7f);

@@ -38,7 +38,7 @@ const HOST_CHARS_MIN: usize = 6;
 
 /// What is known of this machine.
 #[derive(Debug, Clone, Default)]
-pub struct Local {
+pub struct LocalMachine {
     root: String,
     home: Option<String>,
     user: Option<String>,
@@ -46,12 +46,12 @@ pub struct Local {
     tops: BTreeSet<String>,
 }
 
-impl Local {
+impl LocalMachine {
     /// Of a project at `root`. `tops` are the names of the folders at the top of the file system.
     pub fn new(root: &Path, home: Option<&Path>, host: Option<String>, tops: impl IntoIterator<Item = String>) -> Self {
         let text = |path: &Path| path.to_str().map(|path| path.trim_end_matches('/').to_owned());
         let home = home.and_then(text).filter(|home| home.len() > 1);
-        Local {
+        LocalMachine {
             root: text(root).unwrap_or_default(),
             user: home.as_deref().and_then(|home| home.rsplit('/').next()).map(str::to_owned),
             home,
@@ -62,12 +62,12 @@ impl Local {
 
     /// `text` without anything of this machine: paths relative to the root, the home folder as `~`, other absolute paths by
     /// their last components.
-    pub fn strip(&self, text: &str) -> String {
+    pub fn strip_local_names(&self, text: &str) -> String {
         self.strip_from(text, "")
     }
 
     /// As [`Local::strip`], of text that is read in `dir` below the root: a command.
-    pub fn strip_in(&self, text: &str, dir: &str) -> String {
+    pub fn strip_local_names_in(&self, text: &str, dir: &str) -> String {
         let depth = if dir.starts_with('/') { 0 } else { dir.split('/').filter(|part| !part.is_empty()).count() };
         self.strip_from(text, &"../".repeat(depth))
     }
@@ -84,18 +84,18 @@ impl Local {
         if let Some(home) = &self.home {
             text = replace_path(&text, home, "~");
         }
-        self.without_host(&self.shortened(&text))
+        self.without_host(&self.shorten_paths(&text))
     }
 
     /// Other absolute paths by their last components.
-    fn shortened(&self, text: &str) -> String {
+    fn shorten_paths(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(at) = rest.find('/') {
             let before = rest[..at].chars().next_back().or(out.chars().next_back());
-            let path = path_at(&rest[at..]);
+            let path = leading_path(&rest[at..]);
             out.push_str(&rest[..at]);
-            match before.is_none_or(begins_word).then(|| self.short(path)).flatten() {
+            match before.is_none_or(is_path_boundary).then(|| self.shorten_path(path)).flatten() {
                 Some(short) => out.push_str(&short),
                 None => out.push_str(path),
             }
@@ -105,7 +105,7 @@ impl Local {
     }
 
     /// `None` where it is no path of this machine, or the same on every one.
-    fn short(&self, path: &str) -> Option<String> {
+    fn shorten_path(&self, path: &str) -> Option<String> {
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         let (top, below) = parts.split_first()?;
         if path.starts_with("//") || !self.tops.contains(*top) || below.is_empty() {
@@ -144,7 +144,7 @@ fn replace_path(text: &str, path: &str, with: &str) -> String {
         let after = &rest[at + path.len()..];
         let before = rest[..at].chars().next_back().or(out.chars().next_back());
         let is_whole =
-            after.chars().next().is_none_or(|c| !is_path_char(c) || c == '/') && before.is_none_or(begins_word);
+            after.chars().next().is_none_or(|c| !is_path_char(c) || c == '/') && before.is_none_or(is_path_boundary);
         out.push_str(&rest[..at]);
         rest = after;
         if !is_whole {
@@ -164,7 +164,7 @@ fn replace_path(text: &str, path: &str, with: &str) -> String {
 }
 
 /// The path that `text` begins with.
-fn path_at(text: &str) -> &str {
+fn leading_path(text: &str) -> &str {
     &text[..text.find(|c: char| !is_path_char(c)).unwrap_or(text.len())]
 }
 
@@ -173,7 +173,7 @@ fn is_path_char(c: char) -> bool {
 }
 
 /// Whether an absolute path may begin after `c`.
-fn begins_word(c: char) -> bool {
+fn is_path_boundary(c: char) -> bool {
     !c.is_alphanumeric() && !"/._-~…@%+".contains(c)
 }
 
@@ -181,9 +181,9 @@ fn begins_word(c: char) -> bool {
 mod tests {
     use super::*;
 
-    fn local() -> Local {
+    fn local() -> LocalMachine {
         let tops = ["data".to_owned()];
-        Local::new(Path::new("/home/ada/my-app"), Some(Path::new("/home/ada")), Some("ada-laptop".into()), tops)
+        LocalMachine::new(Path::new("/home/ada/my-app"), Some(Path::new("/home/ada")), Some("ada-laptop".into()), tops)
     }
 
     #[test]
@@ -205,14 +205,14 @@ mod tests {
             ("ada@ada-laptop: no route to ada-laptop", "user@host: no route to host"),
             ("nothing", "nothing"),
         ] {
-            assert_eq!(local().strip(text), expected, "{text}");
+            assert_eq!(local().strip_local_names(text), expected, "{text}");
         }
     }
 
     #[test]
     fn a_command_still_works_where_it_was_typed() {
-        assert_eq!(local().strip_in("eslint /home/ada/my-app/src", "packages/web"), "eslint ../../src");
-        assert_eq!(local().strip_in("eslint /home/ada/my-app/src /home/ada/my-app", ""), "eslint src .");
-        assert_eq!(local().strip_in("eslint /home/ada/my-app", "web"), "eslint ..");
+        assert_eq!(local().strip_local_names_in("eslint /home/ada/my-app/src", "packages/web"), "eslint ../../src");
+        assert_eq!(local().strip_local_names_in("eslint /home/ada/my-app/src /home/ada/my-app", ""), "eslint src .");
+        assert_eq!(local().strip_local_names_in("eslint /home/ada/my-app", "web"), "eslint ..");
     }
 }

@@ -15,13 +15,13 @@ mod place;
 mod seal;
 mod taught;
 
-pub use facts::Facts;
-pub use fix::{FixFacts, FixPart, has_own_part, set_fix};
-pub use folder::{Entry, Folder, Written};
-pub use front::{Front, LESSON_SCHEMA, Lesson, parse, set_text};
-pub use local::Local;
+pub use facts::LessonFacts;
+pub use fix::{LessonFixFacts, LessonFixSection, has_own_fix_section, set_fix};
+pub use folder::{LessonFile, LessonFolder, WrittenLesson};
+pub use front::{LessonFrontMatter, LESSON_SCHEMA, Lesson, parse_lesson, set_front_matter_text};
+pub use local::LocalMachine;
 pub use seal::is_untouched;
-pub use taught::{SharedFile, Taught, TaughtFix};
+pub use taught::{SharedLessonFile, SharedLesson, SharedLessonFix};
 
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The text is not a lesson.
-    #[error("{}: {reason}", at(.path.as_deref(), *.line))]
+    #[error("{}: {reason}", location_text(.path.as_deref(), *.line))]
     Parse {
         /// The file, where it is known.
         path: Option<PathBuf>,
@@ -51,7 +51,7 @@ pub enum Error {
         reason: String,
     },
     /// A newer verify-run wrote it.
-    #[error("{}: written by a newer verify-run (schema {schema}, this one knows {LESSON_SCHEMA})", at(.path.as_deref(), 1))]
+    #[error("{}: written by a newer verify-run (schema {schema}, this one knows {LESSON_SCHEMA})", location_text(.path.as_deref(), 1))]
     Newer {
         /// The file, where it is known.
         path: Option<PathBuf>,
@@ -60,7 +60,7 @@ pub enum Error {
     },
 }
 
-fn at(path: Option<&std::path::Path>, line: usize) -> String {
+fn location_text(path: Option<&std::path::Path>, line: usize) -> String {
     path.map_or_else(|| format!("line {line}"), |path| format!("{}:{line}", path.display()))
 }
 
@@ -69,19 +69,19 @@ const BODY_BYTES_MIN: usize = 4 << 10;
 
 /// The whole file for `facts`: front matter and body, at most [`LESSON_BYTES_MAX`] bytes unless the list of affected files
 /// needs more, and at most 64 KiB. Pure: the same facts give the same bytes.
-pub fn render(facts: &Facts, lines_bytes: usize) -> String {
-    let front = front::render(facts);
+pub fn render_lesson(facts: &LessonFacts, lines_bytes: usize) -> String {
+    let front = front::render_front_matter(facts);
     let room = LESSON_BYTES_MAX.saturating_sub(front.len()).max(BODY_BYTES_MIN);
-    let body = body::render(facts, lines_bytes, room);
-    seal::sealed(&(front + &body))
+    let body = body::render_body(facts, lines_bytes, room);
+    seal::seal_text(&(front + &body))
 }
 
 /// A lesson as a team shares it: without what another clone says differently of the same failure (who met it, when, in how
 /// many attempts), so that two people who share it have the same file.
-pub fn for_sharing(text: &str) -> String {
-    let text = fix::for_sharing(text);
-    let shared = front::for_sharing(&text);
-    if is_untouched(&text) { seal::renewed(&shared) } else { shared }
+pub fn shared_lesson_text(text: &str) -> String {
+    let text = fix::shared_fix_text(text);
+    let shared = front::shared_front_matter(&text);
+    if is_untouched(&text) { seal::renew_seal(&shared) } else { shared }
 }
 
 #[cfg(test)]

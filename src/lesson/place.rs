@@ -21,7 +21,7 @@ const IGNORE_ALL: &str = "*\n";
 const SHARED_MARK: &str = "# verify-run: lessons are shared";
 
 /// A folder for lessons.
-pub(super) struct Place {
+pub(super) struct LessonLocation {
     /// Absolute.
     pub dir: PathBuf,
     /// Top of the work tree that it is in; `None` when it is in the state folder.
@@ -29,21 +29,21 @@ pub(super) struct Place {
 }
 
 /// The folder for lessons of `places`. It may not exist yet.
-pub(super) fn find(places: &Places, settings: &Settings) -> Place {
+pub(super) fn find_location(places: &Places, settings: &Settings) -> LessonLocation {
     if !has_work_tree(places) {
-        return Place { dir: places.state.join(SHARED), root: None };
+        return LessonLocation { dir: places.state.join(SHARED), root: None };
     }
     let name = match settings.lesson.dir.clone() {
         Some(name) => name,
-        None if is_used(&places.root.join(SHARED)) => PathBuf::from(SHARED),
-        None if is_used(&places.root.join(HIDDEN)) => PathBuf::from(HIDDEN),
+        None if is_shared_dir(&places.root.join(SHARED)) => PathBuf::from(SHARED),
+        None if is_shared_dir(&places.root.join(HIDDEN)) => PathBuf::from(HIDDEN),
         // What is private is in nobody's package.
         None if packager::is_published(&places.root, HIDDEN) => {
-            return Place { dir: places.state.join(SHARED), root: None };
+            return LessonLocation { dir: places.state.join(SHARED), root: None };
         }
         None => PathBuf::from(HIDDEN),
     };
-    Place { dir: places.root.join(name), root: Some(places.root.clone()) }
+    LessonLocation { dir: places.root.join(name), root: Some(places.root.clone()) }
 }
 
 pub(super) fn has_work_tree(places: &Places) -> bool {
@@ -62,7 +62,7 @@ pub(super) fn shared_dir(places: &Places, settings: &Settings) -> PathBuf {
 }
 
 /// Makes the folder. One in the work tree that is new gets an ignore file first, so that nobody ever sees a lesson in it.
-pub(super) fn make(dir: &Path, in_work_tree: bool) -> Result<(), Error> {
+pub(super) fn make_folder(dir: &Path, in_work_tree: bool) -> Result<(), Error> {
     create_dir(dir)?;
     let ignore = dir.join(".gitignore");
     if in_work_tree && fs::symlink_metadata(&ignore).is_err() && !has_lessons(dir) && !has_others(dir) {
@@ -82,7 +82,7 @@ pub(super) fn is_hidden(dir: &Path) -> bool {
 }
 
 /// Moves the lessons of `private` to `shared`, which may be the same folder, and lets git see them there.
-pub(super) fn share(private: &Path, shared: &Path) -> Result<(), Error> {
+pub(super) fn share_lessons(private: &Path, shared: &Path) -> Result<(), Error> {
     create_dir(shared)?;
     // What a recorder leaves for later, or half written, is nobody else's.
     write_ignore(&shared.join(".gitignore"), &format!("{SHARED_MARK}\n.state/\n.tmp-*\n"))?;
@@ -93,18 +93,18 @@ pub(super) fn share(private: &Path, shared: &Path) -> Result<(), Error> {
 }
 
 /// Brings lessons along when the project's packager begins, or stops, to take the hidden folder into its packages.
-pub(super) fn follow_packager(places: &Places, settings: &Settings) -> Result<(), Error> {
+pub(super) fn move_for_packager(places: &Places, settings: &Settings) -> Result<(), Error> {
     if !has_work_tree(places) || settings.lesson.dir.is_some() {
         return Ok(());
     }
     let (hidden, kept) = (places.root.join(HIDDEN), places.state.join(SHARED));
-    let place = find(places, settings);
+    let place = find_location(places, settings);
     if place.root.is_none() && is_real_dir(&hidden) && is_hidden(&hidden) && has_lessons(&hidden) {
         create_dir(&kept)?;
         return move_lessons(&hidden, &kept);
     }
     if place.dir == hidden && has_lessons(&kept) {
-        make(&hidden, true)?;
+        make_folder(&hidden, true)?;
         return move_lessons(&kept, &hidden);
     }
     Ok(())
@@ -112,19 +112,19 @@ pub(super) fn follow_packager(places: &Places, settings: &Settings) -> Result<()
 
 /// Puts right what older versions wrote: a line of ours in git's `info/exclude` goes, and what it hid is hidden by the
 /// folder itself.
-pub(super) fn leave_exclude_file(places: &Places, settings: &Settings) -> Result<(), Error> {
+pub(super) fn migrate_exclude_file(places: &Places, settings: &Settings) -> Result<(), Error> {
     if !has_work_tree(places) {
         return Ok(());
     }
     let text = exclude_text(places);
     let is_shared = has_line(&text, SHARED_MARK);
-    for name in old_names(settings).filter(|name| has_line(&text, &old_line(name))) {
+    for name in old_dir_names(settings).filter(|name| has_line(&text, &exclude_line(name))) {
         let dir = places.root.join(&name);
         if !is_real_dir(&dir) || !has_lessons(&dir) {
             continue;
         }
         let hidden = if name == Path::new(SHARED) { places.root.join(HIDDEN) } else { dir.clone() };
-        make(&hidden, true)?;
+        make_folder(&hidden, true)?;
         match hidden == dir {
             true if fs::symlink_metadata(dir.join(".gitignore")).is_err() && !has_others(&dir) => {
                 write_ignore(&dir.join(".gitignore"), IGNORE_ALL)?;
@@ -135,22 +135,22 @@ pub(super) fn leave_exclude_file(places: &Places, settings: &Settings) -> Result
     }
     let shared = places.root.join(SHARED);
     if is_shared && is_real_dir(&shared) && has_lessons(&shared) {
-        share(&shared, &shared)?;
+        share_lessons(&shared, &shared)?;
     }
     // The line is for all work trees: each moves its own lessons first.
     let is_alone = places.repository.as_ref().is_some_and(|repository| {
         fs::read_dir(repository.common_dir.join("worktrees")).map_or(true, |mut trees| trees.next().is_none())
     });
-    if is_alone { unexclude(places, settings).map(drop) } else { Ok(()) }
+    if is_alone { remove_exclusions(places, settings).map(drop) } else { Ok(()) }
 }
 
 /// Takes everything of ours out of `info/exclude`. `false` when there was nothing.
-pub(super) fn unexclude(places: &Places, settings: &Settings) -> Result<bool, Error> {
+pub(super) fn remove_exclusions(places: &Places, settings: &Settings) -> Result<bool, Error> {
     if !is_excluded(places, settings) {
         return Ok(false);
     }
     let text = exclude_text(places);
-    let kept: String = text.split_inclusive('\n').filter(|line| !is_old_line(line, settings)).collect();
+    let kept: String = text.split_inclusive('\n').filter(|line| !is_exclude_line(line, settings)).collect();
     let path = exclude_file(places).unwrap_or_default();
     write_atomic(&path, kept.as_bytes(), 0o644, Durability::Cached).map_err(|source| Error::Io {
         action: "write",
@@ -162,21 +162,21 @@ pub(super) fn unexclude(places: &Places, settings: &Settings) -> Result<bool, Er
 
 /// Whether an older version left a line in `info/exclude`.
 pub(super) fn is_excluded(places: &Places, settings: &Settings) -> bool {
-    exclude_text(places).lines().any(|line| is_old_line(line, settings))
+    exclude_text(places).lines().any(|line| is_exclude_line(line, settings))
 }
 
-fn is_old_line(line: &str, settings: &Settings) -> bool {
+fn is_exclude_line(line: &str, settings: &Settings) -> bool {
     let line = line.trim_end();
-    line == SHARED_MARK || old_names(settings).any(|name| line == old_line(&name))
+    line == SHARED_MARK || old_dir_names(settings).any(|name| line == exclude_line(&name))
 }
 
 /// Folders that older versions may have hidden.
-fn old_names(settings: &Settings) -> impl Iterator<Item = PathBuf> {
+fn old_dir_names(settings: &Settings) -> impl Iterator<Item = PathBuf> {
     [SHARED, HIDDEN].into_iter().map(PathBuf::from).chain(settings.lesson.dir.clone())
 }
 
 /// `/lessons/`: anchored, so that a folder of that name elsewhere was not meant.
-fn old_line(name: &Path) -> String {
+fn exclude_line(name: &Path) -> String {
     let mut line = String::from("/");
     for c in name.display().to_string().chars() {
         if "*?[\\!#".contains(c) {
@@ -201,13 +201,13 @@ fn exclude_text(places: &Places) -> String {
 
 /// Moves lesson files; the folder that they leave goes when it has nothing else.
 fn move_lessons(from: &Path, to: &Path) -> Result<(), Error> {
-    for name in names(from).filter(|name| name.to_str().is_some_and(is_lesson_name)) {
+    for name in file_names(from).filter(|name| name.to_str().is_some_and(is_lesson_name)) {
         let (old, new) = (from.join(&name), to.join(&name));
         if fs::symlink_metadata(&new).is_err() {
             fs::rename(&old, &new).map_err(|source| Error::Io { action: "move", path: old, source })?;
         }
     }
-    if names(from).all(|name| name == ".gitignore") {
+    if file_names(from).all(|name| name == ".gitignore") {
         let _ = fs::remove_file(from.join(".gitignore"));
         let _ = fs::remove_dir(from);
     }
@@ -215,7 +215,7 @@ fn move_lessons(from: &Path, to: &Path) -> Result<(), Error> {
 }
 
 /// Whether `lessons/` is the team's: it says so, or has lessons that nobody hides.
-fn is_used(dir: &Path) -> bool {
+fn is_shared_dir(dir: &Path) -> bool {
     is_real_dir(dir) && is_shared(dir)
 }
 
@@ -225,18 +225,18 @@ fn is_real_dir(dir: &Path) -> bool {
 }
 
 fn has_lessons(dir: &Path) -> bool {
-    names(dir).any(|name| name.to_str().is_some_and(is_lesson_name))
+    file_names(dir).any(|name| name.to_str().is_some_and(is_lesson_name))
 }
 
 /// Whether the folder has something that is neither a lesson nor neutral: course material, say.
 fn has_others(dir: &Path) -> bool {
-    names(dir).any(|name| {
+    file_names(dir).any(|name| {
         let neutral = matches!(name.as_bytes(), b".state" | b".gitignore" | b".gitkeep" | b"README.md" | b".DS_Store");
         !neutral && !name.as_bytes().starts_with(b".tmp-") && !name.to_str().is_some_and(is_lesson_name)
     })
 }
 
-fn names(dir: &Path) -> impl Iterator<Item = std::ffi::OsString> {
+fn file_names(dir: &Path) -> impl Iterator<Item = std::ffi::OsString> {
     fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.file_name())
 }
 

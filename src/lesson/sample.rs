@@ -1,6 +1,6 @@
 //! Facts for the tests of this module: an ordinary lesson, and what hostile output would make of one.
 
-use super::Facts;
+use super::LessonFacts;
 use crate::base::clock::Timestamp;
 use crate::diagnose::{Category, Item, Severity};
 use crate::run::Ended;
@@ -19,8 +19,8 @@ pub(super) fn item(file: &str, code: &str, message: &str) -> Item {
     }
 }
 
-pub(super) fn facts() -> Facts {
-    Facts {
+pub(super) fn facts() -> LessonFacts {
+    LessonFacts {
         id: "l-0123abcd".to_owned(),
         recorded_at: Timestamp::parse("2026-11-21T23:59:59Z").expect("a time"),
         tool: "eslint".to_owned(),
@@ -91,7 +91,7 @@ pub(super) const HOSTILE: [&str; 34] = [
     "@user/pkg %TAG",
 ];
 
-pub(super) fn hostile(text: &str) -> Facts {
+pub(super) fn hostile(text: &str) -> LessonFacts {
     let mut facts = facts();
     facts.tool = text.to_owned();
     facts.about = text.to_owned();
@@ -109,7 +109,7 @@ pub(super) fn hostile(text: &str) -> Facts {
 }
 
 /// A run with `n` failures, each in its own file.
-pub(super) fn many(n: usize) -> Facts {
+pub(super) fn many(n: usize) -> LessonFacts {
     let mut facts = facts();
     facts.files = (0..n).map(|i| format!("packages/module-{:02}/src/component-{i}.test.tsx", i % 40)).collect();
     facts.files.sort();

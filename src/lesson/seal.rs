@@ -11,26 +11,26 @@ const END: &str = " -->";
 pub(super) const EMPTY: &str = "<!-- verify-run:lesson  -->";
 
 /// The hash of a text, short.
-pub(super) fn digest(text: &str) -> String {
+pub(super) fn short_digest(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..DIGITS].to_owned()
 }
 
 /// `text`, which has the empty comment, with its hash in it.
-pub(super) fn sealed(text: &str) -> String {
-    let hash = digest(&fix::without_content(text).unwrap_or_default());
+pub(super) fn seal_text(text: &str) -> String {
+    let hash = short_digest(&fix::without_fix_content(text).unwrap_or_default());
     text.replacen(EMPTY, &format!("{BEGIN}{hash}{END}"), 1)
 }
 
 /// `text` with the hash of what it says now.
-pub(super) fn renewed(text: &str) -> String {
-    match hash_at(text) {
-        Some(start) => sealed(&format!("{}{}", &text[..start], &text[start + DIGITS..])),
+pub(super) fn renew_seal(text: &str) -> String {
+    match find_hash(text) {
+        Some(start) => seal_text(&format!("{}{}", &text[..start], &text[start + DIGITS..])),
         None => text.to_owned(),
     }
 }
 
 /// Where the hash begins.
-fn hash_at(text: &str) -> Option<usize> {
+fn find_hash(text: &str) -> Option<usize> {
     let start = text.find(&format!("\n{BEGIN}"))? + 1 + BEGIN.len();
     text.get(start..start + DIGITS)?;
     text[start + DIGITS..].starts_with(END).then_some(start)
@@ -38,8 +38,8 @@ fn hash_at(text: &str) -> Option<usize> {
 
 /// Whether the lesson is as verify-run wrote it.
 pub fn is_untouched(text: &str) -> bool {
-    let Some(start) = hash_at(text) else { return false };
+    let Some(start) = find_hash(text) else { return false };
     let said = &text[start..start + DIGITS];
     let empty = format!("{}{}", &text[..start], &text[start + DIGITS..]);
-    fix::without_content(&empty).is_some_and(|rest| digest(&rest) == said)
+    fix::without_fix_content(&empty).is_some_and(|rest| short_digest(&rest) == said)
 }

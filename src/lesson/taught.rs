@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::folder::lesson_id;
-use super::{Error, Front, conflict, fix, parse};
+use super::{Error, LessonFrontMatter, conflict, fix, parse_lesson};
 use crate::base::private;
 
 /// A file that is read, bytes: what is written has at most half of it.
@@ -14,7 +14,7 @@ const FILE_BYTES_MAX: u64 = 128 << 10;
 
 /// A file of a shared folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SharedFile {
+pub struct SharedLessonFile {
     /// Its name.
     pub name: String,
     /// `l-…` in it.
@@ -23,14 +23,14 @@ pub struct SharedFile {
     pub stamp: String,
 }
 
-impl SharedFile {
+impl SharedLessonFile {
     /// The file of this name; `None` of a link and whatever else is no regular file.
-    pub(super) fn of(dir: &Path, name: String) -> Option<Self> {
+    pub(super) fn from_name(dir: &Path, name: String) -> Option<Self> {
         let lesson = lesson_id(&name)?.to_owned();
         let metadata = fs::symlink_metadata(dir.join(&name)).ok().filter(Metadata::is_file)?;
         let stamp = [metadata.ctime(), metadata.ctime_nsec(), metadata.mtime(), metadata.mtime_nsec()].map(as_text);
         let stamp = format!("{} {} {}", stamp.join(" "), metadata.ino(), metadata.len());
-        Some(SharedFile { name, lesson, stamp })
+        Some(SharedLessonFile { name, lesson, stamp })
     }
 }
 
@@ -40,18 +40,18 @@ fn as_text(number: i64) -> String {
 
 /// What a lesson teaches whoever did not see its failure. Anybody may have written it: nothing of it is clean.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Taught {
+pub struct SharedLesson {
     /// Its front matter.
-    pub front: Front,
+    pub front: LessonFrontMatter,
     /// What went wrong: the message in its title, else the title.
     pub pitfall: String,
     /// What its own part says of the fix; `None` where nothing is known, or a person edited the part.
-    pub fix: Option<TaughtFix>,
+    pub fix: Option<SharedLessonFix>,
 }
 
 /// What a lesson's own part says of the fix.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TaughtFix {
+pub struct SharedLessonFix {
     /// `x-…`; a lesson that was shared has none.
     pub id: Option<String>,
     /// Why it failed.
@@ -64,35 +64,35 @@ pub struct TaughtFix {
     pub diff: String,
 }
 
-impl Taught {
+impl SharedLesson {
     /// Whether a person or an agent says why it happens or what to do.
     pub fn is_explained(&self) -> bool {
         let front = &self.front;
-        [&front.cause, &front.resolution, &front.corrective_rule].into_iter().any(|text| says(text.as_deref()))
+        [&front.cause, &front.resolution, &front.corrective_rule].into_iter().any(|text| has_text(text.as_deref()))
     }
 }
 
 /// Whether there is anything in a text.
-fn says(text: Option<&str>) -> bool {
+fn has_text(text: Option<&str>) -> bool {
     text.is_some_and(|text| !text.trim().is_empty())
 }
 
 /// Reads a file of a shared folder. It comes from a repository: no link is followed, and no FIFO waited for.
-pub(super) fn read(path: &Path) -> Result<Taught, Error> {
+pub(super) fn read_shared_lesson(path: &Path) -> Result<SharedLesson, Error> {
     let fail = |source| Error::Io { action: "read the lesson", path: path.to_owned(), source };
-    let text = text(path).map_err(fail)?;
-    let lesson = parse(&text, Some(path))?;
+    let text = read_shared_text(path).map_err(fail)?;
+    let lesson = parse_lesson(&text, Some(path))?;
     let title = lesson.title();
     let message = title.split_once('`').and_then(|(_, rest)| rest.rsplit_once('`'));
-    let fix = match conflict::of(&text) {
-        Some(conflict) => conflict.sides.iter().find_map(|side| fix::taught(side)),
-        None => fix::taught(&text),
+    let fix = match conflict::parse_conflict(&text) {
+        Some(conflict) => conflict.sides.iter().find_map(|side| fix::parse_shared_fix(side)),
+        None => fix::parse_shared_fix(&text),
     };
     let pitfall = message.map_or(title, |(message, _)| message).trim().trim_matches('`').trim();
-    Ok(Taught { pitfall: pitfall.to_owned(), fix, front: lesson.front })
+    Ok(SharedLesson { pitfall: pitfall.to_owned(), fix, front: lesson.front })
 }
 
-fn text(path: &Path) -> io::Result<String> {
+fn read_shared_text(path: &Path) -> io::Result<String> {
     let file = OpenOptions::new().read(true).custom_flags(private::FLAGS).open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.len() > FILE_BYTES_MAX {

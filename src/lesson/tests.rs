@@ -8,13 +8,13 @@ use crate::base::limits::{LESSON_BYTES_MAX, LESSON_LINES_BYTES_MAX};
 use crate::config::{Environment, Places, Repository, Settings};
 use crate::run::Ended;
 
-fn text_of(facts: &Facts) -> String {
-    render(facts, LESSON_LINES_BYTES_MAX)
+fn text_of(facts: &LessonFacts) -> String {
+    render_lesson(facts, LESSON_LINES_BYTES_MAX)
 }
 
-fn assert_reads_back(facts: &Facts) {
+fn assert_reads_back(facts: &LessonFacts) {
     let text = text_of(facts);
-    let lesson = parse(&text, None).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let lesson = parse_lesson(&text, None).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let front = lesson.front;
     assert_eq!(front.schema, LESSON_SCHEMA);
     assert_eq!((&front.id, front.recorded_at), (&facts.id, facts.recorded_at));
@@ -29,7 +29,7 @@ fn assert_reads_back(facts: &Facts) {
     assert_eq!(front.redactions, facts.redactions as u64);
     assert_eq!(
         front.cut,
-        front::Cut { output_bytes: facts.cut_bytes, items: facts.items_cut as u64, ..front::Cut::default() }
+        front::LessonCutCounts { output_bytes: facts.cut_bytes, items: facts.items_cut as u64, ..front::LessonCutCounts::default() }
     );
     for empty in [front.cause, front.resolution, front.corrective_rule] {
         assert_eq!(empty, None);
@@ -72,7 +72,7 @@ fn hostile_output_closes_no_fence_and_carries_no_control_character() {
         let rendered = text_of(&hostile(text));
         assert!(!rendered.chars().any(|c| c.is_control() && c != '\n'), "{text:?}:\n{rendered}");
         let (mut open, mut headings) = (None, 0);
-        for line in parse(&rendered, None).expect("a lesson").body.lines() {
+        for line in parse_lesson(&rendered, None).expect("a lesson").body.lines() {
             let ticks = line.len() - line.trim_start_matches('`').len();
             let rest = &line[ticks..];
             match open {
@@ -132,7 +132,7 @@ fn file_names_are_safe_bounded_and_follow_from_the_facts() {
 
 #[test]
 fn a_broken_lesson_names_its_line() {
-    let error = |text: &str| parse(text, Some(std::path::Path::new("lessons/x.md"))).expect_err("broken").to_string();
+    let error = |text: &str| parse_lesson(text, Some(std::path::Path::new("lessons/x.md"))).expect_err("broken").to_string();
     assert_eq!(error("# no front matter\n"), "lessons/x.md:1: no front matter between two lines `---`");
     let broken = text_of(&facts()).replace("schema: 1", "schema: 1\nredactions: [");
     assert!(error(&broken).starts_with("lessons/x.md:4"), "{}", error(&broken));
@@ -140,33 +140,33 @@ fn a_broken_lesson_names_its_line() {
     assert!(error(&twice).contains("duplicate"), "{}", error(&twice));
     assert!(error(&text_of(&facts()).replace("schema: 1", "schema: 9")).contains("newer"));
     let bomb = "---\na: &a [x,x,x,x]\nb: [*a,*a,*a,*a]\n---\n";
-    assert!(parse(bomb, None).is_err());
-    assert!(parse(&format!("---\nschema: {}\n---\n", "[".repeat(20_000)), None).is_err());
+    assert!(parse_lesson(bomb, None).is_err());
+    assert!(parse_lesson(&format!("---\nschema: {}\n---\n", "[".repeat(20_000)), None).is_err());
 }
 
 #[test]
 fn a_file_edited_on_another_system_is_read() {
     let text = text_of(&facts()).replace('\n', "\r\n");
-    assert_eq!(parse(&format!("\u{feff}{text}"), None).expect("a lesson").front.id, "l-0123abcd");
+    assert_eq!(parse_lesson(&format!("\u{feff}{text}"), None).expect("a lesson").front.id, "l-0123abcd");
 }
 
 #[test]
 fn annotating_changes_one_key_and_nothing_else() {
     let text = text_of(&facts()) + "\nMy own words, kept.   \n";
-    let set = set_text(&text, "cause", "a \"typo\"\nin two lines").expect("front matter");
+    let set = set_front_matter_text(&text, "cause", "a \"typo\"\nin two lines").expect("front matter");
     assert_eq!(set.replace("# prettier-ignore\ncause: \"a \\\"typo\\\"\\nin two lines\"", "cause:"), text);
-    assert_eq!(set_text(&set, "cause", "a typo").expect("set"), text.replace("cause:", "cause: a typo"));
-    let lesson = parse(&set, None).expect("a lesson");
+    assert_eq!(set_front_matter_text(&set, "cause", "a typo").expect("set"), text.replace("cause:", "cause: a typo"));
+    let lesson = parse_lesson(&set, None).expect("a lesson");
     assert_eq!(lesson.front.cause.as_deref(), Some("a \"typo\"\nin two lines"));
     // A block that a person wrote is replaced whole; a key that was removed comes back.
     let block = text.replace("cause:\n", "cause: |\n  one\n\n  two\n");
-    assert_eq!(set_text(&block, "cause", "x"), set_text(&text, "cause", "x"));
+    assert_eq!(set_front_matter_text(&block, "cause", "x"), set_front_matter_text(&text, "cause", "x"));
     let removed = text.replace("cause:\n", "");
-    let lesson = parse(&set_text(&removed, "cause", "x").expect("front matter"), None).expect("a lesson");
+    let lesson = parse_lesson(&set_front_matter_text(&removed, "cause", "x").expect("front matter"), None).expect("a lesson");
     assert_eq!(lesson.front.cause.as_deref(), Some("x"));
     let windows = text.replace('\n', "\r\n");
     assert_eq!(
-        set_text(&windows, "cause", "x").expect("front matter").matches('\n').count(),
+        set_front_matter_text(&windows, "cause", "x").expect("front matter").matches('\n').count(),
         windows.matches('\n').count()
     );
 }
@@ -202,12 +202,12 @@ impl Scene {
         Places::find(self.dir.path(), &Environment::default())
     }
 
-    fn folder(&self) -> Folder {
-        Folder::find(&self.places(), &Settings::default())
+    fn folder(&self) -> LessonFolder {
+        LessonFolder::find(&self.places(), &Settings::default())
     }
 
     fn share(&self) -> Option<std::path::PathBuf> {
-        self.folder().share(&self.places(), &Settings::default()).expect("shared")
+        self.folder().share_lessons(&self.places(), &Settings::default()).expect("shared")
     }
 
     fn read(&self, name: &str) -> String {
@@ -223,48 +223,48 @@ impl Scene {
 fn the_first_write_keeps_git_status_clean_and_the_second_changes_nothing() {
     let scene = Scene::repository();
     let exclude = scene.exclude();
-    let written = scene.folder().write(&facts()).expect("written");
+    let written = scene.folder().write_lesson(&facts()).expect("written");
     assert!(written.new && written.path.ends_with(".lessons/eslint-no-undef-l-0123abcd.md"));
     assert_eq!(scene.git(&["status", "--porcelain", "-uall"]), "");
     assert_eq!(scene.read(".lessons/.gitignore"), "*\n");
     assert_eq!(scene.exclude(), exclude, "git's own exclude file is the user's");
     fs::write(&written.path, "edited by hand").expect("written");
-    let again = scene.folder().write(&facts()).expect("written");
-    assert_eq!(again, Written { path: written.path.clone(), new: false });
+    let again = scene.folder().write_lesson(&facts()).expect("written");
+    assert_eq!(again, WrittenLesson { path: written.path.clone(), new: false });
     assert_eq!(fs::read_to_string(&written.path).expect("read"), "edited by hand");
 }
 
 #[test]
 fn a_lesson_that_was_renamed_is_not_written_again() {
     let scene = Scene::repository();
-    let written = scene.folder().write(&facts()).expect("written");
+    let written = scene.folder().write_lesson(&facts()).expect("written");
     let renamed = written.path.with_file_name("mine-l-0123abcd.md");
     fs::rename(&written.path, &renamed).expect("renamed");
-    assert_eq!(scene.folder().write(&facts()).expect("left").path, renamed);
+    assert_eq!(scene.folder().write_lesson(&facts()).expect("left").path, renamed);
 }
 
 #[test]
 fn shared_lessons_are_in_a_folder_that_git_sees() {
     let scene = Scene::repository();
-    let private = scene.folder().write(&facts()).expect("written").path;
-    assert!(scene.folder().hidden());
+    let private = scene.folder().write_lesson(&facts()).expect("written").path;
+    assert!(scene.folder().is_hidden());
     assert_eq!(scene.share(), Some(scene.dir.path().join("lessons")));
-    assert!(!scene.folder().hidden() && !private.exists() && !scene.dir.path().join(".lessons").exists());
+    assert!(!scene.folder().is_hidden() && !private.exists() && !scene.dir.path().join(".lessons").exists());
     assert_eq!(scene.share(), None, "already");
     let mut other = facts();
     other.id = "l-00000001".to_owned();
-    scene.folder().write(&other).expect("written");
+    scene.folder().write_lesson(&other).expect("written");
     let seen = scene.git(&["status", "--porcelain", "-uall", "lessons"]);
     assert_eq!(seen.lines().filter(|line| line.ends_with(".md")).count(), 2, "{seen}");
     // Without a lesson at the moment the folder is still the team's.
-    for lesson in scene.folder().entries() {
+    for lesson in scene.folder().read_lesson_files() {
         scene.folder().remove(&lesson.path).expect("removed");
     }
     assert!(scene.folder().dir.ends_with("lessons") && !scene.folder().dir.ends_with(".lessons"));
     // A clone has the committed lessons, and nothing else says that they are shared.
     let clone = Scene::repository();
     clone.file("lessons/2026-01-01-x-l-00000000.md", "x");
-    let written = clone.folder().write(&facts()).expect("written").path;
+    let written = clone.folder().write_lesson(&facts()).expect("written").path;
     assert!(written.starts_with(clone.dir.path().join("lessons")));
     assert_eq!(clone.git(&["status", "--porcelain", "-uall"]).lines().count(), 2);
 }
@@ -279,7 +279,7 @@ fn somebody_elses_lessons_folder_is_left_alone() {
     std::os::unix::fs::symlink("/tmp", linked.dir.path().join("lessons")).expect("a link");
     for scene in [course, in_the_way, linked] {
         assert!(scene.folder().dir.ends_with(".lessons"));
-        scene.folder().write(&facts()).expect("written");
+        scene.folder().write_lesson(&facts()).expect("written");
         assert_eq!(scene.share(), Some(scene.dir.path().join(".lessons")), "where they are");
         let seen = scene.git(&["status", "--porcelain", "-uall"]);
         assert!(seen.contains(".lessons/eslint-no-undef-l-0123abcd.md"), "{seen}");
@@ -294,13 +294,13 @@ fn a_folder_that_a_setting_names_is_hidden_only_when_it_is_ours() {
     let mut settings = Settings::default();
     settings.lesson.dir = Some("docs/notes".into());
     let scene = Scene::repository();
-    let folder = || Folder::find(&Places::find(scene.dir.path(), &Environment::default()), &settings);
-    folder().write(&facts()).expect("written");
+    let folder = || LessonFolder::find(&Places::find(scene.dir.path(), &Environment::default()), &settings);
+    folder().write_lesson(&facts()).expect("written");
     assert_eq!(scene.git(&["status", "--porcelain", "-uall"]), "");
     let scene = Scene::repository();
     scene.file("docs/notes/mine.md", "# Mine");
-    let folder = Folder::find(&Places::find(scene.dir.path(), &Environment::default()), &settings);
-    folder.write(&facts()).expect("written");
+    let folder = LessonFolder::find(&Places::find(scene.dir.path(), &Environment::default()), &settings);
+    folder.write_lesson(&facts()).expect("written");
     assert_eq!(scene.git(&["status", "--porcelain", "-uall"]).lines().count(), 2);
 }
 
@@ -309,7 +309,7 @@ fn what_older_versions_excluded_moves_to_the_hidden_folder() {
     let scene = Scene::repository();
     scene.file("lessons/2026-01-01-x-l-00000000.md", "x");
     scene.file(".git/info/exclude", "mine\n/lessons/\n");
-    let settle = |scene: &Scene| Folder::settle(&scene.places(), &Settings::default()).expect("settled");
+    let settle = |scene: &Scene| LessonFolder::migrate_lessons(&scene.places(), &Settings::default()).expect("settled");
     settle(&scene);
     assert_eq!((scene.exclude().as_str(), scene.read(".lessons/.gitignore").as_str()), ("mine\n", "*\n"));
     assert!(scene.dir.path().join(".lessons/2026-01-01-x-l-00000000.md").exists());
@@ -320,7 +320,7 @@ fn what_older_versions_excluded_moves_to_the_hidden_folder() {
     scene.file(".git/info/exclude", "mine\n# verify-run: lessons are shared\n");
     settle(&scene);
     assert_eq!(scene.exclude(), "mine\n");
-    assert!(scene.folder().dir.join("2026-01-01-x-l-00000000.md").exists() && !scene.folder().hidden());
+    assert!(scene.folder().dir.join("2026-01-01-x-l-00000000.md").exists() && !scene.folder().is_hidden());
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn a_link_that_came_with_a_clone_leads_no_lesson_out_of_it() {
     let scene = Scene::repository();
     scene.file("lessons", "a file");
     std::os::unix::fs::symlink(outside.path(), scene.dir.path().join(".lessons")).expect("a link");
-    assert!(scene.folder().write(&facts()).expect_err("refused").to_string().contains("link"));
+    assert!(scene.folder().write_lesson(&facts()).expect_err("refused").to_string().contains("link"));
     assert_eq!(fs::read_dir(outside.path()).expect("reads").count(), 0);
 }
 
@@ -337,7 +337,7 @@ fn a_link_that_came_with_a_clone_leads_no_lesson_out_of_it() {
 fn outside_git_in_a_work_tree_and_in_a_bare_repository() {
     let dir = tempfile::tempdir().expect("a folder");
     let places = Places::find(dir.path(), &Environment::default());
-    let folder = Folder::find(&places, &Settings::default());
+    let folder = LessonFolder::find(&places, &Settings::default());
     assert_eq!(folder.dir, places.state.join("lessons"));
     assert!(!folder.dir.starts_with(dir.path()), "the folder may be the home folder");
 
@@ -345,24 +345,24 @@ fn outside_git_in_a_work_tree_and_in_a_bare_repository() {
     scene.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
     scene.git(&["worktree", "add", "-q", "tree"]);
     let places = Places::find(&scene.dir.path().join("tree"), &Environment::default());
-    let written = Folder::find(&places, &Settings::default()).write(&facts()).expect("written");
+    let written = LessonFolder::find(&places, &Settings::default()).write_lesson(&facts()).expect("written");
     assert!(written.path.starts_with(scene.dir.path().join("tree/.lessons")));
 
     let bare = Repository { worktree: None, git_dir: dir.path().to_owned(), common_dir: dir.path().to_owned() };
     let places = Places { repository: Some(bare), state: dir.path().join("verify-run"), ..places };
-    assert_eq!(Folder::find(&places, &Settings::default()).dir, dir.path().join("verify-run/lessons"));
+    assert_eq!(LessonFolder::find(&places, &Settings::default()).dir, dir.path().join("verify-run/lessons"));
 }
 
 #[test]
 fn a_lesson_is_untouched_until_somebody_but_the_recorder_edits_it() {
     let text = text_of(&facts());
-    let fixed = set_fix(&text, &FixPart::Fixed(Box::new(fix()))).expect("its own part");
+    let fixed = set_fix(&text, &LessonFixSection::Fixed(Box::new(fix()))).expect("its own part");
     assert!(is_untouched(&text) && is_untouched(&fixed));
     for text in HOSTILE {
         assert!(is_untouched(&text_of(&hostile(text))), "{text}");
     }
     for edited in [
-        set_text(&text, "cause", "a typo").expect("set"),
+        set_front_matter_text(&text, "cause", "a typo").expect("set"),
         text.replace("no-undef", "no-such"),
         text.replace("Not known yet.", "I know it."),
         text.clone() + "\nMy notes.\n",
@@ -379,7 +379,7 @@ fn thousands_of_files_and_patterns_are_counted_not_listed() {
     facts.patterns = (0..2_000).map(|n| format!("p-{n:08}")).collect();
     let text = text_of(&facts);
     assert!(text.len() <= 64 << 10, "{} bytes", text.len());
-    let front = parse(&text, None).expect("a lesson").front;
+    let front = parse_lesson(&text, None).expect("a lesson").front;
     assert_eq!(front.files.len() + usize::try_from(front.cut.files).expect("small"), 40_000);
     assert!(front.files.len() > 100 && front.patterns.len() == 500);
     facts.files = (0..40_000).map(|n| format!("/outside-{n}")).collect();
@@ -387,8 +387,8 @@ fn thousands_of_files_and_patterns_are_counted_not_listed() {
     assert!(text.len() <= 64 << 10, "{} bytes", text.len());
 }
 
-fn fix() -> FixFacts {
-    FixFacts {
+fn fix() -> LessonFixFacts {
+    LessonFixFacts {
         id: "x-0123abcd".into(),
         attempt: 2,
         seconds: 260,
@@ -399,18 +399,18 @@ fn fix() -> FixFacts {
         diff: "--- a/src/a.js\n+++ b/src/a.js\n@@ -1 +1,2 @@\n-let x = 1;\n+import y from 'y';\n+let x = y;\n".into(),
         tried: vec!["src/b.js".into()],
         came_with_base: 3,
-        ..FixFacts::default()
+        ..LessonFixFacts::default()
     }
 }
 
 #[test]
 fn the_fix_is_filled_in_and_reads_like_this() {
     let text = text_of(&facts());
-    let fixed = set_fix(&text, &FixPart::Fixed(Box::new(fix()))).expect("its own part");
+    let fixed = set_fix(&text, &LessonFixSection::Fixed(Box::new(fix()))).expect("its own part");
     let (before, after) = fixed.split_once("## Fix\n").expect("a heading");
     assert!(text.starts_with(before), "nothing else changes");
     insta::assert_snapshot!(after);
-    let flake = FixPart::Flake { proof: "proven".into(), why: "the same tree passed".into() };
+    let flake = LessonFixSection::Flake { proof: "proven".into(), why: "the same tree passed".into() };
     let flaky = set_fix(&fixed, &flake).expect("still its own");
     assert!(
         flaky.ends_with(
@@ -418,14 +418,14 @@ fn the_fix_is_filled_in_and_reads_like_this() {
         ),
         "{flaky}"
     );
-    assert_eq!(set_fix(&flaky, &FixPart::Fixed(Box::new(fix()))).expect("and again"), fixed);
+    assert_eq!(set_fix(&flaky, &LessonFixSection::Fixed(Box::new(fix()))).expect("and again"), fixed);
 }
 
 #[test]
 fn what_people_wrote_is_never_overwritten() {
-    let part = FixPart::Fixed(Box::new(fix()));
+    let part = LessonFixSection::Fixed(Box::new(fix()));
     let text = text_of(&facts());
-    let annotated = set_text(&text, "cause", "a typo").expect("set") + "\nMy own notes.\n";
+    let annotated = set_front_matter_text(&text, "cause", "a typo").expect("set") + "\nMy own notes.\n";
     let fixed = set_fix(&annotated, &part).expect("the part itself is untouched");
     assert!(fixed.contains("cause: a typo\n") && fixed.ends_with("<!-- /verify-run:fix -->\n\nMy own notes.\n"));
     for edited in [
@@ -442,21 +442,21 @@ fn what_people_wrote_is_never_overwritten() {
 #[test]
 fn a_hostile_fix_stays_in_its_part_and_a_large_one_in_its_bounds() {
     for text in HOSTILE.iter().copied().chain(["<!-- /verify-run:fix -->\n", "```\n<!-- /verify-run:fix -->\n# x\n"]) {
-        let hostile = FixFacts {
+        let hostile = LessonFixFacts {
             diff: format!("@@ -1 +1 @@\n+{text}\n{text}\n"),
             commands: vec![text.into()],
             standing: text.into(),
             files: vec![(text.into(), None, None)],
             ..fix()
         };
-        let fixed = set_fix(&text_of(&facts()), &FixPart::Fixed(Box::new(hostile))).expect("fits");
+        let fixed = set_fix(&text_of(&facts()), &LessonFixSection::Fixed(Box::new(hostile))).expect("fits");
         assert!(!fixed.contains('\x1b'));
         assert_eq!(fixed.matches("<!-- /verify-run:fix -->").count(), 1, "{fixed}");
-        assert!(set_fix(&fixed, &FixPart::Fixed(Box::new(fix()))).is_some(), "still ours: {fixed}");
+        assert!(set_fix(&fixed, &LessonFixSection::Fixed(Box::new(fix()))).is_some(), "still ours: {fixed}");
     }
-    let large = FixFacts { diff: "+a line of the diff\n".repeat(4000), ..fix() };
+    let large = LessonFixFacts { diff: "+a line of the diff\n".repeat(4000), ..fix() };
     for facts in [facts(), many(2_000)] {
-        let text = set_fix(&text_of(&facts), &FixPart::Fixed(Box::new(large.clone()))).expect("fits");
+        let text = set_fix(&text_of(&facts), &LessonFixSection::Fixed(Box::new(large.clone()))).expect("fits");
         assert!(text.len() <= LESSON_BYTES_MAX.max(text_of(&facts).len() + 2048), "{}", text.len());
         assert!(text.contains(" of the diff left out\n"), "{text}");
     }
@@ -465,18 +465,18 @@ fn a_hostile_fix_stays_in_its_part_and_a_large_one_in_its_bounds() {
 #[test]
 fn a_lesson_is_ours_while_nobody_edits_or_commits_it() {
     let scene = Scene::repository();
-    let written = scene.folder().write(&facts()).expect("written").path;
-    assert!(scene.folder().is_ours(&written).expect("reads"));
+    let written = scene.folder().write_lesson(&facts()).expect("written").path;
+    assert!(scene.folder().is_own_lesson(&written).expect("reads"));
     let text = fs::read_to_string(&written).expect("reads");
-    fs::write(&written, set_text(&text, "cause", "mine").expect("set")).expect("writes");
-    assert!(!scene.folder().is_ours(&written).expect("reads"));
+    fs::write(&written, set_front_matter_text(&text, "cause", "mine").expect("set")).expect("writes");
+    assert!(!scene.folder().is_own_lesson(&written).expect("reads"));
     fs::write(&written, &text).expect("writes");
     scene.share();
     let shared = scene.dir.path().join("lessons/eslint-no-undef-l-0123abcd.md");
-    assert!(scene.folder().is_ours(&shared).expect("reads"), "not committed yet");
+    assert!(scene.folder().is_own_lesson(&shared).expect("reads"), "not committed yet");
     scene.git(&["add", "lessons"]);
-    assert!(!scene.folder().is_ours(&shared).expect("reads"));
-    assert!(scene.folder().is_ours(&written).is_err(), "is gone");
+    assert!(!scene.folder().is_own_lesson(&shared).expect("reads"));
+    assert!(scene.folder().is_own_lesson(&written).is_err(), "is gone");
 }
 
 /// Options of prettier that change Markdown or YAML.
@@ -504,10 +504,10 @@ fn no_option_of_a_formatter_changes_a_lesson_and_no_linter_complains() {
     let samples = HOSTILE.iter().map(|text| hostile(text)).chain([facts(), many(1), many(100), many(400), many(5_000)]);
     for (n, facts) in samples.enumerate() {
         let text = text_of(&facts);
-        let fixed = set_fix(&text, &FixPart::Fixed(Box::new(fix()))).expect("its own part");
+        let fixed = set_fix(&text, &LessonFixSection::Fixed(Box::new(fix()))).expect("its own part");
         let long =
             "a cause that is much longer than any line: it goes on, and on, and \"on\", beyond every width that is set";
-        let annotated = set_text(&text, "cause", long).and_then(|text| set_text(&text, "resolution", "import it"));
+        let annotated = set_front_matter_text(&text, "cause", long).and_then(|text| set_front_matter_text(&text, "resolution", "import it"));
         fs::write(dir.path().join(format!("{n}.md")), text).expect("written");
         fs::write(dir.path().join(format!("{n}-fixed.md")), fixed).expect("written");
         fs::write(dir.path().join(format!("{n}-annotated.md")), annotated.expect("front matter")).expect("written");
@@ -536,7 +536,7 @@ fn no_option_of_a_formatter_changes_a_lesson_and_no_linter_complains() {
 fn what_a_tool_says_of_a_merge_is_no_conflict_of_the_lesson() {
     let mut facts = facts();
     facts.lines = ["<<<<<<< HEAD", "one", "=======", "two", ">>>>>>> other"].map(str::to_owned).to_vec();
-    let annotated = set_text(&text_of(&facts), "cause", "a merge").expect("set");
-    assert_eq!(conflict::of(&annotated), None, "{annotated}");
-    assert!(parse(&annotated, None).expect("a lesson").body.contains("\ntwo\n"));
+    let annotated = set_front_matter_text(&text_of(&facts), "cause", "a merge").expect("set");
+    assert_eq!(conflict::parse_conflict(&annotated), None, "{annotated}");
+    assert!(parse_lesson(&annotated, None).expect("a lesson").body.contains("\ntwo\n"));
 }

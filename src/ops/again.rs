@@ -69,7 +69,7 @@ pub fn command(places: &Places, environment: &Environment, failed: bool) -> Resu
     if last.passed {
         return Err(AgainError::Passed(line));
     }
-    let check = Whitelist::open(places, environment).decide(&argv).check();
+    let check = Whitelist::open(places, environment).decide_command(&argv).into_check();
     let is_script = check.as_ref().is_some_and(|check| check.manifest.is_some());
     let selectors = check.map(|check| check.selectors).unwrap_or_default();
     let narrowed = Narrowing { words: &words, selectors: &selectors, is_script, dir: last.dir.path() }.of(&last);
@@ -227,7 +227,7 @@ mod tests {
     fn narrowed(line: &str, dir: &str, tests: &[&str]) -> Vec<String> {
         let words = shell_words::split(line).expect("a line");
         let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
-        let check = Whitelist::shipped().decide(&argv).check();
+        let check = Whitelist::shipped_only().decide_command(&argv).into_check();
         let selectors = check.map(|check| check.selectors).unwrap_or_default();
         let narrowing =
             Narrowing { words: &words, selectors: &selectors, is_script: words[0] == "npm", dir: Path::new(dir) };

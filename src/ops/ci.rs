@@ -136,11 +136,11 @@ fn runs(places: &Places, settings: &Settings, reading: &Reading, wanted: &Wanted
     subjects.sort_by_key(|subject| subject.run.started_at);
     let mut told = Vec::with_capacity(subjects.len());
     let (segments, root) = (&reading.segments, places.root.as_path());
-    let sources = hint::Sources { index, segments, registry: None, settings, root };
+    let sources = hint::HintSources { index, segments, registry: None, settings, root };
     for subject in subjects {
         let key = |item: &crate::store::Item| item.rekeyed().map_or_else(|| item.pattern.clone(), |keys| keys.pattern);
         let keys: Vec<String> = subject.items().iter().map(key).collect();
-        let known = hint::seen_before(&sources, &keys, subject.run.started_at, KNOWN_MAX)?;
+        let known = hint::hint_lines(&sources, &keys, subject.run.started_at, KNOWN_MAX)?;
         told.push(Told { subject, known });
     }
     Ok(told)

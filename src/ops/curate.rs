@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::record;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::Places;
-use crate::pattern::Together;
+use crate::pattern::PatternGroupSummary;
 use crate::store::{Body, Merge, Review, ReviewState, Split, Store, StoreError, lock};
 
 /// What a person says with a change: who they are and why.
@@ -30,7 +30,7 @@ pub struct Changed {
     pub pattern: String,
     /// What is counted together now.
     #[serde(flatten)]
-    pub together: Together,
+    pub together: PatternGroupSummary,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -95,7 +95,7 @@ impl Open {
     fn changed(mut self, done: String, id: &str) -> Result<Changed, StoreError> {
         let index = self.store.index();
         let row = index.pattern(id)?;
-        let together = Together::of(index.group(row.number)?, index.merges(row.number)?, index.reviews(row.number)?);
+        let together = PatternGroupSummary::from_rows(index.group(row.number)?, index.merges(row.number)?, index.reviews(row.number)?);
         self.notes.extend(self.store.take_notes());
         Ok(Changed { schema: 1, done, pattern: row.id, together, notes: self.notes })
     }

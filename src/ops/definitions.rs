@@ -9,7 +9,7 @@ use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::{CONFIG_FILE_BYTES_MAX, DEFINITION_FILES_MAX};
 use crate::config::{Categories, Environment, Places, Problem, Settings};
 use crate::diagnose::{self, Category, DefinitionFile, Definitions, Fault};
-use crate::pattern::detector::Registry;
+use crate::pattern::detector::DetectorRegistry;
 use crate::whitelist::{CheckKind, Whitelist};
 
 /// The strongest layer.
@@ -68,7 +68,7 @@ pub fn check(places: &Places, environment: &Environment) -> Loaded {
     let categories = Settings::load(places, environment).0.categories;
     let mut loaded = load(places, environment, &categories);
     let faults = loaded.definitions.check(&loaded.files);
-    let (_, detectors) = Registry::new(&loaded.files, &categories);
+    let (_, detectors) = DetectorRegistry::new(&loaded.files, &categories);
     loaded.problems.extend(faults.into_iter().chain(detectors).map(problem));
     loaded.problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     loaded
@@ -128,10 +128,10 @@ pub fn create(places: &Places, environment: &Environment, wanted: &Wanted<'_>) -
 /// Adds a rule for the program to the layer's whitelist; `None` when it is a check already.
 fn add_rule(places: &Places, environment: &Environment, wanted: &Wanted<'_>) -> anyhow::Result<Option<PathBuf>> {
     let (known, _) = Whitelist::load(places, environment);
-    if known.kind(wanted.name).is_some() {
+    if known.tool_kind(wanted.name).is_some() {
         return Ok(None);
     }
-    let files = Whitelist::files(places, environment);
+    let files = Whitelist::layer_files(places, environment);
     let file = files.get(usize::from(wanted.user)).context("there is no home folder; leave --user away")?;
     let mut text = match read_start(file, CONFIG_FILE_BYTES_MAX) {
         Ok(bytes) => String::from_utf8(bytes).with_context(|| format!("{} is not UTF-8", file.display()))?,

@@ -11,7 +11,7 @@ use crate::base::text::{self, count};
 use crate::config::packager;
 use crate::config::{Environment, Places, Problem, Settings, is_disabled};
 use crate::fix::snapshot;
-use crate::lesson::Folder;
+use crate::lesson::LessonFolder;
 use crate::ops::{definitions, record};
 use crate::store::{EVENT_VERSION, Index, Segments, folder};
 use crate::whitelist::Whitelist;
@@ -96,7 +96,7 @@ pub fn doctor(places: &Places, environment: &Environment) -> Report {
     findings.extend(promotions(places));
     let problems = super::warn::template_problems(places, environment);
     findings.extend(problems_of("formatters", "no problems in templates", problems));
-    if let Some(problems) = super::strategy::problems_of_settings(&settings) {
+    if let Some(problems) = super::strategy::settings_problems(&settings) {
         findings.extend(problems_of("strategies", "no problems in the strategies of verify-run.toml", problems));
     }
     findings.extend(hosts::findings(places, environment));
@@ -290,7 +290,7 @@ fn snapshots(places: &Places, settings: &Settings) -> Option<Finding> {
 }
 
 fn lessons_folder(places: &Places, settings: &Settings) -> Finding {
-    let folder = Folder::find(places, settings);
+    let folder = LessonFolder::find(places, settings);
     let dir = folder.dir.clone();
     let existing = dir.ancestors().find(|dir| dir.exists()).unwrap_or(&dir);
     if !existing.is_dir() {
@@ -305,7 +305,7 @@ fn lessons_folder(places: &Places, settings: &Settings) -> Finding {
             format!("ls -ld {}", quoted(existing)),
         );
     }
-    if folder.hidden() {
+    if folder.is_hidden() {
         let message = "lessons are private; to commit them: verify-run lesson share";
         return finding("lessons", Status::Ok, message, Some(&dir));
     }
@@ -314,7 +314,7 @@ fn lessons_folder(places: &Places, settings: &Settings) -> Finding {
 
 /// Lesson files that can't be read.
 fn lesson_files(places: &Places, settings: &Settings) -> Vec<Finding> {
-    let entries = Folder::find(places, settings).entries();
+    let entries = LessonFolder::find(places, settings).read_lesson_files();
     let broken = entries.into_iter().filter_map(|entry| {
         let error = match (entry.lesson, entry.conflict) {
             (Ok(_), None) => return None,
@@ -344,7 +344,7 @@ fn lesson_files(places: &Places, settings: &Settings) -> Vec<Finding> {
 
 /// Packagers and checkers that would take private lessons along.
 fn packagers(places: &Places, settings: &Settings) -> Vec<Finding> {
-    let Some(dir) = Folder::private_dir(places, settings) else { return Vec::new() };
+    let Some(dir) = LessonFolder::private_dir(places, settings) else { return Vec::new() };
     let found = packager::packagers(&places.root, &dir).into_iter().map(|found| {
         let file = places.root.join(&found.file);
         let is_moved = found.publishes && settings.lesson.dir.is_none();

@@ -23,18 +23,18 @@ use crate::base::text::printable;
 use crate::capture::Identity;
 use crate::config::{Places, Settings};
 use crate::diagnose::redact::redact;
-use crate::knowledge::duplicate::{self, Likeness, Words};
-use crate::knowledge::{entry, types};
-use crate::pattern::statistics::{permille, rounded};
+use crate::knowledge::duplicate::{self, EntryLikeness, NormalisedWords};
+use crate::knowledge::{entry, entry_types};
+use crate::pattern::statistics::{to_permille, round_to_thousandth};
 use crate::store::{
     Body, By, Entry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Index, Origin, Store, StoreError, lock,
 };
 
-pub use finding::{Asked, Found, Log, export, log, query, relevant, show};
-pub use measured::Measured;
-pub use page::{Page, Uses};
-pub(super) use proposal::of_task;
-pub use proposal::{Proposal, Proposals, from_fix, proposals};
+pub use finding::{EntryQueryRequest, EntryList, KnowledgeLog, export_entries, read_log, query_entries, relevant_entries, show_entry};
+pub use measured::EntryMeasurement;
+pub use page::{EntryPage, EntryUseCounts};
+pub(super) use proposal::task_proposals;
+pub use proposal::{EntryProposal, EntryProposalList, draft_from_fix, list_proposals};
 
 /// All properties of an entry, bytes.
 const PROPERTIES_BYTES_MAX: usize = 32 << 10;
@@ -45,7 +45,7 @@ const SUGGESTED_MAX: usize = 5;
 
 /// An entry as it is given.
 #[derive(Debug, Clone, Default)]
-pub struct Given {
+pub struct EntryDraft {
     /// Its type.
     pub kind: String,
     /// One line.
@@ -70,9 +70,9 @@ pub struct Given {
     pub person: Option<String>,
 }
 
-impl Given {
+impl EntryDraft {
     /// This over `other`: what is said here holds, what isn't is taken from there.
-    pub fn over(self, mut other: Given) -> Given {
+    pub fn merge_over(self, mut other: EntryDraft) -> EntryDraft {
         if !self.title.is_empty() {
             other.title = self.title;
         }
@@ -95,17 +95,17 @@ impl Given {
 
 /// What `knowledge add --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Added {
+pub struct EntryAddReply {
     /// Version of this shape.
     pub schema: u32,
     /// `created`, or `merged` with one that says the same.
     pub result: &'static str,
     /// The entry that stands for it: itself, or the one that it was merged with.
-    pub entry: Page,
+    pub entry: EntryPage,
     /// What was written, also when it was merged.
     pub written: String,
     /// Entries that may say the same.
-    pub similar: Vec<Similar>,
+    pub similar: Vec<SimilarEntry>,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -113,7 +113,7 @@ pub struct Added {
 
 /// An entry that may say the same.
 #[derive(Debug, Clone, Serialize)]
-pub struct Similar {
+pub struct SimilarEntry {
     /// `k-…`
     pub id: String,
     /// Its title.
@@ -124,13 +124,13 @@ pub struct Similar {
 
 /// What was changed, and the entry after it; what `supersede`, `merge`, `confidence`, `pin` and `boost --json` print.
 #[derive(Debug, Serialize)]
-pub struct Changed {
+pub struct EntryChangeReply {
     /// Version of this shape.
     pub schema: u32,
     /// One line: what was done.
     pub done: String,
     /// The entry.
-    pub entry: Page,
+    pub entry: EntryPage,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -140,23 +140,23 @@ pub struct Changed {
 ///
 /// # Errors
 /// When there is no such type, a property doesn't fit its schema, or the store can't be written.
-pub fn add(places: &Places, settings: &Settings, identity: &Identity, given: &Given) -> anyhow::Result<Added> {
-    let entry = written(settings, identity, given)?;
-    let mut open = Writing::new(places, settings, identity, given.person.as_deref())?;
-    let mut added = open.add(settings, entry)?;
+pub fn add_entry(places: &Places, settings: &Settings, identity: &Identity, given: &EntryDraft) -> anyhow::Result<EntryAddReply> {
+    let entry = build_entry(settings, identity, given)?;
+    let mut open = KnowledgeWriter::new(places, settings, identity, given.person.as_deref())?;
+    let mut added = open.add_entry(settings, entry)?;
     added.notes = open.into_notes();
     Ok(added)
 }
 
 /// The entry for the event, checked, bounded, without secrets; and whether it may be merged.
-pub(super) fn written(settings: &Settings, identity: &Identity, given: &Given) -> anyhow::Result<(Entry, bool)> {
-    let all = types(&settings.knowledge);
+pub(super) fn build_entry(settings: &Settings, identity: &Identity, given: &EntryDraft) -> anyhow::Result<(Entry, bool)> {
+    let all = entry_types(&settings.knowledge);
     let Some(sort) = all.get(&given.kind) else {
         let known: Vec<&str> = all.keys().map(String::as_str).collect();
         bail!("there is no type {:?}; there are {}: type `verify-run knowledge types`", given.kind, known.join(", "));
     };
     let title = clean(&given.title).context("an entry needs a title: --title TEXT")?;
-    let properties = cleaned(&Value::Object(given.properties.clone()));
+    let properties = clean_value(&Value::Object(given.properties.clone()));
     let faults = sort.schema.faults(&properties);
     ensure!(
         faults.is_empty(),
@@ -168,7 +168,7 @@ pub(super) fn written(settings: &Settings, identity: &Identity, given: &Given) -
         properties.to_string().len() <= PROPERTIES_BYTES_MAX,
         "the properties have more than {PROPERTIES_BYTES_MAX} bytes; say it shorter"
     );
-    let actions: Vec<String> = labels(&given.actions).into_iter().map(|action| action.to_uppercase()).collect();
+    let actions: Vec<String> = clean_labels(&given.actions).into_iter().map(|action| action.to_uppercase()).collect();
     let is_action = |action: &String| action.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
     if let Some(bad) = actions.iter().find(|action| !is_action(action)) {
         bail!("{bad:?} is no action: write words such as CREATE, UPDATE, DELETE, VERIFY");
@@ -182,24 +182,24 @@ pub(super) fn written(settings: &Settings, identity: &Identity, given: &Given) -
         sort: given.kind.clone(),
         title,
         properties,
-        globs: labels(&given.globs).into_iter().map(|glob| glob.trim_start_matches("./").to_owned()).collect(),
+        globs: clean_labels(&given.globs).into_iter().map(|glob| glob.trim_start_matches("./").to_owned()).collect(),
         actions,
-        tags: labels(&given.tags).into_iter().map(|tag| tag.to_lowercase()).collect(),
-        sources: labels(&given.sources),
+        tags: clean_labels(&given.tags).into_iter().map(|tag| tag.to_lowercase()).collect(),
+        sources: clean_labels(&given.sources),
         origin: Origin { source, prevented: given.prevented, fix_applied: given.fix_applied },
     };
     Ok((entry, sort.merges))
 }
 
 /// Single lines without secrets, each once.
-fn labels(given: &[String]) -> Vec<String> {
+fn clean_labels(given: &[String]) -> Vec<String> {
     let unique: BTreeSet<String> = given.iter().filter_map(|label| clean(label)).collect();
     unique.into_iter().take(LABELS_MAX).collect()
 }
 
 /// Sources by their whole ids, with the patterns that were seen in them: those are what the entry is about, and by them
 /// it will be known what comes of it. What is not recorded here stays as it was given.
-fn traced(index: &Index, sources: Vec<String>) -> Result<Vec<String>, StoreError> {
+fn resolve_sources(index: &Index, sources: Vec<String>) -> Result<Vec<String>, StoreError> {
     let mut found = BTreeSet::new();
     let mut patterns = BTreeSet::new();
     for source in sources {
@@ -218,27 +218,27 @@ fn traced(index: &Index, sources: Vec<String>) -> Result<Vec<String>, StoreError
 }
 
 /// A value without secrets and control characters in its texts.
-fn cleaned(value: &Value) -> Value {
+fn clean_value(value: &Value) -> Value {
     match value {
         Value::String(text) => Value::String(printable(&redact(text).0).trim().to_owned()),
-        Value::Array(items) => items.iter().map(cleaned).collect(),
-        Value::Object(fields) => fields.iter().map(|(name, field)| (printable(name), cleaned(field))).collect(),
+        Value::Array(items) => items.iter().map(clean_value).collect(),
+        Value::Object(fields) => fields.iter().map(|(name, field)| (printable(name), clean_value(field))).collect(),
         other => other.clone(),
     }
 }
 
 /// Entries of the type that say the same or may, the most alike first.
-fn duplicates(index: &Index, settings: &Settings, new: &Entry) -> anyhow::Result<Vec<(Similar, Likeness)>> {
-    let words = Words::of(&entry::text(&new.title, &new.properties));
-    let shared = words.shared(settings.knowledge.suggested);
-    let mut found: Vec<(i64, f64, Likeness)> = Vec::new();
+fn find_duplicates(index: &Index, settings: &Settings, new: &Entry) -> anyhow::Result<Vec<(SimilarEntry, EntryLikeness)>> {
+    let words = NormalisedWords::from_text(&entry::entry_text(&new.title, &new.properties));
+    let shared = words.min_shared_words(settings.knowledge.suggested);
+    let mut found: Vec<(i64, f64, EntryLikeness)> = Vec::new();
     for (number, forms) in index.entries_alike(&new.sort, words.as_slice(), shared)? {
-        let (jaccard, likeness) = duplicate::compare(&words, &Words::from_forms(forms), &settings.knowledge);
-        if likeness != Likeness::Different {
+        let (jaccard, likeness) = duplicate::compare_entries(&words, &NormalisedWords::from_forms(forms), &settings.knowledge);
+        if likeness != EntryLikeness::Different {
             found.push((number, jaccard, likeness));
         }
     }
-    let rank = |likeness: Likeness| likeness != Likeness::Same;
+    let rank = |likeness: EntryLikeness| likeness != EntryLikeness::Same;
     found.sort_by(|a, b| rank(a.2).cmp(&rank(b.2)).then(b.1.total_cmp(&a.1)).then(a.0.cmp(&b.0)));
     let mut seen = BTreeSet::new();
     found.retain(|(number, _, _)| seen.insert(*number));
@@ -246,8 +246,8 @@ fn duplicates(index: &Index, settings: &Settings, new: &Entry) -> anyhow::Result
     let mut similar = Vec::new();
     for (number, jaccard, likeness) in found {
         let row = index.entry_at(number)?;
-        let (title, similarity) = (page::line(&row.title), rounded(jaccard));
-        similar.push((Similar { id: row.id, title, similarity }, likeness));
+        let (title, similarity) = (page::page_line(&row.title), round_to_thousandth(jaccard));
+        similar.push((SimilarEntry { id: row.id, title, similarity }, likeness));
     }
     Ok(similar)
 }
@@ -256,38 +256,38 @@ fn duplicates(index: &Index, settings: &Settings, new: &Entry) -> anyhow::Result
 ///
 /// # Errors
 /// When an id names none or more than one, it would supersede itself, or the store can't be written.
-pub fn supersede(
+pub fn supersede_entry(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
     id: &str,
     with: &str,
-) -> anyhow::Result<Changed> {
-    let open = Writing::new(places, settings, identity, None)?;
-    let (old, new) = (open.leader(id)?, open.leader(with)?);
+) -> anyhow::Result<EntryChangeReply> {
+    let open = KnowledgeWriter::new(places, settings, identity, None)?;
+    let (old, new) = (open.leader_id(id)?, open.leader_id(with)?);
     ensure!(old != new, "{id} and {with} are one entry: it can't supersede itself");
-    let mut next = open.page(settings, &new)?.superseded_by;
+    let mut next = open.entry_page(settings, &new)?.superseded_by;
     let mut seen = BTreeSet::new();
     while let Some(id) = next.filter(|id| seen.insert(id.clone())) {
         ensure!(id != old, "{new} is superseded by {old} already");
-        next = open.page(settings, &id).ok().and_then(|page| page.superseded_by);
+        next = open.entry_page(settings, &id).ok().and_then(|page| page.superseded_by);
     }
     let done = format!("{old} is superseded by {new}");
-    open.change(settings, &old, EntryChange::Superseded { with: new }, done)
+    open.apply_change(settings, &old, EntryChange::Superseded { with: new }, done)
 }
 
 /// Says that two entries say the same.
 ///
 /// # Errors
 /// When an id names none or more than one, their type is never merged, or the store can't be written.
-pub fn merge(
+pub fn merge_entries(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
     id: &str,
     into: &str,
-) -> anyhow::Result<Changed> {
-    let open = Writing::new(places, settings, identity, None)?;
+) -> anyhow::Result<EntryChangeReply> {
+    let open = KnowledgeWriter::new(places, settings, identity, None)?;
     for id in [id, into] {
         let is_learnt = open.index().entry(id).is_err() && open.index().learnt_entry(id)?.is_some();
         ensure!(
@@ -298,7 +298,7 @@ pub fn merge(
     let (one, other) = (open.store.index().entry(id)?, open.store.index().entry(into)?);
     ensure!(one.leader != other.leader, "{} and {} are one entry already", one.id, other.id);
     ensure!(one.kind == other.kind, "{} is a {} and {} is a {}", one.id, one.kind, other.id, other.kind);
-    let may = types(&settings.knowledge).get(&one.kind).is_none_or(|sort| sort.merges);
+    let may = entry_types(&settings.knowledge).get(&one.kind).is_none_or(|sort| sort.merges);
     ensure!(
         may,
         "a {} is never merged; type `verify-run knowledge supersede {} --with {}`",
@@ -307,7 +307,7 @@ pub fn merge(
         other.id
     );
     let done = format!("{} and {} are one entry", one.id, other.id);
-    open.change(settings, &one.id, EntryChange::Merged { into: other.id }, done)
+    open.apply_change(settings, &one.id, EntryChange::Merged { into: other.id }, done)
 }
 
 /// Sets how far an entry is believed.
@@ -321,52 +321,52 @@ pub fn set_confidence(
     id: &str,
     value: f64,
     said: (&str, Option<&str>),
-) -> anyhow::Result<Changed> {
+) -> anyhow::Result<EntryChangeReply> {
     let (min, max) = (settings.confidence.min, settings.confidence.max);
     ensure!((min..=max).contains(&value), "a confidence is from {min:.2} to {max:.2}, not {value}");
     let reason = clean(said.0).context("say why: --reason TEXT")?;
-    let open = Writing::new(places, settings, identity, said.1)?;
-    let leader = open.leader(id)?;
+    let open = KnowledgeWriter::new(places, settings, identity, said.1)?;
+    let leader = open.leader_id(id)?;
     let done = format!("the confidence of {leader} is {value:.2}");
-    open.change(settings, &leader, EntryChange::ConfidenceSet { value_permille: permille(value), reason }, done)
+    open.apply_change(settings, &leader, EntryChange::ConfidenceSet { value_permille: to_permille(value), reason }, done)
 }
 
 /// Pins an entry: it never fades and is never held out; or takes the pin off.
 ///
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
-pub fn pin(places: &Places, settings: &Settings, identity: &Identity, id: &str, on: bool) -> anyhow::Result<Changed> {
-    let open = Writing::new(places, settings, identity, None)?;
-    let leader = open.leader(id)?;
+pub fn pin_entry(places: &Places, settings: &Settings, identity: &Identity, id: &str, on: bool) -> anyhow::Result<EntryChangeReply> {
+    let open = KnowledgeWriter::new(places, settings, identity, None)?;
+    let leader = open.leader_id(id)?;
     let done = format!("{leader} is {}pinned", if on { "" } else { "no longer " });
-    open.change(settings, &leader, EntryChange::Pinned { on }, done)
+    open.apply_change(settings, &leader, EntryChange::Pinned { on }, done)
 }
 
 /// Says what came of an entry.
 ///
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
-pub fn boost(
+pub fn boost_entry(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
     id: &str,
     how: EntryUse,
-) -> anyhow::Result<Changed> {
-    let open = Writing::new(places, settings, identity, None)?;
-    let leader = open.leader(id)?;
+) -> anyhow::Result<EntryChangeReply> {
+    let open = KnowledgeWriter::new(places, settings, identity, None)?;
+    let leader = open.leader_id(id)?;
     let done = format!("{leader} {}", how.as_str().replace('_', " "));
-    open.change(settings, &leader, EntryChange::Used { how, with: Vec::new() }, done)
+    open.apply_change(settings, &leader, EntryChange::Used { how, with: Vec::new() }, done)
 }
 
 /// The store, open for writing after what waited was recorded, and who writes.
-pub(super) struct Writing {
+pub(super) struct KnowledgeWriter {
     store: Store,
     by: By,
     notes: Vec<String>,
 }
 
-impl Writing {
+impl KnowledgeWriter {
     pub(super) fn new(
         places: &Places,
         settings: &Settings,
@@ -380,24 +380,24 @@ impl Writing {
         let hours = settings.fix.silence_hours;
         let task = record::current_task(places, Some(store.index()), identity, Timestamp::now(), hours)?;
         let by = By { person: person.and_then(clean), ..by(identity, Some(&task)) };
-        Ok(Writing { store, by, notes })
+        Ok(KnowledgeWriter { store, by, notes })
     }
 
     /// Writes an entry, and where it `merges` and says the same as another that it is merged with it.
-    pub(super) fn add(&mut self, settings: &Settings, (mut entry, merges): (Entry, bool)) -> anyhow::Result<Added> {
-        entry.sources = traced(self.store.index(), entry.sources)?;
-        let found = if merges { duplicates(self.store.index(), settings, &entry)? } else { Vec::new() };
-        let mut event = self.event(String::new(), EntryChange::Created(Box::new(entry)));
+    pub(super) fn add_entry(&mut self, settings: &Settings, (mut entry, merges): (Entry, bool)) -> anyhow::Result<EntryAddReply> {
+        entry.sources = resolve_sources(self.store.index(), entry.sources)?;
+        let found = if merges { find_duplicates(self.store.index(), settings, &entry)? } else { Vec::new() };
+        let mut event = self.entry_event(String::new(), EntryChange::Created(Box::new(entry)));
         let id = ids::short(ids::Kind::Knowledge, event.id.as_bytes());
         if let Body::Knowledge(note) = &mut event.body {
             note.entry.clone_from(&id);
         }
         let mut events = vec![event];
         let same =
-            found.iter().find(|(_, likeness)| *likeness == Likeness::Same).map(|(similar, _)| similar.id.clone());
+            found.iter().find(|(_, likeness)| *likeness == EntryLikeness::Same).map(|(similar, _)| similar.id.clone());
         let result = match &same {
             Some(into) => {
-                events.push(self.event(id.clone(), EntryChange::Merged { into: into.clone() }));
+                events.push(self.entry_event(id.clone(), EntryChange::Merged { into: into.clone() }));
                 "merged"
             }
             None => "created",
@@ -405,12 +405,12 @@ impl Writing {
         self.store.append(&events)?;
         let similar =
             found.into_iter().map(|(similar, _)| similar).filter(|it| same.as_ref() != Some(&it.id)).collect();
-        let entry = self.page(settings, &id)?;
-        Ok(Added { schema: 1, result, entry, written: id, similar, notes: Vec::new() })
+        let entry = self.entry_page(settings, &id)?;
+        Ok(EntryAddReply { schema: 1, result, entry, written: id, similar, notes: Vec::new() })
     }
 
     /// The id of what stands for the entry whose id starts with this: written, or learnt.
-    fn leader(&self, id: &str) -> Result<String, StoreError> {
+    fn leader_id(&self, id: &str) -> Result<String, StoreError> {
         match (self.index().entry(id), self.index().learnt_entry(id)?) {
             (Ok(row), _) => Ok(row.leader),
             (Err(StoreError::NoSuchId { .. }), Some(learnt)) => Ok(learnt),
@@ -419,15 +419,15 @@ impl Writing {
     }
 
     /// The page of the entry that stands for the one with this id.
-    fn page(&self, settings: &Settings, id: &str) -> anyhow::Result<Page> {
+    fn entry_page(&self, settings: &Settings, id: &str) -> anyhow::Result<EntryPage> {
         let index = self.store.index();
         if let Some(pattern) = index.pattern_of_gotcha(id)?
-            && let Some(page) = finding::learnt(index, self.store.segments(), pattern, settings, Timestamp::now())?
+            && let Some(page) = finding::learnt_page(index, self.store.segments(), pattern, settings, Timestamp::now())?
         {
             return Ok(page);
         }
         let leader = index.entry(&index.entry(id)?.leader)?;
-        Ok(Page::of(index, leader, settings, Timestamp::now())?)
+        Ok(EntryPage::from_row(index, leader, settings, Timestamp::now())?)
     }
 
     /// The index.
@@ -436,7 +436,7 @@ impl Writing {
     }
 
     /// The task that is being worked on.
-    pub(super) fn task(&self) -> String {
+    pub(super) fn task_name(&self) -> String {
         self.by.task.clone().unwrap_or_default()
     }
 
@@ -451,15 +451,15 @@ impl Writing {
         self.notes
     }
 
-    fn event(&self, entry: String, change: EntryChange) -> Event {
+    fn entry_event(&self, entry: String, change: EntryChange) -> Event {
         let note = EntryNote { entry, change, by: self.by.clone() };
         Event::new(Timestamp::now(), self.store.writer(), Body::Knowledge(note))
     }
 
-    fn change(mut self, settings: &Settings, id: &str, change: EntryChange, done: String) -> anyhow::Result<Changed> {
-        let event = self.event(id.to_owned(), change);
+    fn apply_change(mut self, settings: &Settings, id: &str, change: EntryChange, done: String) -> anyhow::Result<EntryChangeReply> {
+        let event = self.entry_event(id.to_owned(), change);
         self.store.append(&[event])?;
-        let entry = self.page(settings, id)?;
-        Ok(Changed { schema: 1, done, entry, notes: self.into_notes() })
+        let entry = self.entry_page(settings, id)?;
+        Ok(EntryChangeReply { schema: 1, done, entry, notes: self.into_notes() })
     }
 }

@@ -10,7 +10,7 @@ use super::reading;
 use crate::base::limits::{EXPLAIN_LINE_BYTES_MAX, SIMILARITY_MIN};
 use crate::config::Places;
 use crate::diagnose::{Item, Severity};
-use crate::fingerprint::{self, Compared, Explanation, Keys, Leaders};
+use crate::fingerprint::{self, MessageComparison, FingerprintExplanation, Fingerprint, PatternLeaders};
 use crate::store::{Index, Item as StoredItem, StoreError};
 
 /// A message to explain; also a line that `pattern explain --jsonl` reads.
@@ -35,7 +35,7 @@ pub struct Explained {
     pub id: Option<String>,
     /// The steps.
     #[serde(flatten)]
-    pub steps: Explanation,
+    pub steps: FingerprintExplanation,
     /// Patterns in the store that may be near-duplicates, the most similar first; it itself is left out.
     pub near: Vec<NearPattern>,
     /// For standard error.
@@ -52,7 +52,7 @@ pub struct NearPattern {
     pub text: String,
     /// Similarity and the guard's verdict.
     #[serde(flatten)]
-    pub compared: Compared,
+    pub compared: MessageComparison,
     /// Bands of the sketch that are equal, of [`fingerprint::BANDS`].
     pub bands: u64,
 }
@@ -87,7 +87,7 @@ pub fn pattern(places: &Places, id: &str, similarity_min: f64) -> Result<Explain
     let run = index.run(&reading.segments, &index.described_by(member.number)?)?.ok_or_else(missing)?;
     let items = run.failure.map(|failure| failure.items).unwrap_or_default();
     let mut items = items.iter().map(StoredItem::found);
-    let item = items.find(|item| fingerprint::keys(item).pattern == member.key).ok_or_else(missing)?;
+    let item = items.find(|item| fingerprint::compute_fingerprint(item).pattern == member.key).ok_or_else(missing)?;
     explained(Some(&index), &item, similarity_min, reading.notes)
 }
 
@@ -97,15 +97,15 @@ fn explained(
     similarity_min: f64,
     notes: Vec<String>,
 ) -> Result<Explained, StoreError> {
-    let (keys, steps) = fingerprint::explain(item);
+    let (keys, steps) = fingerprint::explain_fingerprint(item);
     let mut explained = Explained { schema: 1, id: None, steps, near: Vec::new(), notes };
     let Some(index) = index else { return Ok(explained) };
     explained.id = index.pattern_of_key(&keys.pattern)?.map(|row| row.id);
-    let Some(near) = fingerprint::near(item) else { return Ok(explained) };
+    let Some(near) = fingerprint::sketch_message(item) else { return Ok(explained) };
     let rows = index.near_patterns(&near)?.into_iter().filter(|row| row.key != keys.pattern);
     explained.near = rows
         .map(|row| {
-            let compared = fingerprint::compare(&near.text, &row.text, similarity_min);
+            let compared = fingerprint::compare_messages(&near.text, &row.text, similarity_min);
             NearPattern { id: row.id, text: row.text, compared, bands: row.bands }
         })
         .collect();
@@ -138,7 +138,7 @@ pub fn lines(mut input: impl BufRead, mut output: impl Write, merge: bool) -> an
             format!("line {number} is not like {{\"text\": \"…\", \"tool\": \"…\", \"code\": \"…\"}}")
         })?;
         let item = asked.item();
-        let mut keys = fingerprint::keys(&item);
+        let mut keys = fingerprint::compute_fingerprint(&item);
         if merge {
             keys = merging.leader(&item, keys);
         }
@@ -157,19 +157,19 @@ pub fn lines(mut input: impl BufRead, mut output: impl Write, merge: bool) -> an
 /// Patterns merged as the recorder merges them: each new one with the most similar one before it that may be the same.
 #[derive(Default)]
 struct Merging {
-    leaders: Leaders,
-    keys: Vec<Keys>,
-    known: HashMap<String, Keys>,
+    leaders: PatternLeaders,
+    keys: Vec<Fingerprint>,
+    known: HashMap<String, Fingerprint>,
 }
 
 impl Merging {
     /// The keys of the pattern that `keys` was merged into, else they themselves.
-    fn leader(&mut self, item: &Item, keys: Keys) -> Keys {
+    fn leader(&mut self, item: &Item, keys: Fingerprint) -> Fingerprint {
         if let Some(known) = self.known.get(&keys.pattern) {
             return known.clone();
         }
-        let leader = match fingerprint::near(item) {
-            Some(near) => match self.leaders.nearest(&near, SIMILARITY_MIN) {
+        let leader = match fingerprint::sketch_message(item) {
+            Some(near) => match self.leaders.find_nearest(&near, SIMILARITY_MIN) {
                 Some((leader, _)) => self.keys[leader].clone(),
                 None => {
                     self.leaders.push(near);

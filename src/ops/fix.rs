@@ -16,7 +16,7 @@ use crate::config::{Places, Settings};
 use crate::diagnose::redact::redact;
 use crate::fix::{Numbered, standing, workflow};
 use crate::pattern::knowledge::{Gotcha, Strategy};
-use crate::pattern::statistics::rounded;
+use crate::pattern::statistics::round_to_thousandth;
 use crate::store::{
     Attempt, Body, FixFilter, FixNote, FixRow, FlakeFilter, FlakeRow, Mark, Proof, RateRow, RecipeRow, SaidRow, Store,
     StoreError, lock,
@@ -278,8 +278,8 @@ pub fn show(places: &Places, settings: &Settings, id: &str) -> Result<Page, Stor
     let (mut strategies, mut gotchas) = (Vec::new(), Vec::new());
     for number in index.patterns_of_fix(&row.id)? {
         let pattern = index.pattern_at(number)?;
-        let known = knowledge::of_pattern(&index, &reading.segments, &pattern, settings, now)?;
-        strategies.extend(known.tried_in(&row.id));
+        let known = knowledge::pattern_remedies(&index, &reading.segments, &pattern, settings, now)?;
+        strategies.extend(known.strategies_of_fix(&row.id));
         gotchas.extend(known.gotcha);
     }
     let steps = workflow(attempts, settings.fix.quick_attempts).attempts.into_iter();
@@ -402,5 +402,5 @@ fn flaky(row: FlakeRow) -> Flaky {
 /// A share with three digits, so that it reads the same everywhere.
 #[allow(clippy::cast_precision_loss, reason = "counts of events")]
 fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { rounded(part as f64 / whole as f64) }
+    if whole == 0 { 0.0 } else { round_to_thousandth(part as f64 / whole as f64) }
 }

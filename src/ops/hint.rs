@@ -8,8 +8,8 @@ use crate::base::clock::Timestamp;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::capture::Spooled;
 use crate::config::{Environment, Places, Settings};
-use crate::lesson::Folder;
-use crate::pattern::detector::Registry;
+use crate::lesson::LessonFolder;
+use crate::pattern::detector::DetectorRegistry;
 use crate::store::{BriefRow, EntryRow, Index, Segments, StoreError};
 
 /// Patterns of a failure that are looked up.
@@ -20,60 +20,60 @@ const TEXT_BYTES_MAX: usize = 160;
 /// How long a hint may take; `None` when nothing is to be said or nothing can be known.
 pub fn time_limit(places: &Places, environment: &Environment) -> Option<Duration> {
     let (settings, _) = Settings::load(places, environment);
-    let is_known = || places.index().exists() || !Folder::find(places, &settings).shared_files().is_empty();
+    let is_known = || places.index().exists() || !LessonFolder::find(places, &settings).shared_files().is_empty();
     let is_due = settings.advice.warnings && is_known();
     is_due.then(|| Duration::from_millis(settings.advice.hint_ms))
 }
 
 /// `seen before: …, n times in m tasks; fixed by …`, of the pattern of the failure that was seen most often; `None` when
 /// it is new, muted, or nothing can be read.
-pub fn line(places: &Places, environment: &Environment, failed: &Spooled) -> Option<String> {
-    known(places, environment, failed).ok().flatten()
+pub fn hint_line(places: &Places, environment: &Environment, failed: &Spooled) -> Option<String> {
+    find_hint(places, environment, failed).ok().flatten()
 }
 
-fn known(places: &Places, environment: &Environment, failed: &Spooled) -> Result<Option<String>, StoreError> {
+fn find_hint(places: &Places, environment: &Environment, failed: &Spooled) -> Result<Option<String>, StoreError> {
     let (settings, _) = Settings::load(places, environment);
     let Some(index) = reading::open_with_lessons(places, environment, &settings, &mut Vec::new())? else {
         return Ok(None);
     };
     let loaded = definitions::load(places, environment, &settings.categories);
     let keys = record::pattern_keys(places, &loaded.definitions, failed);
-    let (registry, _) = Registry::new(&loaded.files, &settings.categories);
+    let (registry, _) = DetectorRegistry::new(&loaded.files, &settings.categories);
     let segments = Segments::new(places.events());
     let (index, registry, root) = (&index, Some(&registry), places.root.as_path());
-    let sources = Sources { index, segments: &segments, registry, settings: &settings, root };
-    let told = seen_before(&sources, &keys, failed.header.started_at, 1)?;
+    let sources = HintSources { index, segments: &segments, registry, settings: &settings, root };
+    let told = hint_lines(&sources, &keys, failed.header.started_at, 1)?;
     Ok(told.first().map(|told| format!("verify-run: {told}")))
 }
 
 /// Where a hint is taken from.
-pub(super) struct Sources<'a> {
+pub(super) struct HintSources<'a> {
     /// What is recorded.
     pub index: &'a Index,
     /// The same in full.
     pub segments: &'a Segments,
     /// Detectors, which know rules.
-    pub registry: Option<&'a Registry>,
+    pub registry: Option<&'a DetectorRegistry>,
     /// The settings.
     pub settings: &'a Settings,
     /// The work tree, whose shared lessons are told of.
     pub root: &'a Path,
 }
 
-impl Sources<'_> {
+impl HintSources<'_> {
     /// Why it happens and what to do about it, as somebody, a shared lesson or a detector says.
-    fn said(&self, row: &BriefRow, lesson: Option<&EntryRow>) -> Result<String, StoreError> {
+    fn cause_and_rule_text(&self, row: &BriefRow, lesson: Option<&EntryRow>) -> Result<String, StoreError> {
         if !self.settings.advice.injection {
             return Ok(String::new());
         }
-        let (cause, rule) = knowledge::said(self.index, self.segments, row.number)?;
+        let (cause, rule) = knowledge::cause_and_rule(self.index, self.segments, row.number)?;
         let taught = |name: &str| lesson.and_then(|lesson| taught::said(lesson, name));
-        let rule = rule.or_else(|| taught("rule")).or_else(|| warn::rule_of(self.registry?, row));
-        Ok(part("why: ", cause.or_else(|| taught("cause"))) + &part("", rule))
+        let rule = rule.or_else(|| taught("rule")).or_else(|| warn::detector_rule(self.registry?, row));
+        Ok(line_part("why: ", cause.or_else(|| taught("cause"))) + &line_part("", rule))
     }
 
     /// What a shared lesson teaches about the patterns with these keys, and its path.
-    fn taught(&self, keys: &[String]) -> Result<Option<(EntryRow, String)>, StoreError> {
+    fn find_lesson(&self, keys: &[String]) -> Result<Option<(EntryRow, String)>, StoreError> {
         if !self.settings.advice.injection {
             return Ok(None);
         }
@@ -83,24 +83,24 @@ impl Sources<'_> {
 }
 
 /// A part of the line; nothing of a text that says nothing.
-fn part(lead: &str, text: Option<String>) -> String {
+fn line_part(lead: &str, text: Option<String>) -> String {
     let text = text.map(|text| ellipsis(one_line(&text).trim(), TEXT_BYTES_MAX));
     let text = text.map(|text| text.trim_end_matches('.').to_owned()).filter(|text| !text.is_empty());
     text.map(|text| format!("; {lead}{text}")).unwrap_or_default()
 }
 
 /// The line about a failure that only a shared lesson knows.
-fn taught_alone((lesson, path): &(EntryRow, String)) -> String {
+fn lesson_line((lesson, path): &(EntryRow, String)) -> String {
     let said = |name: &str| taught::said(lesson, name);
     let what = ellipsis(&one_line(&lesson.title), TEXT_BYTES_MAX);
-    let parts = part("fixed by ", said("fix")) + &part("why: ", said("cause")) + &part("", said("rule"));
+    let parts = line_part("fixed by ", said("fix")) + &line_part("why: ", said("cause")) + &line_part("", said("rule"));
     one_line(&format!("seen before: {what}{parts} [{path}]"))
 }
 
 /// As [`line()`], of the patterns with these keys and what was recorded of them before that time: one each of the `max`
 /// that were seen most often.
-pub(super) fn seen_before(
-    sources: &Sources<'_>,
+pub(super) fn hint_lines(
+    sources: &HintSources<'_>,
     keys: &[String],
     before: Timestamp,
     max: usize,
@@ -110,37 +110,37 @@ pub(super) fn seen_before(
         known.extend(sources.index.seen_before(key, before)?.map(|found| (found, key)));
     }
     if known.is_empty() {
-        return Ok(sources.taught(keys)?.as_ref().map(taught_alone).into_iter().collect());
+        return Ok(sources.find_lesson(keys)?.as_ref().map(lesson_line).into_iter().collect());
     }
     known.sort_by(|a, b| b.cmp(a));
     known.dedup_by_key(|((.., number), _)| *number);
     let mut lines = Vec::new();
     for (seen, key) in known {
         if lines.len() < max {
-            lines.extend(of_pattern(sources, seen, key)?);
+            lines.extend(pattern_line(sources, seen, key)?);
         }
     }
     Ok(lines)
 }
 
 /// The line about one pattern; `None` when nobody wants to hear of it.
-fn of_pattern(
-    sources: &Sources<'_>,
+fn pattern_line(
+    sources: &HintSources<'_>,
     (failures, tasks, number): (u64, u64, i64),
     key: &String,
 ) -> Result<Option<String>, StoreError> {
-    let Sources { index, settings, .. } = *sources;
+    let HintSources { index, settings, .. } = *sources;
     let row = index.pattern_at(number)?;
     if row.muted || row.deprecated {
         return Ok(None);
     }
-    let lesson = sources.taught(std::slice::from_ref(key))?;
+    let lesson = sources.find_lesson(std::slice::from_ref(key))?;
     let brief = index.brief(number)?;
-    let what = ellipsis(&one_line(&warn::name(&brief)), TEXT_BYTES_MAX);
+    let what = ellipsis(&one_line(&warn::pattern_name(&brief)), TEXT_BYTES_MAX);
     let lesson = lesson.as_ref().map(|(lesson, _)| lesson);
-    let said = sources.said(&brief, lesson)?;
+    let said = sources.cause_and_rule_text(&brief, lesson)?;
     let fixed = match settings.advice.injection {
-        true => warn::worked(index, number, settings, Timestamp::now())?,
+        true => warn::proven_remedy(index, number, settings, Timestamp::now())?,
         false => None,
     };
     let fixed = fixed.map(|it| {
@@ -149,7 +149,7 @@ fn of_pattern(
         format!("; fixed by {what} ({} of {} times, {sure})", it.successes, it.tries)
     });
     let (times, tasks, id) = (count(failures, "time"), count(tasks, "task"), row.id);
-    let taught = || part("fixed by ", lesson.and_then(|lesson| taught::said(lesson, "fix")));
+    let taught = || line_part("fixed by ", lesson.and_then(|lesson| taught::said(lesson, "fix")));
     let fixed = fixed.unwrap_or_else(taught);
     Ok(Some(one_line(&format!("seen before: {what}, {times} in {tasks}{fixed}{said} [{id}]"))))
 }

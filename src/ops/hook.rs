@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::entry;
-use super::warn::{self, FailedNow};
+use super::warn::{self, CurrentFailure};
 use super::{definitions, record};
 use crate::advice::mention;
 use crate::base::text::{ellipsis, one_line};
@@ -42,7 +42,7 @@ pub struct Said {
     /// The line that is to be run instead.
     line: Option<String>,
     /// What it was made of: to be recorded once the text was written.
-    pub advice: Option<warn::Answer>,
+    pub advice: Option<warn::WarnReply>,
 }
 
 /// A hook's call.
@@ -133,12 +133,12 @@ impl Hook {
     }
 
     /// What there is to say, and what has to be remembered of it.
-    fn context(&self) -> Option<(Option<String>, warn::Answer)> {
+    fn context(&self) -> Option<(Option<String>, warn::WarnReply)> {
         let asked = self.asked()?;
-        let mut answer = warn::warn(&self.places, &self.environment, &self.cwd, &asked).ok()?;
+        let mut answer = warn::collect_warnings(&self.places, &self.environment, &self.cwd, &asked).ok()?;
         let mut said = match answer.warnings.is_empty() {
             true => String::new(),
-            false => warn::formatted(&self.places, &self.environment, &asked, &mut answer).ok()?,
+            false => warn::format_reply(&self.places, &self.environment, &asked, &mut answer).ok()?,
         };
         if self.moment == Moment::SessionStart {
             said.push_str(&self.entries(&answer).unwrap_or_default());
@@ -148,19 +148,19 @@ impl Hook {
     }
 
     /// The question that the call amounts to; `None` where it amounts to none.
-    fn asked(&self) -> Option<warn::Asked> {
-        let asked = warn::Asked {
+    fn asked(&self) -> Option<warn::WarnRequest> {
+        let asked = warn::WarnRequest {
             identity: self.identity.clone(),
             news: true,
             surface: format!("hook:{}", self.dialect.name),
-            ..warn::Asked::default()
+            ..warn::WarnRequest::default()
         };
         let whitelist = || Whitelist::open(&self.places, &self.environment);
         Some(match (self.moment, &self.call.action) {
-            (Moment::BeforeTool, Action::Edit(files)) => warn::Asked { files: files.clone(), at_hand: true, ..asked },
+            (Moment::BeforeTool, Action::Edit(files)) => warn::WarnRequest { files: files.clone(), at_hand: true, ..asked },
             (Moment::BeforeTool, Action::Shell(line)) => {
-                whitelist().decide_line(line).check()?;
-                warn::Asked { command: Some(line.clone()), at_hand: true, ..asked }
+                whitelist().decide_line(line).into_check()?;
+                warn::WarnRequest { command: Some(line.clone()), at_hand: true, ..asked }
             }
             (Moment::AfterTool | Moment::AfterFailure, _) => {
                 let failed = self.failed.as_ref()?;
@@ -168,22 +168,22 @@ impl Hook {
                 let loaded = definitions::load(&self.places, &self.environment, &settings.categories);
                 let keys = record::pattern_keys(&self.places, &loaded.definitions, failed);
                 let started_at = failed.header.started_at;
-                warn::Asked { failed: Some(FailedNow { keys, started_at }), at_hand: true, ..asked }
+                warn::WarnRequest { failed: Some(CurrentFailure { keys, started_at }), at_hand: true, ..asked }
             }
             (Moment::SessionStart, _) => asked,
             (Moment::Prompt, _) => {
-                let prompt = mention::by_person(self.call.prompt.as_deref()?);
+                let prompt = mention::strip_host_blocks(self.call.prompt.as_deref()?);
                 if prompt.is_empty() {
                     return None;
                 }
-                warn::Asked { title: Some(ellipsis(&prompt, PROMPT_BYTES_MAX)), ..asked }
+                warn::WarnRequest { title: Some(ellipsis(&prompt, PROMPT_BYTES_MAX)), ..asked }
             }
             _ => return None,
         })
     }
 
     /// What people and agents wrote down about the task, and is believed. That it is said counts as a use.
-    fn entries(&self, answer: &warn::Answer) -> Option<String> {
+    fn entries(&self, answer: &warn::WarnReply) -> Option<String> {
         let (settings, _) = Settings::load(&self.places, &self.environment);
         let index = Index::open_read(&self.places.index()).ok().flatten()?;
         if !settings.advice.injection {
@@ -193,8 +193,8 @@ impl Hook {
         let mut lines: Vec<String> = Vec::new();
         for kind in ["gotcha", "pattern"] {
             let filter = EntryFilter { kind: Some(kind.to_owned()), ..EntryFilter::default() };
-            let asked = entry::Asked { filter, min_confidence: ENTRY_CONFIDENCE_MIN, ..entry::Asked::default() };
-            let found = entry::relevant(&self.places, &settings, &self.cwd, &self.identity, asked).ok()?;
+            let asked = entry::EntryQueryRequest { filter, min_confidence: ENTRY_CONFIDENCE_MIN, ..entry::EntryQueryRequest::default() };
+            let found = entry::relevant_entries(&self.places, &settings, &self.cwd, &self.identity, asked).ok()?;
             for page in found.entries.iter().filter(|page| !page.learnt && !page.imported) {
                 let is_said = answer.warnings.iter().any(|warning| warning.entry.as_ref() == Some(&page.id));
                 if !is_said && !warn::is_held_out(&index, &page.id, &answer.task, &settings).ok()? {
@@ -208,7 +208,7 @@ impl Hook {
 }
 
 /// An entry in one line.
-fn line_of(page: &entry::Page) -> String {
+fn line_of(page: &entry::EntryPage) -> String {
     let property = |name: &str| page.properties.get(name).and_then(Value::as_str).unwrap_or_default();
     let body = ["fix", "description"].map(property).into_iter().find(|text| !text.is_empty());
     let body = body.map_or_else(String::new, |text| format!(": {}", ellipsis(&one_line(text), LINE_BYTES_MAX)));

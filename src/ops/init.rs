@@ -197,7 +197,7 @@ impl Plan {
         let name = path.strip_prefix(top).unwrap_or(&path).to_string_lossy().into_owned();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (before, after) = (change.before.as_deref().map(text), text(&change.after));
-        let diff = diff::unified(&name, before.as_deref(), Some(&after));
+        let diff = diff::unified_diff(&name, before.as_deref(), Some(&after));
         let (is_new, executable, why) = (before.is_none(), change.executable, change.why.clone());
         self.files.push(File { hosts, path, why, is_new, executable, diff, change });
     }
@@ -328,8 +328,8 @@ fn allowed(places: &Places, environment: &Environment, wanted: &Wanted, agents: 
         let is_plain = words.join(" ") == *command && command.chars().all(is_word);
         let argv: Vec<std::ffi::OsString> = words.iter().map(Into::into).collect();
         let bytes: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
-        let is_alone = || whitelist.decide(&argv).check().is_some_and(|check| check.alone);
-        let is_check = is_plain && is_alone() && whitelist.confine(&bytes, &places.root).is_ok();
+        let is_alone = || whitelist.decide_command(&argv).into_check().is_some_and(|check| check.alone);
+        let is_check = is_plain && is_alone() && whitelist.ensure_confined(&bytes, &places.root).is_ok();
         ensure!(
             is_check,
             "`{}` is not one recognised check and nothing beside it; see why with: verify-run whitelist explain {}",

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
 use crate::fix::{has_held, standing};
-use crate::knowledge::ledger::{self, History};
+use crate::knowledge::ledger::{self, EntryHistory};
 use crate::pattern::knowledge::{self, Gotcha, Strategy};
 use crate::store::{Body, BriefRow, By, Change, Index, PatternRow, Segments, StoreError, StrategyRow};
 
 /// What is known to help against a pattern.
-pub(super) struct Helps {
+pub(super) struct PatternRemedies {
     /// What was tried, what most surely helps first.
     pub strategies: Vec<Strategy>,
     /// What was learnt.
@@ -19,9 +19,9 @@ pub(super) struct Helps {
     tried: HashSet<(String, String)>,
 }
 
-impl Helps {
+impl PatternRemedies {
     /// What was tried in a fix.
-    pub fn tried_in(&self, fix: &str) -> Vec<Strategy> {
+    pub fn strategies_of_fix(&self, fix: &str) -> Vec<Strategy> {
         let of_fix = |strategy: &&Strategy| self.tried.contains(&(fix.to_owned(), strategy.id.clone()));
         self.strategies.iter().filter(of_fix).cloned().collect()
     }
@@ -31,41 +31,41 @@ impl Helps {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn of_pattern(
+pub(super) fn pattern_remedies(
     index: &Index,
     segments: &Segments,
     pattern: &PatternRow,
     settings: &Settings,
     now: Timestamp,
-) -> Result<Helps, StoreError> {
+) -> Result<PatternRemedies, StoreError> {
     let rows = index.strategies(pattern.number)?;
     let tried = rows.iter().flat_map(|row| row.tries.iter().map(|tried| (tried.fix.clone(), row.id.clone())));
     let tried = tried.collect();
-    let mut strategies = knowledge::strategies(&pattern.id, rows, settings, now);
+    let mut strategies = knowledge::ranked_strategies(&pattern.id, rows, settings, now);
     for strategy in &mut strategies {
-        confirm(index, strategy, settings, now)?;
+        update_confirmed(index, strategy, settings, now)?;
     }
     let about = (pattern.id.as_str(), pattern.masked.as_str());
     let gotcha = match index.gotcha(pattern.number)? {
-        Some(id) => Gotcha::of(id, about, &strategies, said(index, segments, pattern.number)?),
+        Some(id) => Gotcha::from_strategies(id, about, &strategies, cause_and_rule(index, segments, pattern.number)?),
         None => None,
     };
     let gotcha = match gotcha {
         Some(gotcha) => Some(with_history(index, gotcha, settings)?.0),
         None => None,
     };
-    Ok(Helps { strategies, gotcha, tried })
+    Ok(PatternRemedies { strategies, gotcha, tried })
 }
 
 /// A gotcha with what was said of it and came of using it since it was learnt.
-fn with_history(index: &Index, gotcha: Gotcha, settings: &Settings) -> Result<(Gotcha, History), StoreError> {
+fn with_history(index: &Index, gotcha: Gotcha, settings: &Settings) -> Result<(Gotcha, EntryHistory), StoreError> {
     let (changes, uses) = (index.entry_changes(&gotcha.id)?, index.entry_uses(&gotcha.id)?);
-    let history = History { changes, uses, ..History::default() };
+    let history = EntryHistory { changes, uses, ..EntryHistory::default() };
     let last = |words: &[&str]| history.changes.iter().rev().find(|change| words.contains(&change.change.as_str()));
     let pinned = last(&["pinned", "unpinned"]).is_some_and(|change| change.change == "pinned");
     let superseded_by = last(&["superseded"]).and_then(|change| change.other.clone());
-    let more = ledger::said(&By::default(), &history, settings);
-    let confidence = gotcha.confidence.with(more, !pinned, &settings.confidence);
+    let more = ledger::feedback_increments(&By::default(), &history, settings);
+    let confidence = gotcha.confidence.with_increments(more, !pinned, &settings.confidence);
     Ok((Gotcha { confidence, pinned, superseded_by, ..gotcha }, history))
 }
 
@@ -83,21 +83,21 @@ pub(super) fn is_pinned(index: &Index, pattern: i64) -> Result<bool, StoreError>
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn gotcha_of(
+pub(super) fn learnt_gotcha(
     index: &Index,
     segments: &Segments,
     pattern: &BriefRow,
     settings: &Settings,
     now: Timestamp,
-) -> Result<Option<(Gotcha, History)>, StoreError> {
+) -> Result<Option<(Gotcha, EntryHistory)>, StoreError> {
     let Some(id) = index.gotcha(pattern.number)? else { return Ok(None) };
-    for row in knowledge::surest_first(index.strategies_without_tries(pattern.number)?, settings) {
+    for row in knowledge::sort_surest_first(index.strategies_without_tries(pattern.number)?, settings) {
         let tries = index.tries(pattern.number, &row)?;
-        let mut strategy = knowledge::strategy(&pattern.id, StrategyRow { tries, ..row }, settings, now);
+        let mut strategy = knowledge::strategy_from_row(&pattern.id, StrategyRow { tries, ..row }, settings, now);
         if strategy.confidence.is_some() {
-            confirm(index, &mut strategy, settings, now)?;
-            let said = said(index, segments, pattern.number)?;
-            let gotcha = Gotcha::of(id, (&pattern.id, &pattern.masked), &[strategy], said);
+            update_confirmed(index, &mut strategy, settings, now)?;
+            let said = cause_and_rule(index, segments, pattern.number)?;
+            let gotcha = Gotcha::from_strategies(id, (&pattern.id, &pattern.masked), &[strategy], said);
             return gotcha.map(|gotcha| with_history(index, gotcha, settings)).transpose();
         }
     }
@@ -105,7 +105,7 @@ pub(super) fn gotcha_of(
 }
 
 /// Looks whether a strategy worked twice, or one of its fixes is confirmed.
-fn confirm(index: &Index, strategy: &mut Strategy, settings: &Settings, now: Timestamp) -> Result<(), StoreError> {
+fn update_confirmed(index: &Index, strategy: &mut Strategy, settings: &Settings, now: Timestamp) -> Result<(), StoreError> {
     strategy.confirmed = strategy.successes > 1;
     for fix in &strategy.fixes {
         if strategy.confirmed {
@@ -130,7 +130,7 @@ pub(super) fn is_confirmed(index: &Index, fix: &str, settings: &Settings, now: T
 }
 
 /// The newest cause and rule that somebody wrote into a lesson about a pattern, else said of a fix of it.
-pub(super) fn said(
+pub(super) fn cause_and_rule(
     index: &Index,
     segments: &Segments,
     pattern: i64,

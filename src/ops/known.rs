@@ -2,10 +2,10 @@
 
 mod fragment;
 
-use fragment::Fragment;
+use fragment::OutputFragment;
 use serde::Serialize;
 
-use super::strategy::{self, Against};
+use super::strategy::{self, ErrorSource};
 use super::{definitions, knowledge, reading, report, warn};
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
@@ -15,11 +15,11 @@ use crate::base::tree::FsTree;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
 use crate::diagnose::{self, Input, Item};
-use crate::fingerprint::{self, Verdict};
-use crate::knowledge::recovery::{Escalation, Suggestion};
-use crate::pattern::confidence::{self, Sighting, Told};
+use crate::fingerprint::{self, SimilarityVerdict};
+use crate::knowledge::recovery::{RemedyEscalation, RemedySuggestion};
+use crate::pattern::confidence::{self, PatternOccurrence, JudgedDelivery};
 use crate::pattern::knowledge::Strategy;
-use crate::pattern::statistics::rounded;
+use crate::pattern::statistics::round_to_thousandth;
 use crate::run::Ended;
 use crate::store::{Index, PatternRow, Segments, StoreError};
 use crate::whitelist::Whitelist;
@@ -41,7 +41,7 @@ const LINE_BYTES_MAX: usize = 300;
 
 /// What is asked about.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct LookupRequest {
     /// The output of a check, or a message in it; without one a recorded run is meant.
     pub text: Option<String>,
     /// The command line that printed the text.
@@ -54,21 +54,21 @@ pub struct Asked {
 
 /// What is known of a failure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Known {
+pub struct LookupReply {
     /// Version of this shape.
     pub schema: u32,
     /// What this is about.
-    pub about: About,
+    pub about: LookupSubject,
     /// What was seen before, the surest match first.
-    pub patterns: Vec<Pattern>,
+    pub patterns: Vec<MatchedPattern>,
     /// Patterns beyond the limit.
     pub more: usize,
     /// What failed and is like nothing that was recorded.
     pub unknown: usize,
     /// What to do about it, the best first.
-    pub strategies: Vec<Suggestion>,
+    pub strategies: Vec<RemedySuggestion>,
     /// One of these has failed in this task too often.
-    pub escalation: Option<Escalation>,
+    pub escalation: Option<RemedyEscalation>,
     /// Bytes of the text that were not looked at.
     pub cut: usize,
     /// For standard error.
@@ -78,7 +78,7 @@ pub struct Known {
 
 /// What is asked about. Every text is one line without control characters.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct About {
+pub struct LookupSubject {
     /// `text`, `run`; `nothing` where no run is recorded.
     pub source: &'static str,
     /// The run's id.
@@ -100,7 +100,7 @@ pub struct About {
 /// How a pattern was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Match {
+pub enum PatternMatch {
     /// It is the same failure.
     Exact,
     /// It says the same in other words.
@@ -113,11 +113,11 @@ pub enum Match {
 
 /// A failure that was seen before. Every text is one line without control characters and tags.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Pattern {
+pub struct MatchedPattern {
     /// `p-…`
     pub id: String,
     /// How it was found.
-    pub found: Match,
+    pub found: PatternMatch,
     /// What a person would call it.
     pub what: String,
     /// The tool that reported it.
@@ -147,14 +147,14 @@ pub struct Pattern {
     /// What to do about it, as somebody said.
     pub rule: Option<String>,
     /// What was tried against it, what most surely helps first.
-    pub fixes: Vec<Fix>,
+    pub fixes: Vec<KnownRemedy>,
     /// `l-…` of the lessons about it.
     pub lessons: Vec<String>,
 }
 
 /// Something that was tried against a pattern.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Fix {
+pub struct KnownRemedy {
     /// `s-…`
     pub strategy: String,
     /// `shape` (the changed lines read alike), `files` (the same files), `command`.
@@ -176,14 +176,14 @@ pub struct Fix {
 }
 
 /// What failed, as far as it is to be looked up.
-struct Subject {
-    about: About,
-    against: Option<Against>,
+struct FailureSubject {
+    about: LookupSubject,
+    against: Option<ErrorSource>,
     items: Vec<Item>,
     /// The text as one message, where no item was found in it.
     message: Option<String>,
     /// The text without terminal control.
-    fragment: Option<Fragment>,
+    fragment: Option<OutputFragment>,
     cut: usize,
 }
 
@@ -191,20 +191,20 @@ struct Subject {
 ///
 /// # Errors
 /// No such run, or the store can't be read.
-pub fn failure(
+pub fn look_up_failure(
     places: &Places,
     environment: &Environment,
     identity: &Identity,
-    asked: &Asked,
-) -> anyhow::Result<Known> {
+    asked: &LookupRequest,
+) -> anyhow::Result<LookupReply> {
     let (settings, _) = Settings::load(places, environment);
     let mut notes = Vec::new();
     let subject = match &asked.text {
-        Some(text) => of_text(places, environment, &settings, text, asked.command.as_deref()),
-        None => of_run(places, asked.run.as_deref(), &mut notes)?,
+        Some(text) => subject_from_text(places, environment, &settings, text, asked.command.as_deref()),
+        None => subject_from_run(places, asked.run.as_deref(), &mut notes)?,
     };
-    let Subject { about, against, items, message, fragment, cut } = subject;
-    let mut known = Known {
+    let FailureSubject { about, against, items, message, fragment, cut } = subject;
+    let mut known = LookupReply {
         schema: 1,
         about,
         patterns: Vec::new(),
@@ -219,15 +219,15 @@ pub fn failure(
     known.notes.extend(reading.notes);
     known.unknown = items.len() + usize::from(message.is_some());
     if let Some(index) = &reading.index {
-        let (found, unknown) = look_up(index, &settings, &items, message.as_deref(), fragment.as_ref())?;
+        let (found, unknown) = find_patterns(index, &settings, &items, message.as_deref(), fragment.as_ref())?;
         known.more = found.len().saturating_sub(asked.limit);
         known.unknown = unknown;
         for (found, row) in found.into_iter().take(asked.limit) {
-            known.patterns.push(pattern(index, &reading.segments, &settings, found, row)?);
+            known.patterns.push(matched_pattern(index, &reading.segments, &settings, found, row)?);
         }
     }
     if let Some(against) = against.filter(|_| settings.advice.injection) {
-        let suggested = strategy::suggest(places, &settings, identity, &against, None, STRATEGIES_MAX)?;
+        let suggested = strategy::suggest_strategies(places, &settings, identity, &against, None, STRATEGIES_MAX)?;
         known.notes.extend(suggested.notes);
         (known.strategies, known.escalation) = (suggested.strategies, suggested.escalation);
     }
@@ -236,43 +236,43 @@ pub fn failure(
     Ok(known)
 }
 
-fn of_run(places: &Places, id: Option<&str>, notes: &mut Vec<String>) -> anyhow::Result<Subject> {
-    let nothing = |about| Subject { about, against: None, items: Vec::new(), message: None, fragment: None, cut: 0 };
+fn subject_from_run(places: &Places, id: Option<&str>, notes: &mut Vec<String>) -> anyhow::Result<FailureSubject> {
+    let nothing = |about| FailureSubject { about, against: None, items: Vec::new(), message: None, fragment: None, cut: 0 };
     let (subject, more) = report::find(places, id)?;
     notes.extend(more);
     let Some(report::Subject { id, run }) = subject else {
-        return Ok(nothing(About { source: "nothing", ..About::default() }));
+        return Ok(nothing(LookupSubject { source: "nothing", ..LookupSubject::default() }));
     };
-    let about = About {
+    let about = LookupSubject {
         source: "run",
         run: Some(id.clone()),
-        command: Some(line(&shell_words::join(run.argv.iter().map(Lossless::display)))),
+        command: Some(bounded_line(&shell_words::join(run.argv.iter().map(Lossless::display)))),
         at: Some(run.ended_at),
         passed: Some(run.ended.passed()),
-        ..About::default()
+        ..LookupSubject::default()
     };
     let Some(failure) = run.failure else { return Ok(nothing(about)) };
-    let about = About {
+    let about = LookupSubject {
         failure: Some(failure.id),
-        category: Some(line(&failure.category)),
-        summary: failure.items.first().map(|item| line(&item.message)),
+        category: Some(bounded_line(&failure.category)),
+        summary: failure.items.first().map(|item| bounded_line(&item.message)),
         ..about
     };
     let items = failure.items.iter().map(crate::store::Item::found).collect();
-    Ok(Subject { about, against: Some(Against::Run(Some(id))), items, message: None, fragment: None, cut: 0 })
+    Ok(FailureSubject { about, against: Some(ErrorSource::Run(Some(id))), items, message: None, fragment: None, cut: 0 })
 }
 
-fn of_text(
+fn subject_from_text(
     places: &Places,
     environment: &Environment,
     settings: &Settings,
     text: &str,
     command: Option<&str>,
-) -> Subject {
-    let (text, cut) = shortened(text);
+) -> FailureSubject {
+    let (text, cut) = shorten_text(text);
     let loaded = definitions::load(places, environment, &settings.categories);
     let command = command.unwrap_or_default();
-    let check = Whitelist::open(places, environment).decide_line(command).check();
+    let check = Whitelist::open(places, environment).decide_line(command).into_check();
     let dir = check.as_ref().and_then(|check| check.dir.clone()).unwrap_or_default();
     let diagnosis = diagnose::diagnose(&Input {
         output: text.as_bytes(),
@@ -287,20 +287,20 @@ fn of_text(
         definitions: &loaded.definitions,
     });
     let message = diagnosis.items.is_empty() && text.len() <= MESSAGE_BYTES_MAX;
-    let fragment = Some(Fragment::of(&diagnose::clean(text.as_bytes())));
-    let about = About {
+    let fragment = Some(OutputFragment::from_text(&diagnose::clean(text.as_bytes())));
+    let about = LookupSubject {
         source: "text",
-        command: (!command.is_empty()).then(|| line(command)),
-        category: diagnosis.category.map(|category| line(category.as_str())),
-        summary: diagnosis.items.first().map(|item| line(&item.message)),
-        ..About::default()
+        command: (!command.is_empty()).then(|| bounded_line(command)),
+        category: diagnosis.category.map(|category| bounded_line(category.as_str())),
+        summary: diagnosis.items.first().map(|item| bounded_line(&item.message)),
+        ..LookupSubject::default()
     };
-    let against = (!text.trim().is_empty()).then(|| Against::Error(text.clone()));
-    Subject { about, against, items: diagnosis.items, message: message.then_some(text), fragment, cut }
+    let against = (!text.trim().is_empty()).then(|| ErrorSource::Error(text.clone()));
+    FailureSubject { about, against, items: diagnosis.items, message: message.then_some(text), fragment, cut }
 }
 
 /// The start and the end of a long text: what was run, and how it ended.
-fn shortened(text: &str) -> (String, usize) {
+fn shorten_text(text: &str) -> (String, usize) {
     if text.len() <= TEXT_BYTES_MAX {
         return (text.to_owned(), 0);
     }
@@ -310,70 +310,70 @@ fn shortened(text: &str) -> (String, usize) {
 }
 
 /// The patterns of what failed, the surest first, each once; and how many items have none.
-fn look_up(
+fn find_patterns(
     index: &Index,
     settings: &Settings,
     items: &[Item],
     message: Option<&str>,
-    fragment: Option<&Fragment>,
-) -> anyhow::Result<(Vec<(Match, PatternRow)>, usize)> {
-    let mut found: Vec<(Match, PatternRow)> = Vec::new();
+    fragment: Option<&OutputFragment>,
+) -> anyhow::Result<(Vec<(PatternMatch, PatternRow)>, usize)> {
+    let mut found: Vec<(PatternMatch, PatternRow)> = Vec::new();
     let mut left = Vec::new();
     let mut keys: Vec<String> = Vec::new();
     for item in items {
-        let key = fingerprint::keys(item).pattern;
+        let key = fingerprint::compute_fingerprint(item).pattern;
         if keys.contains(&key) || keys.len() == ITEMS_MAX {
             continue;
         }
         match index.pattern_of_key(&key)? {
-            Some(row) => add(&mut found, Match::Exact, row),
+            Some(row) => add_match(&mut found, PatternMatch::Exact, row),
             None => left.push(item),
         }
         keys.push(key);
     }
     let mut unknown = left.len().saturating_sub(COMPARED_MAX);
     for item in left.into_iter().take(COMPARED_MAX) {
-        if let Some(row) = nearest(index, settings, item)? {
-            add(&mut found, Match::Near, row);
-        } else if !add_like(index, settings, &item.message, &mut found)? {
+        if let Some(row) = nearest_pattern(index, settings, item)? {
+            add_match(&mut found, PatternMatch::Near, row);
+        } else if !add_similar(index, settings, &item.message, &mut found)? {
             unknown += 1;
         }
     }
     if let Some(message) = message
-        && !add_like(index, settings, message, &mut found)?
+        && !add_similar(index, settings, message, &mut found)?
     {
         unknown += 1;
     }
-    let named = fragment.map(|fragment| fragment.patterns(index)).transpose()?.unwrap_or_default();
+    let named = fragment.map(|fragment| fragment.find_patterns(index)).transpose()?.unwrap_or_default();
     for named in &named {
         let known = found.iter().any(|(_, row)| row.number == named.pattern);
         if !known {
-            add(&mut found, Match::Named, index.pattern_at(named.pattern)?);
+            add_match(&mut found, PatternMatch::Named, index.pattern_at(named.pattern)?);
             unknown = unknown.saturating_sub(1);
         }
     }
     // What has the same words by and large comes after what the text names.
     let score = |row: &PatternRow| named.iter().find(|it| it.pattern == row.number).map_or(0.0, |it| it.score);
     found.sort_by(|(a, one), (b, other)| {
-        let is_exact = |found: &Match| *found != Match::Exact;
+        let is_exact = |found: &PatternMatch| *found != PatternMatch::Exact;
         let by_score = score(other).total_cmp(&score(one));
         is_exact(a).cmp(&is_exact(b)).then(by_score).then(a.cmp(b)).then(other.failures.cmp(&one.failures))
     });
     Ok((found, unknown))
 }
 
-fn add(found: &mut Vec<(Match, PatternRow)>, how: Match, row: PatternRow) {
+fn add_match(found: &mut Vec<(PatternMatch, PatternRow)>, how: PatternMatch, row: PatternRow) {
     if found.iter().all(|(_, known)| known.number != row.number) {
         found.push((how, row));
     }
 }
 
 /// The pattern that says the same in other words, if there is one.
-fn nearest(index: &Index, settings: &Settings, item: &Item) -> Result<Option<PatternRow>, StoreError> {
-    let Some(near) = fingerprint::near(item) else { return Ok(None) };
+fn nearest_pattern(index: &Index, settings: &Settings, item: &Item) -> Result<Option<PatternRow>, StoreError> {
+    let Some(near) = fingerprint::sketch_message(item) else { return Ok(None) };
     let compared = index.near_patterns(&near)?.into_iter().filter_map(|row| {
-        let compared = fingerprint::compare(&near.text, &row.text, settings.patterns.similarity);
-        (compared.verdict == Verdict::Same).then_some((compared.similarity, row.key))
+        let compared = fingerprint::compare_messages(&near.text, &row.text, settings.patterns.similarity);
+        (compared.verdict == SimilarityVerdict::Same).then_some((compared.similarity, row.key))
     });
     match compared.max_by(|(a, _), (b, _)| a.total_cmp(b)) {
         Some((_, key)) => index.pattern_of_key(&key),
@@ -382,81 +382,81 @@ fn nearest(index: &Index, settings: &Settings, item: &Item) -> Result<Option<Pat
 }
 
 /// Adds the patterns that have much the same words; whether there is one.
-fn add_like(
+fn add_similar(
     index: &Index,
     settings: &Settings,
     message: &str,
-    found: &mut Vec<(Match, PatternRow)>,
+    found: &mut Vec<(PatternMatch, PatternRow)>,
 ) -> anyhow::Result<bool> {
     let mut is_known = false;
     for key in strategy::patterns_like(index, settings, message)? {
         if let Some(row) = index.pattern_of_key(&key)? {
-            add(found, Match::Words, row);
+            add_match(found, PatternMatch::Words, row);
             is_known = true;
         }
     }
     Ok(is_known)
 }
 
-fn pattern(
+fn matched_pattern(
     index: &Index,
     segments: &Segments,
     settings: &Settings,
-    found: Match,
+    found: PatternMatch,
     row: PatternRow,
-) -> Result<Pattern, StoreError> {
+) -> Result<MatchedPattern, StoreError> {
     let now = Timestamp::now();
     let sightings = index.sightings(row.number)?.into_iter();
-    let sightings: Vec<_> = sightings.map(|it| Sighting { run: it.run, at: it.at, task: it.task }).collect();
-    let told: Vec<_> = index.deliveries_about(row.number)?.into_iter().filter_map(Told::of).collect();
-    let confidence = confidence::of_pattern(&sightings, &told, &settings.confidence);
+    let sightings: Vec<_> = sightings.map(|it| PatternOccurrence { run: it.run, at: it.at, task: it.task }).collect();
+    let told: Vec<_> = index.deliveries_about(row.number)?.into_iter().filter_map(JudgedDelivery::from_outcome_row).collect();
+    let confidence = confidence::pattern_confidence(&sightings, &told, &settings.confidence);
     let (mut cause, mut rule, mut fixes) = (None, None, Vec::new());
     if settings.advice.injection {
-        (cause, rule) = knowledge::said(index, segments, row.number)?;
-        let known = knowledge::of_pattern(index, segments, &row, settings, now)?;
-        fixes = known.strategies.into_iter().take(FIXES_MAX).map(Fix::of).collect();
+        (cause, rule) = knowledge::cause_and_rule(index, segments, row.number)?;
+        let known = knowledge::pattern_remedies(index, segments, &row, settings, now)?;
+        fixes = known.strategies.into_iter().take(FIXES_MAX).map(KnownRemedy::from_strategy).collect();
     }
     let lessons = index.pattern_lessons(row.number)?.into_iter().filter(|lesson| !lesson.forgotten);
-    Ok(Pattern {
+    Ok(MatchedPattern {
         found,
-        what: line(&warn::name(&index.brief(row.number)?)),
-        tool: line(&row.tool),
-        code: row.code.as_deref().map(line),
-        category: line(&row.category),
+        what: bounded_line(&warn::pattern_name(&index.brief(row.number)?)),
+        tool: bounded_line(&row.tool),
+        code: row.code.as_deref().map(bounded_line),
+        category: bounded_line(&row.category),
         failures: row.failures,
         tasks: row.tasks,
         first_seen: row.first_seen,
         last_seen: row.last_seen,
-        confidence: rounded(confidence.value),
-        lower_bound: rounded(confidence.evidence.lower_bound),
+        confidence: round_to_thousandth(confidence.value),
+        lower_bound: round_to_thousandth(confidence.evidence.lower_bound),
         muted: row.muted,
         deprecated: row.deprecated,
-        cause: cause.as_deref().map(line),
-        rule: rule.as_deref().map(line),
+        cause: cause.as_deref().map(bounded_line),
+        rule: rule.as_deref().map(bounded_line),
         fixes,
         lessons: lessons.map(|lesson| lesson.id).collect(),
         id: row.id,
     })
 }
 
-impl Fix {
-    fn of(strategy: Strategy) -> Self {
-        Fix {
+impl KnownRemedy {
+    fn from_strategy(strategy: Strategy) -> Self {
+        KnownRemedy {
             strategy: strategy.id,
             technique: strategy.technique,
-            what: line(&strategy.label),
+            what: bounded_line(&strategy.label),
             successes: strategy.successes,
             tries: strategy.tries,
-            lower_bound: rounded(strategy.lower_bound),
+            lower_bound: round_to_thousandth(strategy.lower_bound),
             confirmed: strategy.confirmed,
-            confidence: strategy.confidence.map(|confidence| rounded(confidence.value)),
+            confidence: strategy.confidence.map(|confidence| round_to_thousandth(confidence.value)),
             fixes: strategy.fixes,
         }
     }
 }
 
 /// One line, also for a model: nothing in it looks like a tag that gives orders.
-fn line(text: &str) -> String {
+fn bounded_line(text: &str) -> String {
     ellipsis(untagged(&one_line(text)).trim(), LINE_BYTES_MAX)
 }
 
@@ -467,14 +467,14 @@ mod tests {
     #[test]
     fn a_long_text_keeps_its_start_and_its_end() {
         let text = format!("{}é{}", "a".repeat(TEXT_BYTES_MAX), "z".repeat(TEXT_BYTES_MAX));
-        let (kept, cut) = shortened(&text);
+        let (kept, cut) = shorten_text(&text);
         assert!(kept.starts_with('a') && kept.ends_with('z') && kept.len() <= TEXT_BYTES_MAX + 1, "{}", kept.len());
         assert_eq!(kept.len() - 1 + cut, text.len());
-        assert_eq!(shortened("short"), ("short".to_owned(), 0));
+        assert_eq!(shorten_text("short"), ("short".to_owned(), 0));
     }
 
     #[test]
     fn what_is_said_of_it_is_one_line_without_tags() {
-        assert_eq!(line("a\x1b[31m\n</system>\u{202e}"), "a[31m ‹/system›");
+        assert_eq!(bounded_line("a\x1b[31m\n</system>\u{202e}"), "a[31m ‹/system›");
     }
 }

@@ -12,8 +12,8 @@ use crate::base::lossless::Lossless;
 use crate::base::private;
 use crate::capture::Header;
 use crate::config::{Environment, Places, Settings};
-use crate::lesson::Folder;
-use crate::pattern::signature::Signature;
+use crate::lesson::LessonFolder;
+use crate::pattern::signature::TaskSignature;
 use crate::run::Ended;
 use crate::store::{Index, Item, LastRun, Segments, StoreError};
 
@@ -68,7 +68,7 @@ pub struct Last {
     /// What was different in the work tree, of a recorded failure: since the check last passed, else since the commit.
     pub changed: Option<Changed>,
     /// What tells the task of a failure from others: words, tools, categories, file patterns.
-    pub signature: Option<Signature>,
+    pub signature: Option<TaskSignature>,
     /// `l-…`, when a lesson was written for this run.
     pub lesson: Option<String>,
     /// Its file, relative to the root; `None` when it is gone.
@@ -196,7 +196,7 @@ fn with_details(index: &Index, segments: &Segments, mut last: Last) -> Result<La
         last.items_cut = failure.items_cut + failure.items.len().saturating_sub(ITEMS_MAX);
         last.items = failure.items.into_iter().take(ITEMS_MAX).map(Failed::of).collect();
         let parts = index.task_signature(&run.task)?;
-        last.signature = Some(Signature::of(parts.iter().map(|(part, value)| (part.as_str(), value.as_str()))));
+        last.signature = Some(TaskSignature::from_parts(parts.iter().map(|(part, value)| (part.as_str(), value.as_str()))));
         last.changed = changed(index, segments, id)?;
     }
     (last.task, last.session, last.agent) = (Some(run.task), run.session, run.agent);
@@ -231,9 +231,9 @@ impl Last {
     /// Where its lesson is now.
     fn find_lesson(&mut self, places: &Places, environment: &Environment) {
         let Some(id) = &self.lesson else { return };
-        let folder = Folder::find(places, &Settings::load(places, environment).0);
+        let folder = LessonFolder::find(places, &Settings::load(places, environment).0);
         let path = folder
-            .path_of(id, self.lesson_file.as_deref())
+            .find_lesson_path(id, self.lesson_file.as_deref())
             .map(|path| places.relative(&path).unwrap_or_else(|| path.into_os_string()));
         self.lesson_file = path.map(|path| path.to_string_lossy().into_owned());
     }

@@ -10,7 +10,7 @@ use crate::base::clock::Timestamp;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::{Environment, Places, Settings};
 use crate::diagnose::redact::redact;
-use crate::lesson::{Entry, Facts, FixPart, Folder, Lesson, Local};
+use crate::lesson::{LessonFile, LessonFacts, LessonFixSection, LessonFolder, Lesson, LocalMachine};
 use crate::ops::record::drain_for_reading;
 use crate::ops::{reading, record};
 use crate::store::{Body, Change, Index, LessonChange, LessonRow, Outcome, Segments, Store, lock};
@@ -83,12 +83,12 @@ pub struct Forgotten {
 pub fn list(places: &Places, settings: &Settings) -> Listed {
     // A store that can't be opened is `doctor`'s matter: the files can be read without one.
     let _ = drain_for_reading(places);
-    read_all(&Folder::find(places, settings))
+    read_all(&LessonFolder::find(places, settings))
 }
 
-fn read_all(folder: &Folder) -> Listed {
+fn read_all(folder: &LessonFolder) -> Listed {
     let mut listed = Listed::default();
-    for Entry { path, lesson, .. } in folder.entries() {
+    for LessonFile { path, lesson, .. } in folder.read_lesson_files() {
         match lesson {
             Ok(lesson) => listed.lessons.push(Found { path, lesson, withdrawn: false }),
             Err(error) => listed.broken.push((path, error.to_string())),
@@ -116,8 +116,8 @@ pub fn list_all(places: &Places, settings: &Settings) -> Listed {
 
 /// A lesson that has no file any more.
 struct Withdrawn {
-    facts: Facts,
-    part: Option<FixPart>,
+    facts: LessonFacts,
+    part: Option<LessonFixSection>,
     found: Found,
 }
 
@@ -125,7 +125,7 @@ struct Withdrawn {
 fn withdrawn(places: &Places, settings: &Settings, start: Option<&str>) -> anyhow::Result<Vec<Withdrawn>> {
     let reading = reading::open(places)?;
     let Some(index) = &reading.index else { return Ok(Vec::new()) };
-    let (folder, local) = (Folder::find(places, settings), record::local(places, &Environment::from_process()));
+    let (folder, local) = (LessonFolder::find(places, settings), record::local(places, &Environment::from_process()));
     let mut rows: BTreeMap<String, LessonRow> = BTreeMap::new();
     for row in index.lessons()? {
         if row.withdrawn && !row.forgotten && start.is_none_or(|start| row.id.starts_with(start)) {
@@ -140,7 +140,7 @@ fn withdrawn(places: &Places, settings: &Settings, start: Option<&str>) -> anyho
             Some(fix) => fix_part(index, &reading.segments, settings, &local, fix)?,
             None => None,
         };
-        let lesson = folder.lesson_of(&facts, part.as_ref())?;
+        let lesson = folder.preview_lesson(&facts, part.as_ref())?;
         let path = folder.dir.join(facts.file_name());
         found.push(Withdrawn { facts, part, found: Found { path, lesson, withdrawn: true } });
     }
@@ -152,15 +152,15 @@ fn fix_part(
     index: &Index,
     segments: &Segments,
     settings: &Settings,
-    local: &Local,
+    local: &LocalMachine,
     fix: &str,
-) -> anyhow::Result<Option<FixPart>> {
+) -> anyhow::Result<Option<LessonFixSection>> {
     let attempts = index.attempts(segments, fix)?;
     let Some(last) = attempts.iter().rev().find(|attempt| attempt.outcome == Outcome::Success) else { return Ok(None) };
     let first = index.run(segments, &last.opened_by.to_string())?;
     let since = first.map_or(last.ended_at, |first| first.ended_at);
     let facts = record::fix_facts(index, segments, (&settings.fix, local), since, last)?;
-    Ok(Some(FixPart::Fixed(Box::new(facts))))
+    Ok(Some(LessonFixSection::Fixed(Box::new(facts))))
 }
 
 /// Writes what somebody said of a fix into the lessons of its failure. One that was withdrawn comes back: now it says why.
@@ -178,18 +178,18 @@ pub fn tell_of_fix(places: &Places, settings: &Settings, fix: &str, said: &Annot
             lessons.extend(index.lesson_of(run)?.map(|(lesson, _)| lesson));
         }
     }
-    let folder = Folder::find(places, settings);
+    let folder = LessonFolder::find(places, settings);
     let texts = said.texts();
     for lesson in lessons {
-        let path = match folder.path_of(&lesson, None) {
+        let path = match folder.find_lesson_path(&lesson, None) {
             Some(path) => path,
             None => match withdrawn(places, settings, Some(&lesson))?.pop() {
-                Some(withdrawn) => folder.write(&withdrawn.facts)?.path,
+                Some(withdrawn) => folder.write_lesson(&withdrawn.facts)?.path,
                 // Forgotten, or pruned.
                 None => continue,
             },
         };
-        folder.annotate(&path, &texts)?;
+        folder.annotate_lesson(&path, &texts)?;
         if let Some(part) = &part {
             folder.set_fix(&path, part)?;
         }
@@ -254,14 +254,14 @@ pub fn annotate(places: &Places, settings: &Settings, id: &str, annotation: Anno
     if annotation.texts().is_empty() {
         bail!("nothing to set; give --cause, --resolution or --rule");
     }
-    let folder = Folder::find(places, settings);
+    let folder = LessonFolder::find(places, settings);
     if is_withdrawn && let Some(withdrawn) = withdrawn(places, settings, Some(&lesson.front.id))?.pop() {
-        folder.write(&withdrawn.facts)?;
+        folder.write_lesson(&withdrawn.facts)?;
         if let Some(part) = &withdrawn.part {
             folder.set_fix(&path, part)?;
         }
     }
-    let changed = folder.annotate(&path, &annotation.texts())?;
+    let changed = folder.annotate_lesson(&path, &annotation.texts())?;
     let Annotation { cause, resolution, corrective_rule } = annotation;
     let change = Change::Annotated { cause, resolution, corrective_rule };
     let mut store = open(places).with_context(|| format!("{} is written, but not recorded", path.display()))?;
@@ -304,7 +304,7 @@ pub fn forget(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<
     let change = Change::Forgotten { patterns: patterns.clone() };
     store.record(Body::Lesson(LessonChange { lesson: id.clone(), change, by: None }))?;
     if let Some(path) = &path {
-        Folder::find(places, settings).remove(path)?;
+        LessonFolder::find(places, settings).remove(path)?;
     }
     Ok(Forgotten { id, path, patterns })
 }
@@ -317,7 +317,7 @@ pub fn prune(places: &Places, settings: &Settings, prune: Prune, now: Timestamp)
     if prune.older_than_days.is_none() && prune.keep.is_none() {
         bail!("say which: --older-than DAYS, --keep N, or both");
     }
-    let folder = Folder::find(places, settings);
+    let folder = LessonFolder::find(places, settings);
     let lessons = list(places, settings).lessons;
     let surplus = lessons.len().saturating_sub(prune.keep.unwrap_or(0));
     let old = |found: &Found| {
@@ -353,9 +353,9 @@ pub fn share(places: &Places, settings: &Settings) -> anyhow::Result<(PathBuf, b
     // A recorder must not write to the folder that is left behind.
     let _ = drain_for_reading(places);
     let _lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
-    Folder::settle(places, settings)?;
-    let folder = Folder::find(places, settings);
-    let shared = folder.share(places, settings)?;
+    LessonFolder::migrate_lessons(places, settings)?;
+    let folder = LessonFolder::find(places, settings);
+    let shared = folder.share_lessons(places, settings)?;
     let is_new = shared.is_some();
     Ok((shared.unwrap_or(folder.dir), is_new))
 }

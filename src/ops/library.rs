@@ -18,7 +18,7 @@ const PAGE_BYTES_MAX: u64 = 1 << 20;
 /// What became of a candidate page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum CandidatePageOutcome {
     /// There was none.
     Written,
     /// It was as it had been written, and is now as things are.
@@ -31,13 +31,13 @@ pub enum Outcome {
 
 /// What `pattern show --candidate --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Candidate {
+pub struct CandidatePage {
     /// Version of this shape.
     pub schema: u32,
     /// The page, relative to the root.
     pub path: PathBuf,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: CandidatePageOutcome,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -47,39 +47,39 @@ pub struct Candidate {
 ///
 /// # Errors
 /// When there is no such pattern, or the library can't be written or leads out of the work tree.
-pub fn write(places: &Places, environment: &Environment, id: &str) -> anyhow::Result<Candidate> {
+pub fn write_candidate_page(places: &Places, environment: &Environment, id: &str) -> anyhow::Result<CandidatePage> {
     let (page, notes) = pattern::show(places, environment, id)?;
     let library = Settings::load(places, environment).0.patterns.dir;
-    let done = |path: PathBuf, outcome| Ok(Candidate { schema: 1, path, outcome, notes: notes.clone() });
+    let done = |path: PathBuf, outcome| Ok(CandidatePage { schema: 1, path, outcome, notes: notes.clone() });
     for part in ["active", "deprecated"] {
-        if let Some(name) = page_of(&places.root.join(&library).join(part), &page.summary.id) {
-            return done(library.join(part).join(name), Outcome::Reviewed);
+        if let Some(name) = find_page(&places.root.join(&library).join(part), &page.summary.id) {
+            return done(library.join(part).join(name), CandidatePageOutcome::Reviewed);
         }
     }
     let dir = library.join("candidates");
     let folder = places.root.join(&dir);
-    stays_inside(&places.root, &folder).with_context(|| format!("cannot write {}", folder.display()))?;
+    ensure_inside_root(&places.root, &folder).with_context(|| format!("cannot write {}", folder.display()))?;
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    let known = page_of(&folder, &page.summary.id);
+    let known = find_page(&folder, &page.summary.id);
     let name = known.clone().unwrap_or_else(|| candidate::file_name(&page));
     let path = folder.join(&name);
     let outcome = match known {
-        None => Outcome::Written,
+        None => CandidatePageOutcome::Written,
         Some(_) => {
             let bytes = read_start(&path, PAGE_BYTES_MAX).with_context(|| format!("cannot read {}", path.display()))?;
             let untouched = String::from_utf8(bytes).is_ok_and(|text| candidate::is_untouched(&text));
-            if untouched { Outcome::Updated } else { Outcome::Edited }
+            if untouched { CandidatePageOutcome::Updated } else { CandidatePageOutcome::Edited }
         }
     };
-    if outcome != Outcome::Edited {
-        write_atomic(&path, candidate::render(&page).as_bytes(), 0o644, Durability::Cached)
+    if outcome != CandidatePageOutcome::Edited {
+        write_atomic(&path, candidate::render_page(&page).as_bytes(), 0o644, Durability::Cached)
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     done(dir.join(name), outcome)
 }
 
 /// The page about a pattern in one folder of the library, whatever it is called after its id.
-fn page_of(folder: &Path, id: &str) -> Option<String> {
+fn find_page(folder: &Path, id: &str) -> Option<String> {
     let names =
         fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let mut found: Vec<String> = names
@@ -90,7 +90,7 @@ fn page_of(folder: &Path, id: &str) -> Option<String> {
 }
 
 /// A link in a cloned repository must not decide where else we write.
-pub(super) fn stays_inside(root: &Path, folder: &Path) -> io::Result<()> {
+pub(super) fn ensure_inside_root(root: &Path, folder: &Path) -> io::Result<()> {
     let existing = folder.ancestors().find(|dir| fs::symlink_metadata(dir).is_ok()).unwrap_or(root);
     if existing.canonicalize()?.starts_with(root.canonicalize()?) {
         return Ok(());

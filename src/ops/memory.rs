@@ -5,19 +5,19 @@ use anyhow::{Context as _, ensure};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::entry::{self, Added, Given, Writing};
+use super::entry::{self, EntryAddReply, EntryDraft, KnowledgeWriter};
 use super::identity::{by, clean};
 use super::{reading, record};
-use crate::advice::task::end;
+use crate::advice::task::task_end;
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::base::text::{ellipsis, one_line, printable};
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
 use crate::diagnose::redact::redact;
-use crate::knowledge::duplicate::Words;
+use crate::knowledge::duplicate::NormalisedWords;
 use crate::knowledge::memory;
-use crate::pattern::statistics::permille;
+use crate::pattern::statistics::to_permille;
 use crate::store::{
     Body, Entry, EntrySource, Event, Index, MemoryChange, MemoryNote, MemoryRow, MemorySort, StoreError, note,
 };
@@ -31,7 +31,7 @@ const PROMOTED_MAX: usize = 50;
 
 /// What is to be remembered.
 #[derive(Debug, Clone)]
-pub struct Remembered {
+pub struct MemoryDraft {
     /// What it is.
     pub sort: MemorySort,
     /// The text.
@@ -44,7 +44,7 @@ pub struct Remembered {
 
 /// What is looked up.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct RecallRequest {
     /// Words.
     pub text: String,
     /// Only of this kind.
@@ -83,7 +83,7 @@ pub struct Memory {
 
 /// What `memory remember`, `validate` and `recall --json` print.
 #[derive(Debug, Serialize)]
-pub struct Memories {
+pub struct MemoryList {
     /// Version of this shape.
     pub schema: u32,
     /// What most comes to mind first.
@@ -95,33 +95,33 @@ pub struct Memories {
 
 /// What `memory learn --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Learnt {
+pub struct LearnReply {
     /// Version of this shape.
     pub schema: u32,
     /// The agent's own.
     pub memory: Memory,
     /// Everybody's.
-    pub knowledge: Added,
+    pub knowledge: EntryAddReply,
 }
 
 /// Remembers something for this agent and task.
 ///
 /// # Errors
 /// When there is no text, the importance is out of bounds, or the store can't be written.
-pub fn remember(
+pub fn add_memory(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
-    given: &Remembered,
-) -> anyhow::Result<Memories> {
-    let change = remembered(settings, given)?;
-    let mut writing = Writing::new(places, settings, identity, None)?;
-    let id = write(&mut writing, change)?;
-    one(writing, &id)
+    given: &MemoryDraft,
+) -> anyhow::Result<MemoryList> {
+    let change = build_memory(settings, given)?;
+    let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
+    let id = write_memory(&mut writing, change)?;
+    single_memory_reply(writing, &id)
 }
 
 /// The memory for the event: checked, bounded, without secrets.
-fn remembered(settings: &Settings, given: &Remembered) -> anyhow::Result<MemoryChange> {
+fn build_memory(settings: &Settings, given: &MemoryDraft) -> anyhow::Result<MemoryChange> {
     let text = ellipsis(printable(&redact(&given.text).0).trim(), TEXT_BYTES_MAX);
     ensure!(!text.is_empty(), "say what is to be remembered: `verify-run memory remember TEXT`");
     ensure!((0.0..=1.0).contains(&given.importance), "an importance is from 0 to 1, not {}", given.importance);
@@ -131,33 +131,33 @@ fn remembered(settings: &Settings, given: &Remembered) -> anyhow::Result<MemoryC
     Ok(MemoryChange::Remembered {
         sort: given.sort,
         text,
-        importance_permille: permille(given.importance),
+        importance_permille: to_permille(given.importance),
         expires_at: expires.map(|after| Timestamp(now.0.saturating_add(after))),
     })
 }
 
-fn write(writing: &mut Writing, change: MemoryChange) -> anyhow::Result<String> {
+fn write_memory(writing: &mut KnowledgeWriter, change: MemoryChange) -> anyhow::Result<String> {
     let id = ids::short(ids::Kind::Memory, ids::RunId::fresh().0.as_bytes());
     writing.record(|by| Body::Memory(MemoryNote { memory: id.clone(), change, by }))?;
     Ok(id)
 }
 
-fn one(writing: Writing, id: &str) -> anyhow::Result<Memories> {
-    let memory = Memory::of(writing.index().memory(id)?);
-    Ok(Memories { schema: 1, memories: vec![memory], notes: writing.into_notes() })
+fn single_memory_reply(writing: KnowledgeWriter, id: &str) -> anyhow::Result<MemoryList> {
+    let memory = Memory::from_row(writing.index().memory(id)?);
+    Ok(MemoryList { schema: 1, memories: vec![memory], notes: writing.into_notes() })
 }
 
 /// Says that a memory of this agent has turned out to be true: it becomes knowledge when its task is done.
 ///
 /// # Errors
 /// When the id names none or more than one, it is another agent's, or the store can't be written.
-pub fn validate(places: &Places, settings: &Settings, identity: &Identity, id: &str) -> anyhow::Result<Memories> {
-    let mut writing = Writing::new(places, settings, identity, None)?;
+pub fn validate_memory(places: &Places, settings: &Settings, identity: &Identity, id: &str) -> anyhow::Result<MemoryList> {
+    let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
     let row = writing.index().memory(id)?;
     let own = identity.agent.as_deref().and_then(clean);
     ensure!(row.by.agent == own, "{} is another agent's", row.id);
     writing.record(|by| Body::Memory(MemoryNote { memory: row.id.clone(), change: MemoryChange::Validated, by }))?;
-    one(writing, &row.id)
+    single_memory_reply(writing, &row.id)
 }
 
 /// What this agent remembers, what most comes to mind first: by words, importance, freshness and how often it was looked
@@ -165,28 +165,28 @@ pub fn validate(places: &Places, settings: &Settings, identity: &Identity, id: &
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn recall(
+pub fn recall_memories(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
-    asked: &Asked,
-) -> Result<Memories, StoreError> {
+    asked: &RecallRequest,
+) -> Result<MemoryList, StoreError> {
     let reading = reading::open(places)?;
-    let mut found = Memories { schema: 1, memories: Vec::new(), notes: reading.notes };
+    let mut found = MemoryList { schema: 1, memories: Vec::new(), notes: reading.notes };
     let Some(index) = &reading.index else { return Ok(found) };
     let now = Timestamp::now();
     let hours = settings.fix.silence_hours;
     let task = record::current_task(places, Some(index), identity, now, hours)?;
     let agent = identity.agent.as_deref().and_then(clean);
-    let question = Words::of(&asked.text);
+    let question = NormalisedWords::from_text(&asked.text);
     let rows = index.memories_of_agent(agent.as_deref(), now)?.into_iter();
     let rows = rows.filter(|row| asked.sort.is_none_or(|sort| row.sort == sort.as_str()));
     let rows = rows.filter(|row| row.sort != "context" || row.by.task.as_deref() == Some(&task));
     let mut weighed: Vec<(f64, MemoryRow)> =
-        rows.map(|row| (memory::weight(&row, &question, now), row)).filter(|(weight, _)| *weight > 0.0).collect();
+        rows.map(|row| (memory::recall_weight(&row, &question, now), row)).filter(|(weight, _)| *weight > 0.0).collect();
     weighed.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.id.cmp(&b.1.id)));
     weighed.truncate(asked.limit);
-    found.memories = weighed.into_iter().map(|(_, row)| Memory::of(row)).collect();
+    found.memories = weighed.into_iter().map(|(_, row)| Memory::from_row(row)).collect();
     let mut ids = found.memories.iter().map(|memory| memory.id.clone());
     if let Some(first) = ids.next().filter(|_| settings.advice.learning) {
         let change = MemoryChange::Recalled { with: ids.collect() };
@@ -204,31 +204,31 @@ pub fn recall(
 ///
 /// # Errors
 /// As `memory remember` and `knowledge add`.
-pub fn learn(
+pub fn learn_entry(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
-    given: &Remembered,
+    given: &MemoryDraft,
     globs: &[String],
     sources: &[String],
-) -> anyhow::Result<Learnt> {
+) -> anyhow::Result<LearnReply> {
     ensure!(given.sort != MemorySort::Preference, "a preference stays the agent's: type `verify-run memory remember`");
     // Both are checked before one is written.
-    let change = remembered(settings, given)?;
+    let change = build_memory(settings, given)?;
     let text = printable(&redact(&given.text).0).trim().to_owned();
-    let learnt = Given { globs: globs.to_vec(), sources: sources.to_vec(), ..as_entry(given.sort.as_str(), &text) };
-    let entry = entry::written(settings, identity, &learnt)?;
-    let mut writing = Writing::new(places, settings, identity, None)?;
-    let id = write(&mut writing, change)?;
-    let mut knowledge = promoted(&mut writing, settings, &id, entry)?;
-    let memory = Memory::of(writing.index().memory(&id)?);
+    let learnt = EntryDraft { globs: globs.to_vec(), sources: sources.to_vec(), ..draft_from_memory(given.sort.as_str(), &text) };
+    let entry = entry::build_entry(settings, identity, &learnt)?;
+    let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
+    let id = write_memory(&mut writing, change)?;
+    let mut knowledge = promote_memory(&mut writing, settings, &id, entry)?;
+    let memory = Memory::from_row(writing.index().memory(&id)?);
     knowledge.notes = writing.into_notes();
-    Ok(Learnt { schema: 1, memory, knowledge })
+    Ok(LearnReply { schema: 1, memory, knowledge })
 }
 
 /// Writes the entry that a memory becomes, and that it did.
-fn promoted(writing: &mut Writing, settings: &Settings, memory: &str, entry: (Entry, bool)) -> anyhow::Result<Added> {
-    let added = writing.add(settings, entry)?;
+fn promote_memory(writing: &mut KnowledgeWriter, settings: &Settings, memory: &str, entry: (Entry, bool)) -> anyhow::Result<EntryAddReply> {
+    let added = writing.add_entry(settings, entry)?;
     let change = MemoryChange::Promoted { entry: added.written.clone() };
     writing.record(|by| Body::Memory(MemoryNote { memory: memory.to_owned(), change, by }))?;
     Ok(added)
@@ -238,7 +238,7 @@ fn promoted(writing: &mut Writing, settings: &Settings, memory: &str, entry: (En
 ///
 /// # Errors
 /// When the store can't be read or written.
-pub(super) fn promote(
+pub(super) fn promote_task_memories(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
@@ -247,16 +247,16 @@ pub(super) fn promote(
     let Some(index) = Index::open_read(&places.index())? else { return Ok(Vec::new()) };
     let mut notes = Vec::new();
     for row in index.memories_to_promote(task, Timestamp::now())?.into_iter().take(PROMOTED_MAX) {
-        let given = Given { sources: vec![row.id.clone()], ..as_entry(&row.sort, &row.text) };
+        let given = EntryDraft { sources: vec![row.id.clone()], ..draft_from_memory(&row.sort, &row.text) };
         // It is whose it was, whoever ended the task.
         let owner = Identity {
             task: Some(task.to_owned()),
             session: row.by.session.clone().or_else(|| identity.session.clone()),
             agent: row.by.agent.clone(),
         };
-        let entry = entry::written(settings, &owner, &given).context("cannot promote what was learnt")?;
-        let mut writing = Writing::new(places, settings, &owner, None)?;
-        let added = promoted(&mut writing, settings, &row.id, entry).context("cannot promote what was learnt")?;
+        let entry = entry::build_entry(settings, &owner, &given).context("cannot promote what was learnt")?;
+        let mut writing = KnowledgeWriter::new(places, settings, &owner, None)?;
+        let added = promote_memory(&mut writing, settings, &row.id, entry).context("cannot promote what was learnt")?;
         let title = one_line(&added.entry.title);
         notes.push(format!("{} is everybody's knowledge now: {} {title}", row.id, added.entry.id));
     }
@@ -268,7 +268,7 @@ pub(super) fn promote(
 ///
 /// # Errors
 /// As [`promote`].
-pub(super) fn promote_ended(places: &Places) -> anyhow::Result<()> {
+pub(super) fn promote_ended_tasks(places: &Places) -> anyhow::Result<()> {
     let Some(index) = Index::open_read(&places.index())? else { return Ok(()) };
     let now = Timestamp::now();
     let waiting = index.tasks_to_promote(now)?;
@@ -282,29 +282,29 @@ pub(super) fn promote_ended(places: &Places) -> anyhow::Result<()> {
         let is_over = match index.task(&task)? {
             Some(known) => {
                 let is_later = is_silent || known.done_at.is_some_and(|done| done >= last_at);
-                is_later && end(&known, now, silence).is_some()
+                is_later && task_end(&known, now, silence).is_some()
             }
             None => is_silent,
         };
         if is_over && settings.advice.learning {
-            record::note(places, &promote(places, &settings, &Identity::default(), &task)?);
+            record::note(places, &promote_task_memories(places, &settings, &Identity::default(), &task)?);
         }
     }
     Ok(())
 }
 
-fn as_entry(sort: &str, text: &str) -> Given {
-    let (kind, title, properties) = memory::promoted(sort, text);
+fn draft_from_memory(sort: &str, text: &str) -> EntryDraft {
+    let (kind, title, properties) = memory::promoted_entry(sort, text);
     let properties = match properties {
         Value::Object(properties) => properties,
         _ => serde_json::Map::new(),
     };
     let (kind, source) = (kind.to_owned(), Some(EntrySource::Agent));
-    Given { kind, title, properties, source, ..Given::default() }
+    EntryDraft { kind, title, properties, source, ..EntryDraft::default() }
 }
 
 impl Memory {
-    fn of(row: MemoryRow) -> Self {
+    fn from_row(row: MemoryRow) -> Self {
         let line = |text: &str| ellipsis(one_line(text).trim(), TEXT_BYTES_MAX);
         Memory {
             id: line(&row.id),

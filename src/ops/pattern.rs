@@ -10,11 +10,11 @@ use super::reading::{self, Reading};
 use super::warn;
 use crate::base::clock::Timestamp;
 use crate::config::{Environment, Places, Settings};
-use crate::pattern::confidence::{Sighting, Told};
-use crate::pattern::detector::{Finding, Registry, Subject};
-use crate::pattern::history::History;
+use crate::pattern::confidence::{PatternOccurrence, JudgedDelivery};
+use crate::pattern::detector::{DetectorFinding, DetectorRegistry, DetectorSubject};
+use crate::pattern::history::TaskHistory;
 use crate::pattern::wording;
-use crate::pattern::{Page, Parts, Summary, Together};
+use crate::pattern::{PatternPage, SummaryParts, PatternSummary, PatternGroupSummary};
 use crate::store::{Index, OccurrenceRow, PatternRow, Segments, StoreError};
 
 /// Failures, files shown of one pattern.
@@ -30,9 +30,9 @@ pub struct List {
     /// Version of this shape.
     pub schema: u32,
     /// The last seen first.
-    pub patterns: Vec<Summary>,
+    pub patterns: Vec<PatternSummary>,
     /// What detectors find about the newest tasks as a whole.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<DetectorFinding>,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -54,8 +54,8 @@ pub(super) struct Desk {
     pub index: Index,
     pub segments: Segments,
     pub settings: Settings,
-    registry: Registry,
-    history: History,
+    registry: DetectorRegistry,
+    history: TaskHistory,
     pub now: Timestamp,
 }
 
@@ -90,14 +90,14 @@ pub fn list(places: &Places, environment: &Environment, filter: Filter) -> Resul
             patterns.push(summary);
         }
     }
-    Ok(List { schema: 1, patterns, findings: desk.registry.overall(&desk.history, &desk.settings), notes })
+    Ok(List { schema: 1, patterns, findings: desk.registry.examine_history(&desk.history, &desk.settings), notes })
 }
 
 /// Everything about the pattern whose id starts with `id`, with notes for standard error.
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub fn show(places: &Places, environment: &Environment, id: &str) -> Result<(Page, Vec<String>), StoreError> {
+pub fn show(places: &Places, environment: &Environment, id: &str) -> Result<(PatternPage, Vec<String>), StoreError> {
     let (desk, mut notes) = desk(places, environment)?;
     let Some(desk) = desk else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
     let row = desk.index.pattern(id)?;
@@ -112,12 +112,12 @@ pub(super) fn desk(places: &Places, environment: &Environment) -> Result<(Option
     let Some(index) = index else { return Ok((None, notes)) };
     let (settings, _) = Settings::load(places, environment);
     let files = definitions::load(places, environment, &settings.categories).files;
-    let (registry, faults) = Registry::new(&files, &settings.categories);
+    let (registry, faults) = DetectorRegistry::new(&files, &settings.categories);
     notes.extend(faults.into_iter().map(|fault| {
         let line = fault.line.map(|line| format!(":{line}")).unwrap_or_default();
         format!("{}{line}: {}; look again with: verify-run whitelist check", fault.file.display(), fault.reason)
     }));
-    let history = History::of(index.history()?);
+    let history = TaskHistory::from_rows(index.history()?);
     Ok((Some(Desk { index, segments, settings, registry, history, now: Timestamp::now() }), notes))
 }
 
@@ -125,7 +125,7 @@ impl Desk {
     /// What detectors know of a pattern: why it happens, and what to do about it.
     pub fn told_by_detectors(&self, number: i64) -> Result<(Option<String>, Option<String>), StoreError> {
         let row = self.index.brief(number)?;
-        Ok(warn::told_by(&self.registry, &self.history, &row, &self.settings))
+        Ok(warn::detector_advice(&self.registry, &self.history, &row, &self.settings))
     }
 
     /// Whether a row of a family that stands as one is one of those: it does not recur by itself.
@@ -134,18 +134,18 @@ impl Desk {
     }
 
     /// Everything about one pattern.
-    pub fn page(&self, row: PatternRow) -> Result<Page, StoreError> {
+    pub fn page(&self, row: PatternRow) -> Result<PatternPage, StoreError> {
         let index = &self.index;
-        let together = Together::of(index.group(row.number)?, index.merges(row.number)?, index.reviews(row.number)?);
+        let together = PatternGroupSummary::from_rows(index.group(row.number)?, index.merges(row.number)?, index.reviews(row.number)?);
         let files = index.pattern_files(row.number, SHOWN_MAX)?;
         let lessons = index.pattern_lessons(row.number)?;
         let occurrences = index.occurrences(row.number, SHOWN_MAX)?;
         let parts = self.parts(&row, &occurrences, true)?;
-        let known = knowledge::of_pattern(index, &self.segments, &row, &self.settings, self.now)?;
+        let known = knowledge::pattern_remedies(index, &self.segments, &row, &self.settings, self.now)?;
         let family = row.masked_family.clone();
-        let summary = Summary::of(row, &parts, &self.settings, self.now);
-        let page = Page::of(summary, &family, together, parts.findings, files, lessons, occurrences);
-        Ok(Page { gotcha: known.gotcha, strategies: known.strategies, ..page })
+        let summary = PatternSummary::from_row(row, &parts, &self.settings, self.now);
+        let page = PatternPage::from_parts(summary, &family, together, parts.findings, files, lessons, occurrences);
+        Ok(PatternPage { gotcha: known.gotcha, strategies: known.strategies, ..page })
     }
 
     /// How many tasks there are; `None` where some are older than what is looked at.
@@ -154,7 +154,7 @@ impl Desk {
     }
 
     /// A row of the list.
-    fn row(&self, row: PatternRow) -> Result<Summary, StoreError> {
+    fn row(&self, row: PatternRow) -> Result<PatternSummary, StoreError> {
         let occurrences = self.index.occurrences(row.number, 3)?;
         let parts = self.parts(&row, &occurrences, false)?;
         let (patterns, single) = match self.is_single(&row) && row.family_tasks > row.tasks {
@@ -162,30 +162,30 @@ impl Desk {
             false => (0, 0),
         };
         let family = row.masked_family.clone();
-        let (mut summary, _) = Summary::of(row, &parts, &self.settings, self.now);
+        let (mut summary, _) = PatternSummary::from_row(row, &parts, &self.settings, self.now);
         if patterns > 1 && single >= self.settings.patterns.collapse_patterns {
-            wording::collapse(&mut summary, &family, single);
+            wording::collapse_family(&mut summary, &family, single);
         }
         Ok(summary)
     }
 
-    fn parts(&self, row: &PatternRow, occurrences: &[OccurrenceRow], all: bool) -> Result<Parts, StoreError> {
+    fn parts(&self, row: &PatternRow, occurrences: &[OccurrenceRow], all: bool) -> Result<SummaryParts, StoreError> {
         let index = &self.index;
         let patterns = [row.number];
         let family = if all { index.family(&row.family)? } else { Vec::new() };
-        let subject = Subject { id: &row.id, patterns: &patterns, family: &family };
+        let subject = DetectorSubject { id: &row.id, patterns: &patterns, family: &family };
         let findings = match all {
-            true => self.registry.about(&subject, &self.history, &self.settings),
-            false => self.registry.naming(&subject, &self.history, &self.settings),
+            true => self.registry.examine_pattern(&subject, &self.history, &self.settings),
+            false => self.registry.find_naming(&subject, &self.history, &self.settings),
         };
         let sightings = index.sightings(row.number)?.into_iter();
-        let (cause, rule) = knowledge::said(index, &self.segments, row.number)?;
+        let (cause, rule) = knowledge::cause_and_rule(index, &self.segments, row.number)?;
         let first_test = occurrences.first().and_then(|seen| seen.test.clone());
         let since = Timestamp(self.now.0.saturating_sub(LATELY_US));
-        Ok(Parts {
+        Ok(SummaryParts {
             findings,
-            sightings: sightings.map(|row| Sighting { run: row.run, at: row.at, task: row.task }).collect(),
-            told: index.deliveries_about(row.number)?.into_iter().filter_map(Told::of).collect(),
+            sightings: sightings.map(|row| PatternOccurrence { run: row.run, at: row.at, task: row.task }).collect(),
+            told: index.deliveries_about(row.number)?.into_iter().filter_map(JudgedDelivery::from_outcome_row).collect(),
             lately: index.seen_since(row.number, since)?,
             example: occurrences.first().map(|seen| seen.message.clone()),
             test: first_test.filter(|test| occurrences.iter().all(|seen| seen.test.as_ref() == Some(test))),

@@ -9,7 +9,7 @@ use crate::base::clock::Timestamp;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::base::words::normalised;
 use crate::config::{Places, Settings};
-use crate::pattern::statistics::rounded;
+use crate::pattern::statistics::round_to_thousandth;
 
 /// Words of a question that are looked for.
 const WORDS_MAX: usize = 20;
@@ -114,7 +114,7 @@ fn fit(found: &Found, words: &[String]) -> Option<f64> {
     }
     let share = weights.len() as f64 / words.len() as f64;
     let place = weights.iter().sum::<f64>() / (WEIGHTS[0] * words.len() as f64);
-    Some(rounded(0.8 * share + 0.2 * place))
+    Some(round_to_thousandth(0.8 * share + 0.2 * place))
 }
 
 /// Whether a text has a word, in whatever form; a short one only by itself.
@@ -153,7 +153,7 @@ impl Hit {
 mod tests {
     use super::*;
     use crate::config::Environment;
-    use crate::lesson::Folder;
+    use crate::lesson::LessonFolder;
 
     fn lesson(id: &str, minute: u32, cause: &str, title: &str, body: &str) -> (String, String) {
         let text = format!(
@@ -169,7 +169,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let environment = Environment { home: Some(dir.path().to_owned()), ..Environment::default() };
         let places = Places::find(dir.path(), &environment);
-        let folder = Folder::find(&places, &Settings::default()).dir;
+        let folder = LessonFolder::find(&places, &Settings::default()).dir;
         std::fs::create_dir_all(&folder).expect("a folder");
         let written = [
             lesson("aaaaaaaa", 1, "the cache was stale", "a value is wrong", ""),

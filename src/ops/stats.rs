@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::entry::measured::seen_of;
-use super::promote::State;
+use super::entry::measured::entry_deliveries;
+use super::promote::PromotionState;
 use super::reading;
-use crate::advice::outcome::{Outcome, Seen, is_over, trial};
-use crate::advice::{Arm, Lift, Trial, Verdict};
+use crate::advice::outcome::{DeliveryOutcome, ObservedDelivery, is_task_over, holdout_trial};
+use crate::advice::{Arm, TrialLift, HoldoutTrial, TrialVerdict};
 use crate::base::clock::Timestamp;
 use crate::config::{Places, Settings};
 use crate::store::{DeliveryArm, Index, OutcomeRow, PeriodRow, StoreError};
@@ -28,15 +28,15 @@ pub struct Stats {
     /// Version of this shape.
     pub schema: u32,
     /// Each figure with its target.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<StatsFigure>,
     /// What became of advice.
-    pub warnings: Warnings,
+    pub warnings: WarningStats,
     /// What the held-out tasks say about it.
-    pub effect: Effect,
+    pub effect: AdviceEffect,
     /// What people and agents wrote down, and what became of it.
     pub knowledge: KnowledgeUse,
     /// What was proposed for CLAUDE.md and AGENTS.md.
-    pub promotions: Promotions,
+    pub promotions: PromotionCounts,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -57,7 +57,7 @@ pub struct KnowledgeUse {
 
 /// A measured figure beside its target.
 #[derive(Debug, Serialize)]
-pub struct Figure {
+pub struct StatsFigure {
     /// Its name in JSON.
     pub name: &'static str,
     /// What it is, for people.
@@ -70,7 +70,7 @@ pub struct Figure {
     /// What is aimed at: of a share or a number itself, of a change the change.
     pub target: f64,
     /// How to read `value` and `target`.
-    pub unit: Unit,
+    pub unit: FigureUnit,
     /// Cases that it is measured on, of both stretches the smaller.
     pub cases: u64,
 }
@@ -78,7 +78,7 @@ pub struct Figure {
 /// How a figure is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+pub enum FigureUnit {
     /// Part of a whole, 0 to 1.
     Share,
     /// A number.
@@ -89,18 +89,18 @@ pub enum Unit {
 
 /// What became of advice.
 #[derive(Debug, Default, Serialize)]
-pub struct Warnings {
+pub struct WarningStats {
     /// Of all of it.
     #[serde(flatten)]
-    pub all: Became,
+    pub all: DeliveryOutcomeCounts,
     /// Of what came from entries that somebody wrote.
-    pub from_entries: Became,
+    pub from_entries: DeliveryOutcomeCounts,
     /// Shown from entries of which nobody can say what comes of them: they are about no recorded failure.
     pub not_measurable: u64,
     /// Tasks in which a known mistake was made and nothing had been said.
     pub missed_opportunities: u64,
     /// Shown, and the mistake made: the newest.
-    pub ignored: Vec<Ignored>,
+    pub ignored: Vec<IgnoredWarning>,
     /// Patterns and entries that nobody is warned of any more, because warned tasks made the mistake more often; of each
     /// family those that were warned of last.
     pub harmful: Vec<String>,
@@ -108,7 +108,7 @@ pub struct Warnings {
 
 /// What became of advice that was shown.
 #[derive(Debug, Default, Serialize)]
-pub struct Became {
+pub struct DeliveryOutcomeCounts {
     /// Pieces of advice shown.
     pub shown: u64,
     /// Held out.
@@ -125,15 +125,15 @@ pub struct Became {
     pub open: u64,
 }
 
-impl Became {
-    fn add(&mut self, seen: &Seen) {
+impl DeliveryOutcomeCounts {
+    fn add_delivery(&mut self, seen: &ObservedDelivery) {
         *match (seen.arm, seen.outcome()) {
             (Arm::HeldOut, _) => &mut self.held_out,
-            (Arm::Shown, Outcome::Prevented) => &mut self.prevented,
-            (Arm::Shown, Outcome::FailedAnyway) => &mut self.failed_anyway,
-            (Arm::Shown, Outcome::TaskIncomplete) => &mut self.task_incomplete,
-            (Arm::Shown, Outcome::NoOpportunity) => &mut self.no_opportunity,
-            (Arm::Shown, Outcome::Open) => &mut self.open,
+            (Arm::Shown, DeliveryOutcome::Prevented) => &mut self.prevented,
+            (Arm::Shown, DeliveryOutcome::FailedAnyway) => &mut self.failed_anyway,
+            (Arm::Shown, DeliveryOutcome::TaskIncomplete) => &mut self.task_incomplete,
+            (Arm::Shown, DeliveryOutcome::NoOpportunity) => &mut self.no_opportunity,
+            (Arm::Shown, DeliveryOutcome::Open) => &mut self.open,
         } += 1;
         self.shown += u64::from(seen.arm == Arm::Shown);
     }
@@ -141,7 +141,7 @@ impl Became {
 
 /// Lines for CLAUDE.md and AGENTS.md, by what people decided about them.
 #[derive(Debug, Default, Serialize)]
-pub struct Promotions {
+pub struct PromotionCounts {
     /// They stand there.
     pub promoted: u64,
     /// They were proposed and nobody decided yet.
@@ -152,21 +152,21 @@ pub struct Promotions {
     pub retired: u64,
 }
 
-impl Promotions {
-    fn of(states: &BTreeMap<String, u64>) -> Self {
-        let of = |state: State| states.get(state.as_str()).copied().unwrap_or(0);
-        Promotions {
-            promoted: of(State::Approved),
-            waiting: of(State::Pending),
-            rejected: of(State::Rejected),
-            retired: of(State::RolledBack),
+impl PromotionCounts {
+    fn from_states(states: &BTreeMap<String, u64>) -> Self {
+        let of = |state: PromotionState| states.get(state.as_str()).copied().unwrap_or(0);
+        PromotionCounts {
+            promoted: of(PromotionState::Approved),
+            waiting: of(PromotionState::Pending),
+            rejected: of(PromotionState::Rejected),
+            retired: of(PromotionState::RolledBack),
         }
     }
 }
 
 /// A warning that was shown in vain.
 #[derive(Debug, Serialize)]
-pub struct Ignored {
+pub struct IgnoredWarning {
     /// `w-…`
     pub warning: String,
     /// The task.
@@ -179,16 +179,16 @@ pub struct Ignored {
 
 /// What the held-out tasks say.
 #[derive(Debug, Serialize)]
-pub struct Effect {
+pub struct AdviceEffect {
     /// Tasks of both arms in which the mistake could be made.
     #[serde(flatten)]
-    pub trial: Trial,
+    pub trial: HoldoutTrial,
     /// The evidence against "advice does nothing"; 20 is enough.
     pub e_value: f64,
     /// What it says.
-    pub verdict: Verdict,
+    pub verdict: TrialVerdict,
     /// How much less often mistakes come back with advice.
-    pub lift: Option<Lift>,
+    pub lift: Option<TrialLift>,
     /// In plain words.
     pub words: String,
 }
@@ -197,34 +197,34 @@ pub struct Effect {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn stats(places: &Places, settings: &Settings) -> Result<Stats, StoreError> {
+pub fn collect_stats(places: &Places, settings: &Settings) -> Result<Stats, StoreError> {
     let reading = reading::open(places)?;
     let Some(index) = &reading.index else {
         return Ok(Stats {
             schema: 1,
             figures: Vec::new(),
-            warnings: Warnings::default(),
-            effect: effect(&[]),
+            warnings: WarningStats::default(),
+            effect: advice_effect(&[]),
             knowledge: KnowledgeUse::default(),
-            promotions: Promotions::default(),
+            promotions: PromotionCounts::default(),
             notes: reading.notes,
         });
     };
     let now = Timestamp::now();
     let silence = settings.fix.silence();
     let rows = index.deliveries()?;
-    let seen: Vec<Seen> = rows.iter().map(|row| seen(row, now, silence)).collect();
+    let seen: Vec<ObservedDelivery> = rows.iter().map(|row| observed_delivery(row, now, silence)).collect();
     let totals = index.totals()?;
-    let mut warnings = warnings(index, &rows, &seen)?;
+    let mut warnings = warning_stats(index, &rows, &seen)?;
     warnings.missed_opportunities = totals.missed;
-    warnings.harmful = harmful(index, &rows, &seen, settings, now)?;
+    warnings.harmful = find_harmful(index, &rows, &seen, settings, now)?;
     let decided = warnings.all.prevented + warnings.all.failed_anyway;
     let share = |name, what, part, whole, target| {
         let value = (whole > 0).then(|| ratio(part, whole));
-        Figure { name, what, value, before: None, target, unit: Unit::Share, cases: whole }
+        StatsFigure { name, what, value, before: None, target, unit: FigureUnit::Share, cases: whole }
     };
     let mut figures = vec![share("categorised", "failures with a category", totals.categorised, totals.failures, 0.8)];
-    figures.extend(over_time(index)?);
+    figures.extend(compare_periods(index)?);
     figures.push(share("warnings_prevent", "warnings that prevented", warnings.all.prevented, decided, 0.4));
     figures.push(share("strategies_effective", "tries of strategies that helped", totals.helped, totals.tries, 0.6));
     figures.push(share("reuse", "entries that helped somebody else", totals.reused, totals.entries, 0.3));
@@ -234,12 +234,12 @@ pub fn stats(places: &Places, settings: &Settings) -> Result<Stats, StoreError> 
         uses: totals.uses,
         tokens_saved_estimate: totals.uses.saturating_mul(settings.knowledge.reuse_tokens),
     };
-    let promotions = Promotions::of(&index.promotion_states()?);
-    Ok(Stats { schema: 1, figures, warnings, effect: effect(&seen), knowledge, promotions, notes: reading.notes })
+    let promotions = PromotionCounts::from_states(&index.promotion_states()?);
+    Ok(Stats { schema: 1, figures, warnings, effect: advice_effect(&seen), knowledge, promotions, notes: reading.notes })
 }
 
 /// The first and the last stretch of what was recorded, side by side.
-fn over_time(index: &Index) -> Result<Vec<Figure>, StoreError> {
+fn compare_periods(index: &Index) -> Result<Vec<StatsFigure>, StoreError> {
     let (first, last) = match index.span()? {
         Some((first, last)) => {
             let length = (PERIOD_DAYS * DAY_US).min(last.0.saturating_sub(first.0) / 2);
@@ -257,7 +257,7 @@ fn over_time(index: &Index) -> Result<Vec<Figure>, StoreError> {
     };
     let change = |name, what, (both, cases): (Option<(f64, f64)>, u64), target| {
         let value = both.filter(|(before, _)| *before > 0.0).map(|(before, now)| now / before - 1.0);
-        Figure { name, what, value, before: both.map(|both| both.0), target, unit: Unit::Change, cases }
+        StatsFigure { name, what, value, before: both.map(|both| both.0), target, unit: FigureUnit::Change, cases }
     };
     let failing = pair(|period| period.failed, |period| period.runs);
     let at_once = pair(|period| period.first_passed, |period| period.first_runs);
@@ -265,25 +265,25 @@ fn over_time(index: &Index) -> Result<Vec<Figure>, StoreError> {
     Ok(vec![
         change("failure_rate", "share of checks that fail", failing, -0.25),
         change("first_time_pass", "checks that pass at the first run of a task", at_once, 0.30),
-        Figure {
+        StatsFigure {
             name: "attempts",
             what: "attempts until a failure is fixed",
             value: attempts.map(|both| both.1),
             before: attempts.map(|both| both.0),
             target: 1.5,
-            unit: Unit::Number,
+            unit: FigureUnit::Number,
             cases,
         },
     ])
 }
 
-fn warnings(index: &Index, rows: &[OutcomeRow], seen: &[Seen]) -> Result<Warnings, StoreError> {
-    let mut warnings = Warnings::default();
+fn warning_stats(index: &Index, rows: &[OutcomeRow], seen: &[ObservedDelivery]) -> Result<WarningStats, StoreError> {
+    let mut warnings = WarningStats::default();
     let mut measurable: BTreeMap<&str, bool> = BTreeMap::new();
     for (row, seen) in rows.iter().zip(seen) {
-        warnings.all.add(seen);
+        warnings.all.add_delivery(seen);
         if let Some(entry) = row.entry.as_deref() {
-            warnings.from_entries.add(seen);
+            warnings.from_entries.add_delivery(seen);
             let is_measurable = match measurable.get(entry) {
                 Some(&known) => known,
                 None => !index.about_entry(entry)?.patterns.is_empty(),
@@ -296,7 +296,7 @@ fn warnings(index: &Index, rows: &[OutcomeRow], seen: &[Seen]) -> Result<Warning
             && let Some(run) = &row.failed_in
         {
             let (warning, task) = (row.warning.clone(), row.task.clone());
-            warnings.ignored.push(Ignored { warning, task, at: row.at, run: run.clone() });
+            warnings.ignored.push(IgnoredWarning { warning, task, at: row.at, run: run.clone() });
         }
     }
     Ok(warnings)
@@ -304,14 +304,14 @@ fn warnings(index: &Index, rows: &[OutcomeRow], seen: &[Seen]) -> Result<Warning
 
 /// Of each family that was shown to do harm when it is warned of the pattern and the entry that were warned of last, and
 /// the entries that do so by themselves.
-fn harmful(
+fn find_harmful(
     index: &Index,
     rows: &[OutcomeRow],
-    seen: &[Seen],
+    seen: &[ObservedDelivery],
     settings: &Settings,
     now: Timestamp,
 ) -> Result<Vec<String>, StoreError> {
-    let mut families: BTreeMap<&str, (Vec<&Seen>, [Option<&str>; 2])> = BTreeMap::new();
+    let mut families: BTreeMap<&str, (Vec<&ObservedDelivery>, [Option<&str>; 2])> = BTreeMap::new();
     let mut entries = BTreeSet::new();
     for (row, seen) in rows.iter().zip(seen) {
         let (told, newest) = families.entry(&row.family).or_default();
@@ -326,7 +326,7 @@ fn harmful(
     }
     let mut found = BTreeSet::new();
     for (told, [pattern, entry]) in families.into_values() {
-        if trial(told).verdict() != Verdict::Harms {
+        if holdout_trial(told).verdict() != TrialVerdict::Harms {
             continue;
         }
         if let Some(key) = pattern {
@@ -339,7 +339,7 @@ fn harmful(
     for id in entries {
         let Some(entry) = index.leading_entry(id)? else { continue };
         let rows = index.deliveries_of_entry(&entry.id)?;
-        if trial(&seen_of(&rows, &entry.id, settings, now)).verdict() == Verdict::Harms {
+        if holdout_trial(&entry_deliveries(&rows, &entry.id, settings, now)).verdict() == TrialVerdict::Harms {
             found.insert(entry.id);
         }
     }
@@ -347,8 +347,8 @@ fn harmful(
 }
 
 /// What is known of a delivery.
-pub(super) fn seen(row: &OutcomeRow, now: Timestamp, silence: Duration) -> Seen {
-    Seen {
+pub(super) fn observed_delivery(row: &OutcomeRow, now: Timestamp, silence: Duration) -> ObservedDelivery {
+    ObservedDelivery {
         task: row.task.clone(),
         family: row.family.clone(),
         arm: if row.arm == DeliveryArm::Shown { Arm::Shown } else { Arm::HeldOut },
@@ -356,26 +356,26 @@ pub(super) fn seen(row: &OutcomeRow, now: Timestamp, silence: Duration) -> Seen 
         failed: row.failed_in.is_some(),
         passed: row.passed_in.is_some(),
         any_pass: row.any_pass,
-        over: is_over(row.task_done.is_some(), row.task_last_at, now, silence),
+        over: is_task_over(row.task_done.is_some(), row.task_last_at, now, silence),
     }
 }
 
-fn effect(seen: &[Seen]) -> Effect {
-    let trial = trial(seen);
+fn advice_effect(seen: &[ObservedDelivery]) -> AdviceEffect {
+    let trial = holdout_trial(seen);
     let verdict = trial.verdict();
     let counted = format!(
         "{} of {} warned tasks and {} of {} held-out ones made a known mistake again",
         trial.shown.recurrences, trial.shown.exposures, trial.held_out.recurrences, trial.held_out.exposures
     );
     let words = match verdict {
-        Verdict::Prevents => format!("warnings prevent mistakes: {counted}"),
-        Verdict::Harms => format!("warnings do harm: {counted}"),
-        Verdict::NoMeasurableEffect if trial.held_out.exposures == 0 => {
+        TrialVerdict::Prevents => format!("warnings prevent mistakes: {counted}"),
+        TrialVerdict::Harms => format!("warnings do harm: {counted}"),
+        TrialVerdict::NoMeasurableEffect if trial.held_out.exposures == 0 => {
             format!("no measurable effect: no task was held out yet to compare with ({counted})")
         }
-        Verdict::NoMeasurableEffect => format!("no measurable effect so far: {counted}"),
+        TrialVerdict::NoMeasurableEffect => format!("no measurable effect so far: {counted}"),
     };
-    Effect { trial, e_value: trial.e_value(), verdict, lift: trial.lift(), words }
+    AdviceEffect { trial, e_value: trial.e_value(), verdict, lift: trial.lift(), words }
 }
 
 fn ratio(part: u64, whole: u64) -> f64 {

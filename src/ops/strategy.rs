@@ -3,12 +3,12 @@
 use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
 
-use super::entry::Writing;
+use super::entry::KnowledgeWriter;
 use super::identity::clean;
 use super::reading::{self, Reading};
 use super::{definitions, record, report};
 use crate::advice::similarity::telling_words;
-use crate::advice::strategy::{Declared, Proposal, Said, Subject, declared};
+use crate::advice::strategy::{DeclaredStrategy, RenderedStrategy, StrategyDiagnostic, StrategySubject, declared_strategies};
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::base::lossless::Lossless;
@@ -17,8 +17,8 @@ use crate::base::tree::NoTree;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Problem, Settings};
 use crate::diagnose::{self, Input};
-use crate::knowledge::duplicate::Words;
-use crate::knowledge::recovery::{self, Candidate, Escalation, STEPS_MAX, Situation, Suggestion, compiled};
+use crate::knowledge::duplicate::NormalisedWords;
+use crate::knowledge::recovery::{self, RemedyCandidate, RemedyEscalation, STEPS_MAX, RemedySituation, RemedySuggestion, compile_error_regex};
 use crate::run::Ended;
 use crate::store::{
     Body, DECLARED, Index, Item, Matches, Outcome, RecoveryRow, Run, StoreError, StrategyChange, StrategyNote,
@@ -35,7 +35,7 @@ const LINE_BYTES_MAX: usize = 400;
 
 /// A strategy as it is given.
 #[derive(Debug, Clone)]
-pub struct Given {
+pub struct StrategyDraft {
     /// How the error is known.
     pub matches: Matches,
     /// The error: a text, a regex, a pattern's id.
@@ -50,7 +50,7 @@ pub struct Given {
 
 /// What came of trying one.
 #[derive(Debug, Clone)]
-pub struct Tried {
+pub struct StrategyAttempt {
     /// What came of it.
     pub outcome: Outcome,
     /// What kind of task it was (else the task's).
@@ -63,7 +63,7 @@ pub struct Tried {
 
 /// Against what a strategy is wanted.
 #[derive(Debug, Clone)]
-pub enum Against {
+pub enum ErrorSource {
     /// A text.
     Error(String),
     /// A text with what it is as a tool's output.
@@ -81,13 +81,13 @@ pub enum Against {
 
 /// What `strategy add` and `attempt --json` print.
 #[derive(Debug, Serialize)]
-pub struct Changed {
+pub struct StrategyChangeReply {
     /// Version of this shape.
     pub schema: u32,
     /// The strategy.
-    pub strategy: Suggestion,
+    pub strategy: RemedySuggestion,
     /// It has failed in this task too often.
-    pub escalation: Option<Escalation>,
+    pub escalation: Option<RemedyEscalation>,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -95,15 +95,15 @@ pub struct Changed {
 
 /// What `strategy suggest` and `list --json` print.
 #[derive(Debug, Serialize)]
-pub struct Suggested {
+pub struct StrategyList {
     /// Version of this shape.
     pub schema: u32,
     /// What was asked about, on one line; of `list` nothing.
     pub error: Option<String>,
     /// The best first.
-    pub strategies: Vec<Suggestion>,
+    pub strategies: Vec<RemedySuggestion>,
     /// One has failed in this task too often.
-    pub escalation: Option<Escalation>,
+    pub escalation: Option<RemedyEscalation>,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -113,13 +113,13 @@ pub struct Suggested {
 ///
 /// # Errors
 /// When the regex is none, there is no such pattern, or the store can't be written.
-pub fn add(places: &Places, settings: &Settings, identity: &Identity, given: &Given) -> anyhow::Result<Changed> {
+pub fn add_strategy(places: &Places, settings: &Settings, identity: &Identity, given: &StrategyDraft) -> anyhow::Result<StrategyChangeReply> {
     let technique = clean(&given.technique).context("say what to do: --technique TEXT")?;
-    let mut writing = Writing::new(places, settings, identity, given.person.as_deref())?;
+    let mut writing = KnowledgeWriter::new(places, settings, identity, given.person.as_deref())?;
     let text = match given.matches {
         Matches::Pattern => writing.index().pattern(&given.error)?.key,
         Matches::Regex => {
-            compiled(&given.error).with_context(|| format!("{:?} is no regex", given.error))?;
+            compile_error_regex(&given.error).with_context(|| format!("{:?} is no regex", given.error))?;
             given.error.clone()
         }
         Matches::Substring => clean(&given.error).context("say against which error: --error TEXT")?,
@@ -128,28 +128,28 @@ pub fn add(places: &Places, settings: &Settings, identity: &Identity, given: &Gi
     let steps: Vec<String> = given.steps.iter().filter_map(|step| clean(step)).take(STEPS_MAX).collect();
     let change = StrategyChange::Created { matches: given.matches, text, technique, steps, declared: false };
     writing.record(|by| Body::Strategy(StrategyNote { strategy: id.clone(), change, by }))?;
-    changed(writing, settings, &id)
+    change_reply(writing, settings, &id)
 }
 
 /// Tells what came of trying a strategy, whoever found it.
 ///
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
-pub fn attempt(
+pub fn record_attempt(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
     id: &str,
-    tried: &Tried,
-) -> anyhow::Result<Changed> {
-    let mut writing = Writing::new(places, settings, identity, None)?;
+    tried: &StrategyAttempt,
+) -> anyhow::Result<StrategyChangeReply> {
+    let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
     let id = match writing.index().recovery(id) {
-        Err(StoreError::NoSuchId { .. }) => first_try(&mut writing, settings, id)?,
+        Err(StoreError::NoSuchId { .. }) => record_declared_strategy(&mut writing, settings, id)?,
         found => found?.id,
     };
     let category = match tried.category.as_deref().and_then(clean) {
         Some(category) => Some(category),
-        None => category_of(writing.index(), &writing.task())?,
+        None => task_category(writing.index(), &writing.task_name())?,
     };
     let change = StrategyChange::Attempted {
         outcome: tried.outcome,
@@ -158,48 +158,48 @@ pub fn attempt(
         note: tried.note.as_deref().and_then(clean),
     };
     writing.record(|by| Body::Strategy(StrategyNote { strategy: id.clone(), change, by }))?;
-    changed(writing, settings, &id)
+    change_reply(writing, settings, &id)
 }
 
 /// Makes a strategy of the settings that nobody has tried yet one that attempts are counted for.
-fn first_try(writing: &mut Writing, settings: &Settings, id: &str) -> anyhow::Result<String> {
+fn record_declared_strategy(writing: &mut KnowledgeWriter, settings: &Settings, id: &str) -> anyhow::Result<String> {
     let full = format!("s-{}", id.strip_prefix("s-").unwrap_or(id));
-    let mut named = declared(settings).0.into_iter().filter(|it| it.id.starts_with(&full) && full != "s-");
+    let mut named = declared_strategies(settings).0.into_iter().filter(|it| it.id.starts_with(&full) && full != "s-");
     let (Some(found), None) = (named.next(), named.next()) else {
         return Err(StoreError::NoSuchId { id: id.to_owned() }.into());
     };
-    let (text, technique, steps) = (found.error().to_owned(), found.technique, found.steps);
+    let (text, technique, steps) = (found.error_regex().to_owned(), found.technique, found.steps);
     let change = StrategyChange::Created { matches: Matches::Regex, text, technique, steps, declared: true };
     writing.record(|by| Body::Strategy(StrategyNote { strategy: found.id.clone(), change, by }))?;
     Ok(found.id)
 }
 
 /// The strategy after a change, and whether it has failed in this task too often: then with the next against the same.
-fn changed(writing: Writing, settings: &Settings, id: &str) -> anyhow::Result<Changed> {
+fn change_reply(writing: KnowledgeWriter, settings: &Settings, id: &str) -> anyhow::Result<StrategyChangeReply> {
     let index = writing.index();
     let row = index.recovery(id)?;
     let others = match row.matches.as_str() {
         "pattern" => index.recoveries_of_patterns(std::slice::from_ref(&row.error))?,
-        "substring" => known_against(index, settings, &row.error, Vec::new())?,
+        "substring" => recoveries_against(index, settings, &row.error, Vec::new())?,
         _ => index.recoveries_by_regex()?.into_iter().filter(|other| other.error == row.error).collect(),
     };
     let mut candidates = Vec::new();
-    for known in declared(settings).0 {
-        if known.id == row.id || known.matches() == row.matches && known.error() == row.error {
-            candidates.push(of_settings(Some(index), &known, known.as_written())?);
+    for known in declared_strategies(settings).0 {
+        if known.id == row.id || known.match_kind() == row.matches && known.error_regex() == row.error {
+            candidates.push(declared_candidate(Some(index), &known, known.as_written())?);
         }
     }
     let others = others.into_iter().filter(|other| !recovery::is_learnt(other) || other.successes > 0);
-    look_up(index, [row].into_iter().chain(others), &mut candidates)?;
-    let situation = Situation { task: writing.task(), ..Situation::default() };
-    let (found, escalation) = recovery::rank(candidates, &situation, settings);
+    add_recorded_candidates(index, [row].into_iter().chain(others), &mut candidates)?;
+    let situation = RemedySituation { task: writing.task_name(), ..RemedySituation::default() };
+    let (found, escalation) = recovery::rank_remedies(candidates, &situation, settings);
     let escalation = escalation.filter(|it| it.failed == id);
     let Some(strategy) = found.into_iter().find(|it| it.id == id) else { bail!("the strategy {id} is gone") };
-    Ok(Changed { schema: 1, strategy, escalation, notes: writing.into_notes() })
+    Ok(StrategyChangeReply { schema: 1, strategy, escalation, notes: writing.into_notes() })
 }
 
 /// A text that is diagnosed as a failing check's output: templates of settings are for a category or a tool.
-pub fn diagnosed(places: &Places, environment: &Environment, settings: &Settings, text: &str) -> Against {
+pub fn diagnose_text(places: &Places, environment: &Environment, settings: &Settings, text: &str) -> ErrorSource {
     let loaded = definitions::load(places, environment, &settings.categories);
     let diagnosis = diagnose::diagnose(&Input {
         output: prefix(text, ERROR_BYTES_MAX).as_bytes(),
@@ -214,48 +214,48 @@ pub fn diagnosed(places: &Places, environment: &Environment, settings: &Settings
         definitions: &loaded.definitions,
     });
     let category = diagnosis.category.map(|category| category.as_str().to_owned());
-    Against::Output { text: text.to_owned(), category, items: diagnosis.items }
+    ErrorSource::Output { text: text.to_owned(), category, items: diagnosis.items }
 }
 
 /// What to do against an error, the best first, with what speaks for it.
 ///
 /// # Errors
 /// When there is no such run, it passed, or the store can't be read.
-pub fn suggest(
+pub fn suggest_strategies(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
-    against: &Against,
+    against: &ErrorSource,
     file_type: Option<&str>,
     limit: usize,
-) -> anyhow::Result<Suggested> {
-    let Asked { text: error, run, found, mut notes } = asked(places, against)?;
+) -> anyhow::Result<StrategyList> {
+    let ResolvedError { text: error, run, found, mut notes } = resolve_error(places, against)?;
     let shown = ellipsis(one_line(&error).trim(), LINE_BYTES_MAX);
     let reading = reading::open(places)?;
     notes.extend(reading.notes);
     let index = reading.index.as_ref();
     let failure = run.as_ref().and_then(|run| run.failure.as_ref());
     let items = failure.map_or(&[][..], |failure| &failure.items);
-    let (mut candidates, problems) = proposed(index, settings, &error, (run.as_ref(), found))?;
-    notes.extend(problems.iter().map(told));
-    let mut situation = Situation::default();
+    let (mut candidates, problems) = fitting_declared(index, settings, &error, (run.as_ref(), found))?;
+    notes.extend(problems.iter().map(problem_note));
+    let mut situation = RemedySituation::default();
     if let Some(index) = index {
         let keys: Vec<String> = items.iter().map(|item| item.pattern.clone()).take(PATTERNS_MAX).collect();
-        look_up(index, known_against(index, settings, &error, keys)?, &mut candidates)?;
+        add_recorded_candidates(index, recoveries_against(index, settings, &error, keys)?, &mut candidates)?;
         let hours = settings.fix.silence_hours;
         situation.task = record::current_task(places, Some(index), identity, Timestamp::now(), hours)?;
-        situation.category = category_of(index, &situation.task)?;
+        situation.category = task_category(index, &situation.task)?;
     }
     let file = items.iter().find_map(|item| item.file.as_deref());
     let kind = file_type.or_else(|| Some(file?.rsplit_once('.')?.1));
     situation.file_type = kind.map(|kind| kind.trim_start_matches('.').to_lowercase());
-    let (mut strategies, escalation) = recovery::rank(candidates, &situation, settings);
+    let (mut strategies, escalation) = recovery::rank_remedies(candidates, &situation, settings);
     strategies.truncate(limit);
-    Ok(Suggested { schema: 1, error: Some(shown), strategies, escalation, notes })
+    Ok(StrategyList { schema: 1, error: Some(shown), strategies, escalation, notes })
 }
 
 /// What is known against an error with these patterns; without any, with those whose messages read like it.
-fn known_against(
+fn recoveries_against(
     index: &Index,
     settings: &Settings,
     error: &str,
@@ -264,7 +264,7 @@ fn known_against(
     let keys = if keys.is_empty() { patterns_like(index, settings, error)? } else { keys };
     let mut rows = index.recoveries_of_patterns(&keys)?;
     rows.extend(index.recoveries_in_text(&error.to_lowercase())?);
-    let is_match = |row: &RecoveryRow| compiled(&row.error).is_ok_and(|regex| regex.is_match(error));
+    let is_match = |row: &RecoveryRow| compile_error_regex(&row.error).is_ok_and(|regex| regex.is_match(error));
     rows.extend(index.recoveries_by_regex()?.into_iter().filter(is_match));
     // Agents ask this when something failed; the steps of a stranger are not for them.
     rows.retain(|row| !row.imported);
@@ -274,26 +274,26 @@ fn known_against(
 }
 
 /// What a text is found to be: its category, and what is wrong.
-type Printed = (Option<String>, Vec<diagnose::Item>);
+type DiagnosedText = (Option<String>, Vec<diagnose::Item>);
 
 /// An error, and the run that it is of.
-struct Asked {
+struct ResolvedError {
     text: String,
     run: Option<Run>,
     /// What a text is found to be.
-    found: Option<Printed>,
+    found: Option<DiagnosedText>,
     notes: Vec<String>,
 }
 
-fn asked(places: &Places, against: &Against) -> anyhow::Result<Asked> {
+fn resolve_error(places: &Places, against: &ErrorSource) -> anyhow::Result<ResolvedError> {
     let mut found = None;
     let (text, run, notes) = match against {
-        Against::Error(error) => (error.clone(), None, Vec::new()),
-        Against::Output { text, category, items } => {
+        ErrorSource::Error(error) => (error.clone(), None, Vec::new()),
+        ErrorSource::Output { text, category, items } => {
             found = Some((category.clone(), items.clone()));
             (text.clone(), None, Vec::new())
         }
-        Against::Run(id) => {
+        ErrorSource::Run(id) => {
             let (subject, notes) = report::find(places, id.as_deref())?;
             let run = subject.context("no run is recorded here yet")?.run;
             let failure = run.failure.as_ref().context("that run passed: there is nothing to do")?;
@@ -304,42 +304,42 @@ fn asked(places: &Places, against: &Against) -> anyhow::Result<Asked> {
     };
     let text = prefix(&text, ERROR_BYTES_MAX).to_owned();
     ensure!(!text.trim().is_empty(), "say against which error: --error TEXT, or --run last");
-    Ok(Asked { text, run, found, notes })
+    Ok(ResolvedError { text, run, found, notes })
 }
 
 /// The strategies of the settings that fit, as they read for this failure, and what is wrong with others.
-fn proposed(
+fn fitting_declared(
     index: Option<&Index>,
     settings: &Settings,
     error: &str,
-    (run, found): (Option<&Run>, Option<Printed>),
-) -> anyhow::Result<(Vec<Candidate>, Vec<Problem>)> {
+    (run, found): (Option<&Run>, Option<DiagnosedText>),
+) -> anyhow::Result<(Vec<RemedyCandidate>, Vec<Problem>)> {
     let command = run.map(|run| shell_words::join(run.argv.iter().map(Lossless::display)));
     let failure = run.and_then(|run| run.failure.as_ref());
-    let subject = Subject {
+    let subject = StrategySubject {
         text: error,
         category: failure.map(|failure| failure.category.as_str()),
         tool: run.and_then(|run| run.tool.as_deref()),
         command: command.as_deref(),
-        items: failure.iter().flat_map(|failure| failure.items.iter().map(said)).collect(),
+        items: failure.iter().flat_map(|failure| failure.items.iter().map(recorded_diagnostic)).collect(),
     };
-    let printed = found.as_ref().filter(|(_, items)| !items.is_empty()).map(|(category, items)| Subject {
+    let printed = found.as_ref().filter(|(_, items)| !items.is_empty()).map(|(category, items)| StrategySubject {
         text: error,
         category: category.as_deref(),
-        items: items.iter().map(said_in_text).collect(),
-        ..Subject::default()
+        items: items.iter().map(printed_diagnostic).collect(),
+        ..StrategySubject::default()
     });
-    let (known, mut problems) = declared(settings);
+    let (known, mut problems) = declared_strategies(settings);
     let mut candidates = Vec::new();
     for known in known {
         // A text that fits as what a tool printed; else as a text, of which nothing but its words is known.
-        let proposal = match printed.as_ref().map(|printed| known.proposal(printed)) {
+        let proposal = match printed.as_ref().map(|printed| known.render_for_subject(printed)) {
             Some(Ok(Some(proposal))) => Ok(Some(proposal)),
             Some(Err(problem)) => Err(problem),
-            _ => known.proposal(&subject),
+            _ => known.render_for_subject(&subject),
         };
         match proposal {
-            Ok(Some(proposal)) => candidates.push(of_settings(index, &known, proposal)?),
+            Ok(Some(proposal)) => candidates.push(declared_candidate(index, &known, proposal)?),
             Ok(None) => {}
             Err(problem) => problems.push(problem),
         }
@@ -347,20 +347,20 @@ fn proposed(
     Ok((candidates, problems))
 }
 
-fn said(item: &Item) -> Said<'_> {
-    Said { tool: &item.tool, code: item.code.as_deref(), message: &item.message, file: item.file.as_deref() }
+fn recorded_diagnostic(item: &Item) -> StrategyDiagnostic<'_> {
+    StrategyDiagnostic { tool: &item.tool, code: item.code.as_deref(), message: &item.message, file: item.file.as_deref() }
 }
 
-fn said_in_text(item: &diagnose::Item) -> Said<'_> {
-    Said { tool: &item.tool, code: item.code.as_deref(), message: &item.message, file: item.file.as_deref() }
+fn printed_diagnostic(item: &diagnose::Item) -> StrategyDiagnostic<'_> {
+    StrategyDiagnostic { tool: &item.tool, code: item.code.as_deref(), message: &item.message, file: item.file.as_deref() }
 }
 
 /// What is wrong with the strategies of the settings; `None` when they have none.
-pub(super) fn problems_of_settings(settings: &Settings) -> Option<Vec<Problem>> {
-    (!settings.strategies.is_empty()).then(|| declared(settings).1)
+pub(super) fn settings_problems(settings: &Settings) -> Option<Vec<Problem>> {
+    (!settings.strategies.is_empty()).then(|| declared_strategies(settings).1)
 }
 
-fn told(problem: &Problem) -> String {
+fn problem_note(problem: &Problem) -> String {
     let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
     format!("{}{line}: {}; {}", problem.file.display(), problem.reason, problem.hint)
 }
@@ -369,29 +369,29 @@ fn told(problem: &Problem) -> String {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn list(places: &Places, settings: &Settings, identity: &Identity, limit: usize) -> anyhow::Result<Suggested> {
+pub fn list_strategies(places: &Places, settings: &Settings, identity: &Identity, limit: usize) -> anyhow::Result<StrategyList> {
     let Reading { index, mut notes, .. } = reading::open(places)?;
-    let (known, problems) = declared(settings);
-    notes.extend(problems.iter().map(told));
+    let (known, problems) = declared_strategies(settings);
+    notes.extend(problems.iter().map(problem_note));
     let mut candidates = Vec::new();
     for known in &known {
-        candidates.push(of_settings(index.as_ref(), known, known.as_written())?);
+        candidates.push(declared_candidate(index.as_ref(), known, known.as_written())?);
     }
-    let mut situation = Situation::default();
+    let mut situation = RemedySituation::default();
     if let Some(index) = &index {
         let mut rows = index.recoveries(limit)?;
         rows.retain(|row| !recovery::is_learnt(row) || row.successes + row.failures + row.partials > 0);
-        look_up(index, rows, &mut candidates)?;
+        add_recorded_candidates(index, rows, &mut candidates)?;
         let hours = settings.fix.silence_hours;
         situation.task = record::current_task(places, Some(index), identity, Timestamp::now(), hours)?;
     }
-    let (mut strategies, _) = recovery::rank(candidates, &situation, settings);
+    let (mut strategies, _) = recovery::rank_remedies(candidates, &situation, settings);
     strategies.truncate(limit);
-    Ok(Suggested { schema: 1, error: None, strategies, escalation: None, notes })
+    Ok(StrategyList { schema: 1, error: None, strategies, escalation: None, notes })
 }
 
 /// A strategy of the settings with what was told of it; without, as nobody has tried it.
-fn of_settings(index: Option<&Index>, declared: &Declared, proposal: Proposal) -> anyhow::Result<Candidate> {
+fn declared_candidate(index: Option<&Index>, declared: &DeclaredStrategy, proposal: RenderedStrategy) -> anyhow::Result<RemedyCandidate> {
     let mut row = RecoveryRow { id: declared.id.clone(), technique: DECLARED.to_owned(), ..RecoveryRow::default() };
     let mut attempts = Vec::new();
     if let Some(index) = index
@@ -402,15 +402,15 @@ fn of_settings(index: Option<&Index>, declared: &Declared, proposal: Proposal) -
     }
     row.label = ellipsis(&proposal.technique, LINE_BYTES_MAX);
     row.steps = proposal.steps.iter().map(|step| ellipsis(step, LINE_BYTES_MAX)).collect();
-    row.matches = declared.matches().to_owned();
-    Ok(Candidate { row, attempts, declared: Some(declared.name().to_owned()) })
+    row.matches = declared.match_kind().to_owned();
+    Ok(RemedyCandidate { row, attempts, declared: Some(declared.name().to_owned()) })
 }
 
 /// Adds what is recorded, each once.
-fn look_up(
+fn add_recorded_candidates(
     index: &Index,
     rows: impl IntoIterator<Item = RecoveryRow>,
-    candidates: &mut Vec<Candidate>,
+    candidates: &mut Vec<RemedyCandidate>,
 ) -> anyhow::Result<()> {
     for mut row in rows.into_iter().take(CANDIDATES_MAX) {
         if candidates.iter().any(|known| known.row.id == row.id) {
@@ -420,18 +420,18 @@ fn look_up(
         // What was imported may be anybody's text.
         row.label = ellipsis(one_line(&row.label).trim(), LINE_BYTES_MAX);
         row.steps = row.steps.iter().map(|step| ellipsis(one_line(step).trim(), LINE_BYTES_MAX)).collect();
-        candidates.push(Candidate { row, attempts, declared: None });
+        candidates.push(RemedyCandidate { row, attempts, declared: None });
     }
     Ok(())
 }
 
 /// Keys of known patterns that a text reads like.
 pub(super) fn patterns_like(index: &Index, settings: &Settings, error: &str) -> anyhow::Result<Vec<String>> {
-    let asked = Words::of(error);
+    let asked = NormalisedWords::from_text(error);
     let mut keys = Vec::new();
     for (pattern, _) in index.patterns_with_words(&telling_words(error))? {
         let row = index.pattern_at(pattern)?;
-        if Words::of(&row.masked).jaccard(&asked) >= settings.knowledge.suggested {
+        if NormalisedWords::from_text(&row.masked).jaccard(&asked) >= settings.knowledge.suggested {
             keys.push(row.key);
         }
     }
@@ -439,6 +439,6 @@ pub(super) fn patterns_like(index: &Index, settings: &Settings, error: &str) -> 
     Ok(keys)
 }
 
-fn category_of(index: &Index, task: &str) -> anyhow::Result<Option<String>> {
+fn task_category(index: &Index, task: &str) -> anyhow::Result<Option<String>> {
     Ok(index.task(task)?.and_then(|task| task.category))
 }

@@ -7,17 +7,17 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use serde::Serialize;
 
-use super::entry::{self, Proposal};
+use super::entry::{self, EntryProposal};
 use super::identity::{by, clean, relative_files};
 use super::{memory, reading, record};
 use crate::advice::ranking;
-use crate::advice::similarity::{Profile, Similarity, telling_words};
+use crate::advice::similarity::{TaskProfile, TaskSimilarity, telling_words};
 use crate::advice::task::{self, TaskEnd};
 use crate::base::clock::Timestamp;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::capture::Identity;
 use crate::config::{Places, Settings};
-use crate::pattern::signature::Signature;
+use crate::pattern::signature::TaskSignature;
 use crate::store::{Body, Index, KnownTask, Store, StoreError, TaskNote, TaskOutcome, TaskStep, lock};
 
 /// Tasks that may be like another that are compared.
@@ -72,12 +72,12 @@ pub struct Page {
     /// Failed ones.
     pub failures: u64,
     /// What tells it from others.
-    pub signature: Signature,
+    pub signature: TaskSignature,
     /// Tasks like this one, the most alike first.
     pub similar: Vec<SimilarTask>,
     /// Of a task that is over: patterns that are worth writing down, from fixes that held, until they are written down.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub proposals: Vec<Proposal>,
+    pub proposals: Vec<EntryProposal>,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -96,7 +96,7 @@ pub struct SimilarTask {
     pub failures: u64,
     /// How alike they are, and in what.
     #[serde(flatten)]
-    pub similarity: Similarity,
+    pub similarity: TaskSimilarity,
 }
 
 /// What `task similar --json` prints.
@@ -159,7 +159,7 @@ pub fn done(
     say(places, identity, &name, TaskStep::Done { outcome, why: None })?;
     // What was learnt in a task that failed may still be true: somebody has validated it.
     let mut notes = match settings.advice.learning {
-        true => memory::promote(places, settings, identity, &name)?,
+        true => memory::promote_task_memories(places, settings, identity, &name)?,
         false => Vec::new(),
     };
     let mut page = show(places, settings, identity, Some(&name))?;
@@ -209,7 +209,7 @@ pub fn show(places: &Places, settings: &Settings, identity: &Identity, name: Opt
     page.similar = like(index, settings, &described, 5)?;
     page.notes = reading.notes;
     if settings.advice.learning && page.end.is_some() {
-        page.proposals = entry::of_task(index, &reading.segments, &name)?;
+        page.proposals = entry::task_proposals(index, &reading.segments, &name)?;
     }
     Ok(page)
 }
@@ -284,8 +284,8 @@ pub(super) fn like(
 ) -> Result<Vec<SimilarTask>, StoreError> {
     let Described { parts, text, category, without } = described;
     let pairs =
-        |parts: &[(String, String)]| Profile::of(parts.iter().map(|(part, value)| (part.as_str(), value.as_str())));
-    let words = ranking::shares(&index.tasks_with_words(&telling_words(text))?);
+        |parts: &[(String, String)]| TaskProfile::from_parts(parts.iter().map(|(part, value)| (part.as_str(), value.as_str())));
+    let words = ranking::score_shares(&index.tasks_with_words(&telling_words(text))?);
     let mut numbers: Vec<i64> = words.iter().map(|(task, _)| *task).collect();
     let files = parts.iter().filter(|(part, _)| part == "file").map(|(_, path)| path.as_str());
     for file in files.take(FILES_MAX) {
@@ -310,9 +310,9 @@ pub(super) fn like(
             continue;
         }
         let share = words.iter().find(|(task, _)| *task == number).map_or(0.0, |(_, share)| *share);
-        let similarity = own.like(&pairs(&index.task_profile(number)?), share, &settings.advice);
+        let similarity = own.similarity_to(&pairs(&index.task_profile(number)?), share, &settings.advice);
         let similarity = match category {
-            Some(_) => similarity.of_kind(of_kind.contains(&number), &settings.advice),
+            Some(_) => similarity.with_category(of_kind.contains(&number), &settings.advice),
             None => similarity,
         };
         found.push((name, similarity));
@@ -329,12 +329,12 @@ pub(super) fn like(
 
 fn page(task: KnownTask, parts: &[(String, String)], settings: &Settings, now: Timestamp) -> Page {
     let silence = settings.fix.silence();
-    let end = task::end(&task, now, silence);
+    let end = task::task_end(&task, now, silence);
     Page {
         schema: 1,
         state: if end.is_some() { "done" } else { "open" },
         end,
-        signature: Signature::of(parts.iter().map(|(part, value)| (part.as_str(), value.as_str()))),
+        signature: TaskSignature::from_parts(parts.iter().map(|(part, value)| (part.as_str(), value.as_str()))),
         name: task.name,
         outcome: task.outcome,
         title: task.title,

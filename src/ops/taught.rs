@@ -9,15 +9,15 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::identity::clean;
-use super::warn::class_of;
-use crate::advice::Worked;
+use super::warn::tool_class;
+use crate::advice::ProvenRemedy;
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, Kind};
 use crate::base::lossless::Lossless;
 use crate::base::text::prefix;
 use crate::config::{Environment, Places, Settings};
 use crate::fix;
-use crate::lesson::{Folder, SharedFile, Taught};
+use crate::lesson::{LessonFolder, SharedLessonFile, SharedLesson};
 use crate::store::{
     By, Entry, EntryRow, EntrySource, Index, Origin, Store, StoreError, TaughtFile, TaughtLesson, lock,
 };
@@ -43,7 +43,7 @@ pub(super) fn refreshed(
     environment: &Environment,
     settings: &Settings,
 ) -> Result<Option<Index>, StoreError> {
-    let folder = Folder::find(places, settings);
+    let folder = LessonFolder::find(places, settings);
     let files = folder.shared_files();
     let known = match &index {
         Some(index) => index.taught_stamp(&Lossless::from(&places.root))?,
@@ -70,7 +70,7 @@ pub(super) fn refresh(
     store: &mut Store,
     places: &Places,
     environment: &Environment,
-    folder: &Folder,
+    folder: &LessonFolder,
 ) -> Result<(), StoreError> {
     let files = folder.shared_files();
     let known = store.index().taught_stamp(&Lossless::from(&places.root))?;
@@ -81,12 +81,12 @@ pub(super) fn refresh(
 }
 
 /// The state of all of them; nothing where there are none.
-fn stamp_of(files: &[SharedFile]) -> String {
+fn stamp_of(files: &[SharedLessonFile]) -> String {
     if files.is_empty() {
         return String::new();
     }
     let mut hasher = blake3::Hasher::new();
-    for SharedFile { name, stamp, .. } in files {
+    for SharedLessonFile { name, stamp, .. } in files {
         hasher.update(name.as_bytes()).update(b"\0").update(stamp.as_bytes()).update(b"\0");
     }
     hasher.finalize().to_hex()[..32].to_owned()
@@ -96,15 +96,15 @@ fn read(
     store: &mut Store,
     places: &Places,
     environment: &Environment,
-    folder: &Folder,
-    files: Vec<SharedFile>,
+    folder: &LessonFolder,
+    files: Vec<SharedLessonFile>,
 ) -> Result<(), StoreError> {
     let root = Lossless::from(&places.root);
     let stamp = stamp_of(&files);
     let mut known = store.index().taught_files(&root)?;
-    let changed: Vec<(String, SharedFile)> = files
+    let changed: Vec<(String, SharedLessonFile)> = files
         .into_iter()
-        .map(|file| (folder.relative(&file.name), file))
+        .map(|file| (folder.relative_path(&file.name), file))
         .filter(|(path, file)| known.remove(path).is_none_or(|stamp| stamp != file.stamp))
         .collect();
     store.teach(&root, &[], &known.into_keys().collect::<Vec<_>>())?;
@@ -114,7 +114,7 @@ fn read(
         for (path, file) in batch {
             let mut taught = TaughtFile { path: path.clone(), stamp: file.stamp.clone(), ..TaughtFile::default() };
             // What can't be read is the doctor's matter.
-            if let Ok(lesson) = folder.taught(&file.name) {
+            if let Ok(lesson) = folder.read_shared_lesson(&file.name) {
                 taught.patterns = pattern_ids(&lesson);
                 let teaches = is_news(store.index(), &file.lesson, &lesson)?;
                 taught.teaches = teaches.then(|| Box::new(teach(&lesson, path, places, &whitelist)));
@@ -129,7 +129,7 @@ fn read(
 
 /// Whether a lesson says something that isn't known here: of a failure that was not seen here, of a fix that wasn't, or
 /// why, by somebody who wrote it into the file.
-fn is_news(index: &Index, lesson: &str, taught: &Taught) -> Result<bool, StoreError> {
+fn is_news(index: &Index, lesson: &str, taught: &SharedLesson) -> Result<bool, StoreError> {
     let (is_known, is_annotated) = index.knows_lesson(lesson)?;
     if !is_known || taught.is_explained() && !is_annotated {
         return Ok(true);
@@ -150,7 +150,7 @@ pub(super) fn is_own_fix(index: &Index, id: &str) -> Result<bool, StoreError> {
     }
 }
 
-fn pattern_ids(lesson: &Taught) -> Vec<String> {
+fn pattern_ids(lesson: &SharedLesson) -> Vec<String> {
     let is_id = |id: &&String| {
         id.strip_prefix("p-").is_some_and(|id| id.len() == 8 && id.bytes().all(|b| b.is_ascii_alphanumeric()))
     };
@@ -158,7 +158,7 @@ fn pattern_ids(lesson: &Taught) -> Vec<String> {
 }
 
 /// What a lesson teaches, as an entry: like a gotcha that was learnt here, from the lesson's file.
-fn teach(lesson: &Taught, path: &str, places: &Places, whitelist: &Whitelist) -> TaughtLesson {
+fn teach(lesson: &SharedLesson, path: &str, places: &Places, whitelist: &Whitelist) -> TaughtLesson {
     let front = &lesson.front;
     let fix = lesson.fix.clone().unwrap_or_default();
     let first = |said: &Option<String>, other: &Option<String>| {
@@ -175,7 +175,7 @@ fn teach(lesson: &Taught, path: &str, places: &Places, whitelist: &Whitelist) ->
     let said = texts.into_iter().filter_map(|(name, text)| Some((name.to_owned(), Value::String(text?))));
     let properties = Value::Object(said.collect::<Map<_, _>>());
     let command = prefix(&front.command, COMMAND_BYTES_MAX);
-    let tool = class_of(whitelist, &places.root, &places.root.join(&front.directory), command);
+    let tool = tool_class(whitelist, &places.root, &places.root.join(&front.directory), command);
     let tags = [tool.or_else(|| clean(&front.tool)), clean(&front.category)];
     let sources = [path.to_owned()].into_iter().chain(pattern_ids(lesson)).take(LABELS_MAX);
     let origin = Origin {
@@ -227,6 +227,6 @@ pub(super) fn said(row: &EntryRow, name: &str) -> Option<String> {
 }
 
 /// What a lesson says that helped.
-pub(super) fn helped(row: &EntryRow) -> Option<Worked> {
-    Some(Worked::of(&said(row, "fix")?, "lesson", (1, 1), false))
+pub(super) fn helped(row: &EntryRow) -> Option<ProvenRemedy> {
+    Some(ProvenRemedy::from_figures(&said(row, "fix")?, "lesson", (1, 1), false))
 }

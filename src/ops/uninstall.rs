@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::base::file::read_start;
 use crate::base::limits::{CONFIG_FILE_BYTES_MAX, LOCK_WAIT_MS_MAX};
 use crate::config::{Environment, Places, Settings};
-use crate::lesson::Folder;
+use crate::lesson::LessonFolder;
 use crate::ops::init;
 use crate::run::SHIMS_MARK;
 use crate::store::lock;
@@ -57,13 +57,13 @@ pub fn plan(places: &Places, environment: &Environment) -> anyhow::Result<Plan> 
         .partition::<Vec<_>, _>(|file| file.user);
     let paths = |files: Vec<init::standing::Standing>| files.into_iter().map(|file| file.path).collect();
     let settings = Settings::load(places, environment).0;
-    let folder = Folder::find(places, &settings);
+    let folder = LessonFolder::find(places, &settings);
     // Outside of a work tree the lessons are in the state folder and can only go with it.
     let is_inside = folder.dir.starts_with(&places.state);
     Ok(Plan {
         schema: 1,
         folders: places.state_dirs().filter(|dir| dir.is_dir()).map(PathBuf::from).collect(),
-        hidden: Folder::is_excluded(places, &settings),
+        hidden: LessonFolder::is_excluded(places, &settings),
         installed: paths(installed),
         installed_at_home: paths(installed_at_home),
         shims: environment.shims_dir().filter(|dir| dir.join(SHIMS_MARK).exists()),
@@ -110,7 +110,7 @@ pub fn purge(places: &Places, environment: &Environment, mut plan: Plan) -> anyh
     }
     let _held =
         if places.state.is_dir() { Some(lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?) } else { None };
-    Folder::unexclude(places, &Settings::load(places, environment).0)?;
+    LessonFolder::remove_exclusions(places, &Settings::load(places, environment).0)?;
     for dir in plan.folders.iter().filter(|dir| dir.is_dir()) {
         fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))?;
     }

@@ -19,9 +19,9 @@ use serde::Serialize;
 
 use super::identity::{clean, relative_files};
 use super::{knowledge, reading, record};
-use crate::advice::ranking::{self, Candidate, Concern, Ranked, Reach};
+use crate::advice::ranking::{self, WarningCandidate, WarningConcern, RankedWarning, FileReach};
 use crate::advice::similarity::telling_words;
-use crate::advice::{Arm, Known, Warning, Worked, mention};
+use crate::advice::{Arm, WarningFacts, Warning, ProvenRemedy, mention};
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::capture::Identity;
@@ -30,11 +30,11 @@ use crate::pattern::statistics::share_bound;
 use crate::pattern::wording;
 use crate::store::{BriefRow, Event, Index, Segments, StoreError, WorkedRow};
 use crate::whitelist::{self, Whitelist};
-use insight::Insight;
+use insight::DetectorInsight;
 
-pub use delivery::remember;
+pub use delivery::record_deliveries;
 pub(super) use formats::template_problems;
-pub(super) use insight::{rule_of, told_by};
+pub(super) use insight::{detector_rule, detector_advice};
 
 /// Files that a warning names.
 const FILES_MAX: usize = 3;
@@ -47,7 +47,7 @@ const NO_SESSION: &str = "none";
 
 /// What is asked.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct WarnRequest {
     /// Who asks, and for which task.
     pub identity: Identity,
     /// What the task is about.
@@ -69,12 +69,12 @@ pub struct Asked {
     /// The files are about to be edited, or the command to be run: not only mentioned.
     pub at_hand: bool,
     /// A check that has just failed: what is known of its failure is asked for, and nothing else.
-    pub failed: Option<FailedNow>,
+    pub failed: Option<CurrentFailure>,
 }
 
 /// A failure of this moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FailedNow {
+pub struct CurrentFailure {
     /// The keys of its patterns, in the order of the output.
     pub keys: Vec<String>,
     /// When the check was started. What is recorded of it already counts for nothing.
@@ -83,7 +83,7 @@ pub struct FailedNow {
 
 /// What `warn --format json` prints.
 #[derive(Debug, Clone, Serialize)]
-pub struct Answer {
+pub struct WarnReply {
     /// Version of this shape.
     pub schema: u32,
     /// Warnings are not turned off.
@@ -111,7 +111,7 @@ pub struct Answer {
 }
 
 /// The question as the index understands it.
-struct Question {
+struct WarnQuestion {
     task: String,
     session: String,
     files: Vec<String>,
@@ -125,7 +125,7 @@ struct Question {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Asked) -> Result<Answer, StoreError> {
+pub fn collect_warnings(places: &Places, environment: &Environment, cwd: &Path, asked: &WarnRequest) -> Result<WarnReply, StoreError> {
     let (settings, _) = Settings::load(places, environment);
     let mut notes = Vec::new();
     let index = reading::open_with_lessons(places, environment, &settings, &mut notes)?;
@@ -134,19 +134,19 @@ pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Aske
     let task = record::current_task(places, index.as_ref(), &asked.identity, now, hours)?;
     let session = asked.identity.session.as_deref().and_then(clean).unwrap_or_else(|| format!("{NO_SESSION} {task}"));
     let title = asked.title.clone().unwrap_or_default();
-    let mut question = Question {
+    let mut question = WarnQuestion {
         files: relative_files(places, cwd, &asked.files),
         class: asked
             .command
             .as_deref()
-            .and_then(|line| class_of(&Whitelist::open(places, environment), &places.root, cwd, line)),
+            .and_then(|line| tool_class(&Whitelist::open(places, environment), &places.root, cwd, line)),
         words: telling_words(&title),
         category: asked.category.as_deref().and_then(clean),
         title,
         session,
         task,
     };
-    let mut answer = Answer {
+    let mut answer = WarnReply {
         schema: 1,
         enabled: settings.advice.warnings,
         task: question.task.clone(),
@@ -160,52 +160,52 @@ pub fn warn(places: &Places, environment: &Environment, cwd: &Path, asked: &Aske
         notes,
     };
     let Some(index) = index.filter(|_| answer.enabled) else { return Ok(answer) };
-    complete(places, &index, cwd, &mut question, asked)?;
+    complete_question(places, &index, cwd, &mut question, asked)?;
     answer.files.clone_from(&question.files);
     let limit = asked.limit.unwrap_or(usize::try_from(settings.advice.limit).unwrap_or(usize::MAX));
-    let insight = Insight::open(places, environment, &settings, &index)?;
+    let insight = DetectorInsight::open(places, environment, &settings, &index)?;
     let desk =
-        Desk { places, index: &index, segments: Segments::new(places.events()), settings: &settings, insight, now };
-    let mut found = desk.candidates(&question, asked)?;
-    let left_out = harm::leave_out(&index, &mut found, &settings, now)?;
+        WarnContext { places, index: &index, segments: Segments::new(places.events()), settings: &settings, insight, now };
+    let mut found = desk.collect_candidates(&question, asked)?;
+    let left_out = harm::remove_harmful(&index, &mut found, &settings, now)?;
     answer.harmful = left_out.patterns + left_out.entries;
-    answer.notes.extend(left_out.notes());
-    let due = ranking::rank(found, limit, &settings.advice, &question.session);
+    answer.notes.extend(left_out.to_notes());
+    let due = ranking::rank_warnings(found, limit, &settings.advice, &question.session);
     for ranked in due {
-        desk.deliver(&ranked, &question, asked, &mut answer)?;
+        desk.deliver_warning(&ranked, &question, asked, &mut answer)?;
     }
     Ok(answer)
 }
 
 /// What an answer is made with.
-struct Desk<'a> {
+struct WarnContext<'a> {
     places: &'a Places,
     index: &'a Index,
     segments: Segments,
     settings: &'a Settings,
-    insight: Insight,
+    insight: DetectorInsight,
     now: Timestamp,
 }
 
-impl Desk<'_> {
+impl WarnContext<'_> {
     /// What may be worth a warning; of what a session was told or has seen already nothing, where only news are asked for.
-    fn candidates(&self, question: &Question, asked: &Asked) -> Result<Vec<Candidate>, StoreError> {
+    fn collect_candidates(&self, question: &WarnQuestion, asked: &WarnRequest) -> Result<Vec<WarningCandidate>, StoreError> {
         let (index, settings, now) = (self.index, self.settings, self.now);
         let mut found = match &asked.failed {
-            Some(failed) => candidates::failed(index, failed, settings, now)?,
-            None => candidates::find(index, question, &self.insight, settings, now)?,
+            Some(failed) => candidates::candidates_for_failure(index, failed, settings, now)?,
+            None => candidates::find_candidates(index, question, &self.insight, settings, now)?,
         };
         if settings.advice.injection {
-            let entries = entries::Entries { index, root: &self.places.root, settings, now };
+            let entries = entries::EntryLookup { index, root: &self.places.root, settings, now };
             found.extend(match &asked.failed {
-                Some(failed) => entries.of_failure(&failed.keys)?,
-                None => entries.of_question(question)?,
+                Some(failed) => entries.candidates_for_failure(&failed.keys)?,
+                None => entries.candidates_for_question(question)?,
             });
         }
         let mut kept = Vec::with_capacity(found.len());
         for mut candidate in found {
-            let is_told = delivery::mark(self.places, index, question, &candidate, asked)?.is_none();
-            if !is_told && self.is_new_to(&mut candidate, question, asked)? && self.says_something(&candidate)? {
+            let is_told = delivery::delivery_mark(self.places, index, question, &candidate, asked)?.is_none();
+            if !is_told && self.is_news_to_session(&mut candidate, question, asked)? && self.is_worth_saying(&candidate)? {
                 kept.push(candidate);
             }
         }
@@ -214,17 +214,17 @@ impl Desk<'_> {
 
     /// Whether it failed outside of this session, and where only news are asked for, not in it; in the very file if that
     /// is why it is due. At a failure only what others have seen counts: the failure itself may be recorded already.
-    fn is_new_to(&self, candidate: &mut Candidate, question: &Question, asked: &Asked) -> Result<bool, StoreError> {
+    fn is_news_to_session(&self, candidate: &mut WarningCandidate, question: &WarnQuestion, asked: &WarnRequest) -> Result<bool, StoreError> {
         // A terminal is open for weeks: what somebody asks for there is not kept from them.
         let is_person = !asked.news && question.session.starts_with(TERMINAL);
         if is_person {
             return Ok(true);
         }
         if candidate.is_entry() {
-            return Ok(!asked.news || candidate.concern.failed || !self.was_taught_here(candidate, question)?);
+            return Ok(!asked.news || candidate.concern.failed || !self.has_session_made_mistake(candidate, question)?);
         }
         let before = asked.failed.as_ref().map(|failed| failed.started_at);
-        let file = candidate.concern.file.as_ref().filter(|(_, reach)| *reach == Reach::File).map(|(file, _)| file);
+        let file = candidate.concern.file.as_ref().filter(|(_, reach)| *reach == FileReach::File).map(|(file, _)| file);
         let file = file.map(String::as_str);
         let seen = self.index.failures_by_session(&candidate.key, &question.session, before, file)?;
         if candidate.concern.failed {
@@ -234,7 +234,7 @@ impl Desk<'_> {
     }
 
     /// Whether a candidate is what a shared lesson teaches, and this session has made the mistake itself by now.
-    fn was_taught_here(&self, candidate: &Candidate, question: &Question) -> Result<bool, StoreError> {
+    fn has_session_made_mistake(&self, candidate: &WarningCandidate, question: &WarnQuestion) -> Result<bool, StoreError> {
         if !self.index.entry(&candidate.key)?.taught {
             return Ok(false);
         }
@@ -249,25 +249,25 @@ impl Desk<'_> {
 
     /// Whether there is more to say than the message, or the message alone is worth it: in the very file, or at the
     /// failure itself.
-    fn says_something(&self, candidate: &Candidate) -> Result<bool, StoreError> {
-        let Concern { file, failed, similar, finding, .. } = &candidate.concern;
-        let is_near = *failed || similar.is_some() || finding.is_some() || matches!(file, Some((_, Reach::File)));
+    fn is_worth_saying(&self, candidate: &WarningCandidate) -> Result<bool, StoreError> {
+        let WarningConcern { file, failed, similar, finding, .. } = &candidate.concern;
+        let is_near = *failed || similar.is_some() || finding.is_some() || matches!(file, Some((_, FileReach::File)));
         if is_near || candidate.is_entry() {
             return Ok(true);
         }
-        Ok(self.known(candidate)?.is_some_and(|known| known.is_actionable()))
+        Ok(self.warning_facts(candidate)?.is_some_and(|known| known.is_actionable()))
     }
 
     /// Adds a warning that is due to the answer, or holds it out; either is to be remembered.
-    fn deliver(
+    fn deliver_warning(
         &self,
-        ranked: &Ranked,
-        question: &Question,
-        asked: &Asked,
-        answer: &mut Answer,
+        ranked: &RankedWarning,
+        question: &WarnQuestion,
+        asked: &WarnRequest,
+        answer: &mut WarnReply,
     ) -> Result<(), StoreError> {
         let candidate = &ranked.candidate;
-        let Some(known) = self.known(candidate)? else { return Ok(()) };
+        let Some(known) = self.warning_facts(candidate)? else { return Ok(()) };
         let is_pinned = match candidate.is_entry() {
             true => self.index.entry(&candidate.key)?.pinned,
             false => match &known.pattern {
@@ -276,9 +276,9 @@ impl Desk<'_> {
             },
         };
         let share = if is_pinned { 0.0 } else { self.settings.advice.held_out() };
-        let arm = Arm::of(&question.task, &candidate.family, share, &self.settings.advice.salt);
-        let mark = delivery::mark(self.places, self.index, question, candidate, asked)?.unwrap_or_default();
-        let event = delivery::event(ranked, &mark, (arm, share), question, asked, self.now);
+        let arm = Arm::draw_for_task(&question.task, &candidate.family, share, &self.settings.advice.salt);
+        let mark = delivery::delivery_mark(self.places, self.index, question, candidate, asked)?.unwrap_or_default();
+        let event = delivery::delivery_event(ranked, &mark, (arm, share), question, asked, self.now);
         let id = delivery::warning_id(&event);
         if self.settings.advice.learning && !self.index.has_event(RunId(event.id))? {
             answer.due.push(event);
@@ -289,28 +289,28 @@ impl Desk<'_> {
         }
         // Numbered as they are shown: a gap would tell that something was held out.
         let rank = u32::try_from(answer.warnings.len() + 1).unwrap_or(u32::MAX);
-        answer.warnings.push(Warning { rank, ..Warning::of(id, ranked, known) });
+        answer.warnings.push(Warning { rank, ..Warning::from_ranked(id, ranked, known) });
         Ok(())
     }
 
     /// What is known of it; `None` when it is gone meanwhile.
-    fn known(&self, candidate: &Candidate) -> Result<Option<Known>, StoreError> {
+    fn warning_facts(&self, candidate: &WarningCandidate) -> Result<Option<WarningFacts>, StoreError> {
         if candidate.is_entry() {
-            return entries::known(self.index, &self.places.root, &candidate.key).map(Some);
+            return entries::entry_facts(self.index, &self.places.root, &candidate.key).map(Some);
         }
         let Some(row) = self.index.brief_of_key(&candidate.key)? else { return Ok(None) };
-        let mut known = Known {
+        let mut known = WarningFacts {
             pattern: Some(row.id.clone()),
-            what: name(&row),
+            what: pattern_name(&row),
             files: row.files.iter().take(FILES_MAX).map(|(path, _)| path.clone()).collect(),
             tasks: row.tasks,
             last_seen: Some(row.last_seen),
-            ..Known::default()
+            ..WarningFacts::default()
         };
         if self.settings.advice.injection {
-            (known.cause, known.rule) = knowledge::said(self.index, &self.segments, row.number)?;
-            self.insight.complete(&mut known, &row, self.settings);
-            known.worked = worked(self.index, row.number, self.settings, self.now)?;
+            (known.cause, known.rule) = knowledge::cause_and_rule(self.index, &self.segments, row.number)?;
+            self.insight.complete_facts(&mut known, &row, self.settings);
+            known.worked = proven_remedy(self.index, row.number, self.settings, self.now)?;
         }
         Ok(Some(known))
     }
@@ -322,7 +322,7 @@ impl Desk<'_> {
 /// When the store can't be read.
 pub(super) fn is_held_out(index: &Index, entry: &str, task: &str, settings: &Settings) -> Result<bool, StoreError> {
     let family = index.entry_family(entry)?.unwrap_or_else(|| entry.to_owned());
-    let arm = Arm::of(task, &family, settings.advice.held_out(), &settings.advice.salt);
+    let arm = Arm::draw_for_task(task, &family, settings.advice.held_out(), &settings.advice.salt);
     Ok(arm == Arm::HeldOut && !index.entry(entry)?.pinned)
 }
 
@@ -331,25 +331,25 @@ pub(super) fn is_held_out(index: &Index, entry: &str, task: &str, settings: &Set
 ///
 /// # Errors
 /// When there is no such format.
-pub fn formatted(
+pub fn format_reply(
     places: &Places,
     environment: &Environment,
-    asked: &Asked,
-    answer: &mut Answer,
+    asked: &WarnRequest,
+    answer: &mut WarnReply,
 ) -> anyhow::Result<String> {
     let agent = asked.identity.agent.as_deref().unwrap_or("human");
-    formats::render(places, environment, agent, asked.format.as_deref(), answer)
+    formats::render_reply(places, environment, agent, asked.format.as_deref(), answer)
 }
 
 /// What nobody said is taken from the task: its title, its kind, its files; and files from the title.
-fn complete(
+fn complete_question(
     places: &Places,
     index: &Index,
     cwd: &Path,
-    question: &mut Question,
-    asked: &Asked,
+    question: &mut WarnQuestion,
+    asked: &WarnRequest,
 ) -> Result<(), StoreError> {
-    let named: Vec<PathBuf> = mention::files(&question.title).into_iter().map(PathBuf::from).collect();
+    let named: Vec<PathBuf> = mention::mentioned_files(&question.title).into_iter().map(PathBuf::from).collect();
     for file in relative_files(places, cwd, &named) {
         let is_known = places.root.join(&file).is_file() || !index.patterns_of_file(&file)?.is_empty();
         if is_known && !question.files.contains(&file) {
@@ -376,20 +376,20 @@ fn complete(
 }
 
 /// The tool class of a command line; `None` of one that is no check.
-pub(super) fn class_of(whitelist: &Whitelist, root: &Path, cwd: &Path, line: &str) -> Option<String> {
-    let check = whitelist.decide_line(line).check()?;
+pub(super) fn tool_class(whitelist: &Whitelist, root: &Path, cwd: &Path, line: &str) -> Option<String> {
+    let check = whitelist.decide_line(line).into_check()?;
     let argv: Vec<_> = shell_words::split(line).ok()?.into_iter().map(Into::into).collect();
-    Some(whitelist::key_parts(root, cwd, Some(&check), &argv).subject)
+    Some(whitelist::command_key_parts(root, cwd, Some(&check), &argv).subject)
 }
 
 /// What most surely made a pattern go away; nothing that never did. What worked twice is confirmed, what worked once when
 /// its fix held.
-pub(super) fn worked(
+pub(super) fn proven_remedy(
     index: &Index,
     pattern: i64,
     settings: &Settings,
     now: Timestamp,
-) -> Result<Option<Worked>, StoreError> {
+) -> Result<Option<ProvenRemedy>, StoreError> {
     let bound = |it: &WorkedRow| share_bound(it.successes, it.tries, settings.confidence.bound);
     // What was changed says more than where.
     let telling = |it: &WorkedRow| it.technique != "files";
@@ -401,22 +401,22 @@ pub(super) fn worked(
             Some(fix) => knowledge::is_confirmed(index, &fix, settings, now)?,
             None => false,
         };
-    Ok(Some(Worked::of(&it.label, &it.technique, (it.successes, it.tries), confirmed)))
+    Ok(Some(ProvenRemedy::from_figures(&it.label, &it.technique, (it.successes, it.tries), confirmed)))
 }
 
 /// A few words for a pattern, without the detectors: those want definitions.
-pub(super) fn name(row: &BriefRow) -> String {
+pub(super) fn pattern_name(row: &BriefRow) -> String {
     let example = row.newest.first();
     let test = example.and_then(|(_, test)| test.as_deref());
     let is_always_that = row.newest.iter().all(|(_, other)| other.as_deref() == test);
-    let known = wording::Known {
+    let known = wording::WordingFacts {
         tool: &row.tool,
         code: row.code.as_deref(),
         masked: &row.masked,
         masked_family: &row.masked_family,
         example: example.map(|(message, _)| message.as_str()),
         test: test.filter(|_| is_always_that),
-        ..wording::Known::default()
+        ..wording::WordingFacts::default()
     };
-    wording::name(&known, &[])
+    wording::pattern_name(&known, &[])
 }

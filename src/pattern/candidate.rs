@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::knowledge::Gotcha;
-use super::summary::{Occurrence, Page};
+use super::summary::{FailureOccurrence, PatternPage};
 use crate::base::markdown::{code, fence};
 use crate::base::text::{count, ellipsis};
 
@@ -19,9 +19,9 @@ const TITLE_CHARS_MAX: usize = 72;
 const SEAL: &str = "<!-- verify-run: written from the records, ";
 
 /// The page as Markdown, with its seal.
-pub fn render(page: &Page) -> String {
+pub fn render_page(page: &PatternPage) -> String {
     let pattern = &page.summary;
-    let mut body = format!("# Pattern {}\n\n<!-- markdownlint-disable MD013 MD014 -->\n\n", title(&pattern.name));
+    let mut body = format!("# Pattern {}\n\n<!-- markdownlint-disable MD013 MD014 -->\n\n", heading_title(&pattern.name));
     let _ = writeln!(body, "{}", fence("text", &ellipsis(&pattern.summary, TEXT_BYTES_MAX), false));
     let recurring = if pattern.recurring { ", recurring" } else { "" };
     let _ = write!(
@@ -40,39 +40,39 @@ pub fn render(page: &Page) -> String {
         pattern.lower_bound,
     );
     let _ = write!(body, "## What it says\n\n{}\n", fence("text", &ellipsis(&pattern.title, TEXT_BYTES_MAX), false));
-    let findings = page.findings.iter().map(|found| format!("{}: {}", code(&found.detector), sentence(&found.summary)));
-    list(&mut body, "What was found", findings.collect());
+    let findings = page.findings.iter().map(|found| format!("{}: {}", code(&found.detector), sentence_code(&found.summary)));
+    push_list_section(&mut body, "What was found", findings.collect());
     let files = page
         .files
         .iter()
-        .map(|file| format!("{} ({})", code(&sentence_text(&file.path)), count(file.failures, "failure")));
-    list(&mut body, "Where", files.collect());
-    list(
+        .map(|file| format!("{} ({})", code(&bounded_text(&file.path)), count(file.failures, "failure")));
+    push_list_section(&mut body, "Where", files.collect());
+    push_list_section(
         &mut body,
         "What to do",
-        page.findings.iter().filter_map(|found| found.rule.as_deref()).map(sentence).collect(),
+        page.findings.iter().filter_map(|found| found.rule.as_deref()).map(sentence_code).collect(),
     );
-    list(&mut body, "What helped", page.gotcha.iter().map(helped).collect());
-    list(&mut body, "Lessons", page.lessons.iter().map(|file| code(file)).collect());
-    list(&mut body, "Seen", page.occurrences.iter().map(seen).collect());
+    push_list_section(&mut body, "What helped", page.gotcha.iter().map(remedy_line).collect());
+    push_list_section(&mut body, "Lessons", page.lessons.iter().map(|file| code(file)).collect());
+    push_list_section(&mut body, "Seen", page.occurrences.iter().map(occurrence_line).collect());
     // Whole lines only: a span or a fence that is cut would swallow the rest.
     let body = if body.len() > PAGE_BYTES_MAX {
-        format!("{}\n\n… and more: {}\n", cut(&body), code(&format!("verify-run pattern show {}", pattern.id)))
+        format!("{}\n\n… and more: {}\n", cut_to_sections(&body), code(&format!("verify-run pattern show {}", pattern.id)))
     } else {
         body.trim_end().to_owned() + "\n"
     };
-    format!("{body}\n{SEAL}{} -->\n", seal(&body))
+    format!("{body}\n{SEAL}{} -->\n", compute_seal(&body))
 }
 
 /// Whether nobody changed the page since it was written.
 pub fn is_untouched(text: &str) -> bool {
     let Some((body, last)) = text.trim_end().rsplit_once('\n') else { return false };
     let sealed = last.strip_prefix(SEAL).and_then(|rest| rest.strip_suffix(" -->"));
-    sealed.is_some_and(|hash| body.strip_suffix('\n').is_some_and(|body| seal(&format!("{body}\n")) == hash))
+    sealed.is_some_and(|hash| body.strip_suffix('\n').is_some_and(|body| compute_seal(&format!("{body}\n")) == hash))
 }
 
 /// The name of the page's file: the id first, so that it is found again under another name.
-pub fn file_name(page: &Page) -> String {
+pub fn file_name(page: &PatternPage) -> String {
     let mut words = String::new();
     for c in page.summary.name.chars() {
         match c.is_ascii_alphanumeric() {
@@ -87,11 +87,11 @@ pub fn file_name(page: &Page) -> String {
     format!("{}-{}.md", page.summary.id, words.trim_matches('-')).replace("-.md", ".md")
 }
 
-fn seal(body: &str) -> String {
+fn compute_seal(body: &str) -> String {
     blake3::hash(body.as_bytes()).to_hex()[..16].to_owned()
 }
 
-fn title(name: &str) -> String {
+fn heading_title(name: &str) -> String {
     let name = name.trim().trim_end_matches(['.', ',', ';', ':', '!']);
     if name.chars().count() <= TITLE_CHARS_MAX {
         return code(name);
@@ -100,31 +100,31 @@ fn title(name: &str) -> String {
 }
 
 /// The fix that most surely helps, how surely, and why it was needed.
-fn helped(gotcha: &Gotcha) -> String {
+fn remedy_line(gotcha: &Gotcha) -> String {
     let said = [("why", &gotcha.cause), ("from now on", &gotcha.rule)];
-    let said = said.into_iter().filter_map(|(lead, text)| Some(format!("; {lead}: {}", sentence(text.as_deref()?))));
+    let said = said.into_iter().filter_map(|(lead, text)| Some(format!("; {lead}: {}", sentence_code(text.as_deref()?))));
     let times = format!("worked {} of {}", gotcha.successes, count(gotcha.tries, "time"));
-    format!("{} {times}{}", sentence(&gotcha.fix), said.collect::<String>())
+    format!("{} {times}{}", sentence_code(&gotcha.fix), said.collect::<String>())
 }
 
-fn sentence_text(text: &str) -> String {
+fn bounded_text(text: &str) -> String {
     ellipsis(text, TEXT_BYTES_MAX)
 }
 
-fn sentence(text: &str) -> String {
-    code(&sentence_text(text))
+fn sentence_code(text: &str) -> String {
+    code(&bounded_text(text))
 }
 
-fn seen(one: &Occurrence) -> String {
+fn occurrence_line(one: &FailureOccurrence) -> String {
     let place = match (&one.file, one.line) {
-        (Some(file), Some(line)) => format!(", {}", code(&format!("{}:{line}", sentence_text(file)))),
-        (Some(file), None) => format!(", {}", code(&sentence_text(file))),
+        (Some(file), Some(line)) => format!(", {}", code(&format!("{}:{line}", bounded_text(file)))),
+        (Some(file), None) => format!(", {}", code(&bounded_text(file))),
         _ => String::new(),
     };
-    format!("{} {}, task {}{place}", code(&one.failure), one.at.rfc3339(), code(&sentence_text(&one.task)))
+    format!("{} {}, task {}{place}", code(&one.failure), one.at.rfc3339(), code(&bounded_text(&one.task)))
 }
 
-fn list(body: &mut String, heading: &str, items: Vec<String>) {
+fn push_list_section(body: &mut String, heading: &str, items: Vec<String>) {
     if items.is_empty() {
         return;
     }
@@ -139,7 +139,7 @@ fn list(body: &mut String, heading: &str, items: Vec<String>) {
 }
 
 /// The sections that fit.
-fn cut(body: &str) -> &str {
+fn cut_to_sections(body: &str) -> &str {
     let room = &body[..body.floor_char_boundary(PAGE_BYTES_MAX)];
     room.rfind("\n## ").map_or(room, |at| &room[..at]).trim_end()
 }
@@ -149,11 +149,11 @@ mod tests {
     use super::*;
     use crate::base::clock::Timestamp;
     use crate::config::Settings;
-    use crate::pattern::Together;
-    use crate::pattern::summary::{FileCount, Parts, Summary};
+    use crate::pattern::PatternGroupSummary;
+    use crate::pattern::summary::{FileCount, SummaryParts, PatternSummary};
     use crate::store::PatternRow;
 
-    fn page(masked: &str) -> Page {
+    fn page(masked: &str) -> PatternPage {
         let row = PatternRow {
             number: 1,
             id: "p-12345678".into(),
@@ -173,15 +173,15 @@ mod tests {
             family_tasks: 3,
             category: "lint_error".into(),
         };
-        let summary = Summary::of(row, &Parts::default(), &Settings::default(), Timestamp(9));
-        let mut page = Page::of(summary, "", Together::default(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let summary = PatternSummary::from_row(row, &SummaryParts::default(), &Settings::default(), Timestamp(9));
+        let mut page = PatternPage::from_parts(summary, "", PatternGroupSummary::default(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
         page.files = (0..30).map(|n| FileCount { path: format!("src/{n}.js"), failures: n }).collect();
         page
     }
 
     #[test]
     fn a_page_that_nobody_changed_is_told_from_one_that_somebody_did() {
-        let text = render(&page("'x' is not defined"));
+        let text = render_page(&page("'x' is not defined"));
         assert!(is_untouched(&text), "{text}");
         assert!(!is_untouched(&text.replace("9 failures", "8 failures")));
         assert!(!is_untouched(&format!("{text}\nmore\n")));
@@ -193,11 +193,11 @@ mod tests {
     #[test]
     fn hostile_text_stays_text() {
         let hostile = "a``b `c` </script> <!-- markdownlint-enable --> [x](javascript:1) \u{1b}[31m\u{202e}word";
-        let text = render(&page(hostile));
+        let text = render_page(&page(hostile));
         assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text}");
         assert!(!text.contains("<!-- markdownlint-enable"), "{text}");
         assert!(is_untouched(&text));
-        let long = render(&page(&"word ".repeat(50_000)));
+        let long = render_page(&page(&"word ".repeat(50_000)));
         assert!(long.len() < PAGE_BYTES_MAX + 400 && is_untouched(&long));
         assert!(long.contains("… and 20 more"));
     }

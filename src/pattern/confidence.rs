@@ -20,7 +20,7 @@ const MONTHS_MAX: u64 = 120;
 
 /// Something that happened and what it adds or takes away.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Increment {
+pub struct ConfidenceIncrement {
     /// The event's id; a run's is the run's.
     pub event: String,
     /// When it happened.
@@ -28,7 +28,7 @@ pub struct Increment {
     /// What happened, a few words for people.
     pub what: String,
     /// It counts once for each: the same kind in the same task or session again adds nothing.
-    pub once: (Kind, String),
+    pub once: (IncrementKind, String),
     /// What it adds, negative when it takes away.
     pub delta: f64,
 }
@@ -36,7 +36,7 @@ pub struct Increment {
 /// What an increment is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum IncrementKind {
     /// Seen in a further task.
     Task,
     /// Where it comes from.
@@ -61,13 +61,13 @@ pub enum Kind {
 
 /// A line of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Step {
+pub struct ConfidenceStep {
     /// The event that it comes from.
     pub event: String,
     /// When.
     pub at: Timestamp,
     /// What it is for.
-    pub kind: Kind,
+    pub kind: IncrementKind,
     /// What happened, for people.
     pub what: String,
     /// What it adds; 0 where it is only told.
@@ -81,7 +81,7 @@ pub struct Step {
 
 /// What the observations say when each moves less the more there are.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Evidence {
+pub struct ConfidenceEvidence {
     /// First parameter of the Beta posterior.
     pub alpha: f64,
     /// Second parameter.
@@ -98,18 +98,18 @@ pub struct Confidence {
     /// The ledger's last value.
     pub value: f64,
     /// Beside it.
-    pub evidence: Evidence,
+    pub evidence: ConfidenceEvidence,
     /// What it started with.
     pub start: f64,
     /// Every increment in the order of the events.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ConfidenceStep>,
 }
 
 impl Confidence {
     /// Folds increments in the order of their events, each held within the bounds at its step, each once.
     ///
     /// The order in which they are given doesn't matter.
-    pub fn fold(mut increments: Vec<Increment>, settings: &ConfidenceSettings) -> Self {
+    pub fn from_increments(mut increments: Vec<ConfidenceIncrement>, settings: &ConfidenceSettings) -> Self {
         increments.sort_by(|a, b| (a.at, &a.event, a.once.0 as u8).cmp(&(b.at, &b.event, b.once.0 as u8)));
         let within = |value: f64| value.max(settings.min).min(settings.max);
         let start = within(settings.start);
@@ -117,37 +117,37 @@ impl Confidence {
         let mut steps = Vec::with_capacity(increments.len());
         let mut seen = HashSet::new();
         let mut counted = Vec::new();
-        for Increment { event, at, what, once, delta } in increments {
+        for ConfidenceIncrement { event, at, what, once, delta } in increments {
             let (kind, scope) = once.clone();
             if !seen.insert(once) {
                 continue;
             }
             let before = value;
             // What somebody says is no observation: the evidence stays.
-            let delta = if kind == Kind::Set { within(delta) - before } else { delta };
+            let delta = if kind == IncrementKind::Set { within(delta) - before } else { delta };
             value = within(before + delta);
-            if kind != Kind::Set {
+            if kind != IncrementKind::Set {
                 counted.push(delta);
             }
-            steps.push(Step { event, at, kind, what, delta, after: value, scope });
+            steps.push(ConfidenceStep { event, at, kind, what, delta, after: value, scope });
         }
-        Confidence { value, evidence: evidence(&counted, settings), start, steps }
+        Confidence { value, evidence: compute_evidence(&counted, settings), start, steps }
     }
 
     /// The same with more that happened; what never fades takes nothing away by not being used.
-    pub fn with(self, more: Vec<Increment>, fades: bool, settings: &ConfidenceSettings) -> Self {
-        let known = self.steps.into_iter().filter(|step| fades || step.kind != Kind::Unused);
-        let known = known.map(|Step { event, at, kind, what, delta, after, scope }| {
-            let delta = if kind == Kind::Set { after } else { delta };
-            Increment { event, at, what, once: (kind, scope), delta }
+    pub fn with_increments(self, more: Vec<ConfidenceIncrement>, fades: bool, settings: &ConfidenceSettings) -> Self {
+        let known = self.steps.into_iter().filter(|step| fades || step.kind != IncrementKind::Unused);
+        let known = known.map(|ConfidenceStep { event, at, kind, what, delta, after, scope }| {
+            let delta = if kind == IncrementKind::Set { after } else { delta };
+            ConfidenceIncrement { event, at, what, once: (kind, scope), delta }
         });
-        Confidence::fold(known.chain(more).collect(), settings)
+        Confidence::from_increments(known.chain(more).collect(), settings)
     }
 }
 
 /// The posterior: a boost of size b is a success of weight n0·b/(1−c0−b), a penalty of size d a failure of weight
 /// n0·d/(c0−d), so that the first of either moves the mean exactly as far as the ledger. Order-free by its nature.
-fn evidence(deltas: &[f64], settings: &ConfidenceSettings) -> Evidence {
+fn compute_evidence(deltas: &[f64], settings: &ConfidenceSettings) -> ConfidenceEvidence {
     let (start, prior) = (settings.start.clamp(ROOM_MIN, 1.0 - ROOM_MIN), settings.prior);
     let (mut alpha, mut beta) = (start * prior, (1.0 - start) * prior);
     for &delta in deltas {
@@ -157,16 +157,16 @@ fn evidence(deltas: &[f64], settings: &ConfidenceSettings) -> Evidence {
             beta += prior * -delta / (start + delta).max(ROOM_MIN);
         }
     }
-    Evidence { alpha, beta, mean: alpha / (alpha + beta), lower_bound: beta_quantile(settings.bound, alpha, beta) }
+    ConfidenceEvidence { alpha, beta, mean: alpha / (alpha + beta), lower_bound: beta_quantile(settings.bound, alpha, beta) }
 }
 
 /// A step for every month without use after the first days, also for gaps that ended. `uses` are the moments at which it
 /// was used, each with its event.
-pub fn unused<'a>(
+pub fn unused_increments<'a>(
     uses: impl IntoIterator<Item = (Timestamp, &'a str)>,
     settings: &ConfidenceSettings,
     now: Timestamp,
-) -> Vec<Increment> {
+) -> Vec<ConfidenceIncrement> {
     let uses: BTreeMap<Timestamp, &str> = uses.into_iter().collect();
     let grace = i64::try_from(settings.unused_days).unwrap_or(i64::MAX).saturating_mul(DAY_US);
     let ends = uses.keys().skip(1).copied().chain([now]);
@@ -178,11 +178,11 @@ pub fn unused<'a>(
             if due > end.0 {
                 break;
             }
-            found.push(Increment {
+            found.push(ConfidenceIncrement {
                 event: (*event).to_owned(),
                 at: Timestamp(due),
                 what: format!("not used for {} days and {}", settings.unused_days, count(month, "month")),
-                once: (Kind::Unused, due.to_string()),
+                once: (IncrementKind::Unused, due.to_string()),
                 delta: -settings.unused_month,
             });
         }
@@ -192,7 +192,7 @@ pub fn unused<'a>(
 
 /// Where a pattern was seen, as far as its confidence goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sighting {
+pub struct PatternOccurrence {
     /// The run.
     pub run: String,
     /// When it was started.
@@ -203,7 +203,7 @@ pub struct Sighting {
 
 /// What became of a warning that was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct JudgedDelivery {
     /// The task.
     pub task: String,
     /// When it was shown.
@@ -214,53 +214,53 @@ pub struct Told {
     pub failed: bool,
 }
 
-impl Told {
+impl JudgedDelivery {
     /// From what a warning asks of the store: tasks by their row numbers.
-    pub fn in_brief(row: ToldRow) -> Option<Self> {
+    pub fn from_brief_row(row: ToldRow) -> Option<Self> {
         let is_failed = row.failed.is_some();
         let by = row.failed.or(row.passed)?;
-        Some(Told { task: row.task.to_string(), at: row.at, by, failed: is_failed })
+        Some(JudgedDelivery { task: row.task.to_string(), at: row.at, by, failed: is_failed })
     }
 
     /// From the store's row; `None` when the warning was held out, or no run says what became of it.
-    pub fn of(row: OutcomeRow) -> Option<Self> {
+    pub fn from_outcome_row(row: OutcomeRow) -> Option<Self> {
         let failed = row.failed_in.zip(row.failed_at);
         let is_failed = failed.is_some();
         let by = failed.or_else(|| row.passed_in.zip(row.passed_at))?;
-        (row.arm == DeliveryArm::Shown).then_some(Told { task: row.task, at: row.at, by, failed: is_failed })
+        (row.arm == DeliveryArm::Shown).then_some(JudgedDelivery { task: row.task, at: row.at, by, failed: is_failed })
     }
 }
 
 /// A pattern's confidence: it starts with its first task, and every further one adds to it. Runs of a task it was seen
 /// in already add nothing. A warned task adds when it did without the mistake and takes away when it didn't, once,
 /// however many sessions were warned; that the mistake was seen there speaks for it no more.
-pub fn of_pattern(sightings: &[Sighting], told: &[Told], settings: &ConfidenceSettings) -> Confidence {
+pub fn pattern_confidence(sightings: &[PatternOccurrence], told: &[JudgedDelivery], settings: &ConfidenceSettings) -> Confidence {
     let first = sightings.iter().min_by(|a, b| (a.at, &a.run).cmp(&(b.at, &b.run)));
     let despite = |task: &str| told.iter().filter(|told| told.failed && told.task == task).map(|told| told.at).min();
     let seen = sightings.iter().map(|seen| {
         let is_first = first.is_some_and(|first| first.task == seen.task);
         let is_warned = despite(&seen.task).is_some_and(|warned| warned <= seen.at);
-        Increment {
+        ConfidenceIncrement {
             event: seen.run.clone(),
             at: seen.at,
             what: format!("{} in task {}", if is_first { "first seen" } else { "seen again" }, seen.task),
-            once: (Kind::Task, seen.task.clone()),
+            once: (IncrementKind::Task, seen.task.clone()),
             delta: if is_first || is_warned { 0.0 } else { settings.further_task },
         }
     });
-    Confidence::fold(seen.chain(became(told, settings)).collect(), settings)
+    Confidence::from_increments(seen.chain(outcome_increments(told, settings)).collect(), settings)
 }
 
 /// What the warned tasks add: each once, for a mistake in any of its sessions or else for doing without it.
-pub fn became<'a>(told: &'a [Told], settings: &'a ConfidenceSettings) -> impl Iterator<Item = Increment> + 'a {
+pub fn outcome_increments<'a>(told: &'a [JudgedDelivery], settings: &'a ConfidenceSettings) -> impl Iterator<Item = ConfidenceIncrement> + 'a {
     let failed: HashSet<&str> = told.iter().filter(|told| told.failed).map(|told| told.task.as_str()).collect();
     told.iter().filter(move |told| told.failed || !failed.contains(told.task.as_str())).map(|told| {
         let (kind, what, delta) = match told.failed {
-            true => (Kind::Despite, "made despite a warning", -settings.failed_despite),
-            false => (Kind::Prevented, "prevented", settings.prevented),
+            true => (IncrementKind::Despite, "made despite a warning", -settings.failed_despite),
+            false => (IncrementKind::Prevented, "prevented", settings.prevented),
         };
         let what = format!("{what} in task {}", told.task);
-        Increment { event: told.by.0.clone(), at: told.by.1, what, once: (kind, told.task.clone()), delta }
+        ConfidenceIncrement { event: told.by.0.clone(), at: told.by.1, what, once: (kind, told.task.clone()), delta }
     })
 }
 
@@ -271,19 +271,19 @@ mod tests {
     use super::*;
     use crate::base::random::Random;
 
-    fn increment(n: i64, kind: Kind, scope: &str, delta: f64) -> Increment {
-        Increment { event: format!("{n:04}"), at: Timestamp(n), what: String::new(), once: (kind, scope.into()), delta }
+    fn increment(n: i64, kind: IncrementKind, scope: &str, delta: f64) -> ConfidenceIncrement {
+        ConfidenceIncrement { event: format!("{n:04}"), at: Timestamp(n), what: String::new(), once: (kind, scope.into()), delta }
     }
 
-    fn sighting(n: i64, task: &str) -> Sighting {
-        Sighting { run: format!("{n:04}"), at: Timestamp(n), task: task.into() }
+    fn sighting(n: i64, task: &str) -> PatternOccurrence {
+        PatternOccurrence { run: format!("{n:04}"), at: Timestamp(n), task: task.into() }
     }
 
     #[test]
     fn every_further_task_counts_once_and_names_its_run() {
         let settings = ConfidenceSettings::default();
         let seen = [sighting(5, "b"), sighting(1, "a"), sighting(2, "a"), sighting(9, "c"), sighting(7, "b")];
-        let confidence = of_pattern(&seen, &[], &settings);
+        let confidence = pattern_confidence(&seen, &[], &settings);
         let steps: Vec<_> = confidence.steps.iter().map(|step| (step.event.as_str(), step.delta, step.after)).collect();
         assert_eq!(steps, [("0001", 0.0, 0.5), ("0005", 0.05, 0.55), ("0009", 0.05, 0.6000000000000001)]);
         assert_eq!(confidence.value, 0.6000000000000001);
@@ -292,21 +292,21 @@ mod tests {
     #[test]
     fn a_warned_task_counts_once_for_what_it_did() {
         let settings = ConfidenceSettings::default();
-        let told = |task: &str, at: i64, failed| Told {
+        let told = |task: &str, at: i64, failed| JudgedDelivery {
             task: task.into(),
             at: Timestamp(at),
             by: (format!("{:04}", at + 1), Timestamp(at + 1)),
             failed,
         };
         let seen = [sighting(1, "a"), sighting(5, "b"), sighting(21, "d")];
-        let value = |told: &[Told]| of_pattern(&seen, told, &settings).value;
+        let value = |told: &[JudgedDelivery]| pattern_confidence(&seen, told, &settings).value;
         let close = |got: f64, wanted: f64| assert!((got - wanted).abs() < 1e-9, "{got} is not {wanted}");
         close(value(&[]), 0.60);
         // Task c was warned and did without it, in two sessions.
         close(value(&[told("c", 10, false), told("c", 12, false)]), 0.70);
         // Task d was warned in two sessions and made it in the second: that it was seen there speaks for nothing.
         close(value(&[told("d", 18, false), told("d", 20, true)]), 0.50);
-        let ledger = of_pattern(&seen, &[told("d", 20, true)], &settings).steps;
+        let ledger = pattern_confidence(&seen, &[told("d", 20, true)], &settings).steps;
         let last: Vec<_> = ledger[2..].iter().map(|step| (step.what.as_str(), step.delta)).collect();
         assert_eq!(last, [("seen again in task d", 0.0), ("made despite a warning in task d", -0.05)]);
     }
@@ -314,25 +314,25 @@ mod tests {
     #[test]
     fn each_step_is_held_within_the_bounds() {
         let settings = ConfidenceSettings::default();
-        let up = (0..20).map(|n| increment(n, Kind::Reuse, &n.to_string(), 0.10));
-        let down = increment(50, Kind::DidNotHelp, "x", -0.10);
-        let confidence = Confidence::fold(up.chain([down]).collect(), &settings);
+        let up = (0..20).map(|n| increment(n, IncrementKind::Reuse, &n.to_string(), 0.10));
+        let down = increment(50, IncrementKind::DidNotHelp, "x", -0.10);
+        let confidence = Confidence::from_increments(up.chain([down]).collect(), &settings);
         // Clamped at .95 first, then taken away from: not 2.5 - .1 clamped at the end.
         assert!((confidence.value - 0.85).abs() < 1e-12, "{}", confidence.value);
-        let down = (0..20).map(|n| increment(n, Kind::DidNotHelp, &n.to_string(), -0.10)).collect();
-        assert_eq!(Confidence::fold(down, &settings).value, 0.10);
+        let down = (0..20).map(|n| increment(n, IncrementKind::DidNotHelp, &n.to_string(), -0.10)).collect();
+        assert_eq!(Confidence::from_increments(down, &settings).value, 0.10);
     }
 
     #[test]
     fn the_first_observation_moves_the_evidence_as_far_as_the_ledger() {
         let settings = ConfidenceSettings::default();
         for delta in [0.10, 0.05, 0.15, -0.10, -0.05, -0.15] {
-            let one = Confidence::fold(vec![increment(1, Kind::Reuse, "x", delta)], &settings);
+            let one = Confidence::from_increments(vec![increment(1, IncrementKind::Reuse, "x", delta)], &settings);
             assert!((one.evidence.mean - (0.5 + delta)).abs() < 1e-12, "{delta}: {:?}", one.evidence);
         }
         // The weights of the design: n0 = 4, c0 = .5; +.10 is 1.0 success, -.15 is 1.714 failures.
-        let both = Confidence::fold(
-            vec![increment(1, Kind::Reuse, "x", 0.10), increment(2, Kind::DidNotHelp, "x", -0.15)],
+        let both = Confidence::from_increments(
+            vec![increment(1, IncrementKind::Reuse, "x", 0.10), increment(2, IncrementKind::DidNotHelp, "x", -0.15)],
             &settings,
         );
         assert!((both.evidence.alpha - 3.0).abs() < 1e-12 && (both.evidence.beta - (2.0 + 0.6 / 0.35)).abs() < 1e-12);
@@ -353,10 +353,10 @@ mod tests {
             }
             if is_shown {
                 let by = (format!("r{n}"), Timestamp(at + 2));
-                told.push(Told { task, at: Timestamp(at + 1), by, failed });
+                told.push(JudgedDelivery { task, at: Timestamp(at + 1), by, failed });
             }
         }
-        of_pattern(&seen, &told, &ConfidenceSettings::default())
+        pattern_confidence(&seen, &told, &ConfidenceSettings::default())
     }
 
     /// Pearson's r.
@@ -398,23 +398,23 @@ mod tests {
             seed in any::<prop::sample::Index>(),
         ) {
             let settings = ConfidenceSettings::default();
-            let kinds = [Kind::Task, Kind::Reuse, Kind::DidNotHelp, Kind::OtherAgent];
-            let mut increments: Vec<Increment> = parts
+            let kinds = [IncrementKind::Task, IncrementKind::Reuse, IncrementKind::DidNotHelp, IncrementKind::OtherAgent];
+            let mut increments: Vec<ConfidenceIncrement> = parts
                 .iter()
                 .enumerate()
                 .map(|(index, &(at, kind, scope, delta))| {
                     let one = increment(at, kinds[usize::from(kind)], &scope.to_string(), f64::from(delta) / 100.0);
-                    Increment { event: format!("{index:03}"), ..one }
+                    ConfidenceIncrement { event: format!("{index:03}"), ..one }
                 })
                 .collect();
-            let before = Confidence::fold(increments.clone(), &settings);
+            let before = Confidence::from_increments(increments.clone(), &settings);
             prop_assert!((settings.min..=settings.max).contains(&before.value));
             if !increments.is_empty() {
                 let at = seed.index(increments.len());
                 increments.rotate_left(at);
                 increments.reverse();
             }
-            prop_assert_eq!(Confidence::fold(increments, &settings), before);
+            prop_assert_eq!(Confidence::from_increments(increments, &settings), before);
         }
     }
 }

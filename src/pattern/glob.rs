@@ -9,7 +9,7 @@ const FOLDERS_MAX: usize = 12;
 
 /// The patterns that a file is an example of, itself first: `dir/name.ext`, `dir/*.ext`, `dir/**` of every folder above
 /// it, `**/*.ext`, `**/name*`.
-pub fn candidates(path: &str) -> BTreeSet<String> {
+pub fn candidate_globs(path: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     // A file called so would be taken for a pattern.
     if path.is_empty() || path.contains(['*', '?']) {
@@ -37,7 +37,7 @@ pub fn candidates(path: &str) -> BTreeSet<String> {
 
 /// What people would rather say of patterns that match the same files: the file, its folder, the nearest one first,
 /// and only then what files are called. The greatest is the best.
-pub fn rank(pattern: &str) -> (u8, usize, &str) {
+pub fn glob_rank(pattern: &str) -> (u8, usize, &str) {
     let kind = match pattern {
         _ if !pattern.contains('*') => 4,
         _ if pattern.starts_with("**/*.") => 0,
@@ -57,17 +57,17 @@ mod tests {
 
     #[test]
     fn a_file_is_an_example_of_its_folders_its_kind_and_its_name() {
-        let found: Vec<String> = candidates("db/models/user_name.test.py").into_iter().collect();
+        let found: Vec<String> = candidate_globs("db/models/user_name.test.py").into_iter().collect();
         let wanted = ["**/*.py", "**/user*", "db/**", "db/models/**", "db/models/*.py", "db/models/user_name.test.py"];
         assert_eq!(found, wanted);
-        assert_eq!(candidates(".gitignore").into_iter().collect::<Vec<_>>(), [".gitignore"]);
-        assert!(candidates("a*b").is_empty());
+        assert_eq!(candidate_globs(".gitignore").into_iter().collect::<Vec<_>>(), [".gitignore"]);
+        assert!(candidate_globs("a*b").is_empty());
     }
 
     #[test]
     fn a_person_names_the_file_then_its_folder() {
-        let mut found: Vec<String> = candidates("db/models/user.py").into_iter().collect();
-        found.sort_by(|a, b| rank(b).cmp(&rank(a)));
+        let mut found: Vec<String> = candidate_globs("db/models/user.py").into_iter().collect();
+        found.sort_by(|a, b| glob_rank(b).cmp(&glob_rank(a)));
         let wanted = ["db/models/user.py", "db/models/**", "db/**", "db/models/*.py", "**/user*", "**/*.py"];
         assert_eq!(found, wanted);
     }
@@ -75,7 +75,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_candidate_matches_its_file(path in "[a-z._-]{1,8}(/[a-z._-]{1,8}){0,4}") {
-            for candidate in candidates(&path) {
+            for candidate in candidate_globs(&path) {
                 prop_assert!(matches(&candidate, &path), "{candidate} {path}");
             }
         }

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::summary::title;
+use super::summary::message_title;
 use crate::base::clock::Timestamp;
 use crate::store::{MemberRow, MergeRow, ReviewRow};
 
 /// A pattern that is counted with others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Member {
+pub struct GroupMember {
     /// `p-…`.
     pub id: String,
     /// The masked message, one line.
@@ -21,7 +21,7 @@ pub struct Member {
 
 /// Why two patterns of the group are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Merged {
+pub struct GroupMerge {
     /// When they were merged.
     pub at: Timestamp,
     /// Id of the one, as it was then.
@@ -38,7 +38,7 @@ pub struct Merged {
 
 /// What somebody said about the pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Reviewed {
+pub struct GroupReview {
     /// When.
     pub at: Timestamp,
     /// `muted`, `unmuted`, `deprecated`, `restored`.
@@ -51,35 +51,35 @@ pub struct Reviewed {
 
 /// A group of patterns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Together {
+pub struct PatternGroupSummary {
     /// The patterns that are counted together, the one that stands for them first.
-    pub group: Vec<Member>,
+    pub group: Vec<GroupMember>,
     /// Why they are, oldest first.
-    pub merges: Vec<Merged>,
+    pub merges: Vec<GroupMerge>,
     /// What people said about them, oldest first.
-    pub reviews: Vec<Reviewed>,
+    pub reviews: Vec<GroupReview>,
 }
 
-impl Together {
+impl PatternGroupSummary {
     /// From the store's rows.
-    pub fn of(group: Vec<MemberRow>, merges: Vec<MergeRow>, reviews: Vec<ReviewRow>) -> Self {
-        Together {
-            group: group.into_iter().map(Member::of).collect(),
-            merges: merges.into_iter().map(Merged::of).collect(),
-            reviews: reviews.into_iter().map(Reviewed::of).collect(),
+    pub fn from_rows(group: Vec<MemberRow>, merges: Vec<MergeRow>, reviews: Vec<ReviewRow>) -> Self {
+        PatternGroupSummary {
+            group: group.into_iter().map(GroupMember::from_row).collect(),
+            merges: merges.into_iter().map(GroupMerge::from_row).collect(),
+            reviews: reviews.into_iter().map(GroupReview::from_row).collect(),
         }
     }
 }
 
-impl Member {
-    fn of(row: MemberRow) -> Self {
-        Member { id: row.id, title: title(&row.masked), failures: row.failures, earlier_ids: row.earlier_ids }
+impl GroupMember {
+    fn from_row(row: MemberRow) -> Self {
+        GroupMember { id: row.id, title: message_title(&row.masked), failures: row.failures, earlier_ids: row.earlier_ids }
     }
 }
 
-impl Merged {
-    fn of(row: MergeRow) -> Self {
-        Merged {
+impl GroupMerge {
+    fn from_row(row: MergeRow) -> Self {
+        GroupMerge {
             at: row.at,
             from: row.from,
             into: row.into,
@@ -90,8 +90,8 @@ impl Merged {
     }
 }
 
-impl Reviewed {
-    fn of(row: ReviewRow) -> Self {
-        Reviewed { at: row.at, state: row.state, by: row.by, why: row.why }
+impl GroupReview {
+    fn from_row(row: ReviewRow) -> Self {
+        GroupReview { at: row.at, state: row.state, by: row.by, why: row.why }
     }
 }

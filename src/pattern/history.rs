@@ -7,11 +7,11 @@ use crate::store::{HistoryRows, NamedPatternRow, TaskChangeRow, TaskFailureRow, 
 
 /// The newest tasks of a store.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct History {
+pub struct TaskHistory {
     /// The tasks, the oldest first.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<HistoryTask>,
     /// The patterns that failed in them.
-    pub patterns: BTreeMap<i64, Known>,
+    pub patterns: BTreeMap<i64, HistoryPattern>,
     /// How many categories there are.
     pub categories: u64,
     /// Tasks that are older than the window.
@@ -20,21 +20,21 @@ pub struct History {
 
 /// What was worked on.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Task {
+pub struct HistoryTask {
     /// Its name.
     pub name: String,
     /// Files that it changed, as far as snapshots tell, and how: of a task in which something failed those that were
     /// changed when it began to fail. What was changed afterwards is the cure.
-    pub changed: BTreeMap<String, Change>,
+    pub changed: BTreeMap<String, TaskFileChange>,
     /// Its failures, the oldest first.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<HistoryFailure>,
     /// Checks that ran in it, passed or failed.
     pub runs: u64,
 }
 
 /// What happened to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Change {
+pub enum TaskFileChange {
     /// Its content was changed, or it is new.
     Content,
     /// It was moved, or removed: what named it may still do so.
@@ -43,7 +43,7 @@ pub enum Change {
 
 /// A failed run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Failure {
+pub struct HistoryFailure {
     /// The run.
     pub run: String,
     /// When it was started.
@@ -51,21 +51,21 @@ pub struct Failure {
     /// Its category.
     pub category: String,
     /// What failed in it, one entry a pattern.
-    pub items: Vec<Seen>,
+    pub items: Vec<FailurePattern>,
 }
 
 /// A pattern in a failure.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct FailurePattern {
     /// The pattern's row number.
     pub pattern: i64,
     /// Where the first item of it was.
     pub file: Option<String>,
 }
 
-impl Task {
+impl HistoryTask {
     /// Every file that it changed or that something failed in, once.
-    pub fn touched(&self) -> impl Iterator<Item = &str> {
+    pub fn touched_files(&self) -> impl Iterator<Item = &str> {
         let failing = self.failures.iter().flat_map(|failure| &failure.items).filter_map(|seen| seen.file.as_deref());
         let mut files: Vec<&str> = failing.chain(self.changed.keys().map(String::as_str)).collect();
         files.sort_unstable();
@@ -74,15 +74,15 @@ impl Task {
     }
 
     /// Its failures that have one of the patterns.
-    pub fn failures_of(&self, patterns: &[i64]) -> impl Iterator<Item = &Failure> {
-        let has = |failure: &&Failure| failure.items.iter().any(|seen| patterns.contains(&seen.pattern));
+    pub fn failures_with(&self, patterns: &[i64]) -> impl Iterator<Item = &HistoryFailure> {
+        let has = |failure: &&HistoryFailure| failure.items.iter().any(|seen| patterns.contains(&seen.pattern));
         self.failures.iter().filter(has)
     }
 }
 
 /// What is known of a pattern by its row number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct HistoryPattern {
     /// `p-…`
     pub id: String,
     /// The tool that reported it.
@@ -93,35 +93,35 @@ pub struct Known {
     pub masked: String,
 }
 
-impl History {
+impl TaskHistory {
     /// From the store's rows.
-    pub fn of(rows: HistoryRows) -> Self {
-        let mut tasks: BTreeMap<i64, Task> = BTreeMap::new();
+    pub fn from_rows(rows: HistoryRows) -> Self {
+        let mut tasks: BTreeMap<i64, HistoryTask> = BTreeMap::new();
         let order: Vec<i64> = rows.tasks.iter().map(|row| row.number).collect();
         for TaskRow { number, name, runs } in rows.tasks {
-            tasks.insert(number, Task { name, runs, ..Task::default() });
+            tasks.insert(number, HistoryTask { name, runs, ..HistoryTask::default() });
         }
         for TaskChangeRow { task, path, moved } in rows.changes {
-            let change = if moved { Change::Place } else { Change::Content };
+            let change = if moved { TaskFileChange::Place } else { TaskFileChange::Content };
             if let Some(task) = tasks.get_mut(&task) {
                 task.changed.insert(path, change);
             }
         }
-        let mut items: BTreeMap<i64, Vec<Seen>> = BTreeMap::new();
+        let mut items: BTreeMap<i64, Vec<FailurePattern>> = BTreeMap::new();
         for TaskItemRow { failure, pattern, file } in rows.items {
-            items.entry(failure).or_default().push(Seen { pattern, file });
+            items.entry(failure).or_default().push(FailurePattern { pattern, file });
         }
         for TaskFailureRow { number, task, run, at, category } in rows.failures {
             // One of which nothing is left was a flake.
             let Some(items) = items.remove(&number) else { continue };
             if let Some(task) = tasks.get_mut(&task) {
-                task.failures.push(Failure { run, at, category, items });
+                task.failures.push(HistoryFailure { run, at, category, items });
             }
         }
         let known = |row: NamedPatternRow| {
-            (row.number, Known { id: row.id, tool: row.tool, code: row.code, masked: row.masked })
+            (row.number, HistoryPattern { id: row.id, tool: row.tool, code: row.code, masked: row.masked })
         };
-        History {
+        TaskHistory {
             tasks: order.iter().filter_map(|number| tasks.remove(number)).collect(),
             patterns: rows.patterns.into_iter().map(known).collect(),
             categories: rows.categories,

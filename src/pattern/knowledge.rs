@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::confidence::{Confidence, Increment, Kind, unused};
+use super::confidence::{Confidence, ConfidenceIncrement, IncrementKind, unused_increments};
 use super::statistics::share_bound;
-use super::summary::title;
+use super::summary::message_title;
 use crate::base::clock::Timestamp;
 use crate::config::{ConfidenceSettings, Settings};
 use crate::store::{StrategyRow, TryRow};
@@ -80,21 +80,21 @@ pub struct Gotcha {
 }
 
 /// What was tried against a pattern, what most surely helps first. Nothing of it is known to be confirmed yet.
-pub fn strategies(against: &str, rows: Vec<StrategyRow>, settings: &Settings, now: Timestamp) -> Vec<Strategy> {
-    surest_first(rows, settings).into_iter().map(|row| strategy(against, row, settings, now)).collect()
+pub fn ranked_strategies(against: &str, rows: Vec<StrategyRow>, settings: &Settings, now: Timestamp) -> Vec<Strategy> {
+    sort_surest_first(rows, settings).into_iter().map(|row| strategy_from_row(against, row, settings, now)).collect()
 }
 
 /// What most surely helps first.
-pub fn surest_first(mut rows: Vec<StrategyRow>, settings: &Settings) -> Vec<StrategyRow> {
+pub fn sort_surest_first(mut rows: Vec<StrategyRow>, settings: &Settings) -> Vec<StrategyRow> {
     let rank = |row: &StrategyRow| match row.technique.as_str() {
         // What was changed says more than where.
         "shape" => 0,
         "command" => 1,
         _ => 2,
     };
-    let bound = |row: &StrategyRow| share_bound(row.successes, row.counted(), settings.confidence.bound);
+    let bound = |row: &StrategyRow| share_bound(row.successes, row.counted_tries(), settings.confidence.bound);
     rows.sort_by_cached_key(|row| {
-        let (bound, tries) = (bound(row), row.counted());
+        let (bound, tries) = (bound(row), row.counted_tries());
         // Not negative: its bits are in its order.
         (std::cmp::Reverse((bound.to_bits(), tries)), rank(row), row.id.clone())
     });
@@ -102,16 +102,16 @@ pub fn surest_first(mut rows: Vec<StrategyRow>, settings: &Settings) -> Vec<Stra
 }
 
 /// A strategy with its ledger; nothing is known to be confirmed yet.
-pub fn strategy(against: &str, row: StrategyRow, settings: &Settings, now: Timestamp) -> Strategy {
-    let tries = row.counted();
+pub fn strategy_from_row(against: &str, row: StrategyRow, settings: &Settings, now: Timestamp) -> Strategy {
+    let tries = row.counted_tries();
     let mut fixes: Vec<String> = Vec::new();
     for tried in row.tries.iter().rev() {
         if fixes.len() < FIXES_MAX && !fixes.contains(&tried.fix) {
             fixes.push(tried.fix.clone());
         }
     }
-    let is_quick = |tried: &TryRow| tried.helped() && tried.solved && tried.number <= settings.fix.quick_attempts;
-    let increments = increments(&row.tries, &settings.confidence, now);
+    let is_quick = |tried: &TryRow| tried.has_helped() && tried.solved && tried.number <= settings.fix.quick_attempts;
+    let increments = strategy_increments(&row.tries, &settings.confidence, now);
     Strategy {
         id: row.id,
         against: against.to_owned(),
@@ -119,7 +119,7 @@ pub fn strategy(against: &str, row: StrategyRow, settings: &Settings, now: Times
         lower_bound: share_bound(row.successes, tries, settings.confidence.bound),
         high_value: row.tries.iter().any(is_quick),
         confirmed: false,
-        confidence: (!increments.is_empty()).then(|| Confidence::fold(increments, &settings.confidence)),
+        confidence: (!increments.is_empty()).then(|| Confidence::from_increments(increments, &settings.confidence)),
         technique: row.technique,
         label: row.label,
         successes: row.successes,
@@ -130,13 +130,13 @@ pub fn strategy(against: &str, row: StrategyRow, settings: &Settings, now: Times
 
 impl StrategyRow {
     /// How often it was tried, as far as that counts.
-    fn counted(&self) -> u64 {
+    fn counted_tries(&self) -> u64 {
         self.successes + self.failures + self.partials
     }
 }
 
 impl TryRow {
-    fn helped(&self) -> bool {
+    fn has_helped(&self) -> bool {
         self.outcome == "success" && !self.recurred
     }
 }
@@ -144,7 +144,7 @@ impl TryRow {
 impl Gotcha {
     /// The gotcha called `id` about a pattern, given by id and masked text, from what was tried against it; `said` is the
     /// cause and the rule. `None` when nothing ever made it go away.
-    pub fn of(
+    pub fn from_strategies(
         id: String,
         (pattern, masked): (&str, &str),
         strategies: &[Strategy],
@@ -155,7 +155,7 @@ impl Gotcha {
         Some(Gotcha {
             id,
             pattern: pattern.to_owned(),
-            pitfall: title(masked),
+            pitfall: message_title(masked),
             cause: said.0,
             rule: said.1,
             strategy: surest.id.clone(),
@@ -175,11 +175,11 @@ impl Gotcha {
 /// What the confidence in a fix is made of. It comes from a check and a fix that was applied; it rises with every session
 /// and every agent that it helped again, and falls with every session in which it did not help or not for long, and with
 /// disuse.
-fn increments(tries: &[TryRow], settings: &ConfidenceSettings, now: Timestamp) -> Vec<Increment> {
+fn strategy_increments(tries: &[TryRow], settings: &ConfidenceSettings, now: Timestamp) -> Vec<ConfidenceIncrement> {
     let Some(first) = tries.iter().position(|tried| tried.outcome == "success") else { return Vec::new() };
     let (first, later) = (&tries[first], &tries[first..]);
     let session = |tried: &TryRow| tried.session.clone().unwrap_or_else(|| format!("task {}", tried.task));
-    let step = |tried: &TryRow, what: String, kind, scope: String, delta| Increment {
+    let step = |tried: &TryRow, what: String, kind, scope: String, delta| ConfidenceIncrement {
         event: tried.event.clone(),
         at: tried.at,
         what,
@@ -187,24 +187,24 @@ fn increments(tries: &[TryRow], settings: &ConfidenceSettings, now: Timestamp) -
         delta,
     };
     let mut found = vec![
-        step(first, "learnt from a check".into(), Kind::Source, "check".into(), settings.from_check),
-        step(first, format!("fixed it in task {}", first.task), Kind::Source, "fix".into(), settings.fix_applied),
+        step(first, "learnt from a check".into(), IncrementKind::Source, "check".into(), settings.from_check),
+        step(first, format!("fixed it in task {}", first.task), IncrementKind::Source, "fix".into(), settings.fix_applied),
     ];
     for tried in later {
         let (scope, task) = (session(tried), &tried.task);
-        if tried.helped() && scope != session(first) {
-            found.push(step(tried, format!("helped again in task {task}"), Kind::Reuse, scope, settings.reuse));
+        if tried.has_helped() && scope != session(first) {
+            found.push(step(tried, format!("helped again in task {task}"), IncrementKind::Reuse, scope, settings.reuse));
             if let Some(agent) = tried.agent.as_ref().filter(|agent| first.agent.as_ref() != Some(agent)) {
                 let what = format!("helped another agent, {agent}");
-                found.push(step(tried, what, Kind::OtherAgent, agent.clone(), settings.other_agent));
+                found.push(step(tried, what, IncrementKind::OtherAgent, agent.clone(), settings.other_agent));
             }
         } else if tried.recurred || tried.outcome == "failure" {
             let how = if tried.recurred { "did not help for long" } else { "did not help" };
             let what = format!("{how} in task {task}");
-            found.push(step(tried, what, Kind::DidNotHelp, scope, -settings.did_not_help));
+            found.push(step(tried, what, IncrementKind::DidNotHelp, scope, -settings.did_not_help));
         }
     }
-    found.extend(unused(later.iter().map(|tried| (tried.at, tried.event.as_str())), settings, now));
+    found.extend(unused_increments(later.iter().map(|tried| (tried.at, tried.event.as_str())), settings, now));
     found
 }
 
@@ -246,7 +246,7 @@ mod tests {
     }
 
     fn one(tries: Vec<TryRow>, today: i64) -> Strategy {
-        strategies("p-1", vec![row("shape", tries)], &Settings::default(), Timestamp(today * DAY_US)).remove(0)
+        ranked_strategies("p-1", vec![row("shape", tries)], &Settings::default(), Timestamp(today * DAY_US)).remove(0)
     }
 
     #[track_caller]
@@ -296,12 +296,12 @@ mod tests {
         let outcomes = (1..=9).map(|n| tried(n, if n == 5 { "failure" } else { "success" }, "a", "human"));
         let sure = row("command", outcomes.collect());
         let never = row("files", (1..=9).map(|n| tried(n, "failure", "a", "human")).collect());
-        let found = strategies("p-1", vec![lucky, never, sure], &Settings::default(), Timestamp(9 * DAY_US));
+        let found = ranked_strategies("p-1", vec![lucky, never, sure], &Settings::default(), Timestamp(9 * DAY_US));
         assert_eq!((found[0].technique.as_str(), found[0].successes, found[0].tries), ("command", 8, 9));
         assert_eq!(found[0].fixes, ["x-9", "x-8", "x-7", "x-6", "x-5"]);
         assert_eq!(found[2].technique, "files");
         let about = ("p-1", "No such\nname");
-        let gotcha = |found: &[Strategy]| Gotcha::of("k-1".into(), about, found, (None, Some("Import it.".into())));
+        let gotcha = |found: &[Strategy]| Gotcha::from_strategies("k-1".into(), about, found, (None, Some("Import it.".into())));
         let shown = gotcha(&found).expect("a fix worked");
         assert_eq!((shown.strategy.as_str(), shown.successes, shown.tries), ("s-command", 8, 9));
         assert_eq!((shown.pitfall.as_str(), shown.rule.as_deref()), ("No such name", Some("Import it.")));

@@ -12,5 +12,5 @@ pub mod statistics;
 mod summary;
 pub mod wording;
 
-pub use group::{Member, Merged, Reviewed, Together};
-pub use summary::{FileCount, Frequency, Occurrence, Page, Parts, Summary};
+pub use group::{GroupMember, GroupMerge, GroupReview, PatternGroupSummary};
+pub use summary::{FileCount, PatternFrequency, FailureOccurrence, PatternPage, SummaryParts, PatternSummary};

@@ -15,7 +15,7 @@ const GLOBS_MAX: usize = 12;
 
 /// A task's signature.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Signature {
+pub struct TaskSignature {
     /// Words of its label, lower case, without numbers.
     pub words: BTreeSet<String>,
     /// Tools that it ran.
@@ -27,14 +27,14 @@ pub struct Signature {
     pub globs: Vec<String>,
 }
 
-impl Signature {
+impl TaskSignature {
     /// From what is recorded of a task: pairs of `label`, `tool`, `category` or `file` and its value, in any order.
-    pub fn of<'a>(parts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let mut signature = Signature::default();
+    pub fn from_parts<'a>(parts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut signature = TaskSignature::default();
         let mut globs: BTreeMap<String, usize> = BTreeMap::new();
         for (part, value) in parts {
             match part {
-                "label" => signature.words.extend(words(value)),
+                "label" => signature.words.extend(label_words(value)),
                 "tool" => drop(signature.tools.insert(value.to_owned())),
                 "category" => drop(signature.categories.insert(value.to_owned())),
                 "file" => file_globs(value).for_each(|glob| *globs.entry(glob).or_default() += 1),
@@ -45,13 +45,13 @@ impl Signature {
             signature.words.pop_last();
         }
         let mut globs: Vec<(String, usize)> = globs.into_iter().collect();
-        globs.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then_with(|| glob::rank(b).cmp(&glob::rank(a))));
+        globs.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then_with(|| glob::glob_rank(b).cmp(&glob::glob_rank(a))));
         signature.globs = globs.into_iter().take(GLOBS_MAX).map(|(glob, _)| glob).collect();
         signature
     }
 }
 
-fn words(label: &str) -> impl Iterator<Item = String> {
+fn label_words(label: &str) -> impl Iterator<Item = String> {
     let words = label.split(|letter: char| !letter.is_alphanumeric());
     let words = words.filter(|word| word.chars().filter(|letter| letter.is_alphabetic()).count() >= WORD_LETTERS_MIN);
     words.map(str::to_lowercase)
@@ -60,7 +60,7 @@ fn words(label: &str) -> impl Iterator<Item = String> {
 /// The folder of a file, and its kind.
 fn file_globs(path: &str) -> impl Iterator<Item = String> {
     let folder = path.rsplit_once('/').map(|(folder, _)| format!("{folder}/**"));
-    glob::candidates(path).into_iter().filter(move |glob| glob.starts_with("**/*.") || folder.as_ref() == Some(glob))
+    glob::candidate_globs(path).into_iter().filter(move |glob| glob.starts_with("**/*.") || folder.as_ref() == Some(glob))
 }
 
 #[cfg(test)]
@@ -79,14 +79,14 @@ mod tests {
             ("file", "README"),
             ("file", "web/app.ts"),
         ];
-        let signature = Signature::of(parts);
+        let signature = TaskSignature::from_parts(parts);
         let words: Vec<&str> = signature.words.iter().map(String::as_str).collect();
         assert_eq!(words, ["abc", "feature", "fix", "login", "main"]);
         assert_eq!(signature.globs, ["db/models/**", "**/*.py", "web/**", "**/*.ts"]);
         assert_eq!((signature.tools.len(), signature.categories.len()), (1, 1));
         let mut reversed = parts;
         reversed.reverse();
-        assert_eq!(Signature::of(reversed), signature);
-        assert_eq!(Signature::of([]), Signature::default());
+        assert_eq!(TaskSignature::from_parts(reversed), signature);
+        assert_eq!(TaskSignature::from_parts([]), TaskSignature::default());
     }
 }

@@ -12,10 +12,10 @@ const CLOSE: f64 = 1e-14;
 /// By its continued fraction (DLMF 8.17.22), evaluated as Lentz does. `a` and `b` are taken as at least 1e-9.
 pub fn beta_probability(x: f64, a: f64, b: f64) -> f64 {
     let (a, b) = (a.max(1e-9), b.max(1e-9));
-    incomplete(x, a, b, ln_beta(a, b))
+    incomplete_beta(x, a, b, ln_beta(a, b))
 }
 
-fn incomplete(x: f64, a: f64, b: f64, ln_beta: f64) -> f64 {
+fn incomplete_beta(x: f64, a: f64, b: f64, ln_beta: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }
@@ -25,13 +25,13 @@ fn incomplete(x: f64, a: f64, b: f64, ln_beta: f64) -> f64 {
     let front = (-ln_beta + a * x.ln() + b * (1.0 - x).ln()).exp();
     // The fraction converges fast on this side of the mean only.
     if x < (a + 1.0) / (a + b + 2.0) {
-        front * fraction(x, a, b) / a
+        front * beta_continued_fraction(x, a, b) / a
     } else {
-        1.0 - front * fraction(1.0 - x, b, a) / b
+        1.0 - front * beta_continued_fraction(1.0 - x, b, a) / b
     }
 }
 
-fn fraction(x: f64, a: f64, b: f64) -> f64 {
+fn beta_continued_fraction(x: f64, a: f64, b: f64) -> f64 {
     let nonzero = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
     let mut c = 1.0;
     let mut d = 1.0 / nonzero(1.0 - (a + b) * x / (a + 1.0));
@@ -61,7 +61,7 @@ pub fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     let mut value = a / (a + b);
     for _ in 0..STEPS_MAX {
-        let over = incomplete(value, a, b, ln_beta) - p;
+        let over = incomplete_beta(value, a, b, ln_beta) - p;
         if over < 0.0 {
             low = value
         } else {
@@ -80,13 +80,13 @@ pub fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
 }
 
 /// With three digits, so that it reads the same everywhere.
-pub fn rounded(value: f64) -> f64 {
+pub fn round_to_thousandth(value: f64) -> f64 {
     (value * 1_000.0).round() / 1_000.0
 }
 
 /// A share as it stands in events: thousandths.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1,000")]
-pub fn permille(share: f64) -> u16 {
+pub fn to_permille(share: f64) -> u16 {
     (share.clamp(0.0, 1.0) * 1_000.0).round() as u16
 }
 

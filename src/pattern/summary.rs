@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::confidence::{self, Confidence, Sighting, Told};
-use super::detector::Finding;
-use super::group::Together;
+use super::confidence::{self, Confidence, PatternOccurrence, JudgedDelivery};
+use super::detector::DetectorFinding;
+use super::group::PatternGroupSummary;
 use super::knowledge::{Gotcha, Strategy};
-use super::wording::{self, Known};
+use super::wording::{self, WordingFacts};
 use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::config::Settings;
@@ -19,7 +19,7 @@ const TITLE_BYTES_MAX: usize = 160;
 
 /// A pattern in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Summary {
+pub struct PatternSummary {
     /// `p-…`; any unique start of it works as an argument.
     pub id: String,
     /// The pattern key, with the fingerprint's version.
@@ -57,7 +57,7 @@ pub struct Summary {
     /// The lower bound of the evidence behind that.
     pub lower_bound: f64,
     /// How often it was seen lately.
-    pub frequency: Frequency,
+    pub frequency: PatternFrequency,
     /// The file pattern that it belongs to, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files_pattern: Option<String>,
@@ -72,7 +72,7 @@ pub struct Summary {
 
 /// How often, and how lately.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Frequency {
+pub struct PatternFrequency {
     /// Failures of the last 30 days.
     pub failures_30_days: u64,
     /// Distinct tasks of the last 30 days.
@@ -92,7 +92,7 @@ pub struct FileCount {
 
 /// A failure that had the pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Occurrence {
+pub struct FailureOccurrence {
     /// `f-…`
     pub failure: String,
     /// The run's id.
@@ -117,19 +117,19 @@ pub struct Occurrence {
 
 /// Everything about one pattern.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Page {
+pub struct PatternPage {
     /// Version of this shape.
     pub schema: u32,
     /// The pattern.
     #[serde(flatten)]
-    pub summary: Summary,
+    pub summary: PatternSummary,
     /// The family's masked message.
     pub family_title: String,
     /// What is counted together.
     #[serde(flatten)]
-    pub together: Together,
+    pub together: PatternGroupSummary,
     /// What detectors found about it.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<DetectorFinding>,
     /// Why it is believed as far as it is: every increment with its event.
     pub ledger: Confidence,
     /// The mistake with what made it go away; `null` when nothing has yet.
@@ -141,18 +141,18 @@ pub struct Page {
     /// Names of the lesson files about it; forgotten ones are left out.
     pub lessons: Vec<String>,
     /// Failures, newest first.
-    pub occurrences: Vec<Occurrence>,
+    pub occurrences: Vec<FailureOccurrence>,
 }
 
 /// What is put together to a summary.
 #[derive(Debug, Default)]
-pub struct Parts {
+pub struct SummaryParts {
     /// What detectors found.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<DetectorFinding>,
     /// The first sighting in each task.
-    pub sightings: Vec<Sighting>,
+    pub sightings: Vec<PatternOccurrence>,
     /// What became of warnings about it.
-    pub told: Vec<Told>,
+    pub told: Vec<JudgedDelivery>,
     /// Failures and distinct tasks of the last 30 days.
     pub lately: (u64, u64),
     /// A message as it was printed.
@@ -165,13 +165,13 @@ pub struct Parts {
     pub rule: Option<String>,
 }
 
-impl Summary {
+impl PatternSummary {
     /// From the store's row and what was found about it. `now` weighs how old its tasks are.
-    pub fn of(row: PatternRow, parts: &Parts, settings: &Settings, now: Timestamp) -> (Self, Confidence) {
-        let confidence = confidence::of_pattern(&parts.sightings, &parts.told, &settings.confidence);
+    pub fn from_row(row: PatternRow, parts: &SummaryParts, settings: &Settings, now: Timestamp) -> (Self, Confidence) {
+        let confidence = confidence::pattern_confidence(&parts.sightings, &parts.told, &settings.confidence);
         let files =
             parts.findings.iter().filter(|finding| finding.detector == "files").find_map(|found| found.files.clone());
-        let known = Known {
+        let known = WordingFacts {
             tool: &row.tool,
             code: row.code.as_deref(),
             category: &row.category,
@@ -186,13 +186,13 @@ impl Summary {
             failures: row.failures,
             tasks: row.tasks,
         };
-        let summary = Summary {
-            name: wording::name(&known, &parts.findings),
-            summary: wording::sentence(&known, &parts.findings),
+        let summary = PatternSummary {
+            name: wording::pattern_name(&known, &parts.findings),
+            summary: wording::pattern_sentence(&known, &parts.findings),
             recurring: row.tasks.max(row.family_tasks) >= settings.patterns.recurring_tasks,
             confidence: confidence.value,
             lower_bound: confidence.evidence.lower_bound,
-            frequency: Frequency::of(&parts.sightings, parts.lately, now),
+            frequency: PatternFrequency::from_occurrences(&parts.sightings, parts.lately, now),
             files_pattern: files,
             stands_for: None,
             id: row.id,
@@ -200,7 +200,7 @@ impl Summary {
             family: row.family,
             tool: row.tool,
             code: row.code,
-            title: title(&row.masked),
+            title: message_title(&row.masked),
             category: row.category,
             failures: row.failures,
             tasks: row.tasks,
@@ -215,30 +215,30 @@ impl Summary {
     }
 }
 
-impl Frequency {
-    fn of(sightings: &[Sighting], lately: (u64, u64), now: Timestamp) -> Self {
+impl PatternFrequency {
+    fn from_occurrences(sightings: &[PatternOccurrence], lately: (u64, u64), now: Timestamp) -> Self {
         let half_life = 90.0 * 24.0 * 3600.0 * 1e6;
         let tasks: f64 = sightings.iter().map(|seen| (-(now.micros_since(seen.at) as f64) / half_life).exp2()).sum();
-        Frequency { failures_30_days: lately.0, tasks_30_days: lately.1, weight: tasks / (tasks + 3.0) }
+        PatternFrequency { failures_30_days: lately.0, tasks_30_days: lately.1, weight: tasks / (tasks + 3.0) }
     }
 }
 
-impl Page {
+impl PatternPage {
     /// From the store's rows, without what helps.
-    pub fn of(
-        (summary, ledger): (Summary, Confidence),
+    pub fn from_parts(
+        (summary, ledger): (PatternSummary, Confidence),
         family: &str,
-        together: Together,
-        findings: Vec<Finding>,
+        together: PatternGroupSummary,
+        findings: Vec<DetectorFinding>,
         files: Vec<(String, u64)>,
         lessons: Vec<LessonRow>,
         occurrences: Vec<OccurrenceRow>,
     ) -> Self {
         let mut seen = BTreeSet::new();
         let lessons = lessons.into_iter().filter(|lesson| !lesson.forgotten).map(|lesson| lesson.file);
-        Page {
+        PatternPage {
             schema: 1,
-            family_title: title(family),
+            family_title: message_title(family),
             summary,
             together,
             findings,
@@ -247,14 +247,14 @@ impl Page {
             strategies: Vec::new(),
             files: files.into_iter().map(|(path, failures)| FileCount { path, failures }).collect(),
             lessons: lessons.filter(|file| seen.insert(file.clone())).collect(),
-            occurrences: occurrences.into_iter().map(Occurrence::of).collect(),
+            occurrences: occurrences.into_iter().map(FailureOccurrence::from_row).collect(),
         }
     }
 }
 
-impl Occurrence {
-    fn of(row: OccurrenceRow) -> Self {
-        Occurrence {
+impl FailureOccurrence {
+    fn from_row(row: OccurrenceRow) -> Self {
+        FailureOccurrence {
             failure: row.failure,
             run: row.run,
             at: row.at,
@@ -269,7 +269,7 @@ impl Occurrence {
     }
 }
 
-pub(super) fn title(masked: &str) -> String {
+pub(super) fn message_title(masked: &str) -> String {
     if masked.trim().is_empty() {
         return "(no message)".to_owned();
     }
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn three_tasks_make_it_recurring_at_either_level() {
-        let of = |row| Summary::of(row, &Parts::default(), &Settings::default(), Timestamp(9)).0;
+        let of = |row| PatternSummary::from_row(row, &SummaryParts::default(), &Settings::default(), Timestamp(9)).0;
         assert!(!of(sample(2, 2)).recurring);
         assert!(of(sample(3, 3)).recurring);
         assert!(of(sample(1, 3)).recurring);
@@ -317,8 +317,8 @@ mod tests {
     #[test]
     fn old_tasks_weigh_less() {
         let day = 24 * 3600 * 1_000_000;
-        let seen = |at| Sighting { run: "r".into(), at: Timestamp(at), task: "t".into() };
-        let weight = |seen: &[Sighting]| Frequency::of(seen, (0, 0), Timestamp(200 * day)).weight;
+        let seen = |at| PatternOccurrence { run: "r".into(), at: Timestamp(at), task: "t".into() };
+        let weight = |seen: &[PatternOccurrence]| PatternFrequency::from_occurrences(seen, (0, 0), Timestamp(200 * day)).weight;
         assert!((weight(&[seen(200 * day)]) - 0.25).abs() < 1e-9);
         assert!((weight(&[seen(110 * day)]) - 0.5 / 3.5).abs() < 1e-9);
         assert_eq!(weight(&[]), 0.0);

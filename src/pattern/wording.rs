@@ -1,8 +1,8 @@
 //! A pattern's name and its sentence, as a person would write them: from the cause and the rule when somebody said
 //! them, from a detector that knows the mistake, else from the masked message and the files.
 
-use super::detector::Finding;
-use super::summary::Summary;
+use super::detector::DetectorFinding;
+use super::summary::PatternSummary;
 use crate::base::text::{count, ellipsis, one_line};
 
 /// A name, bytes.
@@ -16,7 +16,7 @@ const GENERIC: &str = "generic";
 
 /// What is known of a pattern when it is put into words.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Known<'a> {
+pub struct WordingFacts<'a> {
     /// The definition that found it.
     pub tool: &'a str,
     /// Rule, error code or exception class.
@@ -46,19 +46,19 @@ pub struct Known<'a> {
 }
 
 /// A few words, at most 110 bytes.
-pub fn name(known: &Known<'_>, findings: &[Finding]) -> String {
-    if let Some(cause) = said(known.cause) {
+pub fn pattern_name(known: &WordingFacts<'_>, findings: &[DetectorFinding]) -> String {
+    if let Some(cause) = non_empty_line(known.cause) {
         return ellipsis(first_sentence(&cause), NAME_BYTES_MAX);
     }
     if let Some(finding) = findings.iter().find(|finding| finding.names_pattern) {
         return finding.title.clone();
     }
-    let Clean { text, code, tool, test } = Clean::of(known);
+    let QuotableParts { text, code, tool, test } = QuotableParts::from_facts(known);
     let label = [tool.as_str(), code.as_deref().unwrap_or_default()].join(" ");
     let label = label.trim();
     let what = match (text, &code) {
         // It says itself who says so.
-        (Some(text), None) if begins_with(&text, &tool) => Some(shortened(&text, NAME_BYTES_MAX)),
+        (Some(text), None) if begins_with(&text, &tool) => Some(shorten_at_word(&text, NAME_BYTES_MAX)),
         (Some(text), Some(code)) if begins_with(&text, code) => Some(with_label(&text, &tool)),
         (Some(text), Some(code)) if is_exception(code) => Some(format!("{code}: {text}")),
         (Some(text), _) if is_path(&text) && !tool.is_empty() => Some(format!("{tool} finds something in {text}")),
@@ -70,7 +70,7 @@ pub fn name(known: &Known<'_>, findings: &[Finding]) -> String {
     };
     let name = match (test, what) {
         // The test says where, the message what: there is room for both as long as neither is a novel.
-        (Some(test), Some(what)) => format!("{} fails: {what}", shortened(&test, NAME_BYTES_MAX / 2)),
+        (Some(test), Some(what)) => format!("{} fails: {what}", shorten_at_word(&test, NAME_BYTES_MAX / 2)),
         (Some(test), None) => with_label(&format!("{test} fails"), label),
         (None, what) => what.unwrap_or_default(),
     };
@@ -78,45 +78,45 @@ pub fn name(known: &Known<'_>, findings: &[Finding]) -> String {
 }
 
 /// One or two sentences with what it is, where, how often, why and what to do.
-pub fn sentence(known: &Known<'_>, findings: &[Finding]) -> String {
+pub fn pattern_sentence(known: &WordingFacts<'_>, findings: &[DetectorFinding]) -> String {
     let seen = format!("{} in {}", count(known.failures, "failure"), count(known.tasks, "task"));
     let place = known.files.map(|files| format!(" in {}", one_line(files))).unwrap_or_default();
     let named = findings.iter().find(|finding| finding.names_pattern);
-    let rule = said(known.rule).or_else(|| findings.iter().find_map(|finding| finding.rule.clone()));
-    let what = match (said(known.cause), named) {
-        (Some(cause), _) => format!("{} ({seen}{place})", stop(&cause)),
-        (None, Some(finding)) => format!("{} ({seen}{place})", stop(&finding.summary)),
-        (None, None) => format!("{}{place}: {seen}", happens(known)),
+    let rule = non_empty_line(known.rule).or_else(|| findings.iter().find_map(|finding| finding.rule.clone()));
+    let what = match (non_empty_line(known.cause), named) {
+        (Some(cause), _) => format!("{} ({seen}{place})", trim_full_stop(&cause)),
+        (None, Some(finding)) => format!("{} ({seen}{place})", trim_full_stop(&finding.summary)),
+        (None, None) => format!("{}{place}: {seen}", describe_failure(known)),
     };
-    let rule = rule.map(|rule| format!(" {}.", stop(&rule))).unwrap_or_default();
+    let rule = rule.map(|rule| format!(" {}.", trim_full_stop(&rule))).unwrap_or_default();
     format!("{what}.{rule}")
 }
 
 /// Lets a row stand for the `single` patterns of its family that were each seen in one task only.
-pub fn collapse(summary: &mut Summary, family: &str, single: u64) {
-    let known = Known { tool: &summary.tool, code: summary.code.as_deref(), masked: family, ..Known::default() };
-    summary.name = name(&known, &[]);
+pub fn collapse_family(summary: &mut PatternSummary, family: &str, single: u64) {
+    let known = WordingFacts { tool: &summary.tool, code: summary.code.as_deref(), masked: family, ..WordingFacts::default() };
+    summary.name = pattern_name(&known, &[]);
     summary.title = one_line(family);
     let tasks = count(summary.family_tasks, "task");
-    summary.summary = format!("{single} failures alike, each in one task only, in {tasks}: {}.", stop(&summary.name));
+    summary.summary = format!("{single} failures alike, each in one task only, in {tasks}: {}.", trim_full_stop(&summary.name));
     summary.stands_for = Some(single);
 }
 
 /// What happens, without a full stop.
-fn happens(known: &Known<'_>) -> String {
-    let Clean { text, code, tool, test } = Clean::of(known);
+fn describe_failure(known: &WordingFacts<'_>) -> String {
+    let QuotableParts { text, code, tool, test } = QuotableParts::from_facts(known);
     if let Some(text) = text.as_ref().filter(|text| code.is_none() && test.is_none() && begins_with(text, &tool)) {
-        return shortened(text, QUOTE_BYTES_MAX);
+        return shorten_at_word(text, QUOTE_BYTES_MAX);
     }
     let exception = code.as_ref().filter(|code| is_exception(code) || code.as_str() == "panic");
     let raised =
         exception.filter(|_| matches!(known.category, "test_failure" | "runtime_error" | "missing_dependency"));
     let quote = match (raised, &text) {
         (Some(code), Some(text)) if !begins_with(text, code) => {
-            Some(format!("“{code}: {}”", shortened(text, QUOTE_BYTES_MAX)))
+            Some(format!("“{code}: {}”", shorten_at_word(text, QUOTE_BYTES_MAX)))
         }
         (Some(code), _) => Some(code.clone()),
-        (None, text) => text.as_ref().map(|text| format!("“{}”", shortened(text, QUOTE_BYTES_MAX))),
+        (None, text) => text.as_ref().map(|text| format!("“{}”", shorten_at_word(text, QUOTE_BYTES_MAX))),
     };
     let tool = if tool.is_empty() { "the check".to_owned() } else { tool };
     let after = |lead: &str| quote.as_ref().map(|quote| format!("{lead}{quote}")).unwrap_or_default();
@@ -127,7 +127,7 @@ fn happens(known: &Known<'_>) -> String {
     let in_brackets = || code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default();
     let said = match known.category {
         "test_failure" => match test {
-            Some(test) => format!("the test {} fails{}", shortened(&test, QUOTE_BYTES_MAX), after(" with ")),
+            Some(test) => format!("the test {} fails{}", shorten_at_word(&test, QUOTE_BYTES_MAX), after(" with ")),
             None => format!("tests of {tool} fail{}", after(" with ")),
         },
         "lint_error" => match &code {
@@ -143,15 +143,15 @@ fn happens(known: &Known<'_>) -> String {
         "missing_dependency" => format!("something that should be installed is missing{}", after(": ")),
         "config_error" => format!("{tool} could not do its job{}", after(": ")),
         _ => match known.meaning {
-            Some(meaning) => format!("{}{}", stop(meaning), after(": ")),
+            Some(meaning) => format!("{}{}", trim_full_stop(meaning), after(": ")),
             None => format!("{tool} fails{}", after(" with ")),
         },
     };
-    capital(&said)
+    capitalise_first_word(&said)
 }
 
 /// A pattern's parts as they may be quoted.
-struct Clean {
+struct QuotableParts {
     /// The message; `None` when it says nothing, or only what the test's name says.
     text: Option<String>,
     /// Rule, error code or class; `None` when it only says that it is an error.
@@ -161,16 +161,16 @@ struct Clean {
     test: Option<String>,
 }
 
-impl Clean {
-    fn of(known: &Known<'_>) -> Self {
+impl QuotableParts {
+    fn from_facts(known: &WordingFacts<'_>) -> Self {
         let word = |text: &str| Some(one_line(text).trim().to_owned()).filter(|text| !text.is_empty());
         let code = known.code.and_then(word).filter(|code| !matches!(code.as_str(), "Error" | "Exception" | "error"));
         let tool = known.tool.trim();
         let tool = if tool == GENERIC { String::new() } else { one_line(tool) };
         let test = known.test.and_then(word);
-        let text = text(known, if test.is_some() || code.is_some() { 2 } else { 1 });
-        let text = text.filter(|text| test.as_ref().is_none_or(|test| !same_words(text, test)));
-        Clean { text, code, tool, test }
+        let text = quotable_message(known, if test.is_some() || code.is_some() { 2 } else { 1 });
+        let text = text.filter(|text| test.as_ref().is_none_or(|test| !is_within_test_name(text, test)));
+        QuotableParts { text, code, tool, test }
     }
 }
 
@@ -180,7 +180,7 @@ fn begins_with(text: &str, word: &str) -> bool {
 }
 
 /// Whether all that a text says is in the test's name.
-fn same_words(text: &str, test: &str) -> bool {
+fn is_within_test_name(text: &str, test: &str) -> bool {
     let lower = test.to_lowercase();
     text.split_whitespace().filter(|word| *word != "…").all(|word| lower.contains(&word.to_lowercase()))
 }
@@ -198,11 +198,11 @@ fn is_path(text: &str) -> bool {
 
 /// The message as a person would quote it: the first that has at least `words` words and no half of a bracket, else the
 /// first with a word at all, unless more is known than that.
-fn text(known: &Known<'_>, words: usize) -> Option<String> {
+fn quotable_message(known: &WordingFacts<'_>, words: usize) -> Option<String> {
     // What the store says where there is nothing to say is nothing to quote.
     let example = known.example.filter(|example| *example != "a failure without a message");
     let candidates = [Some(known.masked), Some(known.masked_family), example];
-    let candidates: Vec<String> = candidates.into_iter().flatten().map(readable).collect();
+    let candidates: Vec<String> = candidates.into_iter().flatten().map(readable_message).collect();
     let whole = candidates.iter().find(|text| (is_path(text) || word_count(text) >= words) && is_balanced(text));
     whole.or_else(|| candidates.iter().find(|text| word_count(text) >= words)).cloned()
 }
@@ -214,10 +214,10 @@ fn is_balanced(text: &str) -> bool {
 }
 
 /// The first line that says something, with `…` for what was masked, without marks at its ends.
-fn readable(masked: &str) -> String {
+fn readable_message(masked: &str) -> String {
     let line =
-        masked.lines().map(str::trim).find(|line| word_count(&unmasked(line)) > 0 || is_path(line)).unwrap_or_default();
-    let text = unmasked(&one_line(line));
+        masked.lines().map(str::trim).find(|line| word_count(&replace_masks(line)) > 0 || is_path(line)).unwrap_or_default();
+    let text = replace_masks(&one_line(line));
     let mut text = text.trim_start_matches(|c: char| !c.is_alphanumeric() && !"…'\"`([{<@$#/.-".contains(c)).trim();
     // What every tool says before its message is not part of it.
     for lead in ["error:", "Error:", "ERROR:", "fatal:", "warning:"] {
@@ -227,12 +227,12 @@ fn readable(masked: &str) -> String {
 }
 
 /// A masked message on one line, as it may stand in a sentence.
-pub fn plain(masked: &str) -> String {
-    unmasked(&one_line(masked))
+pub fn plain_message(masked: &str) -> String {
+    replace_masks(&one_line(masked))
 }
 
 /// `<*>` and its typed forms become `…`; several in a row one.
-fn unmasked(text: &str) -> String {
+fn replace_masks(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('<') {
@@ -282,14 +282,14 @@ fn is_exception(code: &str) -> bool {
 
 fn with_label(text: &str, label: &str) -> String {
     if label.is_empty() {
-        return shortened(text, NAME_BYTES_MAX);
+        return shorten_at_word(text, NAME_BYTES_MAX);
     }
     let room = NAME_BYTES_MAX.saturating_sub(label.len() + 3).max(NAME_BYTES_MAX / 2);
-    format!("{} ({label})", shortened(text, room))
+    format!("{} ({label})", shorten_at_word(text, room))
 }
 
 /// Cut at a word's end.
-fn shortened(text: &str, max: usize) -> String {
+fn shorten_at_word(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }
@@ -299,21 +299,21 @@ fn shortened(text: &str, max: usize) -> String {
 }
 
 /// What somebody said, on one line; `None` when it is nothing.
-fn said(text: Option<&str>) -> Option<String> {
+fn non_empty_line(text: Option<&str>) -> Option<String> {
     let line = text.map(|text| one_line(text).split_whitespace().collect::<Vec<_>>().join(" "))?;
     (!line.is_empty()).then(|| ellipsis(&line, SAID_BYTES_MAX))
 }
 
 fn first_sentence(text: &str) -> &str {
-    stop(text.split_once(". ").map_or(text, |(first, _)| first))
+    trim_full_stop(text.split_once(". ").map_or(text, |(first, _)| first))
 }
 
 /// Without the full stop at its end.
-fn stop(text: &str) -> &str {
+fn trim_full_stop(text: &str) -> &str {
     text.trim_end().trim_end_matches('.')
 }
 
-fn capital(text: &str) -> String {
+fn capitalise_first_word(text: &str) -> String {
     let mut letters = text.chars();
     let word = text.split(' ').next().unwrap_or_default();
     // A tool's name is written as it is.
@@ -327,8 +327,8 @@ fn capital(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn known() -> Known<'static> {
-        Known {
+    fn known() -> WordingFacts<'static> {
+        WordingFacts {
             tool: "tsc",
             code: Some("TS2307"),
             category: "type_error",
@@ -336,40 +336,40 @@ mod tests {
             masked_family: "Cannot find module '<*>' or its corresponding type declarations.",
             failures: 5,
             tasks: 4,
-            ..Known::default()
+            ..WordingFacts::default()
         }
     }
 
     #[test]
     fn without_more_it_is_the_message_with_its_files() {
-        let known = Known { files: Some("src/**"), ..known() };
+        let known = WordingFacts { files: Some("src/**"), ..known() };
         let wanted = "Cannot find module './user' or its corresponding type declarations (tsc TS2307)";
-        assert_eq!(name(&known, &[]), wanted);
+        assert_eq!(pattern_name(&known, &[]), wanted);
         let wanted = "tsc reports the type error TS2307: “Cannot find module './user' or its corresponding type \
                       declarations” in src/**: 5 failures in 4 tasks.";
-        assert_eq!(sentence(&known, &[]), wanted);
+        assert_eq!(pattern_sentence(&known, &[]), wanted);
     }
 
     #[test]
     fn what_somebody_said_comes_first_and_then_what_a_detector_knows() {
-        let finding = Finding {
+        let finding = DetectorFinding {
             title: "Forgetting to update imports when moving files".into(),
             summary: "4 of the 4 tasks that had it had moved files.".into(),
             rule: Some("Search for the old name.".into()),
             names_pattern: true,
-            ..Finding::default()
+            ..DetectorFinding::default()
         };
-        assert_eq!(name(&known(), std::slice::from_ref(&finding)), "Forgetting to update imports when moving files");
+        assert_eq!(pattern_name(&known(), std::slice::from_ref(&finding)), "Forgetting to update imports when moving files");
         let wanted = "4 of the 4 tasks that had it had moved files (5 failures in 4 tasks). Search for the old name.";
-        assert_eq!(sentence(&known(), std::slice::from_ref(&finding)), wanted);
-        let told = Known {
+        assert_eq!(pattern_sentence(&known(), std::slice::from_ref(&finding)), wanted);
+        let told = WordingFacts {
             cause: Some("The barrel file was\nnot updated. Twice."),
             rule: Some("Run the generator"),
             ..known()
         };
-        assert_eq!(name(&told, std::slice::from_ref(&finding)), "The barrel file was not updated");
+        assert_eq!(pattern_name(&told, std::slice::from_ref(&finding)), "The barrel file was not updated");
         let wanted = "The barrel file was not updated. Twice (5 failures in 4 tasks). Run the generator.";
-        assert_eq!(sentence(&told, &[finding]), wanted);
+        assert_eq!(pattern_sentence(&told, &[finding]), wanted);
     }
 
     #[test]
@@ -386,14 +386,14 @@ mod tests {
             ("error: TS2307 is said", "", "TS2307 is said (tsc)"),
         ];
         for (masked, masked_family, wanted) in cases {
-            assert_eq!(name(&Known { masked, masked_family, ..known() }, &[]), wanted);
+            assert_eq!(pattern_name(&WordingFacts { masked, masked_family, ..known() }, &[]), wanted);
         }
-        let generic = Known { tool: "generic", code: None, masked: "it broke", ..known() };
-        assert_eq!(name(&generic, &[]), "it broke");
-        let raised = Known { code: Some("ZeroDivisionError"), masked: "division by zero", tool: "pytest", ..known() };
-        assert_eq!(name(&raised, &[]), "ZeroDivisionError: division by zero");
+        let generic = WordingFacts { tool: "generic", code: None, masked: "it broke", ..known() };
+        assert_eq!(pattern_name(&generic, &[]), "it broke");
+        let raised = WordingFacts { code: Some("ZeroDivisionError"), masked: "division by zero", tool: "pytest", ..known() };
+        assert_eq!(pattern_name(&raised, &[]), "ZeroDivisionError: division by zero");
         let long = "word ".repeat(100);
-        let name = name(&Known { masked: &long, ..known() }, &[]);
+        let name = pattern_name(&WordingFacts { masked: &long, ..known() }, &[]);
         assert!(name.len() <= NAME_BYTES_MAX && name.ends_with("word… (tsc TS2307)"), "{name}");
     }
 
@@ -409,21 +409,21 @@ mod tests {
             "other",
             "mine",
         ] {
-            let text = sentence(&Known { category, ..known() }, &[]);
+            let text = pattern_sentence(&WordingFacts { category, ..known() }, &[]);
             assert!(
                 text.contains("Cannot find module './user'") && text.ends_with(": 5 failures in 4 tasks."),
                 "{text}"
             );
         }
-        let own = Known { category: "security_issue", meaning: Some("A scanner found a vulnerability."), ..known() };
-        assert!(sentence(&own, &[]).starts_with("A scanner found a vulnerability: “"), "{}", sentence(&own, &[]));
-        let test = Known {
+        let own = WordingFacts { category: "security_issue", meaning: Some("A scanner found a vulnerability."), ..known() };
+        assert!(pattern_sentence(&own, &[]).starts_with("A scanner found a vulnerability: “"), "{}", pattern_sentence(&own, &[]));
+        let test = WordingFacts {
             category: "test_failure",
             test: Some("adds two numbers"),
             masked: "",
             masked_family: "",
             ..known()
         };
-        assert_eq!(sentence(&test, &[]), "The test adds two numbers fails: 5 failures in 4 tasks.");
+        assert_eq!(pattern_sentence(&test, &[]), "The test adds two numbers fails: 5 failures in 4 tasks.");
     }
 }

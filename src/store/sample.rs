@@ -178,7 +178,7 @@ pub fn found(name: &str) -> diagnose::Item {
 
 /// What was found as it stands in an event.
 pub fn recorded(found: &diagnose::Item) -> Item {
-    Item::new(found, fingerprint::keys(found))
+    Item::new(found, fingerprint::compute_fingerprint(found))
 }
 
 fn event(n: u64, base: u64, body: Body) -> Event {

@@ -41,7 +41,7 @@ pub fn start(args: &[OsString]) -> c_int {
     let is_written = out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok();
     // What the host never got was not said to anybody.
     if let (true, Some((mut advice, places))) = (is_written, told) {
-        let _ = catch_unwind(AssertUnwindSafe(|| warn::remember(&places, &mut advice)));
+        let _ = catch_unwind(AssertUnwindSafe(|| warn::record_deliveries(&places, &mut advice)));
     }
     0
 }

@@ -1,13 +1,13 @@
 //! Arguments as the rules speak of them: options with values, words, what makes two runs the same check.
 
-use super::table::List;
+use super::table::TextList;
 
 use crate::base::bytes;
 
 /// An argument as a rule's pattern: `--watch`, `-print-*`, `watch`.
 ///
 /// An option also matches with a value (`--watch=all`) unless the value turns it off.
-pub fn matches(argument: &[u8], pattern: &[u8]) -> bool {
+pub fn matches_pattern(argument: &[u8], pattern: &[u8]) -> bool {
     if let Some(start) = pattern.strip_suffix(b"*") {
         return argument.starts_with(start);
     }
@@ -21,8 +21,8 @@ pub fn matches(argument: &[u8], pattern: &[u8]) -> bool {
 }
 
 /// The first pattern of `patterns` that `argument` matches.
-pub fn matched<'a>(argument: &[u8], mut patterns: List<'a>) -> Option<&'a [u8]> {
-    patterns.find(|pattern| matches(argument, pattern))
+pub fn find_matching_pattern<'a>(argument: &[u8], mut patterns: TextList<'a>) -> Option<&'a [u8]> {
+    patterns.find(|pattern| matches_pattern(argument, pattern))
 }
 
 /// Whether it is an option: it starts with a dash, or is a toolchain (`+nightly`).
@@ -49,18 +49,18 @@ pub fn is_version(word: &[u8]) -> bool {
 }
 
 /// How many arguments an option takes up: itself, and the next one if that is its value.
-pub fn width(argument: &[u8], lists: &[List<'_>]) -> usize {
-    if lists.iter().any(|list| list.has(argument)) { 2 } else { 1 }
+pub fn argument_width(argument: &[u8], lists: &[TextList<'_>]) -> usize {
+    if lists.iter().any(|list| list.contains(argument)) { 2 } else { 1 }
 }
 
 /// The places of the leading words (arguments that are no options, no values of options and no assignments).
-pub struct Words<'a, 'l> {
+pub struct WordPositions<'a, 'l> {
     pub arguments: &'a [&'a [u8]],
-    pub value_options: &'l [List<'l>],
+    pub value_options: &'l [TextList<'l>],
     pub at: usize,
 }
 
-impl Iterator for Words<'_, '_> {
+impl Iterator for WordPositions<'_, '_> {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {
@@ -69,9 +69,9 @@ impl Iterator for Words<'_, '_> {
                 return None;
             }
             if is_option(argument) {
-                self.at += width(argument, self.value_options);
+                self.at += argument_width(argument, self.value_options);
                 // `make -j 4 test`, but also `make -j test`.
-                let is_counted = among(COUNTED, argument) && !self.value_options.iter().any(|list| list.has(argument));
+                let is_counted = is_in_list(COUNTED, argument) && !self.value_options.iter().any(|list| list.contains(argument));
                 let next = self.arguments.get(self.at).filter(|_| is_counted);
                 self.at += usize::from(next.is_some_and(|next| is_amount(next) || next.starts_with(b"$")));
             } else if is_assignment(argument) {
@@ -88,12 +88,12 @@ impl Iterator for Words<'_, '_> {
 /// Finds the sub-command that `patterns` asks for. `None`: none of them is there.
 ///
 /// The answer is the pattern's first spelling and the places of its words.
-pub fn sub_command<'p>(arguments: &[&[u8]], patterns: List<'p>, value_options: &[List<'_>]) -> Option<Sub<'p>> {
-    let mut places = [0_usize; Sub::WORDS_MAX];
+pub fn find_sub_command<'p>(arguments: &[&[u8]], patterns: TextList<'p>, value_options: &[TextList<'_>]) -> Option<SubCommandMatch<'p>> {
+    let mut places = [0_usize; SubCommandMatch::WORDS_MAX];
     let mut count = 0;
     // A variable before the sub-command is one of options (`stack $ARGS test`).
     let is_fixed = |place: &usize| !arguments[*place].starts_with(b"$");
-    for place in (Words { arguments, value_options, at: 0 }).filter(is_fixed).take(Sub::WORDS_MAX) {
+    for place in (WordPositions { arguments, value_options, at: 0 }).filter(is_fixed).take(SubCommandMatch::WORDS_MAX) {
         places[count] = place;
         count += 1;
     }
@@ -101,7 +101,7 @@ pub fn sub_command<'p>(arguments: &[&[u8]], patterns: List<'p>, value_options: &
         let canonical = pattern.split(|byte| *byte == b'|').next().unwrap_or_default();
         for spelling in pattern.split(|byte| *byte == b'|') {
             let words = match spelling {
-                b"" if count == 0 && (Words { arguments, value_options, at: 0 }).next().is_none() => 0,
+                b"" if count == 0 && (WordPositions { arguments, value_options, at: 0 }).next().is_none() => 0,
                 b"" => continue,
                 b"*" => 0,
                 _ => {
@@ -112,7 +112,7 @@ pub fn sub_command<'p>(arguments: &[&[u8]], patterns: List<'p>, value_options: &
                     spelling.split(|byte| *byte == b' ').count()
                 }
             };
-            return Some(Sub { canonical, spelling, places, words });
+            return Some(SubCommandMatch { canonical, spelling, places, words });
         }
     }
     None
@@ -120,10 +120,10 @@ pub fn sub_command<'p>(arguments: &[&[u8]], patterns: List<'p>, value_options: &
 
 /// As [`sub_command`], where the sub-command may be any word. A Gradle task may have its project's path before it; one of
 /// sbt a `+`, words behind it, and others in the same argument (`+test`, `"testOnly a.B"`, `";clean;test"`).
-pub fn sub_command_anywhere<'p>(arguments: &[&[u8]], patterns: List<'p>, values: &[List<'_>]) -> Option<Sub<'p>> {
+pub fn find_sub_command_anywhere<'p>(arguments: &[&[u8]], patterns: TextList<'p>, values: &[TextList<'_>]) -> Option<SubCommandMatch<'p>> {
     // In Maven's goals and sbt's keys the colon is part of the name.
     let has_projects = !patterns.into_iter().any(|pattern| pattern.contains(&b':'));
-    let words = (Words { arguments, value_options: values, at: 0 }).map(|place| arguments[place]);
+    let words = (WordPositions { arguments, value_options: values, at: 0 }).map(|place| arguments[place]);
     let crossed = arguments.iter().filter_map(|argument| argument.strip_prefix(b"+"));
     let tasks = words.chain(crossed).flat_map(|word| word.split(|byte| *byte == b';'));
     for word in tasks.map(|task| task.trim_ascii().split(|byte| *byte == b' ').next().unwrap_or_default()) {
@@ -132,11 +132,11 @@ pub fn sub_command_anywhere<'p>(arguments: &[&[u8]], patterns: List<'p>, values:
         } else {
             word
         };
-        let goal = if has_projects { None } else { goal_of(word) };
+        let goal = if has_projects { None } else { maven_goal(word) };
         for pattern in patterns {
-            if pattern == word || is_task(task, pattern) || goal.is_some_and(|goal| is_goal(goal, pattern)) {
+            if pattern == word || is_matching_task(task, pattern) || goal.is_some_and(|goal| is_maven_goal(goal, pattern)) {
                 // The word stays a selector: which of several tasks were asked for is what is checked.
-                return Some(Sub { canonical: b"", spelling: pattern, places: [0; Sub::WORDS_MAX], words: 0 });
+                return Some(SubCommandMatch { canonical: b"", spelling: pattern, places: [0; SubCommandMatch::WORDS_MAX], words: 0 });
             }
         }
     }
@@ -144,7 +144,7 @@ pub fn sub_command_anywhere<'p>(arguments: &[&[u8]], patterns: List<'p>, values:
 }
 
 /// The plugin's short name and the goal of one that Maven is told in full: `org.apache.maven.plugins:maven-jar-plugin:3.4:jar`.
-fn goal_of(word: &[u8]) -> Option<(&[u8], &[u8])> {
+fn maven_goal(word: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = bytes::find(word, b"-plugin:")?;
     let artifact = word[..colon].rsplit(|byte| *byte == b':').next()?;
     let plugin = artifact.strip_prefix(b"maven-").or_else(|| artifact.strip_suffix(b"-maven")).unwrap_or(artifact);
@@ -153,13 +153,13 @@ fn goal_of(word: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Whether a pattern names the goal (`jar:jar`).
-fn is_goal((plugin, goal): (&[u8], &[u8]), pattern: &[u8]) -> bool {
+fn is_maven_goal((plugin, goal): (&[u8], &[u8]), pattern: &[u8]) -> bool {
     pattern.strip_prefix(plugin).and_then(|rest| rest.strip_prefix(b":")) == Some(goal)
 }
 
 /// Whether a task is the one of a pattern: `test`; `test*` for `testDebugUnitTest`, where a camelCase name goes on; `*Test`
 /// for `jvmTest`. What Gradle's `cleanTest` removes is the task's results.
-fn is_task(task: &[u8], pattern: &[u8]) -> bool {
+fn is_matching_task(task: &[u8], pattern: &[u8]) -> bool {
     match pattern {
         [b'*', ending @ ..] => {
             let is_removed =
@@ -174,21 +174,21 @@ fn is_task(task: &[u8], pattern: &[u8]) -> bool {
 }
 
 /// A sub-command that was found.
-pub struct Sub<'p> {
+pub struct SubCommandMatch<'p> {
     /// How the rule spells it first.
     pub canonical: &'p [u8],
     /// The spelling that matched.
     pub spelling: &'p [u8],
-    places: [usize; Sub::WORDS_MAX],
+    places: [usize; SubCommandMatch::WORDS_MAX],
     words: usize,
 }
 
-impl Sub<'_> {
+impl SubCommandMatch<'_> {
     /// A sub-command has at most so many words.
     const WORDS_MAX: usize = 4;
 
     /// Where its words are.
-    pub fn places(&self) -> &[usize] {
+    pub fn word_positions(&self) -> &[usize] {
         &self.places[..self.words]
     }
 }
@@ -212,7 +212,7 @@ const JOBS: &str = " -j -n --jobs --parallel --workers --maxWorkers --max-worker
 /// Options that may have how many at a time behind them.
 const COUNTED: &str = " -j --jobs -l ";
 
-fn among(list: &str, option: &[u8]) -> bool {
+fn is_in_list(list: &str, option: &[u8]) -> bool {
     list.split_ascii_whitespace().any(|item| item.as_bytes() == option)
 }
 
@@ -223,11 +223,11 @@ fn is_amount(value: &[u8]) -> bool {
 
 /// What makes two calls of a tool the same check: paths, filters, packages, and the options that change what is
 /// checked. Sorted by the caller. `skip` are the places of the sub-command.
-pub fn selectors(
+pub fn collect_selectors(
     arguments: &[&[u8]],
     skip: &[usize],
-    value_options: &[List<'_>],
-    ignore: List<'_>,
+    value_options: &[TextList<'_>],
+    ignore: TextList<'_>,
     out: &mut Vec<String>,
 ) {
     let mut at = 0;
@@ -248,16 +248,16 @@ pub fn selectors(
             None => (argument, None),
         };
         let next = arguments.get(at).copied().filter(|next| !is_option(next) && *next != b"--");
-        let with_equals = |list: List<'_>| list.into_iter().any(|item| item.strip_suffix(b"=") == Some(option));
-        if among(IGNORED_WITH_VALUE, option) || with_equals(ignore) {
+        let with_equals = |list: TextList<'_>| list.into_iter().any(|item| item.strip_suffix(b"=") == Some(option));
+        if is_in_list(IGNORED_WITH_VALUE, option) || with_equals(ignore) {
             at += usize::from(value.is_none() && next.is_some());
-        } else if among(COLOUR, option) {
-            at += usize::from(value.is_none() && next.is_some_and(|next| among(COLOURS, next)));
-        } else if among(JOBS, option) {
+        } else if is_in_list(COLOUR, option) {
+            at += usize::from(value.is_none() && next.is_some_and(|next| is_in_list(COLOURS, next)));
+        } else if is_in_list(JOBS, option) {
             at += usize::from(value.is_none() && next.is_some_and(is_amount));
-        } else if among(IGNORED, option) || ignore.has(argument) || argument.strip_prefix(b"-j").is_some_and(is_amount)
+        } else if is_in_list(IGNORED, option) || ignore.contains(argument) || argument.strip_prefix(b"-j").is_some_and(is_amount)
         {
-        } else if let Some(value) = next.filter(|_| value.is_none() && width(argument, value_options) == 2) {
+        } else if let Some(value) = next.filter(|_| value.is_none() && argument_width(argument, value_options) == 2) {
             at += 1;
             out.push(format!("{}={}", String::from_utf8_lossy(argument), String::from_utf8_lossy(value)));
         } else {

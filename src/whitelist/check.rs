@@ -53,7 +53,7 @@ pub struct Check {
     pub also: Vec<String>,
     /// The command line's status is this check's own: an exit code of 0 says that it passed. False behind a pipe,
     /// `;`, `||`, `!` or `&`.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub status_is_own: bool,
     /// Runs in a container or on another machine: paths in its output are not paths here.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -88,7 +88,7 @@ impl Check {
     }
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
@@ -99,7 +99,7 @@ fn is_false(value: &bool) -> bool {
 
 /// Whether a command is a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decision {
+pub enum CheckDecision {
     /// It is.
     Check(Check),
     /// It isn't, or nobody can tell without running it.
@@ -109,12 +109,12 @@ pub enum Decision {
     },
 }
 
-impl Decision {
+impl CheckDecision {
     /// The check, if it is one.
-    pub fn check(self) -> Option<Check> {
+    pub fn into_check(self) -> Option<Check> {
         match self {
-            Decision::Check(check) => Some(check),
-            Decision::NotACheck { .. } => None,
+            CheckDecision::Check(check) => Some(check),
+            CheckDecision::NotACheck { .. } => None,
         }
     }
 }
@@ -134,7 +134,7 @@ pub enum ExitMeaning {
 }
 
 /// The parts of the command key of a run; `check` is `None` for a run under `--record` that is no check.
-pub fn key_parts(worktree: &Path, cwd: &Path, check: Option<&Check>, argv: &[OsString]) -> KeyParts {
+pub fn command_key_parts(worktree: &Path, cwd: &Path, check: Option<&Check>, argv: &[OsString]) -> KeyParts {
     match check {
         Some(check) => KeyParts {
             worktree: worktree.to_owned(),
@@ -165,6 +165,6 @@ pub fn key_parts(worktree: &Path, cwd: &Path, check: Option<&Check>, argv: &[OsS
 }
 
 /// The command key, 32 hex characters: runs with the same key are the same check (DESIGN's "command key").
-pub fn key(worktree: &Path, cwd: &Path, check: Option<&Check>, argv: &[OsString]) -> String {
-    key_parts(worktree, cwd, check, argv).hash()
+pub fn command_key(worktree: &Path, cwd: &Path, check: Option<&Check>, argv: &[OsString]) -> String {
+    command_key_parts(worktree, cwd, check, argv).hash()
 }

@@ -7,11 +7,11 @@
 //! Options of runners are listed here; those that are not are refused. A tool has too many of them for that: of its
 //! options the dangerous ones are listed.
 
-use super::arguments::{Words, is_assignment, is_option, matches};
+use super::arguments::{WordPositions, is_assignment, is_option, matches_pattern};
 use super::encode::{PACKAGES, TOOL_ANYWHERE, TOOL_INTERPRETER};
-use super::program::{base_name, lossy, package_name};
-use super::recognise::Search;
-use super::table::{Runner, Tool};
+use super::program::{base_name, lossy_text, package_name};
+use super::recognise::CheckSearch;
+use super::table::{RunnerRule, ToolRule};
 use crate::base::bytes;
 
 /// Where systems keep their programs: a path there is the program of that name.
@@ -155,42 +155,42 @@ const LABELLED: &str = " bazel bazelisk blaze buck buck2 pants ";
 const FILE_READERS: &str = " gcc g++ cc c++ gfortran clang clang++ clang-tidy rustc javac kotlinc scalac swiftc csc \
     dotnet pytest py.test mypy pylint ghc flake8 ";
 
-impl Search<'_> {
+impl CheckSearch<'_> {
     /// Remembers what a call brings along that isn't the project's.
-    fn is_foreign(&mut self, argument: &[u8]) {
+    fn note_foreign(&mut self, argument: &[u8]) {
         if self.foreign.is_none() {
-            self.foreign = Some(lossy(argument));
+            self.foreign = Some(lossy_text(argument));
         }
     }
 
     /// A program that is called by a path has to be the one that its name promises.
     pub(super) fn confine_program(&mut self, path: &[u8], by_path: bool) {
         if self.is_strict && !by_path && !is_known_place(path) {
-            self.is_foreign(path);
+            self.note_foreign(path);
         }
     }
 
     /// A program that only a variable names.
     pub(super) fn confine_variable(&mut self, path: &[u8]) {
         if self.is_strict {
-            self.is_foreign(path);
+            self.note_foreign(path);
         }
     }
 
     /// A file that an interpreter is given instead of a program.
     pub(super) fn confine_file(&mut self, file: &[u8]) {
         if self.is_strict && !(file.contains(&b'/') && is_known_place(file)) && !is_among(&PROJECT_PROGRAMS, file) {
-            self.is_foreign(file);
+            self.note_foreign(file);
         }
     }
 
     /// A runner's own arguments: all that come before what it runs.
-    pub(super) fn confine_runner(&mut self, runner: &Runner<'_>, own: &[&[u8]]) {
+    pub(super) fn confine_runner(&mut self, runner: &RunnerRule<'_>, own: &[&[u8]]) {
         if !self.is_strict {
             return;
         }
         if has_word(REFUSED_RUNNERS, runner.name.as_bytes()) {
-            self.is_foreign(runner.name.as_bytes());
+            self.note_foreign(runner.name.as_bytes());
         }
         let known = RUNNER_OPTIONS.iter().find(|(name, _)| *name == runner.name).map_or("", |(_, options)| options);
         for argument in own {
@@ -199,54 +199,54 @@ impl Search<'_> {
             }
             let option = argument.split(|byte| *byte == b'=').next().unwrap_or_default();
             let is_known = has_word(known, option) || is_amount(known, argument);
-            let is_run = is_option(argument) && !is_known && !runner.select_flags.has(argument);
-            if is_run || self.leads_out(argument) || **argument == *b"-" {
-                self.is_foreign(argument);
+            let is_run = is_option(argument) && !is_known && !runner.select_flags.contains(argument);
+            if is_run || self.is_outside_project(argument) || **argument == *b"-" {
+                self.note_foreign(argument);
             }
         }
     }
 
     /// A package besides the one that its name promises: an alias, an address, a folder.
-    pub(super) fn confine_package(&mut self, runner: &Runner<'_>, word: &[u8]) {
+    pub(super) fn confine_package(&mut self, runner: &RunnerRule<'_>, word: &[u8]) {
         let word = word.strip_prefix(b"npm:").unwrap_or(word);
         let version = word.get(package_name(word).len()..).unwrap_or_default();
         let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b".-_^~*=<>!,[]+@".contains(byte);
         if self.is_strict && runner.flags & PACKAGES != 0 && !version.iter().all(is_plain) {
-            self.is_foreign(word);
+            self.note_foreign(word);
         }
     }
 
     /// The arguments of a check.
-    pub(super) fn confine_tool(&mut self, tool: &Tool<'_>, base: &[u8], arguments: &[&[u8]]) {
+    pub(super) fn confine_tool(&mut self, tool: &ToolRule<'_>, base: &[u8], arguments: &[&[u8]]) {
         if !self.is_strict {
             return;
         }
         if has_word(OPTIONS_REFUSED, tool.name.as_bytes())
             && let Some(option) = arguments.iter().find(|argument| is_option(argument))
         {
-            self.is_foreign(option);
+            self.note_foreign(option);
         }
         if tool.flags & TOOL_INTERPRETER != 0 {
-            let options = Words { arguments, value_options: &[], at: 0 }.next().unwrap_or(arguments.len());
-            let is_own = |option: &[u8]| tool.need.has(option) || tool.ignore.has(option) || option == b"--";
+            let options = WordPositions { arguments, value_options: &[], at: 0 }.next().unwrap_or(arguments.len());
+            let is_own = |option: &[u8]| tool.need.contains(option) || tool.ignore.contains(option) || option == b"--";
             if let Some(argument) = arguments[..options].iter().find(|argument| !is_own(argument)) {
-                self.is_foreign(argument);
+                self.note_foreign(argument);
             }
         }
         if tool.flags & TOOL_ANYWHERE != 0 {
             let lists = [tool.value_options, tool.dir_options];
-            for place in (Words { arguments, value_options: &lists, at: 0 }) {
+            for place in (WordPositions { arguments, value_options: &lists, at: 0 }) {
                 let is_after_option =
                     place > 0 && is_option(arguments[place - 1]) && !arguments[place - 1].contains(&b'=');
                 let task = arguments[place].rsplit(|byte| *byte == b':').next().unwrap_or_default();
                 let mut sub = tool.sub;
                 if !is_after_option && !sub.any(|known| known == arguments[place] || known == task) {
-                    self.is_foreign(arguments[place]);
+                    self.note_foreign(arguments[place]);
                 }
             }
             // `+publish` of sbt is a task as well.
             if let Some(task) = arguments.iter().find(|argument| argument.starts_with(b"+")) {
-                self.is_foreign(task);
+                self.note_foreign(task);
             }
         }
         self.confine_arguments(base, arguments);
@@ -262,21 +262,21 @@ impl Search<'_> {
             let is_variable = is_assignment(argument) && !is_value;
             let is_arguments_file = has_word(FILE_READERS, base) && argument.starts_with(b"@")
                 || [&b"@/"[..], b"@.", b"@~"].iter().any(|start| argument.starts_with(start));
-            let is_run = is_option(argument) && is_running(base, argument)
+            let is_run = is_option(argument) && is_running_option(base, argument)
                 || RUNNING_TEXTS.iter().any(|text| bytes::find(argument, text.as_bytes()).is_some());
             let is_label = has_word(LABELLED, base) && argument.starts_with(b"//");
-            if is_variable || is_arguments_file || is_run || !is_label && self.leads_out(argument) {
-                self.is_foreign(argument);
+            if is_variable || is_arguments_file || is_run || !is_label && self.is_outside_project(argument) {
+                self.note_foreign(argument);
             }
         }
     }
 
     /// Whether it names a file outside of the project, in its `.git`, or an address.
-    fn leads_out(&self, argument: &[u8]) -> bool {
+    fn is_outside_project(&self, argument: &[u8]) -> bool {
         if bytes::find(argument, b"://").is_some() || bytes::find(argument, b"data:").is_some() {
             return true;
         }
-        let root = self.whitelist.root();
+        let root = self.whitelist.project_root();
         let inside = |path: &[u8]| {
             root.is_some_and(|root| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest[0] == b'/'))
         };
@@ -293,7 +293,7 @@ impl Search<'_> {
 }
 
 /// Whether an option, by its name, makes a check run something.
-fn is_running(base: &[u8], argument: &[u8]) -> bool {
+fn is_running_option(base: &[u8], argument: &[u8]) -> bool {
     let name = argument.split(|byte| *byte == b'=').next().unwrap_or_default();
     let begins = |starts: &[&str]| starts.iter().any(|start| argument.starts_with(start.as_bytes()));
     let bare: Vec<u8> = name.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect();
@@ -308,12 +308,12 @@ fn is_running(base: &[u8], argument: &[u8]) -> bool {
     let is_compiler = has_word(COMPILERS, base);
     is_own && !begins(&TEST_PROPERTIES)
         || is_compiler && begins(&RUNNING_STARTS)
-        || parts(name).iter().any(|part| has_word(RUNNING_WORDS, part))
+        || option_words(name).iter().any(|part| has_word(RUNNING_WORDS, part))
         || has_word(RUNNING_NAMES, &bare)
 }
 
 /// The words of an option's name, small: `--script-shell`, `--scriptShell`, `-pool.exec_argv`.
-fn parts(name: &[u8]) -> Vec<Vec<u8>> {
+fn option_words(name: &[u8]) -> Vec<Vec<u8>> {
     let mut parts = vec![Vec::new()];
     let mut was_small = false;
     for &byte in name {
@@ -350,7 +350,7 @@ fn is_known_place(path: &[u8]) -> bool {
 }
 
 fn is_among(names: &[&str], path: &[u8]) -> bool {
-    names.iter().any(|name| matches(base_name(path), name.as_bytes()))
+    names.iter().any(|name| matches_pattern(base_name(path), name.as_bytes()))
 }
 
 fn has_word(list: &str, word: &[u8]) -> bool {
@@ -366,13 +366,13 @@ mod tests {
     fn refused(line: &str) -> Option<String> {
         let words = shell_words::split(line).expect("words");
         let argv: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
-        let whitelist = Whitelist::shipped();
+        let whitelist = Whitelist::shipped_only();
         let owned: Vec<std::ffi::OsString> = words.iter().map(Into::into).collect();
-        let is_alone = whitelist.decide(&owned).check().is_some_and(|check| check.alone);
+        let is_alone = whitelist.decide_command(&owned).into_check().is_some_and(|check| check.alone);
         if !is_alone {
             return Some("not alone".to_owned());
         }
-        whitelist.confine(&argv, Path::new("/srv/app")).err()
+        whitelist.ensure_confined(&argv, Path::new("/srv/app")).err()
     }
 
     const FOREIGN: &[&str] = &[

@@ -20,7 +20,7 @@
 use std::collections::BTreeMap;
 
 use super::kind::CheckKind;
-use super::layer::{Codes, KINDS, Layer, Runner, Scripts, Then, Tool};
+use super::layer::{ExitCodeRange, KINDS, WhitelistLayer, WhitelistRunner, WhitelistScripts, RunnerTarget, WhitelistTool};
 
 /// The first bytes of a compiled layer.
 pub const MAGIC: [u8; 4] = *b"VRW1";
@@ -51,8 +51,8 @@ pub const SKIP_VERSIONS: u16 = 1 << 14;
 ///
 /// # Errors
 /// A lowercase fragment, when something in it is longer than the form can hold.
-pub fn encode(layer: &Layer) -> Result<Vec<u8>, String> {
-    let mut out = Writer { bytes: MAGIC.to_vec() };
+pub fn encode_layer(layer: &WhitelistLayer) -> Result<Vec<u8>, String> {
+    let mut out = LayerWriter { bytes: MAGIC.to_vec() };
     let parts = out.bytes.len();
     out.bytes.resize(parts + 6 * 4, 0);
     let mut index: BTreeMap<Vec<u8>, Vec<u16>> = BTreeMap::new();
@@ -60,34 +60,34 @@ pub fn encode(layer: &Layer) -> Result<Vec<u8>, String> {
     for tool in &layer.tool {
         add_to_index(&mut index, rules.len(), &tool.bins, &tool.modules)?;
         rules.push(out.bytes.len());
-        out.tool(tool)?;
+        out.write_tool(tool)?;
     }
     for runner in &layer.runner {
         add_to_index(&mut index, rules.len(), &runner.bins, &[])?;
         rules.push(out.bytes.len());
-        out.runner(runner)?;
+        out.write_runner(runner)?;
     }
     let mut entries = Vec::new();
     for (key, numbers) in &index {
         entries.push(out.bytes.len());
-        out.text(key)?;
-        out.byte(numbers.len())?;
+        out.write_text(key)?;
+        out.write_byte(numbers.len())?;
         for number in numbers {
             out.bytes.extend_from_slice(&number.to_le_bytes());
         }
     }
-    let mut offsets = vec![out.offsets(&entries)?];
+    let mut offsets = vec![out.write_offsets(&entries)?];
     offsets.push(out.bytes.len());
-    out.list(&layer.remove)?;
-    let rules = out.offsets(&rules)?;
+    out.write_list(&layer.remove)?;
+    let rules = out.write_offsets(&rules)?;
     offsets.push(rules);
     offsets.push(out.bytes.len());
-    out.list(&layer.every.deny)?;
-    out.list(&layer.every.deny_alone)?;
+    out.write_list(&layer.every.deny)?;
+    out.write_list(&layer.every.deny_alone)?;
     offsets.push(out.bytes.len());
-    out.scripts(&layer.scripts)?;
+    out.write_scripts(&layer.scripts)?;
     offsets.push(out.bytes.len());
-    out.list(layer.packages.iter().flat_map(|(package, bin)| [package, bin]))?;
+    out.write_list(layer.packages.iter().flat_map(|(package, bin)| [package, bin]))?;
     for (place, offset) in offsets.into_iter().enumerate() {
         let offset = u32::try_from(offset).map_err(|_| "is too large".to_owned())?;
         out.bytes[parts + place * 4..parts + place * 4 + 4].copy_from_slice(&offset.to_le_bytes());
@@ -116,18 +116,18 @@ fn add_to_index(
     Ok(())
 }
 
-struct Writer {
+struct LayerWriter {
     bytes: Vec<u8>,
 }
 
-impl Writer {
-    fn byte(&mut self, value: usize) -> Result<(), String> {
+impl LayerWriter {
+    fn write_byte(&mut self, value: usize) -> Result<(), String> {
         let value = u8::try_from(value).map_err(|_| "has more than 255 rules for one program")?;
         self.bytes.push(value);
         Ok(())
     }
 
-    fn text(&mut self, text: &[u8]) -> Result<(), String> {
+    fn write_text(&mut self, text: &[u8]) -> Result<(), String> {
         let length = u8::try_from(text.len())
             .map_err(|_| format!("has a text longer than 255 bytes: `{}`", String::from_utf8_lossy(text)))?;
         self.bytes.push(length);
@@ -135,11 +135,11 @@ impl Writer {
         Ok(())
     }
 
-    fn list<T: AsRef<str>>(&mut self, items: impl IntoIterator<Item = T>) -> Result<(), String> {
+    fn write_list<T: AsRef<str>>(&mut self, items: impl IntoIterator<Item = T>) -> Result<(), String> {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&[0, 0]);
         for item in items {
-            self.text(item.as_ref().as_bytes())?;
+            self.write_text(item.as_ref().as_bytes())?;
         }
         let length = u16::try_from(self.bytes.len() - start - 2).map_err(|_| "has a list longer than 64 KiB")?;
         self.bytes[start..start + 2].copy_from_slice(&length.to_le_bytes());
@@ -147,7 +147,7 @@ impl Writer {
     }
 
     /// Writes a count and the offsets; where that starts.
-    fn offsets(&mut self, offsets: &[usize]) -> Result<usize, String> {
+    fn write_offsets(&mut self, offsets: &[usize]) -> Result<usize, String> {
         let start = self.bytes.len();
         for value in std::iter::once(&offsets.len()).chain(offsets) {
             let value = u32::try_from(*value).map_err(|_| "is too large")?;
@@ -156,46 +156,46 @@ impl Writer {
         Ok(start)
     }
 
-    fn tool(&mut self, tool: &Tool) -> Result<(), String> {
+    fn write_tool(&mut self, tool: &WhitelistTool) -> Result<(), String> {
         let flags = [
             (tool.anywhere, TOOL_ANYWHERE),
             (tool.interpreter, TOOL_INTERPRETER),
             (tool.wrapper, TOOL_WRAPPER),
             (tool.versioned, VERSIONED),
         ];
-        self.flags(&flags);
+        self.write_flags(&flags);
         self.bytes.push(kind_number(tool.kind));
-        self.text(tool.name.as_bytes())?;
-        self.text(tool.language.as_bytes())?;
-        self.list(tool.bins.iter().filter(|bin| bin.contains('/')))?;
-        self.list(&tool.sub)?;
-        self.list(&tool.need)?;
+        self.write_text(tool.name.as_bytes())?;
+        self.write_text(tool.language.as_bytes())?;
+        self.write_list(tool.bins.iter().filter(|bin| bin.contains('/')))?;
+        self.write_list(&tool.sub)?;
+        self.write_list(&tool.need)?;
         // A requirement of one sub-command: the sub-command, its arguments, an empty text as the end.
-        self.list(tool.need_for.iter().flat_map(|(sub, needs)| {
+        self.write_list(tool.need_for.iter().flat_map(|(sub, needs)| {
             std::iter::once(sub.as_str()).chain(needs.iter().map(String::as_str)).chain(std::iter::once(""))
         }))?;
-        self.list(&tool.contains)?;
-        self.list(&tool.deny)?;
-        self.list(&tool.fixes)?;
-        self.list(tool.kind_of.iter().flat_map(|(sub, kind)| [sub.as_str(), KINDS[usize::from(kind_number(*kind))]]))?;
-        self.list(&tool.value_options)?;
-        self.list(&tool.dir_options)?;
-        self.list(&tool.ignore)?;
-        self.list(&tool.task_options)?;
+        self.write_list(&tool.contains)?;
+        self.write_list(&tool.deny)?;
+        self.write_list(&tool.fixes)?;
+        self.write_list(tool.kind_of.iter().flat_map(|(sub, kind)| [sub.as_str(), KINDS[usize::from(kind_number(*kind))]]))?;
+        self.write_list(&tool.value_options)?;
+        self.write_list(&tool.dir_options)?;
+        self.write_list(&tool.ignore)?;
+        self.write_list(&tool.task_options)?;
         let start = self.bytes.len();
         self.bytes.push(0);
         let meanings = [&tool.exit.findings, &tool.exit.did_not_run, &tool.exit.empty];
         for (meaning, codes) in (0_u8..).zip(meanings) {
-            for (first, last) in codes.iter().filter_map(Codes::bounds) {
+            for (first, last) in codes.iter().filter_map(ExitCodeRange::bounds) {
                 self.bytes.extend_from_slice(&[first, last, meaning]);
                 self.bytes[start] = self.bytes[start].checked_add(1).ok_or("has too many exit codes")?;
             }
         }
-        self.list(tool.bins.iter().filter(|bin| !bin.contains('/')))?;
-        self.text(tool.evidence.as_bytes())
+        self.write_list(tool.bins.iter().filter(|bin| !bin.contains('/')))?;
+        self.write_text(tool.evidence.as_bytes())
     }
 
-    fn runner(&mut self, runner: &Runner) -> Result<(), String> {
+    fn write_runner(&mut self, runner: &WhitelistRunner) -> Result<(), String> {
         let flags = [
             (true, RUNNER),
             (runner.versioned, VERSIONED),
@@ -210,47 +210,47 @@ impl Writer {
             (runner.skip_selects, SKIP_SELECTS),
             (runner.skip_versions, SKIP_VERSIONS),
         ];
-        self.flags(&flags);
-        self.bytes.push(then_number(runner.then));
-        self.text(runner.name.as_bytes())?;
+        self.write_flags(&flags);
+        self.bytes.push(target_number(runner.then));
+        self.write_text(runner.name.as_bytes())?;
         self.bytes.push(runner.skip);
-        self.text(runner.script.as_bytes())?;
-        self.text(runner.manifest.as_bytes())?;
-        self.list(runner.bins.iter().filter(|bin| bin.contains('/')))?;
-        self.list(&runner.sub)?;
-        self.list(&runner.deny)?;
-        self.list(&runner.value_options)?;
-        self.list(&runner.dir_options)?;
-        self.list(&runner.select_options)?;
-        self.list(&runner.select_flags)?;
-        self.list(&runner.line_options)?;
-        self.list(&runner.module_options)?;
-        self.list(&runner.command_options)?;
-        self.list(&runner.script_options)
+        self.write_text(runner.script.as_bytes())?;
+        self.write_text(runner.manifest.as_bytes())?;
+        self.write_list(runner.bins.iter().filter(|bin| bin.contains('/')))?;
+        self.write_list(&runner.sub)?;
+        self.write_list(&runner.deny)?;
+        self.write_list(&runner.value_options)?;
+        self.write_list(&runner.dir_options)?;
+        self.write_list(&runner.select_options)?;
+        self.write_list(&runner.select_flags)?;
+        self.write_list(&runner.line_options)?;
+        self.write_list(&runner.module_options)?;
+        self.write_list(&runner.command_options)?;
+        self.write_list(&runner.script_options)
     }
 
-    fn flags(&mut self, flags: &[(bool, u16)]) {
+    fn write_flags(&mut self, flags: &[(bool, u16)]) {
         let bits = flags.iter().filter(|(set, _)| *set).fold(0, |bits, (_, bit)| bits | bit);
         self.bytes.extend_from_slice(&bits.to_le_bytes());
     }
 
-    fn scripts(&mut self, scripts: &Scripts) -> Result<(), String> {
-        self.list(&scripts.words)?;
-        self.list(&scripts.targets)?;
-        self.list(&scripts.prefixes)?;
-        self.list(&scripts.stems)?;
-        self.list(&scripts.endings)?;
-        self.list(&scripts.file_endings)?;
-        self.list(&scripts.inside)?;
-        self.list(&scripts.formatters)?;
-        self.list(&scripts.check_args)?;
-        self.list(&scripts.drivers)?;
-        self.list(&scripts.deny)?;
-        self.list(&scripts.deny_unasked)?;
-        self.list(&scripts.deny_last)?;
-        self.list(&scripts.deny_args)?;
+    fn write_scripts(&mut self, scripts: &WhitelistScripts) -> Result<(), String> {
+        self.write_list(&scripts.words)?;
+        self.write_list(&scripts.targets)?;
+        self.write_list(&scripts.prefixes)?;
+        self.write_list(&scripts.stems)?;
+        self.write_list(&scripts.endings)?;
+        self.write_list(&scripts.file_endings)?;
+        self.write_list(&scripts.inside)?;
+        self.write_list(&scripts.formatters)?;
+        self.write_list(&scripts.check_args)?;
+        self.write_list(&scripts.drivers)?;
+        self.write_list(&scripts.deny)?;
+        self.write_list(&scripts.deny_unasked)?;
+        self.write_list(&scripts.deny_last)?;
+        self.write_list(&scripts.deny_args)?;
         for kind in KINDS {
-            self.list(scripts.kinds.get(kind).into_iter().flatten())?;
+            self.write_list(scripts.kinds.get(kind).into_iter().flatten())?;
         }
         Ok(())
     }
@@ -267,13 +267,13 @@ fn kind_number(kind: CheckKind) -> u8 {
     }
 }
 
-fn then_number(then: Then) -> u8 {
+fn target_number(then: RunnerTarget) -> u8 {
     match then {
-        Then::Command => 0,
-        Then::Script => 1,
-        Then::Scripts => 2,
-        Then::File => 3,
-        Then::Line => 4,
-        Then::Again => 5,
+        RunnerTarget::Command => 0,
+        RunnerTarget::Script => 1,
+        RunnerTarget::Scripts => 2,
+        RunnerTarget::File => 3,
+        RunnerTarget::Line => 4,
+        RunnerTarget::Again => 5,
     }
 }

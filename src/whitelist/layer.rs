@@ -14,27 +14,27 @@ pub const SCHEMA: i64 = 1;
 /// A whole file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Layer {
+pub struct WhitelistLayer {
     /// [`SCHEMA`]; a file without it is somebody else's.
     pub verify_run_schema: Option<i64>,
     /// Names of tools and runners of lower layers that are no longer recognised.
     pub remove: Vec<String>,
     /// What holds for every tool.
-    pub every: Every,
+    pub every: EveryToolRules,
     /// Names of scripts and targets.
-    pub scripts: Scripts,
+    pub scripts: WhitelistScripts,
     /// Packages whose program has another name.
     pub packages: BTreeMap<String, String>,
     /// Commands to see through.
-    pub runner: Vec<Runner>,
+    pub runner: Vec<WhitelistRunner>,
     /// Checks.
-    pub tool: Vec<Tool>,
+    pub tool: Vec<WhitelistTool>,
 }
 
 /// What holds for every tool.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Every {
+pub struct EveryToolRules {
     /// Arguments that make a call no check.
     pub deny: Vec<String>,
     /// The same, when it is the only argument.
@@ -44,7 +44,7 @@ pub struct Every {
 /// Which scripts and targets (npm scripts, make targets, …) are checks, by their names.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Scripts {
+pub struct WhitelistScripts {
     /// First parts of a name.
     pub words: Vec<String>,
     /// The same, of targets and shell scripts alone: what other programs of such names do is anything.
@@ -81,7 +81,7 @@ pub struct Scripts {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a word of the file format")]
-pub struct Tool {
+pub struct WhitelistTool {
     pub name: String,
     pub kind: CheckKind,
     #[serde(default)]
@@ -121,7 +121,7 @@ pub struct Tool {
     #[serde(default)]
     pub versioned: bool,
     #[serde(default)]
-    pub exit: Exit,
+    pub exit: ExitCodeMeanings,
     #[serde(default)]
     pub evidence: String,
 }
@@ -129,26 +129,26 @@ pub struct Tool {
 /// What exit codes mean, as far as it was measured.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Exit {
-    pub findings: Vec<Codes>,
-    pub did_not_run: Vec<Codes>,
-    pub empty: Vec<Codes>,
+pub struct ExitCodeMeanings {
+    pub findings: Vec<ExitCodeRange>,
+    pub did_not_run: Vec<ExitCodeRange>,
+    pub empty: Vec<ExitCodeRange>,
 }
 
 /// A code, or a range of codes written `"1-249"`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-pub enum Codes {
+pub enum ExitCodeRange {
     One(u8),
     Range(String),
 }
 
-impl Codes {
+impl ExitCodeRange {
     /// First and last code; `None` if it isn't a range.
     pub fn bounds(&self) -> Option<(u8, u8)> {
         match self {
-            Codes::One(code) => Some((*code, *code)),
-            Codes::Range(text) => {
+            ExitCodeRange::One(code) => Some((*code, *code)),
+            ExitCodeRange::Range(text) => {
                 let (first, last) = text.split_once('-')?;
                 let bounds = (first.parse().ok()?, last.parse().ok()?);
                 (bounds.0 <= bounds.1).then_some(bounds)
@@ -160,7 +160,7 @@ impl Codes {
 /// What follows a runner's own options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Then {
+pub enum RunnerTarget {
     /// A program with its arguments.
     Command,
     /// The name of a script or target; unless `or_command` and it is a program that a rule names.
@@ -179,10 +179,10 @@ pub enum Then {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a word of the file format")]
-pub struct Runner {
+pub struct WhitelistRunner {
     pub name: String,
     pub bins: Vec<String>,
-    pub then: Then,
+    pub then: RunnerTarget,
     #[serde(default)]
     pub sub: Vec<String>,
     #[serde(default)]
@@ -235,7 +235,7 @@ pub struct Runner {
 
 /// What is wrong with a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct WhitelistError {
     /// The line, from 1, if one is known.
     pub line: Option<usize>,
     /// A lowercase fragment.
@@ -244,45 +244,45 @@ pub struct Fault {
     pub fatal: bool,
 }
 
-impl Layer {
+impl WhitelistLayer {
     /// Reads a layer. `Ok(None)` when the file is somebody else's.
     ///
     /// # Errors
     /// What is wrong, when the file can't be used.
-    pub fn parse(text: &str) -> Result<Option<Layer>, Fault> {
+    pub fn parse(text: &str) -> Result<Option<WhitelistLayer>, WhitelistError> {
         if !text.contains("verify_run_schema") {
             return Ok(None);
         }
-        let layer: Layer = match toml::from_str(text) {
+        let layer: WhitelistLayer = match toml::from_str(text) {
             Ok(layer) => layer,
             // A newer format may have words that this version does not know: its version is the better answer.
             Err(error) => match text.parse::<toml::Table>() {
                 Ok(table) if !table.contains_key("verify_run_schema") => return Ok(None),
                 Ok(table) if table["verify_run_schema"].as_integer() != Some(SCHEMA) => {
-                    return Err(other_schema(text, &table["verify_run_schema"].to_string()));
+                    return Err(unknown_schema_error(text, &table["verify_run_schema"].to_string()));
                 }
                 _ => {
-                    let line = error.span().map(|span| line_of(text, span.start));
+                    let line = error.span().map(|span| line_number_at(text, span.start));
                     let reason = error.message().lines().next().unwrap_or_default().to_owned();
-                    return Err(Fault { line, reason, fatal: true });
+                    return Err(WhitelistError { line, reason, fatal: true });
                 }
             },
         };
         match layer.verify_run_schema {
             None => Ok(None),
-            Some(SCHEMA) => match layer.faults(text).into_iter().find(|fault| fault.fatal) {
+            Some(SCHEMA) => match layer.find_errors(text).into_iter().find(|fault| fault.fatal) {
                 Some(fault) => Err(fault),
                 None => Ok(Some(layer)),
             },
-            Some(other) => Err(other_schema(text, &other.to_string())),
+            Some(other) => Err(unknown_schema_error(text, &other.to_string())),
         }
     }
 
     /// Everything that is wrong with a layer that could be read.
-    pub fn faults(&self, text: &str) -> Vec<Fault> {
+    pub fn find_errors(&self, text: &str) -> Vec<WhitelistError> {
         let mut faults = Vec::new();
         let mut fault = |needle: &str, reason: String, fatal: bool| {
-            faults.push(Fault { line: find_line(text, needle), reason, fatal });
+            faults.push(WhitelistError { line: find_line_number(text, needle), reason, fatal });
         };
         let mut names: Vec<&str> = Vec::new();
         let rules = self.tool.iter().map(|tool| &tool.name).chain(self.runner.iter().map(|runner| &runner.name));
@@ -336,17 +336,17 @@ impl Layer {
 /// The kinds in the order in which script names are asked for them.
 pub const KINDS: [&str; 5] = ["test", "lint", "type", "format", "build"];
 
-fn other_schema(text: &str, schema: &str) -> Fault {
+fn unknown_schema_error(text: &str, schema: &str) -> WhitelistError {
     let reason = format!("verify_run_schema is {schema}, and this version of verify-run knows {SCHEMA}");
-    Fault { line: find_line(text, "verify_run_schema"), reason, fatal: true }
+    WhitelistError { line: find_line_number(text, "verify_run_schema"), reason, fatal: true }
 }
 
-fn line_of(text: &str, offset: usize) -> usize {
+fn line_number_at(text: &str, offset: usize) -> usize {
     1 + text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count()
 }
 
 /// The first line with a quoted or bare `needle`.
-fn find_line(text: &str, needle: &str) -> Option<usize> {
+fn find_line_number(text: &str, needle: &str) -> Option<usize> {
     let quoted = format!("\"{needle}\"");
     let position = |needle: &str| text.lines().position(|line| line.contains(needle)).map(|index| index + 1);
     position(&quoted).or_else(|| position(needle))

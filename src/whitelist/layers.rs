@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 use super::arguments;
 use super::encode::{self, VERSIONED};
-use super::layer::{Fault, Layer};
+use super::layer::{WhitelistError, WhitelistLayer};
 use super::program::without_version;
-use super::recognise::Search;
-use super::table::{Rule, Scripts, Table};
-use super::trail::Trail;
-use super::{Check, CheckKind, Decision, ExitMeaning};
+use super::recognise::CheckSearch;
+use super::table::{WhitelistRule, ScriptNameRules, CompiledLayer};
+use super::trail::Resolution;
+use super::{Check, CheckKind, CheckDecision, ExitMeaning};
 use crate::base::bytes;
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
@@ -27,20 +27,20 @@ const FILE: &str = "whitelist.toml";
 #[derive(Debug)]
 pub struct Whitelist {
     /// The repository's layer, then the user's: the first one that has a say decides.
-    upper: Vec<FileLayer>,
-    shipped: Table,
+    upper: Vec<WhitelistFile>,
+    shipped: CompiledLayer,
     /// The project's top, where it matters which files are its own.
     root: Option<PathBuf>,
 }
 
 /// A layer from a file. It is parsed when a command comes that it may have a say in.
 #[derive(Debug)]
-struct FileLayer {
+struct WhitelistFile {
     file: PathBuf,
     text: Vec<u8>,
     /// A string in it may be written in another way than between two quotes.
     other_strings: bool,
-    table: OnceCell<Option<Table>>,
+    table: OnceCell<Option<CompiledLayer>>,
 }
 
 /// A rule as `whitelist list` shows it.
@@ -62,17 +62,17 @@ pub struct ListedRule {
 
 impl Whitelist {
     /// The shipped layer alone.
-    pub fn shipped() -> Self {
-        Whitelist { upper: Vec::new(), shipped: Table::shipped(), root: None }
+    pub fn shipped_only() -> Self {
+        Whitelist { upper: Vec::new(), shipped: CompiledLayer::from_shipped(), root: None }
     }
 
     /// All layers for a place, for the run path: the user's and the repository's files are parsed only when a
     /// command comes that they may have a say in, so what is wrong with them is not known. See [`Whitelist::load`].
     pub fn open(places: &Places, environment: &Environment) -> Self {
-        let files = Self::files(places, environment);
+        let files = Self::layer_files(places, environment);
         Whitelist {
-            upper: files.into_iter().filter_map(|file| read(&file).ok().flatten()).collect(),
-            ..Self::shipped()
+            upper: files.into_iter().filter_map(|file| read_whitelist_file(&file).ok().flatten()).collect(),
+            ..Self::shipped_only()
         }
     }
 
@@ -80,34 +80,34 @@ impl Whitelist {
     pub fn load(places: &Places, environment: &Environment) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
         let mut upper = Vec::new();
-        for file in Self::files(places, environment) {
-            match read(&file) {
+        for file in Self::layer_files(places, environment) {
+            match read_whitelist_file(&file) {
                 Ok(None) => {}
                 Ok(Some(layer)) => {
-                    problems.extend(layer.problems());
+                    problems.extend(layer.find_problems());
                     upper.push(layer);
                 }
-                Err(reason) => problems.push(problem(&file, Fault { line: None, reason, fatal: true })),
+                Err(reason) => problems.push(problem_from_error(&file, WhitelistError { line: None, reason, fatal: true })),
             }
         }
-        let whitelist = Whitelist { upper, ..Self::shipped() };
+        let whitelist = Whitelist { upper, ..Self::shipped_only() };
         problems.extend(whitelist.idle_removals());
         (whitelist, problems)
     }
 
     /// Where the layers above the shipped one are looked for; the strongest first.
-    pub fn files(places: &Places, environment: &Environment) -> Vec<PathBuf> {
+    pub fn layer_files(places: &Places, environment: &Environment) -> Vec<PathBuf> {
         let user = environment.config_dir().map(|dir| dir.join(FILE));
         std::iter::once(places.root.join(FILE)).chain(user).collect()
     }
 
     /// Whether `argv` is a check.
-    pub fn decide(&self, argv: &[OsString]) -> Decision {
+    pub fn decide_command(&self, argv: &[OsString]) -> CheckDecision {
         let words: Vec<&[u8]> = argv.iter().map(|word| word.as_bytes()).collect();
-        let mut search = Search::new(self);
-        match search.command(&words, &Trail::default()) {
-            Some(check) => Decision::Check(Check { alone: !search.beside && !check.elsewhere, ..check }),
-            None => Decision::NotACheck { why: search.reason.to_string() },
+        let mut search = CheckSearch::new(self);
+        match search.find_in_command(&words, &Resolution::default()) {
+            Some(check) => CheckDecision::Check(Check { alone: !search.beside && !check.elsewhere, ..check }),
+            None => CheckDecision::NotACheck { why: search.reason.to_string() },
         }
     }
 
@@ -117,17 +117,17 @@ impl Whitelist {
     ///
     /// # Errors
     /// Why not, for people.
-    pub fn confine(&self, argv: &[&[u8]], root: &Path) -> Result<(), String> {
+    pub fn ensure_confined(&self, argv: &[&[u8]], root: &Path) -> Result<(), String> {
         let theirs = root.join(FILE);
-        let upper = self.upper.iter().filter(|layer| layer.file != theirs).map(|layer| FileLayer {
+        let upper = self.upper.iter().filter(|layer| layer.file != theirs).map(|layer| WhitelistFile {
             file: layer.file.clone(),
             text: layer.text.clone(),
             other_strings: layer.other_strings,
             table: OnceCell::new(),
         });
-        let trusted = Whitelist { upper: upper.collect(), root: Some(root.to_owned()), ..Self::shipped() };
-        let mut search = Search::strict(&trusted);
-        if search.command(argv, &Trail::default()).is_none() {
+        let trusted = Whitelist { upper: upper.collect(), root: Some(root.to_owned()), ..Self::shipped_only() };
+        let mut search = CheckSearch::new_strict(&trusted);
+        if search.find_in_command(argv, &Resolution::default()).is_none() {
             return Err(format!("without the project's own {FILE}, {}", search.reason));
         }
         let run = |argument| format!("`{argument}` may run or write what is not the project's");
@@ -135,49 +135,49 @@ impl Whitelist {
     }
 
     /// The project's top; see [`Whitelist::confine`].
-    pub(super) fn root(&self) -> Option<&[u8]> {
+    pub(super) fn project_root(&self) -> Option<&[u8]> {
         self.root.as_ref().map(|root| root.as_os_str().as_bytes())
     }
 
     /// Whether a shell line has a check in it; the first one names it.
-    pub fn decide_line(&self, line: &str) -> Decision {
-        let mut search = Search::new(self);
-        match search.line(line, &Trail::default()) {
-            Some(check) => Decision::Check(check),
-            None => Decision::NotACheck { why: search.reason.to_string() },
+    pub fn decide_line(&self, line: &str) -> CheckDecision {
+        let mut search = CheckSearch::new(self);
+        match search.find_in_line(line, &Resolution::default()) {
+            Some(check) => CheckDecision::Check(check),
+            None => CheckDecision::NotACheck { why: search.reason.to_string() },
         }
     }
 
     /// Every name of a program that some rule in force has, sorted; those that are known by a path are left out.
     pub fn program_names(&self) -> BTreeSet<String> {
-        let names = self.tables().flat_map(|(_, _, table)| table.program_names());
-        let known = names.filter(|name| self.knows(name));
+        let names = self.compiled_layers().flat_map(|(_, _, table)| table.program_names());
+        let known = names.filter(|name| self.has_program_rule(name));
         known.filter_map(|name| Some(std::str::from_utf8(name).ok()?.to_owned())).collect()
     }
 
     /// Whether some rule in force names this program.
     pub fn names_program(&self, name: &OsStr) -> bool {
-        self.knows(name.as_bytes())
+        self.has_program_rule(name.as_bytes())
     }
 
     /// What a non-zero exit code of `tool` means; [`ExitMeaning::Mixed`] for everything that was not measured.
     pub fn exit_meaning(&self, tool: &str, code: u8) -> ExitMeaning {
-        let measured = self.tool(tool).and_then(|(_, rule)| rule.exit(code));
+        let measured = self.find_tool(tool).and_then(|(_, rule)| rule.exit_meaning(code));
         measured.unwrap_or(if matches!(code, 126 | 127) { ExitMeaning::DidNotRun } else { ExitMeaning::Mixed })
     }
 
     /// The kind of a tool, by its name.
-    pub fn kind(&self, tool: &str) -> Option<CheckKind> {
-        self.tool(tool).map(|(_, rule)| rule.kind)
+    pub fn tool_kind(&self, tool: &str) -> Option<CheckKind> {
+        self.find_tool(tool).map(|(_, rule)| rule.kind)
     }
 
     /// Every tool in force, in the files' order, the strongest layer first.
-    pub fn list(&self) -> Vec<ListedRule> {
+    pub fn list_rules(&self) -> Vec<ListedRule> {
         let mut listed = Vec::new();
-        for (place, layer, table) in self.tables() {
-            for rule in table.rules() {
-                if let Rule::Tool(tool) = rule
-                    && !self.hidden(tool.name, place)
+        for (place, layer, table) in self.compiled_layers() {
+            for rule in table.all_rules() {
+                if let WhitelistRule::Tool(tool) = rule
+                    && !self.is_overridden(tool.name, place)
                 {
                     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                     listed.push(ListedRule {
@@ -194,89 +194,89 @@ impl Whitelist {
         listed
     }
 
-    fn tool(&self, name: &str) -> Option<(usize, super::table::Tool<'_>)> {
-        self.tables().find_map(|(place, _, table)| {
-            let tool = table.rules().find_map(|rule| match rule {
-                Rule::Tool(tool) if tool.name == name => Some(tool),
+    fn find_tool(&self, name: &str) -> Option<(usize, super::table::ToolRule<'_>)> {
+        self.compiled_layers().find_map(|(place, _, table)| {
+            let tool = table.all_rules().find_map(|rule| match rule {
+                WhitelistRule::Tool(tool) if tool.name == name => Some(tool),
                 _ => None,
             })?;
-            (!self.hidden(name, place)).then_some((place, tool))
+            (!self.is_overridden(name, place)).then_some((place, tool))
         })
     }
 
     /// The layers, the strongest first, with their places.
-    fn tables(&self) -> impl Iterator<Item = (usize, Option<&Path>, &Table)> {
+    fn compiled_layers(&self) -> impl Iterator<Item = (usize, Option<&Path>, &CompiledLayer)> {
         let upper = self.upper.iter().enumerate();
         upper
-            .filter_map(|(place, layer)| Some((place, Some(layer.file.as_path()), layer.table()?)))
+            .filter_map(|(place, layer)| Some((place, Some(layer.file.as_path()), layer.compiled_layer()?)))
             .chain(std::iter::once((self.upper.len(), None, &self.shipped)))
     }
 
     /// Whether a stronger layer than the one at `place` replaces or removes the rule.
-    fn hidden(&self, name: &str, place: usize) -> bool {
+    fn is_overridden(&self, name: &str, place: usize) -> bool {
         self.upper[..place.min(self.upper.len())].iter().any(|layer| {
-            layer.may_name(name.as_bytes())
-                && layer.table().is_some_and(|table| {
-                    table.removed().has(name.as_bytes()) || table.rules().any(|rule| rule.name() == name)
+            layer.may_contain_name(name.as_bytes())
+                && layer.compiled_layer().is_some_and(|table| {
+                    table.removed_names().contains(name.as_bytes()) || table.all_rules().any(|rule| rule.name() == name)
                 })
         })
     }
 
     /// The rules for a program, the strongest first. If none names it, those for its name without a version.
-    pub(super) fn programs(&self, base: &[u8], path: &[u8]) -> Vec<Rule<'_>> {
-        let rules = self.rules(base, |table| table.programs(base, path));
+    pub(super) fn program_rules(&self, base: &[u8], path: &[u8]) -> Vec<WhitelistRule<'_>> {
+        let rules = self.visible_rules(base, |table| table.program_rules(base, path));
         if !rules.is_empty() {
             return rules;
         }
         let Some(stem) = without_version(base) else { return rules };
-        let mut rules = self.rules(stem, |table| table.programs(stem, path));
+        let mut rules = self.visible_rules(stem, |table| table.program_rules(stem, path));
         rules.retain(|rule| rule.flags() & VERSIONED != 0);
         rules
     }
 
     /// The rules for `python -m module`.
-    pub(super) fn modules(&self, module: &[u8]) -> Vec<Rule<'_>> {
-        self.rules(module, |table| table.modules(module))
+    pub(super) fn module_rules(&self, module: &[u8]) -> Vec<WhitelistRule<'_>> {
+        self.visible_rules(module, |table| table.module_rules(module))
     }
 
-    fn rules<'a>(&'a self, name: &[u8], find: impl Fn(&'a Table) -> Vec<Rule<'a>>) -> Vec<Rule<'a>> {
+    fn visible_rules<'a>(&'a self, name: &[u8], find: impl Fn(&'a CompiledLayer) -> Vec<WhitelistRule<'a>>) -> Vec<WhitelistRule<'a>> {
         let mut rules = Vec::new();
         for (place, layer) in self.upper.iter().enumerate() {
-            if layer.may_name(name)
-                && let Some(table) = layer.table()
+            if layer.may_contain_name(name)
+                && let Some(table) = layer.compiled_layer()
             {
-                rules.extend(find(table).into_iter().filter(|rule| !self.hidden(rule.name(), place)));
+                rules.extend(find(table).into_iter().filter(|rule| !self.is_overridden(rule.name(), place)));
             }
         }
-        rules.extend(find(&self.shipped).into_iter().filter(|rule| !self.hidden(rule.name(), self.upper.len())));
+        rules.extend(find(&self.shipped).into_iter().filter(|rule| !self.is_overridden(rule.name(), self.upper.len())));
         rules
     }
 
     /// Whether any rule names the program.
-    pub(super) fn knows(&self, base: &[u8]) -> bool {
-        !self.programs(base, base).is_empty()
+    pub(super) fn has_program_rule(&self, base: &[u8]) -> bool {
+        !self.program_rules(base, base).is_empty()
     }
 
     /// The program of a package.
-    pub(super) fn package(&self, package: &[u8]) -> Option<&[u8]> {
-        let upper = self.upper.iter().filter(|layer| layer.has(b"packages")).filter_map(FileLayer::table);
-        upper.chain(std::iter::once(&self.shipped)).find_map(|table| table.package(package))
+    pub(super) fn package_program(&self, package: &[u8]) -> Option<&[u8]> {
+        let upper = self.upper.iter().filter(|layer| layer.contains_text(b"packages")).filter_map(WhitelistFile::compiled_layer);
+        upper.chain(std::iter::once(&self.shipped)).find_map(|table| table.package_program(package))
     }
 
     /// The words of script names of every layer.
-    pub(super) fn scripts(&self) -> Vec<Scripts<'_>> {
-        let upper = self.upper.iter().filter(|layer| layer.has(b"scripts")).filter_map(FileLayer::table);
-        upper.chain(std::iter::once(&self.shipped)).map(Table::scripts).collect()
+    pub(super) fn script_name_rules(&self) -> Vec<ScriptNameRules<'_>> {
+        let upper = self.upper.iter().filter(|layer| layer.contains_text(b"scripts")).filter_map(WhitelistFile::compiled_layer);
+        upper.chain(std::iter::once(&self.shipped)).map(CompiledLayer::script_name_rules).collect()
     }
 
     /// The argument that makes any call no check.
     pub(super) fn denied_everywhere<'a>(&self, arguments: &[&'a [u8]]) -> Option<&'a [u8]> {
-        let upper = self.upper.iter().filter(|layer| layer.has(b"every")).filter_map(FileLayer::table);
+        let upper = self.upper.iter().filter(|layer| layer.contains_text(b"every")).filter_map(WhitelistFile::compiled_layer);
         for table in upper.chain(std::iter::once(&self.shipped)) {
-            let (deny, deny_alone) = table.every();
+            let (deny, deny_alone) = table.denied_arguments();
             let alone = if let [alone] = arguments { Some(alone) } else { None };
-            let found = arguments.iter().find(|argument| arguments::matched(argument, deny).is_some());
-            if let Some(argument) = found.or(alone.filter(|alone| deny_alone.has(alone))) {
+            let found = arguments.iter().find(|argument| arguments::find_matching_pattern(argument, deny).is_some());
+            if let Some(argument) = found.or(alone.filter(|alone| deny_alone.contains(alone))) {
                 return Some(argument);
             }
         }
@@ -287,13 +287,13 @@ impl Whitelist {
     fn idle_removals(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         for (place, layer) in self.upper.iter().enumerate() {
-            let Some(table) = layer.table() else { continue };
-            for name in table.removed() {
+            let Some(table) = layer.compiled_layer() else { continue };
+            for name in table.removed_names() {
                 let name = String::from_utf8_lossy(name).into_owned();
-                let lower = self.tables().filter(|(lower, ..)| *lower > place);
-                if !lower.into_iter().any(|(_, _, table)| table.rules().any(|rule| rule.name() == name)) {
+                let lower = self.compiled_layers().filter(|(lower, ..)| *lower > place);
+                if !lower.into_iter().any(|(_, _, table)| table.all_rules().any(|rule| rule.name() == name)) {
                     let reason = format!("`remove` names `{name}`, which no rule below this file is called");
-                    problems.push(problem(&layer.file, Fault { line: layer.line_with(&name), reason, fatal: false }));
+                    problems.push(problem_from_error(&layer.file, WhitelistError { line: layer.find_line(&name), reason, fatal: false }));
                 }
             }
         }
@@ -301,36 +301,36 @@ impl Whitelist {
     }
 }
 
-impl FileLayer {
-    fn table(&self) -> Option<&Table> {
-        self.table.get_or_init(|| self.compile().ok().flatten()).as_ref()
+impl WhitelistFile {
+    fn compiled_layer(&self) -> Option<&CompiledLayer> {
+        self.table.get_or_init(|| self.compile_layer().ok().flatten()).as_ref()
     }
 
-    fn compile(&self) -> Result<Option<Table>, Fault> {
-        let fault = |reason: String| Fault { line: None, reason, fatal: true };
+    fn compile_layer(&self) -> Result<Option<CompiledLayer>, WhitelistError> {
+        let fault = |reason: String| WhitelistError { line: None, reason, fatal: true };
         let text = std::str::from_utf8(&self.text).map_err(|error| {
             let line = 1 + self.text[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-            Fault { line: Some(line), reason: "is not UTF-8".to_owned(), fatal: true }
+            WhitelistError { line: Some(line), reason: "is not UTF-8".to_owned(), fatal: true }
         })?;
-        let Some(layer) = Layer::parse(text)? else { return Ok(None) };
-        encode::encode(&layer).map(|bytes| Some(Table::new(bytes))).map_err(fault)
+        let Some(layer) = WhitelistLayer::parse(text)? else { return Ok(None) };
+        encode::encode_layer(&layer).map(|bytes| Some(CompiledLayer::new(bytes))).map_err(fault)
     }
 
-    fn problems(&self) -> Vec<Problem> {
-        let faults = match self.compile() {
+    fn find_problems(&self) -> Vec<Problem> {
+        let faults = match self.compile_layer() {
             Err(fault) => vec![fault],
-            Ok(_) => match std::str::from_utf8(&self.text).map(|text| (Layer::parse(text), text)) {
-                Ok((Ok(Some(layer)), text)) => layer.faults(text),
+            Ok(_) => match std::str::from_utf8(&self.text).map(|text| (WhitelistLayer::parse(text), text)) {
+                Ok((Ok(Some(layer)), text)) => layer.find_errors(text),
                 _ => Vec::new(),
             },
         };
-        faults.into_iter().map(|fault| problem(&self.file, fault)).collect()
+        faults.into_iter().map(|fault| problem_from_error(&self.file, fault)).collect()
     }
 
     /// Whether the file may have a rule or program of this name: a string in TOML stands between quotes, and only
     /// a script's folders may come before a program's name in it. Where strings may be written otherwise (escapes,
     /// several lines), the answer is yes.
-    fn may_name(&self, name: &[u8]) -> bool {
+    fn may_contain_name(&self, name: &[u8]) -> bool {
         let is_quoted = |at: usize| {
             let before = at.checked_sub(1).and_then(|at| self.text.get(at));
             let after = self.text.get(at + name.len());
@@ -339,18 +339,18 @@ impl FileLayer {
         self.other_strings || bytes::find_all(&self.text, name).any(is_quoted)
     }
 
-    fn has(&self, text: &[u8]) -> bool {
+    fn contains_text(&self, text: &[u8]) -> bool {
         bytes::find(&self.text, text).is_some()
     }
 
-    fn line_with(&self, text: &str) -> Option<usize> {
+    fn find_line(&self, text: &str) -> Option<usize> {
         let at = bytes::find(&self.text, text.as_bytes())?;
         Some(1 + self.text[..at].iter().filter(|byte| **byte == b'\n').count())
     }
 }
 
 /// Reads a file if it is a layer. The reason when there is one that can't be read.
-fn read(file: &Path) -> Result<Option<FileLayer>, String> {
+fn read_whitelist_file(file: &Path) -> Result<Option<WhitelistFile>, String> {
     let text = match read_start(file, CONFIG_FILE_BYTES_MAX + 1) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
@@ -365,10 +365,10 @@ fn read(file: &Path) -> Result<Option<FileLayer>, String> {
     }
     let other = [&b"\\"[..], b"\"\"\"", b"'''"];
     let other_strings = other.iter().any(|mark| bytes::find(&text, mark).is_some());
-    Ok(Some(FileLayer { file: file.to_owned(), text, other_strings, table: OnceCell::new() }))
+    Ok(Some(WhitelistFile { file: file.to_owned(), text, other_strings, table: OnceCell::new() }))
 }
 
-fn problem(file: &Path, fault: Fault) -> Problem {
+fn problem_from_error(file: &Path, fault: WhitelistError) -> Problem {
     let next = "correct it, then type `verify-run whitelist check`";
     let hint = if fault.fatal { format!("the file is left out until then: {next}") } else { next.to_owned() };
     Problem { file: file.to_owned(), line: fault.line, reason: fault.reason, hint, used: !fault.fatal, warning: false }

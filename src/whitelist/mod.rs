@@ -18,8 +18,8 @@ mod table;
 mod tests;
 mod trail;
 
-pub use check::{Check, Decision, ExitMeaning, key, key_parts};
+pub use check::{Check, CheckDecision, ExitMeaning, command_key, command_key_parts};
 pub use kind::CheckKind;
 pub use layers::{ListedRule, Whitelist};
-pub use opening::Opening;
+pub use opening::WrapperPosition;
 pub use program::{base_name, package_name};

@@ -1,8 +1,8 @@
 //! Where in a shell line the wrapper may be put so that all the rest of the line stays as it is, and means the same.
 
 use super::program::base_name;
-use super::recognise::{Search, change_of_directory};
-use super::trail::Trail;
+use super::recognise::{CheckSearch, change_of_directory};
+use super::trail::Resolution;
 use super::{Check, Whitelist};
 use crate::command::{Line, Simple, Step};
 
@@ -19,7 +19,7 @@ const PREPARING: [&str; 12] =
 
 /// A place for the wrapper in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Opening {
+pub struct WrapperPosition {
     /// Byte offset in the line, where the command's first word starts.
     pub at: usize,
     /// The command's words from there on, quotes removed.
@@ -36,12 +36,12 @@ impl Whitelist {
     /// The places in a line where the wrapper may stand, in the line's order: right before each simple command that is a
     /// check. None where anything in the line leaves a doubt: where it can't be told apart without running it, where the
     /// wrapper stands already, where the shell is told to print what it runs, or where `PATH` is replaced.
-    pub fn openings(&self, line: &str) -> Vec<Opening> {
+    pub fn wrapper_positions(&self, line: &str) -> Vec<WrapperPosition> {
         if line.len() > LINE_BYTES_MAX {
             return Vec::new();
         }
         let Ok(parsed) = Line::parse(line) else { return Vec::new() };
-        let mut trails = vec![Trail::default()];
+        let mut trails = vec![Resolution::default()];
         let (mut found, mut prepared) = (Vec::new(), false);
         for step in &parsed.steps {
             let Some(here) = trails.last_mut() else { break };
@@ -53,15 +53,15 @@ impl Whitelist {
                 Step::Close => drop(trails.pop()),
                 Step::Run(simple) => {
                     let words: Vec<&[u8]> = simple.words.iter().map(String::as_bytes).collect();
-                    match effect(simple) {
-                        Effect::Doubt => return Vec::new(),
-                        Effect::Prepares => prepared = true,
-                        Effect::None => {}
+                    match command_effect(simple) {
+                        CommandEffect::Doubt => return Vec::new(),
+                        CommandEffect::Prepares => prepared = true,
+                        CommandEffect::None => {}
                     }
                     if let Some(dir) = change_of_directory(&words) {
-                        here.enter(dir);
-                    } else if let Some((start, check)) = self.check_in(simple, &words, here) {
-                        found.push(Opening {
+                        here.enter_directory(dir);
+                    } else if let Some((start, check)) = self.find_wrapped_check(simple, &words, here) {
+                        found.push(WrapperPosition {
                             at: simple.starts[start],
                             words: simple.words[start..].to_vec(),
                             dir: here.dir.clone(),
@@ -76,27 +76,27 @@ impl Whitelist {
     }
 
     /// The check that a simple command is, and at which word its program is named.
-    fn check_in(&self, simple: &Simple, words: &[&[u8]], trail: &Trail) -> Option<(usize, Check)> {
+    fn find_wrapped_check(&self, simple: &Simple, words: &[&[u8]], trail: &Resolution) -> Option<(usize, Check)> {
         let start = simple.words.iter().position(|word| !BEFORE_A_COMMAND.contains(&word.as_str()))?;
         // An option of what stands before it (`command -v npm`, `time -p make test`), or a name that isn't known yet.
         if simple.words[start].starts_with(['-', '$', '~', '*', '?', '[', '{', '%']) {
             return None;
         }
-        let mut search = Search::new(self);
-        let check = search.command(&words[start..], trail)?;
+        let mut search = CheckSearch::new(self);
+        let check = search.find_in_command(&words[start..], trail)?;
         let alone = !search.beside && !check.elsewhere && simple.assignments.is_empty();
         Some((start, Check { alone, ..check }))
     }
 }
 
 /// What a simple command does to those after it.
-enum Effect {
+enum CommandEffect {
     None,
     Prepares,
     Doubt,
 }
 
-fn effect(simple: &Simple) -> Effect {
+fn command_effect(simple: &Simple) -> CommandEffect {
     let named = simple.words.first().map_or("", String::as_str);
     // `$(NAME)` is a variable to make, and a command to a shell.
     let is_substituted = named.starts_with("$(");
@@ -104,24 +104,24 @@ fn effect(simple: &Simple) -> Effect {
     let disabled = |text: &String| text.starts_with("VERIFY_RUN_DISABLE=");
     let texts = || simple.assignments.iter().chain(&simple.words);
     if is_substituted || is_wrapped || TELLING.contains(&named) || is_tracing(simple) || texts().any(disabled) {
-        return Effect::Doubt;
+        return CommandEffect::Doubt;
     }
     let path = texts().filter_map(|text| text.strip_prefix("PATH="));
     let mut extends = false;
     for value in path {
         if !(value.contains("$PATH") || value.contains("${PATH}")) {
-            return Effect::Doubt;
+            return CommandEffect::Doubt;
         }
         extends = true;
     }
     // Substitutions before a name are run by the shell, in the order in which it always runs them, but what they are is
     // not looked into.
     if simple.assignments.iter().any(|text| text.contains("$(") || text.contains('`')) && !simple.words.is_empty() {
-        return Effect::Doubt;
+        return CommandEffect::Doubt;
     }
     match extends || PREPARING.contains(&named) {
-        true => Effect::Prepares,
-        false => Effect::None,
+        true => CommandEffect::Prepares,
+        false => CommandEffect::None,
     }
 }
 
@@ -139,7 +139,7 @@ mod tests {
 
     fn wrapped(line: &str) -> String {
         let mut text = line.to_owned();
-        for opening in Whitelist::shipped().openings(line).iter().rev() {
+        for opening in Whitelist::shipped_only().wrapper_positions(line).iter().rev() {
             text.insert_str(opening.at, "W ");
         }
         text
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_may_bring_a_program_is_noticed() {
-        let prepared = |line: &str| Whitelist::shipped().openings(line)[0].prepared;
+        let prepared = |line: &str| Whitelist::shipped_only().wrapper_positions(line)[0].prepared;
         assert!(prepared(". .venv/bin/activate && pytest"));
         assert!(prepared("nvm use 22 && npm test"));
         assert!(!prepared("cd web && npm test"));

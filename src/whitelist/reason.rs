@@ -6,7 +6,7 @@ use crate::command::GaveUp;
 
 /// The reasons, from the least to the most telling one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Reason {
+pub enum NotACheckReason {
     /// There was no command.
     #[default]
     None,
@@ -28,41 +28,41 @@ pub enum Reason {
     Denied { tool: String, argument: String },
 }
 
-impl Reason {
-    pub fn rank(&self) -> u8 {
+impl NotACheckReason {
+    pub fn specificity_rank(&self) -> u8 {
         match self {
-            Reason::None => 0,
-            Reason::Unknown(_) => 1,
-            Reason::OtherUse(_) => 2,
-            Reason::ScriptName(_) => 3,
-            Reason::ScriptDenied { .. } => 4,
-            Reason::GaveUp(_) => 5,
-            Reason::TooDeep => 6,
-            Reason::Needs { .. } => 7,
-            Reason::Denied { .. } => 8,
+            NotACheckReason::None => 0,
+            NotACheckReason::Unknown(_) => 1,
+            NotACheckReason::OtherUse(_) => 2,
+            NotACheckReason::ScriptName(_) => 3,
+            NotACheckReason::ScriptDenied { .. } => 4,
+            NotACheckReason::GaveUp(_) => 5,
+            NotACheckReason::TooDeep => 6,
+            NotACheckReason::Needs { .. } => 7,
+            NotACheckReason::Denied { .. } => 8,
         }
     }
 
     /// A rule knew the call and refused it.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Reason::Needs { .. } | Reason::Denied { .. })
+        matches!(self, NotACheckReason::Needs { .. } | NotACheckReason::Denied { .. })
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for NotACheckReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::None => f.write_str("there is no command in it"),
-            Reason::Unknown(program) => write!(f, "no rule names `{program}`"),
-            Reason::OtherUse(program) => write!(f, "`{program}` is known, but no check when it is used like this"),
-            Reason::ScriptName(name) => write!(f, "`{name}` is not the name of a check script"),
-            Reason::ScriptDenied { name, part } => {
+            NotACheckReason::None => f.write_str("there is no command in it"),
+            NotACheckReason::Unknown(program) => write!(f, "no rule names `{program}`"),
+            NotACheckReason::OtherUse(program) => write!(f, "`{program}` is known, but no check when it is used like this"),
+            NotACheckReason::ScriptName(name) => write!(f, "`{name}` is not the name of a check script"),
+            NotACheckReason::ScriptDenied { name, part } => {
                 write!(f, "`{part}` in the script's name `{name}` says that it changes things or does not end")
             }
-            Reason::GaveUp(gave_up) => write!(f, "the line can't be told apart without running it: {gave_up}"),
-            Reason::TooDeep => f.write_str("too many runners inside each other"),
-            Reason::Needs { tool, one_of } => write!(f, "`{tool}` is a check only with one of: {one_of}"),
-            Reason::Denied { tool, argument } => write!(f, "`{argument}` makes this call of `{tool}` no check"),
+            NotACheckReason::GaveUp(gave_up) => write!(f, "the line can't be told apart without running it: {gave_up}"),
+            NotACheckReason::TooDeep => f.write_str("too many runners inside each other"),
+            NotACheckReason::Needs { tool, one_of } => write!(f, "`{tool}` is a check only with one of: {one_of}"),
+            NotACheckReason::Denied { tool, argument } => write!(f, "`{argument}` makes this call of `{tool}` no check"),
         }
     }
 }

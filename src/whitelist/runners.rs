@@ -1,15 +1,15 @@
 //! Seeing through runners: `sudo env npx …`, `npm run lint`, `sh -c '…'`, `docker compose run app …`.
 
-use super::arguments::{self, Words, is_assignment, is_option, is_version, matched, selectors};
+use super::arguments::{self, WordPositions, is_assignment, is_option, is_version, find_matching_pattern, collect_selectors};
 use super::encode::{
     ASSIGNMENTS, DASHDASH, ELSEWHERE, LATE_OPTIONS, MANY, OR_COMMAND, PACKAGES, PROJECT, SKIP_SELECTS, SKIP_VERSIONS,
 };
-use super::program::{base_name, lossy, package_name};
-use super::reason::Reason;
-use super::recognise::Search;
-use super::scripts::{self, File, Named};
-use super::table::{List, Rule, Runner, Scripts};
-use super::trail::{Trail, take_option, take_options};
+use super::program::{base_name, lossy_text, package_name};
+use super::reason::NotACheckReason;
+use super::recognise::CheckSearch;
+use super::scripts::{self, ScriptFile, ScriptNameMeaning};
+use super::table::{TextList, WhitelistRule, RunnerRule, ScriptNameRules};
+use super::trail::{Resolution, read_option, read_options};
 use super::{Check, CheckKind};
 use crate::base::bytes;
 
@@ -23,13 +23,13 @@ mod then {
     pub const AGAIN: u8 = 5;
 }
 
-impl<'w> Search<'w> {
-    pub(super) fn runner(
+impl<'w> CheckSearch<'w> {
+    pub(super) fn find_in_runner(
         &mut self,
-        runner: &Runner<'w>,
+        runner: &RunnerRule<'w>,
         base: &[u8],
         arguments: &[&[u8]],
-        trail: &Trail,
+        trail: &Resolution,
     ) -> Option<Check> {
         let has = |flag: u16| runner.flags & flag != 0;
         let values = [runner.value_options, runner.dir_options, runner.select_options];
@@ -54,23 +54,23 @@ impl<'w> Search<'w> {
                 break;
             } else if let Some(value) = option_value(argument, rest, runner.line_options, b'c') {
                 self.confine_runner(runner, &arguments[..at]);
-                return self.line_option(runner, value, rest, &trail);
+                return self.find_in_line_option(runner, value, rest, &trail);
             } else if let Some((module, rest)) =
-                option_value(argument, rest, runner.module_options, b'm').and_then(split)
+                option_value(argument, rest, runner.module_options, b'm').and_then(split_first_word)
             {
                 self.confine_runner(runner, &arguments[..at]);
-                return self.module(module, rest, &trail);
+                return self.find_in_module(module, rest, &trail);
             } else if let Some(words) = option_value(argument, rest, runner.command_options, 0) {
                 self.confine_runner(runner, &arguments[..at]);
-                return self.command(words, &trail);
+                return self.find_in_command(words, &trail);
             } else if let Some((names, rest)) = script_option(argument, rest, runner.script_options) {
                 self.confine_runner(runner, &arguments[..at]);
-                return self.named_option(runner, names, rest, &trail);
-            } else if runner.select_flags.has(argument) {
-                trail.select(b"*");
+                return self.find_in_named_option(runner, names, rest, &trail);
+            } else if runner.select_flags.contains(argument) {
+                trail.add_selector(b"*");
                 at += 1;
             } else if is_option(argument) && !(skip > 0 && argument.starts_with(b"+")) {
-                at += take_option(arguments, at, &values, [runner.dir_options, runner.select_options], &mut trail);
+                at += read_option(arguments, at, &values, [runner.dir_options, runner.select_options], &mut trail);
             } else if has(ASSIGNMENTS) && is_assignment(argument) {
                 // Any variable may name what is run (`LD_PRELOAD`, `PATH`).
                 self.beside = true;
@@ -80,7 +80,7 @@ impl<'w> Search<'w> {
             } else if skip > 0 {
                 skip -= 1;
                 if has(SKIP_SELECTS) {
-                    trail.select(argument);
+                    trail.add_selector(argument);
                 }
                 at += 1;
             } else {
@@ -91,70 +91,70 @@ impl<'w> Search<'w> {
             at = end + 1;
         }
         self.confine_runner(runner, &arguments[..at.min(arguments.len())]);
-        self.rest(runner, base, arguments.get(at..).unwrap_or_default(), &trail)
+        self.find_in_runner_rest(runner, base, arguments.get(at..).unwrap_or_default(), &trail)
     }
 
     /// The places of a runner's sub-command, and what it is called with it. `None` where it runs nothing.
     fn runner_name(
         &mut self,
-        runner: &Runner<'w>,
+        runner: &RunnerRule<'w>,
         base: &[u8],
         arguments: &[&[u8]],
-        values: &[List<'w>],
+        values: &[TextList<'w>],
     ) -> Option<(Vec<usize>, String)> {
         if runner.sub.is_empty() {
-            if arguments.first().is_some_and(|first| runner.deny.has(first)) {
-                self.because(Reason::Denied { tool: runner.name.to_owned(), argument: lossy(arguments[0]) });
+            if arguments.first().is_some_and(|first| runner.deny.contains(first)) {
+                self.note_reason(NotACheckReason::Denied { tool: runner.name.to_owned(), argument: lossy_text(arguments[0]) });
                 return None;
             }
-            return Some((Vec::new(), lossy(base)));
+            return Some((Vec::new(), lossy_text(base)));
         }
-        let sub = arguments::sub_command(arguments, runner.sub, values)?;
-        if !sub.places().is_empty() {
-            return Some((sub.places().to_vec(), format!("{} {}", lossy(base), lossy(sub.spelling))));
+        let sub = arguments::find_sub_command(arguments, runner.sub, values)?;
+        if !sub.word_positions().is_empty() {
+            return Some((sub.word_positions().to_vec(), format!("{} {}", lossy_text(base), lossy_text(sub.spelling))));
         }
-        let first_word = Words { arguments, value_options: values, at: 0 }.next();
-        if first_word.is_some_and(|place| runner.deny.has(arguments[place])) {
-            self.because(Reason::OtherUse(lossy(base)));
+        let first_word = WordPositions { arguments, value_options: values, at: 0 }.next();
+        if first_word.is_some_and(|place| runner.deny.contains(arguments[place])) {
+            self.note_reason(NotACheckReason::OtherUse(lossy_text(base)));
             return None;
         }
-        Some((Vec::new(), lossy(base)))
+        Some((Vec::new(), lossy_text(base)))
     }
 
     /// What follows a runner's own arguments.
-    fn rest(&mut self, runner: &Runner<'w>, base: &[u8], rest: &[&[u8]], trail: &Trail) -> Option<Check> {
+    fn find_in_runner_rest(&mut self, runner: &RunnerRule<'w>, base: &[u8], rest: &[&[u8]], trail: &Resolution) -> Option<Check> {
         match runner.then {
             // A service without a command does what it is named for.
             then::COMMAND if rest.is_empty() && !runner.manifest.is_empty() => {
                 let service = trail.selectors.last()?.strip_prefix('@')?.to_owned();
-                self.script(runner, service.as_bytes(), &[], trail)
+                self.find_in_script(runner, service.as_bytes(), &[], trail)
             }
-            then::COMMAND => self.packaged(runner, rest, trail).or_else(|| self.image(runner, rest, trail)),
+            then::COMMAND => self.find_in_package(runner, rest, trail).or_else(|| self.find_in_image(runner, rest, trail)),
             then::FILE => {
                 self.confine_file(rest.first()?);
-                self.command(rest, trail)
+                self.find_in_command(rest, trail)
             }
-            then::LINE => self.line(&lossy(&rest.join(&b' ')), trail),
-            then::AGAIN => self.again(base, rest, trail),
-            then::SCRIPTS => self.scripts(runner, rest, trail),
-            then::SCRIPT if !runner.script.is_empty() => self.script(runner, runner.script, rest, trail),
-            then::SCRIPT => self.script_or_command(runner, rest, trail),
+            then::LINE => self.find_in_line(&lossy_text(&rest.join(&b' ')), trail),
+            then::AGAIN => self.find_in_repeated_sub_commands(base, rest, trail),
+            then::SCRIPTS => self.find_in_script_arguments(runner, rest, trail),
+            then::SCRIPT if !runner.script.is_empty() => self.find_in_script(runner, runner.script, rest, trail),
+            then::SCRIPT => self.find_in_script_or_command(runner, rest, trail),
             _ => None,
         }
     }
 
     /// An image that is named for the tool which it runs: `docker run koalaman/shellcheck:stable a.sh`.
-    fn image(&mut self, runner: &Runner<'_>, rest: &[&[u8]], trail: &Trail) -> Option<Check> {
+    fn find_in_image(&mut self, runner: &RunnerRule<'_>, rest: &[&[u8]], trail: &Resolution) -> Option<Check> {
         let image = trail.selectors.last().filter(|_| runner.name == "docker-run")?.strip_prefix('@')?;
         let name = image.rsplit('/').next()?.split([':', '@']).next()?.as_bytes();
-        let program = self.whitelist.package(name).unwrap_or(name);
-        let has_tool = self.whitelist.programs(program, program).iter().any(|rule| matches!(rule, Rule::Tool(_)));
+        let program = self.whitelist.package_program(name).unwrap_or(name);
+        let has_tool = self.whitelist.program_rules(program, program).iter().any(|rule| matches!(rule, WhitelistRule::Tool(_)));
         let words: Vec<&[u8]> = std::iter::once(program).chain(rest.iter().copied()).collect();
-        if has_tool && image.contains('/') { self.command(&words, trail) } else { None }
+        if has_tool && image.contains('/') { self.find_in_command(&words, trail) } else { None }
     }
 
     /// `mix do lint, test` and `mix do lint + test`: the first check among the runner's own sub-commands.
-    fn again(&mut self, base: &[u8], rest: &[&[u8]], trail: &Trail) -> Option<Check> {
+    fn find_in_repeated_sub_commands(&mut self, base: &[u8], rest: &[&[u8]], trail: &Resolution) -> Option<Check> {
         self.beside = true;
         let mut words = vec![base];
         for (place, word) in rest.iter().enumerate() {
@@ -163,7 +163,7 @@ impl<'w> Search<'w> {
                 words.push(bare);
             }
             if (bare.len() < word.len() || *word == b"+" || place + 1 == rest.len()) && words.len() > 1 {
-                if let Some(check) = self.command(&words, trail) {
+                if let Some(check) = self.find_in_command(&words, trail) {
                     return Some(check);
                 }
                 words.truncate(1);
@@ -172,69 +172,69 @@ impl<'w> Search<'w> {
         None
     }
 
-    fn line_option(&mut self, runner: &Runner<'_>, value: &[&[u8]], rest: &[&[u8]], trail: &Trail) -> Option<Check> {
-        if runner.then == then::LINE && runner.line_options.has(b"/c") | runner.line_options.has(b"-Command") {
-            return self.line(&lossy(&rest.join(&b' ')), trail);
+    fn find_in_line_option(&mut self, runner: &RunnerRule<'_>, value: &[&[u8]], rest: &[&[u8]], trail: &Resolution) -> Option<Check> {
+        if runner.then == then::LINE && runner.line_options.contains(b"/c") | runner.line_options.contains(b"-Command") {
+            return self.find_in_line(&lossy_text(&rest.join(&b' ')), trail);
         }
-        self.line(&lossy(value.first()?), trail)
+        self.find_in_line(&lossy_text(value.first()?), trail)
     }
 
-    fn module(&mut self, module: &[u8], arguments: &[&[u8]], trail: &Trail) -> Option<Check> {
-        let mut rules = self.whitelist.modules(module);
+    fn find_in_module(&mut self, module: &[u8], arguments: &[&[u8]], trail: &Resolution) -> Option<Check> {
+        let mut rules = self.whitelist.module_rules(module);
         if rules.is_empty() {
             // A package of Python has most often the name of its program.
             let package = module.split(|byte| *byte == b'.').next().unwrap_or(module);
-            rules = self.whitelist.programs(package, package);
-            rules.retain(|rule| matches!(rule, Rule::Tool(tool) if matches!(tool.language, "python" | "any")));
+            rules = self.whitelist.program_rules(package, package);
+            rules.retain(|rule| matches!(rule, WhitelistRule::Tool(tool) if matches!(tool.language, "python" | "any")));
         }
         if rules.is_empty() {
-            self.because(Reason::Unknown(lossy(module)));
+            self.note_reason(NotACheckReason::Unknown(lossy_text(module)));
             return None;
         }
-        self.rules(&rules, module, arguments, trail)
+        self.find_by_rules(&rules, module, arguments, trail)
     }
 
     /// A program that may be written as a package.
-    fn packaged(&mut self, runner: &Runner<'_>, words: &[&[u8]], trail: &Trail) -> Option<Check> {
+    fn find_in_package(&mut self, runner: &RunnerRule<'_>, words: &[&[u8]], trail: &Resolution) -> Option<Check> {
         let (&first, rest) = words.split_first()?;
         if runner.flags & PACKAGES == 0 {
-            return self.command(words, trail);
+            return self.find_in_command(words, trail);
         }
         self.confine_package(runner, first);
         let package = package_name(first);
-        let program = match self.whitelist.package(package) {
+        let program = match self.whitelist.package_program(package) {
             Some(program) => program,
             // Somebody's `@scope/eslint` is not eslint.
             None if package.starts_with(b"@") => {
-                self.because(Reason::Unknown(lossy(package)));
+                self.note_reason(NotACheckReason::Unknown(lossy_text(package)));
                 return None;
             }
             None => package,
         };
         let words: Vec<&[u8]> = std::iter::once(program).chain(rest.iter().copied()).collect();
-        self.command(&words, trail)
+        self.find_in_command(&words, trail)
     }
 
     /// `pnpm lint`, `yarn eslint .`, `hatch run test:pytest`, `make check lint`.
-    fn script_or_command(&mut self, runner: &Runner<'w>, rest: &[&[u8]], trail: &Trail) -> Option<Check> {
+    fn find_in_script_or_command(&mut self, runner: &RunnerRule<'w>, rest: &[&[u8]], trail: &Resolution) -> Option<Check> {
         let values = [runner.value_options, runner.dir_options, runner.select_options];
         if runner.flags & OR_COMMAND != 0
             && let Some((&first, arguments)) = rest.split_first()
         {
-            let program = after_project(runner, first).0;
-            if self.whitelist.knows(base_name(program)) {
+            let program = split_project(runner, first).0;
+            if self.whitelist.has_program_rule(base_name(program)) {
                 let before = std::mem::take(&mut self.reason);
                 let words: Vec<&[u8]> = std::iter::once(program).chain(arguments.iter().copied()).collect();
-                let check = self.command(&words, trail);
+                let check = self.find_in_command(&words, trail);
                 let refused = self.reason.is_refusal();
-                self.because(before);
+                self.note_reason(before);
                 if check.is_some() || refused {
                     return check;
                 }
             }
         }
         let many = runner.flags & MANY != 0;
-        let mut places = Words { arguments: rest, value_options: &values, at: 0 };
+        let mut places = WordPositions { arguments: rest, value_options: &values, at: 0 };
         for place in places.by_ref().take(if many { usize::MAX } else { 1 }) {
             let others: Vec<&[u8]> = if many {
                 rest.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, word)| *word).collect()
@@ -242,7 +242,7 @@ impl<'w> Search<'w> {
                 rest[place + 1..].to_vec()
             };
             self.beside |= many && others.iter().any(|word| !is_option(word));
-            if let Some(check) = self.script(runner, rest[place], &others, trail) {
+            if let Some(check) = self.find_in_script(runner, rest[place], &others, trail) {
                 return Some(check);
             }
         }
@@ -251,28 +251,28 @@ impl<'w> Search<'w> {
 
     /// `node --run test`; of several aliases of Clojure's the last one counts (`-M:dev:test`), and more than any the
     /// namespace behind them (`-M:dev -m kaocha.runner`).
-    fn named_option(&mut self, runner: &Runner<'w>, names: &[u8], rest: &[&[u8]], trail: &Trail) -> Option<Check> {
-        if let Some((option, rest)) = split(rest)
-            && let Some((module, rest)) = option_value(option, rest, runner.module_options, 0).and_then(split)
-            && let Some(check) = self.module(module, rest, trail)
+    fn find_in_named_option(&mut self, runner: &RunnerRule<'w>, names: &[u8], rest: &[&[u8]], trail: &Resolution) -> Option<Check> {
+        if let Some((option, rest)) = split_first_word(rest)
+            && let Some((module, rest)) = option_value(option, rest, runner.module_options, 0).and_then(split_first_word)
+            && let Some(check) = self.find_in_module(module, rest, trail)
         {
             return Some(check);
         }
         let has_aliases = runner.flags & PROJECT == 0;
         let last = names.iter().rposition(|byte| *byte == b':').filter(|_| has_aliases);
-        let check = self.script_names(runner, names, rest, trail);
-        check.or_else(|| self.script_names(runner, &names[last? + 1..], rest, trail))
+        let check = self.find_in_script_names(runner, names, rest, trail);
+        check.or_else(|| self.find_in_script_names(runner, &names[last? + 1..], rest, trail))
     }
 
     /// `nx run-many -t lint test`, `node --run test`.
-    fn script_names(&mut self, runner: &Runner<'w>, names: &[u8], rest: &[&[u8]], trail: &Trail) -> Option<Check> {
+    fn find_in_script_names(&mut self, runner: &RunnerRule<'w>, names: &[u8], rest: &[&[u8]], trail: &Resolution) -> Option<Check> {
         let more = if runner.flags & MANY != 0 { rest.iter().take_while(|word| !is_option(word)).count() } else { 0 };
         let all: Vec<&[u8]> = names.split(|byte| *byte == b',').chain(rest[..more].iter().copied()).collect();
         self.beside |= all.len() > 1;
         for (place, name) in all.iter().enumerate() {
             let others = all.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, word)| *word);
             let others: Vec<&[u8]> = others.chain(rest[more..].iter().copied()).collect();
-            if let Some(check) = self.script(runner, name, &others, trail) {
+            if let Some(check) = self.find_in_script(runner, name, &others, trail) {
                 return Some(check);
             }
         }
@@ -280,16 +280,16 @@ impl<'w> Search<'w> {
     }
 
     /// `run-s lint test:*`, `concurrently "npm run lint" npm:test`.
-    fn scripts(&mut self, runner: &Runner<'w>, rest: &[&[u8]], trail: &Trail) -> Option<Check> {
+    fn find_in_script_arguments(&mut self, runner: &RunnerRule<'w>, rest: &[&[u8]], trail: &Resolution) -> Option<Check> {
         self.beside = true;
-        for place in (Words { arguments: rest, value_options: &[runner.value_options], at: 0 }) {
+        for place in (WordPositions { arguments: rest, value_options: &[runner.value_options], at: 0 }) {
             let word = rest[place];
             let check = if word.contains(&b' ') {
-                self.line(&lossy(word), trail)
+                self.find_in_line(&lossy_text(word), trail)
             } else {
                 let others: Vec<&[u8]> =
                     rest.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, w)| *w).collect();
-                self.script(runner, word.strip_prefix(b"npm:").unwrap_or(word), &others, trail)
+                self.find_in_script(runner, word.strip_prefix(b"npm:").unwrap_or(word), &others, trail)
             };
             if check.is_some() {
                 return check;
@@ -299,151 +299,151 @@ impl<'w> Search<'w> {
     }
 
     /// A script or target, by its name.
-    fn script(&mut self, runner: &Runner<'w>, written: &[u8], arguments: &[&[u8]], trail: &Trail) -> Option<Check> {
-        let (name, project) = after_project(runner, written);
-        let layers = self.whitelist.scripts();
+    fn find_in_script(&mut self, runner: &RunnerRule<'w>, written: &[u8], arguments: &[&[u8]], trail: &Resolution) -> Option<Check> {
+        let (name, project) = split_project(runner, written);
+        let layers = self.whitelist.script_name_rules();
         // An environment of hatch is named for what its scripts do (`lint:all`), a project of nx isn't.
         let is_whole = project.is_some() && runner.flags & MANY == 0;
-        let read = match scripts::named(name, &layers) {
-            Named::Nothing if is_whole => scripts::named(written, &layers),
+        let read = match scripts::interpret_target_name(name, &layers) {
+            ScriptNameMeaning::Nothing if is_whole => scripts::interpret_target_name(written, &layers),
             read => read,
         };
-        let is_made = runner.name == "make-target" && scripts::is_made(name);
+        let is_made = runner.name == "make-target" && scripts::is_made_file(name);
         let run = || project.filter(|_| scripts::is_plain_run(name)).and_then(|own| scripts::task_kind(own, &layers));
         let kind = match read {
-            Named::Check(_) | Named::Nothing if is_made => CheckKind::Build,
-            Named::Check(kind) if is_whole => scripts::task_kind(written, &layers).unwrap_or(kind),
-            Named::Check(kind) => kind,
-            Named::Nothing if is_checking_format(name, arguments, &layers) => CheckKind::Format,
-            Named::Nothing if let Some(kind) = run() => kind,
+            ScriptNameMeaning::Check(_) | ScriptNameMeaning::Nothing if is_made => CheckKind::Build,
+            ScriptNameMeaning::Check(kind) if is_whole => scripts::task_kind(written, &layers).unwrap_or(kind),
+            ScriptNameMeaning::Check(kind) => kind,
+            ScriptNameMeaning::Nothing if is_checking_format(name, arguments, &layers) => CheckKind::Format,
+            ScriptNameMeaning::Nothing if let Some(kind) = run() => kind,
             // `bun scripts/lint.ts`.
-            Named::Nothing if name.contains(&b'/') => return self.script_file(name, arguments, trail),
-            Named::Nothing if let Some(kind) = self.tool_named(name) => kind,
-            Named::Denied(part) if scripts::is_comparing(part, arguments) => CheckKind::Lint,
-            Named::Nothing if runner.flags & MANY == 0 && self.whitelist.knows(name) && !arguments.is_empty() => {
-                return self.named_for_program(name, arguments, trail);
+            ScriptNameMeaning::Nothing if name.contains(&b'/') => return self.find_in_script_file(name, arguments, trail),
+            ScriptNameMeaning::Nothing if let Some(kind) = self.bare_tool_kind(name) => kind,
+            ScriptNameMeaning::Denied(part) if scripts::is_comparing(part, arguments) => CheckKind::Lint,
+            ScriptNameMeaning::Nothing if runner.flags & MANY == 0 && self.whitelist.has_program_rule(name) && !arguments.is_empty() => {
+                return self.find_in_program_script(name, arguments, trail);
             }
-            Named::Denied(part) => {
-                self.because(Reason::ScriptDenied { name: lossy(name), part: lossy(part) });
+            ScriptNameMeaning::Denied(part) => {
+                self.note_reason(NotACheckReason::ScriptDenied { name: lossy_text(name), part: lossy_text(part) });
                 return None;
             }
-            Named::Nothing => {
-                self.because(Reason::ScriptName(lossy(name)));
+            ScriptNameMeaning::Nothing => {
+                self.note_reason(NotACheckReason::ScriptName(lossy_text(name)));
                 return None;
             }
         };
         let mut trail = trail.clone();
-        trail.selectors.extend(project.map(lossy));
+        trail.selectors.extend(project.map(lossy_text));
         let mut skip = Vec::new();
         if runner.flags & LATE_OPTIONS != 0 {
-            take_options(arguments, [runner.dir_options, runner.select_options], &mut trail, &mut skip);
+            read_options(arguments, [runner.dir_options, runner.select_options], &mut trail, &mut skip);
         }
         let left = || arguments.iter().enumerate().filter(|(at, _)| !skip.contains(at)).map(|(_, argument)| *argument);
-        if let Some(argument) = left().find(|argument| layers.iter().any(|s| matched(argument, s.deny_args).is_some()))
+        if let Some(argument) = left().find(|argument| layers.iter().any(|s| find_matching_pattern(argument, s.deny_args).is_some()))
         {
-            self.because(Reason::Denied { tool: lossy(name), argument: lossy(argument) });
+            self.note_reason(NotACheckReason::Denied { tool: lossy_text(name), argument: lossy_text(argument) });
             return None;
         }
         let is_late = runner.flags & (LATE_OPTIONS | MANY) != 0 && !trail.is_past_dashes;
         let late = if is_late { arguments } else { &[] };
         self.confine_runner(runner, late);
         self.confine_arguments(runner.name.as_bytes(), arguments);
-        let mut check = trail.check(&format!("script:{}", lossy(name)), kind);
+        let mut check = trail.build_check(&format!("script:{}", lossy_text(name)), kind);
         check.manifest = Some(if runner.manifest.is_empty() { runner.name } else { runner.manifest }.to_owned());
-        selectors(arguments, &skip, &[runner.value_options], List::default(), &mut check.selectors);
+        collect_selectors(arguments, &skip, &[runner.value_options], TextList::default(), &mut check.selectors);
         check.selectors.sort();
-        check.why = format!("the script's name, `{}`, says that it is a {} check", lossy(name), kind.as_str());
+        check.why = format!("the script's name, `{}`, says that it is a {} check", lossy_text(name), kind.as_str());
         Some(check)
     }
 }
 
-impl Search<'_> {
+impl CheckSearch<'_> {
     /// A script that is the program of its name, and is given the rest: `npm run ng -- test`.
-    fn named_for_program(&mut self, name: &[u8], arguments: &[&[u8]], trail: &Trail) -> Option<Check> {
+    fn find_in_program_script(&mut self, name: &[u8], arguments: &[&[u8]], trail: &Resolution) -> Option<Check> {
         self.beside = true;
         let rest = arguments.strip_prefix(&[&b"--"[..]]).unwrap_or(arguments);
         let words: Vec<&[u8]> = std::iter::once(name).chain(rest.iter().copied()).collect();
-        self.command(&words, trail)
+        self.find_in_command(&words, trail)
     }
 
     /// A project's own file by its name: `./run-tests.sh`, `bash ci/lint.sh`, `ruby -Itest test/cart_test.rb`.
-    pub(super) fn script_file(&mut self, path: &[u8], arguments: &[&[u8]], trail: &Trail) -> Option<Check> {
+    pub(super) fn find_in_script_file(&mut self, path: &[u8], arguments: &[&[u8]], trail: &Resolution) -> Option<Check> {
         // Almost every command that is none of the known ones is no file of the project's.
-        let Some(file) = scripts::file(path) else {
-            self.because(Reason::Unknown(lossy(base_name(path))));
+        let Some(file) = scripts::script_file_at(path) else {
+            self.note_reason(NotACheckReason::Unknown(lossy_text(base_name(path))));
             return None;
         };
-        let layers = self.whitelist.scripts();
-        let kind = match self.file_kind(file, arguments, &layers) {
-            Named::Check(kind) => kind,
-            Named::Denied(part) => {
-                self.because(Reason::ScriptDenied { name: lossy(path), part: lossy(part) });
+        let layers = self.whitelist.script_name_rules();
+        let kind = match self.interpret_file(file, arguments, &layers) {
+            ScriptNameMeaning::Check(kind) => kind,
+            ScriptNameMeaning::Denied(part) => {
+                self.note_reason(NotACheckReason::ScriptDenied { name: lossy_text(path), part: lossy_text(part) });
                 return None;
             }
-            Named::Nothing => return self.behind_script(path, file, arguments, trail),
+            ScriptNameMeaning::Nothing => return self.find_behind_script(path, file, arguments, trail),
         };
-        let is_denied = |argument: &&&[u8]| layers.iter().any(|layer| matched(argument, layer.deny_args).is_some());
+        let is_denied = |argument: &&&[u8]| layers.iter().any(|layer| find_matching_pattern(argument, layer.deny_args).is_some());
         let denied = self.whitelist.denied_everywhere(arguments).or(arguments.iter().find(is_denied).copied());
         if let Some(argument) = denied {
-            self.because(Reason::Denied { tool: lossy(path), argument: lossy(argument) });
+            self.note_reason(NotACheckReason::Denied { tool: lossy_text(path), argument: lossy_text(argument) });
             return None;
         }
         self.confine_file(path);
         self.confine_arguments(path, arguments);
-        let mut check = trail.check(&format!("script:{}", lossy(base_name(path))), kind);
-        check.manifest = Some(lossy(path.strip_prefix(b"./").unwrap_or(path)));
-        selectors(arguments, &[], &[], List::default(), &mut check.selectors);
+        let mut check = trail.build_check(&format!("script:{}", lossy_text(base_name(path))), kind);
+        check.manifest = Some(lossy_text(path.strip_prefix(b"./").unwrap_or(path)));
+        collect_selectors(arguments, &[], &[], TextList::default(), &mut check.selectors);
         check.selectors.sort();
-        check.why = format!("the file's name, `{}`, says that it is a {} check", lossy(path), kind.as_str());
+        check.why = format!("the file's name, `{}`, says that it is a {} check", lossy_text(path), kind.as_str());
         Some(check)
     }
 }
 
-impl Search<'_> {
+impl CheckSearch<'_> {
     /// The command that a shell script is given, whole, to run in some place of its own: `./in-container.sh cargo test`.
-    fn behind_script(&mut self, path: &[u8], file: File<'_>, arguments: &[&[u8]], trail: &Trail) -> Option<Check> {
-        let unknown = Reason::Unknown(lossy(base_name(path)));
+    fn find_behind_script(&mut self, path: &[u8], file: ScriptFile<'_>, arguments: &[&[u8]], trail: &Resolution) -> Option<Check> {
+        let unknown = NotACheckReason::Unknown(lossy_text(base_name(path)));
         let start = arguments.iter().position(|argument| *argument == b"--").map_or(0, |dashes| dashes + 1);
         let words = arguments.get(start..).unwrap_or_default();
         // A single word is as likely data (`./notify.sh pytest`).
-        let is_command = words.len() > usize::from(start == 0) && self.whitelist.knows(base_name(words[0]));
+        let is_command = words.len() > usize::from(start == 0) && self.whitelist.has_program_rule(base_name(words[0]));
         if file.is_program || !is_command {
-            self.because(unknown);
+            self.note_reason(unknown);
             return None;
         }
         let mut trail = trail.clone();
-        trail.via.push(lossy(base_name(path)));
+        trail.via.push(lossy_text(base_name(path)));
         trail.elsewhere = true;
         self.beside = true;
         self.confine_file(path);
-        self.command(words, &trail)
+        self.find_in_command(words, &trail)
     }
 
     /// What a project's file does, by its name and by the task that it is given.
-    fn file_kind<'a>(&self, file: File<'a>, arguments: &[&'a [u8]], layers: &[Scripts<'_>]) -> Named<'a> {
+    fn interpret_file<'a>(&self, file: ScriptFile<'a>, arguments: &[&'a [u8]], layers: &[ScriptNameRules<'_>]) -> ScriptNameMeaning<'a> {
         let name = file.name;
-        let own = scripts::named_file(file, layers);
+        let own = scripts::interpret_file_name(file, layers);
         let takes_task = match own {
-            Named::Denied(part) if scripts::is_comparing(part, arguments) => return Named::Check(CheckKind::Lint),
-            Named::Denied(_) => return own,
-            Named::Check(kind) => kind == CheckKind::Build || scripts::is_driver(name, layers),
-            Named::Nothing => scripts::is_driver(name, layers),
+            ScriptNameMeaning::Denied(part) if scripts::is_comparing(part, arguments) => return ScriptNameMeaning::Check(CheckKind::Lint),
+            ScriptNameMeaning::Denied(_) => return own,
+            ScriptNameMeaning::Check(kind) => kind == CheckKind::Build || scripts::is_driver(name, layers),
+            ScriptNameMeaning::Nothing => scripts::is_driver(name, layers),
         };
         if takes_task && let Some(task) = task_argument(arguments) {
-            match scripts::named(task, layers) {
-                Named::Nothing => {}
+            match scripts::interpret_target_name(task, layers) {
+                ScriptNameMeaning::Nothing => {}
                 // `build.sh release` builds.
-                Named::Denied(part) if own != Named::Nothing && scripts::is_setting(part) => {}
+                ScriptNameMeaning::Denied(part) if own != ScriptNameMeaning::Nothing && scripts::is_setting(part) => {}
                 read => return read,
             }
             if is_checking_format(task, arguments, layers) {
-                return Named::Check(CheckKind::Format);
+                return ScriptNameMeaning::Check(CheckKind::Format);
             }
         }
         match own {
-            Named::Nothing if is_checking_format(name, arguments, layers) => Named::Check(CheckKind::Format),
-            Named::Nothing if file.is_program => own,
-            Named::Nothing => self.tool_named(name).map_or(own, Named::Check),
+            ScriptNameMeaning::Nothing if is_checking_format(name, arguments, layers) => ScriptNameMeaning::Check(CheckKind::Format),
+            ScriptNameMeaning::Nothing if file.is_program => own,
+            ScriptNameMeaning::Nothing => self.bare_tool_kind(name).map_or(own, ScriptNameMeaning::Check),
             _ => own,
         }
     }
@@ -467,8 +467,8 @@ fn task_argument<'a>(arguments: &[&'a [u8]]) -> Option<&'a [u8]> {
 }
 
 /// `just format --check`, `npm run fmt -- --check`.
-fn is_checking_format(name: &[u8], arguments: &[&[u8]], layers: &[Scripts<'_>]) -> bool {
-    let is_asked = |argument: &&[u8]| layers.iter().any(|layer| matched(argument, layer.check_args).is_some());
+fn is_checking_format(name: &[u8], arguments: &[&[u8]], layers: &[ScriptNameRules<'_>]) -> bool {
+    let is_asked = |argument: &&[u8]| layers.iter().any(|layer| find_matching_pattern(argument, layer.check_args).is_some());
     arguments.iter().any(is_asked) && scripts::is_formatter(name, layers)
 }
 
@@ -478,7 +478,7 @@ fn is_checking_format(name: &[u8], arguments: &[&[u8]], layers: &[Scripts<'_>]) 
 fn option_value<'s, 'a>(
     argument: &'a [u8],
     rest: &'s [&'a [u8]],
-    list: List<'_>,
+    list: TextList<'_>,
     letter: u8,
 ) -> Option<&'s [&'a [u8]]> {
     if list.is_empty() {
@@ -489,14 +489,14 @@ fn option_value<'s, 'a>(
         let is_cluster = (2..=5).contains(&letters.len())
             && letters.iter().all(u8::is_ascii_alphabetic)
             && letters.contains(&letter)
-            && list.has(&[b'-', letter])
+            && list.contains(&[b'-', letter])
             && (letter == b'm' || letters.iter().all(u8::is_ascii_lowercase));
         is_cluster.then_some(())
     };
-    (list.has(argument) || (letter != 0 && cluster().is_some())).then_some(rest)
+    (list.contains(argument) || (letter != 0 && cluster().is_some())).then_some(rest)
 }
 
-fn split<'s, 'a>(words: &'s [&'a [u8]]) -> Option<(&'a [u8], &'s [&'a [u8]])> {
+fn split_first_word<'s, 'a>(words: &'s [&'a [u8]]) -> Option<(&'a [u8], &'s [&'a [u8]])> {
     words.split_first().map(|(first, rest)| (*first, rest))
 }
 
@@ -504,7 +504,7 @@ fn split<'s, 'a>(words: &'s [&'a [u8]]) -> Option<(&'a [u8], &'s [&'a [u8]])> {
 fn script_option<'s, 'a>(
     argument: &'a [u8],
     rest: &'s [&'a [u8]],
-    options: List<'_>,
+    options: TextList<'_>,
 ) -> Option<(&'a [u8], &'s [&'a [u8]])> {
     for option in options {
         if let Some(start) = option.strip_suffix(b"*") {
@@ -512,7 +512,7 @@ fn script_option<'s, 'a>(
                 return Some((name.strip_prefix(b":").unwrap_or(name), rest));
             }
         } else if argument == option {
-            return split(rest);
+            return split_first_word(rest);
         } else if let Some(value) = argument.strip_prefix(option).and_then(|value| value.strip_prefix(b"=")) {
             return Some((value, rest));
         }
@@ -521,7 +521,7 @@ fn script_option<'s, 'a>(
 }
 
 /// `project:script`, `project#script`, `+target`: the script and the project.
-fn after_project<'a>(runner: &Runner<'_>, name: &'a [u8]) -> (&'a [u8], Option<&'a [u8]>) {
+fn split_project<'a>(runner: &RunnerRule<'_>, name: &'a [u8]) -> (&'a [u8], Option<&'a [u8]>) {
     let name = name.strip_prefix(b"+").unwrap_or(name);
     if runner.flags & PROJECT == 0 {
         return (name, None);

@@ -2,14 +2,14 @@
 
 use super::CheckKind;
 use super::layer::KINDS;
-use super::table::{List, Scripts};
+use super::table::{TextList, ScriptNameRules};
 
 /// A name has at most so many parts; one with more is no check.
 const PARTS_MAX: usize = 16;
 
 /// What a script's name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Named<'a> {
+pub enum ScriptNameMeaning<'a> {
     /// A check of this kind.
     Check(CheckKind),
     /// This part of it says that it changes things or does not end.
@@ -19,20 +19,20 @@ pub enum Named<'a> {
 }
 
 /// Reads a name. The words of all layers count; a later layer's words add to an earlier one's.
-pub fn named<'a>(name: &'a [u8], layers: &[Scripts<'_>]) -> Named<'a> {
-    read(name, layers, Called::Target)
+pub fn interpret_target_name<'a>(name: &'a [u8], layers: &[ScriptNameRules<'_>]) -> ScriptNameMeaning<'a> {
+    interpret_name(name, layers, ScriptNameOwner::Target)
 }
 
 /// Reads the name of a file that is run, without its extension.
-pub fn named_file<'a>(file: File<'a>, layers: &[Scripts<'_>]) -> Named<'a> {
-    match read(file.name, layers, if file.is_program { Called::Program } else { Called::Shell }) {
+pub fn interpret_file_name<'a>(file: ScriptFile<'a>, layers: &[ScriptNameRules<'_>]) -> ScriptNameMeaning<'a> {
+    match interpret_name(file.name, layers, if file.is_program { ScriptNameOwner::Program } else { ScriptNameOwner::Shell }) {
         // `node test/index.js`, `./tests/run.sh`.
-        Named::Nothing if file.is_in_tests && !is_helper(file.name) => {
-            Named::Check(task_kind(file.name, layers).unwrap_or(CheckKind::Test))
+        ScriptNameMeaning::Nothing if file.is_in_tests && !is_helper(file.name) => {
+            ScriptNameMeaning::Check(task_kind(file.name, layers).unwrap_or(CheckKind::Test))
         }
         // `.travis/script.sh`.
-        Named::Nothing if file.is_in_ci && is_among(" script run main all job ", file.name) => {
-            Named::Check(CheckKind::Test)
+        ScriptNameMeaning::Nothing if file.is_in_ci && is_among(" script run main all job ", file.name) => {
+            ScriptNameMeaning::Check(CheckKind::Test)
         }
         read => read,
     }
@@ -40,7 +40,7 @@ pub fn named_file<'a>(file: File<'a>, layers: &[Scripts<'_>]) -> Named<'a> {
 
 /// What has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Called {
+enum ScriptNameOwner {
     Target,
     /// A file of the shell's, or of no known language.
     Shell,
@@ -50,7 +50,7 @@ enum Called {
 
 /// A project's file that is run.
 #[derive(Debug, Clone, Copy)]
-pub struct File<'a> {
+pub struct ScriptFile<'a> {
     /// Without its folders and extension.
     pub name: &'a [u8],
     /// Of another language than the shell's.
@@ -61,7 +61,7 @@ pub struct File<'a> {
     pub is_in_ci: bool,
 }
 
-impl<'a> File<'a> {
+impl<'a> ScriptFile<'a> {
     fn new(path: &'a [u8], name: &'a [u8], is_program: bool) -> Self {
         const TESTS: &str = " test tests spec specs __tests__ e2e testing unittests ";
         const OTHERS: &str = " bench benches benchmark benchmarks perf fixtures helpers support utils util tools data \
@@ -70,13 +70,13 @@ impl<'a> File<'a> {
         let is_in_tests =
             folders().any(|folder| is_among(TESTS, folder)) && !folders().any(|folder| is_among(OTHERS, folder));
         let is_in_ci = folders().any(|folder| is_among(" .travis travis .ci ci .circleci appveyor .appveyor ", folder));
-        File { name, is_program, is_in_tests, is_in_ci }
+        ScriptFile { name, is_program, is_in_tests, is_in_ci }
     }
 }
 
 /// A script's file by its path; `None` where the path is none of a project's script. A file without an extension is one
 /// where its folder is named.
-pub fn file(path: &[u8]) -> Option<File<'_>> {
+pub fn script_file_at(path: &[u8]) -> Option<ScriptFile<'_>> {
     const SHELLS: &str = " sh bash zsh fish ps1 bat cmd exe ";
     const PROGRAMS: &str = " py rb pl t js mjs cjs ts mts cts php lua tcl R r hs exs jl lisp scm rkt groovy dart kts cljs \
          clj fsx csx nim cr swift kt raku go rs coffee ";
@@ -89,80 +89,80 @@ pub fn file(path: &[u8]) -> Option<File<'_>> {
     let dot = base.iter().rposition(|byte| *byte == b'.');
     let Some(dot) = dot else {
         let is_named = path.len() > base.len() && !path.starts_with(b"/");
-        return is_named.then(|| File::new(path, base, false));
+        return is_named.then(|| ScriptFile::new(path, base, false));
     };
     let has = |list: &str| list.split_ascii_whitespace().any(|known| known.as_bytes() == &base[dot + 1..]);
     let is_program = !has(SHELLS);
-    (!is_program || has(PROGRAMS)).then(|| File::new(path, &base[..dot], is_program))
+    (!is_program || has(PROGRAMS)).then(|| ScriptFile::new(path, &base[..dot], is_program))
 }
 
-fn read<'a>(name: &'a [u8], layers: &[Scripts<'_>], called: Called) -> Named<'a> {
+fn interpret_name<'a>(name: &'a [u8], layers: &[ScriptNameRules<'_>], called: ScriptNameOwner) -> ScriptNameMeaning<'a> {
     let mut room: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
-    let Some(parts) = parts_of(name, &mut room) else { return Named::Nothing };
+    let Some(parts) = split_name(name, &mut room) else { return ScriptNameMeaning::Nothing };
     let is_asking = parts.iter().any(|part| is_among(ASKING, part));
     // What is done before a push or a commit is no push.
     let is_before = |at: usize| at > 0 && parts[at - 1].eq_ignore_ascii_case(b"pre");
     let builds = parts.len() > 1 && is_building(parts[0]);
     let denied = parts.iter().enumerate().find(|(at, part)| {
-        in_any(layers, part, |scripts| scripts.deny) && !is_before(*at) && !(builds && is_among(SETTINGS, part))
-            || !is_asking && in_any(layers, part, |scripts| scripts.deny_unasked)
+        is_in_any_layer(layers, part, |scripts| scripts.deny) && !is_before(*at) && !(builds && is_among(SETTINGS, part))
+            || !is_asking && is_in_any_layer(layers, part, |scripts| scripts.deny_unasked)
     });
     if let Some((_, part)) = denied {
-        return Named::Denied(part);
+        return ScriptNameMeaning::Denied(part);
     }
     // The server's tests and a server for tests look the same; what is linted or built of it doesn't run it.
-    if let Some(last) = parts.last().filter(|last| in_any(layers, last, |scripts| scripts.deny_last))
+    if let Some(last) = parts.last().filter(|last| is_in_any_layer(layers, last, |scripts| scripts.deny_last))
         && !is_asking
         && (parts.len() == 1 || !is_building(parts[0]))
         && matches!(named_kind(parts[0], layers), None | Some(CheckKind::Test | CheckKind::Build))
     {
-        return Named::Denied(last);
+        return ScriptNameMeaning::Denied(last);
     }
-    if let Some(last) = parts.last().filter(|_| called == Called::Shell && is_helper(name)) {
-        return Named::Denied(last);
+    if let Some(last) = parts.last().filter(|_| called == ScriptNameOwner::Shell && is_helper(name)) {
+        return ScriptNameMeaning::Denied(last);
     }
-    let is_program = called == Called::Program;
+    let is_program = called == ScriptNameOwner::Program;
     let begins = |parts: &[&[u8]]| {
-        let may = |scripts: &Scripts<'_>| begins_with(parts, scripts.targets) && !is_program;
+        let may = |scripts: &ScriptNameRules<'_>| begins_with(parts, scripts.targets) && !is_program;
         layers.iter().any(|scripts| begins_a_check(parts, scripts) || may(scripts))
     };
-    let is_prefixed = parts.len() > 1 && in_any(layers, parts[0], |scripts| scripts.prefixes);
+    let is_prefixed = parts.len() > 1 && is_in_any_layer(layers, parts[0], |scripts| scripts.prefixes);
     let has_inside = || {
-        let has = |part: &&[u8]| in_any(layers, part, |scripts| scripts.inside);
+        let has = |part: &&[u8]| is_in_any_layer(layers, part, |scripts| scripts.inside);
         parts.len() > 1 && !is_program && parts.iter().any(has)
     };
     let ends = || {
         let last = parts.last().filter(|_| parts.len() > 1);
         last.is_some_and(|last| {
-            in_any(layers, last, |scripts| scripts.endings)
-                || called != Called::Target && in_any(layers, last, |scripts| scripts.file_endings)
+            is_in_any_layer(layers, last, |scripts| scripts.endings)
+                || called != ScriptNameOwner::Target && is_in_any_layer(layers, last, |scripts| scripts.file_endings)
         })
     };
     if begins(parts) || is_prefixed && begins(&parts[1..]) || has_inside() || ends() {
-        Named::Check(kind(parts, layers))
+        ScriptNameMeaning::Check(kind_of_parts(parts, layers))
     } else {
-        Named::Nothing
+        ScriptNameMeaning::Nothing
     }
 }
 
 /// What a task is that another name stands for: an environment of tox, the argument of a project's own script. `None` where
 /// the name says nothing.
-pub fn task_kind(name: &[u8], layers: &[Scripts<'_>]) -> Option<CheckKind> {
+pub fn task_kind(name: &[u8], layers: &[ScriptNameRules<'_>]) -> Option<CheckKind> {
     let mut room: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
-    let parts = parts_of(name, &mut room)?;
-    parts.iter().any(|part| named_kind(part, layers).is_some()).then(|| kind(parts, layers))
+    let parts = split_name(name, &mut room)?;
+    parts.iter().any(|part| named_kind(part, layers).is_some()).then(|| kind_of_parts(parts, layers))
 }
 
 /// Whether a name is a formatter's, which is a check only with an option that says so.
-pub fn is_formatter(name: &[u8], layers: &[Scripts<'_>]) -> bool {
+pub fn is_formatter(name: &[u8], layers: &[ScriptNameRules<'_>]) -> bool {
     let mut room: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
-    let parts = parts_of(name, &mut room).unwrap_or_default();
-    !parts.iter().any(|part| in_any(layers, part, |scripts| scripts.deny))
-        && parts.iter().any(|part| in_any(layers, part, |scripts| scripts.formatters))
+    let parts = split_name(name, &mut room).unwrap_or_default();
+    !parts.iter().any(|part| is_in_any_layer(layers, part, |scripts| scripts.deny))
+        && parts.iter().any(|part| is_in_any_layer(layers, part, |scripts| scripts.formatters))
 }
 
 /// Whether a target of make is a file that is made (`lib.a`, `docs/manual.pdf`), or the platform that all is made for.
-pub fn is_made(target: &[u8]) -> bool {
+pub fn is_made_file(target: &[u8]) -> bool {
     const PLATFORMS: &str = " linux darwin macos macosx osx windows win32 win64 mingw cygwin freebsd openbsd netbsd solaris \
          32bit 64bit i386 i686 x86 x86_64 amd64 arm64 aarch64 armv7 riscv64 wasm32 ";
     const MADE: &str =
@@ -173,30 +173,30 @@ pub fn is_made(target: &[u8]) -> bool {
 }
 
 /// Whether a file takes the name of what it does as its argument: `./ci.sh lint`, `python tasks.py test`.
-pub fn is_driver(name: &[u8], layers: &[Scripts<'_>]) -> bool {
+pub fn is_driver(name: &[u8], layers: &[ScriptNameRules<'_>]) -> bool {
     let mut room: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
-    let last = parts_of(name, &mut room).and_then(|parts| parts.last());
-    last.is_some_and(|last| in_any(layers, last, |scripts| scripts.drivers))
+    let last = split_name(name, &mut room).and_then(|parts| parts.last());
+    last.is_some_and(|last| is_in_any_layer(layers, last, |scripts| scripts.drivers))
 }
 
 /// A list of a layer's words.
-type Pick = for<'s> fn(&Scripts<'s>) -> List<'s>;
+type ScriptWordPicker = for<'s> fn(&ScriptNameRules<'s>) -> TextList<'s>;
 
-fn in_any(layers: &[Scripts<'_>], part: &[u8], pick: Pick) -> bool {
+fn is_in_any_layer(layers: &[ScriptNameRules<'_>], part: &[u8], pick: ScriptWordPicker) -> bool {
     layers.iter().any(|layer| pick(layer).any(|word| word.eq_ignore_ascii_case(part)))
 }
 
 /// The parts of a name; `None` where it has too many.
-fn parts_of<'r, 'a>(name: &'a [u8], room: &'r mut [&'a [u8]; PARTS_MAX]) -> Option<&'r [&'a [u8]]> {
+fn split_name<'r, 'a>(name: &'a [u8], room: &'r mut [&'a [u8]; PARTS_MAX]) -> Option<&'r [&'a [u8]]> {
     let mut count = 0;
-    for part in (Parts { name }) {
+    for part in (ScriptNameParts { name }) {
         *room.get_mut(count)? = part;
         count += 1;
     }
     Some(&room[..count])
 }
 
-fn begins_with(parts: &[&[u8]], mut words: List<'_>) -> bool {
+fn begins_with(parts: &[&[u8]], mut words: TextList<'_>) -> bool {
     words.any(|word| {
         let mut wanted = word.split(|byte| *byte == b'-');
         let mut here = parts.iter();
@@ -204,7 +204,7 @@ fn begins_with(parts: &[&[u8]], mut words: List<'_>) -> bool {
     })
 }
 
-fn begins_a_check(parts: &[&[u8]], scripts: &Scripts<'_>) -> bool {
+fn begins_a_check(parts: &[&[u8]], scripts: &ScriptNameRules<'_>) -> bool {
     let Some(first) = parts.first() else { return false };
     let mut stems = scripts.stems;
     begins_with(parts, scripts.words)
@@ -229,7 +229,7 @@ const UNSPECIFIC: &str = " all ci full quick fast local my run do pre post x eve
 /// Whether a shell's file of this name is called by tests and is none: `bin/test-daemon`.
 fn is_helper(name: &[u8]) -> bool {
     const HELPERS: &str = " spawn daemon helper helpers fixture fixtures stub stubs mock mocks ";
-    (Parts { name }).last().is_some_and(|last| is_among(HELPERS, last))
+    (ScriptNameParts { name }).last().is_some_and(|last| is_among(HELPERS, last))
 }
 
 /// Whether what is built by this name is taken away again, or put somewhere.
@@ -265,7 +265,7 @@ fn is_among(list: &str, part: &[u8]) -> bool {
 }
 
 /// A test, unless the name says something else.
-fn kind(parts: &[&[u8]], layers: &[Scripts<'_>]) -> CheckKind {
+fn kind_of_parts(parts: &[&[u8]], layers: &[ScriptNameRules<'_>]) -> CheckKind {
     let says = |place: usize| parts.iter().any(|part| says_kind(part, place, layers));
     let said = (0..KINDS.len()).find(|place| says(*place)).map(|place| ORDER[place]);
     let first = parts.first().and_then(|first| named_kind(first, layers));
@@ -304,13 +304,13 @@ fn kind(parts: &[&[u8]], layers: &[Scripts<'_>]) -> CheckKind {
 }
 
 /// What one part says.
-fn named_kind(part: &[u8], layers: &[Scripts<'_>]) -> Option<CheckKind> {
+fn named_kind(part: &[u8], layers: &[ScriptNameRules<'_>]) -> Option<CheckKind> {
     (0..KINDS.len()).find(|place| says_kind(part, *place, layers)).map(|place| ORDER[place])
 }
 
 /// Whether a part has a word for the kind at this place of [`ORDER`]: begins with it, is it where it is short, or ends with
 /// one that is written `*word`.
-fn says_kind(part: &[u8], place: usize, layers: &[Scripts<'_>]) -> bool {
+fn says_kind(part: &[u8], place: usize, layers: &[ScriptNameRules<'_>]) -> bool {
     let has = |word: &[u8]| match word {
         [b'*', ending @ ..] => ends_with(part, ending),
         [_] | [_, _] | [_, _, _] => part.eq_ignore_ascii_case(word),
@@ -333,7 +333,7 @@ pub fn is_comparing(part: &[u8], arguments: &[&[u8]]) -> bool {
 }
 
 /// Where a part ends in which something is asked of something (`checkdocs`), and not a word that begins so (`checkout`).
-fn asks_of(part: &[u8]) -> Option<usize> {
+fn check_prefix_end(part: &[u8]) -> Option<usize> {
     const OTHERS: &str = " out outs sum sums point points pointing pointer list lists mark marks box boxes ers ing ins \
          able ups mate ";
     let rest = part.strip_prefix(b"check")?;
@@ -343,18 +343,18 @@ fn asks_of(part: &[u8]) -> Option<usize> {
 
 /// The parts of a name: between `:`, `-`, `_`, `.`, `/`, where a small letter is followed by a capital one, and behind
 /// `check`.
-struct Parts<'a> {
+struct ScriptNameParts<'a> {
     name: &'a [u8],
 }
 
-impl<'a> Iterator for Parts<'a> {
+impl<'a> Iterator for ScriptNameParts<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {
         let is_separator = |byte: u8| matches!(byte, b':' | b'-' | b'_' | b'.' | b'/');
         let start = self.name.iter().position(|byte| !is_separator(*byte))?;
         let name = &self.name[start..];
-        let end = asks_of(name)
+        let end = check_prefix_end(name)
             .or_else(|| {
                 (1..name.len()).find(|&at| {
                     is_separator(name[at]) || (name[at - 1].is_ascii_lowercase() && name[at].is_ascii_uppercase())

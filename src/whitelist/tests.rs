@@ -27,9 +27,9 @@ fn argv(line: &str) -> Vec<OsString> {
 
 /// The check in a line; the reason when there is none.
 fn of(line: &str) -> Result<Check, String> {
-    match Whitelist::shipped().decide_line(line) {
-        Decision::Check(check) => Ok(check),
-        Decision::NotACheck { why } => Err(why),
+    match Whitelist::shipped_only().decide_line(line) {
+        CheckDecision::Check(check) => Ok(check),
+        CheckDecision::NotACheck { why } => Err(why),
     }
 }
 
@@ -39,19 +39,19 @@ fn tool(line: &str) -> String {
 
 fn key_of(line: &str) -> String {
     let check = of(line).unwrap_or_else(|why| panic!("{line}: {why}"));
-    key(Path::new("/repo"), Path::new("/repo"), Some(&check), &[])
+    command_key(Path::new("/repo"), Path::new("/repo"), Some(&check), &[])
 }
 
 #[test]
 fn every_example_line_is_what_it_says() {
     let examples: Examples = toml::from_str(include_str!("../../tests/data/recognition.toml")).expect("the examples");
-    let whitelist = Whitelist::shipped();
+    let whitelist = Whitelist::shipped_only();
     let mut wrong = Vec::new();
     for Example { line, tool, kind } in &examples.example {
         let decision = whitelist.decide_line(line);
         let (found, found_kind) = match &decision {
-            Decision::Check(check) => (check.tool.as_str(), Some(check.kind)),
-            Decision::NotACheck { .. } => ("", None),
+            CheckDecision::Check(check) => (check.tool.as_str(), Some(check.kind)),
+            CheckDecision::NotACheck { .. } => ("", None),
         };
         if found != tool || found_kind != *kind {
             wrong.push(format!("{line}\n  wanted {tool:?} {kind:?}\n  is {decision:?}"));
@@ -62,11 +62,11 @@ fn every_example_line_is_what_it_says() {
 
 #[test]
 fn the_shipped_list_is_long_enough_and_every_tool_answers_to_its_programs() {
-    let whitelist = Whitelist::shipped();
-    let listed = whitelist.list();
+    let whitelist = Whitelist::shipped_only();
+    let listed = whitelist.list_rules();
     assert!(listed.len() >= 150, "{} tools", listed.len());
     for rule in &listed {
-        assert_eq!(whitelist.kind(&rule.tool), Some(rule.kind), "{}", rule.tool);
+        assert_eq!(whitelist.tool_kind(&rule.tool), Some(rule.kind), "{}", rule.tool);
         assert!(rule.exit_codes.is_empty() || rule.exit_codes.starts_with("measured "), "{}", rule.tool);
     }
     let mut names: Vec<_> = listed.iter().map(|rule| &rule.tool).collect();
@@ -77,7 +77,7 @@ fn the_shipped_list_is_long_enough_and_every_tool_answers_to_its_programs() {
 
 #[test]
 fn exit_codes_are_known_only_where_they_were_measured() {
-    let whitelist = Whitelist::shipped();
+    let whitelist = Whitelist::shipped_only();
     let cases = [
         ("eslint", 1, ExitMeaning::Findings),
         ("eslint", 2, ExitMeaning::DidNotRun),
@@ -239,18 +239,18 @@ fn another_check_has_another_key() {
         assert_ne!(key_of(one), key_of(other), "{one} / {other}");
     }
     let check = of("pytest").expect("a check");
-    let here = |root: &str, cwd: &str| key(Path::new(root), Path::new(cwd), Some(&check), &[]);
+    let here = |root: &str, cwd: &str| command_key(Path::new(root), Path::new(cwd), Some(&check), &[]);
     assert_ne!(here("/repo", "/repo"), here("/repo", "/repo/sub"));
     assert_ne!(here("/repo", "/repo"), here("/worktree", "/worktree"));
     assert_eq!(
         here("/repo", "/repo/sub"),
-        key(Path::new("/repo"), Path::new("/repo"), Some(&of("cd sub && pytest").expect("a check")), &[])
+        command_key(Path::new("/repo"), Path::new("/repo"), Some(&of("cd sub && pytest").expect("a check")), &[])
     );
 }
 
 #[test]
 fn a_command_that_is_no_check_is_known_by_program_and_arguments() {
-    let key = |line: &str| key(Path::new("/repo"), Path::new("/repo"), None, &argv(line));
+    let key = |line: &str| command_key(Path::new("/repo"), Path::new("/repo"), None, &argv(line));
     assert_eq!(key("/bin/false a"), key("false a"));
     assert_ne!(key("false a b"), key("false b a"));
     assert_ne!(key("false 'a b'"), key("false a b"));
@@ -260,12 +260,12 @@ fn a_command_that_is_no_check_is_known_by_program_and_arguments() {
 #[test]
 fn argv_that_is_not_utf8_is_decided_all_the_same() {
     let word = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
-    let whitelist = Whitelist::shipped();
-    let check = whitelist.decide(&[word(b"/b\xff/pytest"), word(b"caf\xe9.py")]).check().expect("a check");
+    let whitelist = Whitelist::shipped_only();
+    let check = whitelist.decide_command(&[word(b"/b\xff/pytest"), word(b"caf\xe9.py")]).into_check().expect("a check");
     assert_eq!((check.tool.as_str(), check.selectors.len()), ("pytest", 1));
-    assert!(whitelist.decide(&[word(b"pyt\xffest")]).check().is_none());
-    assert!(whitelist.decide(&[]).check().is_none());
-    assert!(whitelist.decide(&[OsString::new()]).check().is_none());
+    assert!(whitelist.decide_command(&[word(b"pyt\xffest")]).into_check().is_none());
+    assert!(whitelist.decide_command(&[]).into_check().is_none());
+    assert!(whitelist.decide_command(&[OsString::new()]).into_check().is_none());
 }
 
 /// A project folder and a home folder with layers in them.
@@ -304,7 +304,7 @@ impl Layers {
         let lazy = Whitelist::open(&Places::find(&self.root(), &self.environment), &self.environment);
         let decision = lazy.decide_line(line);
         assert_eq!(decision, self.load().0.decide_line(line), "{line}");
-        decision.check().map(|check| check.tool).unwrap_or_default()
+        decision.into_check().map(|check| check.tool).unwrap_or_default()
     }
 }
 
@@ -332,7 +332,7 @@ fn a_layer_adds_replaces_and_removes() {
     let (whitelist, problems) = layers.load();
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(problems[0].reason.contains("acceptance-of-nobody") && problems[0].line == Some(2) && problems[0].used);
-    let listed = whitelist.list();
+    let listed = whitelist.list_rules();
     assert!(listed.iter().all(|rule| rule.tool != "eslint"));
     assert_eq!(listed.iter().filter(|rule| rule.tool == "ruff-check").count(), 1);
 }
@@ -372,7 +372,7 @@ fn somebody_elses_file_is_left_alone() {
     for text in ["", "[allow]\nhosts = ['a']\n", "not toml at all: {{{", "# verify_run_schema\nallow = 1\n"] {
         let (whitelist, problems) = Layers::new(text, "").load();
         assert_eq!(problems, [], "{text}");
-        assert_eq!(whitelist.decide(&argv("pytest")).check().expect("a check").tool, "pytest");
+        assert_eq!(whitelist.decide_command(&argv("pytest")).into_check().expect("a check").tool, "pytest");
     }
 }
 
@@ -429,25 +429,25 @@ fn any_line() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn no_line_is_too_much(line in any_line()) {
-        let _ = Whitelist::shipped().decide_line(&line);
+        let _ = Whitelist::shipped_only().decide_line(&line);
     }
 
     #[test]
     fn no_argv_is_too_much(argv in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..6), 0..5), program in prop::sample::select(vec!["npm", "docker", "nx", "sh", "mix", "python", "cargo", "make", "env"])) {
         let mut words = vec![OsString::from(program)];
         words.extend(argv.into_iter().map(OsString::from_vec));
-        let _ = Whitelist::shipped().decide(&words);
+        let _ = Whitelist::shipped_only().decide_command(&words);
     }
 
     #[test]
     fn a_line_is_its_argv(words in prop::collection::vec("[a-z./=@:-]{1,8}", 1..5), program in prop::sample::select(vec!["npm", "pytest", "npx", "cargo", "make", "uv"])) {
         let argv: Vec<String> = std::iter::once(program.to_owned()).chain(words).collect();
         let line = shell_words::join(&argv);
-        let whitelist = Whitelist::shipped();
+        let whitelist = Whitelist::shipped_only();
         let words: Vec<OsString> = argv.iter().map(OsString::from).collect();
-        let in_argv = whitelist.decide(&words).check();
+        let in_argv = whitelist.decide_command(&words).into_check();
         // Only the argv itself is known to be nothing but the check.
-        prop_assert_eq!(whitelist.decide_line(&line).check(), in_argv.map(|check| Check { alone: false, ..check }));
+        prop_assert_eq!(whitelist.decide_line(&line).into_check(), in_argv.map(|check| Check { alone: false, ..check }));
     }
 }
 

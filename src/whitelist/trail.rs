@@ -1,15 +1,15 @@
 //! What is seen on the way from a command line to the check in it.
 
-use super::arguments::{is_option, width};
-use super::program::lossy;
-use super::table::List;
+use super::arguments::{is_option, argument_width};
+use super::program::lossy_text;
+use super::table::TextList;
 use super::{Check, CheckKind};
 
 use crate::base::bytes;
 
 /// What was seen on the way to the command.
 #[derive(Debug, Clone, Default)]
-pub struct Trail {
+pub struct Resolution {
     pub via: Vec<String>,
     pub dir: Option<String>,
     pub selectors: Vec<String>,
@@ -18,8 +18,8 @@ pub struct Trail {
     pub is_past_dashes: bool,
 }
 
-impl Trail {
-    pub fn enter(&mut self, dir: &[u8]) {
+impl Resolution {
+    pub fn enter_directory(&mut self, dir: &[u8]) {
         let dir = String::from_utf8_lossy(dir);
         self.dir = Some(match self.dir.take() {
             Some(before) if !dir.starts_with('/') => format!("{before}/{dir}"),
@@ -29,11 +29,11 @@ impl Trail {
 
     /// Adds a workspace, a container or another machine to what is checked. Marked, so that it is not taken for a
     /// path or a filter of that name.
-    pub fn select(&mut self, place: &[u8]) {
-        self.selectors.push(format!("@{}", lossy(place)));
+    pub fn add_selector(&mut self, place: &[u8]) {
+        self.selectors.push(format!("@{}", lossy_text(place)));
     }
 
-    pub fn check(&self, tool: &str, kind: CheckKind) -> Check {
+    pub fn build_check(&self, tool: &str, kind: CheckKind) -> Check {
         let mut check = Check::new(tool, kind);
         check.via.clone_from(&self.via);
         check.dir.clone_from(&self.dir);
@@ -45,35 +45,35 @@ impl Trail {
 
 /// Reads one option; how many arguments it takes up. `taken` are the options that name a directory, and those that
 /// belong to the check's identity.
-pub fn take_option(
+pub fn read_option(
     arguments: &[&[u8]],
     at: usize,
-    values: &[List<'_>],
-    taken: [List<'_>; 2],
-    trail: &mut Trail,
+    values: &[TextList<'_>],
+    taken: [TextList<'_>; 2],
+    trail: &mut Resolution,
 ) -> usize {
     let argument = arguments[at];
     let (option, value, length) = match bytes::find_byte(argument, b'=') {
         Some(end) => (&argument[..end], Some(&argument[end + 1..]), 1),
-        None => (argument, arguments.get(at + 1).copied(), width(argument, values)),
+        None => (argument, arguments.get(at + 1).copied(), argument_width(argument, values)),
     };
     if let Some(value) = value {
-        if taken[0].has(option) {
-            trail.enter(value);
-        } else if taken[1].has(option) {
-            trail.select(value);
+        if taken[0].contains(option) {
+            trail.enter_directory(value);
+        } else if taken[1].contains(option) {
+            trail.add_selector(value);
         }
     }
     length
 }
 
 /// Reads the options up to `--` that name a directory or belong to the identity; `places` are added to.
-pub fn take_options(arguments: &[&[u8]], taken: [List<'_>; 2], trail: &mut Trail, places: &mut Vec<usize>) {
+pub fn read_options(arguments: &[&[u8]], taken: [TextList<'_>; 2], trail: &mut Resolution, places: &mut Vec<usize>) {
     let mut at = 0;
     while let Some(argument) = arguments.get(at).filter(|argument| **argument != b"--") {
         let option = argument.split(|byte| *byte == b'=').next().unwrap_or_default();
-        if is_option(argument) && taken.iter().any(|list| list.has(option)) {
-            let length = take_option(arguments, at, &taken, taken, trail);
+        if is_option(argument) && taken.iter().any(|list| list.contains(option)) {
+            let length = read_option(arguments, at, &taken, taken, trail);
             places.extend(at..at + length);
             at += length;
         } else {

@@ -60,7 +60,7 @@ fn apply(sandbox: &Sandbox, hooks: &HookSettings) -> Vec<Problem> {
         git_hooks: Some(sandbox.path(folder.trim())),
         program: "verify-run".into(),
     };
-    let planned = git::plan(&site, &Whitelist::shipped(), hooks);
+    let planned = git::plan(&site, &Whitelist::shipped_only(), hooks);
     for change in &planned.changes {
         fs::create_dir_all(change.path.parent().expect("a folder")).expect("a folder");
         fs::write(&change.path, &change.after).expect("the changed file");
@@ -68,7 +68,7 @@ fn apply(sandbox: &Sandbox, hooks: &HookSettings) -> Vec<Problem> {
             fs::set_permissions(&change.path, fs::Permissions::from_mode(0o755)).expect("a script");
         }
     }
-    let again: Vec<_> = git::plan(&site, &Whitelist::shipped(), hooks).changes.into_iter().map(|it| it.path).collect();
+    let again: Vec<_> = git::plan(&site, &Whitelist::shipped_only(), hooks).changes.into_iter().map(|it| it.path).collect();
     assert!(again.is_empty(), "planned twice: {again:?}");
     planned.problems
 }

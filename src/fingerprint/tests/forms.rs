@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::keys;
+use super::compute_fingerprint;
 use crate::base::tree::NoTree;
 use crate::diagnose::{Definitions, Input, Item, diagnose};
 use crate::run::Ended;
@@ -38,7 +38,7 @@ fn assert_one(what: &str, file: &str, forms: &[Form]) {
         assert!(!found.is_empty(), "{what}: nothing found of {form:?}");
         for item in &found {
             assert_eq!(item.file.as_deref(), Some(file), "{what}: {item:?}");
-            patterns.insert((keys(item).pattern, item.tool.clone()));
+            patterns.insert((compute_fingerprint(item).pattern, item.tool.clone()));
         }
     }
     assert_eq!(patterns.len(), 1, "{what}: {patterns:?}");
@@ -205,6 +205,6 @@ fn a_file_that_is_not_formatted_is_one_item() {
     let list = of("prettier --list-different .", "src/a.js\n");
     assert_eq!(check.len(), 1, "{check:?}");
     assert_eq!(list.len(), 1, "{list:?}");
-    assert_eq!(keys(&check[0]).pattern, keys(&list[0]).pattern);
+    assert_eq!(compute_fingerprint(&check[0]).pattern, compute_fingerprint(&list[0]).pattern);
     assert_eq!(check[0].message, "not formatted");
 }

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::keys;
+use super::compute_fingerprint;
 use crate::base::tree::FsTree;
 use crate::diagnose::{Definitions, Input, Item, diagnose};
 use crate::run::Ended;
@@ -87,7 +87,7 @@ fn items(case: &Case, output: &str, root: &str) -> Vec<Item> {
 
 /// The pattern keys, of which the family is a part, each with its text.
 fn pattern_keys(items: &[Item]) -> BTreeMap<String, String> {
-    items.iter().map(keys).map(|keys| (keys.pattern, keys.masked)).collect()
+    items.iter().map(compute_fingerprint).map(|keys| (keys.pattern, keys.masked)).collect()
 }
 
 /// What the keys before and after a change don't share, if anything.
@@ -249,7 +249,7 @@ fn assert_pairs(what: &str, at_least: usize, same: bool, variants: impl Fn(&Item
     for (name, item) in &*SAID {
         let Some((one, other)) = variants(item) else { continue };
         tried += 1;
-        let (one, other) = (keys(&one), keys(&other));
+        let (one, other) = (compute_fingerprint(&one), compute_fingerprint(&other));
         if (one.pattern == other.pattern) != same {
             found.push(format!("{name}: {:?} / {:?}", one.masked, other.masked));
         }
@@ -364,7 +364,7 @@ fn with_another_word_it_is_another_failure() {
     });
     // A word that the family keeps, wherever in the message it is.
     let word_of = |item: &Item| {
-        let kept = keys(item).masked_family;
+        let kept = compute_fingerprint(item).masked_family;
         let words = |text: &str| -> Vec<String> {
             text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').map(str::to_owned).collect()
         };

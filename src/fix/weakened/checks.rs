@@ -69,7 +69,7 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
     if !views.iter().any(holds_commands) {
         return;
     }
-    let whitelist = Whitelist::shipped();
+    let whitelist = Whitelist::shipped_only();
     let (old, new) = (commands(views, Side::Old, &whitelist), commands(views, Side::New, &whitelist));
     for command in new.iter().filter(|command| command.swallowed) {
         let same = |other: &&Command<'_, '_>| squeezed(&other.text) == squeezed(&command.text);
@@ -257,9 +257,9 @@ fn command_on(view: &View<'_>, line: &Seen<'_>) -> Option<(String, bool)> {
 
 /// What a command line checks, if anything: any of the commands in it.
 fn checks(text: &str, whitelist: &Whitelist) -> Option<CheckKind> {
-    let whole = || whitelist.decide_line(text).check();
+    let whole = || whitelist.decide_line(text).into_check();
     let parts = || text.split(['|', ';', '&']).map(str::trim).filter(|part| !part.is_empty());
-    whole().or_else(|| parts().find_map(|part| whitelist.decide_line(part).check())).map(|check| check.kind)
+    whole().or_else(|| parts().find_map(|part| whitelist.decide_line(part).into_check())).map(|check| check.kind)
 }
 
 /// What an action or the last command's program checks, if its name says so. `test` is the shell's own.

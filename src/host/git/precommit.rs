@@ -53,5 +53,5 @@ fn check<'a>(hook: &'a Node, whitelist: &Whitelist) -> Option<&'a Scalar> {
     let arguments = hook.get("args").into_iter().flat_map(Node::items);
     words.extend(arguments.filter_map(|argument| argument.text().map(str::to_owned)));
     let argv: Vec<_> = words.into_iter().map(Into::into).collect();
-    whitelist.decide(&argv).check().map(|_| entry)
+    whitelist.decide_command(&argv).into_check().map(|_| entry)
 }

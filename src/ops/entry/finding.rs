@@ -8,7 +8,7 @@ use anyhow::bail;
 use serde::Serialize;
 
 use super::measured;
-use super::page::Page;
+use super::page::EntryPage;
 use crate::advice::ranking;
 use crate::advice::similarity::telling_words;
 use crate::base::clock::Timestamp;
@@ -19,7 +19,7 @@ use crate::config::{Places, Settings};
 use crate::ops::identity::{by, relative_files};
 use crate::ops::warn::similar;
 use crate::ops::{knowledge, reading, record};
-use crate::pattern::statistics::rounded;
+use crate::pattern::statistics::round_to_thousandth;
 use crate::store::{
     Body, EntryChange, EntryFilter, EntryNote, EntryRow, EntryUse, Event, Index, KnownTask, LoggedRow, Segments,
     StoreError, derived_id, note,
@@ -46,7 +46,7 @@ const CHUNK: usize = 100;
 
 /// What is asked.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct EntryQueryRequest {
     /// Words.
     pub text: String,
     /// Files that it is about, as typed.
@@ -65,11 +65,11 @@ pub struct Asked {
 
 /// What `knowledge query`, `relevant` and `export --json` print.
 #[derive(Debug, Serialize)]
-pub struct Found {
+pub struct EntryList {
     /// Version of this shape.
     pub schema: u32,
     /// The entries.
-    pub entries: Vec<Page>,
+    pub entries: Vec<EntryPage>,
     /// Whether there are more on the next page.
     pub more: bool,
     /// For standard error.
@@ -79,16 +79,16 @@ pub struct Found {
 
 /// What `knowledge log --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Log {
+pub struct KnowledgeLog {
     /// Version of this shape.
     pub schema: u32,
     /// The newest first.
-    pub events: Vec<Logged>,
+    pub events: Vec<KnowledgeLogRecord>,
 }
 
 /// A write to what is known.
 #[derive(Debug, Serialize)]
-pub struct Logged {
+pub struct KnowledgeLogRecord {
     /// `knowledge:created`, `knowledge:promoted`, `pattern:reused`, …
     pub event: String,
     /// The event's id.
@@ -109,47 +109,47 @@ pub struct Logged {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn query(
+pub fn query_entries(
     places: &Places,
     settings: &Settings,
     cwd: &Path,
     identity: &Identity,
-    asked: &Asked,
-) -> Result<Found, StoreError> {
+    asked: &EntryQueryRequest,
+) -> Result<EntryList, StoreError> {
     let mut notes = Vec::new();
     match reading::open_as_it_is(places, &mut notes)? {
-        Some(index) => search(places, settings, cwd, identity, asked, (&index, notes, Alike::default())),
-        None => Ok(Found { schema: 1, entries: Vec::new(), more: false, notes }),
+        Some(index) => search_entries(places, settings, cwd, identity, asked, (&index, notes, SimilarTaskLinks::default())),
+        None => Ok(EntryList { schema: 1, entries: Vec::new(), more: false, notes }),
     }
 }
 
-fn search(
+fn search_entries(
     places: &Places,
     settings: &Settings,
     cwd: &Path,
     identity: &Identity,
-    asked: &Asked,
-    (index, notes, alike): (&Index, Vec<String>, Alike),
-) -> Result<Found, StoreError> {
-    let mut found = Found { schema: 1, entries: Vec::new(), more: false, notes };
+    asked: &EntryQueryRequest,
+    (index, notes, alike): (&Index, Vec<String>, SimilarTaskLinks),
+) -> Result<EntryList, StoreError> {
+    let mut found = EntryList { schema: 1, entries: Vec::new(), more: false, notes };
     let files: Vec<String> = relative_files(places, cwd, &asked.files).into_iter().take(FILES_MAX).collect();
     let limit = asked.limit.unwrap_or(usize::try_from(settings.knowledge.limit).unwrap_or(usize::MAX)).max(1);
     let skip = asked.page.saturating_sub(1).saturating_mul(limit);
-    let search = Search { index, settings, now: Timestamp::now(), asked, alike };
-    let words = words(&asked.text);
+    let search = EntrySearch { index, settings, now: Timestamp::now(), asked, alike };
+    let words = search_words(&asked.text);
     let mut pages = match words.is_empty() && files.is_empty() && search.alike.is_empty() {
-        true => search.newest_of_all(&Segments::new(places.events()), skip.saturating_add(limit).saturating_add(1))?,
+        true => search.newest_pages(&Segments::new(places.events()), skip.saturating_add(limit).saturating_add(1))?,
         false => {
             let segments = Segments::new(places.events());
             // The newest may fit worst.
             let wanted = if asked.recent { usize::MAX } else { skip.saturating_add(limit).saturating_add(1) };
-            let mut pages = search.fitting(&words, &files, wanted)?;
-            let learnt = search.learnt(&segments, &words, &files, (&pages, wanted))?;
+            let mut pages = search.fitting_pages(&words, &files, wanted)?;
+            let learnt = search.learnt_pages(&segments, &words, &files, (&pages, wanted))?;
             pages.extend(learnt);
             match asked.recent {
                 true => pages.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id))),
                 false => {
-                    let score = |page: &Page| page.score.unwrap_or(0.0);
+                    let score = |page: &EntryPage| page.score.unwrap_or(0.0);
                     pages.sort_by(|a, b| score(b).total_cmp(&score(a)).then_with(|| a.id.cmp(&b.id)));
                 }
             }
@@ -163,7 +163,7 @@ fn search(
     pages.iter_mut().for_each(|page| page.ledger = None);
     found.entries = pages;
     let ids: Vec<&str> = found.entries.iter().map(|page| page.id.as_str()).collect();
-    remember(places, settings, identity, EntryUse::Queried, &ids, &mut found.notes);
+    record_use(places, settings, identity, EntryUse::Queried, &ids, &mut found.notes);
     Ok(found)
 }
 
@@ -172,22 +172,22 @@ fn search(
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn relevant(
+pub fn relevant_entries(
     places: &Places,
     settings: &Settings,
     cwd: &Path,
     identity: &Identity,
-    mut asked: Asked,
-) -> Result<Found, StoreError> {
+    mut asked: EntryQueryRequest,
+) -> Result<EntryList, StoreError> {
     let mut notes = Vec::new();
     let Some(index) = reading::open_as_it_is(places, &mut notes)? else {
-        return Ok(Found { schema: 1, entries: Vec::new(), more: false, notes });
+        return Ok(EntryList { schema: 1, entries: Vec::new(), more: false, notes });
     };
     let hours = settings.fix.silence_hours;
     let task = record::current_task(places, Some(&index), identity, Timestamp::now(), hours)?;
-    let mut alike = Alike::default();
+    let mut alike = SimilarTaskLinks::default();
     if let Some(task) = index.task(&task)? {
-        alike = Alike::of(&index, &task, settings)?;
+        alike = SimilarTaskLinks::for_task(&index, &task, settings)?;
         if asked.text.is_empty() {
             asked.text = telling_words(task.title.as_deref().unwrap_or_default()).join(" ");
         }
@@ -199,22 +199,22 @@ pub fn relevant(
             asked.files = files.into_iter().map(|file| places.root.join(file)).collect();
         }
     }
-    if words(&asked.text).is_empty() && asked.files.is_empty() && alike.is_empty() {
-        return Ok(Found { schema: 1, entries: Vec::new(), more: false, notes });
+    if search_words(&asked.text).is_empty() && asked.files.is_empty() && alike.is_empty() {
+        return Ok(EntryList { schema: 1, entries: Vec::new(), more: false, notes });
     }
-    search(places, settings, cwd, identity, &asked, (&index, notes, alike))
+    search_entries(places, settings, cwd, identity, &asked, (&index, notes, alike))
 }
 
 /// One entry with its ledger: written, by the start of its id; or learnt, by its id.
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub fn show(
+pub fn show_entry(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
     id: &str,
-) -> anyhow::Result<(Page, Vec<String>)> {
+) -> anyhow::Result<(EntryPage, Vec<String>)> {
     let mut reading = reading::open(places)?;
     let Some(index) = &reading.index else {
         bail!("nothing is written down here yet; type `verify-run knowledge add --help`");
@@ -222,18 +222,18 @@ pub fn show(
     let now = Timestamp::now();
     let gotcha = index.learnt_entry(id)?.map(|id| index.pattern_of_gotcha(&id)).transpose()?.flatten();
     let page = match gotcha {
-        Some(pattern) => learnt(index, &reading.segments, pattern, settings, now)?,
+        Some(pattern) => learnt_page(index, &reading.segments, pattern, settings, now)?,
         None => None,
     };
     let page = match page {
         Some(page) => page,
         None => {
             let leader = index.entry(&index.entry(id)?.leader)?;
-            let measured = Some(measured::of(index, &leader, settings, now)?);
-            Page { measured, ..Page::of(index, leader, settings, now)? }
+            let measured = Some(measured::measure_entry(index, &leader, settings, now)?);
+            EntryPage { measured, ..EntryPage::from_row(index, leader, settings, now)? }
         }
     };
-    remember(places, settings, identity, EntryUse::Retrieved, &[&page.id], &mut reading.notes);
+    record_use(places, settings, identity, EntryUse::Retrieved, &[&page.id], &mut reading.notes);
     Ok((page, reading.notes))
 }
 
@@ -241,13 +241,13 @@ pub fn show(
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn export(places: &Places, settings: &Settings, filter: &EntryFilter) -> Result<Found, StoreError> {
+pub fn export_entries(places: &Places, settings: &Settings, filter: &EntryFilter) -> Result<EntryList, StoreError> {
     let reading = reading::open(places)?;
-    let mut found = Found { schema: 1, entries: Vec::new(), more: false, notes: reading.notes };
+    let mut found = EntryList { schema: 1, entries: Vec::new(), more: false, notes: reading.notes };
     let Some(index) = reading.index else { return Ok(found) };
-    let asked = Asked { filter: filter.clone(), ..Asked::default() };
-    let search = Search { index: &index, settings, now: Timestamp::now(), asked: &asked, alike: Alike::default() };
-    found.entries = search.newest_of_all(&reading.segments, EXPORTED_MAX)?;
+    let asked = EntryQueryRequest { filter: filter.clone(), ..EntryQueryRequest::default() };
+    let search = EntrySearch { index: &index, settings, now: Timestamp::now(), asked: &asked, alike: SimilarTaskLinks::default() };
+    found.entries = search.newest_pages(&reading.segments, EXPORTED_MAX)?;
     found.entries.iter_mut().for_each(|page| page.ledger = None);
     Ok(found)
 }
@@ -256,7 +256,7 @@ pub fn export(places: &Places, settings: &Settings, filter: &EntryFilter) -> Res
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn log(places: &Places, limit: usize) -> Result<(Log, Vec<String>), StoreError> {
+pub fn read_log(places: &Places, limit: usize) -> Result<(KnowledgeLog, Vec<String>), StoreError> {
     let reading = reading::open(places)?;
     let rows = match &reading.index {
         Some(index) => index.knowledge_log(limit)?,
@@ -264,20 +264,20 @@ pub fn log(places: &Places, limit: usize) -> Result<(Log, Vec<String>), StoreErr
     };
     let events = rows.into_iter().map(|row| {
         let LoggedRow { name, entry, event, at, agent, session, task } = row;
-        Logged { event: name, id: event, entry, at, agent, session, task }
+        KnowledgeLogRecord { event: name, id: event, entry, at, agent, session, task }
     });
-    Ok((Log { schema: 1, events: events.collect() }, reading.notes))
+    Ok((KnowledgeLog { schema: 1, events: events.collect() }, reading.notes))
 }
 
 /// Letters and digits only, lower case.
-fn words(text: &str) -> Vec<String> {
+fn search_words(text: &str) -> Vec<String> {
     let parts = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     let mut seen = HashSet::new();
     parts.map(str::to_lowercase).filter(|word| seen.insert(word.clone())).take(WORDS_MAX).collect()
 }
 
 /// Puts down who found or read what, once a session: a note, nobody waits for it.
-fn remember(
+fn record_use(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
@@ -299,58 +299,58 @@ fn remember(
 }
 
 /// The page of what was learnt about a pattern.
-pub(super) fn learnt(
+pub(super) fn learnt_page(
     index: &Index,
     segments: &Segments,
     pattern: i64,
     settings: &Settings,
     now: Timestamp,
-) -> Result<Option<Page>, StoreError> {
+) -> Result<Option<EntryPage>, StoreError> {
     let row = index.brief(pattern)?;
-    let Some((gotcha, history)) = knowledge::gotcha_of(index, segments, &row, settings, now)? else { return Ok(None) };
-    Ok(Some(Page::learnt(gotcha, &history.uses, row.files.into_iter().map(|(path, _)| path).collect())))
+    let Some((gotcha, history)) = knowledge::learnt_gotcha(index, segments, &row, settings, now)? else { return Ok(None) };
+    Ok(Some(EntryPage::from_gotcha(gotcha, &history.uses, row.files.into_iter().map(|(path, _)| path).collect())))
 }
 
 /// The scores of the best pages so far.
-struct Best {
+struct BestScores {
     wanted: usize,
     /// The best first.
     scores: Vec<f64>,
 }
 
-impl Best {
-    fn of(wanted: usize, pages: &[Page]) -> Self {
+impl BestScores {
+    fn from_pages(wanted: usize, pages: &[EntryPage]) -> Self {
         let mut scores: Vec<f64> = pages.iter().filter_map(|page| page.score).collect();
         scores.sort_by(|a, b| b.total_cmp(a));
-        Best { wanted, scores }
+        BestScores { wanted, scores }
     }
 
-    fn add(&mut self, page: Page) -> Page {
+    fn add_page(&mut self, page: EntryPage) -> EntryPage {
         let score = page.score.unwrap_or(0.0);
         self.scores.insert(self.scores.partition_point(|better| *better >= score), score);
         page
     }
 
     /// Whether what fits so well, or worse, can't be among them: nothing is believed more than fully.
-    fn is_beyond(&self, fit: f64) -> bool {
-        self.scores.get(self.wanted.saturating_sub(1)).is_some_and(|worst| rounded(fit) < *worst)
+    fn can_exclude(&self, fit: f64) -> bool {
+        self.scores.get(self.wanted.saturating_sub(1)).is_some_and(|worst| round_to_thousandth(fit) < *worst)
     }
 }
 
 /// What tasks like the one at hand had to do with, each with how much like it they are.
 #[derive(Default)]
-struct Alike {
+struct SimilarTaskLinks {
     /// Entries that were written there or of use.
     entries: HashMap<i64, f64>,
     /// Patterns that failed there.
     patterns: HashMap<i64, f64>,
 }
 
-impl Alike {
-    fn of(index: &Index, task: &KnownTask, settings: &Settings) -> Result<Self, StoreError> {
+impl SimilarTaskLinks {
+    fn for_task(index: &Index, task: &KnownTask, settings: &Settings) -> Result<Self, StoreError> {
         let title = task.title.as_deref().unwrap_or_default();
-        let mut alike = Alike::default();
-        let found = similar::tasks(index, (title, task.category.as_deref(), &task.name), settings)?;
+        let mut alike = SimilarTaskLinks::default();
+        let found = similar::similar_tasks(index, (title, task.category.as_deref(), &task.name), settings)?;
         for other in found.into_iter().take(ALIKE_MAX) {
             let score = other.similarity.score;
             let Some(other) = index.task(&other.name)? else { continue };
@@ -372,27 +372,27 @@ impl Alike {
 }
 
 /// How well something fits that does in several ways.
-fn fit_of(ways: [f64; 3]) -> f64 {
+fn combined_fit(ways: [f64; 3]) -> f64 {
     1.0 - ways.into_iter().map(|way| 1.0 - way).product::<f64>()
 }
 
 /// One search.
-struct Search<'a> {
+struct EntrySearch<'a> {
     index: &'a Index,
     settings: &'a Settings,
     now: Timestamp,
-    asked: &'a Asked,
-    alike: Alike,
+    asked: &'a EntryQueryRequest,
+    alike: SimilarTaskLinks,
 }
 
-impl Search<'_> {
+impl EntrySearch<'_> {
     /// The newest entries that pass, up to `limit`: written ones, and gotchas that were learnt.
-    fn newest_of_all(&self, segments: &Segments, limit: usize) -> Result<Vec<Page>, StoreError> {
-        let mut pages = self.newest(limit)?;
-        if self.may_be_learnt() {
+    fn newest_pages(&self, segments: &Segments, limit: usize) -> Result<Vec<EntryPage>, StoreError> {
+        let mut pages = self.newest_written(limit)?;
+        if self.can_include_learnt() {
             for pattern in self.index.patterns_with_gotcha(limit)? {
-                let page = learnt(self.index, segments, pattern, self.settings, self.now)?;
-                pages.extend(page.filter(|page| self.passes(page)));
+                let page = learnt_page(self.index, segments, pattern, self.settings, self.now)?;
+                pages.extend(page.filter(|page| self.passes_filter(page)));
             }
         }
         pages.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id)));
@@ -401,13 +401,13 @@ impl Search<'_> {
     }
 
     /// Whether what was learnt passes the filter at all: it has no tags and no actions.
-    fn may_be_learnt(&self) -> bool {
+    fn can_include_learnt(&self) -> bool {
         let EntryFilter { kind, tag, action, .. } = &self.asked.filter;
         kind.as_ref().is_none_or(|kind| kind == "gotcha") && tag.is_none() && action.is_none()
     }
 
     /// Whether a page passes what is asked of all of them.
-    fn passes(&self, page: &Page) -> bool {
+    fn passes_filter(&self, page: &EntryPage) -> bool {
         let EntryFilter { source, superseded, .. } = &self.asked.filter;
         page.confidence >= self.asked.min_confidence
             && (*superseded || page.superseded_by.is_none())
@@ -415,12 +415,12 @@ impl Search<'_> {
     }
 
     /// The newest written entries that pass, up to `limit`.
-    fn newest(&self, limit: usize) -> Result<Vec<Page>, StoreError> {
+    fn newest_written(&self, limit: usize) -> Result<Vec<EntryPage>, StoreError> {
         let (mut pages, mut skip) = (Vec::new(), 0);
         loop {
             let numbers = self.index.newest_entries(&self.asked.filter, skip, CHUNK)?;
             for number in &numbers {
-                pages.extend(self.page(self.index.entry_at(*number)?, None)?);
+                pages.extend(self.entry_page(self.index.entry_at(*number)?, None)?);
                 if pages.len() >= limit {
                     return Ok(pages);
                 }
@@ -433,7 +433,7 @@ impl Search<'_> {
     }
 
     /// Entries that fit the words and the files; where both are asked about either. The `wanted` best are among them.
-    fn fitting(&self, words: &[String], files: &[String], wanted: usize) -> Result<Vec<Page>, StoreError> {
+    fn fitting_pages(&self, words: &[String], files: &[String], wanted: usize) -> Result<Vec<EntryPage>, StoreError> {
         let forms = normalised(&self.asked.text);
         let forms: Vec<String> = forms.into_iter().filter(|form| form.chars().all(char::is_alphanumeric)).collect();
         let mut by_words = self.index.entries_with_words(words, &forms, true)?;
@@ -443,7 +443,7 @@ impl Search<'_> {
         let mut fits: BTreeMap<i64, [f64; 3]> =
             self.alike.entries.iter().map(|(number, score)| (*number, [0.0, 0.0, *score])).collect();
         let mut rows: HashMap<i64, EntryRow> = HashMap::new();
-        for (number, share) in ranking::shares(&by_words).into_iter().take(LOOKED_AT_MAX) {
+        for (number, share) in ranking::score_shares(&by_words).into_iter().take(LOOKED_AT_MAX) {
             fits.entry(number).or_default()[0] = share;
         }
         for file in files {
@@ -457,29 +457,29 @@ impl Search<'_> {
                 if row.occurrences > 1 {
                     globs.extend(self.index.merged_entries(&row.id)?.into_iter().flat_map(|row| row.globs));
                 }
-                let best = globs.iter().filter(|glob| glob::matches(glob, file)).map(|glob| self.weight(glob));
+                let best = globs.iter().filter(|glob| glob::matches(glob, file)).map(|glob| self.glob_weight(glob));
                 reach[1] = best.fold(reach[1], f64::max);
             }
         }
-        let fits = fits.into_iter().map(|(number, ways)| (number, fit_of(ways)));
+        let fits = fits.into_iter().map(|(number, ways)| (number, combined_fit(ways)));
         let mut fits: Vec<(i64, f64)> = fits.filter(|(_, fit)| *fit > 0.0).collect();
         fits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        let (mut pages, mut best) = (Vec::new(), Best::of(wanted, &[]));
+        let (mut pages, mut best) = (Vec::new(), BestScores::from_pages(wanted, &[]));
         for (number, fit) in fits {
-            if best.is_beyond(fit) {
+            if best.can_exclude(fit) {
                 break;
             }
             let row = match rows.remove(&number) {
                 Some(row) => row,
                 None => self.index.entry_at(number)?,
             };
-            pages.extend(self.page(row, Some(fit))?.map(|page| best.add(page)));
+            pages.extend(self.entry_page(row, Some(fit))?.map(|page| best.add_page(page)));
         }
         Ok(pages)
     }
 
     /// How much a glob says of a file that it matches.
-    fn weight(&self, glob: &str) -> f64 {
+    fn glob_weight(&self, glob: &str) -> f64 {
         let advice = &self.settings.advice;
         match glob {
             exact if !exact.contains(['*', '?']) => 1.0,
@@ -489,55 +489,55 @@ impl Search<'_> {
     }
 
     /// Gotchas that were learnt from fixes; those that may be among the `wanted` best, beside what was found before.
-    fn learnt(
+    fn learnt_pages(
         &self,
         segments: &Segments,
         words: &[String],
         files: &[String],
-        (others, wanted): (&[Page], usize),
-    ) -> Result<Vec<Page>, StoreError> {
-        if !self.may_be_learnt() {
+        (others, wanted): (&[EntryPage], usize),
+    ) -> Result<Vec<EntryPage>, StoreError> {
+        if !self.can_include_learnt() {
             return Ok(Vec::new());
         }
         let mut fits: BTreeMap<i64, [f64; 3]> =
             self.alike.patterns.iter().map(|(pattern, score)| (*pattern, [0.0, 0.0, *score])).collect();
-        for (pattern, share) in ranking::shares(&self.index.patterns_with_words(words)?) {
+        for (pattern, share) in ranking::score_shares(&self.index.patterns_with_words(words)?) {
             fits.entry(pattern).or_default()[0] = share;
         }
         for file in files {
             self.index.patterns_of_file(file)?.into_iter().for_each(|it| fits.entry(it).or_default()[1] = 1.0);
         }
-        let mut ranked: Vec<(i64, f64)> = fits.into_iter().map(|(pattern, ways)| (pattern, fit_of(ways))).collect();
+        let mut ranked: Vec<(i64, f64)> = fits.into_iter().map(|(pattern, ways)| (pattern, combined_fit(ways))).collect();
         let numbers: Vec<i64> = ranked.iter().map(|(pattern, _)| *pattern).collect();
         let frequent = self.index.most_frequent(&numbers, numbers.len())?;
         let rank: HashMap<i64, usize> = frequent.into_iter().zip(0..).collect();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(rank.get(&a.0).cmp(&rank.get(&b.0))));
-        let mut best = Best::of(wanted, others);
+        let mut best = BestScores::from_pages(wanted, others);
         let mut pages = Vec::new();
         for (pattern, fit) in ranked {
-            if pages.len() >= LEARNT_MAX || best.is_beyond(fit) {
+            if pages.len() >= LEARNT_MAX || best.can_exclude(fit) {
                 break;
             }
             if self.index.gotcha(pattern)?.is_none() {
                 continue;
             }
-            let page = learnt(self.index, segments, pattern, self.settings, self.now)?;
-            let page = page.filter(|page| self.passes(page));
-            pages.extend(page.map(|page| best.add(Page { score: Some(rounded(fit * page.confidence)), ..page })));
+            let page = learnt_page(self.index, segments, pattern, self.settings, self.now)?;
+            let page = page.filter(|page| self.passes_filter(page));
+            pages.extend(page.map(|page| best.add_page(EntryPage { score: Some(round_to_thousandth(fit * page.confidence)), ..page })));
         }
         Ok(pages)
     }
 
     /// The page of an entry that passes every filter.
-    fn page(&self, row: EntryRow, fit: Option<f64>) -> Result<Option<Page>, StoreError> {
+    fn entry_page(&self, row: EntryRow, fit: Option<f64>) -> Result<Option<EntryPage>, StoreError> {
         let EntryFilter { kind, tag, action, superseded, .. } = &self.asked.filter;
         if kind.as_ref().is_some_and(|kind| row.kind != *kind) || row.superseded_by.is_some() && !superseded {
             return Ok(None);
         }
-        let page = Page::of(self.index, row, self.settings, self.now)?;
+        let page = EntryPage::from_row(self.index, row, self.settings, self.now)?;
         let has = |values: &[String], wanted: &Option<String>| wanted.as_ref().is_none_or(|it| values.contains(it));
         let is_labelled = has(&page.tags, tag) && has(&page.actions, action);
-        let page = Some(page).filter(|page| is_labelled && self.passes(page));
-        Ok(page.map(|page| Page { score: fit.map(|fit| rounded(fit * page.confidence)), ..page }))
+        let page = Some(page).filter(|page| is_labelled && self.passes_filter(page));
+        Ok(page.map(|page| EntryPage { score: fit.map(|fit| round_to_thousandth(fit * page.confidence)), ..page }))
     }
 }

@@ -1,27 +1,27 @@
 //! What happened to an entry after it was written, from the index.
 
-use crate::knowledge::ledger::History;
-use crate::pattern::confidence::Told;
+use crate::knowledge::ledger::EntryHistory;
+use crate::pattern::confidence::JudgedDelivery;
 use crate::store::{EntryRow, Index, StoreError};
 
 /// What happened to the entry that stands for itself and those that were merged with it.
 ///
 /// # Errors
 /// SQLite's.
-pub(in crate::ops) fn of(index: &Index, row: &EntryRow) -> Result<History, StoreError> {
-    with(index, row, index.entry_exposures(&row.id)?)
+pub(in crate::ops) fn entry_history(index: &Index, row: &EntryRow) -> Result<EntryHistory, StoreError> {
+    history_with_exposures(index, row, index.entry_exposures(&row.id)?)
 }
 
 /// The same where it is known how often it was warned of.
 ///
 /// # Errors
 /// SQLite's.
-pub(in crate::ops) fn with(index: &Index, row: &EntryRow, exposures: u64) -> Result<History, StoreError> {
+pub(in crate::ops) fn history_with_exposures(index: &Index, row: &EntryRow, exposures: u64) -> Result<EntryHistory, StoreError> {
     let deliveries = if exposures > 0 { index.judged_deliveries_of_entry(&row.id)? } else { Vec::new() };
-    Ok(History {
+    Ok(EntryHistory {
         merged: if row.occurrences > 1 { index.merged_entries(&row.id)? } else { Vec::new() },
         changes: index.entry_changes(&row.id)?,
         uses: index.entry_uses(&row.id)?,
-        told: deliveries.into_iter().filter_map(Told::of).collect(),
+        told: deliveries.into_iter().filter_map(JudgedDelivery::from_outcome_row).collect(),
     })
 }

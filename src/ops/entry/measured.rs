@@ -3,20 +3,20 @@
 
 use serde::Serialize;
 
-use super::page::line;
-use crate::advice::outcome::{Seen, trial};
-use crate::advice::promotion::{effectiveness, outcomes};
-use crate::advice::{Lift, Trial, Verdict};
+use super::page::page_line;
+use crate::advice::outcome::{ObservedDelivery, holdout_trial};
+use crate::advice::promotion::{compute_effectiveness, count_outcomes};
+use crate::advice::{TrialLift, HoldoutTrial, TrialVerdict};
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
-use crate::ops::stats::seen;
-use crate::pattern::confidence::Told;
-use crate::pattern::statistics::rounded;
+use crate::ops::stats::observed_delivery;
+use crate::pattern::confidence::JudgedDelivery;
+use crate::pattern::statistics::round_to_thousandth;
 use crate::store::{AboutRow, EntryRow, Index, OutcomeRow, StoreError};
 
 /// What came of warnings from an entry.
 #[derive(Debug, Clone, Serialize)]
-pub struct Measured {
+pub struct EntryMeasurement {
     /// Why nothing can be said of it; `null` when something can.
     pub not_measurable: Option<String>,
     /// `p-…` of the patterns by which it is judged.
@@ -29,37 +29,37 @@ pub struct Measured {
     pub effectiveness: f64,
     /// Tasks of both arms in which the mistake could be made.
     #[serde(flatten)]
-    pub trial: Trial,
+    pub trial: HoldoutTrial,
     /// The evidence against "warnings from it do nothing"; 20 is enough.
     pub e_value: f64,
     /// What it says.
-    pub verdict: Verdict,
+    pub verdict: TrialVerdict,
     /// How much less often the mistake comes back with them.
-    pub lift: Option<Lift>,
+    pub lift: Option<TrialLift>,
 }
 
 /// What came of warnings from an entry that stands for itself and those that were merged with it.
 ///
 /// # Errors
 /// SQLite's.
-pub(in crate::ops) fn of(
+pub(in crate::ops) fn measure_entry(
     index: &Index,
     row: &EntryRow,
     settings: &Settings,
     now: Timestamp,
-) -> Result<Measured, StoreError> {
+) -> Result<EntryMeasurement, StoreError> {
     let about = index.about_entry(&row.id)?;
     let rows = index.deliveries_of_entry(&row.id)?;
-    let trial = trial(&seen_of(&rows, &row.id, settings, now));
-    let told: Vec<Told> = rows.into_iter().filter_map(Told::of).collect();
-    let (prevented, failed_anyway) = outcomes(&told);
+    let trial = holdout_trial(&entry_deliveries(&rows, &row.id, settings, now));
+    let told: Vec<JudgedDelivery> = rows.into_iter().filter_map(JudgedDelivery::from_outcome_row).collect();
+    let (prevented, failed_anyway) = count_outcomes(&told);
     let patterns = about.patterns.iter().map(|number| Ok(index.pattern_at(*number)?.id));
-    Ok(Measured {
+    Ok(EntryMeasurement {
         patterns: patterns.collect::<Result<_, StoreError>>()?,
-        not_measurable: not_measurable(row, &about),
+        not_measurable: unmeasurable_reason(row, &about),
         prevented,
         failed_anyway,
-        effectiveness: rounded(effectiveness(prevented, failed_anyway)),
+        effectiveness: round_to_thousandth(compute_effectiveness(prevented, failed_anyway)),
         e_value: trial.e_value(),
         verdict: trial.verdict(),
         lift: trial.lift(),
@@ -68,15 +68,15 @@ pub(in crate::ops) fn of(
 }
 
 /// What is known of the deliveries of an entry, as those of one family: a task counts once for the entry.
-pub(in crate::ops) fn seen_of(rows: &[OutcomeRow], entry: &str, settings: &Settings, now: Timestamp) -> Vec<Seen> {
+pub(in crate::ops) fn entry_deliveries(rows: &[OutcomeRow], entry: &str, settings: &Settings, now: Timestamp) -> Vec<ObservedDelivery> {
     let silence = settings.fix.silence();
-    rows.iter().map(|row| Seen { family: entry.to_owned(), ..seen(row, now, silence) }).collect()
+    rows.iter().map(|row| ObservedDelivery { family: entry.to_owned(), ..observed_delivery(row, now, silence) }).collect()
 }
 
 /// Why nobody can say what comes of warnings from an entry; `None` when it can be measured.
-fn not_measurable(row: &EntryRow, about: &AboutRow) -> Option<String> {
+fn unmeasurable_reason(row: &EntryRow, about: &AboutRow) -> Option<String> {
     if row.kind != "gotcha" {
-        return Some(format!("not measurable: warnings tell gotchas, and it is a {}", line(&row.kind)));
+        return Some(format!("not measurable: warnings tell gotchas, and it is a {}", page_line(&row.kind)));
     }
     about
         .patterns
@@ -92,8 +92,8 @@ mod tests {
     fn what_cannot_be_measured_says_why() {
         let row = |kind: &str| EntryRow { kind: kind.into(), ..EntryRow::default() };
         let known = AboutRow { patterns: vec![7], named: true };
-        assert_eq!(not_measurable(&row("gotcha"), &known), None);
-        let reason = |kind: &str, about: &AboutRow| not_measurable(&row(kind), about).expect("a reason");
+        assert_eq!(unmeasurable_reason(&row("gotcha"), &known), None);
+        let reason = |kind: &str, about: &AboutRow| unmeasurable_reason(&row(kind), about).expect("a reason");
         assert!(reason("gotcha", &AboutRow::default()).contains("no recorded failure is what it comes from"));
         assert_eq!(reason("decision", &known), "not measurable: warnings tell gotchas, and it is a decision");
     }

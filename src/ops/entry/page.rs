@@ -6,14 +6,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::history;
-use super::measured::Measured;
+use super::measured::EntryMeasurement;
 use crate::base::clock::Timestamp;
 use crate::base::text::{ellipsis, one_line, printable};
 use crate::config::Settings;
 use crate::knowledge::ledger;
 use crate::pattern::confidence::Confidence;
 use crate::pattern::knowledge::Gotcha;
-use crate::pattern::statistics::rounded;
+use crate::pattern::statistics::round_to_thousandth;
 use crate::store::{By, EntryRow, EntryUseRow, Index, StoreError};
 
 /// A title or label that is shown, bytes.
@@ -23,7 +23,7 @@ const TEXT_BYTES_MAX: usize = 16 << 10;
 
 /// An entry.
 #[derive(Debug, Clone, Serialize)]
-pub struct Page {
+pub struct EntryPage {
     /// `k-…`
     pub id: String,
     /// Its type.
@@ -66,7 +66,7 @@ pub struct Page {
     pub ledger: Option<Confidence>,
     /// What came of warnings from it; only where one entry is shown that somebody wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub measured: Option<Measured>,
+    pub measured: Option<EntryMeasurement>,
     /// Entries that were merged into it; only where one entry is shown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<String>,
@@ -75,7 +75,7 @@ pub struct Page {
     /// It never fades and is never held out.
     pub pinned: bool,
     /// What was done with it.
-    pub uses: Uses,
+    pub uses: EntryUseCounts,
     /// Of a search: how well it fits, times the confidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
@@ -83,7 +83,7 @@ pub struct Page {
 
 /// What was done with an entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Uses {
+pub struct EntryUseCounts {
     /// A search found it.
     pub queried: u64,
     /// It was read.
@@ -100,9 +100,9 @@ pub struct Uses {
     pub agents: Vec<String>,
 }
 
-impl Uses {
-    fn of(rows: &[EntryUseRow]) -> Self {
-        let mut uses = Uses::default();
+impl EntryUseCounts {
+    fn from_rows(rows: &[EntryUseRow]) -> Self {
+        let mut uses = EntryUseCounts::default();
         for row in rows {
             let count = match row.how.as_str() {
                 "queried" => &mut uses.queried,
@@ -114,65 +114,65 @@ impl Uses {
             };
             *count += 1;
         }
-        let agents: BTreeSet<String> = rows.iter().filter_map(|row| row.by.agent.as_deref().map(line)).collect();
+        let agents: BTreeSet<String> = rows.iter().filter_map(|row| row.by.agent.as_deref().map(page_line)).collect();
         uses.agents = agents.into_iter().collect();
         uses
     }
 }
 
-impl Page {
+impl EntryPage {
     /// The page of an entry that stands for itself and those that were merged with it.
     ///
     /// # Errors
     /// SQLite's.
-    pub(super) fn of(index: &Index, row: EntryRow, settings: &Settings, now: Timestamp) -> Result<Self, StoreError> {
-        let history = history::of(index, &row)?;
-        let believed = ledger::confidence(&row, &history, settings, now);
+    pub(super) fn from_row(index: &Index, row: EntryRow, settings: &Settings, now: Timestamp) -> Result<Self, StoreError> {
+        let history = history::entry_history(index, &row)?;
+        let believed = ledger::entry_confidence(&row, &history, settings, now);
         let merged = history.merged;
-        let agents = [&row].into_iter().chain(&merged).filter_map(|row| row.by.agent.as_deref().map(line));
+        let agents = [&row].into_iter().chain(&merged).filter_map(|row| row.by.agent.as_deref().map(page_line));
         let contributors: BTreeSet<String> = agents.collect();
-        let lines = |texts: &[String]| -> Vec<String> { texts.iter().map(|text| line(text)).collect() };
+        let lines = |texts: &[String]| -> Vec<String> { texts.iter().map(|text| page_line(text)).collect() };
         // What was merged is about its files too.
         let union = |of: fn(&EntryRow) -> &Vec<String>| -> Vec<String> {
-            let all: BTreeSet<String> = [&row].into_iter().chain(&merged).flat_map(of).map(|text| line(text)).collect();
+            let all: BTreeSet<String> = [&row].into_iter().chain(&merged).flat_map(of).map(|text| page_line(text)).collect();
             all.into_iter().collect()
         };
-        Ok(Page {
+        Ok(EntryPage {
             globs: union(|row| &row.globs),
             actions: union(|row| &row.actions),
             tags: union(|row| &row.tags),
             sources: union(|row| &row.sources),
-            id: line(&row.id),
-            kind: line(&row.kind),
-            title: line(&row.title),
-            properties: inert(&row.properties),
+            id: page_line(&row.id),
+            kind: page_line(&row.kind),
+            title: page_line(&row.title),
+            properties: make_inert(&row.properties),
             source: row.source.clone(),
             learnt: false,
             imported: row.imported,
             taught: row.taught,
             by: By {
-                agent: row.by.agent.as_deref().map(line),
-                session: row.by.session.as_deref().map(line),
-                task: row.by.task.as_deref().map(line),
-                person: row.by.person.as_deref().map(line),
+                agent: row.by.agent.as_deref().map(page_line),
+                session: row.by.session.as_deref().map(page_line),
+                task: row.by.task.as_deref().map(page_line),
+                person: row.by.person.as_deref().map(page_line),
             },
             at: Some(row.at),
             occurrences: row.occurrences,
             contributors: contributors.into_iter().collect(),
-            confidence: rounded(believed.value),
+            confidence: round_to_thousandth(believed.value),
             ledger: Some(believed),
             measured: None,
             merged: lines(&merged.iter().map(|row| row.id.clone()).collect::<Vec<_>>()),
-            superseded_by: row.superseded_by.as_deref().map(line),
+            superseded_by: row.superseded_by.as_deref().map(page_line),
             pinned: row.pinned,
-            uses: Uses::of(&history.uses),
+            uses: EntryUseCounts::from_rows(&history.uses),
             score: None,
         })
     }
 
     /// The page of a gotcha that was learnt from fixes.
-    pub(super) fn learnt(gotcha: Gotcha, uses: &[EntryUseRow], files: Vec<String>) -> Self {
-        let uses = Uses::of(uses);
+    pub(super) fn from_gotcha(gotcha: Gotcha, uses: &[EntryUseRow], files: Vec<String>) -> Self {
+        let uses = EntryUseCounts::from_rows(uses);
         let at = gotcha.confidence.steps.first().map(|step| step.at);
         let mut properties = json!({"pitfall": gotcha.pitfall, "fix": gotcha.fix});
         for (name, said) in [("cause", gotcha.cause), ("rule", gotcha.rule)] {
@@ -180,12 +180,12 @@ impl Page {
                 properties[name] = Value::String(said);
             }
         }
-        Page {
+        EntryPage {
             id: gotcha.id,
             kind: "gotcha".to_owned(),
-            title: line(&gotcha.pitfall),
-            properties: inert(&properties),
-            globs: files.iter().map(|file| line(file)).collect(),
+            title: page_line(&gotcha.pitfall),
+            properties: make_inert(&properties),
+            globs: files.iter().map(|file| page_line(file)).collect(),
             actions: Vec::new(),
             tags: Vec::new(),
             sources: vec![gotcha.pattern, gotcha.strategy],
@@ -197,28 +197,28 @@ impl Page {
             at,
             occurrences: gotcha.tries,
             contributors: Vec::new(),
-            confidence: rounded(gotcha.confidence.value),
+            confidence: round_to_thousandth(gotcha.confidence.value),
             ledger: Some(gotcha.confidence),
             measured: None,
             merged: Vec::new(),
-            superseded_by: gotcha.superseded_by.as_deref().map(line),
+            superseded_by: gotcha.superseded_by.as_deref().map(page_line),
             pinned: gotcha.pinned,
-            uses: Uses { applied: uses.applied + gotcha.tries, ..uses },
+            uses: EntryUseCounts { applied: uses.applied + gotcha.tries, ..uses },
             score: None,
         }
     }
 }
 
 /// One line, bounded, without control characters.
-pub(super) fn line(text: &str) -> String {
+pub(super) fn page_line(text: &str) -> String {
     ellipsis(one_line(text).trim(), LINE_BYTES_MAX)
 }
 
-fn inert(value: &Value) -> Value {
+fn make_inert(value: &Value) -> Value {
     match value {
         Value::String(text) => Value::String(ellipsis(&printable(text), TEXT_BYTES_MAX)),
-        Value::Array(items) => items.iter().map(inert).collect(),
-        Value::Object(fields) => fields.iter().map(|(name, field)| (line(name), inert(field))).collect(),
+        Value::Array(items) => items.iter().map(make_inert).collect(),
+        Value::Object(fields) => fields.iter().map(|(name, field)| (page_line(name), make_inert(field))).collect(),
         other => other.clone(),
     }
 }

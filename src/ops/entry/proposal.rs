@@ -6,8 +6,8 @@ use anyhow::ensure;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Given;
-use super::page::line;
+use super::EntryDraft;
+use super::page::page_line;
 use crate::advice::task;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
@@ -28,7 +28,7 @@ const FILES_MAX: usize = 10;
 
 /// A pattern that is worth writing down.
 #[derive(Debug, Clone, Serialize)]
-pub struct Proposal {
+pub struct EntryProposal {
     /// `x-…`
     pub fix: String,
     /// The task that it is from.
@@ -45,11 +45,11 @@ pub struct Proposal {
 
 /// What `knowledge proposals --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Proposals {
+pub struct EntryProposalList {
     /// Version of this shape.
     pub schema: u32,
     /// Those of the task that ended last first.
-    pub proposals: Vec<Proposal>,
+    pub proposals: Vec<EntryProposal>,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -59,25 +59,25 @@ pub struct Proposals {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn proposals(places: &Places, settings: &Settings) -> Result<Proposals, StoreError> {
+pub fn list_proposals(places: &Places, settings: &Settings) -> Result<EntryProposalList, StoreError> {
     let reading = reading::open(places)?;
     let mut proposals = Vec::new();
     if let Some(index) = &reading.index {
         let now = Timestamp::now();
         for known in index.tasks(TASKS_LOOKED_AT_MAX)? {
-            if task::end(&known, now, settings.fix.silence()).is_some() {
-                proposals.append(&mut of_task(index, &reading.segments, &known.name)?);
+            if task::task_end(&known, now, settings.fix.silence()).is_some() {
+                proposals.append(&mut task_proposals(index, &reading.segments, &known.name)?);
             }
         }
     }
-    Ok(Proposals { schema: 1, proposals, notes: reading.notes })
+    Ok(EntryProposalList { schema: 1, proposals, notes: reading.notes })
 }
 
 /// What a task that is over proposes; nothing of a fix that an entry is about already, or of which none is wanted.
 ///
 /// # Errors
 /// When the store can't be read.
-pub(in crate::ops) fn of_task(index: &Index, segments: &Segments, task: &str) -> Result<Vec<Proposal>, StoreError> {
+pub(in crate::ops) fn task_proposals(index: &Index, segments: &Segments, task: &str) -> Result<Vec<EntryProposal>, StoreError> {
     let filter =
         FixFilter { state: Some("success".into()), task: Some(task.to_owned()), limit: 50, ..Default::default() };
     let mut found = Vec::new();
@@ -91,11 +91,11 @@ pub(in crate::ops) fn of_task(index: &Index, segments: &Segments, task: &str) ->
         if index.fix_notes(&row.id)?.iter().any(|said| said.declined.is_some()) {
             continue;
         }
-        if let Some(given) = proposed(index, segments, &row)? {
+        if let Some(given) = fix_draft(index, segments, &row)? {
             let accept = format!("verify-run knowledge add pattern --from-fix {}", row.id);
             let properties = Value::Object(given.properties);
             let (title, globs) = (given.title, given.globs);
-            found.push(Proposal { fix: row.id, task: task.to_owned(), title, properties, globs, accept });
+            found.push(EntryProposal { fix: row.id, task: task.to_owned(), title, properties, globs, accept });
         }
     }
     Ok(found)
@@ -105,30 +105,30 @@ pub(in crate::ops) fn of_task(index: &Index, segments: &Segments, task: &str) ->
 ///
 /// # Errors
 /// When there is no such fix, it is none, nothing was changed in it, or the store can't be read.
-pub fn from_fix(places: &Places, id: &str) -> anyhow::Result<Given> {
+pub fn draft_from_fix(places: &Places, id: &str) -> anyhow::Result<EntryDraft> {
     let reading = reading::open(places)?;
     let Some(index) = &reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }.into()) };
     let row = index.fix(id)?;
     ensure!(row.state == "success", "{} is no fix: {}; type `verify-run fix show {}`", row.id, row.state, row.id);
-    let given = proposed(index, &reading.segments, &row)?;
+    let given = fix_draft(index, &reading.segments, &row)?;
     given.ok_or_else(|| anyhow::anyhow!("nothing is known of what was changed in {}", row.id))
 }
 
 /// `None` where neither a diff nor a command is known.
-fn proposed(index: &Index, segments: &Segments, row: &FixRow) -> Result<Option<Given>, StoreError> {
+fn fix_draft(index: &Index, segments: &Segments, row: &FixRow) -> Result<Option<EntryDraft>, StoreError> {
     let attempts = index.attempts(segments, &row.id)?;
     let Some(attempt) = attempts.iter().rev().find(|attempt| attempt.outcome == Outcome::Success) else {
         return Ok(None);
     };
-    let Some(template) = template(attempt) else { return Ok(None) };
+    let Some(template) = attempt_template(attempt) else { return Ok(None) };
     let said = index.fix_notes(&row.id)?;
     let newest = |of: fn(&crate::store::SaidRow) -> &Option<String>| said.iter().rev().find_map(|row| of(row).clone());
     let (rule, approach) = (newest(|row| &row.rule), newest(|row| &row.approach));
-    let summary = line(row.summary.as_deref().unwrap_or("a failure"));
-    let command = line(&shell_words::join(row.argv.iter().map(Lossless::display)));
+    let summary = page_line(row.summary.as_deref().unwrap_or("a failure"));
+    let command = page_line(&shell_words::join(row.argv.iter().map(Lossless::display)));
     let files: Vec<String> = attempt.files.iter().map(|file| file.path.display()).take(FILES_MAX).collect();
     // A person's words, else what the tool said.
-    let title = rule.as_ref().or(approach.as_ref()).map(|said| line(said));
+    let title = rule.as_ref().or(approach.as_ref()).map(|said| page_line(said));
     let description = approach.or(rule).unwrap_or_else(|| {
         format!("what made it go away: a change of {} that held", count(attempt.files.len(), "file"))
     });
@@ -137,7 +137,7 @@ fn proposed(index: &Index, segments: &Segments, row: &FixRow) -> Result<Option<G
     properties.insert("template".into(), template.into());
     properties.insert("usage".into(), format!("when {command} reports: {summary}").into());
     let sources = [Some(row.id.clone()), row.failure.clone()].into_iter().flatten().collect();
-    Ok(Some(Given {
+    Ok(Some(EntryDraft {
         kind: "pattern".to_owned(),
         title: title.unwrap_or_else(|| format!("What helps against: {summary}")),
         properties,
@@ -145,12 +145,12 @@ fn proposed(index: &Index, segments: &Segments, row: &FixRow) -> Result<Option<G
         sources,
         source: Some(EntrySource::Check),
         fix_applied: true,
-        ..Given::default()
+        ..EntryDraft::default()
     }))
 }
 
 /// The diff, else the commands that did it.
-fn template(attempt: &Attempt) -> Option<String> {
+fn attempt_template(attempt: &Attempt) -> Option<String> {
     let commands: Vec<&str> = attempt.commands.iter().map(|command| command.line.as_str()).collect();
     let text = if attempt.diff.trim().is_empty() { commands.join("\n") } else { attempt.diff.clone() };
     (!text.trim().is_empty()).then(|| ellipsis(&text, TEMPLATE_BYTES_MAX))

@@ -8,7 +8,7 @@ use crate::base::file::is_program;
 use crate::config::is_disabled;
 use crate::host::Permissions;
 use crate::host::dialect::{Rewriting, Unruled};
-use crate::whitelist::{Opening, Whitelist};
+use crate::whitelist::{WrapperPosition, Whitelist};
 
 /// What comes between us and the command, so that a command of any name is one.
 const PLAIN: &str = "--";
@@ -29,7 +29,7 @@ pub(super) fn rewritten(hook: &Hook, line: &str) -> Option<String> {
         return None;
     }
     let whitelist = Whitelist::open(&hook.places, &hook.environment);
-    let openings = whitelist.openings(line);
+    let openings = whitelist.wrapper_positions(line);
     let us = our_name()?;
     let rules = match hook.dialect.name {
         "claude" => Permissions::read(&hook.places.root, hook.environment.home.as_deref()),
@@ -41,14 +41,14 @@ pub(super) fn rewritten(hook: &Hook, line: &str) -> Option<String> {
             return None;
         }
         let words: Vec<&[u8]> = opening.words.iter().map(String::as_bytes).collect();
-        let is_alone = opening.check.alone && whitelist.confine(&words, &hook.places.root).is_ok();
+        let is_alone = opening.check.alone && whitelist.ensure_confined(&words, &hook.places.root).is_ok();
         text.insert_str(opening.at, &before(opening, is_alone, &us, &rules, unruled(hook))?);
     }
     (!openings.is_empty()).then_some(text)
 }
 
 /// What is put before a command; `None` where nothing may be.
-fn before(opening: &Opening, is_alone: bool, us: &str, rules: &Permissions, unruled: Unruled) -> Option<String> {
+fn before(opening: &WrapperPosition, is_alone: bool, us: &str, rules: &Permissions, unruled: Unruled) -> Option<String> {
     let command = opening.words.join(" ");
     if rules.is_against(&command) {
         return None;
@@ -93,7 +93,7 @@ fn our_name() -> Option<String> {
 
 /// Whether a program is there that the shell would run by this name. Where it isn't, the name may be a function of the
 /// shell's, which we could not run.
-fn can_be_found(cwd: &Path, opening: &Opening) -> bool {
+fn can_be_found(cwd: &Path, opening: &WrapperPosition) -> bool {
     let name = opening.words[0].as_str();
     let dir = opening.dir.as_deref().unwrap_or_default();
     match name.contains('/') {

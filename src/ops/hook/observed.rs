@@ -36,10 +36,10 @@ pub fn checked(
     let (Action::Shell(line), Some(ending)) = (&call.action, &call.ended) else { return None };
     let wrapped = is_wrapped(line);
     let whitelist = Whitelist::open(places, environment);
-    let check = whitelist.decide_line(line).check().or_else(|| behind_wrapper(&whitelist, line))?;
+    let check = whitelist.decide_line(line).into_check().or_else(|| behind_wrapper(&whitelist, line))?;
     let argv: Vec<OsString> = ["sh", "-c", line].map(OsString::from).to_vec();
     let root = places.repository.as_ref().and_then(|repository| repository.worktree.clone());
-    let key = whitelist::key(root.as_deref().unwrap_or(&places.root), cwd, Some(&check), &argv);
+    let key = whitelist::command_key(root.as_deref().unwrap_or(&places.root), cwd, Some(&check), &argv);
     // A pass says something only where it ends an open failure, and only of a check whose code the line's code is.
     let ends_failure = ending.code == 0 && check.status_is_own && places.state.join("open").join(&key).exists();
     let is_new = !wrapped && (ending.code != 0 || ends_failure) && !is_disabled();
@@ -108,7 +108,7 @@ fn behind_wrapper(whitelist: &Whitelist, line: &str) -> Option<Check> {
     let start = simple.words.iter().position(|word| is_us(word))? + 1;
     let rest = simple.words[start..].iter().skip_while(|word| word.starts_with('-'));
     let argv: Vec<OsString> = rest.map(OsString::from).collect();
-    whitelist.decide(&argv).check()
+    whitelist.decide_command(&argv).into_check()
 }
 
 fn words(line: &Line) -> impl Iterator<Item = &str> {

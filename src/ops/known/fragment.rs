@@ -23,7 +23,7 @@ const MESSAGE_SHARE: f64 = 0.75;
 const MESSAGE_SHARE_WITH_CODE: f64 = 0.5;
 
 /// A pattern that a fragment names.
-pub(super) struct Named {
+pub(super) struct NamedPattern {
     /// Its row number.
     pub pattern: i64,
     /// How much of it is there; only for comparing.
@@ -31,15 +31,15 @@ pub(super) struct Named {
 }
 
 /// A text that is compared with patterns.
-pub(super) struct Fragment {
+pub(super) struct OutputFragment {
     text: String,
     words: HashSet<String>,
     names: HashSet<String>,
 }
 
-impl Fragment {
+impl OutputFragment {
     /// From a text without terminal control.
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         let text = &text[text.ceil_char_boundary(text.len().saturating_sub(TEXT_BYTES_MAX))..];
         let names = text.split(|letter: char| letter.is_whitespace() || "()[]{}\"'`,;".contains(letter));
         // A test's id is its name and those of what it is in.
@@ -47,8 +47,8 @@ impl Fragment {
             let last = name.rsplit("::").next().unwrap_or(name).trim_end_matches([':', '.']);
             [name.trim_end_matches([':', '.']).to_owned(), last.to_owned()]
         });
-        Fragment {
-            words: words_of(text).collect(),
+        OutputFragment {
+            words: message_words(text).collect(),
             names: names.filter(|name| !name.is_empty()).collect(),
             text: text.to_owned(),
         }
@@ -58,7 +58,7 @@ impl Fragment {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub fn patterns(&self, index: &Index) -> Result<Vec<Named>, StoreError> {
+    pub fn find_patterns(&self, index: &Index) -> Result<Vec<NamedPattern>, StoreError> {
         let mut candidates: BTreeMap<i64, ()> = BTreeMap::new();
         let mut words: Vec<&String> = self.words.iter().collect();
         words.sort_by_key(|word| (std::cmp::Reverse(word.len()), *word));
@@ -69,7 +69,7 @@ impl Fragment {
                 candidates.insert(pattern, ());
             }
         }
-        for file in mention::files(&self.text.replace("::", " ")) {
+        for file in mention::mentioned_files(&self.text.replace("::", " ")) {
             candidates.extend(index.patterns_of_file(&file)?.into_iter().map(|pattern| (pattern, ())));
         }
         let chosen: Vec<i64> = candidates.into_keys().collect();
@@ -80,8 +80,8 @@ impl Fragment {
         let mut found = Vec::new();
         for pattern in chosen {
             let row = index.brief(pattern)?;
-            if let Some(score) = self.score(&row) {
-                found.push(Named { pattern: row.number, score });
+            if let Some(score) = self.score_pattern(&row) {
+                found.push(NamedPattern { pattern: row.number, score });
             }
         }
         found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.pattern.cmp(&b.pattern)));
@@ -89,13 +89,13 @@ impl Fragment {
     }
 
     /// How much of a pattern it names: `None` where that may be chance.
-    fn score(&self, row: &BriefRow) -> Option<f64> {
+    fn score_pattern(&self, row: &BriefRow) -> Option<f64> {
         let test = row.newest.iter().any(|(_, test)| test.as_deref().is_some_and(|test| self.has_test(test)));
         let code = row.code.as_deref().is_some_and(|code| self.names.contains(code));
         let file = row.files.iter().any(|(file, _)| self.text.contains(file.as_str()));
         let messages = row.newest.iter().map(|(message, _)| message.as_str()).chain([row.masked.as_str()]);
         let (share, count) = messages
-            .map(|message| self.share(message))
+            .map(|message| self.message_share(message))
             .fold((0.0, 0), |best: (f64, usize), next| if next.0 > best.0 { next } else { best });
         let is_message = count >= MESSAGE_WORDS_MIN && share >= MESSAGE_SHARE
             || code && count > 0 && share >= MESSAGE_SHARE_WITH_CODE;
@@ -111,14 +111,14 @@ impl Fragment {
     }
 
     /// The share of a message's words that are there, and how many words it has.
-    fn share(&self, message: &str) -> (f64, usize) {
-        let words: HashSet<String> = words_of(message.lines().next().unwrap_or_default()).collect();
+    fn message_share(&self, message: &str) -> (f64, usize) {
+        let words: HashSet<String> = message_words(message.lines().next().unwrap_or_default()).collect();
         let there = words.iter().filter(|word| self.words.contains(*word)).count();
         (there as f64 / words.len().max(1) as f64, words.len())
     }
 }
 
-fn words_of(text: &str) -> impl Iterator<Item = String> {
+fn message_words(text: &str) -> impl Iterator<Item = String> {
     let words = text.split(|letter: char| !letter.is_alphanumeric()).map(str::to_lowercase);
     words.filter(|word| word.len() >= WORD_LETTERS_MIN && word.chars().any(char::is_alphabetic))
 }
@@ -157,15 +157,15 @@ mod tests {
             Some("app/test_pricing.py::test_vat"),
             "app/test_pricing.py",
         );
-        let line = Fragment::of("FAILED app/test_pricing.py::test_total - assert 2 == 3");
-        assert!(line.score(&total) > Some(2.0));
-        assert_eq!(line.score(&other), None, "the file alone, and a word of the message");
+        let line = OutputFragment::from_text("FAILED app/test_pricing.py::test_total - assert 2 == 3");
+        assert!(line.score_pattern(&total) > Some(2.0));
+        assert_eq!(line.score_pattern(&other), None, "the file alone, and a word of the message");
 
         let fs = pattern(Some("no-unused-vars"), "'fs' is defined but never used", None, "web/src/util.js");
         let path = pattern(Some("no-unused-vars"), "'path' is defined but never used", None, "web/src/util.js");
-        let line = Fragment::of("  1:8  error  'path' is defined but never used  no-unused-vars");
-        assert!(line.score(&path) > line.score(&fs), "the right one first");
-        assert_eq!(Fragment::of("1 problem (1 error, 0 warnings)").score(&fs), None);
-        assert_eq!(Fragment::of("").score(&fs), None);
+        let line = OutputFragment::from_text("  1:8  error  'path' is defined but never used  no-unused-vars");
+        assert!(line.score_pattern(&path) > line.score_pattern(&fs), "the right one first");
+        assert_eq!(OutputFragment::from_text("1 problem (1 error, 0 warnings)").score_pattern(&fs), None);
+        assert_eq!(OutputFragment::from_text("").score_pattern(&fs), None);
     }
 }

@@ -10,9 +10,9 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
 
-use super::target::{self, Wanted};
-use super::{Item, State, find, items};
-use crate::advice::block::{self, Edits, Line};
+use super::target::{self, TargetOptions};
+use super::{PromotionItem, PromotionState, find_promotion, collect_promotions};
+use crate::advice::block::{self, EditPolicy, BlockLine};
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::LOCK_WAIT_MS_MAX;
@@ -27,7 +27,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// What a person decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum PromotionDecision {
     /// Write it.
     Approve,
     /// Don't.
@@ -38,9 +38,9 @@ pub enum Decision {
 
 /// A decision with who answers for it.
 #[derive(Debug, Clone)]
-pub struct Review {
+pub struct PromotionReview {
     /// What is decided.
-    pub decision: Decision,
+    pub decision: PromotionDecision,
     /// About what: unique starts of ids.
     pub ids: Vec<String>,
     /// The reviewer's name.
@@ -48,18 +48,18 @@ pub struct Review {
     /// Why.
     pub reason: String,
     /// Where to, of an approval.
-    pub wanted: Wanted,
+    pub wanted: TargetOptions,
     /// What becomes of lines that somebody edited.
-    pub edits: Edits,
+    pub edits: EditPolicy,
 }
 
 /// What `promote approve`, `reject` and `rollback --json` print.
 #[derive(Debug, Serialize)]
-pub struct Decided {
+pub struct DecisionReply {
     /// Version of this shape.
     pub schema: u32,
     /// What was decided on.
-    pub promotions: Vec<One>,
+    pub promotions: Vec<DecidedPromotion>,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -67,11 +67,11 @@ pub struct Decided {
 
 /// One promotion that was decided on.
 #[derive(Debug, Serialize)]
-pub struct One {
+pub struct DecidedPromotion {
     /// `r-…`
     pub id: String,
     /// Where it stands now.
-    pub state: State,
+    pub state: PromotionState,
     /// The file that was written, relative to the root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<PathBuf>,
@@ -82,7 +82,7 @@ pub struct One {
 
 /// A file before and after; `None`: there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct TargetChange {
     /// Its text now.
     pub before: Option<String>,
     /// Its text then.
@@ -90,19 +90,19 @@ pub struct Change {
 }
 
 /// Files as they are going to be, each with what was read of it.
-type Staged = BTreeMap<PathBuf, Change>;
+type StagedChanges = BTreeMap<PathBuf, TargetChange>;
 
 /// Decides on all of `review.ids`, or, if one of them can't be, on none.
 ///
 /// # Errors
 /// When the name or the reason is missing, an id names nothing that this can be decided of, the target can't be written
 /// or was edited between the marks.
-pub fn review(
+pub fn review_promotions(
     places: &Places,
     environment: &Environment,
     identity: &Identity,
-    review: &Review,
-) -> anyhow::Result<Decided> {
+    review: &PromotionReview,
+) -> anyhow::Result<DecisionReply> {
     let person = match &review.person {
         Some(person) => clean(person),
         // An agent decides nothing in somebody's name.
@@ -118,47 +118,47 @@ pub fn review(
     // From here on nobody else writes: what is read of files and decisions stays true.
     let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX)).context("cannot decide it now")?;
     let mut store = Store::open(&places.state, lock)?;
-    let items = items(places, &desk)?;
-    let (mut staged, mut events, mut decided) = (Staged::new(), Vec::new(), Vec::new());
+    let items = collect_promotions(places, &desk)?;
+    let (mut staged, mut events, mut decided) = (StagedChanges::new(), Vec::new(), Vec::new());
     for id in &review.ids {
-        let mut item = find(&items, id)?.clone();
-        if decided.iter().any(|one: &One| one.id == item.id) {
+        let mut item = find_promotion(&items, id)?.clone();
+        if decided.iter().any(|one: &DecidedPromotion| one.id == item.id) {
             continue;
         }
         if let Some(target) = item.row.as_ref().and_then(|row| row.target.as_ref()) {
             // Where it was written last, also when it was taken out since: the line may have come back with the file.
             item.target = PathBuf::from(target);
         }
-        allowed(places, review.decision, &item)?;
-        if review.decision == Decision::Approve {
-            item.target = moved(places, &desk.settings, &review.wanted, &item)?;
+        ensure_allowed(places, review.decision, &item)?;
+        if review.decision == PromotionDecision::Approve {
+            item.target = approval_target(places, &desk.settings, &review.wanted, &item)?;
         }
-        let (step, one) = decide(places, &desk.settings, review, &item, &reason, &mut staged, &items)?;
+        let (step, one) = decide_promotion(places, &desk.settings, review, &item, &reason, &mut staged, &items)?;
         let by = crate::store::By { person: Some(person.clone()), ..by(identity, None) };
-        events.push(Event::new(Timestamp::now(), store.writer(), Body::Promotion(Box::new(item.event(step, by)))));
+        events.push(Event::new(Timestamp::now(), store.writer(), Body::Promotion(Box::new(item.to_event(step, by)))));
         decided.push(one);
     }
     write_all(places, &staged)?;
     store.append(&events).context("the files were written, but the decision could not be recorded: decide it again")?;
     notes.extend(store.take_notes());
-    Ok(Decided { schema: 1, promotions: decided, notes })
+    Ok(DecisionReply { schema: 1, promotions: decided, notes })
 }
 
 /// Whether this can be decided of it now.
-fn allowed(places: &Places, decision: Decision, item: &Item) -> anyhow::Result<()> {
+fn ensure_allowed(places: &Places, decision: PromotionDecision, item: &PromotionItem) -> anyhow::Result<()> {
     let (id, state) = (&item.id, item.state.as_str());
     match decision {
-        Decision::Approve => ensure!(
-            item.way.is_some() || item.state == State::Approved && (item.pattern.is_some() || item.entry.is_some()),
+        PromotionDecision::Approve => ensure!(
+            item.way.is_some() || item.state == PromotionState::Approved && (item.pattern.is_some() || item.entry.is_some()),
             "{id} isn't proposed any more: {}; see it with: verify-run promote show {id}",
             item.lapsed.as_deref().unwrap_or("what it is about is gone")
         ),
-        Decision::Reject => ensure!(
-            item.state != State::Approved,
+        PromotionDecision::Reject => ensure!(
+            item.state != PromotionState::Approved,
             "{id} is approved; take it out with: verify-run promote rollback {id} --by NAME --reason TEXT"
         ),
-        Decision::RollBack => ensure!(
-            item.state == State::Approved || is_in_file(places, item),
+        PromotionDecision::RollBack => ensure!(
+            item.state == PromotionState::Approved || is_in_file(places, item),
             "{id} is {state}: there is nothing to take back"
         ),
     }
@@ -166,11 +166,11 @@ fn allowed(places: &Places, decision: Decision, item: &Item) -> anyhow::Result<(
 }
 
 /// The target of an approval. One that is in a file stays there.
-fn moved(places: &Places, settings: &Settings, wanted: &Wanted, item: &Item) -> anyhow::Result<PathBuf> {
-    if item.state != State::Approved || item.missing {
-        return target::of(places, settings, wanted, item);
+fn approval_target(places: &Places, settings: &Settings, wanted: &TargetOptions, item: &PromotionItem) -> anyhow::Result<PathBuf> {
+    if item.state != PromotionState::Approved || item.missing {
+        return target::find_target(places, settings, wanted, item);
     }
-    let elsewhere = *wanted != Wanted::default() && target::of(places, settings, wanted, item)? != item.target;
+    let elsewhere = *wanted != TargetOptions::default() && target::find_target(places, settings, wanted, item)? != item.target;
     ensure!(
         !elsewhere,
         "{} is in {} already; take it out first with: verify-run promote rollback {} --by NAME --reason TEXT",
@@ -182,43 +182,43 @@ fn moved(places: &Places, settings: &Settings, wanted: &Wanted, item: &Item) -> 
 }
 
 /// What is decided, with the file as it is going to be.
-fn decide(
+fn decide_promotion(
     places: &Places,
     settings: &Settings,
-    review: &Review,
-    item: &Item,
+    review: &PromotionReview,
+    item: &PromotionItem,
     reason: &str,
-    staged: &mut Staged,
-    items: &[Item],
-) -> anyhow::Result<(PromotionStep, One)> {
+    staged: &mut StagedChanges,
+    items: &[PromotionItem],
+) -> anyhow::Result<(PromotionStep, DecidedPromotion)> {
     let reason = reason.to_owned();
-    let one = |state, target, as_before| One { id: item.id.clone(), state, target, as_before };
-    if review.decision == Decision::Reject {
-        return Ok((PromotionStep::Rejected { reason }, one(State::Rejected, None, None)));
+    let one = |state, target, as_before| DecidedPromotion { id: item.id.clone(), state, target, as_before };
+    if review.decision == PromotionDecision::Reject {
+        return Ok((PromotionStep::Rejected { reason }, one(PromotionState::Rejected, None, None)));
     }
-    let real = target::real(places, &item.target)?;
+    let real = target::resolve_target(places, &item.target)?;
     let now = match staged.get(&real) {
         Some(change) => change.after.clone(),
-        None => read(&real)?,
+        None => read_text(&real)?,
     };
-    let after = if review.decision == Decision::Approve {
-        Some(approved(settings, item, now.as_deref(), review.edits)?)
+    let after = if review.decision == PromotionDecision::Approve {
+        Some(text_with_line(settings, item, now.as_deref(), review.edits)?)
     } else {
-        rolled_back(item, now.as_deref(), review.edits, items)?
+        text_without_line(item, now.as_deref(), review.edits, items)?
     };
-    let (digest_before, digest_after) = (now.as_deref().map(digest), after.as_deref().map(digest));
-    staged.entry(real).or_insert_with(|| Change { before: now.clone(), after: None }).after = after;
+    let (digest_before, digest_after) = (now.as_deref().map(text_digest), after.as_deref().map(text_digest));
+    staged.entry(real).or_insert_with(|| TargetChange { before: now.clone(), after: None }).after = after;
     let target = item.target.to_string_lossy().into_owned();
-    Ok(if review.decision == Decision::Approve {
+    Ok(if review.decision == PromotionDecision::Approve {
         // Approved once more: what was there before it the first time is what a rollback gives back.
-        let again = item.row.as_ref().filter(|_| item.state == State::Approved && !item.missing);
+        let again = item.row.as_ref().filter(|_| item.state == PromotionState::Approved && !item.missing);
         let before = again.map_or(digest_before, |row| row.before.clone());
         let step = PromotionStep::Approved { reason, target, before, after: digest_after.unwrap_or_default() };
-        (step, one(State::Approved, Some(item.target.clone()), None))
+        (step, one(PromotionState::Approved, Some(item.target.clone()), None))
     } else {
         let as_before = item.row.as_ref().map(|row| row.before == digest_after);
         let step = PromotionStep::RolledBack { reason, after: digest_after };
-        (step, one(State::RolledBack, Some(item.target.clone()), as_before))
+        (step, one(PromotionState::RolledBack, Some(item.target.clone()), as_before))
     })
 }
 
@@ -226,44 +226,44 @@ fn decide(
 ///
 /// # Errors
 /// As [`review`].
-pub(super) fn change(places: &Places, settings: &Settings, item: &Item, edits: Edits) -> anyhow::Result<Change> {
-    let before = read(&target::real(places, &item.target)?)?;
-    let after = if item.state == State::Approved {
-        rolled_back(item, before.as_deref(), edits, &[])?
+pub(super) fn preview_change(places: &Places, settings: &Settings, item: &PromotionItem, edits: EditPolicy) -> anyhow::Result<TargetChange> {
+    let before = read_text(&target::resolve_target(places, &item.target)?)?;
+    let after = if item.state == PromotionState::Approved {
+        text_without_line(item, before.as_deref(), edits, &[])?
     } else {
-        Some(approved(settings, item, before.as_deref(), edits)?)
+        Some(text_with_line(settings, item, before.as_deref(), edits)?)
     };
-    Ok(Change { before, after })
+    Ok(TargetChange { before, after })
 }
 
 /// Whether the line of an approved one is in its file.
-pub(super) fn is_in_file(places: &Places, item: &Item) -> bool {
-    let text = target::real(places, &item.target).and_then(|real| read(&real)).ok().flatten();
-    text.is_some_and(|text| block::ids(&text).is_ok_and(|ids| ids.contains(&item.id)))
+pub(super) fn is_in_file(places: &Places, item: &PromotionItem) -> bool {
+    let text = target::resolve_target(places, &item.target).and_then(|real| read_text(&real)).ok().flatten();
+    text.is_some_and(|text| block::block_ids(&text).is_ok_and(|ids| ids.contains(&item.id)))
 }
 
-fn approved(settings: &Settings, item: &Item, now: Option<&str>, edits: Edits) -> anyhow::Result<String> {
-    let line = Line::new(&item.id, &item.proposal.line);
+fn text_with_line(settings: &Settings, item: &PromotionItem, now: Option<&str>, edits: EditPolicy) -> anyhow::Result<String> {
+    let line = BlockLine::new(&item.id, &item.proposal.line);
     let max = usize::try_from(settings.promotion.lines).unwrap_or(usize::MAX);
-    let head = target::head(&item.target, item);
+    let head = target::rule_file_head(&item.target, item);
     let text = now.map_or(head.as_str(), |now| now);
-    block::with(text, &line, max, edits).with_context(|| item.target.display().to_string())
+    block::with_line(text, &line, max, edits).with_context(|| item.target.display().to_string())
 }
 
-fn rolled_back(item: &Item, now: Option<&str>, edits: Edits, items: &[Item]) -> anyhow::Result<Option<String>> {
+fn text_without_line(item: &PromotionItem, now: Option<&str>, edits: EditPolicy, items: &[PromotionItem]) -> anyhow::Result<Option<String>> {
     let Some(now) = now else { return Ok(None) };
-    let line = Line::new(&item.id, &item.proposal.line);
-    let text = block::without(now, &line, edits).with_context(|| item.target.display().to_string())?;
+    let line = BlockLine::new(&item.id, &item.proposal.line);
+    let text = block::without_line(now, &line, edits).with_context(|| item.target.display().to_string())?;
     // Made by one of ours, whichever: it goes with the last line.
     let of_target = |row: &&PromotionRow| row.target.as_deref().map(Path::new) == Some(&item.target);
     let rows = items.iter().chain([item]).filter_map(|item| item.row.as_ref());
     let is_ours = rows.filter(of_target).any(|row| row.before.is_none());
-    let is_empty = text.is_empty() || text == target::head(&item.target, item);
-    let is_untouched = item.row.as_ref().is_some_and(|row| row.before.is_none() && row.after == Some(digest(now)));
+    let is_empty = text.is_empty() || text == target::rule_file_head(&item.target, item);
+    let is_untouched = item.row.as_ref().is_some_and(|row| row.before.is_none() && row.after == Some(text_digest(now)));
     Ok((!(is_untouched || is_ours && is_empty)).then_some(text))
 }
 
-fn digest(text: &str) -> String {
+fn text_digest(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
@@ -271,7 +271,7 @@ fn digest(text: &str) -> String {
 ///
 /// # Errors
 /// When it is no text, or too long.
-pub(super) fn read(path: &Path) -> anyhow::Result<Option<String>> {
+pub(super) fn read_text(path: &Path) -> anyhow::Result<Option<String>> {
     let bytes = match read_start(path, FILE_BYTES_MAX + 1) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -283,12 +283,12 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Option<String>> {
 }
 
 /// Writes all files, or none: what was written before one that can't be is put back.
-fn write_all(places: &Places, staged: &Staged) -> anyhow::Result<()> {
-    let mut written: Vec<(&PathBuf, &Change)> = Vec::new();
+fn write_all(places: &Places, staged: &StagedChanges) -> anyhow::Result<()> {
+    let mut written: Vec<(&PathBuf, &TargetChange)> = Vec::new();
     for (path, change) in staged.iter().filter(|(_, change)| change.before != change.after) {
-        if let Err(error) = write(places, path, change.before.as_deref(), change.after.as_deref()) {
+        if let Err(error) = write_if_unchanged(places, path, change.before.as_deref(), change.after.as_deref()) {
             for (path, change) in written {
-                let _ = write(places, path, change.after.as_deref(), change.before.as_deref());
+                let _ = write_if_unchanged(places, path, change.after.as_deref(), change.before.as_deref());
             }
             return Err(error);
         }
@@ -298,26 +298,26 @@ fn write_all(places: &Places, staged: &Staged) -> anyhow::Result<()> {
 }
 
 /// Removes the folder of rules that [`write()`] may have made, and `.claude` above it; neither while anything is in it.
-fn remove_empty(places: &Places, folder: &Path) {
+fn remove_empty_folders(places: &Places, folder: &Path) {
     let above = places.root.join(".claude");
     for folder in folder.ancestors().take_while(|folder| folder.starts_with(&above)) {
         let _ = fs::remove_dir(folder);
     }
 }
 
-fn write(places: &Places, path: &Path, before: Option<&str>, after: Option<&str>) -> anyhow::Result<()> {
+fn write_if_unchanged(places: &Places, path: &Path, before: Option<&str>, after: Option<&str>) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(&places.root);
     if folder.starts_with(places.root.join(".claude")) {
         fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     }
     // An editor knows nothing of our lock.
     ensure!(
-        read(path)?.as_deref() == before,
+        read_text(path)?.as_deref() == before,
         "{} was changed meanwhile: nothing was written; decide it again",
         path.display()
     );
     let done = match after {
-        None => fs::remove_file(path).inspect(|()| remove_empty(places, folder)),
+        None => fs::remove_file(path).inspect(|()| remove_empty_folders(places, folder)),
         Some(text) => {
             let mode = fs::metadata(path).map_or(0o644, |metadata| metadata.permissions().mode() & 0o7777);
             write_atomic(path, text.as_bytes(), mode, Durability::Synced)
@@ -337,11 +337,11 @@ mod tests {
         let places = Places { root, repository: None, state: dir.path().join("state"), fallbacks: Vec::new() };
         let (one, two) = (dir.path().join("A.md"), dir.path().join("B.md"));
         fs::write(&two, "somebody else's\n").expect("written");
-        let change = |before: Option<&str>, after: &str| Change {
+        let change = |before: Option<&str>, after: &str| TargetChange {
             before: before.map(str::to_owned),
             after: Some(after.to_owned()),
         };
-        let staged = Staged::from([
+        let staged = StagedChanges::from([
             (one.clone(), change(None, "new\n")),
             (two.clone(), change(Some("as it was read\n"), "ours\n")),
         ]);
@@ -349,9 +349,9 @@ mod tests {
         assert!(error.to_string().contains("B.md was changed meanwhile: nothing was written"), "{error}");
         assert!(!one.exists(), "taken back");
         assert_eq!(fs::read_to_string(&two).expect("reads"), "somebody else's\n");
-        let fine = Staged::from([(one.clone(), change(None, "new\n"))]);
+        let fine = StagedChanges::from([(one.clone(), change(None, "new\n"))]);
         write_all(&places, &fine).expect("writes");
-        let gone = Staged::from([(one.clone(), Change { before: Some("new\n".into()), after: None })]);
+        let gone = StagedChanges::from([(one.clone(), TargetChange { before: Some("new\n".into()), after: None })]);
         write_all(&places, &gone).expect("removes");
         assert!(!one.exists());
     }

@@ -5,9 +5,9 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 
-use super::Item;
-use super::review::read;
-use crate::advice::promotion::folder;
+use super::PromotionItem;
+use super::review::read_text;
+use crate::advice::promotion::common_folder;
 use crate::config::{Places, Settings};
 
 /// Read by Claude Code; where there is one, it reads no `AGENTS.md`.
@@ -21,7 +21,7 @@ const RULE_FILES_MAX: usize = 5;
 
 /// Where a person wants it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct TargetOptions {
     /// In this file, relative to the root.
     pub target: Option<PathBuf>,
     /// In a file of `.claude/rules` of its own.
@@ -32,7 +32,7 @@ pub struct Wanted {
 ///
 /// # Errors
 /// When the file that was asked for is none that may be written.
-pub(super) fn of(places: &Places, settings: &Settings, wanted: &Wanted, item: &Item) -> anyhow::Result<PathBuf> {
+pub(super) fn find_target(places: &Places, settings: &Settings, wanted: &TargetOptions, item: &PromotionItem) -> anyhow::Result<PathBuf> {
     let rule = || Path::new(RULES).join(format!("verify-run-{}.md", item.id));
     if wanted.rules {
         return Ok(rule());
@@ -50,12 +50,12 @@ pub(super) fn of(places: &Places, settings: &Settings, wanted: &Wanted, item: &I
     }
     let inside = |path: &str| Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
     let files: Vec<_> = item.files.iter().filter(|(path, _)| inside(path)).cloned().collect();
-    Ok(nearest(&places.root, &folder(&files, settings.promotion.coverage)))
+    Ok(nearest_target(&places.root, &common_folder(&files, settings.promotion.coverage)))
 }
 
 /// From the folder up the first that has such a file; else `AGENTS.md` at the top. A `CLAUDE.md` is never made: beside it
 /// an `AGENTS.md` would not be read any more.
-fn nearest(root: &Path, folder: &str) -> PathBuf {
+fn nearest_target(root: &Path, folder: &str) -> PathBuf {
     let is_file = |path: &Path| fs::metadata(root.join(path)).is_ok_and(|metadata| metadata.is_file());
     for folder in Path::new(folder).ancestors() {
         let (claude, agents) = (folder.join(CLAUDE), folder.join(AGENTS));
@@ -72,12 +72,12 @@ fn nearest(root: &Path, folder: &str) -> PathBuf {
 
 /// Whether a `CLAUDE.md` has the `AGENTS.md` beside it read with it: then one place is enough for all.
 fn imports_agents(claude: &Path) -> bool {
-    let text = read(claude).ok().flatten().unwrap_or_default();
+    let text = read_text(claude).ok().flatten().unwrap_or_default();
     text.lines().any(|line| matches!(line.trim(), "@AGENTS.md" | "@./AGENTS.md"))
 }
 
 /// What a new file of `.claude/rules` starts with; nothing of another file.
-pub(super) fn head(target: &Path, item: &Item) -> String {
+pub(super) fn rule_file_head(target: &Path, item: &PromotionItem) -> String {
     if !target.starts_with(RULES) {
         return String::new();
     }
@@ -87,21 +87,21 @@ pub(super) fn head(target: &Path, item: &Item) -> String {
         return String::new();
     }
     // A JSON string is a YAML string, too.
-    let lines: String = paths.iter().map(|path| format!("  - {}\n", quoted(path))).collect();
+    let lines: String = paths.iter().map(|path| format!("  - {}\n", yaml_string(path))).collect();
     format!("---\npaths:\n{lines}---\n")
 }
 
-fn quoted(path: &str) -> String {
+fn yaml_string(path: &str) -> String {
     serde_json::to_string(&crate::base::text::one_line(path)).unwrap_or_default()
 }
 
 /// Where the file really is: behind a link, but never outside of the project.
-pub(super) fn real(places: &Places, target: &Path) -> anyhow::Result<PathBuf> {
+pub(super) fn resolve_target(places: &Places, target: &Path) -> anyhow::Result<PathBuf> {
     let path = places.root.join(target);
     let link = fs::symlink_metadata(&path).is_ok();
     let real =
         if link { path.canonicalize().with_context(|| format!("cannot follow {}", path.display()))? } else { path };
-    crate::ops::library::stays_inside(&places.root, &real)
+    crate::ops::library::ensure_inside_root(&places.root, &real)
         .with_context(|| format!("cannot write {}", places.root.join(target).display()))?;
     let git = places.repository.as_ref().map(|_| places.root.join(".git"));
     ensure!(git.is_none_or(|git| !real.starts_with(git)), "{} leads into .git", target.display());

@@ -1,6 +1,6 @@
 //! The same events in any order give the same proposals.
 
-use super::list;
+use super::list_promotions;
 use crate::base::lossless::Lossless;
 use crate::base::random::Random;
 use crate::capture::Identity;
@@ -84,7 +84,7 @@ fn proposals(events: &[Event]) -> serde_json::Value {
         store.append(std::slice::from_ref(event)).expect("appends");
     }
     drop(store);
-    let found = list(&places, &Environment::default(), &Identity::default(), true).expect("lists");
+    let found = list_promotions(&places, &Environment::default(), &Identity::default(), true).expect("lists");
     serde_json::to_value(&found.promotions).expect("is JSON")
 }
 

@@ -11,7 +11,7 @@ use crate::command;
 use crate::diagnose::redact;
 use crate::diagnose::{self, Category, Diagnosis, Item as Found, Ran, Severity};
 use crate::fingerprint;
-use crate::lesson::{Facts, Local};
+use crate::lesson::{LessonFacts, LocalMachine};
 use crate::run::Ended;
 use crate::store::{ENDED_BY_SIGNAL, Failure, Item, LessonDecision, NAMES_NO_PROBLEM, Run, Scope};
 use crate::whitelist::{self, CheckKind};
@@ -71,7 +71,7 @@ pub(super) fn ran(header: &Header, output: &[u8]) -> Ran {
 fn scope(header: &Header) -> Scope {
     let argv: Vec<_> = header.argv.iter().map(|arg| arg.0.clone()).collect();
     let check = header.check.as_ref();
-    let parts = whitelist::key_parts(header.place.root.path(), header.cwd.path(), check, &argv);
+    let parts = whitelist::command_key_parts(header.place.root.path(), header.cwd.path(), check, &argv);
     let mut selectors = match check {
         Some(check) => redact::redact_args(&check.selectors).0,
         None => redacted(&header.argv).iter().skip(1).map(Lossless::display).collect(),
@@ -131,7 +131,7 @@ pub(super) fn failure(id: RunId, diagnosis: &Diagnosis, items: Vec<Item>, lesson
 
 /// Gives the lesson that was decided on its file name.
 pub(super) fn name_lesson(run: &mut Run) {
-    let name = facts(run, &Local::default()).map(|facts| facts.file_name());
+    let name = facts(run, &LocalMachine::default()).map(|facts| facts.file_name());
     if let Some(Failure { lesson: LessonDecision::Written { file, .. }, .. }) = &mut run.failure {
         *file = name.unwrap_or_default();
     }
@@ -139,7 +139,7 @@ pub(super) fn name_lesson(run: &mut Run) {
 
 /// What the lesson of a recorded run is made of; `None` when it has none. From the event alone, so that a lesson that
 /// is written late is the same.
-pub(in crate::ops) fn facts(run: &Run, local: &Local) -> Option<Facts> {
+pub(in crate::ops) fn facts(run: &Run, local: &LocalMachine) -> Option<LessonFacts> {
     let failure = run.failure.as_ref()?;
     let LessonDecision::Written { id, elsewhere, .. } = &failure.lesson else { return None };
     let program = || {
@@ -156,9 +156,9 @@ pub(in crate::ops) fn facts(run: &Run, local: &Local) -> Option<Facts> {
     let about = named.or(leading.map(|item| &item.masked)).filter(|about| !about.is_empty());
     let items = own.chain(failure.items.iter().filter(|item| !is_own(item)));
     let dir = run.dir.display();
-    let strip = |text: &str| local.strip(text);
+    let strip = |text: &str| local.strip_local_names(text);
     let argv = run.argv.iter().enumerate().map(|(n, argument)| {
-        let text = local.strip_in(&argument.display(), &dir);
+        let text = local.strip_local_names_in(&argument.display(), &dir);
         if n == 0 && text.starts_with('…') { text.rsplit('/').next().unwrap_or(&text).to_owned() } else { text }
     });
     let mut room = LESSON_FILES_BYTES_MAX;
@@ -166,11 +166,11 @@ pub(in crate::ops) fn facts(run: &Run, local: &Local) -> Option<Facts> {
         room = room.saturating_sub(file.len() + 1);
         room > 0
     };
-    let files: Vec<String> = failure.files.iter().take_while(fits).map(|file| local.strip(file)).collect();
+    let files: Vec<String> = failure.files.iter().take_while(fits).map(|file| local.strip_local_names(file)).collect();
     let more: u32 = failure.items.iter().map(|item| item.count.saturating_sub(1)).sum();
     let items_cut = failure.items_cut + usize::try_from(more).unwrap_or(0);
     let named = failure.items.iter().filter(|item| !item.says_nothing()).count();
-    Some(Facts {
+    Some(LessonFacts {
         id: id.clone(),
         recorded_at: run.ended_at,
         tool: run.tool.clone().unwrap_or_else(program),
@@ -201,11 +201,11 @@ pub(in crate::ops) fn facts(run: &Run, local: &Local) -> Option<Facts> {
 }
 
 /// An item without anything of this machine.
-fn public(item: Found, local: &Local) -> Found {
+fn public(item: Found, local: &LocalMachine) -> Found {
     Found {
-        file: item.file.map(|file| local.strip(&file)),
-        message: local.strip(&item.message),
-        test: item.test.map(|test| local.strip(&test)),
+        file: item.file.map(|file| local.strip_local_names(&file)),
+        message: local.strip_local_names(&item.message),
+        test: item.test.map(|test| local.strip_local_names(&test)),
         ..item
     }
 }
@@ -223,7 +223,7 @@ pub(super) fn items(header: &Header, diagnosis: &Diagnosis) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     let mut seen: HashMap<(String, Option<String>), usize> = HashMap::new();
     for found in found {
-        let keys = fingerprint::keys(found);
+        let keys = fingerprint::compute_fingerprint(found);
         match seen.get(&(keys.exact.clone(), found.file.clone())) {
             Some(&index) => items[index].count += 1,
             None => {

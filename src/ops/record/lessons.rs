@@ -16,7 +16,7 @@ use crate::base::text;
 use crate::capture::Header;
 use crate::config::{FixSettings, Places, Settings, WriteWhen};
 use crate::fix;
-use crate::lesson::{FixFacts, FixPart, Local, TaughtFix};
+use crate::lesson::{LessonFixFacts, LessonFixSection, LocalMachine, SharedLessonFix};
 use crate::ops::taught;
 use crate::store::{
     AtomList, Attempt, Body, Change, Event, FileChange, FixRow, Flake, Index, Item, LessonChange, LessonDecision,
@@ -84,7 +84,7 @@ pub(super) fn write_lesson(projects: &mut Projects<'_>, id: RunId, run: &Run, dr
         let _ = fs::remove_file(waiting);
         return;
     }
-    match projects.lessons(root).write(&facts) {
+    match projects.lessons(root).write_lesson(&facts) {
         Ok(written) => {
             if written.new {
                 drained.lessons.push(written.path);
@@ -168,14 +168,14 @@ pub(super) fn close_lessons(
     let took_long = facts.attempt >= settings.attempts || facts.seconds > settings.minutes.saturating_mul(60);
     let is_worth = is_proven || took_long || settings.write == WriteWhen::Always;
     let part = match flake {
-        Some(flake) => FixPart::Flake { proof: flake.proof.as_str().to_owned(), why: flake.why.clone() },
-        None => FixPart::Fixed(Box::new(facts)),
+        Some(flake) => LessonFixSection::Flake { proof: flake.proof.as_str().to_owned(), why: flake.why.clone() },
+        None => LessonFixSection::Fixed(Box::new(facts)),
     };
     let mut written = Vec::with_capacity(lessons.len());
     for (lesson, run) in &lessons {
         written.push((lesson.clone(), store.index().lesson_of(*run)?.map(|(_, file)| file)));
     }
-    let paths = projects.lessons(root).paths_of(&written);
+    let paths = projects.lessons(root).find_lesson_paths(&written);
     for (lesson, run) in lessons {
         let path = paths.get(&lesson).map(PathBuf::as_path);
         if !is_worth && !recurred(store, run)? {
@@ -216,14 +216,14 @@ fn update_taught(
     projects: &mut Projects<'_>,
     store: &Store,
     (root, path): (&Path, &str),
-    part: &FixPart,
+    part: &LessonFixSection,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
     let (folder, path) = (projects.lessons(root), root.join(path));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let set = match folder.taught(&name).map(|taught| taught.fix) {
-        Ok(Some(TaughtFix { id: None, .. })) => return Ok(()),
-        Ok(Some(TaughtFix { id: Some(id), .. })) if !taught::is_own_fix(store.index(), &id)? => return Ok(()),
+    let set = match folder.read_shared_lesson(&name).map(|taught| taught.fix) {
+        Ok(Some(SharedLessonFix { id: None, .. })) => return Ok(()),
+        Ok(Some(SharedLessonFix { id: Some(id), .. })) if !taught::is_own_fix(store.index(), &id)? => return Ok(()),
         Ok(_) => folder.set_fix(&path, part).map(drop),
         Err(error) => Err(error),
     };
@@ -263,7 +263,7 @@ fn withdraw(
 ) -> Result<bool, Withdrawing> {
     let folder = projects.lessons(root);
     if let Some(path) = path
-        && !folder.is_ours(path).map_err(Withdrawing::File)?
+        && !folder.is_own_lesson(path).map_err(Withdrawing::File)?
     {
         return Ok(false);
     }
@@ -312,10 +312,10 @@ fn lessons_of(store: &Store, runs: &[RunId], fixed: &AtomList) -> Result<Vec<(St
 pub(in crate::ops) fn fix_facts(
     index: &Index,
     segments: &Segments,
-    (settings, local): (&FixSettings, &Local),
+    (settings, local): (&FixSettings, &LocalMachine),
     since: Timestamp,
     attempt: &Attempt,
-) -> Result<FixFacts, StoreError> {
+) -> Result<LessonFixFacts, StoreError> {
     let id = ids::fix(&attempt.key, attempt.opened_by);
     let row: FixRow = index.fix(&id)?;
     let standing = fix::standing(&row, attempt.ended_at, settings.silence());
@@ -330,7 +330,7 @@ pub(in crate::ops) fn fix_facts(
     let said = index.fix_notes(&id)?;
     let last = |text: fn(&SaidRow) -> &Option<String>| said.iter().rev().find_map(|row| text(row).clone());
     let commands = attempt.commands.iter().filter(|command| !command.check);
-    Ok(FixFacts {
+    Ok(LessonFixFacts {
         id,
         attempt: number,
         seconds: attempt.ended_at.micros_since(since) / 1_000_000,
@@ -341,12 +341,12 @@ pub(in crate::ops) fn fix_facts(
             _ => "cause of the fix unknown".to_owned(),
         },
         files: attempt.related_files().map(changed_lines).collect(),
-        also_changed: attempt.also_changed.iter().map(|path| local.strip(&path.display())).collect(),
+        also_changed: attempt.also_changed.iter().map(|path| local.strip_local_names(&path.display())).collect(),
         files_cut: attempt.files_cut,
         came_with_base: attempt.came_with_base,
-        commands: commands.map(|command| local.strip(&command.line)).collect(),
-        surroundings: attempt.surroundings.iter().map(|name| local.strip(name)).collect(),
-        diff: local.strip(&attempt.diff),
+        commands: commands.map(|command| local.strip_local_names(&command.line)).collect(),
+        surroundings: attempt.surroundings.iter().map(|name| local.strip_local_names(name)).collect(),
+        diff: local.strip_local_names(&attempt.diff),
         diff_cut: attempt.diff_cut,
         tried: tried.into_iter().collect(),
         cause: last(|row| &row.cause),

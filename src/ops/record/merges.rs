@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
-use crate::fingerprint::{self, Compared, Leaders, Near, Reported, Verdict};
-use crate::pattern::statistics::permille;
+use crate::fingerprint::{self, MessageComparison, PatternLeaders, NearDuplicateSketch, ReportedFailure, SimilarityVerdict};
+use crate::pattern::statistics::to_permille;
 use crate::store::{Body, Event, Item, Merge, NEAR_DUPLICATE, Store, StoreError};
 
 /// New patterns of one run for which near-duplicates are looked up; further ones stay by themselves.
@@ -31,7 +31,7 @@ impl Merges {
         let mut merges = Merges::default();
         let keys: Vec<&str> = items.iter().map(|item| item.pattern.as_str()).collect();
         let mut known = store.index().known_patterns(&keys)?;
-        let mut own = Leaders::default();
+        let mut own = PatternLeaders::default();
         let mut own_keys: Vec<&str> = Vec::new();
         for item in items.iter().filter(|item| !item.says_nothing()) {
             if known.len() >= keys.len() || own_keys.len() + merges.events.len() >= LOOKUPS_MAX {
@@ -46,10 +46,10 @@ impl Merges {
                 merges.push(store.writer(), run, item, into, &Reason::CutCopy);
                 continue;
             }
-            let Some(near) = fingerprint::near(&item.found()) else { continue };
+            let Some(near) = fingerprint::sketch_message(&item.found()) else { continue };
             let found = match in_store(store, &near, similarity_min)? {
                 Some(found) => Some(found),
-                None => own.nearest(&near, similarity_min).map(|(own, found)| (own_keys[own].to_owned(), found)),
+                None => own.find_nearest(&near, similarity_min).map(|(own, found)| (own_keys[own].to_owned(), found)),
             };
             match found {
                 Some((into, compared)) => merges.push(store.writer(), run, item, into, &Reason::Near(compared)),
@@ -75,7 +75,7 @@ impl Merges {
             into: into.clone(),
             by: Some(NEAR_DUPLICATE.to_owned()),
             similarity_permille: match reason {
-                Reason::Near(compared) => Some(permille(compared.similarity)),
+                Reason::Near(compared) => Some(to_permille(compared.similarity)),
                 Reason::CutCopy => None,
             },
             why: matches!(reason, Reason::CutCopy).then(|| "the same test's failure, cut by the tool".to_owned()),
@@ -88,7 +88,7 @@ impl Merges {
 /// Why a pattern is another one.
 enum Reason {
     /// Their texts are almost the same.
-    Near(Compared),
+    Near(MessageComparison),
     /// One is the beginning of the other, of the same test.
     CutCopy,
 }
@@ -96,22 +96,22 @@ enum Reason {
 /// The newest pattern of the item's test that is the same one, of which either was seen cut.
 fn cut_copy(store: &Store, item: &Item) -> Result<Option<String>, StoreError> {
     let Some(test) = &item.test else { return Ok(None) };
-    let here = Reported { tool: &item.tool, code: item.code.as_deref(), message: &item.message };
+    let here = ReportedFailure { tool: &item.tool, code: item.code.as_deref(), message: &item.message };
     let before = store.index().failures_of_test(test)?;
     let same = before.into_iter().find(|row| {
-        let there = Reported { tool: &row.tool, code: row.code.as_deref(), message: &row.message };
+        let there = ReportedFailure { tool: &row.tool, code: row.code.as_deref(), message: &row.message };
         row.key != item.pattern && fingerprint::is_cut_copy(here, there)
     });
     Ok(same.map(|row| row.key))
 }
 
 /// The most similar pattern of the store that may be the same.
-fn in_store(store: &Store, near: &Near, similarity_min: f64) -> Result<Option<(String, Compared)>, StoreError> {
-    let mut best: Option<(String, Compared)> = None;
+fn in_store(store: &Store, near: &NearDuplicateSketch, similarity_min: f64) -> Result<Option<(String, MessageComparison)>, StoreError> {
+    let mut best: Option<(String, MessageComparison)> = None;
     for row in store.index().near_patterns(near)? {
-        let compared = fingerprint::compare(&near.text, &row.text, similarity_min);
+        let compared = fingerprint::compare_messages(&near.text, &row.text, similarity_min);
         let is_better = best.as_ref().is_none_or(|(_, best)| compared.similarity > best.similarity);
-        if compared.verdict == Verdict::Same && is_better {
+        if compared.verdict == SimilarityVerdict::Same && is_better {
             best = Some((row.key, compared));
         }
     }

@@ -105,7 +105,7 @@ pub(in crate::ops) fn promote_ended(places: &Places, drained: &Drained) {
     if !drained.promotes {
         return;
     }
-    if let Err(error) = memory::promote_ended(places) {
+    if let Err(error) = memory::promote_ended_tasks(places) {
         log::append(&places.state, &[format!("{error:#}")]);
     }
 }

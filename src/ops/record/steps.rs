@@ -21,7 +21,7 @@ use crate::diagnose::{self, Baseline, Definitions, Ran};
 use crate::fix;
 use crate::fix::snapshot::{self, Diff, DiffLimits, Options, Skipped};
 use crate::fix::weakened;
-use crate::lesson::{Folder, Local};
+use crate::lesson::{LessonFolder, LocalMachine};
 use crate::ops::{definitions, taught};
 use crate::store::{Body, Event, Failure, Run, Store, StoreError};
 
@@ -43,19 +43,19 @@ pub(super) struct Projects<'a> {
 
 /// What recording needs to know of a work tree.
 struct Project {
-    local: Local,
+    local: LocalMachine,
     places: Places,
     settings: Settings,
-    lessons: Folder,
+    lessons: LessonFolder,
     definitions: Arc<Definitions>,
 }
 
 /// What texts say of this machine.
-pub(in crate::ops) fn local(places: &Places, environment: &Environment) -> Local {
+pub(in crate::ops) fn local(places: &Places, environment: &Environment) -> LocalMachine {
     let host = nix::unistd::gethostname().ok().and_then(|host| host.into_string().ok());
     let tops = fs::read_dir("/").into_iter().flatten().flatten();
     let tops = tops.filter_map(|entry| entry.file_name().into_string().ok());
-    Local::new(&places.root, environment.home.as_deref(), host, tops)
+    LocalMachine::new(&places.root, environment.home.as_deref(), host, tops)
 }
 
 impl<'a> Projects<'a> {
@@ -82,10 +82,10 @@ impl<'a> Projects<'a> {
             let definitions = definitions::load(&places, environment, &settings.categories).definitions;
             let definitions = Arc::new(definitions);
             // What can't be put right now is tried again by the next recorder.
-            let _ = Folder::settle(&places, &settings);
+            let _ = LessonFolder::migrate_lessons(&places, &settings);
             Project {
                 local: local(&places, environment),
-                lessons: Folder::find(&places, &settings),
+                lessons: LessonFolder::find(&places, &settings),
                 settings,
                 definitions,
                 places,
@@ -125,7 +125,7 @@ impl Projects<'_> {
     }
 
     /// What texts say of this machine, seen from the work tree at `root`.
-    pub fn local(&mut self, root: &Path) -> &Local {
+    pub fn local(&mut self, root: &Path) -> &LocalMachine {
         &self.at(root).local
     }
 
@@ -142,7 +142,7 @@ impl Projects<'_> {
     }
 
     /// The lessons of the work tree at `root`.
-    pub fn lessons(&mut self, root: &Path) -> &Folder {
+    pub fn lessons(&mut self, root: &Path) -> &LessonFolder {
         &self.at(root).lessons
     }
 

@@ -12,7 +12,7 @@ use crate::base::ids::RunId;
 use crate::capture::Header;
 use crate::config::{Places, Settings};
 use crate::fix::snapshot::{self, Diff, DiffLimits, Options, Skipped, Taken};
-use crate::lesson::Folder;
+use crate::lesson::LessonFolder;
 use crate::store::{Base, Event, Snapshot, Store, StoreError};
 
 /// A tree with changes that are younger than the run is taken for its own when the run ended so shortly before, seconds:
@@ -42,7 +42,7 @@ struct TreeOf {
 }
 
 /// What snapshots of a project leave out: what we write ourselves.
-pub(super) fn options(places: &Places, settings: &Settings, lessons: &Folder) -> Options {
+pub(super) fn options(places: &Places, settings: &Settings, lessons: &LessonFolder) -> Options {
     let lessons = places.relative(&lessons.dir).map(PathBuf::from);
     let hidden = PathBuf::from(".lessons");
     let excluded = lessons.into_iter().chain([hidden, settings.patterns.dir.clone()]);

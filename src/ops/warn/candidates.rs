@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::insight::{Insight, OfFile};
-use super::{FailedNow, Question, similar};
-use crate::advice::ranking::{self, Candidate, Concern, Reach};
+use super::insight::{DetectorInsight, FileChangeFinding};
+use super::{CurrentFailure, WarnQuestion, similar};
+use crate::advice::ranking::{self, WarningCandidate, WarningConcern, FileReach};
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
-use crate::pattern::confidence::{self, Sighting, Told};
+use crate::pattern::confidence::{self, PatternOccurrence, JudgedDelivery};
 use crate::store::{AdviceRow, Index, StoreError};
 
 /// Patterns that are looked at closely.
@@ -23,13 +23,13 @@ const FILES_MAX: usize = 30;
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn find(
+pub(super) fn find_candidates(
     index: &Index,
-    question: &Question,
-    insight: &Insight,
+    question: &WarnQuestion,
+    insight: &DetectorInsight,
     settings: &Settings,
     now: Timestamp,
-) -> Result<Vec<Candidate>, StoreError> {
+) -> Result<Vec<WarningCandidate>, StoreError> {
     let least = settings.advice.occurrences_min;
     let mut of_files: BTreeMap<i64, HashSet<&str>> = BTreeMap::new();
     let mut others: Vec<i64> = Vec::new();
@@ -43,9 +43,9 @@ pub(super) fn find(
         others.extend(index.patterns_of_tool(class, least)?);
     }
     let by_words: HashMap<i64, f64> =
-        ranking::shares(&index.patterns_with_words(&question.words)?).into_iter().collect();
+        ranking::score_shares(&index.patterns_with_words(&question.words)?).into_iter().collect();
     others.extend(by_words.keys());
-    let alike = similar::find(index, question, settings)?;
+    let alike = similar::patterns_in_similar_tasks(index, question, settings)?;
     others.extend(alike.keys());
     others.sort_unstable();
     others.dedup();
@@ -63,14 +63,14 @@ pub(super) fn find(
     let mut found = Vec::with_capacity(chosen.len());
     for pattern in chosen {
         let exact = of_files.get(&pattern).unwrap_or(&none);
-        let found_by = FoundBy {
+        let found_by = CandidateMatch {
             exact,
             text: by_words.get(&pattern).copied().unwrap_or(0.0),
             similar: alike.get(&pattern).copied(),
         };
-        found.extend(candidate(index, pattern, question, &found_by, settings, now)?);
+        found.extend(pattern_candidate(index, pattern, question, &found_by, settings, now)?);
     }
-    for finding in insight.of_files(&question.files, settings) {
+    for finding in insight.findings_for_files(&question.files, settings) {
         add_finding(index, finding, &mut found, settings, now)?;
     }
     Ok(found)
@@ -79,16 +79,16 @@ pub(super) fn find(
 /// Lets a finding about changes of a file be said: of the pattern that it is told with, or instead of a weaker reason.
 fn add_finding(
     index: &Index,
-    finding: OfFile,
-    found: &mut Vec<Candidate>,
+    finding: FileChangeFinding,
+    found: &mut Vec<WarningCandidate>,
     settings: &Settings,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let row = index.advice_row(finding.pattern)?;
-    let OfFile { file, summary, hits, of, .. } = finding;
+    let FileChangeFinding { file, summary, hits, of, .. } = finding;
     let frequency = hits as f64 / (hits as f64 + settings.advice.frequency_tasks);
     let share = hits as f64 / of.max(1) as f64;
-    let concern = Concern { file: Some((file, Reach::Folder)), finding: Some(summary), ..Concern::default() };
+    let concern = WarningConcern { file: Some((file, FileReach::Folder)), finding: Some(summary), ..WarningConcern::default() };
     if let Some(known) = found.iter_mut().find(|known| known.key == row.key) {
         known.concern.finding = concern.finding;
         if known.concern.file.is_none() {
@@ -101,15 +101,15 @@ fn add_finding(
     if row.silenced {
         return Ok(());
     }
-    if let Some(candidate) = weighed(index, row.number, row, concern, settings, now)? {
+    if let Some(candidate) = weighed_candidate(index, row.number, row, concern, settings, now)? {
         let (confidence, frequency) = (candidate.confidence.max(share), candidate.frequency.max(frequency));
-        found.push(Candidate { confidence, frequency, ..candidate });
+        found.push(WarningCandidate { confidence, frequency, ..candidate });
     }
     Ok(())
 }
 
 /// By what a pattern was found.
-struct FoundBy<'a> {
+struct CandidateMatch<'a> {
     /// The files that are known to be its own.
     exact: &'a HashSet<&'a str>,
     /// How well words fit.
@@ -119,45 +119,45 @@ struct FoundBy<'a> {
 }
 
 /// A pattern with its figures; `None` when nobody wants advice about it, or it was never more than a flake.
-fn candidate(
+fn pattern_candidate(
     index: &Index,
     pattern: i64,
-    question: &Question,
-    found_by: &FoundBy<'_>,
+    question: &WarnQuestion,
+    found_by: &CandidateMatch<'_>,
     settings: &Settings,
     now: Timestamp,
-) -> Result<Option<Candidate>, StoreError> {
+) -> Result<Option<WarningCandidate>, StoreError> {
     let row = index.advice_row(pattern)?;
     if row.silenced {
         return Ok(None);
     }
-    let file = ranking::reach(&question.files, found_by.exact, &row.files, &settings.advice);
+    let file = ranking::file_reach(&question.files, found_by.exact, &row.files, &settings.advice);
     // Where it is known which files will change, what happens in others is no reason to warn of a command.
     let is_elsewhere = file.is_none() && !question.files.is_empty() && !row.files.is_empty();
     let command = match &question.class {
         Some(class) if !is_elsewhere && index.is_of_tool(pattern, class)? => Some(class.clone()),
         _ => None,
     };
-    let text = if is_telling(&question.words, &row.masked) { found_by.text } else { 0.0 };
+    let text = if has_telling_words(&question.words, &row.masked) { found_by.text } else { 0.0 };
     let similar = found_by.similar;
     if file.is_none() && command.is_none() && text <= 0.0 && similar.is_none() {
         return Ok(None);
     }
-    let concern = Concern { file, command, text, similar, ..Concern::default() };
-    weighed(index, pattern, row, concern, settings, now)
+    let concern = WarningConcern { file, command, text, similar, ..WarningConcern::default() };
+    weighed_candidate(index, pattern, row, concern, settings, now)
 }
 
 /// The patterns of a failure of this moment that were seen before it.
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn failed(
+pub(super) fn candidates_for_failure(
     index: &Index,
-    failed: &FailedNow,
+    failed: &CurrentFailure,
     settings: &Settings,
     now: Timestamp,
-) -> Result<Vec<Candidate>, StoreError> {
-    let mut found: Vec<Candidate> = Vec::new();
+) -> Result<Vec<WarningCandidate>, StoreError> {
+    let mut found: Vec<WarningCandidate> = Vec::new();
     for key in failed.keys.iter().take(OF_FAILURE_MAX) {
         let Some((failures, _, pattern)) = index.seen_before(key, failed.started_at)? else { continue };
         let mut row = index.advice_row(pattern)?;
@@ -166,39 +166,39 @@ pub(super) fn failed(
         }
         row.failures = failures;
         row.seen.retain(|(_, at)| *at < failed.started_at);
-        let concern = Concern { failed: true, ..Concern::default() };
-        found.extend(weighed(index, pattern, row, concern, settings, now)?);
+        let concern = WarningConcern { failed: true, ..WarningConcern::default() };
+        found.extend(weighed_candidate(index, pattern, row, concern, settings, now)?);
     }
     Ok(found)
 }
 
 /// A pattern with how far it is believed; `None` when it was never more than a flake.
-fn weighed(
+fn weighed_candidate(
     index: &Index,
     pattern: i64,
     row: AdviceRow,
-    concern: Concern,
+    concern: WarningConcern,
     settings: &Settings,
     now: Timestamp,
-) -> Result<Option<Candidate>, StoreError> {
+) -> Result<Option<WarningCandidate>, StoreError> {
     // Nobody asks for the ledger's events here.
-    let sighting = |(task, at): &(i64, Timestamp)| Sighting { run: String::new(), at: *at, task: task.to_string() };
-    let seen: Vec<Sighting> = row.seen.iter().map(sighting).collect();
+    let sighting = |(task, at): &(i64, Timestamp)| PatternOccurrence { run: String::new(), at: *at, task: task.to_string() };
+    let seen: Vec<PatternOccurrence> = row.seen.iter().map(sighting).collect();
     if seen.is_empty() {
         return Ok(None);
     }
-    let told: Vec<Told> = index.told_about(pattern)?.into_iter().filter_map(Told::in_brief).collect();
+    let told: Vec<JudgedDelivery> = index.told_about(pattern)?.into_iter().filter_map(JudgedDelivery::from_brief_row).collect();
     let failed: HashSet<&str> = told.iter().filter(|it| it.failed).map(|it| it.task.as_str()).collect();
     let warned: HashSet<&str> = told.iter().map(|it| it.task.as_str()).collect();
     let (warned, prevented) = (warned.len() as u64, (warned.len() - failed.len()) as u64);
-    let believed = confidence::of_pattern(&seen, &told, &settings.confidence);
-    Ok(Some(Candidate {
+    let believed = confidence::pattern_confidence(&seen, &told, &settings.confidence);
+    Ok(Some(WarningCandidate {
         key: row.key,
         family: row.family,
         failures: row.failures,
         confidence: believed.value,
         evidence: believed.evidence,
-        frequency: ranking::frequency(seen.iter().map(|seen| now.micros_since(seen.at)), &settings.advice),
+        frequency: ranking::recent_frequency(seen.iter().map(|seen| now.micros_since(seen.at)), &settings.advice),
         exposures: row.exposures,
         has_files: !row.files.is_empty(),
         prevented,
@@ -208,7 +208,7 @@ fn weighed(
 }
 
 /// One word of several that fits says nothing: two have to.
-fn is_telling(words: &[String], masked: &str) -> bool {
+fn has_telling_words(words: &[String], masked: &str) -> bool {
     let masked = masked.to_lowercase();
     let fitting = words.iter().filter(|word| masked.contains(word.as_str())).count();
     fitting >= words.len().clamp(1, 2)

@@ -1,13 +1,13 @@
 //! What is remembered of advice that was due: to whom, about what, on which occasion, and whether it was shown.
 
-use super::{Answer, Asked, Question};
-use crate::advice::ranking::{Candidate, Ranked, Reach};
+use super::{WarnReply, WarnRequest, WarnQuestion};
+use crate::advice::ranking::{WarningCandidate, RankedWarning, FileReach};
 use crate::advice::{Arm, Warning};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, RunId};
 use crate::config::Places;
 use crate::ops::identity::by;
-use crate::pattern::statistics::permille;
+use crate::pattern::statistics::to_permille;
 use crate::store::{Body, Delivery, DeliveryArm, Event, Index, StoreError, derived_id, note};
 
 /// Files of a delivery.
@@ -18,7 +18,7 @@ const COMMAND: &str = "command";
 
 /// On which occasion something is said. A session is told of a thing once on each, at hand once for each file, and not again on a lesser one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Occasion {
+pub(super) enum DeliveryOccasion {
     /// Beside other work: at the start of a session, at a prompt, at the edit of another file.
     Mention,
     /// Before the command that would report it, whatever file it will be in.
@@ -27,20 +27,20 @@ pub(super) enum Occasion {
     AtHand,
 }
 
-impl Occasion {
+impl DeliveryOccasion {
     /// The occasion on which a candidate would be said.
-    fn of(candidate: &Candidate, asked: &Asked) -> Self {
+    fn for_candidate(candidate: &WarningCandidate, asked: &WarnRequest) -> Self {
         let concern = &candidate.concern;
         if !asked.news || concern.failed {
-            return Occasion::AtHand;
+            return DeliveryOccasion::AtHand;
         }
         match (&concern.file, asked.at_hand) {
-            (_, false) => Occasion::Mention,
-            (Some((_, Reach::File)), true) => Occasion::AtHand,
-            _ if candidate.is_entry() => Occasion::AtHand,
-            _ if concern.command.is_some() && !candidate.has_files => Occasion::AtHand,
-            _ if concern.command.is_some() => Occasion::Command,
-            _ => Occasion::Mention,
+            (_, false) => DeliveryOccasion::Mention,
+            (Some((_, FileReach::File)), true) => DeliveryOccasion::AtHand,
+            _ if candidate.is_entry() => DeliveryOccasion::AtHand,
+            _ if concern.command.is_some() && !candidate.has_files => DeliveryOccasion::AtHand,
+            _ if concern.command.is_some() => DeliveryOccasion::Command,
+            _ => DeliveryOccasion::Mention,
         }
     }
 }
@@ -50,12 +50,12 @@ impl Occasion {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn mark(
+pub(super) fn delivery_mark(
     places: &Places,
     index: &Index,
-    question: &Question,
-    candidate: &Candidate,
-    asked: &Asked,
+    question: &WarnQuestion,
+    candidate: &WarningCandidate,
+    asked: &WarnRequest,
 ) -> Result<Option<String>, StoreError> {
     if !asked.news {
         return Ok(Some(String::new()));
@@ -65,29 +65,29 @@ pub(super) fn mark(
         let id = event_id(session, key, mark);
         Ok(note::waits(places, id) || index.has_event(RunId(id))?)
     };
-    let occasion = Occasion::of(candidate, asked);
+    let occasion = DeliveryOccasion::for_candidate(candidate, asked);
     let is_told_at_hand = is_told("")?;
-    if occasion == Occasion::AtHand {
+    if occasion == DeliveryOccasion::AtHand {
         let file = candidate.concern.file.as_ref().filter(|_| !candidate.concern.failed).map(|(file, _)| file);
         return Ok(match (is_told_at_hand, file) {
             (false, _) => Some(String::new()),
             (true, None) => None,
             // It was told of at another file: that was about the other one.
             (true, Some(file)) => {
-                let files = files_of(places, index, event_id(session, key, ""))?;
+                let files = delivery_files(places, index, event_id(session, key, ""))?;
                 let is_about = files.is_empty() || files.contains(file) || is_told(file)?;
                 (!is_about).then(|| file.clone())
             }
         });
     }
-    if is_told_at_hand || is_told(COMMAND)? || occasion == Occasion::Mention && is_told(MENTION)? {
+    if is_told_at_hand || is_told(COMMAND)? || occasion == DeliveryOccasion::Mention && is_told(MENTION)? {
         return Ok(None);
     }
-    Ok(Some(if occasion == Occasion::Mention { MENTION } else { COMMAND }.to_owned()))
+    Ok(Some(if occasion == DeliveryOccasion::Mention { MENTION } else { COMMAND }.to_owned()))
 }
 
 /// The files that a delivery was about.
-fn files_of(places: &Places, index: &Index, id: uuid::Uuid) -> Result<Vec<String>, StoreError> {
+fn delivery_files(places: &Places, index: &Index, id: uuid::Uuid) -> Result<Vec<String>, StoreError> {
     if let Some(files) = index.files_of_delivery(&RunId(id).to_string())? {
         return Ok(files);
     }
@@ -106,12 +106,12 @@ fn event_id(session: &str, key: &str, mark: &str) -> uuid::Uuid {
 }
 
 /// A delivery as it will be remembered.
-pub(super) fn event(
-    ranked: &Ranked,
+pub(super) fn delivery_event(
+    ranked: &RankedWarning,
     mark: &str,
     (arm, held_out): (Arm, f64),
-    question: &Question,
-    asked: &Asked,
+    question: &WarnQuestion,
+    asked: &WarnRequest,
     now: Timestamp,
 ) -> Event {
     let candidate = &ranked.candidate;
@@ -127,9 +127,9 @@ pub(super) fn event(
         entry: candidate.is_entry().then(|| candidate.key.clone()),
         family: candidate.family.clone(),
         rank: ranked.rank,
-        score_permille: permille(ranked.score),
+        score_permille: to_permille(ranked.score),
         arm: if arm == Arm::Shown { DeliveryArm::Shown } else { DeliveryArm::Holdout },
-        holdout_permille: permille(held_out),
+        holdout_permille: to_permille(held_out),
         surface: asked.surface.clone(),
         files: question.files.iter().take(DELIVERY_FILES_MAX).cloned().collect(),
         command: question.class.clone(),
@@ -152,11 +152,11 @@ pub(super) fn warning_id(event: &Event) -> String {
 
 /// Records what was due, for the recorder to take. To be called once the answer was written to whoever asked: what
 /// nobody got neither counts nor silences anything.
-pub fn remember(places: &Places, answer: &mut Answer) {
+pub fn record_deliveries(places: &Places, answer: &mut WarnReply) {
     for mut event in std::mem::take(&mut answer.due) {
         if let Body::Delivery(delivery) = &mut event.body {
             let shown = answer.warnings.iter().find(|warning| warning.id == delivery.warning);
-            delivery.text = shown.map(Warning::line);
+            delivery.text = shown.map(Warning::to_line);
         }
         if let Err(error) = note::put(places, &event) {
             answer.notes.push(format!("cannot record that {} was shown: {error}", warning_id(&event)));

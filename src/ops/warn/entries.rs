@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::Question;
-use crate::advice::Known;
-use crate::advice::ranking::{self, Candidate, Concern, Reach};
+use super::WarnQuestion;
+use crate::advice::WarningFacts;
+use crate::advice::ranking::{self, WarningCandidate, WarningConcern, FileReach};
 use crate::base::clock::Timestamp;
 use crate::base::glob;
 use crate::base::lossless::Lossless;
@@ -24,7 +24,7 @@ const OF_FILE_MAX: usize = 60;
 const ENTRIES_MAX: usize = 20;
 
 /// Where entries are looked up.
-pub(super) struct Entries<'a> {
+pub(super) struct EntryLookup<'a> {
     /// What is recorded.
     pub index: &'a Index,
     /// The work tree, whose shared lessons are told of.
@@ -35,41 +35,41 @@ pub(super) struct Entries<'a> {
     pub now: Timestamp,
 }
 
-impl Entries<'_> {
+impl EntryLookup<'_> {
     /// The gotchas that the files of a question are about, and what shared lessons teach about those and the command.
     ///
     /// # Errors
     /// When the store can't be read.
-    pub fn of_question(&self, question: &Question) -> Result<Vec<Candidate>, StoreError> {
+    pub fn candidates_for_question(&self, question: &WarnQuestion) -> Result<Vec<WarningCandidate>, StoreError> {
         let index = self.index;
-        let mut rows: BTreeMap<i64, (EntryRow, Concern)> = BTreeMap::new();
+        let mut rows: BTreeMap<i64, (EntryRow, WarningConcern)> = BTreeMap::new();
         for file in question.files.iter().take(FILES_MAX) {
             for number in index.entries_of_file(file, OF_FILE_MAX)? {
                 if rows.len() >= ENTRIES_MAX || rows.contains_key(&number) {
                     continue;
                 }
                 let row = index.entry_at(number)?;
-                let fits = row.kind == "gotcha" && row.superseded_by.is_none() && self.is_told(&row)?;
-                let reach = row.globs.iter().filter(|glob| fits && glob::matches(glob, file)).map(|glob| reach(glob));
+                let fits = row.kind == "gotcha" && row.superseded_by.is_none() && self.is_shown_unasked(&row)?;
+                let reach = row.globs.iter().filter(|glob| fits && glob::matches(glob, file)).map(|glob| glob_reach(glob));
                 if let Some(reach) = reach.min_by_key(|reach| *reach as u8) {
                     let file = Some((file.clone(), reach));
-                    rows.insert(number, (row, Concern { file, ..Concern::default() }));
+                    rows.insert(number, (row, WarningConcern { file, ..WarningConcern::default() }));
                 }
             }
         }
         if let Some(class) = &question.class {
-            self.add_of_tool(class, !question.files.is_empty(), &mut rows)?;
+            self.add_lessons_of_tool(class, !question.files.is_empty(), &mut rows)?;
         }
-        rows.into_values().filter_map(|(row, concern)| self.candidate(row, concern).transpose()).collect()
+        rows.into_values().filter_map(|(row, concern)| self.entry_candidate(row, concern).transpose()).collect()
     }
 
     /// Adds what shared lessons teach about a tool, where they say more than that it fails; where it is known which files
     /// will change, only of those.
-    fn add_of_tool(
+    fn add_lessons_of_tool(
         &self,
         class: &str,
         has_files: bool,
-        rows: &mut BTreeMap<i64, (EntryRow, Concern)>,
+        rows: &mut BTreeMap<i64, (EntryRow, WarningConcern)>,
     ) -> Result<(), StoreError> {
         for number in self.index.taught_of_tool(&Lossless::from(self.root), class)? {
             if let Some((_, concern)) = rows.get_mut(&number) {
@@ -81,7 +81,7 @@ impl Entries<'_> {
             let is_elsewhere = has_files && !row.globs.is_empty();
             if says && !is_elsewhere && row.superseded_by.is_none() && rows.len() < ENTRIES_MAX {
                 let command = Some(class.to_owned());
-                rows.insert(number, (row, Concern { command, ..Concern::default() }));
+                rows.insert(number, (row, WarningConcern { command, ..WarningConcern::default() }));
             }
         }
         Ok(())
@@ -91,27 +91,27 @@ impl Entries<'_> {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub fn of_failure(&self, keys: &[String]) -> Result<Vec<Candidate>, StoreError> {
+    pub fn candidates_for_failure(&self, keys: &[String]) -> Result<Vec<WarningCandidate>, StoreError> {
         let taught = taught::of_patterns(self.index, self.root, keys)?.into_iter().take(ENTRIES_MAX);
-        let failed = Concern { failed: true, ..Concern::default() };
-        taught.filter_map(|(row, _)| self.candidate(row, failed.clone()).transpose()).collect()
+        let failed = WarningConcern { failed: true, ..WarningConcern::default() };
+        taught.filter_map(|(row, _)| self.entry_candidate(row, failed.clone()).transpose()).collect()
     }
 
     /// Whether an entry is told of unasked: one of this store, or of a lesson that is shared in this work tree and about
     /// nothing that nobody wants to hear of.
-    fn is_told(&self, row: &EntryRow) -> Result<bool, StoreError> {
+    fn is_shown_unasked(&self, row: &EntryRow) -> Result<bool, StoreError> {
         Ok(!row.imported || self.index.taught_by(&Lossless::from(self.root), &row.id)?.is_some())
     }
 
     /// An entry with its figures; `None` where it is read all the time, or nobody wants to hear of what it is about.
-    fn candidate(&self, row: EntryRow, concern: Concern) -> Result<Option<Candidate>, StoreError> {
-        let Entries { index, settings, now, .. } = *self;
+    fn entry_candidate(&self, row: EntryRow, concern: WarningConcern) -> Result<Option<WarningCandidate>, StoreError> {
+        let EntryLookup { index, settings, now, .. } = *self;
         if index.is_promoted_entry(&row.id)? || row.taught && self.is_silenced(&row)? {
             return Ok(None);
         }
         let exposures = index.entry_exposures(&row.id)?;
-        let history = history::with(index, &row, exposures)?;
-        let believed = ledger::confidence(&row, &history, settings, now);
+        let history = history::history_with_exposures(index, &row, exposures)?;
+        let believed = ledger::entry_confidence(&row, &history, settings, now);
         let helped = history.uses.iter().filter(|used| used.helped()).map(|used| used.at);
         // What a team keeps in its tree is as true today.
         let written = if row.taught { now } else { row.at };
@@ -120,13 +120,13 @@ impl Entries<'_> {
             true => None,
             false => index.entry_family(&row.id)?,
         };
-        Ok(Some(Candidate {
+        Ok(Some(WarningCandidate {
             // It is said and held out together with what it is about.
             family: family.unwrap_or_else(|| row.id.clone()),
             failures: row.occurrences,
             confidence: believed.value,
             evidence: believed.evidence,
-            frequency: ranking::frequency(moments.map(|at| now.micros_since(at)), &settings.advice),
+            frequency: ranking::recent_frequency(moments.map(|at| now.micros_since(at)), &settings.advice),
             exposures,
             has_files: concern.command.is_none() || !row.globs.is_empty(),
             prevented: 0,
@@ -148,11 +148,11 @@ impl Entries<'_> {
 }
 
 /// What a glob says of a file that it matches.
-fn reach(glob: &str) -> Reach {
+fn glob_reach(glob: &str) -> FileReach {
     match glob {
-        exact if !exact.contains(['*', '?']) => Reach::File,
-        anywhere if anywhere.starts_with('*') => Reach::Kind,
-        _ => Reach::Folder,
+        exact if !exact.contains(['*', '?']) => FileReach::File,
+        anywhere if anywhere.starts_with('*') => FileReach::Kind,
+        _ => FileReach::Folder,
     }
 }
 
@@ -160,14 +160,14 @@ fn reach(glob: &str) -> Reach {
 ///
 /// # Errors
 /// When it is gone, or the store can't be read.
-pub(super) fn known(index: &Index, root: &Path, id: &str) -> Result<Known, StoreError> {
+pub(super) fn entry_facts(index: &Index, root: &Path, id: &str) -> Result<WarningFacts, StoreError> {
     let row = index.entry(id)?;
     let lesson = match row.taught {
         true => index.taught_by(&Lossless::from(root), id)?,
         false => None,
     };
     let text = |name: &str| taught::said(&row, name);
-    Ok(Known {
+    Ok(WarningFacts {
         what: text("pitfall").unwrap_or_else(|| row.title.clone()),
         cause: text("cause"),
         rule: text(if lesson.is_some() { "rule" } else { "fix" }),
@@ -175,6 +175,6 @@ pub(super) fn known(index: &Index, root: &Path, id: &str) -> Result<Known, Store
         files: if lesson.is_some() { row.globs.clone() } else { Vec::new() },
         lesson,
         entry: Some(row.id),
-        ..Known::default()
+        ..WarningFacts::default()
     })
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-use super::Answer;
-use crate::advice::formatter::{self, Quoting, TemplateFault};
+use super::WarnReply;
+use crate::advice::formatter::{self, TemplateQuoting, TemplateError};
 use crate::base::file::read_start;
 use crate::config::{Environment, Places, Problem};
 
@@ -24,47 +24,47 @@ const NAME_BYTES_MAX: usize = 60;
 ///
 /// # Errors
 /// When there is no such format.
-pub(super) fn render(
+pub(super) fn render_reply(
     places: &Places,
     environment: &Environment,
     agent: &str,
     format: Option<&str>,
-    answer: &mut Answer,
+    answer: &mut WarnReply,
 ) -> anyhow::Result<String> {
-    let format = format.unwrap_or_else(|| formatter::format_of(agent));
-    let shipped = formatter::shipped(format);
-    let quoting = shipped.map_or(if format.ends_with("text") { Quoting::Plain } else { Quoting::Markdown }, |it| it.1);
+    let format = format.unwrap_or_else(|| formatter::default_format(agent));
+    let shipped = formatter::shipped_template(format);
+    let quoting = shipped.map_or(if format.ends_with("text") { TemplateQuoting::Plain } else { TemplateQuoting::Markdown }, |it| it.1);
     let mut own = false;
-    for file in files(places, environment, agent, format) {
-        let text = match text_of(&file) {
+    for file in template_files(places, environment, agent, format) {
+        let text = match read_template(&file) {
             Ok(Some(text)) => text,
             Ok(None) => continue,
             Err(reason) => {
-                answer.notes.push(told(&file, &TemplateFault { line: None, reason }));
+                answer.notes.push(template_note(&file, &TemplateError { line: None, reason }));
                 continue;
             }
         };
         own = true;
-        match formatter::render(&text, quoting, answer) {
+        match formatter::render_template(&text, quoting, answer) {
             Ok(text) => return Ok(text),
-            Err(fault) => answer.notes.push(told(&file, &fault)),
+            Err(fault) => answer.notes.push(template_note(&file, &fault)),
         }
     }
     // One of one's own that is broken is read as the shipped one it looks most like.
-    let shipped = shipped.or_else(|| if own { formatter::shipped("markdown") } else { None });
+    let shipped = shipped.or_else(|| if own { formatter::shipped_template("markdown") } else { None });
     let Some((text, quoting)) = shipped else {
         bail!(
             "there is no format {format:?}: choose one of {}, json; or write .verify-run/formatters/warnings.{}.jinja",
             known_formats(places, environment).join(", "),
-            if is_name(format) { format } else { "NAME" }
+            if is_format_name(format) { format } else { "NAME" }
         );
     };
-    Ok(formatter::render(text, quoting, answer).unwrap_or_default())
+    Ok(formatter::render_template(text, quoting, answer).unwrap_or_default())
 }
 
 /// What is wrong with the templates of the project and the user, as far as it shows without a warning.
 pub(in crate::ops) fn template_problems(places: &Places, environment: &Environment) -> Vec<Problem> {
-    let nothing = Answer {
+    let nothing = WarnReply {
         schema: 1,
         enabled: true,
         task: String::new(),
@@ -78,11 +78,11 @@ pub(in crate::ops) fn template_problems(places: &Places, environment: &Environme
         notes: Vec::new(),
     };
     let mut found = Vec::new();
-    for file in dirs(places, environment).flat_map(|dir| templates_in(&dir)) {
-        let checked = text_of(&file)
-            .map_err(|reason| TemplateFault { line: None, reason })
-            .and_then(|text| formatter::render(&text.unwrap_or_default(), Quoting::Plain, &nothing));
-        if let Err(TemplateFault { line, reason }) = checked {
+    for file in template_dirs(places, environment).flat_map(|dir| templates_in(&dir)) {
+        let checked = read_template(&file)
+            .map_err(|reason| TemplateError { line: None, reason })
+            .and_then(|text| formatter::render_template(&text.unwrap_or_default(), TemplateQuoting::Plain, &nothing));
+        if let Err(TemplateError { line, reason }) = checked {
             let hint = "correct it: until then the shipped formatter is used; look again with: verify-run doctor";
             found.push(Problem { file, line, reason, hint: hint.to_owned(), used: false, warning: false });
         }
@@ -104,7 +104,7 @@ fn templates_in(dir: &Path) -> Vec<PathBuf> {
 /// The formats that there are, without `json`.
 fn known_formats(places: &Places, environment: &Environment) -> Vec<String> {
     let mut found = vec!["markdown".to_owned(), "text".to_owned()];
-    for dir in dirs(places, environment) {
+    for dir in template_dirs(places, environment) {
         for file in templates_in(&dir) {
             let name = file.file_name().and_then(|name| name.to_str());
             let middle = name.and_then(|name| name.strip_prefix("warnings.")?.strip_suffix(".jinja"));
@@ -118,29 +118,29 @@ fn known_formats(places: &Places, environment: &Environment) -> Vec<String> {
     found
 }
 
-fn dirs(places: &Places, environment: &Environment) -> impl Iterator<Item = PathBuf> {
+fn template_dirs(places: &Places, environment: &Environment) -> impl Iterator<Item = PathBuf> {
     let user = environment.config_dir().map(|dir| dir.join("formatters"));
     std::iter::once(places.root.join(".verify-run/formatters")).chain(user)
 }
 
-fn files(places: &Places, environment: &Environment, agent: &str, format: &str) -> Vec<PathBuf> {
-    if !is_name(format) {
+fn template_files(places: &Places, environment: &Environment, agent: &str, format: &str) -> Vec<PathBuf> {
+    if !is_format_name(format) {
         return Vec::new();
     }
     let names =
-        [is_name(agent).then(|| format!("warnings.{agent}.{format}.jinja")), Some(format!("warnings.{format}.jinja"))];
+        [is_format_name(agent).then(|| format!("warnings.{agent}.{format}.jinja")), Some(format!("warnings.{format}.jinja"))];
     let names: Vec<String> = names.into_iter().flatten().collect();
-    dirs(places, environment).flat_map(|dir| names.iter().map(move |name| dir.join(name)).collect::<Vec<_>>()).collect()
+    template_dirs(places, environment).flat_map(|dir| names.iter().map(move |name| dir.join(name)).collect::<Vec<_>>()).collect()
 }
 
 /// Letters, digits, `-`, `_`: nothing that leads to another folder.
-fn is_name(name: &str) -> bool {
+fn is_format_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= NAME_BYTES_MAX
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
-fn text_of(file: &Path) -> Result<Option<String>, String> {
+fn read_template(file: &Path) -> Result<Option<String>, String> {
     match read_start(file, TEMPLATE_BYTES_MAX + 1) {
         Ok(bytes) if bytes.len() as u64 > TEMPLATE_BYTES_MAX => Err(format!("larger than {TEMPLATE_BYTES_MAX} bytes")),
         Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| "not UTF-8".to_owned()),
@@ -149,7 +149,7 @@ fn text_of(file: &Path) -> Result<Option<String>, String> {
     }
 }
 
-fn told(file: &Path, fault: &TemplateFault) -> String {
+fn template_note(file: &Path, fault: &TemplateError) -> String {
     let line = fault.line.map(|line| format!(":{line}")).unwrap_or_default();
     format!("{}{line}: {}; the shipped formatter is used until it is corrected", file.display(), fault.reason)
 }

@@ -3,13 +3,13 @@
 
 use std::collections::HashSet;
 
-use crate::advice::Verdict;
-use crate::advice::outcome::{Seen, trial};
-use crate::advice::ranking::Candidate;
+use crate::advice::TrialVerdict;
+use crate::advice::outcome::{ObservedDelivery, holdout_trial};
+use crate::advice::ranking::WarningCandidate;
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
-use crate::ops::entry::measured::seen_of;
-use crate::ops::stats::seen;
+use crate::ops::entry::measured::entry_deliveries;
+use crate::ops::stats::observed_delivery;
 use crate::store::{Index, StoreError};
 
 /// Recurrences below which no trial reaches a verdict, whatever share is held out (nine of ten at most).
@@ -17,16 +17,16 @@ const RECURRENCES_MIN: u64 = 2;
 
 /// What was left out.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct LeftOut {
+pub(super) struct HarmfulExclusions {
     /// Patterns.
     pub patterns: usize,
     /// Entries that somebody wrote.
     pub entries: usize,
 }
 
-impl LeftOut {
+impl HarmfulExclusions {
     /// What is said of it, for people.
-    pub fn notes(&self) -> impl Iterator<Item = String> {
+    pub fn to_notes(&self) -> impl Iterator<Item = String> {
         let counted = [(self.patterns, "pattern", "patterns"), (self.entries, "entry", "entries")];
         counted.into_iter().filter(|(harmful, ..)| *harmful > 0).map(|(harmful, one, several)| {
             format!(
@@ -41,30 +41,30 @@ impl LeftOut {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn leave_out(
+pub(super) fn remove_harmful(
     index: &Index,
-    found: &mut Vec<Candidate>,
+    found: &mut Vec<WarningCandidate>,
     settings: &Settings,
     now: Timestamp,
-) -> Result<LeftOut, StoreError> {
+) -> Result<HarmfulExclusions, StoreError> {
     let families: HashSet<&str> = found.iter().map(|candidate| candidate.family.as_str()).collect();
     let silence = settings.fix.silence();
     let mut harmful = HashSet::new();
     for family in index.families_that_recurred(families, RECURRENCES_MIN)? {
         let rows = index.deliveries_of(&family)?;
-        let told: Vec<Seen> = rows.iter().map(|row| seen(row, now, silence)).collect();
-        if trial(&told).verdict() == Verdict::Harms {
+        let told: Vec<ObservedDelivery> = rows.iter().map(|row| observed_delivery(row, now, silence)).collect();
+        if holdout_trial(&told).verdict() == TrialVerdict::Harms {
             harmful.insert(family);
         }
     }
     let entries = found.iter().filter(|candidate| candidate.is_entry() && candidate.exposures > 0);
     for entry in index.entries_that_recurred(entries.map(|entry| entry.key.as_str()), RECURRENCES_MIN)? {
         let rows = index.deliveries_of_entry(&entry)?;
-        if trial(&seen_of(&rows, &entry, settings, now)).verdict() == Verdict::Harms {
+        if holdout_trial(&entry_deliveries(&rows, &entry, settings, now)).verdict() == TrialVerdict::Harms {
             harmful.insert(entry);
         }
     }
-    let mut left_out = LeftOut::default();
+    let mut left_out = HarmfulExclusions::default();
     found.retain(|candidate| {
         let stays = !harmful.contains(&candidate.family) && !harmful.contains(&candidate.key);
         match candidate.is_entry() {

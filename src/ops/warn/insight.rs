@@ -1,11 +1,11 @@
 //! What detectors know about a pattern or about changes of a file: shipped ones and those of the user and the project.
 
-use crate::advice::Known;
+use crate::advice::WarningFacts;
 use crate::base::glob;
 use crate::config::{Environment, Places, Settings};
 use crate::ops::definitions;
-use crate::pattern::detector::{Finding, Registry, Subject};
-use crate::pattern::history::{self, History};
+use crate::pattern::detector::{DetectorFinding, DetectorRegistry, DetectorSubject};
+use crate::pattern::history::{self, TaskHistory};
 use crate::store::{BriefRow, Index, StoreError};
 
 /// Findings about files that are looked at.
@@ -13,13 +13,13 @@ const FINDINGS_MAX: usize = 20;
 
 /// The detectors in force and what they look at. Empty where knowledge is not to be put into what is said.
 #[derive(Default)]
-pub(super) struct Insight {
-    registry: Option<Registry>,
-    history: History,
+pub(super) struct DetectorInsight {
+    registry: Option<DetectorRegistry>,
+    history: TaskHistory,
 }
 
 /// What is known about changes of a file, and the pattern that it is told with.
-pub(super) struct OfFile {
+pub(super) struct FileChangeFinding {
     /// The pattern's row number.
     pub pattern: i64,
     /// The file that was asked about.
@@ -32,7 +32,7 @@ pub(super) struct OfFile {
     pub of: u64,
 }
 
-impl Insight {
+impl DetectorInsight {
     /// Reads what is needed.
     ///
     /// # Errors
@@ -44,36 +44,36 @@ impl Insight {
         index: &Index,
     ) -> Result<Self, StoreError> {
         if !settings.advice.injection {
-            return Ok(Insight::default());
+            return Ok(DetectorInsight::default());
         }
         let files = definitions::files(places, environment);
-        let (registry, _) = Registry::new(&files, &settings.categories);
-        Ok(Insight { registry: Some(registry), history: History::of(index.brief_history()?) })
+        let (registry, _) = DetectorRegistry::new(&files, &settings.categories);
+        Ok(DetectorInsight { registry: Some(registry), history: TaskHistory::from_rows(index.brief_history()?) })
     }
 
     /// Adds what detectors know of a pattern to what people said, which comes first.
-    pub fn complete(&self, known: &mut Known, row: &BriefRow, settings: &Settings) {
+    pub fn complete_facts(&self, known: &mut WarningFacts, row: &BriefRow, settings: &Settings) {
         let Some(registry) = &self.registry else { return };
-        let (title, rule) = told_by(registry, &self.history, row, settings);
+        let (title, rule) = detector_advice(registry, &self.history, row, settings);
         known.cause = known.cause.take().or(title);
         known.rule = known.rule.take().or(rule);
     }
 
     /// What is known about changes of these files, each with the pattern that failed in most of those tasks.
-    pub fn of_files(&self, files: &[String], settings: &Settings) -> Vec<OfFile> {
+    pub fn findings_for_files(&self, files: &[String], settings: &Settings) -> Vec<FileChangeFinding> {
         let Some(registry) = &self.registry else { return Vec::new() };
         if files.is_empty() {
             return Vec::new();
         }
-        let findings = registry.overall(&self.history, settings);
+        let findings = registry.examine_history(&self.history, settings);
         let about_changes = findings.into_iter().filter(|finding| finding.is_about_changes).take(FINDINGS_MAX);
-        about_changes.filter_map(|finding| self.of_file(&finding, files)).collect()
+        about_changes.filter_map(|finding| self.match_finding(&finding, files)).collect()
     }
 
-    fn of_file(&self, finding: &Finding, files: &[String]) -> Option<OfFile> {
+    fn match_finding(&self, finding: &DetectorFinding, files: &[String]) -> Option<FileChangeFinding> {
         let files_of = finding.files.as_deref()?;
         let file = files.iter().find(|file| glob::matches(files_of, file))?;
-        let changed = |task: &&history::Task| task.changed.keys().any(|path| glob::matches(files_of, path));
+        let changed = |task: &&history::HistoryTask| task.changed.keys().any(|path| glob::matches(files_of, path));
         let mut counted: std::collections::BTreeMap<i64, u64> = std::collections::BTreeMap::new();
         for task in self.history.tasks.iter().filter(changed) {
             let mut patterns: Vec<i64> =
@@ -84,34 +84,34 @@ impl Insight {
         }
         // The newest of equally frequent ones.
         let (pattern, _) = counted.into_iter().max_by_key(|(pattern, tasks)| (*tasks, *pattern))?;
-        let Finding { hits, of, .. } = *finding;
-        Some(OfFile { pattern, file: file.clone(), summary: finding.summary.clone(), hits, of })
+        let DetectorFinding { hits, of, .. } = *finding;
+        Some(FileChangeFinding { pattern, file: file.clone(), summary: finding.summary.clone(), hits, of })
     }
 }
 
 /// What detectors know of a pattern: a title that says why, where its tasks did what the detector is about, and a rule.
-pub(in crate::ops) fn told_by(
-    registry: &Registry,
-    history: &History,
+pub(in crate::ops) fn detector_advice(
+    registry: &DetectorRegistry,
+    history: &TaskHistory,
     row: &BriefRow,
     settings: &Settings,
 ) -> (Option<String>, Option<String>) {
     let patterns = [row.number];
-    let subject = Subject { id: &row.id, patterns: &patterns, family: &patterns };
-    let found = registry.naming(&subject, history, settings);
+    let subject = DetectorSubject { id: &row.id, patterns: &patterns, family: &patterns };
+    let found = registry.find_naming(&subject, history, settings);
     let named = found.iter().find(|finding| finding.names_pattern);
-    let rule = found.iter().find_map(|finding| finding.rule.clone()).or_else(|| rule_of(registry, row));
+    let rule = found.iter().find_map(|finding| finding.rule.clone()).or_else(|| detector_rule(registry, row));
     (named.map(|finding| finding.title.clone()), rule)
 }
 
 /// What the detectors that go by the message alone say to do about a pattern.
-pub(in crate::ops) fn rule_of(registry: &Registry, row: &BriefRow) -> Option<String> {
-    let known = history::Known {
+pub(in crate::ops) fn detector_rule(registry: &DetectorRegistry, row: &BriefRow) -> Option<String> {
+    let known = history::HistoryPattern {
         id: row.id.clone(),
         tool: row.tool.clone(),
         code: row.code.clone(),
         masked: row.masked.clone(),
     };
     let file = row.files.first().map(|(path, _)| path.as_str());
-    registry.rule(&known, file).map(str::to_owned)
+    registry.find_rule(&known, file).map(str::to_owned)
 }

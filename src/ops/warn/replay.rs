@@ -16,8 +16,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use super::insight::Insight;
-use super::{Question, candidates};
+use super::insight::DetectorInsight;
+use super::{WarnQuestion, candidates};
 use crate::advice::ranking;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
@@ -197,7 +197,7 @@ fn replay(tasks: &[Task]) -> Counted {
     for (number, task) in (0..).zip(tasks) {
         if number >= WARM_UP {
             let index = Index::open_read(&dir.path().join("store.db")).expect("reads").expect("is there");
-            let question = Question {
+            let question = WarnQuestion {
                 task: format!("task-{number}"),
                 session: format!("s{number}"),
                 files: task.files.clone(),
@@ -207,8 +207,8 @@ fn replay(tasks: &[Task]) -> Counted {
                 words: Vec::new(),
             };
             let now = Timestamp(i64::try_from(number * TASK_SECONDS).expect("small") * 1_000_000);
-            let found = candidates::find(&index, &question, &Insight::default(), &settings, now).expect("reads");
-            let due = ranking::rank(found, LIMIT, &settings.advice, &question.session);
+            let found = candidates::find_candidates(&index, &question, &DetectorInsight::default(), &settings, now).expect("reads");
+            let due = ranking::rank_warnings(found, LIMIT, &settings.advice, &question.session);
             counted.shown += u32::try_from(due.len()).expect("five");
             let is_relevant = |key: &String| task.relevant.contains(key);
             counted.relevant +=

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Question;
+use super::WarnQuestion;
 use crate::advice::similarity::telling_words;
 use crate::config::Settings;
 use crate::ops::task::{self, Described, SimilarTask};
@@ -17,13 +17,13 @@ const TASKS_MIN: u64 = 2;
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn find(
+pub(super) fn patterns_in_similar_tasks(
     index: &Index,
-    question: &Question,
+    question: &WarnQuestion,
     settings: &Settings,
 ) -> Result<BTreeMap<i64, (u64, u64)>, StoreError> {
-    let Question { title, category, task, .. } = question;
-    let found = tasks(index, (title, category.as_deref(), task), settings)?;
+    let WarnQuestion { title, category, task, .. } = question;
+    let found = similar_tasks(index, (title, category.as_deref(), task), settings)?;
     let mut counted: BTreeMap<i64, u64> = BTreeMap::new();
     let mut of = 0;
     for other in found.into_iter().filter(|other| other.runs > 0).take(TASKS_MAX) {
@@ -39,7 +39,7 @@ pub(super) fn find(
 ///
 /// # Errors
 /// When the store can't be read.
-pub(in crate::ops) fn tasks(
+pub(in crate::ops) fn similar_tasks(
     index: &Index,
     (title, category, name): (&str, Option<&str>, &str),
     settings: &Settings,
@@ -51,7 +51,7 @@ pub(in crate::ops) fn tasks(
     let described = Described { parts: &[], text: title, category, without: Some(name) };
     let mut found = task::like(index, settings, &described, usize::MAX)?;
     found.retain(|other| {
-        let by_words = overlap(&words, &format!("{} {}", other.name, other.title.as_deref().unwrap_or_default()));
+        let by_words = title_overlap(&words, &format!("{} {}", other.name, other.title.as_deref().unwrap_or_default()));
         let by_kind = category.is_some() && words.is_empty() && other.similarity.category >= 1.0;
         by_words >= settings.advice.alike || by_kind
     });
@@ -59,7 +59,7 @@ pub(in crate::ops) fn tasks(
 }
 
 /// How many of the words of a title another one has, as a share of the shorter one.
-fn overlap(words: &[String], other: &str) -> f64 {
+fn title_overlap(words: &[String], other: &str) -> f64 {
     let others = telling_words(other);
     let shared = words.iter().filter(|word| others.contains(word)).count();
     shared as f64 / words.len().min(others.len()).max(1) as f64
@@ -72,9 +72,9 @@ mod tests {
     #[test]
     fn titles_are_alike_by_their_telling_words() {
         let words = |text| telling_words(text);
-        assert_eq!(overlap(&words("Validation work Z"), "A Validation work A"), 1.0);
-        assert_eq!(overlap(&words("Add email validation"), "t1 Add user validation"), 0.5);
-        assert_eq!(overlap(&words("Print invoices"), "Mend the login form"), 0.0);
-        assert_eq!(overlap(&[], ""), 0.0);
+        assert_eq!(title_overlap(&words("Validation work Z"), "A Validation work A"), 1.0);
+        assert_eq!(title_overlap(&words("Add email validation"), "t1 Add user validation"), 0.5);
+        assert_eq!(title_overlap(&words("Print invoices"), "Mend the login form"), 0.0);
+        assert_eq!(title_overlap(&[], ""), 0.0);
     }
 }

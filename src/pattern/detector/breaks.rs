@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Detector, Finding, Subject, percent};
+use super::{Detector, DetectorFinding, DetectorSubject, format_percent};
 use crate::config::Settings;
 use crate::pattern::glob;
-use crate::pattern::history::{History, Task};
+use crate::pattern::history::{TaskHistory, HistoryTask};
 use crate::pattern::statistics::share_bound;
 
 /// From this share on it is worth saying that a change often breaks something, when others do so less.
@@ -15,40 +15,40 @@ const FILES_MAX: usize = 200;
 
 /// The denominator is every task that changed such a file, passed or failed: without the passes there is no share.
 #[derive(Debug)]
-pub(super) struct Breaks;
+pub(super) struct AlwaysBreaksDetector;
 
-impl Detector for Breaks {
+impl Detector for AlwaysBreaksDetector {
     fn name(&self) -> &str {
         "always-breaks"
     }
 
-    fn about(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Option<Finding> {
-        let failed = |task: &Task| task.failures_of(subject.patterns).next().is_some();
-        let best = find(history, settings, &failed).into_iter().next()?;
-        let Tally { files, hits, of, .. } = &best;
-        let summary = format!("{} of the tasks that modify {files} had it ({hits} of {of}).", percent(*hits, *of));
-        Some(Finding { patterns: vec![subject.id.to_owned()], ..best.finding(self.name(), summary) })
+    fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Option<DetectorFinding> {
+        let failed = |task: &HistoryTask| task.failures_with(subject.patterns).next().is_some();
+        let best = find_breakages(history, settings, &failed).into_iter().next()?;
+        let BreakageTally { files, hits, of, .. } = &best;
+        let summary = format!("{} of the tasks that modify {files} had it ({hits} of {of}).", format_percent(*hits, *of));
+        Some(DetectorFinding { patterns: vec![subject.id.to_owned()], ..best.into_finding(self.name(), summary) })
     }
 
-    fn overall(&self, history: &History, settings: &Settings) -> Vec<Finding> {
-        let failed = |task: &Task| !task.failures.is_empty();
-        let found = find(history, settings, &failed).into_iter().map(|tally| {
-            let Tally { files, hits, of, rest_hits, rest_of, .. } = &tally;
+    fn examine_history(&self, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
+        let failed = |task: &HistoryTask| !task.failures.is_empty();
+        let found = find_breakages(history, settings, &failed).into_iter().map(|tally| {
+            let BreakageTally { files, hits, of, rest_hits, rest_of, .. } = &tally;
             let others = if *rest_of == 0 {
                 String::new()
             } else {
-                format!("; of the others {} do ({rest_hits} of {rest_of})", percent(*rest_hits, *rest_of))
+                format!("; of the others {} do ({rest_hits} of {rest_of})", format_percent(*rest_hits, *rest_of))
             };
             let summary =
-                format!("{} of tasks that modify {files} fail ({hits} of {of}){others}.", percent(*hits, *of));
-            tally.finding(self.name(), summary)
+                format!("{} of tasks that modify {files} fail ({hits} of {of}){others}.", format_percent(*hits, *of));
+            tally.into_finding(self.name(), summary)
         });
         found.collect()
     }
 }
 
 /// How often tasks that changed these files failed, and how often the others did.
-struct Tally {
+struct BreakageTally {
     files: String,
     hits: u64,
     of: u64,
@@ -58,9 +58,9 @@ struct Tally {
     always: bool,
 }
 
-impl Tally {
-    fn finding(self, detector: &str, summary: String) -> Finding {
-        Finding {
+impl BreakageTally {
+    fn into_finding(self, detector: &str, summary: String) -> DetectorFinding {
+        DetectorFinding {
             detector: detector.to_owned(),
             title: format!("changing {} {} breaks", self.files, if self.always { "nearly always" } else { "often" }),
             summary,
@@ -69,14 +69,14 @@ impl Tally {
             of: self.of,
             lower_bound: Some(self.bound),
             is_about_changes: true,
-            ..Finding::default()
+            ..DetectorFinding::default()
         }
     }
 }
 
-fn find(history: &History, settings: &Settings, failed: &dyn Fn(&Task) -> bool) -> Vec<Tally> {
+fn find_breakages(history: &TaskHistory, settings: &Settings, failed: &dyn Fn(&HistoryTask) -> bool) -> Vec<BreakageTally> {
     // Tasks whose changes are not known say nothing about a change, and neither does one in which nothing was checked.
-    let tasks: Vec<(&Task, bool)> = history
+    let tasks: Vec<(&HistoryTask, bool)> = history
         .tasks
         .iter()
         .filter(|task| !task.changed.is_empty() && task.runs > 0)
@@ -86,7 +86,7 @@ fn find(history: &History, settings: &Settings, failed: &dyn Fn(&Task) -> bool) 
     // Bits of the tasks that changed an example of each candidate: equal ones are one finding.
     let mut by_candidate: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for (index, (task, _)) in tasks.iter().enumerate() {
-        for candidate in task.changed.keys().take(FILES_MAX).flat_map(|file| glob::candidates(file)) {
+        for candidate in task.changed.keys().take(FILES_MAX).flat_map(|file| glob::candidate_globs(file)) {
             by_candidate.entry(candidate).or_default().insert(index);
         }
     }
@@ -94,11 +94,11 @@ fn find(history: &History, settings: &Settings, failed: &dyn Fn(&Task) -> bool) 
     for (candidate, of) in by_candidate.into_iter().filter(|(_, of)| of.len() as u64 >= settings.patterns.breaks_tasks)
     {
         let known = by_tasks.entry(of).or_insert_with(|| candidate.clone());
-        if glob::rank(&candidate) > glob::rank(known) {
+        if glob::glob_rank(&candidate) > glob::glob_rank(known) {
             *known = candidate;
         }
     }
-    let mut found: Vec<Tally> = by_tasks
+    let mut found: Vec<BreakageTally> = by_tasks
         .into_iter()
         .filter_map(|(of, files)| {
             let hits = of.iter().filter(|&&index| tasks[index].1).count() as u64;
@@ -111,7 +111,7 @@ fn find(history: &History, settings: &Settings, failed: &dyn Fn(&Task) -> bool) 
             // Where every task fails, or every task changes them, nothing says that it is these files.
             let others = rest_of >= settings.patterns.breaks_tasks;
             let tells = share > rest && rest_of > 0 && (always || others && share >= OFTEN_MIN && bound > rest);
-            tells.then_some(Tally { files, hits, of, rest_hits, rest_of, bound, always })
+            tells.then_some(BreakageTally { files, hits, of, rest_hits, rest_of, bound, always })
         })
         .collect();
     found.sort_by(|a, b| {
@@ -120,12 +120,12 @@ fn find(history: &History, settings: &Settings, failed: &dyn Fn(&Task) -> bool) 
             .then(b.of.cmp(&a.of))
             .then_with(|| (a.files.len(), &a.files).cmp(&(b.files.len(), &b.files)))
     });
-    disjoint(found)
+    remove_nested(found)
 }
 
 /// Without those that only say again of fewer or more files what a better one says.
-fn disjoint(found: Vec<Tally>) -> Vec<Tally> {
-    let mut kept: Vec<Tally> = Vec::new();
+fn remove_nested(found: Vec<BreakageTally>) -> Vec<BreakageTally> {
+    let mut kept: Vec<BreakageTally> = Vec::new();
     for tally in found {
         let inner = |a: &str, b: &str| a.strip_suffix("**").is_some_and(|folder| b.starts_with(folder));
         let said = kept.iter().any(|other| inner(&other.files, &tally.files) || inner(&tally.files, &other.files));

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Detector, Finding, Subject, percent, tasks_of};
+use super::{Detector, DetectorFinding, DetectorSubject, format_percent, failing_tasks};
 use crate::config::Settings;
-use crate::pattern::history::{Failure, History};
+use crate::pattern::history::{HistoryFailure, TaskHistory};
 use crate::pattern::statistics::wilson_bound;
 
 /// Wilson's interval at 90 %, two-sided.
@@ -12,30 +12,30 @@ const Z: f64 = 1.645;
 
 /// Share and Wilson's lower bound over an even spread.
 #[derive(Debug)]
-pub(super) struct Category;
+pub(super) struct DominatingCategoryDetector;
 
-impl Detector for Category {
+impl Detector for DominatingCategoryDetector {
     fn name(&self) -> &str {
         "dominating-category"
     }
 
-    fn about(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Option<Finding> {
-        let failures = tasks_of(history, subject.patterns).into_iter().flat_map(|(_, failures)| failures);
-        let found = dominating(failures, history, settings)?;
-        Some(Finding { patterns: vec![subject.id.to_owned()], ..found })
+    fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Option<DetectorFinding> {
+        let failures = failing_tasks(history, subject.patterns).into_iter().flat_map(|(_, failures)| failures);
+        let found = find_dominating_category(failures, history, settings)?;
+        Some(DetectorFinding { patterns: vec![subject.id.to_owned()], ..found })
     }
 
-    fn overall(&self, history: &History, settings: &Settings) -> Vec<Finding> {
+    fn examine_history(&self, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
         let failures = history.tasks.iter().flat_map(|task| &task.failures);
-        dominating(failures, history, settings).into_iter().collect()
+        find_dominating_category(failures, history, settings).into_iter().collect()
     }
 }
 
-fn dominating<'a>(
-    failures: impl Iterator<Item = &'a Failure>,
-    history: &History,
+fn find_dominating_category<'a>(
+    failures: impl Iterator<Item = &'a HistoryFailure>,
+    history: &TaskHistory,
     settings: &Settings,
-) -> Option<Finding> {
+) -> Option<DetectorFinding> {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for failure in failures {
         *counts.entry(&failure.category).or_default() += 1;
@@ -46,14 +46,14 @@ fn dominating<'a>(
     let dominates = of >= settings.patterns.category_failures
         && hits as f64 >= settings.patterns.category_share * of as f64
         && bound > 1.0 / history.categories.max(1) as f64;
-    dominates.then(|| Finding {
+    dominates.then(|| DetectorFinding {
         detector: "dominating-category".into(),
         title: format!("mostly {category}"),
-        summary: format!("{} of the failures are {category} ({hits} of {of}).", percent(hits, of)),
+        summary: format!("{} of the failures are {category} ({hits} of {of}).", format_percent(hits, of)),
         category: Some((*category).to_owned()),
         hits,
         of,
         lower_bound: Some(bound),
-        ..Finding::default()
+        ..DetectorFinding::default()
     })
 }

@@ -26,13 +26,13 @@ use regex::bytes::Regex;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Detector, Finding, Subject, percent};
+use super::{Detector, DetectorFinding, DetectorSubject, format_percent};
 use crate::base::glob;
 use crate::base::limits::{DEFINITION_REGEX_BYTES_MAX, DETECTORS_MAX};
 use crate::base::text::{ellipsis, one_line};
 use crate::config::{Categories, Category, Settings};
 use crate::diagnose::{DefinitionFile, Fault};
-use crate::pattern::history::{Change, Failure, History, Known, Seen, Task};
+use crate::pattern::history::{TaskFileChange, HistoryFailure, TaskHistory, HistoryPattern, FailurePattern, HistoryTask};
 
 /// A title, bytes.
 const TITLE_BYTES_MAX: usize = 100;
@@ -47,7 +47,7 @@ const SHIPPED: &str = include_str!("shipped.toml");
 
 /// A file: its other tables are the definitions' business.
 #[derive(Deserialize)]
-struct FileText {
+struct DetectorFileText {
     #[serde(default, rename = "detector")]
     detectors: Vec<Spanned<DetectorText>>,
 }
@@ -83,7 +83,7 @@ struct DetectorText {
 
 /// A detector that somebody wrote down.
 #[derive(Debug)]
-pub(super) struct Declared {
+pub(super) struct DeclaredDetector {
     name: String,
     title: String,
     summary: String,
@@ -100,7 +100,7 @@ pub(super) struct Declared {
 }
 
 /// The shipped detectors under those of `files`, which come strongest layer first and may name `categories`.
-pub(super) fn layered(files: &[DefinitionFile], categories: &Categories) -> (Vec<Declared>, Vec<Fault>) {
+pub(super) fn load_layered(files: &[DefinitionFile], categories: &Categories) -> (Vec<DeclaredDetector>, Vec<Fault>) {
     let (mut found, mut faults) = (Vec::new(), Vec::new());
     let mut taken: HashSet<String> = HashSet::new();
     for layer in files.chunk_by(|a, b| a.layer == b.layer) {
@@ -109,10 +109,10 @@ pub(super) fn layered(files: &[DefinitionFile], categories: &Categories) -> (Vec
             let fault =
                 |line, reason: String| Fault { file: file.file.clone(), line, reason, without: Some("the detector") };
             // What is no TOML, or has other tables than it may have, is told with the definitions.
-            let texts = match toml::from_str::<FileText>(&file.text) {
+            let texts = match toml::from_str::<DetectorFileText>(&file.text) {
                 Ok(texts) => texts.detectors,
                 Err(error) if file.text.contains("[[detector]]") => {
-                    let line = error.span().map(|span| line_of(&file.text, span.start));
+                    let line = error.span().map(|span| line_number_at(&file.text, span.start));
                     faults
                         .push(Fault { without: Some("the file"), ..fault(line, error.message().replace('\n', ", ")) });
                     continue;
@@ -120,7 +120,7 @@ pub(super) fn layered(files: &[DefinitionFile], categories: &Categories) -> (Vec
                 Err(_) => continue,
             };
             for text in texts {
-                let line = Some(line_of(&file.text, text.span().start));
+                let line = Some(line_number_at(&file.text, text.span().start));
                 let text = text.into_inner();
                 let name = text.name.clone();
                 if names.len() >= DETECTORS_MAX {
@@ -128,7 +128,7 @@ pub(super) fn layered(files: &[DefinitionFile], categories: &Categories) -> (Vec
                 } else if !names.insert(name.clone()) {
                     faults.push(fault(line, format!("`{name}` is defined twice in this folder")));
                 } else if !taken.contains(&name) && !text.off {
-                    match Declared::new(text, categories) {
+                    match DeclaredDetector::new(text, categories) {
                         Ok(detector) => found.push(detector),
                         Err(reason) => faults.push(fault(line, format!("`{name}`: {reason}"))),
                     }
@@ -137,17 +137,17 @@ pub(super) fn layered(files: &[DefinitionFile], categories: &Categories) -> (Vec
         }
         taken.extend(names);
     }
-    let shipped = toml::from_str::<FileText>(SHIPPED).map(|file| file.detectors).unwrap_or_default();
+    let shipped = toml::from_str::<DetectorFileText>(SHIPPED).map(|file| file.detectors).unwrap_or_default();
     let shipped = shipped.into_iter().map(Spanned::into_inner).filter(|text| !taken.contains(&text.name));
-    found.extend(shipped.filter_map(|text| Declared::new(text, categories).ok()));
+    found.extend(shipped.filter_map(|text| DeclaredDetector::new(text, categories).ok()));
     (found, faults)
 }
 
-fn line_of(text: &str, offset: usize) -> usize {
+fn line_number_at(text: &str, offset: usize) -> usize {
     text.as_bytes()[..offset.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
 }
 
-impl Declared {
+impl DeclaredDetector {
     fn new(text: DetectorText, categories: &Categories) -> Result<Self, String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if text.name.is_empty() || !text.name.chars().all(plain) {
@@ -157,7 +157,7 @@ impl Declared {
             if said.trim().is_empty() {
                 return Err(format!("it has no {what}"));
             }
-            if let Some(unknown) = placeholders(said).find(|name| !PLACEHOLDERS.contains(name)) {
+            if let Some(unknown) = placeholder_names(said).find(|name| !PLACEHOLDERS.contains(name)) {
                 return Err(format!("its {what} has {{{unknown}}}; it may have {}", PLACEHOLDERS.join(", ")));
             }
         }
@@ -181,7 +181,7 @@ impl Declared {
                     format!("message {regex:?}: {}", said.lines().last().unwrap_or_default().trim())
                 })
         };
-        Ok(Declared {
+        Ok(DeclaredDetector {
             message: text.message.iter().map(compile).collect::<Result<_, _>>()?,
             title: ellipsis(&one_line(text.title.trim()), TITLE_BYTES_MAX),
             summary: one_line(text.summary.trim()),
@@ -198,33 +198,33 @@ impl Declared {
         })
     }
 
-    fn is_about(&self, known: &Known) -> bool {
+    fn is_about(&self, known: &HistoryPattern) -> bool {
         let code = known.code.as_ref();
         (self.tool.is_empty() || self.tool.contains(&known.tool))
             && (self.code.is_empty() || code.is_some_and(|code| self.code.contains(code)))
             && (self.message.is_empty() || self.message.iter().any(|regex| regex.is_match(known.masked.as_bytes())))
     }
 
-    fn holds(&self, failure: &Failure, seen: &Seen) -> bool {
+    fn matches_failure(&self, failure: &HistoryFailure, seen: &FailurePattern) -> bool {
         let file = || seen.file.as_deref().is_some_and(|file| self.file.iter().any(|glob| glob::matches(glob, file)));
         (self.category.is_empty() || self.category.iter().any(|category| category.as_str() == failure.category))
             && (self.file.is_empty() || file())
     }
 
     /// Whether the task had done what it asks for; `true` when it asks for nothing.
-    fn was_done(&self, task: &Task) -> bool {
+    fn has_required_change(&self, task: &HistoryTask) -> bool {
         if self.changed.is_empty() && !self.moved {
             return true;
         }
         task.changed.iter().any(|(file, change)| {
-            (!self.moved || *change == Change::Place)
+            (!self.moved || *change == TaskFileChange::Place)
                 && (self.changed.is_empty() || self.changed.iter().any(|glob| glob::matches(glob, file)))
         })
     }
 
     /// Looks at the failures of those patterns for which `wanted` holds.
-    fn find(&self, history: &History, settings: &Settings, wanted: &dyn Fn(i64) -> bool) -> Option<Finding> {
-        let about: BTreeMap<i64, &Known> = history
+    fn examine_failures(&self, history: &TaskHistory, settings: &Settings, wanted: &dyn Fn(i64) -> bool) -> Option<DetectorFinding> {
+        let about: BTreeMap<i64, &HistoryPattern> = history
             .patterns
             .iter()
             .filter(|(pattern, known)| wanted(**pattern) && self.is_about(known))
@@ -235,12 +235,12 @@ impl Declared {
         let mut files: BTreeMap<&str, u64> = BTreeMap::new();
         for task in &history.tasks {
             let items = task.failures.iter().flat_map(|failure| failure.items.iter().map(move |seen| (failure, seen)));
-            let matching: Vec<&Seen> = items
-                .filter(|(failure, seen)| about.contains_key(&seen.pattern) && self.holds(failure, seen))
+            let matching: Vec<&FailurePattern> = items
+                .filter(|(failure, seen)| about.contains_key(&seen.pattern) && self.matches_failure(failure, seen))
                 .map(|(_, seen)| seen)
                 .collect();
             of += u64::from(!matching.is_empty());
-            if matching.is_empty() || !self.was_done(task) {
+            if matching.is_empty() || !self.has_required_change(task) {
                 continue;
             }
             hits += 1;
@@ -260,15 +260,15 @@ impl Declared {
             let values = [
                 hits.to_string(),
                 of.to_string(),
-                percent(hits, of),
+                format_percent(hits, of),
                 first.map_or_else(|| "the tool".to_owned(), |known| known.tool.clone()),
                 first.and_then(|known| known.code.clone()).unwrap_or_else(|| "no code".to_owned()),
                 file.unwrap_or("no file").to_owned(),
             ];
             // In one pass: what a value brings along is text and no placeholder.
-            ellipsis(&one_line(&filled(text, &values)), max)
+            ellipsis(&one_line(&fill_placeholders(text, &values)), max)
         };
-        Some(Finding {
+        Some(DetectorFinding {
             detector: self.name.clone(),
             title: fill(&self.title, TITLE_BYTES_MAX),
             summary: fill(&self.summary, SUMMARY_BYTES_MAX),
@@ -282,12 +282,12 @@ impl Declared {
             rule: self.rule.clone(),
             // Without a deed it says no more than the message does.
             names_pattern: self.moved || !self.changed.is_empty(),
-            ..Finding::default()
+            ..DetectorFinding::default()
         })
     }
 }
 
-impl Detector for Declared {
+impl Detector for DeclaredDetector {
     fn name(&self) -> &str {
         &self.name
     }
@@ -296,12 +296,12 @@ impl Detector for Declared {
         true
     }
 
-    fn about(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Option<Finding> {
-        let found = self.find(history, settings, &|pattern| subject.patterns.contains(&pattern))?;
-        Some(Finding { patterns: vec![subject.id.to_owned()], ..found })
+    fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Option<DetectorFinding> {
+        let found = self.examine_failures(history, settings, &|pattern| subject.patterns.contains(&pattern))?;
+        Some(DetectorFinding { patterns: vec![subject.id.to_owned()], ..found })
     }
 
-    fn rule(&self, pattern: &Known, file: Option<&str>) -> Option<&str> {
+    fn find_rule(&self, pattern: &HistoryPattern, file: Option<&str>) -> Option<&str> {
         // A deed or a category is known of tasks and failures only.
         let is_by_message = self.changed.is_empty() && !self.moved && self.category.is_empty();
         let is_there =
@@ -309,17 +309,17 @@ impl Detector for Declared {
         self.rule.as_deref().filter(|_| is_by_message && is_there && self.is_about(pattern))
     }
 
-    fn overall(&self, history: &History, settings: &Settings) -> Vec<Finding> {
-        self.find(history, settings, &|_| true).into_iter().collect()
+    fn examine_history(&self, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
+        self.examine_failures(history, settings, &|_| true).into_iter().collect()
     }
 }
 
 /// The names in braces.
-fn placeholders(text: &str) -> impl Iterator<Item = &str> {
+fn placeholder_names(text: &str) -> impl Iterator<Item = &str> {
     text.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0))
 }
 
-fn filled(text: &str, values: &[String; PLACEHOLDERS.len()]) -> String {
+fn fill_placeholders(text: &str, values: &[String; PLACEHOLDERS.len()]) -> String {
     let mut parts = text.split('{');
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {

@@ -2,20 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{Detector, Finding, Subject, tasks_of};
+use super::{Detector, DetectorFinding, DetectorSubject, failing_tasks};
 use crate::base::glob::matches;
 use crate::config::Settings;
 use crate::pattern::glob;
-use crate::pattern::history::{History, Task};
+use crate::pattern::history::{TaskHistory, HistoryTask};
 
 /// Files of one task that candidates are made of; a task that touched more says little about any of them.
 const FILES_MAX: usize = 200;
 
 /// Coverage of the pattern's tasks, and lift over all files that were touched.
 #[derive(Debug)]
-pub(super) struct Files;
+pub(super) struct FilesDetector;
 
-impl Detector for Files {
+impl Detector for FilesDetector {
     fn name(&self) -> &str {
         "files"
     }
@@ -24,9 +24,9 @@ impl Detector for Files {
         true
     }
 
-    fn about(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Option<Finding> {
+    fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Option<DetectorFinding> {
         let settings = &settings.patterns;
-        let tasks = tasks_of(history, subject.patterns);
+        let tasks = failing_tasks(history, subject.patterns);
         let of = tasks.len() as u64;
         if of < settings.recurring_tasks {
             return None;
@@ -45,20 +45,20 @@ impl Detector for Files {
                 }
             })
             .collect();
-        let touched = touched(&history.tasks);
+        let touched = count_touching_tasks(&history.tasks);
         let all: u64 = touched.values().sum();
-        let best = covering(&files, settings.files_coverage)
+        let best = count_covering_globs(&files, settings.files_coverage)
             .into_iter()
             .filter_map(|(candidate, hits)| {
-                let share = share_of(&candidate, &touched, all);
+                let share = glob_share(&candidate, &touched, all);
                 let lift = (hits as f64 / of as f64) / share.max(f64::MIN_POSITIVE);
                 (share > 0.0 && lift >= settings.files_lift).then_some((candidate, hits, lift))
             })
             .max_by(|a, b| {
-                a.2.total_cmp(&b.2).then(a.1.cmp(&b.1)).then_with(|| glob::rank(&a.0).cmp(&glob::rank(&b.0)))
+                a.2.total_cmp(&b.2).then(a.1.cmp(&b.1)).then_with(|| glob::glob_rank(&a.0).cmp(&glob::glob_rank(&b.0)))
             })?;
         let (files, hits, lift) = best;
-        Some(Finding {
+        Some(DetectorFinding {
             detector: self.name().into(),
             title: format!("in {files}"),
             summary: format!(
@@ -69,16 +69,16 @@ impl Detector for Files {
             hits,
             of,
             lift: Some(lift),
-            ..Finding::default()
+            ..DetectorFinding::default()
         })
     }
 }
 
 /// Candidates with the number of tasks that have an example of it, those that cover enough of them.
-fn covering(tasks: &[BTreeSet<&str>], coverage: f64) -> BTreeMap<String, u64> {
+fn count_covering_globs(tasks: &[BTreeSet<&str>], coverage: f64) -> BTreeMap<String, u64> {
     let mut found: BTreeMap<String, u64> = BTreeMap::new();
     for files in tasks {
-        let of_task: BTreeSet<String> = files.iter().flat_map(|file| glob::candidates(file)).collect();
+        let of_task: BTreeSet<String> = files.iter().flat_map(|file| glob::candidate_globs(file)).collect();
         for candidate in of_task {
             *found.entry(candidate).or_default() += 1;
         }
@@ -88,16 +88,16 @@ fn covering(tasks: &[BTreeSet<&str>], coverage: f64) -> BTreeMap<String, u64> {
 }
 
 /// Every file with the number of tasks that touched it.
-pub(super) fn touched(tasks: &[Task]) -> HashMap<&str, u64> {
+pub(super) fn count_touching_tasks(tasks: &[HistoryTask]) -> HashMap<&str, u64> {
     let mut touched: HashMap<&str, u64> = HashMap::new();
-    for file in tasks.iter().flat_map(Task::touched) {
+    for file in tasks.iter().flat_map(HistoryTask::touched_files) {
         *touched.entry(file).or_default() += 1;
     }
     touched
 }
 
 /// The share of touched files, each counted once a task, that are of the pattern.
-fn share_of(candidate: &str, touched: &HashMap<&str, u64>, all: u64) -> f64 {
+fn glob_share(candidate: &str, touched: &HashMap<&str, u64>, all: u64) -> f64 {
     let of_it = touched.iter().filter(|(file, _)| matches(candidate, file));
     of_it.map(|(_, tasks)| tasks).sum::<u64>() as f64 / all.max(1) as f64
 }

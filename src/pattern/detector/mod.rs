@@ -15,11 +15,11 @@ use serde::Serialize;
 
 use crate::config::{Categories, Settings};
 use crate::diagnose::{DefinitionFile, Fault};
-use crate::pattern::history::{Failure, History, Known, Task};
+use crate::pattern::history::{HistoryFailure, TaskHistory, HistoryPattern, HistoryTask};
 
 /// What a detector looks at when it looks at one pattern.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
+pub struct DetectorSubject<'a> {
     /// `p-…`
     pub id: &'a str,
     /// The row numbers that are this pattern: more than one when others were merged into it.
@@ -30,7 +30,7 @@ pub struct Subject<'a> {
 
 /// What a detector found. The figures are about the window of the history, which is the newest part.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Finding {
+pub struct DetectorFinding {
     /// The detector's name.
     pub detector: String,
     /// A few words.
@@ -73,7 +73,7 @@ pub trait Detector: Debug {
     fn name(&self) -> &str;
 
     /// What it finds about one pattern.
-    fn about(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Option<Finding> {
+    fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Option<DetectorFinding> {
         let _ = (subject, history, settings);
         None
     }
@@ -84,13 +84,13 @@ pub trait Detector: Debug {
     }
 
     /// What it says to do about such a pattern, whatever the history: from its message and the file it is in.
-    fn rule(&self, pattern: &Known, file: Option<&str>) -> Option<&str> {
+    fn find_rule(&self, pattern: &HistoryPattern, file: Option<&str>) -> Option<&str> {
         let _ = (pattern, file);
         None
     }
 
     /// What it finds about the whole history, the most telling first.
-    fn overall(&self, history: &History, settings: &Settings) -> Vec<Finding> {
+    fn examine_history(&self, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
         let _ = (history, settings);
         Vec::new()
     }
@@ -98,65 +98,65 @@ pub trait Detector: Debug {
 
 /// The detectors in force.
 #[derive(Debug)]
-pub struct Registry {
+pub struct DetectorRegistry {
     detectors: Vec<Box<dyn Detector>>,
 }
 
 /// Findings that one detector may have about the whole history.
 const OVERALL_MAX: usize = 20;
 
-impl Registry {
+impl DetectorRegistry {
     /// The shipped ones and those of `files`, which come strongest layer first and may name `categories`. What can't be
     /// used is a fault, and all others hold.
     pub fn new(files: &[DefinitionFile], categories: &Categories) -> (Self, Vec<Fault>) {
-        let (declared, faults) = declared::layered(files, categories);
+        let (declared, faults) = declared::load_layered(files, categories);
         let mut detectors: Vec<Box<dyn Detector>> = vec![
-            Box::new(recurrence::Recurrence),
-            Box::new(files::Files),
-            Box::new(breaks::Breaks),
-            Box::new(category::Category),
-            Box::new(together::Together),
+            Box::new(recurrence::RecurrenceDetector),
+            Box::new(files::FilesDetector),
+            Box::new(breaks::AlwaysBreaksDetector),
+            Box::new(category::DominatingCategoryDetector),
+            Box::new(together::FailsTogetherDetector),
         ];
         detectors.extend(declared.into_iter().map(|detector| Box::new(detector) as Box<dyn Detector>));
-        (Registry { detectors }, faults)
+        (DetectorRegistry { detectors }, faults)
     }
 
     /// The names of the detectors in force.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn detector_names(&self) -> impl Iterator<Item = &str> {
         self.detectors.iter().map(|detector| detector.name())
     }
 
     /// What they find about one pattern.
-    pub fn about(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Vec<Finding> {
-        self.detectors.iter().filter_map(|detector| detector.about(subject, history, settings)).collect()
+    pub fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
+        self.detectors.iter().filter_map(|detector| detector.examine_pattern(subject, history, settings)).collect()
     }
 
     /// Of that, what a list says: names and files.
-    pub fn naming(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Vec<Finding> {
+    pub fn find_naming(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
         let naming = self.detectors.iter().filter(|detector| detector.is_naming());
-        naming.filter_map(|detector| detector.about(subject, history, settings)).collect()
+        naming.filter_map(|detector| detector.examine_pattern(subject, history, settings)).collect()
     }
 
     /// What the first of them that knows says to do about such a pattern.
-    pub fn rule(&self, pattern: &Known, file: Option<&str>) -> Option<&str> {
-        self.detectors.iter().find_map(|detector| detector.rule(pattern, file))
+    pub fn find_rule(&self, pattern: &HistoryPattern, file: Option<&str>) -> Option<&str> {
+        self.detectors.iter().find_map(|detector| detector.find_rule(pattern, file))
     }
 
     /// What they find about the whole history.
-    pub fn overall(&self, history: &History, settings: &Settings) -> Vec<Finding> {
-        let found = self.detectors.iter().map(|detector| detector.overall(history, settings));
+    pub fn examine_history(&self, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
+        let found = self.detectors.iter().map(|detector| detector.examine_history(history, settings));
         found.flat_map(|findings| findings.into_iter().take(OVERALL_MAX)).collect()
     }
 }
 
 /// The tasks in which one of the patterns failed, each with those failures.
-fn tasks_of<'a>(history: &'a History, patterns: &[i64]) -> Vec<(&'a Task, Vec<&'a Failure>)> {
-    let with = history.tasks.iter().map(|task| (task, task.failures_of(patterns).collect::<Vec<_>>()));
+fn failing_tasks<'a>(history: &'a TaskHistory, patterns: &[i64]) -> Vec<(&'a HistoryTask, Vec<&'a HistoryFailure>)> {
+    let with = history.tasks.iter().map(|task| (task, task.failures_with(patterns).collect::<Vec<_>>()));
     with.filter(|(_, failures)| !failures.is_empty()).collect()
 }
 
 /// `70 %`
-fn percent(hits: u64, of: u64) -> String {
+fn format_percent(hits: u64, of: u64) -> String {
     format!("{} %", (100 * hits + of / 2).checked_div(of).unwrap_or(0))
 }
 

@@ -1,37 +1,37 @@
 //! A pattern, or its family, that comes back in task after task.
 
-use super::{Detector, Finding, Subject, tasks_of};
+use super::{Detector, DetectorFinding, DetectorSubject, failing_tasks};
 use crate::base::text::count;
 use crate::config::Settings;
-use crate::pattern::history::History;
+use crate::pattern::history::TaskHistory;
 
 /// Seen in `recurring_tasks` distinct tasks, itself or its family.
 #[derive(Debug)]
-pub(super) struct Recurrence;
+pub(super) struct RecurrenceDetector;
 
-impl Detector for Recurrence {
+impl Detector for RecurrenceDetector {
     fn name(&self) -> &str {
         "recurring"
     }
 
-    fn about(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Option<Finding> {
+    fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Option<DetectorFinding> {
         let enough = settings.patterns.recurring_tasks;
-        let own = tasks_of(history, subject.patterns).len() as u64;
-        let family = tasks_of(history, subject.family).len() as u64;
+        let own = failing_tasks(history, subject.patterns).len() as u64;
+        let family = failing_tasks(history, subject.family).len() as u64;
         let (hits, what) = match (own >= enough, family >= enough) {
             (true, _) => (own, "It"),
             (false, true) => (family, "This or a failure like it"),
             (false, false) => return None,
         };
         let of = history.tasks.iter().filter(|task| !task.failures.is_empty()).count() as u64;
-        Some(Finding {
+        Some(DetectorFinding {
             detector: self.name().into(),
             title: "comes back".into(),
             summary: format!("{what} was seen in {hits} of the last {} in which something failed.", count(of, "task")),
             patterns: vec![subject.id.to_owned()],
             hits,
             of,
-            ..Finding::default()
+            ..DetectorFinding::default()
         })
     }
 }

@@ -2,45 +2,45 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::base::clock::Timestamp;
-use crate::pattern::history::{Change, Known, Seen};
+use crate::pattern::history::{TaskFileChange, HistoryPattern, FailurePattern};
 
 /// A task that changed `changed`, with one failure for each list of (pattern, file).
-fn task(n: usize, changed: &[&str], failures: &[&[(i64, &str)]]) -> Task {
-    let failure = |(index, items): (usize, &&[(i64, &str)])| Failure {
+fn task(n: usize, changed: &[&str], failures: &[&[(i64, &str)]]) -> HistoryTask {
+    let failure = |(index, items): (usize, &&[(i64, &str)])| HistoryFailure {
         run: format!("{n:04}-{index}"),
         at: Timestamp(i64::try_from(n).expect("small")),
         category: "test_failure".into(),
-        items: items.iter().map(|&(pattern, file)| Seen { pattern, file: Some(file.to_owned()) }).collect(),
+        items: items.iter().map(|&(pattern, file)| FailurePattern { pattern, file: Some(file.to_owned()) }).collect(),
     };
-    Task {
+    HistoryTask {
         name: format!("task-{n}"),
-        changed: changed.iter().map(|file| ((*file).to_owned(), Change::Content)).collect(),
+        changed: changed.iter().map(|file| ((*file).to_owned(), TaskFileChange::Content)).collect(),
         failures: failures.iter().enumerate().map(failure).collect(),
         runs: 1,
     }
 }
 
-fn history(tasks: Vec<Task>) -> History {
+fn history(tasks: Vec<HistoryTask>) -> TaskHistory {
     let known = |n: i64| {
         let (code, masked) = (Some(format!("E{n}")), format!("Cannot find module 'm{n}'"));
-        (n, Known { id: format!("p-{n}"), tool: "tsc".into(), code, masked })
+        (n, HistoryPattern { id: format!("p-{n}"), tool: "tsc".into(), code, masked })
     };
-    History { tasks, patterns: (1..9).map(known).collect(), categories: 8, older_tasks: 0 }
+    TaskHistory { tasks, patterns: (1..9).map(known).collect(), categories: 8, older_tasks: 0 }
 }
 
-fn about(pattern: i64, history: &History) -> Vec<Finding> {
+fn about(pattern: i64, history: &TaskHistory) -> Vec<DetectorFinding> {
     let id = format!("p-{pattern}");
-    let subject = Subject { id: &id, patterns: &[pattern], family: &[pattern, 8] };
-    let (registry, faults) = Registry::new(&[], &Categories::default());
+    let subject = DetectorSubject { id: &id, patterns: &[pattern], family: &[pattern, 8] };
+    let (registry, faults) = DetectorRegistry::new(&[], &Categories::default());
     assert_eq!(faults, []);
-    registry.about(&subject, history, &Settings::default())
+    registry.examine_pattern(&subject, history, &Settings::default())
 }
 
-fn overall(history: &History) -> Vec<Finding> {
-    Registry::new(&[], &Categories::default()).0.overall(history, &Settings::default())
+fn overall(history: &TaskHistory) -> Vec<DetectorFinding> {
+    DetectorRegistry::new(&[], &Categories::default()).0.examine_history(history, &Settings::default())
 }
 
-fn of<'a>(findings: &'a [Finding], detector: &str) -> Option<&'a Finding> {
+fn of<'a>(findings: &'a [DetectorFinding], detector: &str) -> Option<&'a DetectorFinding> {
     findings.iter().find(|finding| finding.detector == detector)
 }
 
@@ -59,7 +59,7 @@ fn three_distinct_tasks_recur_and_three_runs_of_one_do_not() {
 
 #[test]
 fn a_file_pattern_is_found_by_lift() {
-    let mut tasks: Vec<Task> = (1..=5)
+    let mut tasks: Vec<HistoryTask> = (1..=5)
         .map(|n| {
             task(n, &["README.md"], &[&[(1, ["db/a.sql", "db/b.sql", "db/c.sql", "db/d.sql", "db/e.sql"][n - 1])]])
         })
@@ -75,7 +75,7 @@ fn a_file_pattern_is_found_by_lift() {
 
     // Where everything that is touched is in db/, db/ is nothing special.
     tasks.truncate(5);
-    tasks.iter_mut().for_each(|task| task.changed = [("db/z.sql".to_owned(), Change::Content)].into());
+    tasks.iter_mut().for_each(|task| task.changed = [("db/z.sql".to_owned(), TaskFileChange::Content)].into());
     assert_eq!(of(&about(1, &history(tasks)), "files"), None);
 }
 
@@ -83,7 +83,7 @@ fn a_file_pattern_is_found_by_lift() {
 fn what_always_breaks_is_known_by_the_passes() {
     // 7 of 10 tasks that change database/ fail, 3 of 25 others.
     let failure: &[(i64, &str)] = &[(1, "tests/t.py")];
-    let mut tasks: Vec<Task> = (0..10)
+    let mut tasks: Vec<HistoryTask> = (0..10)
         .map(|n| task(n, &[&format!("database/{n}.py")], if n < 7 { std::slice::from_ref(&failure) } else { &[] }))
         .collect();
     tasks.extend(
@@ -97,7 +97,7 @@ fn what_always_breaks_is_known_by_the_passes() {
     assert_eq!(found.iter().filter(|finding| finding.detector == "always-breaks").count(), 1, "{found:?}");
 
     // Every one of six: the lower bound alone is enough.
-    let always: Vec<Task> = (0..6)
+    let always: Vec<HistoryTask> = (0..6)
         .map(|n| task(n, &["db/a.py"], std::slice::from_ref(&failure)))
         .chain((6..9).map(|n| task(n, &["web/a.js"], &[])))
         .collect();
@@ -105,7 +105,7 @@ fn what_always_breaks_is_known_by_the_passes() {
     assert_eq!(of(&found, "always-breaks").expect("found").title, "changing db/a.py nearly always breaks");
 
     // Where all tasks fail it isn't the files, and without passes there is no share.
-    let all: Vec<Task> = (0..9).map(|n| task(n, &["db/a.py"], std::slice::from_ref(&failure))).collect();
+    let all: Vec<HistoryTask> = (0..9).map(|n| task(n, &["db/a.py"], std::slice::from_ref(&failure))).collect();
     assert_eq!(of(&overall(&history(tasks[10..].to_vec())), "always-breaks"), None);
     assert_eq!(of(&overall(&history(all[..2].to_vec())), "always-breaks"), None);
 }
@@ -113,7 +113,7 @@ fn what_always_breaks_is_known_by_the_passes() {
 #[test]
 fn a_category_dominates_by_share_and_bound() {
     let failure: &[(i64, &str)] = &[(1, "a")];
-    let mut tasks: Vec<Task> = (0..5).map(|n| task(n, &[], &[failure])).collect();
+    let mut tasks: Vec<HistoryTask> = (0..5).map(|n| task(n, &[], &[failure])).collect();
     let found = overall(&history(tasks.clone()));
     assert_eq!(
         of(&found, "dominating-category").expect("found").summary,
@@ -151,8 +151,8 @@ fn what_fails_together_is_a_group() {
 fn a_hundred_tests_that_break_at_once_are_one_group() {
     let items: Vec<(i64, &str)> = (1..=300).map(|pattern| (pattern, "a")).collect();
     let tasks = (0..4).map(|n| task(n, &[], &[items.as_slice()])).collect();
-    let history = History {
-        patterns: (1..=300).map(|n| (n, Known { id: format!("p-{n}"), ..Known::default() })).collect(),
+    let history = TaskHistory {
+        patterns: (1..=300).map(|n| (n, HistoryPattern { id: format!("p-{n}"), ..HistoryPattern::default() })).collect(),
         ..history(tasks)
     };
     let found = overall(&history);
@@ -163,18 +163,18 @@ fn a_hundred_tests_that_break_at_once_are_one_group() {
 #[test]
 fn forgetting_imports_when_moving_files_is_named_so() {
     let failure: &[(i64, &str)] = &[(1, "src/a.ts")];
-    let moved = |n: usize, change: Change| {
+    let moved = |n: usize, change: TaskFileChange| {
         let mut task = task(n, &["src/old.ts"], &[failure]);
         task.changed.values_mut().for_each(|one| *one = change);
         task
     };
-    let found = about(1, &history((1..=4).map(|n| moved(n, Change::Place)).collect()));
+    let found = about(1, &history((1..=4).map(|n| moved(n, TaskFileChange::Place)).collect()));
     let finding = of(&found, "imports-after-a-move").expect("found");
     assert_eq!(finding.title, "Forgetting to update imports when moving files");
     assert!(finding.names_pattern && finding.rule.is_some());
     assert!(finding.summary.starts_with("4 of the 4 tasks that had it had moved or removed files"), "{finding:?}");
     assert_eq!(
-        of(&about(1, &history((1..=4).map(|n| moved(n, Change::Content)).collect())), "imports-after-a-move"),
+        of(&about(1, &history((1..=4).map(|n| moved(n, TaskFileChange::Content)).collect())), "imports-after-a-move"),
         None
     );
 }
@@ -191,12 +191,12 @@ fn a_detector_is_added_replaced_and_taken_out_by_configuration_alone() {
     let text = text.replace(", {{left}}", "");
     let weak = "[[detector]]\nname = \"migrations\"\ntitle = \"weaker\"\nsummary = \"x\"\ntool = [\"tsc\"]\n";
     let (registry, faults) =
-        Registry::new(&[file(0, "a.toml", &text), file(1, "b.toml", weak)], &Categories::default());
+        DetectorRegistry::new(&[file(0, "a.toml", &text), file(1, "b.toml", weak)], &Categories::default());
     assert_eq!(faults, []);
-    assert!(registry.names().all(|name| name != "unused-names"));
-    assert_eq!(registry.names().filter(|name| *name == "migrations").count(), 1);
+    assert!(registry.detector_names().all(|name| name != "unused-names"));
+    assert_eq!(registry.detector_names().filter(|name| *name == "migrations").count(), 1);
     let failure: &[(i64, &str)] = &[(1, "db/a.sql")];
-    let found = registry.overall(&history((1..=2).map(|n| task(n, &[], &[failure])).collect()), &Settings::default());
+    let found = registry.examine_history(&history((1..=2).map(|n| task(n, &[], &[failure])).collect()), &Settings::default());
     let finding = of(&found, "migrations").expect("found");
     assert_eq!(finding.title, "Migrations that tsc refuses");
     assert_eq!(finding.summary, "100 % (2 of 2) in db/a.sql, E1");
@@ -218,20 +218,20 @@ fn a_bad_detector_is_named_with_its_line_and_the_others_hold() {
         let text = format!(
             "# first\n[[detector]]\n{text}\n[[detector]]\nname = \"good\"\ntitle = \"t\"\nsummary = \"s\"\nmoved = true\n"
         );
-        let (registry, faults) = Registry::new(&[file(0, "a.toml", &text)], &Categories::default());
+        let (registry, faults) = DetectorRegistry::new(&[file(0, "a.toml", &text)], &Categories::default());
         assert_eq!(faults.len(), 1, "{text}");
         assert!(faults[0].reason.contains(wanted), "{faults:?}");
         assert_eq!(faults[0].line, Some(2), "{text}");
-        assert!(registry.names().any(|name| name == "good"));
+        assert!(registry.detector_names().any(|name| name == "good"));
     }
     let (_, faults) =
-        Registry::new(&[file(0, "a.toml", "[[detector]]\nname = \"a\"\nwhat = 1\n")], &Categories::default());
+        DetectorRegistry::new(&[file(0, "a.toml", "[[detector]]\nname = \"a\"\nwhat = 1\n")], &Categories::default());
     assert_eq!((faults.len(), faults[0].line), (1, Some(3)), "{faults:?}");
 }
 
 #[test]
 fn every_shipped_detector_is_in_force() {
-    let names: Vec<String> = Registry::new(&[], &Categories::default()).0.names().map(str::to_owned).collect();
+    let names: Vec<String> = DetectorRegistry::new(&[], &Categories::default()).0.detector_names().map(str::to_owned).collect();
     let shipped = include_str!("shipped.toml").matches("[[detector]]").count();
     assert_eq!(names.len(), 5 + shipped, "{names:?}");
 }

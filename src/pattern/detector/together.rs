@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{Detector, Finding, Subject};
+use super::{Detector, DetectorFinding, DetectorSubject};
 use crate::base::text::{count, ellipsis};
 use crate::config::Settings;
-use crate::pattern::history::{Failure, History};
+use crate::pattern::history::{HistoryFailure, TaskHistory};
 use crate::pattern::wording;
 
 /// Different sets of runs in one run that are compared with each other; a run in which more failed says little.
@@ -17,15 +17,15 @@ const NAME_BYTES_MAX: usize = 60;
 
 /// Jaccard's similarity of the sets of runs (Parry et al. 2025: three quarters of flaky tests fail in such groups).
 #[derive(Debug)]
-pub(super) struct Together;
+pub(super) struct FailsTogetherDetector;
 
-impl Detector for Together {
+impl Detector for FailsTogetherDetector {
     fn name(&self) -> &str {
         "fails-together"
     }
 
-    fn about(&self, subject: &Subject<'_>, history: &History, settings: &Settings) -> Option<Finding> {
-        let groups = groups(history, settings);
+    fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Option<DetectorFinding> {
+        let groups = find_groups(history, settings);
         let mine = groups.into_iter().find(|group| group.patterns.iter().any(|one| subject.patterns.contains(one)))?;
         let others: Vec<i64> =
             mine.patterns.iter().copied().filter(|pattern| !subject.patterns.contains(pattern)).collect();
@@ -34,15 +34,15 @@ impl Detector for Together {
         }
         let summary = format!(
             "It fails together with {}: {} of {} that had one of them had them all.",
-            named(&others, history),
+            join_pattern_names(&others, history),
             mine.all,
             count(mine.any, "run")
         );
-        Some(mine.finding(self.name(), history, summary))
+        Some(mine.to_finding(self.name(), history, summary))
     }
 
-    fn overall(&self, history: &History, settings: &Settings) -> Vec<Finding> {
-        let mut groups = groups(history, settings);
+    fn examine_history(&self, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
+        let mut groups = find_groups(history, settings);
         groups.sort_by(|a, b| b.any.cmp(&a.any).then(a.patterns.cmp(&b.patterns)));
         let findings = groups.into_iter().map(|group| {
             let summary = format!(
@@ -50,16 +50,16 @@ impl Detector for Together {
                 count(group.patterns.len(), "pattern"),
                 group.all,
                 count(group.any, "run"),
-                named(&group.patterns, history)
+                join_pattern_names(&group.patterns, history)
             );
-            group.finding(self.name(), history, summary)
+            group.to_finding(self.name(), history, summary)
         });
         findings.collect()
     }
 }
 
 /// Patterns that fail together.
-struct Group {
+struct CoFailureGroup {
     /// At least two.
     patterns: BTreeSet<i64>,
     /// Runs with all of them.
@@ -68,23 +68,23 @@ struct Group {
     any: u64,
 }
 
-impl Group {
-    fn finding(&self, detector: &str, history: &History, summary: String) -> Finding {
+impl CoFailureGroup {
+    fn to_finding(&self, detector: &str, history: &TaskHistory, summary: String) -> DetectorFinding {
         let known = self.patterns.iter().filter_map(|pattern| history.patterns.get(pattern));
-        Finding {
+        DetectorFinding {
             detector: detector.to_owned(),
             title: format!("{} fail together", count(self.patterns.len(), "pattern")),
             summary,
             patterns: known.map(|known| known.id.clone()).collect(),
             hits: self.all,
             of: self.any,
-            ..Finding::default()
+            ..DetectorFinding::default()
         }
     }
 }
 
-fn groups(history: &History, settings: &Settings) -> Vec<Group> {
-    let failures: Vec<&Failure> = history.tasks.iter().flat_map(|task| &task.failures).collect();
+fn find_groups(history: &TaskHistory, settings: &Settings) -> Vec<CoFailureGroup> {
+    let failures: Vec<&HistoryFailure> = history.tasks.iter().flat_map(|task| &task.failures).collect();
     let mut runs_of: BTreeMap<i64, BTreeSet<usize>> = BTreeMap::new();
     for (run, failure) in failures.iter().enumerate() {
         for seen in &failure.items {
@@ -120,7 +120,7 @@ fn groups(history: &History, settings: &Settings) -> Vec<Group> {
             sets[leader].0.iter().flat_map(|run| &in_run[run]).copied().filter(|&other| !taken[other]).collect();
         let mut members = vec![leader];
         for other in near {
-            let (all, any) = overlap(&sets[leader].0, &sets[other].0);
+            let (all, any) = count_overlap(&sets[leader].0, &sets[other].0);
             let similar = all as f64 >= settings.patterns.together_similarity * any as f64;
             if similar && all >= settings.patterns.together_runs {
                 taken[other] = true;
@@ -135,24 +135,24 @@ fn groups(history: &History, settings: &Settings) -> Vec<Group> {
                 all.retain(|run| sets[member].0.contains(run));
                 any.extend(&sets[member].0);
             }
-            groups.push(Group { patterns, all: all.len() as u64, any: any.len() as u64 });
+            groups.push(CoFailureGroup { patterns, all: all.len() as u64, any: any.len() as u64 });
         }
     }
     groups
 }
 
 /// Runs in both, and in either.
-fn overlap(a: &BTreeSet<usize>, b: &BTreeSet<usize>) -> (u64, u64) {
+fn count_overlap(a: &BTreeSet<usize>, b: &BTreeSet<usize>) -> (u64, u64) {
     let both = a.intersection(b).count() as u64;
     (both, a.len() as u64 + b.len() as u64 - both)
 }
 
-fn named<'a>(patterns: impl IntoIterator<Item = &'a i64>, history: &History) -> String {
+fn join_pattern_names<'a>(patterns: impl IntoIterator<Item = &'a i64>, history: &TaskHistory) -> String {
     let known: Vec<_> = patterns.into_iter().filter_map(|pattern| history.patterns.get(pattern)).collect();
     let mut names: Vec<String> = known
         .iter()
         .take(NAMED_MAX)
-        .map(|known| format!("{} ({})", ellipsis(&wording::plain(&known.masked), NAME_BYTES_MAX), known.id))
+        .map(|known| format!("{} ({})", ellipsis(&wording::plain_message(&known.masked), NAME_BYTES_MAX), known.id))
         .collect();
     if known.len() > NAMED_MAX {
         names.push(format!("{} more", known.len() - NAMED_MAX));

@@ -8,7 +8,7 @@ use super::{advice, outcome, pattern, strategy, to_sql};
 use crate::base::ids::{self, Kind};
 use crate::base::text;
 use crate::config::Category;
-use crate::fingerprint::{self, Keys};
+use crate::fingerprint::{self, Fingerprint};
 use crate::run::Ended;
 use crate::store::event::{Failure, Item, LessonDecision, NoLesson, Run};
 use crate::store::json;
@@ -147,7 +147,7 @@ struct Sighting<'a> {
     /// Its first item.
     item: &'a Item,
     /// The item's keys and texts, where the event has those of another version.
-    rekeyed: Option<Keys>,
+    rekeyed: Option<Fingerprint>,
     /// The keys that the event has for the pattern, if they aren't this version's.
     recorded: BTreeSet<&'a str>,
     /// How many items it has.
@@ -278,7 +278,7 @@ fn upsert_pattern(
             .execute(params![pattern, bounded(masked), bounded(masked_family), seen.item.code])?;
     }
     // The same for every item with this key: scope and sketch are made of what the key is made of.
-    if is_new && let Some(near) = fingerprint::near(&seen.item.found()) {
+    if is_new && let Some(near) = fingerprint::sketch_message(&seen.item.found()) {
         transaction
             .prepare_cached("UPDATE patterns SET near_scope = ?2 WHERE pattern_no = ?1")?
             .execute(params![pattern, near.scope])?;

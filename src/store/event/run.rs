@@ -9,7 +9,7 @@ use crate::base::lossless::Lossless;
 use crate::base::text::ellipsis;
 use crate::capture::ObservedVia;
 use crate::diagnose::{Item as Found, Severity, Shortfall};
-use crate::fingerprint::{self, FINGERPRINT_VERSION, Keys};
+use crate::fingerprint::{self, FINGERPRINT_VERSION, Fingerprint};
 use crate::run::Ended;
 use crate::whitelist::CheckKind;
 
@@ -246,12 +246,12 @@ impl Item {
     }
 
     /// The keys as this version computes them, where the event has another version's.
-    pub fn rekeyed(&self) -> Option<Keys> {
-        (fingerprint::version_of(&self.pattern) != Some(FINGERPRINT_VERSION)).then(|| fingerprint::keys(&self.found()))
+    pub fn rekeyed(&self) -> Option<Fingerprint> {
+        (fingerprint::key_version(&self.pattern) != Some(FINGERPRINT_VERSION)).then(|| fingerprint::compute_fingerprint(&self.found()))
     }
 
     /// What was found, with its keys.
-    pub fn new(found: &Found, keys: Keys) -> Self {
+    pub fn new(found: &Found, keys: Fingerprint) -> Self {
         Item {
             tool: found.tool.clone(),
             code: found.code.clone(),

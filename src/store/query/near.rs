@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{OptionalExtension, params};
 
-use crate::fingerprint::{CANDIDATES_MAX, Near, comparable};
+use crate::fingerprint::{CANDIDATES_MAX, NearDuplicateSketch, comparable_text};
 use crate::store::error::StoreError;
 use crate::store::index::Index;
 
@@ -48,7 +48,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn near_patterns(&self, near: &Near) -> Result<Vec<NearRow>, StoreError> {
+    pub fn near_patterns(&self, near: &NearDuplicateSketch) -> Result<Vec<NearRow>, StoreError> {
         let read = || {
             let mut candidate = self.connection.prepare_cached(
                 "SELECT pattern_id, pattern_key, masked_family FROM patterns p
@@ -61,7 +61,7 @@ impl Index {
                     break;
                 }
                 let row = candidate.query_row(params![pattern, near.scope], |row| {
-                    let text = comparable(&row.get::<_, String>(2)?);
+                    let text = comparable_text(&row.get::<_, String>(2)?);
                     Ok(NearRow { id: row.get(0)?, key: row.get(1)?, text, bands })
                 });
                 found.extend(row.optional()?);
@@ -94,7 +94,7 @@ impl Index {
 
     /// Numbers of the patterns that share bands, those with most first. From the index of bands alone: the patterns
     /// themselves lie far apart.
-    fn by_shared_bands(&self, near: &Near) -> rusqlite::Result<Vec<(Reverse<u64>, i64)>> {
+    fn by_shared_bands(&self, near: &NearDuplicateSketch) -> rusqlite::Result<Vec<(Reverse<u64>, i64)>> {
         let limit = i64::try_from(BAND_PATTERNS_MAX).unwrap_or(i64::MAX);
         let mut band_patterns = self
             .connection

@@ -204,7 +204,7 @@ fn of_many_that_share_a_little_those_that_share_most_are_candidates() {
     ];
     let (_dir, store) = store(&events);
     let asked = found("the first value of the second widget on alpha");
-    let near = fingerprint::near(&asked).expect("says enough");
+    let near = fingerprint::sketch_message(&asked).expect("says enough");
     let rows = store.index().near_patterns(&near).expect("reads");
     assert!(rows.len() > 10 && rows.len() <= CANDIDATES_MAX, "{}", rows.len());
     assert!(rows.is_sorted_by(|a, b| a.bands >= b.bands), "{rows:?}");
@@ -212,7 +212,7 @@ fn of_many_that_share_a_little_those_that_share_most_are_candidates() {
     assert!(best.contains(&key(close[0]).as_str()) && best.contains(&key(close[1]).as_str()), "{rows:?}");
     let member = key("the first value of the second widget inside alpha");
     assert!(rows.iter().all(|row| row.key != member), "its group is asked for it");
-    let elsewhere = fingerprint::near(&diagnose::Item { code: Some("E2".into()), ..asked }).expect("says enough");
+    let elsewhere = fingerprint::sketch_message(&diagnose::Item { code: Some("E2".into()), ..asked }).expect("says enough");
     assert!(store.index().near_patterns(&elsewhere).expect("reads").is_empty(), "another code is another scope");
 }
 

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use super::{Context, Exit};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
-use crate::knowledge::types;
-use crate::ops::entry::{self, Asked, Given};
+use crate::knowledge::entry_types;
+use crate::ops::entry::{self, EntryQueryRequest, EntryDraft};
 use crate::ops::fix;
 use crate::store::{EntryFilter, EntrySource, EntryUse};
 
@@ -226,7 +226,7 @@ impl Which {
     /// When there is no such type, or the confidence is none.
     fn check(&self, settings: &Settings) -> anyhow::Result<()> {
         if let Some(kind) = &self.kind {
-            let all = types(&settings.knowledge);
+            let all = entry_types(&settings.knowledge);
             let known: Vec<&str> = all.keys().map(String::as_str).collect();
             anyhow::ensure!(
                 all.contains_key(kind),
@@ -242,8 +242,8 @@ impl Which {
         Ok(())
     }
 
-    fn asked(&self, text: String) -> Asked {
-        Asked {
+    fn asked(&self, text: String) -> EntryQueryRequest {
+        EntryQueryRequest {
             text,
             files: self.files.clone(),
             filter: EntryFilter {
@@ -274,41 +274,41 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
                 if add.kind != "pattern" {
                     bail!("a fix makes a pattern: type `verify-run knowledge add pattern --from-fix {fix}`");
                 }
-                given = given.over(entry::from_fix(&places, fix)?);
+                given = given.merge_over(entry::draft_from_fix(&places, fix)?);
             }
-            let added = entry::add(&places, &settings, &identity, &given)?;
+            let added = entry::add_entry(&places, &settings, &identity, &given)?;
             return printing::added(&added, args.json, context);
         }
         Action::Query { text, which } => {
             which.check(&settings)?;
-            let found = entry::query(&places, &settings, &cwd, &identity, &which.asked(text.join(" ")))?;
+            let found = entry::query_entries(&places, &settings, &cwd, &identity, &which.asked(text.join(" ")))?;
             return printing::found(&found, args.json, context);
         }
         Action::Relevant { which, .. } => {
             which.check(&settings)?;
-            let found = entry::relevant(&places, &settings, &cwd, &identity, which.asked(String::new()))?;
+            let found = entry::relevant_entries(&places, &settings, &cwd, &identity, which.asked(String::new()))?;
             return printing::found(&found, args.json, context);
         }
         Action::Show { id } => {
-            let (page, notes) = entry::show(&places, &settings, &identity, id)?;
+            let (page, notes) = entry::show_entry(&places, &settings, &identity, id)?;
             return printing::shown(&page, &notes, args.json, context);
         }
-        Action::Proposals => return printing::proposed(&entry::proposals(&places, &settings)?, args.json, context),
+        Action::Proposals => return printing::proposed(&entry::list_proposals(&places, &settings)?, args.json, context),
         Action::Decline { fix: id, reason, by } => {
             let fix = fix::decline(&places, &settings, id, reason.clone(), by.clone())?;
             return printing::declined(&fix, args.json, context);
         }
         Action::Export { kind } => {
             let filter = EntryFilter { kind: kind.clone(), superseded: true, ..EntryFilter::default() };
-            return printing::exported(&entry::export(&places, &settings, &filter)?, args.json, context);
+            return printing::exported(&entry::export_entries(&places, &settings, &filter)?, args.json, context);
         }
         Action::Log { limit } => {
-            let (log, notes) = entry::log(&places, *limit)?;
+            let (log, notes) = entry::read_log(&places, *limit)?;
             return printing::logged(&log, &notes, args.json, context);
         }
-        Action::Types => return printing::listed(&types(&settings.knowledge), args.json, context),
-        Action::Supersede { id, with } => entry::supersede(&places, &settings, &identity, id, with)?,
-        Action::Merge { id, into } => entry::merge(&places, &settings, &identity, id, into)?,
+        Action::Types => return printing::listed(&entry_types(&settings.knowledge), args.json, context),
+        Action::Supersede { id, with } => entry::supersede_entry(&places, &settings, &identity, id, with)?,
+        Action::Merge { id, into } => entry::merge_entries(&places, &settings, &identity, id, into)?,
         Action::Boost { id, validated, prevented, did_not_help } => {
             let how = match (validated, prevented, did_not_help) {
                 (true, _, _) => EntryUse::Validated,
@@ -316,17 +316,17 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
                 (_, _, true) => EntryUse::DidNotHelp,
                 _ => EntryUse::Applied,
             };
-            entry::boost(&places, &settings, &identity, id, how)?
+            entry::boost_entry(&places, &settings, &identity, id, how)?
         }
         Action::Confidence { id, set, reason, by } => {
             entry::set_confidence(&places, &settings, &identity, id, *set, (reason, by.as_deref()))?
         }
-        Action::Pin { id, off } => entry::pin(&places, &settings, &identity, id, !off)?,
+        Action::Pin { id, off } => entry::pin_entry(&places, &settings, &identity, id, !off)?,
     };
     printing::changed(&changed, args.json, context)
 }
 
-fn given(args: &AddArgs, settings: &Settings) -> anyhow::Result<Given> {
+fn given(args: &AddArgs, settings: &Settings) -> anyhow::Result<EntryDraft> {
     let source = args.source.as_deref().map(|source| match source {
         "human" => EntrySource::Human,
         "check" => EntrySource::Check,
@@ -339,7 +339,7 @@ fn given(args: &AddArgs, settings: &Settings) -> anyhow::Result<Given> {
             _ => bail!("--properties is not a JSON object, such as '{{\"pitfall\": \"…\"}}'"),
         },
     };
-    let schema = types(&settings.knowledge).remove(&args.kind).map(|sort| sort.schema);
+    let schema = entry_types(&settings.knowledge).remove(&args.kind).map(|sort| sort.schema);
     for set in &args.set {
         let Some((name, value)) = set.split_once('=') else { bail!("--set {set:?} has no `=`: write NAME=VALUE") };
         let (name, value) = (name.trim().to_owned(), Value::String(value.to_owned()));
@@ -351,7 +351,7 @@ fn given(args: &AddArgs, settings: &Settings) -> anyhow::Result<Given> {
             false => drop(properties.insert(name, value)),
         }
     }
-    Ok(Given {
+    Ok(EntryDraft {
         kind: args.kind.clone(),
         title: args.title.clone().unwrap_or_default(),
         properties,

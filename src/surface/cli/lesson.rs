@@ -8,7 +8,7 @@ use super::{Context, Exit};
 use crate::base::clock::Timestamp;
 use crate::base::text::{count, one_line, printable};
 use crate::config::Settings;
-use crate::lesson::Front;
+use crate::lesson::LessonFrontMatter;
 use crate::ops::lesson::{self, Annotation, Found, Listed, Prune};
 use crate::ops::search::{self, Hits};
 
@@ -113,7 +113,7 @@ struct Row<'a> {
     withdrawn: bool,
     title: &'a str,
     #[serde(flatten)]
-    front: &'a Front,
+    front: &'a LessonFrontMatter,
 }
 
 #[derive(Serialize)]

@@ -4,7 +4,7 @@ use super::{Context, Exit, Output};
 use crate::base::text::{ellipsis, one_line};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
-use crate::ops::memory::{self, Asked, Memories, Remembered};
+use crate::ops::memory::{self, RecallRequest, MemoryList, MemoryDraft};
 use crate::store::MemorySort;
 
 /// A memory on one line, bytes.
@@ -82,8 +82,8 @@ struct What {
 }
 
 impl What {
-    fn given(&self) -> Remembered {
-        Remembered {
+    fn given(&self) -> MemoryDraft {
+        MemoryDraft {
             sort: MemorySort::parse(&self.sort).unwrap_or(MemorySort::Learning),
             text: self.text.join(" "),
             importance: self.importance,
@@ -98,14 +98,14 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let identity = capture::identify(Identity::default(), variable, crate::run::session());
     let places = &context.places;
     let found = match &args.action {
-        Action::Remember { what } => memory::remember(places, &settings, &identity, &what.given())?,
-        Action::Validate { id } => memory::validate(places, &settings, &identity, id)?,
+        Action::Remember { what } => memory::add_memory(places, &settings, &identity, &what.given())?,
+        Action::Validate { id } => memory::validate_memory(places, &settings, &identity, id)?,
         Action::Recall { text, sort, limit } => {
             let sort = sort.as_deref().and_then(MemorySort::parse);
-            memory::recall(places, &settings, &identity, &Asked { text: text.join(" "), sort, limit: *limit })?
+            memory::recall_memories(places, &settings, &identity, &RecallRequest { text: text.join(" "), sort, limit: *limit })?
         }
         Action::Learn { what, files, from } => {
-            let learnt = memory::learn(places, &settings, &identity, &what.given(), files, from)?;
+            let learnt = memory::learn_entry(places, &settings, &identity, &what.given(), files, from)?;
             learnt.knowledge.notes.iter().for_each(|note| context.output.note(note));
             match args.json {
                 true => context.output.json(&learnt)?,
@@ -125,7 +125,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn print(found: &Memories, output: &mut Output) -> anyhow::Result<()> {
+fn print(found: &MemoryList, output: &mut Output) -> anyhow::Result<()> {
     let rows: Vec<Vec<String>> = found
         .memories
         .iter()

@@ -115,7 +115,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     };
     let root = root.as_deref().and_then(Path::to_str).unwrap_or_default();
     let whitelist = Whitelist::open(&context.places, &context.environment);
-    let check = whitelist.decide_line(&args.command).check();
+    let check = whitelist.decide_line(&args.command).into_check();
     let dir = check.as_ref().and_then(|check| check.dir.clone()).unwrap_or_default();
     let diagnosis = diagnose(&Input {
         output: &output,

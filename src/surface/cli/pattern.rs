@@ -143,7 +143,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         }
         Action::Explain(args) => explain::run(args, context)?,
         Action::Show { id, candidate: true, json } => {
-            let written = library::write(&context.places, &context.environment, id)?;
+            let written = library::write_candidate_page(&context.places, &context.environment, id)?;
             written.notes.iter().for_each(|note| context.output.note(note));
             if *json { context.output.json(&written)? } else { page::candidate(&written, &mut context.output)? }
         }

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use super::{Context, Exit};
-use crate::advice::block::Edits;
-use crate::advice::promotion::Strength;
+use crate::advice::block::EditPolicy;
+use crate::advice::promotion::ProofStrength;
 use crate::base::text::one_line;
 use crate::capture::{self, Identity};
-use crate::ops::promote::review::{self, Decision, Review};
-use crate::ops::promote::{self, Item, Shown, State, Wanted};
+use crate::ops::promote::review::{self, PromotionDecision, PromotionReview};
+use crate::ops::promote::{self, PromotionItem, PromotionDetail, PromotionState, TargetOptions};
 
 /// Review proposals for CLAUDE.md and AGENTS.md
 ///
@@ -88,8 +88,8 @@ struct Where {
 }
 
 impl Where {
-    fn wanted(&self) -> Wanted {
-        Wanted { target: self.target.clone(), rules: self.rules }
+    fn wanted(&self) -> TargetOptions {
+        TargetOptions { target: self.target.clone(), rules: self.rules }
     }
 }
 
@@ -112,11 +112,11 @@ struct Said {
 pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let variable = |name: &str| std::env::var(name).ok();
     let identity = capture::identify(Identity::default(), variable, crate::run::session());
-    let edits = |edits: &Option<String>| if edits.is_some() { Edits::Keep } else { Edits::Refuse };
+    let edits = |edits: &Option<String>| if edits.is_some() { EditPolicy::Keep } else { EditPolicy::Refuse };
     match &args.action {
         Action::List { all, json } => list(context, &identity, *all, *json),
         Action::Show { id, wanted, diff, json } => {
-            let shown = promote::show(&context.places, &context.environment, &identity, id, &wanted.wanted())?;
+            let shown = promote::show_promotion(&context.places, &context.environment, &identity, id, &wanted.wanted())?;
             shown.notes.iter().for_each(|note| context.output.note(note));
             if *json {
                 context.output.json(&shown)?;
@@ -131,17 +131,17 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             Ok(if shown.refused.is_some() { Exit::Failure } else { Exit::Ok })
         }
         Action::Approve { said, wanted, edits: kept } => {
-            decide(context, &identity, Decision::Approve, said, wanted.wanted(), edits(kept))
+            decide(context, &identity, PromotionDecision::Approve, said, wanted.wanted(), edits(kept))
         }
-        Action::Reject { said } => decide(context, &identity, Decision::Reject, said, Wanted::default(), Edits::Refuse),
+        Action::Reject { said } => decide(context, &identity, PromotionDecision::Reject, said, TargetOptions::default(), EditPolicy::Refuse),
         Action::Rollback { said, edits: kept } => {
-            decide(context, &identity, Decision::RollBack, said, Wanted::default(), edits(kept))
+            decide(context, &identity, PromotionDecision::RollBack, said, TargetOptions::default(), edits(kept))
         }
     }
 }
 
 fn list(context: &mut Context, identity: &Identity, all: bool, json: bool) -> anyhow::Result<Exit> {
-    let list = promote::list(&context.places, &context.environment, identity, all)?;
+    let list = promote::list_promotions(&context.places, &context.environment, identity, all)?;
     list.notes.iter().for_each(|note| context.output.note(note));
     if json {
         context.output.json(&list)?;
@@ -156,20 +156,20 @@ fn list(context: &mut Context, identity: &Identity, all: bool, json: bool) -> an
     Ok(Exit::Ok)
 }
 
-fn row(item: &Item) -> Vec<String> {
+fn row(item: &PromotionItem) -> Vec<String> {
     let state = match (&item.retirement, item.state) {
-        (Some(_), State::Approved) => "retire?",
-        (_, State::Approved) if item.missing => "missing",
-        (_, State::Pending) if item.lapsed.is_some() => "lapsed",
+        (Some(_), PromotionState::Approved) => "retire?",
+        (_, PromotionState::Approved) if item.missing => "missing",
+        (_, PromotionState::Pending) if item.lapsed.is_some() => "lapsed",
         (_, state) => state.as_str(),
     };
-    let strength = if item.label.strength == Strength::Strong { "strong" } else { "weak" };
+    let strength = if item.label.strength == ProofStrength::Strong { "strong" } else { "weak" };
     let why = item.retirement.as_ref().or(item.reason.as_ref()).or(item.lapsed.as_ref()).unwrap_or(&item.label.reason);
     let target = item.target.to_string_lossy();
     [&item.id, state, strength, &target, &item.title, why].iter().map(|text| one_line(text)).collect()
 }
 
-fn page(context: &mut Context, shown: &Shown) -> anyhow::Result<()> {
+fn page(context: &mut Context, shown: &PromotionDetail) -> anyhow::Result<()> {
     let mut text = crate::base::text::printable(&shown.markdown);
     if let Some(why) = &shown.item.retirement {
         text.push_str(&format!("\n## Retirement proposed\n\n{why}.\n"));
@@ -198,17 +198,17 @@ fn page(context: &mut Context, shown: &Shown) -> anyhow::Result<()> {
 fn decide(
     context: &mut Context,
     identity: &Identity,
-    decision: Decision,
+    decision: PromotionDecision,
     said: &Said,
-    wanted: Wanted,
-    edits: Edits,
+    wanted: TargetOptions,
+    edits: EditPolicy,
 ) -> anyhow::Result<Exit> {
     let (ids, person, reason) = (said.ids.clone(), said.by.clone(), said.reason.clone());
-    let decided = review::review(
+    let decided = review::review_promotions(
         &context.places,
         &context.environment,
         identity,
-        &Review { decision, ids, person, reason, wanted, edits },
+        &PromotionReview { decision, ids, person, reason, wanted, edits },
     )?;
     decided.notes.iter().for_each(|note| context.output.note(note));
     if said.json {

@@ -106,7 +106,7 @@ impl Here {
     fn whitelist(&self) -> Whitelist {
         match &self.places {
             Some((_, places)) => Whitelist::open(places, &self.environment),
-            None => Whitelist::shipped(),
+            None => Whitelist::shipped_only(),
         }
     }
 
@@ -114,14 +114,14 @@ impl Here {
     fn confine(&self, options: &Options) -> Result<(), String> {
         let root = self.places.as_ref().map_or(Path::new("/"), |(_, places)| places.root.as_path());
         let argv: Vec<&[u8]> = options.argv.iter().map(|word| word.as_bytes()).collect();
-        self.whitelist().confine(&argv, root)
+        self.whitelist().ensure_confined(&argv, root)
     }
 
     fn check(&self, options: &Options) -> Option<Check> {
         let whitelist = self.whitelist();
         match &options.line {
-            Some(line) => whitelist.decide_line(line.to_str()?).check(),
-            None => whitelist.decide(&options.argv).check(),
+            Some(line) => whitelist.decide_line(line.to_str()?).into_check(),
+            None => whitelist.decide_command(&options.argv).into_check(),
         }
     }
 }
@@ -134,7 +134,7 @@ fn supervise(program: &Program, options: Options, check: Option<Check>, cwd: Pat
     let keep = std::panic::AssertUnwindSafe(|| {
         let variable = |name: &str| std::env::var(name).ok();
         let key_root = places.repository.as_ref().and_then(|repository| repository.worktree.clone());
-        let key = whitelist::key(key_root.as_deref().unwrap_or(&places.root), &cwd, check.as_ref(), &options.argv);
+        let key = whitelist::command_key(key_root.as_deref().unwrap_or(&places.root), &cwd, check.as_ref(), &options.argv);
         let identity = capture::identify(options.identity, variable, run::session());
         let sync = options.sync || !finished.ended.passed() && is_ephemeral();
         let argv = options.argv;

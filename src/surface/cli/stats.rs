@@ -3,7 +3,7 @@
 use super::{Context, Exit};
 use crate::base::text;
 use crate::config::Settings;
-use crate::ops::stats::{self, Became, Figure, Promotions, Unit};
+use crate::ops::stats::{self, DeliveryOutcomeCounts, StatsFigure, PromotionCounts, FigureUnit};
 
 /// Show trends, targets and the effect of warnings
 ///
@@ -26,7 +26,7 @@ pub struct Args {
 
 pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let settings = Settings::load(&context.places, &context.environment).0;
-    let stats = stats::stats(&context.places, &settings)?;
+    let stats = stats::collect_stats(&context.places, &settings)?;
     stats.notes.iter().for_each(|note| context.output.note(note));
     if args.json {
         context.output.json(&stats)?;
@@ -55,7 +55,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             knowledge.tokens_saved_estimate
         ))?;
     }
-    let Promotions { promoted, waiting, rejected, retired } = &stats.promotions;
+    let PromotionCounts { promoted, waiting, rejected, retired } = &stats.promotions;
     context.output.line(&format!(
         "{} promoted, {waiting} waiting, {rejected} rejected, {retired} retired",
         text::count(*promoted, "line")
@@ -81,7 +81,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn counted(became: &Became) -> String {
+fn counted(became: &DeliveryOutcomeCounts) -> String {
     format!(
         "{} shown, {} held out: {} prevented, {} failed anyway, {} without an opportunity, {} incomplete, {} open",
         text::count(became.shown, "warning"),
@@ -94,15 +94,15 @@ fn counted(became: &Became) -> String {
     )
 }
 
-fn row(figure: &Figure) -> Vec<String> {
+fn row(figure: &StatsFigure) -> Vec<String> {
     let shown = |value: f64| match figure.unit {
-        Unit::Share => percent(value),
-        Unit::Number => format!("{value:.1}"),
-        Unit::Change => format!("{}{}", if value > 0.0 { "+" } else { "" }, percent(value)),
+        FigureUnit::Share => percent(value),
+        FigureUnit::Number => format!("{value:.1}"),
+        FigureUnit::Change => format!("{}{}", if value > 0.0 { "+" } else { "" }, percent(value)),
     };
     let before = figure.before.map(|before| match figure.unit {
-        Unit::Number => format!("{before:.1}"),
-        Unit::Share | Unit::Change => percent(before),
+        FigureUnit::Number => format!("{before:.1}"),
+        FigureUnit::Share | FigureUnit::Change => percent(before),
     });
     vec![
         figure.what.to_owned(),

@@ -4,8 +4,8 @@ use super::{Context, Exit, Output};
 use crate::base::text::{count, one_line};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
-use crate::knowledge::recovery::{Escalation, Suggestion};
-use crate::ops::strategy::{self, Against, Given, Suggested, Tried};
+use crate::knowledge::recovery::{RemedyEscalation, RemedySuggestion};
+use crate::ops::strategy::{self, ErrorSource, StrategyDraft, StrategyList, StrategyAttempt};
 use crate::store::{DECLARED, Matches, Outcome};
 
 /// The exit code when one technique has failed in the task too often.
@@ -106,11 +106,11 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             let given = against.into_iter().find_map(|(text, matches)| Some((text.clone()?, matches)));
             let Some((error, matches)) = given else { return Ok(Exit::Usage) };
             let (technique, steps) = (technique.clone(), step.clone());
-            strategy::add(
+            strategy::add_strategy(
                 places,
                 &settings,
                 &identity,
-                &Given { matches, error, technique, steps, person: by.clone() },
+                &StrategyDraft { matches, error, technique, steps, person: by.clone() },
             )?
         }
         Action::Attempt { id, outcome, category, file_type, note } => {
@@ -120,19 +120,19 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
                 _ => Outcome::Failure,
             };
             let (category, file_type) = (category.clone(), file_type.clone());
-            let tried = Tried { outcome, category, file_type, note: note.clone() };
-            strategy::attempt(places, &settings, &identity, id, &tried)?
+            let tried = StrategyAttempt { outcome, category, file_type, note: note.clone() };
+            strategy::record_attempt(places, &settings, &identity, id, &tried)?
         }
         Action::Suggest { error, run, file_type, limit } => {
             let against = match error {
-                Some(error) => strategy::diagnosed(places, &context.environment, &settings, error),
-                None => Against::Run(run.clone().filter(|run| run != "last")),
+                Some(error) => strategy::diagnose_text(places, &context.environment, &settings, error),
+                None => ErrorSource::Run(run.clone().filter(|run| run != "last")),
             };
-            let found = strategy::suggest(places, &settings, &identity, &against, file_type.as_deref(), *limit)?;
+            let found = strategy::suggest_strategies(places, &settings, &identity, &against, file_type.as_deref(), *limit)?;
             return print_suggested(&found, args.json, &mut context.output);
         }
         Action::List { limit } => {
-            let found = strategy::list(places, &settings, &identity, *limit)?;
+            let found = strategy::list_strategies(places, &settings, &identity, *limit)?;
             return print_suggested(&found, args.json, &mut context.output);
         }
     };
@@ -147,11 +147,11 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     Ok(exit(changed.escalation.as_ref()))
 }
 
-fn exit(escalation: Option<&Escalation>) -> Exit {
+fn exit(escalation: Option<&RemedyEscalation>) -> Exit {
     if escalation.is_some() { Exit::Answer(ESCALATED) } else { Exit::Ok }
 }
 
-fn print_suggested(found: &Suggested, json: bool, output: &mut Output) -> anyhow::Result<Exit> {
+fn print_suggested(found: &StrategyList, json: bool, output: &mut Output) -> anyhow::Result<Exit> {
     found.notes.iter().for_each(|note| output.note(note));
     if json {
         output.json(found)?;
@@ -167,7 +167,7 @@ fn print_suggested(found: &Suggested, json: bool, output: &mut Output) -> anyhow
     Ok(exit(found.escalation.as_ref()))
 }
 
-fn print(strategy: &Suggestion, output: &mut Output) -> anyhow::Result<()> {
+fn print(strategy: &RemedySuggestion, output: &mut Output) -> anyhow::Result<()> {
     let evidence = match (strategy.successes, strategy.tries) {
         (_, 0) if strategy.origin == DECLARED => "untested: nothing shows yet that it helps".to_owned(),
         (_, 0) => "untested".to_owned(),
@@ -189,7 +189,7 @@ fn print(strategy: &Suggestion, output: &mut Output) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print_escalation(escalation: Option<&Escalation>, output: &mut Output) {
+fn print_escalation(escalation: Option<&RemedyEscalation>, output: &mut Output) {
     let Some(it) = escalation else { return };
     let next = match &it.next {
         Some(next) => format!("try {next} next"),

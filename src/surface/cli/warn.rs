@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{Context, Exit};
 use crate::capture::{self, Identity};
-use crate::ops::warn::{self, Asked};
+use crate::ops::warn::{self, WarnRequest};
 
 /// Show known pitfalls for files, a command or a task
 ///
@@ -54,7 +54,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let variable = |name: &str| std::env::var(name).ok();
     let given = Identity { task: args.task.clone(), session: args.session.clone(), agent: None };
     let is_json = args.json || args.format.as_deref() == Some("json");
-    let asked = Asked {
+    let asked = WarnRequest {
         identity: capture::identify(given, variable, crate::run::session()),
         title: args.title.clone(),
         category: args.category.clone(),
@@ -63,13 +63,13 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         limit: args.limit,
         format: args.format.clone(),
         surface: "warn".to_owned(),
-        ..Asked::default()
+        ..WarnRequest::default()
     };
     let cwd = std::env::current_dir()?;
-    let mut answer = warn::warn(&context.places, &context.environment, &cwd, &asked)?;
+    let mut answer = warn::collect_warnings(&context.places, &context.environment, &cwd, &asked)?;
     let text = match is_json {
         true => None,
-        false => Some(warn::formatted(&context.places, &context.environment, &asked, &mut answer)?),
+        false => Some(warn::format_reply(&context.places, &context.environment, &asked, &mut answer)?),
     };
     answer.notes.iter().for_each(|note| context.output.note(note));
     match text {
@@ -77,7 +77,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         None => context.output.json(&answer)?,
     }
     answer.notes.clear();
-    warn::remember(&context.places, &mut answer);
+    warn::record_deliveries(&context.places, &mut answer);
     answer.notes.iter().for_each(|note| context.output.note(note));
     Ok(Exit::Ok)
 }

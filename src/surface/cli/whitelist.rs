@@ -10,7 +10,7 @@ use crate::base::text::{count, one_line};
 use crate::command::KeyParts;
 use crate::config::Problem;
 use crate::ops::definitions::{self, Wanted};
-use crate::whitelist::{Check, CheckKind, Decision, ListedRule, Whitelist, key_parts};
+use crate::whitelist::{Check, CheckKind, CheckDecision, ListedRule, Whitelist, command_key_parts};
 
 /// Version of the shapes that `--json` prints.
 const SCHEMA: u32 = 1;
@@ -104,7 +104,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         Command::List { json } => list(&whitelist, *json, context),
         Command::Check { json } => {
             let loaded = definitions::check(&context.places, &context.environment);
-            let files = Whitelist::files(&context.places, &context.environment).into_iter();
+            let files = Whitelist::layer_files(&context.places, &context.environment).into_iter();
             let files = files.filter(|file| file.exists()).chain(loaded.files.into_iter().map(|file| file.file));
             let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
             check(problems.into_iter().chain(loaded.problems).collect(), &files, *json, context)
@@ -157,7 +157,7 @@ fn new(wanted: &Wanted<'_>, context: &mut Context) -> anyhow::Result<Exit> {
 }
 
 fn list(whitelist: &Whitelist, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
-    let tools = whitelist.list();
+    let tools = whitelist.list_rules();
     if json {
         context.output.json(&List { schema: SCHEMA, tools })?;
         return Ok(Exit::Ok);
@@ -195,14 +195,14 @@ fn check(problems: Vec<Problem>, files: &[String], json: bool, context: &mut Con
 fn explain(whitelist: &Whitelist, line: &[OsString], json: bool, context: &mut Context) -> anyhow::Result<Exit> {
     let decision = match line {
         [line] => whitelist.decide_line(&line.to_string_lossy()),
-        argv => whitelist.decide(argv),
+        argv => whitelist.decide_command(argv),
     };
     match decision {
-        Decision::NotACheck { why } if json => context.output.json(&Explanation::refused(why))?,
-        Decision::NotACheck { why } => context.output.line(&format!("not a check: {}", one_line(&why)))?,
-        Decision::Check(check) => {
+        CheckDecision::NotACheck { why } if json => context.output.json(&Explanation::refused(why))?,
+        CheckDecision::NotACheck { why } => context.output.line(&format!("not a check: {}", one_line(&why)))?,
+        CheckDecision::Check(check) => {
             let cwd = std::env::current_dir()?;
-            let parts = key_parts(&context.places.root, &cwd, Some(&check), &[]);
+            let parts = command_key_parts(&context.places.root, &cwd, Some(&check), &[]);
             if json {
                 context.output.json(&Explanation::of(check, &parts))?;
             } else {

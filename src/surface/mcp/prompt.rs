@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::answer::bounded;
 use super::desk::Desk;
 use super::tools;
-use crate::ops::warn::Asked;
+use crate::ops::warn::WarnRequest;
 use crate::ops::{memory, recent};
 
 /// Its name.
@@ -50,13 +50,13 @@ pub fn text(desk: &Desk, argument: impl Fn(&str) -> Option<String>) -> anyhow::R
     });
     let files = files.unwrap_or_default();
     let files = files.split(',').map(str::trim).filter(|file| !file.is_empty()).take(FILES_MAX).map(PathBuf::from);
-    let asked = Asked {
+    let asked = WarnRequest {
         identity: desk.identity(None),
         title: task.clone(),
         files: files.collect(),
         command,
         surface: tools::SURFACE.to_owned(),
-        ..Asked::default()
+        ..WarnRequest::default()
     };
     let mut parts = vec!["# Before you begin".to_owned()];
     let (_, warnings) = tools::warned(desk, &asked)?;
@@ -65,8 +65,8 @@ pub fn text(desk: &Desk, argument: impl Fn(&str) -> Option<String>) -> anyhow::R
     if !open.failures.is_empty() {
         parts.push(format!("Still open. {}", tools::recent_text(&open.failures).trim_end()));
     }
-    let asked = memory::Asked { text: task.unwrap_or_default(), sort: None, limit: MEMORIES };
-    let remembered = memory::recall(&desk.places, &desk.settings, &desk.identity(None), &asked)?;
+    let asked = memory::RecallRequest { text: task.unwrap_or_default(), sort: None, limit: MEMORIES };
+    let remembered = memory::recall_memories(&desk.places, &desk.settings, &desk.identity(None), &asked)?;
     if !remembered.memories.is_empty() {
         parts.push(format!("You remembered:\n\n{}", tools::recalled_text(&remembered).trim_end()));
     }

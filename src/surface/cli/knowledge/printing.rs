@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::base::markdown;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::knowledge::EntryType;
-use crate::ops::entry::{Added, Changed, Found, Log, Measured, Page, Proposal, Proposals};
+use crate::ops::entry::{EntryAddReply, EntryChangeReply, EntryList, KnowledgeLog, EntryMeasurement, EntryPage, EntryProposal, EntryProposalList};
 use crate::surface::cli::{Context, Exit, Output};
 
 /// A property on one line, bytes.
@@ -30,10 +30,10 @@ struct Declined<'a> {
 struct Shown<'a> {
     schema: u32,
     #[serde(flatten)]
-    page: &'a Page,
+    page: &'a EntryPage,
 }
 
-pub(super) fn added(added: &Added, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn added(added: &EntryAddReply, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
     let output = &mut context.output;
     added.notes.iter().for_each(|note| output.note(note));
     if json {
@@ -59,14 +59,14 @@ pub(super) fn added(added: &Added, json: bool, context: &mut Context) -> anyhow:
     Ok(Exit::Ok)
 }
 
-pub(super) fn proposed(proposals: &Proposals, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn proposed(proposals: &EntryProposalList, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
     let output = &mut context.output;
     proposals.notes.iter().for_each(|note| output.note(note));
     if json {
         output.json(proposals)?;
         return Ok(Exit::Ok);
     }
-    let cells = |it: &Proposal| [&it.fix, &it.task, &it.title, &it.accept].map(|text| one_line(text)).to_vec();
+    let cells = |it: &EntryProposal| [&it.fix, &it.task, &it.title, &it.accept].map(|text| one_line(text)).to_vec();
     let rows: Vec<Vec<String>> = proposals.proposals.iter().map(cells).collect();
     match rows.is_empty() {
         true => output.note("no fix waits for a decision"),
@@ -83,7 +83,7 @@ pub(super) fn declined(fix: &str, json: bool, context: &mut Context) -> anyhow::
     Ok(Exit::Ok)
 }
 
-pub(super) fn changed(changed: &Changed, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn changed(changed: &EntryChangeReply, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
     changed.notes.iter().for_each(|note| context.output.note(note));
     match json {
         true => context.output.json(changed)?,
@@ -92,7 +92,7 @@ pub(super) fn changed(changed: &Changed, json: bool, context: &mut Context) -> a
     Ok(Exit::Ok)
 }
 
-pub(super) fn found(found: &Found, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn found(found: &EntryList, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
     let output = &mut context.output;
     found.notes.iter().for_each(|note| output.note(note));
     if json {
@@ -117,7 +117,7 @@ pub(super) fn found(found: &Found, json: bool, context: &mut Context) -> anyhow:
     Ok(Exit::Ok)
 }
 
-pub(super) fn shown(page: &Page, notes: &[String], json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn shown(page: &EntryPage, notes: &[String], json: bool, context: &mut Context) -> anyhow::Result<Exit> {
     let output = &mut context.output;
     notes.iter().for_each(|note| output.note(note));
     if json {
@@ -153,7 +153,7 @@ pub(super) fn shown(page: &Page, notes: &[String], json: bool, context: &mut Con
     print_ledger(page, output)
 }
 
-fn came_of(measured: &Measured) -> String {
+fn came_of(measured: &EntryMeasurement) -> String {
     let warned = measured.prevented + measured.failed_anyway;
     match &measured.not_measurable {
         Some(why) => format!("what comes of warnings is {why}"),
@@ -167,7 +167,7 @@ fn came_of(measured: &Measured) -> String {
     }
 }
 
-fn print_ledger(page: &Page, output: &mut Output) -> anyhow::Result<Exit> {
+fn print_ledger(page: &EntryPage, output: &mut Output) -> anyhow::Result<Exit> {
     for step in page.ledger.iter().flat_map(|ledger| &ledger.steps) {
         let what = ellipsis(&one_line(&step.what), LINE_BYTES_MAX);
         output.line(&format!("  {:+.2} → {:.2}  {}  {what}", step.delta, step.after, step.at.local()))?;
@@ -175,7 +175,7 @@ fn print_ledger(page: &Page, output: &mut Output) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-pub(super) fn exported(found: &Found, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn exported(found: &EntryList, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
     let output = &mut context.output;
     found.notes.iter().for_each(|note| output.note(note));
     if json {
@@ -211,7 +211,7 @@ pub(super) fn exported(found: &Found, json: bool, context: &mut Context) -> anyh
     Ok(Exit::Ok)
 }
 
-pub(super) fn logged(log: &Log, notes: &[String], json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn logged(log: &KnowledgeLog, notes: &[String], json: bool, context: &mut Context) -> anyhow::Result<Exit> {
     let output = &mut context.output;
     notes.iter().for_each(|note| output.note(note));
     if json {

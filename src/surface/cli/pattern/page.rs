@@ -1,10 +1,10 @@
 //! One pattern, and what was found, as text.
 
 use crate::base::text;
-use crate::ops::library::{Candidate, Outcome};
-use crate::pattern::Page;
+use crate::ops::library::{CandidatePage, CandidatePageOutcome};
+use crate::pattern::PatternPage;
 use crate::pattern::confidence::Confidence;
-use crate::pattern::detector::Finding;
+use crate::pattern::detector::DetectorFinding;
 use crate::pattern::knowledge::{Gotcha, Strategy};
 use crate::surface::cli::Output;
 
@@ -13,7 +13,7 @@ const STRATEGIES_MAX: usize = 5;
 /// Increments printed; `--json` has them all.
 const STEPS_MAX: usize = 30;
 
-pub(super) fn print(page: &Page, output: &mut Output) -> anyhow::Result<()> {
+pub(super) fn print(page: &PatternPage, output: &mut Output) -> anyhow::Result<()> {
     let pattern = &page.summary;
     let code = pattern.code.as_deref().map(|code| format!(" {code}")).unwrap_or_default();
     let recurring = if pattern.recurring { ", recurring" } else { "" };
@@ -104,7 +104,7 @@ fn ledger(name: &str, ledger: &Confidence, output: &mut Output) -> anyhow::Resul
     Ok(())
 }
 
-fn occurrences(page: &Page, output: &mut Output) -> anyhow::Result<()> {
+fn occurrences(page: &PatternPage, output: &mut Output) -> anyhow::Result<()> {
     let rows: Vec<Vec<String>> = page
         .occurrences
         .iter()
@@ -127,17 +127,17 @@ fn occurrences(page: &Page, output: &mut Output) -> anyhow::Result<()> {
 }
 
 /// What holds for the newest tasks as a whole.
-pub(super) fn findings(findings: &[Finding], output: &mut Output) -> anyhow::Result<()> {
+pub(super) fn findings(findings: &[DetectorFinding], output: &mut Output) -> anyhow::Result<()> {
     if findings.is_empty() {
         output.note("nothing yet that holds for more than single patterns; those are in: verify-run pattern list");
         return Ok(());
     }
-    let row = |finding: &Finding| vec![finding.detector.clone(), text::one_line(&finding.summary)];
+    let row = |finding: &DetectorFinding| vec![finding.detector.clone(), text::one_line(&finding.summary)];
     output.table(&["detector", "what"], &findings.iter().map(row).collect::<Vec<_>>())
 }
 
 /// What is counted together, and why.
-fn together(page: &Page, output: &mut Output) -> anyhow::Result<()> {
+fn together(page: &PatternPage, output: &mut Output) -> anyhow::Result<()> {
     for member in &page.together.group {
         if page.together.group.len() > 1 {
             output.line(&text::one_line(&format!("counts: {} ({}) {}", member.id, member.failures, member.title)))?;
@@ -168,12 +168,12 @@ fn said(by: Option<&str>, why: Option<&str>) -> String {
 }
 
 /// What became of a page of the pattern library.
-pub(super) fn candidate(written: &Candidate, output: &mut Output) -> anyhow::Result<()> {
+pub(super) fn candidate(written: &CandidatePage, output: &mut Output) -> anyhow::Result<()> {
     output.line(&written.path.display().to_string())?;
     match written.outcome {
-        Outcome::Written | Outcome::Updated => {}
-        Outcome::Edited => output.note("somebody changed it: left as it is; remove it to have it written anew"),
-        Outcome::Reviewed => output.note("it is in the library already: left there"),
+        CandidatePageOutcome::Written | CandidatePageOutcome::Updated => {}
+        CandidatePageOutcome::Edited => output.note("somebody changed it: left as it is; remove it to have it written anew"),
+        CandidatePageOutcome::Reviewed => output.note("it is in the library already: left there"),
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ pub fn say(places: Places, failed: Spooled) {
     let environment = Environment::from_process();
     let Some(limit) = hint::time_limit(&places, &environment) else { return };
     let (answer, line) = mpsc::sync_channel(1);
-    let work = move || drop(answer.send(hint::line(&places, &environment, &failed)));
+    let work = move || drop(answer.send(hint::hint_line(&places, &environment, &failed)));
     // It is not waited for: the process ends around it.
     if thread::Builder::new().spawn(work).is_ok()
         && let Ok(Some(line)) = line.recv_timeout(limit)

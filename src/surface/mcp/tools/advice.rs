@@ -11,7 +11,7 @@ use super::{COMMAND_CHARS_MAX, Count, NAME_CHARS_MAX, Tool, boolean, files, inte
 use crate::fix::snapshot::Compared;
 use crate::fix::weakened::Severity;
 use crate::ops::check_diff::{self, Wanted};
-use crate::ops::warn::{self, Asked};
+use crate::ops::warn::{self, WarnRequest};
 use crate::surface::mcp::answer::{Answer, quoted};
 use crate::surface::mcp::desk::Desk;
 
@@ -80,7 +80,7 @@ struct WarningsArguments {
 
 fn warnings(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
     let given: WarningsArguments = parsed(arguments)?;
-    let asked = Asked {
+    let asked = WarnRequest {
         identity: desk.identity(some(given.task)),
         title: some(given.title),
         category: some(given.category),
@@ -88,23 +88,23 @@ fn warnings(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
         command: some(given.command),
         limit: given.limit.map(|limit| Count::of(Some(limit), 0)),
         surface: SURFACE.to_owned(),
-        ..Asked::default()
+        ..WarnRequest::default()
     };
     let (facts, text) = warned(desk, &asked)?;
     Answer::new(&facts, text, &facts.notes)
 }
 
 /// The warnings that are due, and as a text.
-pub fn warned(desk: &Desk, asked: &Asked) -> anyhow::Result<(warn::Answer, String)> {
-    let mut facts = warn::warn(&desk.places, &desk.environment, &desk.cwd, asked)?;
+pub fn warned(desk: &Desk, asked: &WarnRequest) -> anyhow::Result<(warn::WarnReply, String)> {
+    let mut facts = warn::collect_warnings(&desk.places, &desk.environment, &desk.cwd, asked)?;
     let text = match (facts.enabled, facts.warnings.is_empty()) {
         (false, _) => "Warnings are turned off here.".to_owned(),
         // Nothing may be known, or held out: neither is said.
         (true, true) => "No warnings.".to_owned(),
-        (true, false) => warn::formatted(&desk.places, &desk.environment, asked, &mut facts)?,
+        (true, false) => warn::format_reply(&desk.places, &desk.environment, asked, &mut facts)?,
     };
     // The answer goes out next; this protocol does not say whether it arrived.
-    warn::remember(&desk.places, &mut facts);
+    warn::record_deliveries(&desk.places, &mut facts);
     Ok((facts, text))
 }
 

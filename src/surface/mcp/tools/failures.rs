@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{COMMAND_CHARS_MAX, Count, NAME_CHARS_MAX, Tool, boolean, integer, object, parsed, some, string};
 use crate::base::text::{count, times};
-use crate::ops::known::{self, About, Asked, Fix, Known, Match, Pattern};
+use crate::ops::known::{self, LookupSubject, LookupRequest, KnownRemedy, LookupReply, PatternMatch, MatchedPattern};
 use crate::ops::recent::{self, Failed};
 use crate::run::Ended;
 use crate::store::DECLARED;
@@ -84,22 +84,22 @@ fn known_failure(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
     let given: KnownArguments = parsed(arguments)?;
     let (text, run) = (some(given.text), some(given.run));
     ensure!(text.is_none() || run.is_none(), "give a text or a run, not both");
-    let asked = Asked { text, command: some(given.command), run, limit: Count::of(given.limit, PATTERNS) };
-    let known = known::failure(&desk.places, &desk.environment, &desk.identity(None), &asked)?;
+    let asked = LookupRequest { text, command: some(given.command), run, limit: Count::of(given.limit, PATTERNS) };
+    let known = known::look_up_failure(&desk.places, &desk.environment, &desk.identity(None), &asked)?;
     Answer::new(&known, known_text(&known), &known.notes)
 }
 
-fn known_text(known: &Known) -> String {
+fn known_text(known: &LookupReply) -> String {
     let mut text = String::new();
     match &known.about {
-        About { source: "nothing", .. } => {
+        LookupSubject { source: "nothing", .. } => {
             return "No run is recorded here yet. Run checks as `verify-run -- COMMAND`.\n".to_owned();
         }
-        About { passed: Some(true), command, .. } => {
+        LookupSubject { passed: Some(true), command, .. } => {
             let command = command.as_deref().map(quoted).unwrap_or_default();
             return format!("The last run passed: {command}\n");
         }
-        About { source: "run", command: Some(command), failure, .. } => {
+        LookupSubject { source: "run", command: Some(command), failure, .. } => {
             let _ = writeln!(text, "The failure {} of {}:\n", failure.as_deref().unwrap_or_default(), quoted(command));
         }
         _ => {}
@@ -136,12 +136,12 @@ fn known_text(known: &Known) -> String {
     text
 }
 
-fn pattern_text(pattern: &Pattern) -> String {
+fn pattern_text(pattern: &MatchedPattern) -> String {
     let like = match pattern.found {
-        Match::Exact => "",
-        Match::Near => ", in other words",
-        Match::Named => ", named in it",
-        Match::Words => ", much the same words",
+        PatternMatch::Exact => "",
+        PatternMatch::Near => ", in other words",
+        PatternMatch::Named => ", named in it",
+        PatternMatch::Words => ", much the same words",
     };
     let state = match (pattern.muted, pattern.deprecated) {
         (_, true) => ", said to be over",
@@ -171,7 +171,7 @@ fn pattern_text(pattern: &Pattern) -> String {
     text
 }
 
-fn fix_text(fix: &Fix) -> String {
+fn fix_text(fix: &KnownRemedy) -> String {
     let sure = if fix.confirmed { "confirmed" } else { "unconfirmed" };
     let fixes = if fix.fixes.is_empty() { String::new() } else { format!(", {}", fix.fixes.join(", ")) };
     let verb = match (fix.successes, fix.technique.as_str()) {

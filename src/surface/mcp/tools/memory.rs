@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Count, Tool, integer, object, parsed, string};
-use crate::ops::memory::{self, Asked, Memories, Remembered};
+use crate::ops::memory::{self, RecallRequest, MemoryList, MemoryDraft};
 use crate::store::MemorySort;
 use crate::surface::mcp::answer::{Answer, quoted};
 use crate::surface::mcp::desk::Desk;
@@ -78,13 +78,13 @@ struct RememberArguments {
 
 fn remember(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
     let given: RememberArguments = parsed(arguments)?;
-    let remembered = Remembered {
+    let remembered = MemoryDraft {
         sort: given.sort.as_deref().and_then(MemorySort::parse).unwrap_or(MemorySort::Learning),
         text: given.text,
         importance: given.importance.unwrap_or(IMPORTANCE),
         hours: given.expires_hours.map(|hours| Count::of(Some(hours), 0) as u64),
     };
-    let kept = memory::remember(&desk.places, &desk.settings, &desk.identity(None), &remembered)?;
+    let kept = memory::add_memory(&desk.places, &desk.settings, &desk.identity(None), &remembered)?;
     let ids: Vec<&str> = kept.memories.iter().map(|memory| memory.id.as_str()).collect();
     Answer::new(&kept, format!("Remembered as {}.\n", ids.join(", ")), &kept.notes)
 }
@@ -101,8 +101,8 @@ struct RecallArguments {
 fn recall(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
     let given: RecallArguments = parsed(arguments)?;
     let sort = given.sort.as_deref().and_then(MemorySort::parse);
-    let asked = Asked { text: given.text, sort, limit: Count::of(given.limit, MEMORIES) };
-    let found = memory::recall(&desk.places, &desk.settings, &desk.identity(None), &asked)?;
+    let asked = RecallRequest { text: given.text, sort, limit: Count::of(given.limit, MEMORIES) };
+    let found = memory::recall_memories(&desk.places, &desk.settings, &desk.identity(None), &asked)?;
     let text = match found.memories.is_empty() {
         true => "Nothing comes to mind.\n".to_owned(),
         false => recalled_text(&found),
@@ -111,7 +111,7 @@ fn recall(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
 }
 
 /// A line for each memory.
-pub fn recalled_text(found: &Memories) -> String {
+pub fn recalled_text(found: &MemoryList) -> String {
     let mut text = String::new();
     for memory in &found.memories {
         let sure = if memory.validated { ", validated" } else { "" };

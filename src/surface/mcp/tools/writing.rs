@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Count, NAME_CHARS_MAX, Tool, integer, object, parsed, some, string};
-use crate::ops::entry::{self, Asked};
+use crate::ops::entry::{self, EntryQueryRequest};
 use crate::ops::fix::{self, Said};
 use crate::ops::lesson::{self, Annotation};
 use crate::ops::search::{self, Hit};
@@ -95,8 +95,8 @@ struct Entry {
 fn lessons_search(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
     let given: SearchArguments = parsed(arguments)?;
     let hits = search::lessons(&desk.places, &desk.settings, &given.query, Count::of(given.limit, LESSONS));
-    let asked = Asked { text: given.query, limit: Some(ENTRIES), page: 1, ..Asked::default() };
-    let entries = entry::query(&desk.places, &desk.settings, &desk.cwd, &desk.identity(None), &asked)?;
+    let asked = EntryQueryRequest { text: given.query, limit: Some(ENTRIES), page: 1, ..EntryQueryRequest::default() };
+    let entries = entry::query_entries(&desk.places, &desk.settings, &desk.cwd, &desk.identity(None), &asked)?;
     let notes: Vec<String> = hits.notes.iter().chain(&entries.notes).cloned().collect();
     let entries = entries.entries.into_iter().map(|page| Entry {
         id: page.id,
