@@ -23,7 +23,7 @@ use super::formatter::{self, TemplateQuoting};
 use crate::base::ids;
 use crate::base::text::{ellipsis, one_line};
 use crate::config::{Categories, Category, Problem, Settings, StrategyTable};
-use crate::knowledge::recovery::{STEPS_MAX, compile_error_regex};
+use crate::knowledge::remedy::{STEPS_MAX, compile_error_regex};
 
 /// A strategy's name, bytes.
 const NAME_BYTES_MAX: usize = 60;

@@ -5,11 +5,11 @@
 //! two levels: `family` masks what it is about, `pattern` keeps it (`Cannot find module 'x'`).
 
 mod bracket;
-mod cut;
+mod cut_report;
 mod explanation;
 mod mask;
 mod message;
-mod near;
+mod near_duplicate;
 mod scan;
 mod shape;
 mod subject;
@@ -20,9 +20,9 @@ use crate::diagnose::Item;
 use mask::MaskedMessage;
 use message::{first_line, split_exception, without_hint, without_kind};
 
-pub use cut::{ReportedFailure, is_cut_copy};
+pub use cut_report::{ReportedFailure, is_cut_copy};
 pub use explanation::{CodeOrigin, FingerprintExplanation, ExplainedSlot, explain_fingerprint};
-pub use near::{
+pub use near_duplicate::{
     BANDS, CANDIDATES_MAX, MessageComparison, PatternLeaders, NEAR_TEXT_BYTES_MAX, NearDuplicateSketch, SimilarityVerdict, comparable_text, compare_messages, sketch_message,
 };
 

@@ -5,6 +5,6 @@ pub mod duplicate;
 pub mod entry;
 pub mod ledger;
 pub mod memory;
-pub mod recovery;
+pub mod remedy;
 
 pub use entry::{EntryType, entry_types};

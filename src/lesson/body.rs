@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::LessonFacts;
-use super::front::signal_name;
+use super::front_matter::signal_name;
 use super::{fix, seal};
 use crate::base::markdown::{clean_line, code, fence};
 use crate::base::text::{count, ellipsis, one_line, prefix, printable};

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::seal;
-use super::taught::SharedLessonFix;
+use super::shared_lesson::SharedLessonFix;
 use crate::base::limits::LESSON_BYTES_MAX;
 use crate::base::markdown::fence;
 use crate::base::text::{count, ellipsis, one_line};

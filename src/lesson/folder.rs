@@ -6,9 +6,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::index;
+use super::git_index;
 use super::place::{self, LessonLocation};
-use super::taught::{self, SharedLessonFile, SharedLesson};
+use super::shared_lesson::{self, SharedLessonFile, SharedLesson};
 use super::{Error, LessonFacts, LessonFixSection, Lesson, conflict, shared_lesson_text, parse_lesson, render_lesson};
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
@@ -223,7 +223,7 @@ impl LessonFolder {
     fn is_tracked(&self, path: &Path) -> bool {
         let Some(git) = self.git.as_ref().filter(|_| !self.is_hidden()) else { return false };
         let relative = self.root.as_ref().and_then(|root| path.strip_prefix(root).ok());
-        relative.is_some_and(|relative| index::is_tracked(&git.git_dir, &git.common_dir, relative.as_os_str().as_bytes()))
+        relative.is_some_and(|relative| git_index::is_tracked(&git.git_dir, &git.common_dir, relative.as_os_str().as_bytes()))
     }
 
     /// The lessons that the team shares, by name; none of a private folder, or one that a link leads to elsewhere.
@@ -240,7 +240,7 @@ impl LessonFolder {
     /// # Errors
     /// When it can't be read or is no lesson.
     pub fn read_shared_lesson(&self, name: &str) -> Result<SharedLesson, Error> {
-        taught::read_shared_lesson(&self.dir.join(name))
+        shared_lesson::read_shared_lesson(&self.dir.join(name))
     }
 
     /// The path of one of its files, relative to the root.

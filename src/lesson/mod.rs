@@ -8,20 +8,20 @@ mod conflict;
 mod facts;
 mod fix;
 mod folder;
-mod front;
-mod index;
-mod local;
+mod front_matter;
+mod git_index;
+mod local_machine;
 mod place;
 mod seal;
-mod taught;
+mod shared_lesson;
 
 pub use facts::LessonFacts;
 pub use fix::{LessonFixFacts, LessonFixSection, has_own_fix_section, set_fix};
 pub use folder::{LessonFile, LessonFolder, WrittenLesson};
-pub use front::{LessonFrontMatter, LESSON_SCHEMA, Lesson, parse_lesson, set_front_matter_text};
-pub use local::LocalMachine;
+pub use front_matter::{LessonFrontMatter, LESSON_SCHEMA, Lesson, parse_lesson, set_front_matter_text};
+pub use local_machine::LocalMachine;
 pub use seal::is_untouched;
-pub use taught::{SharedLessonFile, SharedLesson, SharedLessonFix};
+pub use shared_lesson::{SharedLessonFile, SharedLesson, SharedLessonFix};
 
 use std::path::PathBuf;
 
@@ -70,7 +70,7 @@ const BODY_BYTES_MIN: usize = 4 << 10;
 /// The whole file for `facts`: front matter and body, at most [`LESSON_BYTES_MAX`] bytes unless the list of affected files
 /// needs more, and at most 64 KiB. Pure: the same facts give the same bytes.
 pub fn render_lesson(facts: &LessonFacts, lines_bytes: usize) -> String {
-    let front = front::render_front_matter(facts);
+    let front = front_matter::render_front_matter(facts);
     let room = LESSON_BYTES_MAX.saturating_sub(front.len()).max(BODY_BYTES_MIN);
     let body = body::render_body(facts, lines_bytes, room);
     seal::seal_text(&(front + &body))
@@ -80,7 +80,7 @@ pub fn render_lesson(facts: &LessonFacts, lines_bytes: usize) -> String {
 /// many attempts), so that two people who share it have the same file.
 pub fn shared_lesson_text(text: &str) -> String {
     let text = fix::shared_fix_text(text);
-    let shared = front::shared_front_matter(&text);
+    let shared = front_matter::shared_front_matter(&text);
     if is_untouched(&text) { seal::renew_seal(&shared) } else { shared }
 }
 

@@ -29,7 +29,7 @@ fn assert_reads_back(facts: &LessonFacts) {
     assert_eq!(front.redactions, facts.redactions as u64);
     assert_eq!(
         front.cut,
-        front::LessonCutCounts { output_bytes: facts.cut_bytes, items: facts.items_cut as u64, ..front::LessonCutCounts::default() }
+        front_matter::LessonCutCounts { output_bytes: facts.cut_bytes, items: facts.items_cut as u64, ..front_matter::LessonCutCounts::default() }
     );
     for empty in [front.cause, front.resolution, front.corrective_rule] {
         assert_eq!(empty, None);

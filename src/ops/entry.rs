@@ -1,9 +1,9 @@
 //! `knowledge add`, `supersede`, `merge`, `confidence`, `pin` and `boost`: what people and agents write down, and what is
 //! said of it.
 
-mod finding;
+mod query;
 pub(super) mod history;
-pub(super) mod measured;
+pub(super) mod measurement;
 mod page;
 mod proposal;
 
@@ -30,8 +30,8 @@ use crate::store::{
     Body, By, Entry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Index, Origin, Store, StoreError, lock,
 };
 
-pub use finding::{EntryQueryRequest, EntryList, KnowledgeLog, export_entries, read_log, query_entries, relevant_entries, show_entry};
-pub use measured::EntryMeasurement;
+pub use query::{EntryQueryRequest, EntryList, KnowledgeLog, export_entries, read_log, query_entries, relevant_entries, show_entry};
+pub use measurement::EntryMeasurement;
 pub use page::{EntryPage, EntryUseCounts};
 pub(super) use proposal::task_proposals;
 pub use proposal::{EntryProposal, EntryProposalList, draft_from_fix, list_proposals};
@@ -422,7 +422,7 @@ impl KnowledgeWriter {
     fn entry_page(&self, settings: &Settings, id: &str) -> anyhow::Result<EntryPage> {
         let index = self.store.index();
         if let Some(pattern) = index.pattern_of_gotcha(id)?
-            && let Some(page) = finding::learnt_page(index, self.store.segments(), pattern, settings, Timestamp::now())?
+            && let Some(page) = query::learnt_page(index, self.store.segments(), pattern, settings, Timestamp::now())?
         {
             return Ok(page);
         }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::pattern;
 use crate::base::file::{Durability, read_start, write_atomic};
 use crate::config::{Environment, Places, Settings};
-use crate::pattern::candidate;
+use crate::pattern::library_page;
 
 /// A page is read up to this size, bytes; people may have added to it.
 const PAGE_BYTES_MAX: u64 = 1 << 20;
@@ -61,18 +61,18 @@ pub fn write_candidate_page(places: &Places, environment: &Environment, id: &str
     ensure_inside_root(&places.root, &folder).with_context(|| format!("cannot write {}", folder.display()))?;
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let known = find_page(&folder, &page.summary.id);
-    let name = known.clone().unwrap_or_else(|| candidate::file_name(&page));
+    let name = known.clone().unwrap_or_else(|| library_page::file_name(&page));
     let path = folder.join(&name);
     let outcome = match known {
         None => CandidatePageOutcome::Written,
         Some(_) => {
             let bytes = read_start(&path, PAGE_BYTES_MAX).with_context(|| format!("cannot read {}", path.display()))?;
-            let untouched = String::from_utf8(bytes).is_ok_and(|text| candidate::is_untouched(&text));
+            let untouched = String::from_utf8(bytes).is_ok_and(|text| library_page::is_untouched(&text));
             if untouched { CandidatePageOutcome::Updated } else { CandidatePageOutcome::Edited }
         }
     };
     if outcome != CandidatePageOutcome::Edited {
-        write_atomic(&path, candidate::render_page(&page).as_bytes(), 0o644, Durability::Cached)
+        write_atomic(&path, library_page::render_page(&page).as_bytes(), 0o644, Durability::Cached)
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     done(dir.join(name), outcome)

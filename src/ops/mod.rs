@@ -16,7 +16,7 @@ mod identity;
 pub mod ids;
 pub mod init;
 mod knowledge;
-pub mod known;
+pub mod lookup;
 pub mod last;
 pub mod lesson;
 pub mod library;

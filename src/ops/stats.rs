@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::entry::measured::entry_deliveries;
+use super::entry::measurement::entry_deliveries;
 use super::promote::PromotionState;
 use super::reading;
 use crate::advice::outcome::{DeliveryOutcome, ObservedDelivery, is_task_over, holdout_trial};

@@ -18,7 +18,7 @@ use crate::capture::Identity;
 use crate::config::{Environment, Places, Problem, Settings};
 use crate::diagnose::{self, Input};
 use crate::knowledge::duplicate::NormalisedWords;
-use crate::knowledge::recovery::{self, RemedyCandidate, RemedyEscalation, STEPS_MAX, RemedySituation, RemedySuggestion, compile_error_regex};
+use crate::knowledge::remedy::{self, RemedyCandidate, RemedyEscalation, STEPS_MAX, RemedySituation, RemedySuggestion, compile_error_regex};
 use crate::run::Ended;
 use crate::store::{
     Body, DECLARED, Index, Item, Matches, Outcome, RecoveryRow, Run, StoreError, StrategyChange, StrategyNote,
@@ -189,10 +189,10 @@ fn change_reply(writing: KnowledgeWriter, settings: &Settings, id: &str) -> anyh
             candidates.push(declared_candidate(Some(index), &known, known.as_written())?);
         }
     }
-    let others = others.into_iter().filter(|other| !recovery::is_learnt(other) || other.successes > 0);
+    let others = others.into_iter().filter(|other| !remedy::is_learnt(other) || other.successes > 0);
     add_recorded_candidates(index, [row].into_iter().chain(others), &mut candidates)?;
     let situation = RemedySituation { task: writing.task_name(), ..RemedySituation::default() };
-    let (found, escalation) = recovery::rank_remedies(candidates, &situation, settings);
+    let (found, escalation) = remedy::rank_remedies(candidates, &situation, settings);
     let escalation = escalation.filter(|it| it.failed == id);
     let Some(strategy) = found.into_iter().find(|it| it.id == id) else { bail!("the strategy {id} is gone") };
     Ok(StrategyChangeReply { schema: 1, strategy, escalation, notes: writing.into_notes() })
@@ -249,7 +249,7 @@ pub fn suggest_strategies(
     let file = items.iter().find_map(|item| item.file.as_deref());
     let kind = file_type.or_else(|| Some(file?.rsplit_once('.')?.1));
     situation.file_type = kind.map(|kind| kind.trim_start_matches('.').to_lowercase());
-    let (mut strategies, escalation) = recovery::rank_remedies(candidates, &situation, settings);
+    let (mut strategies, escalation) = remedy::rank_remedies(candidates, &situation, settings);
     strategies.truncate(limit);
     Ok(StrategyList { schema: 1, error: Some(shown), strategies, escalation, notes })
 }
@@ -269,7 +269,7 @@ fn recoveries_against(
     // Agents ask this when something failed; the steps of a stranger are not for them.
     rows.retain(|row| !row.imported);
     // What was changed in a failing attempt, and what only a flake seemed to need, is no proposal.
-    rows.retain(|row| !recovery::is_learnt(row) || row.successes > 0);
+    rows.retain(|row| !remedy::is_learnt(row) || row.successes > 0);
     Ok(rows)
 }
 
@@ -380,12 +380,12 @@ pub fn list_strategies(places: &Places, settings: &Settings, identity: &Identity
     let mut situation = RemedySituation::default();
     if let Some(index) = &index {
         let mut rows = index.recoveries(limit)?;
-        rows.retain(|row| !recovery::is_learnt(row) || row.successes + row.failures + row.partials > 0);
+        rows.retain(|row| !remedy::is_learnt(row) || row.successes + row.failures + row.partials > 0);
         add_recorded_candidates(index, rows, &mut candidates)?;
         let hours = settings.fix.silence_hours;
         situation.task = record::current_task(places, Some(index), identity, Timestamp::now(), hours)?;
     }
-    let (mut strategies, _) = recovery::rank_remedies(candidates, &situation, settings);
+    let (mut strategies, _) = remedy::rank_remedies(candidates, &situation, settings);
     strategies.truncate(limit);
     Ok(StrategyList { schema: 1, error: None, strategies, escalation: None, notes })
 }

@@ -1,6 +1,6 @@
 //! Failures that share a key: what recurs, where, since when, and how far to believe it. Takes rows, returns values.
 
-pub mod candidate;
+pub mod library_page;
 pub mod confidence;
 pub mod detector;
 pub mod glob;

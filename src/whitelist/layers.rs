@@ -13,7 +13,7 @@ use super::layer::{WhitelistError, WhitelistLayer};
 use super::program::without_version;
 use super::recognise::CheckSearch;
 use super::table::{WhitelistRule, ScriptNameRules, CompiledLayer};
-use super::trail::Resolution;
+use super::resolution::Resolution;
 use super::{Check, CheckKind, CheckDecision, ExitMeaning};
 use crate::base::bytes;
 use crate::base::file::read_start;

@@ -7,7 +7,7 @@ mod encode;
 mod kind;
 mod layer;
 mod layers;
-mod opening;
+mod wrapper_position;
 mod program;
 mod reason;
 mod recognise;
@@ -16,10 +16,10 @@ mod scripts;
 mod table;
 #[cfg(test)]
 mod tests;
-mod trail;
+mod resolution;
 
 pub use check::{Check, CheckDecision, ExitMeaning, command_key, command_key_parts};
 pub use kind::CheckKind;
 pub use layers::{ListedRule, Whitelist};
-pub use opening::WrapperPosition;
+pub use wrapper_position::WrapperPosition;
 pub use program::{base_name, package_name};

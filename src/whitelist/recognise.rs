@@ -6,7 +6,7 @@ use super::program::{base_name, lossy_text, program_of_variable, split_variable}
 use super::reason::NotACheckReason;
 use super::scripts::{self, ScriptNameMeaning};
 use super::table::{TextList, WhitelistRule, ToolRule};
-use super::trail::{Resolution, read_options};
+use super::resolution::{Resolution, read_options};
 use super::{Check, CheckKind, Whitelist};
 use crate::base::bytes;
 use crate::base::limits::RUNNERS_MAX;

@@ -9,7 +9,7 @@ use super::reason::NotACheckReason;
 use super::recognise::CheckSearch;
 use super::scripts::{self, ScriptFile, ScriptNameMeaning};
 use super::table::{TextList, WhitelistRule, RunnerRule, ScriptNameRules};
-use super::trail::{Resolution, read_option, read_options};
+use super::resolution::{Resolution, read_option, read_options};
 use super::{Check, CheckKind};
 use crate::base::bytes;
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::history;
-use super::measured::EntryMeasurement;
+use super::measurement::EntryMeasurement;
 use crate::base::clock::Timestamp;
 use crate::base::text::{ellipsis, one_line, printable};
 use crate::config::Settings;

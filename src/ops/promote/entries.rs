@@ -14,7 +14,7 @@ use crate::base::markdown::untagged;
 use crate::base::text::{ellipsis, one_line, times};
 use crate::config::Places;
 use crate::knowledge::ledger::{self, EntryHistory};
-use crate::ops::entry::{EntryMeasurement, history, measured};
+use crate::ops::entry::{EntryMeasurement, history, measurement};
 use crate::ops::pattern::Desk;
 use crate::store::{EntryRow, EntryUseRow, HELPED, PromotionRow, StoreError};
 
@@ -32,7 +32,7 @@ pub(super) fn entry_promotion(
     let state = row.as_ref().map_or(PromotionState::Pending, |row| PromotionState::from_word(&row.state));
     let settings = &desk.settings.promotion;
     let history = history::entry_history(&desk.index, &entry)?;
-    let measured = measured::measure_entry(&desk.index, &entry, &desk.settings, desk.now)?;
+    let measured = measurement::measure_entry(&desk.index, &entry, &desk.settings, desk.now)?;
     let sightings = entry_occurrences(desk, &entry)?;
     let used = uses_by_others(&entry, &history);
     let helped: Vec<&EntryUseRow> = used.iter().copied().filter(|used| used.helped()).collect();

@@ -8,7 +8,7 @@ use crate::advice::outcome::{ObservedDelivery, holdout_trial};
 use crate::advice::ranking::WarningCandidate;
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
-use crate::ops::entry::measured::entry_deliveries;
+use crate::ops::entry::measurement::entry_deliveries;
 use crate::ops::stats::observed_delivery;
 use crate::store::{Index, StoreError};
 

@@ -4,7 +4,7 @@ use super::{Context, Exit, Output};
 use crate::base::text::{count, one_line};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
-use crate::knowledge::recovery::{RemedyEscalation, RemedySuggestion};
+use crate::knowledge::remedy::{RemedyEscalation, RemedySuggestion};
 use crate::ops::strategy::{self, ErrorSource, StrategyDraft, StrategyList, StrategyAttempt};
 use crate::store::{DECLARED, Matches, Outcome};
 

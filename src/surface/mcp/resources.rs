@@ -9,7 +9,7 @@ use super::desk::Desk;
 use crate::base::text::{count, ellipsis, one_line, printable};
 use crate::ops::lesson::{self, Found};
 use crate::ops::pattern::{self, Filter};
-use crate::pattern::{PatternSummary, candidate};
+use crate::pattern::{PatternSummary, library_page};
 
 /// Where lessons are, before their id.
 pub const LESSONS: &str = "verify-run://lessons/";
@@ -92,7 +92,7 @@ pub fn read(desk: &Desk, uri: &str) -> anyhow::Result<Option<String>> {
     match uri.strip_prefix(PATTERNS) {
         Some(ACTIVE) => Ok(Some(active(desk)?)),
         Some(id) if id.starts_with("p-") && id.len() > 2 => match pattern::show(&desk.places, &desk.environment, id) {
-            Ok((page, _)) => Ok(Some(bounded(&candidate::render_page(&page)))),
+            Ok((page, _)) => Ok(Some(bounded(&library_page::render_page(&page)))),
             Err(crate::store::StoreError::NoSuchId { .. } | crate::store::StoreError::Ambiguous { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         },

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{COMMAND_CHARS_MAX, Count, NAME_CHARS_MAX, Tool, boolean, integer, object, parsed, some, string};
 use crate::base::text::{count, times};
-use crate::ops::known::{self, LookupSubject, LookupRequest, KnownRemedy, LookupReply, PatternMatch, MatchedPattern};
+use crate::ops::lookup::{self, LookupSubject, LookupRequest, KnownRemedy, LookupReply, PatternMatch, MatchedPattern};
 use crate::ops::recent::{self, Failed};
 use crate::run::Ended;
 use crate::store::DECLARED;
@@ -85,7 +85,7 @@ fn known_failure(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
     let (text, run) = (some(given.text), some(given.run));
     ensure!(text.is_none() || run.is_none(), "give a text or a run, not both");
     let asked = LookupRequest { text, command: some(given.command), run, limit: Count::of(given.limit, PATTERNS) };
-    let known = known::look_up_failure(&desk.places, &desk.environment, &desk.identity(None), &asked)?;
+    let known = lookup::look_up_failure(&desk.places, &desk.environment, &desk.identity(None), &asked)?;
     Answer::new(&known, known_text(&known), &known.notes)
 }
 

@@ -16,7 +16,7 @@ use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
 use crate::diagnose::{self, Input, Item};
 use crate::fingerprint::{self, SimilarityVerdict};
-use crate::knowledge::recovery::{RemedyEscalation, RemedySuggestion};
+use crate::knowledge::remedy::{RemedyEscalation, RemedySuggestion};
 use crate::pattern::confidence::{self, PatternOccurrence, JudgedDelivery};
 use crate::pattern::knowledge::Strategy;
 use crate::pattern::statistics::round_to_thousandth;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use serde::Serialize;
 
-use super::measured;
+use super::measurement;
 use super::page::EntryPage;
 use crate::advice::ranking;
 use crate::advice::similarity::telling_words;
@@ -229,7 +229,7 @@ pub fn show_entry(
         Some(page) => page,
         None => {
             let leader = index.entry(&index.entry(id)?.leader)?;
-            let measured = Some(measured::measure_entry(index, &leader, settings, now)?);
+            let measured = Some(measurement::measure_entry(index, &leader, settings, now)?);
             EntryPage { measured, ..EntryPage::from_row(index, leader, settings, now)? }
         }
     };

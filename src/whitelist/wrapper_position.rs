@@ -2,7 +2,7 @@
 
 use super::program::base_name;
 use super::recognise::{CheckSearch, change_of_directory};
-use super::trail::Resolution;
+use super::resolution::Resolution;
 use super::{Check, Whitelist};
 use crate::command::{Line, Simple, Step};
 
