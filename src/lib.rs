@@ -44,20 +44,20 @@
     allow(clippy::disallowed_methods, reason = "tests set the scene: they write files and start programs")
 )]
 
-pub mod advice;
+mod advice;
 pub mod base;
 pub mod capture;
-pub mod command;
+mod command;
 pub mod config;
 pub mod diagnose;
-pub mod fingerprint;
-pub mod fix;
+mod fingerprint;
+mod fix;
 pub mod host;
-pub mod knowledge;
+mod knowledge;
 pub mod lesson;
-pub mod ops;
-pub mod pattern;
+mod ops;
+mod pattern;
 pub mod run;
-pub mod store;
+mod store;
 pub mod surface;
 pub mod whitelist;

@@ -46,14 +46,14 @@ const INSTRUCTIONS: BlockMarks = BlockMarks {
 
 /// A line of the block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BlockLine {
+pub(crate) struct BlockLine {
     id: String,
     text: String,
 }
 
 /// What becomes of lines that somebody edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EditPolicy {
+pub(crate) enum EditPolicy {
     /// Nothing is written.
     Refuse,
     /// They stay as they are, and belong to the block from now on.
@@ -63,12 +63,12 @@ pub enum EditPolicy {
 impl BlockLine {
     /// The line of the promotion `id` (letters, digits, hyphens). `text` is Markdown, quoted by the caller, without list
     /// mark and id; whatever it is, it stays one line and can't be a mark.
-    pub fn new(id: &str, text: &str) -> Self {
+    pub(crate) fn new(id: &str, text: &str) -> Self {
         BlockLine { id: id.to_owned(), text: ellipsis(one_line(text).trim(), LINE_BYTES_MAX) }
     }
 
     /// As it stands in the file.
-    pub fn to_markdown(&self) -> String {
+    pub(crate) fn to_markdown(&self) -> String {
         format!("- {} (`{}`)", self.text, self.id)
     }
 }
@@ -188,7 +188,7 @@ fn find_gap_start(text: &str, start: usize, gap: usize) -> usize {
 ///
 /// # Errors
 /// When its marks are broken.
-pub fn block_ids(text: &str) -> Result<Vec<String>, BlockError> {
+pub(crate) fn block_ids(text: &str) -> Result<Vec<String>, BlockError> {
     let lines = find_block(text, &PROMOTED, EditPolicy::Keep)?.map(|found| found.lines).unwrap_or_default();
     Ok(lines.iter().filter_map(|line| line_id(line)).map(str::to_owned).collect())
 }
@@ -204,7 +204,7 @@ fn line_id(line: &str) -> Option<&str> {
 ///
 /// # Errors
 /// When the block was edited, its marks are broken, or it would get too long; the file is to be left as it is.
-pub fn with_line(text: &str, line: &BlockLine, lines_max: usize, edits: EditPolicy) -> Result<String, BlockError> {
+pub(crate) fn with_line(text: &str, line: &BlockLine, lines_max: usize, edits: EditPolicy) -> Result<String, BlockError> {
     let found = find_block(text, &PROMOTED, edits)?;
     let mut lines = found.as_ref().map(|found| found.lines.clone()).unwrap_or_default();
     let markdown = line.to_markdown();
@@ -223,7 +223,7 @@ pub fn with_line(text: &str, line: &BlockLine, lines_max: usize, edits: EditPoli
 ///
 /// # Errors
 /// When the block was edited or its marks are broken.
-pub fn without_line(text: &str, line: &BlockLine, edits: EditPolicy) -> Result<String, BlockError> {
+pub(crate) fn without_line(text: &str, line: &BlockLine, edits: EditPolicy) -> Result<String, BlockError> {
     let Some(found) = find_block(text, &PROMOTED, edits)? else { return Ok(text.to_owned()) };
     let id = line.id.as_str();
     let (own, lines): (Vec<String>, Vec<String>) =
@@ -238,7 +238,7 @@ pub fn without_line(text: &str, line: &BlockLine, edits: EditPolicy) -> Result<S
 ///
 /// # Errors
 /// When the block was edited or its marks are broken; the file is to be left as it is.
-pub fn with_instructions(text: &str, instructions: &str) -> Result<String, BlockError> {
+pub(crate) fn with_instructions(text: &str, instructions: &str) -> Result<String, BlockError> {
     let found = find_block(text, &INSTRUCTIONS, EditPolicy::Refuse)?;
     let lines: Vec<String> = instructions.lines().map(str::to_owned).collect();
     if found.as_ref().is_some_and(|found| found.lines == lines) {
@@ -248,7 +248,7 @@ pub fn with_instructions(text: &str, instructions: &str) -> Result<String, Block
 }
 
 /// Whether there are marks of instructions, edited or not.
-pub fn has_instructions(text: &str) -> bool {
+pub(crate) fn has_instructions(text: &str) -> bool {
     !matches!(find_block(text, &INSTRUCTIONS, EditPolicy::Keep), Ok(None))
 }
 
@@ -256,7 +256,7 @@ pub fn has_instructions(text: &str) -> bool {
 ///
 /// # Errors
 /// As [`with_instructions`].
-pub fn without_instructions(text: &str) -> Result<String, BlockError> {
+pub(crate) fn without_instructions(text: &str) -> Result<String, BlockError> {
     let found = find_block(text, &INSTRUCTIONS, EditPolicy::Refuse)?;
     Ok(found.map_or_else(|| text.to_owned(), |found| remove_block(text, &found)))
 }

@@ -11,7 +11,7 @@ const CONTEXT_LINES: usize = 3;
 /// Empty when nothing changes.
 ///
 /// Control characters are left out, but for line ends: of a file that has some in these lines the diff is for people.
-pub fn unified_diff(path: &str, before: Option<&str>, after: Option<&str>) -> String {
+pub(crate) fn unified_diff(path: &str, before: Option<&str>, after: Option<&str>) -> String {
     if before == after {
         return String::new();
     }

@@ -22,7 +22,7 @@ const DEPTH_MAX: usize = 50;
 
 /// How values are quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TemplateQuoting {
+pub(crate) enum TemplateQuoting {
     /// For a terminal: nothing but text.
     Plain,
     /// In Markdown, also between tags that a model reads as orders.
@@ -31,7 +31,7 @@ pub enum TemplateQuoting {
 
 /// A template that can't be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TemplateError {
+pub(crate) struct TemplateError {
     /// The line, from 1, where it is known.
     pub line: Option<usize>,
     /// What is wrong, one line.
@@ -39,7 +39,7 @@ pub struct TemplateError {
 }
 
 /// The shipped template of a format, and how it quotes; `None` when none of that name is shipped.
-pub fn shipped_template(format: &str) -> Option<(&'static str, TemplateQuoting)> {
+pub(crate) fn shipped_template(format: &str) -> Option<(&'static str, TemplateQuoting)> {
     match format {
         "text" => Some((include_str!("templates/warnings.text.jinja"), TemplateQuoting::Plain)),
         "markdown" => Some((include_str!("templates/warnings.markdown.jinja"), TemplateQuoting::Markdown)),
@@ -48,7 +48,7 @@ pub fn shipped_template(format: &str) -> Option<(&'static str, TemplateQuoting)>
 }
 
 /// The format for a kind of agent that asked for none: people and logs read text, models read Markdown.
-pub fn default_format(agent: &str) -> &'static str {
+pub(crate) fn default_format(agent: &str) -> &'static str {
     if matches!(agent, "human" | "ci") { "text" } else { "markdown" }
 }
 
@@ -56,7 +56,7 @@ pub fn default_format(agent: &str) -> &'static str {
 ///
 /// # Errors
 /// When it can't be parsed, asks for what isn't there, or takes too long.
-pub fn render_template(template: &str, quoting: TemplateQuoting, facts: &impl Serialize) -> Result<String, TemplateError> {
+pub(crate) fn render_template(template: &str, quoting: TemplateQuoting, facts: &impl Serialize) -> Result<String, TemplateError> {
     let text = build_environment(quoting).render_str(template, Value::from(Serde(facts))).map_err(template_error)?;
     Ok(ellipsis(&printable(&text), OUTPUT_BYTES_MAX))
 }
@@ -65,7 +65,7 @@ pub fn render_template(template: &str, quoting: TemplateQuoting, facts: &impl Se
 ///
 /// # Errors
 /// When it can't be parsed, names other facts, or what there isn't.
-pub fn check_template(template: &str, names: &[&str]) -> Result<(), TemplateError> {
+pub(crate) fn check_template(template: &str, names: &[&str]) -> Result<(), TemplateError> {
     let environment = build_environment(TemplateQuoting::Plain);
     let parsed = environment.template_from_str(template).map_err(template_error)?;
     let is_known = |name: &str| names.contains(&name) || environment.globals().any(|(global, _)| global == name);

@@ -8,7 +8,7 @@ const NAME_BYTES_MAX: usize = 300;
 const ENDING_LETTERS_MAX: usize = 10;
 
 /// What may be the name of a file in a text, as it is written there: whether there is one is for others to say.
-pub fn mentioned_files(text: &str) -> Vec<String> {
+pub(crate) fn mentioned_files(text: &str) -> Vec<String> {
     let is_edge = |letter: char| letter.is_whitespace() || "\"'`()[]{}<>,;|*".contains(letter);
     let mut found: Vec<String> = Vec::new();
     for word in text.split(is_edge) {
@@ -44,7 +44,7 @@ fn is_like_file(word: &str) -> bool {
 
 /// What a person said of a prompt: without the blocks that hosts put into one (`<task-notification>…`,
 /// `<system-reminder>…`), which they send also when nobody said anything.
-pub fn strip_host_blocks(prompt: &str) -> String {
+pub(crate) fn strip_host_blocks(prompt: &str) -> String {
     let mut said = String::with_capacity(prompt.len());
     let mut rest = prompt;
     while let Some(start) = rest.find('<') {

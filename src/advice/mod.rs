@@ -2,19 +2,19 @@
 //! advice, what the mistakes that come back say about it, and what has earned a line that everybody reads. Pure; cannot
 //! fail.
 
-pub mod block;
-pub mod diff;
-pub mod formatter;
-pub mod mention;
-pub mod outcome;
-pub mod promotion;
-pub mod proposal;
-pub mod ranking;
-pub mod similarity;
-pub mod strategy;
-pub mod task;
+pub(crate) mod block;
+pub(crate) mod diff;
+pub(crate) mod formatter;
+pub(crate) mod mention;
+pub(crate) mod outcome;
+pub(crate) mod promotion;
+pub(crate) mod proposal;
+pub(crate) mod ranking;
+pub(crate) mod similarity;
+pub(crate) mod strategy;
+pub(crate) mod task;
 mod trial;
 mod warning;
 
-pub use trial::{Arm, TrialLift, ArmTally, HoldoutTrial, TrialVerdict};
-pub use warning::{WarningFacts, Warning, ProvenRemedy, prevention_text};
+pub(crate) use trial::{Arm, TrialLift, HoldoutTrial, TrialVerdict};
+pub(crate) use warning::{WarningFacts, Warning, ProvenRemedy};

@@ -11,7 +11,7 @@ use crate::base::clock::Timestamp;
 /// What became of advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum DeliveryOutcome {
+pub(crate) enum DeliveryOutcome {
     /// A check that would have shown the mistake passed, and none had it.
     Prevented,
     /// The mistake was made after it.
@@ -26,7 +26,7 @@ pub enum DeliveryOutcome {
 
 /// What is known of one piece of advice.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ObservedDelivery {
+pub(crate) struct ObservedDelivery {
     /// The task.
     pub task: String,
     /// What is held out together.
@@ -46,14 +46,14 @@ pub struct ObservedDelivery {
 }
 
 /// Whether a task that was last heard of at `last` is over at `now`.
-pub fn is_task_over(done: bool, last: Timestamp, now: Timestamp, silence: Duration) -> bool {
+pub(crate) fn is_task_over(done: bool, last: Timestamp, now: Timestamp, silence: Duration) -> bool {
     let silence = i64::try_from(silence.as_micros()).unwrap_or(i64::MAX);
     done || now.0.saturating_sub(last.0) >= silence
 }
 
 impl ObservedDelivery {
     /// What became of it.
-    pub fn outcome(&self) -> DeliveryOutcome {
+    pub(crate) fn outcome(&self) -> DeliveryOutcome {
         match self {
             ObservedDelivery { failed: true, .. } => DeliveryOutcome::FailedAnyway,
             ObservedDelivery { passed: true, .. } => DeliveryOutcome::Prevented,
@@ -66,7 +66,7 @@ impl ObservedDelivery {
 
 /// The trial that deliveries are together, all or those of one family. A task counts once for a family, in the arm of
 /// its draw; only where the mistake could be made and seen.
-pub fn holdout_trial<'a>(seen: impl IntoIterator<Item = &'a ObservedDelivery>) -> HoldoutTrial {
+pub(crate) fn holdout_trial<'a>(seen: impl IntoIterator<Item = &'a ObservedDelivery>) -> HoldoutTrial {
     let mut exposures: HashMap<(&str, &str), (Arm, f64, bool)> = HashMap::new();
     for one in seen {
         let failed = match one.outcome() {

@@ -17,7 +17,7 @@ const DAY_US: u64 = 86_400_000_000;
 
 /// What is known of something that may be promoted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct PromotionFigures {
+pub(crate) struct PromotionFigures {
     /// How far the pattern is believed: the ledger's value.
     pub confidence: f64,
     /// The lower bound of the evidence behind that.
@@ -43,7 +43,7 @@ pub struct PromotionFigures {
 /// By what something has earned its proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Qualification {
+pub(crate) enum Qualification {
     /// Warnings about it prevented it.
     Prevention,
     /// What is known to help against it is believed.
@@ -53,7 +53,7 @@ pub enum Qualification {
 /// How well a proposal is proven.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ProofStrength {
+pub(crate) enum ProofStrength {
     /// The held-out tasks say that saying it prevents it.
     Strong,
     /// They don't, so far.
@@ -63,7 +63,7 @@ pub enum ProofStrength {
 
 /// How well a proposal is proven, and why.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct ProofLabel {
+pub(crate) struct ProofLabel {
     /// In a word.
     pub strength: ProofStrength,
     /// In a sentence.
@@ -73,7 +73,7 @@ pub struct ProofLabel {
 }
 
 /// What became of the warned tasks of a pattern: prevented, failed anyway. A task counts once.
-pub fn count_outcomes(told: &[JudgedDelivery]) -> (u64, u64) {
+pub(crate) fn count_outcomes(told: &[JudgedDelivery]) -> (u64, u64) {
     let mut tasks: BTreeMap<&str, bool> = BTreeMap::new();
     for one in told {
         *tasks.entry(&one.task).or_default() |= one.failed;
@@ -83,7 +83,7 @@ pub fn count_outcomes(told: &[JudgedDelivery]) -> (u64, u64) {
 }
 
 /// The share of warned tasks that did without the mistake; 0.5 before one told.
-pub fn compute_effectiveness(prevented: u64, failed_anyway: u64) -> f64 {
+pub(crate) fn compute_effectiveness(prevented: u64, failed_anyway: u64) -> f64 {
     match prevented + failed_anyway {
         0 => 0.5,
         all => prevented as f64 / all as f64,
@@ -91,7 +91,7 @@ pub fn compute_effectiveness(prevented: u64, failed_anyway: u64) -> f64 {
 }
 
 /// By what something may be proposed; `None` when it may not. What does harm when it is said never may.
-pub fn find_qualification(figures: &PromotionFigures, settings: &PromotionSettings) -> Option<Qualification> {
+pub(crate) fn find_qualification(figures: &PromotionFigures, settings: &PromotionSettings) -> Option<Qualification> {
     if [figures.own, figures.family].iter().any(|trial| trial.verdict() == TrialVerdict::Harms) {
         return None;
     }
@@ -110,7 +110,7 @@ pub fn find_qualification(figures: &PromotionFigures, settings: &PromotionSettin
 }
 
 /// What keeps something from being proposed: the first number of [`gate`] that it does not reach.
-pub fn disqualification_reason(figures: &PromotionFigures, settings: &PromotionSettings) -> String {
+pub(crate) fn disqualification_reason(figures: &PromotionFigures, settings: &PromotionSettings) -> String {
     let below = |value: f64, least: f64| value + ROUNDING < least;
     if [figures.own, figures.family].iter().any(|trial| trial.verdict() == TrialVerdict::Harms) {
         "tasks that were warned of it made the mistake more often than held-out ones".to_owned()
@@ -134,7 +134,7 @@ pub fn disqualification_reason(figures: &PromotionFigures, settings: &PromotionS
 /// How well a proposal is proven. Its own trial and its family's are one test: the mean of two test martingales is one
 /// again, so that however often it is looked at, what does nothing is called strong in one of twenty histories at most
 /// (with the setting `promotion.evidence` at 20; Vovk and Wang 2021, "E-values", section 3).
-pub fn proof_label(figures: &PromotionFigures, settings: &PromotionSettings) -> ProofLabel {
+pub(crate) fn proof_label(figures: &PromotionFigures, settings: &PromotionSettings) -> ProofLabel {
     let trials = [figures.own, figures.family];
     let e_value = trials.iter().map(HoldoutTrial::e_value).sum::<f64>() / 2.0;
     let proves = trials.iter().any(|trial| trial.verdict() == TrialVerdict::Prevents);
@@ -165,7 +165,7 @@ fn format_figure(value: f64) -> String {
 
 /// What was seen of something since a person approved it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ApprovalFollowUp {
+pub(crate) struct ApprovalFollowUp {
     /// When it was approved last.
     pub approved: Timestamp,
     /// Distinct tasks in which it was seen after that.
@@ -175,7 +175,7 @@ pub struct ApprovalFollowUp {
 }
 
 /// Why a line should go again; `None` while it may stay.
-pub fn retirement_reason(since: &ApprovalFollowUp, settings: &PromotionSettings, now: Timestamp) -> Option<String> {
+pub(crate) fn retirement_reason(since: &ApprovalFollowUp, settings: &PromotionSettings, now: Timestamp) -> Option<String> {
     if since.tasks >= settings.retire_tasks {
         return Some(format!("it came back in {} after it was promoted", count(since.tasks, "task")));
     }
@@ -185,7 +185,7 @@ pub fn retirement_reason(since: &ApprovalFollowUp, settings: &PromotionSettings,
 
 /// The folder that instructions about these files (each with its number of failures) are for: the deepest that has
 /// `coverage` of the failures in it or below; empty for the top.
-pub fn common_folder(files: &[(String, u64)], coverage: f64) -> String {
+pub(crate) fn common_folder(files: &[(String, u64)], coverage: f64) -> String {
     let all: u64 = files.iter().map(|(_, failures)| failures).sum();
     let mut folders: BTreeMap<&str, u64> = BTreeMap::new();
     for (path, failures) in files {

@@ -28,7 +28,7 @@ const Z_ONE_SIDED_95: f64 = 1.645;
 
 /// What is known of something that may be promoted, as it was recorded.
 #[derive(Debug, Clone, Default)]
-pub struct PromotionFacts {
+pub(crate) struct PromotionFacts {
     /// A few words for it.
     pub what: String,
     /// Its name, where somebody or a detector said why it happens.
@@ -61,7 +61,7 @@ pub struct PromotionFacts {
 
 /// One failure as it was printed.
 #[derive(Debug, Clone, Default)]
-pub struct FailureExample {
+pub(crate) struct FailureExample {
     /// The message.
     pub message: String,
     /// Where.
@@ -76,7 +76,7 @@ pub struct FailureExample {
 
 /// What somebody wrote down and may be promoted.
 #[derive(Debug, Clone, Default)]
-pub struct EntryPromotionFacts {
+pub(crate) struct EntryPromotionFacts {
     /// Its type.
     pub kind: String,
     /// One line.
@@ -105,7 +105,7 @@ pub struct EntryPromotionFacts {
 
 /// What a reviewer reads. Every text is Markdown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct PromotionProposal {
+pub(crate) struct PromotionProposal {
     /// What it is about.
     pub title: String,
     /// Where it belongs.
@@ -126,7 +126,7 @@ pub struct PromotionProposal {
 
 impl PromotionProposal {
     /// From what is known, what was measured, and how well that proves it.
-    pub fn from_facts(facts: &PromotionFacts, figures: &PromotionFigures, way: Option<Qualification>, label: &ProofLabel) -> Self {
+    pub(crate) fn from_facts(facts: &PromotionFacts, figures: &PromotionFigures, way: Option<Qualification>, label: &ProofLabel) -> Self {
         let what = quote_tool_text(&facts.what, WHAT_BYTES_MAX);
         let solution = solution_text(facts);
         let how_often = format!("{} in {}", count(figures.failures, "failure"), count(figures.tasks, "task"));
@@ -165,7 +165,7 @@ impl PromotionProposal {
     }
 
     /// From what somebody wrote down, what came of using it, and how well that proves it.
-    pub fn from_entry(facts: &EntryPromotionFacts, figures: &PromotionFigures, way: Option<Qualification>, label: &ProofLabel) -> Self {
+    pub(crate) fn from_entry(facts: &EntryPromotionFacts, figures: &PromotionFigures, way: Option<Qualification>, label: &ProofLabel) -> Self {
         let what = escape_person_text(&facts.title, WHAT_BYTES_MAX);
         let globs: Vec<String> = facts.globs.iter().take(FILES_MAX).map(|glob| quote_tool_text(glob, FILE_BYTES_MAX)).collect();
         let place = if globs.is_empty() { String::new() } else { format!(" in {}", globs.join(", ")) };
@@ -208,7 +208,7 @@ impl PromotionProposal {
     }
 
     /// The proposal `id` as a page, with the change it would make to `target` (a path) as a diff.
-    pub fn to_markdown(&self, id: &str, state: &str, label: &ProofLabel, change: Option<(&str, &str)>) -> String {
+    pub(crate) fn to_markdown(&self, id: &str, state: &str, label: &ProofLabel, change: Option<(&str, &str)>) -> String {
         let strength = if label.strength == ProofStrength::Strong { "strong" } else { "weak" };
         let mut out = format!("# {id}: {}\n\n{state}, **{strength}**: {}\n", self.title, label.reason);
         let mut section = |name: &str, text: &str| {

@@ -20,7 +20,7 @@ const KIND_FILES_MIN: usize = 3;
 /// How a file of the task concerns a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FileReach {
+pub(crate) enum FileReach {
     /// It failed in this very file, or a change of it brought it or mended it.
     File,
     /// It fails in this folder, in no one file of it.
@@ -31,7 +31,7 @@ pub enum FileReach {
 
 /// What makes a pattern concern a task.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct WarningConcern {
+pub(crate) struct WarningConcern {
     /// A file of the task, and how it does.
     pub file: Option<(String, FileReach)>,
     /// The tool class that is about to run reported it.
@@ -48,7 +48,7 @@ pub struct WarningConcern {
 
 /// Something that may be worth a warning.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WarningCandidate {
+pub(crate) struct WarningCandidate {
     /// What identifies it: a pattern's key, an entry's id.
     pub key: String,
     /// What is said once and held out together.
@@ -75,14 +75,14 @@ pub struct WarningCandidate {
 
 impl WarningCandidate {
     /// Whether it is an entry that somebody wrote, not a pattern.
-    pub fn is_entry(&self) -> bool {
+    pub(crate) fn is_entry(&self) -> bool {
         self.key.starts_with("k-")
     }
 }
 
 /// A warning that is due, with the reason of its place.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RankedWarning {
+pub(crate) struct RankedWarning {
     /// What it is about.
     pub candidate: WarningCandidate,
     /// From 1.
@@ -103,7 +103,7 @@ pub struct RankedWarning {
 
 /// How the files of a task concern a pattern that failed in `failed_in` (each with its number of failures); the
 /// strongest. `exact` are files of the task that are known to be its own.
-pub fn file_reach(
+pub(crate) fn file_reach(
     asked: &[String],
     exact: &HashSet<&str>,
     failed_in: &[(String, u64)],
@@ -141,14 +141,14 @@ pub fn file_reach(
 }
 
 /// t / (t + n), where t counts distinct tasks of these ages (microseconds), each half as much after every half-life.
-pub fn recent_frequency(ages_us: impl Iterator<Item = u64>, settings: &AdviceSettings) -> f64 {
+pub(crate) fn recent_frequency(ages_us: impl Iterator<Item = u64>, settings: &AdviceSettings) -> f64 {
     let half_life = settings.half_life_days as f64 * DAY_US;
     let tasks: f64 = ages_us.map(|age| (-(age as f64) / half_life).exp2()).sum();
     tasks / (tasks + settings.frequency_tasks)
 }
 
 /// BM25 scores of one query as shares: the median one is a half.
-pub fn score_shares(scores: &[(i64, f64)]) -> Vec<(i64, f64)> {
+pub(crate) fn score_shares(scores: &[(i64, f64)]) -> Vec<(i64, f64)> {
     let mut sorted: Vec<f64> = scores.iter().map(|(_, score)| score.max(0.0)).collect();
     sorted.sort_by(f64::total_cmp);
     let Some(median) = sorted.get(sorted.len() / 2).copied() else { return Vec::new() };
@@ -157,7 +157,7 @@ pub fn score_shares(scores: &[(i64, f64)]) -> Vec<(i64, f64)> {
 }
 
 /// The warnings that are due, at most `limit`. `seed` decides the draw of what is explored.
-pub fn rank_warnings(candidates: Vec<WarningCandidate>, limit: usize, settings: &AdviceSettings, seed: &str) -> Vec<RankedWarning> {
+pub(crate) fn rank_warnings(candidates: Vec<WarningCandidate>, limit: usize, settings: &AdviceSettings, seed: &str) -> Vec<RankedWarning> {
     let mut due: Vec<RankedWarning> = candidates.into_iter().filter_map(|candidate| weigh_candidate(candidate, settings)).collect();
     // What somebody wrote down about a family, and is believed, is said in place of the family's patterns.
     let is_written = |ranked: &&RankedWarning| ranked.candidate.is_entry() && !ranked.unconfirmed;

@@ -19,7 +19,7 @@ const COMMON: [&str; 36] = [
 
 /// What is compared of a task.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct TaskProfile {
+pub(crate) struct TaskProfile {
     /// Every folder above its files, and the files: which share of the files is there, less the higher up.
     paths: BTreeMap<String, f64>,
     /// Tools that it ran.
@@ -28,7 +28,7 @@ pub struct TaskProfile {
 
 /// How alike two tasks are, 0 to 1 each.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct TaskSimilarity {
+pub(crate) struct TaskSimilarity {
     /// All of it together.
     pub score: f64,
     /// Weighted Jaccard of path components.
@@ -43,7 +43,7 @@ pub struct TaskSimilarity {
 
 impl TaskSimilarity {
     /// With what is known of the kind of work of both.
-    pub fn with_category(self, is_same: bool, settings: &AdviceSettings) -> Self {
+    pub(crate) fn with_category(self, is_same: bool, settings: &AdviceSettings) -> Self {
         let category = if is_same { 1.0 } else { 0.0 };
         let score = (1.0 - settings.similar_category) * self.score + settings.similar_category * category;
         TaskSimilarity { score, category, ..self }
@@ -52,7 +52,7 @@ impl TaskSimilarity {
 
 impl TaskProfile {
     /// From the parts of a task's signature: pairs of `file` or `tool` and its value; others are passed over.
-    pub fn from_parts<'a>(parts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+    pub(crate) fn from_parts<'a>(parts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut profile = TaskProfile::default();
         let mut files = BTreeSet::new();
         for (part, value) in parts {
@@ -74,7 +74,7 @@ impl TaskProfile {
     }
 
     /// How alike two are, with the share that a search for the words of one gave for the other.
-    pub fn similarity_to(&self, other: &TaskProfile, words: f64, settings: &AdviceSettings) -> TaskSimilarity {
+    pub(crate) fn similarity_to(&self, other: &TaskProfile, words: f64, settings: &AdviceSettings) -> TaskSimilarity {
         let all: BTreeSet<&String> = self.paths.keys().chain(other.paths.keys()).collect();
         let weight = |profile: &TaskProfile, path: &str| profile.paths.get(path).copied().unwrap_or(0.0);
         let (both, either) = all.iter().fold((0.0, 0.0), |(both, either), path| {
@@ -92,7 +92,7 @@ impl TaskProfile {
 }
 
 /// The words of a text that say what it is about, lower case, in their order.
-pub fn telling_words(text: &str) -> Vec<String> {
+pub(crate) fn telling_words(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for word in text.split(|letter: char| !letter.is_alphanumeric()) {
         let word = word.to_lowercase();

@@ -46,7 +46,7 @@ const ANY_ERROR: &str = ".*";
 
 /// A strategy of the settings.
 #[derive(Debug, Clone)]
-pub struct DeclaredStrategy {
+pub(crate) struct DeclaredStrategy {
     /// `s-…`: what it is for and what to do make it, so that its attempts are counted wherever it is called what.
     pub id: String,
     /// What to do, as a template.
@@ -61,7 +61,7 @@ pub struct DeclaredStrategy {
 
 /// What a strategy is wanted against.
 #[derive(Debug, Clone, Default)]
-pub struct StrategySubject<'a> {
+pub(crate) struct StrategySubject<'a> {
     /// All that was said.
     pub text: &'a str,
     /// The category, of a recorded run.
@@ -76,7 +76,7 @@ pub struct StrategySubject<'a> {
 
 /// One thing that failed.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct StrategyDiagnostic<'a> {
+pub(crate) struct StrategyDiagnostic<'a> {
     /// The definition that found it.
     pub tool: &'a str,
     /// Rule, error code or exception class.
@@ -89,7 +89,7 @@ pub struct StrategyDiagnostic<'a> {
 
 /// A strategy as it reads for a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RenderedStrategy {
+pub(crate) struct RenderedStrategy {
     /// What to do.
     pub technique: String,
     /// How, one after the other.
@@ -100,7 +100,7 @@ pub struct RenderedStrategy {
 type StrategyKeyError = (Option<&'static str>, String);
 
 /// The strategies of the settings, and what is wrong with the others.
-pub fn declared_strategies(settings: &Settings) -> (Vec<DeclaredStrategy>, Vec<Problem>) {
+pub(crate) fn declared_strategies(settings: &Settings) -> (Vec<DeclaredStrategy>, Vec<Problem>) {
     let (mut found, mut problems) = (Vec::new(), Vec::new());
     for table in settings.strategies.values() {
         match DeclaredStrategy::new(table, &settings.categories) {
@@ -174,17 +174,17 @@ impl DeclaredStrategy {
     }
 
     /// Its name in the settings.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.table.name
     }
 
     /// The regex of its error, which any error matches of one that is known by its category or tool.
-    pub fn error_regex(&self) -> &str {
+    pub(crate) fn error_regex(&self) -> &str {
         self.error.as_ref().map_or(ANY_ERROR, Regex::as_str)
     }
 
     /// How it knows its error.
-    pub fn match_kind(&self) -> &'static str {
+    pub(crate) fn match_kind(&self) -> &'static str {
         match (&self.error, &self.category) {
             (Some(_), _) => "regex",
             (None, Some(_)) => "category",
@@ -193,7 +193,7 @@ impl DeclaredStrategy {
     }
 
     /// Its templates.
-    pub fn as_written(&self) -> RenderedStrategy {
+    pub(crate) fn as_written(&self) -> RenderedStrategy {
         RenderedStrategy { technique: self.technique.clone(), steps: self.steps.clone() }
     }
 
@@ -202,7 +202,7 @@ impl DeclaredStrategy {
     ///
     /// # Errors
     /// When a template can't be rendered with what is known of this failure.
-    pub fn render_for_subject(&self, subject: &StrategySubject<'_>) -> Result<Option<RenderedStrategy>, Problem> {
+    pub(crate) fn render_for_subject(&self, subject: &StrategySubject<'_>) -> Result<Option<RenderedStrategy>, Problem> {
         let Some((said, groups)) = self.match_subject(subject) else { return Ok(None) };
         let known = |text: Option<&str>| text.map(|text| ellipsis(&one_line(text), FACT_BYTES_MAX));
         let tool = Some(said.tool).filter(|tool| !tool.is_empty()).or(subject.tool);

@@ -9,7 +9,7 @@ use crate::store::KnownTask;
 
 /// The end of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct TaskEnd {
+pub(crate) struct TaskEnd {
     /// When.
     pub at: Timestamp,
     /// Why: said so, its branch, silence.
@@ -18,7 +18,7 @@ pub struct TaskEnd {
 
 /// The end of a task as far as is known at `now`: somebody said so or its branch is merged or gone, and nothing ran
 /// since; or nothing happened in it for so long. `None` while it goes on.
-pub fn task_end(task: &KnownTask, now: Timestamp, silence: Duration) -> Option<TaskEnd> {
+pub(crate) fn task_end(task: &KnownTask, now: Timestamp, silence: Duration) -> Option<TaskEnd> {
     if let Some(at) = task.done_at.filter(|done| *done >= task.last_at) {
         let why = task.why.clone().or_else(|| task.outcome.as_ref().map(|outcome| format!("said to be {outcome}")));
         return Some(TaskEnd { at, why: why.unwrap_or_else(|| "said to be over".to_owned()) });

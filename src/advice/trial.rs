@@ -17,7 +17,7 @@ const Z_95: f64 = 1.959_963_984_540_054;
 /// Whether a task is shown advice about a family of failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Arm {
+pub(crate) enum Arm {
     /// It is.
     Shown,
     /// It isn't, so that it can be known what happens without.
@@ -27,7 +27,7 @@ pub enum Arm {
 impl Arm {
     /// The arm of a task for a family: the same answer in every process and on every machine, without anything stored.
     /// `share` of all are held out, 0 to 1; `salt` makes another draw of it.
-    pub fn draw_for_task(task: &str, family: &str, share: f64, salt: &str) -> Self {
+    pub(crate) fn draw_for_task(task: &str, family: &str, share: f64, salt: &str) -> Self {
         let mut hasher = blake3::Hasher::new();
         for part in [salt, task, family] {
             hasher.update(&(part.len() as u64).to_le_bytes());
@@ -43,7 +43,7 @@ impl Arm {
 
 /// Tasks of one arm in which the mistake could have been made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct ArmTally {
+pub(crate) struct ArmTally {
     /// All of them.
     pub exposures: u64,
     /// Those in which it was.
@@ -52,14 +52,14 @@ pub struct ArmTally {
 
 impl ArmTally {
     /// The share in which it was; `None` before there was one.
-    pub fn recurrence_rate(self) -> Option<f64> {
+    pub(crate) fn recurrence_rate(self) -> Option<f64> {
         (self.exposures > 0).then(|| self.recurrences as f64 / self.exposures as f64)
     }
 }
 
 /// What was seen in both arms. Sums only: in whatever order exposures come, it is the same.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct HoldoutTrial {
+pub(crate) struct HoldoutTrial {
     /// Tasks that were shown the advice.
     pub shown: ArmTally,
     /// Tasks that were not.
@@ -75,7 +75,7 @@ pub struct HoldoutTrial {
 /// What a trial says so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TrialVerdict {
+pub(crate) enum TrialVerdict {
     /// Mistakes come back less often where the advice is shown.
     Prevents,
     /// More often.
@@ -86,7 +86,7 @@ pub enum TrialVerdict {
 
 /// How much less often the mistake comes back with advice than without: 1 is never, 0 as often, below 0 more often.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct TrialLift {
+pub(crate) struct TrialLift {
     /// 1 − rate with advice / rate without.
     pub value: f64,
     /// Lower end of its 95 % interval, for a look that was planned beforehand.
@@ -98,7 +98,7 @@ pub struct TrialLift {
 impl HoldoutTrial {
     /// Adds one task in which the mistake could have been made; `share` is the share of tasks that was held out when its
     /// arm was drawn. Where nothing is held out, or everything, nothing can be learnt, and it isn't counted.
-    pub fn add_task(&mut self, arm: Arm, recurred: bool, share: f64) {
+    pub(crate) fn add_task(&mut self, arm: Arm, recurred: bool, share: f64) {
         if !(share > 0.0 && share < 1.0) {
             return;
         }
@@ -116,13 +116,13 @@ impl HoldoutTrial {
 
     /// The evidence against "advice does nothing": how many times better the best guess that was made without looking
     /// ahead explains the recurrences. 1 before there is one.
-    pub fn e_value(&self) -> f64 {
+    pub(crate) fn e_value(&self) -> f64 {
         let (held_out, shown) = (self.held_out.recurrences as f64, self.shown.recurrences as f64);
         (ln_beta(1.0 + held_out, 1.0 + shown) - self.null).exp()
     }
 
     /// What it says.
-    pub fn verdict(&self) -> TrialVerdict {
+    pub(crate) fn verdict(&self) -> TrialVerdict {
         let held_out = self.held_out.recurrences as f64;
         if self.e_value() < DECLARED_AT {
             TrialVerdict::NoMeasurableEffect
@@ -136,7 +136,7 @@ impl HoldoutTrial {
     /// The size of the effect; `None` before both arms had a task and the held-out one a recurrence.
     ///
     /// The interval is that of a ratio of two shares (Katz et al. 1978), with half a case added to each count.
-    pub fn lift(&self) -> Option<TrialLift> {
+    pub(crate) fn lift(&self) -> Option<TrialLift> {
         let (shown, held_out) = (self.shown.recurrence_rate()?, self.held_out.recurrence_rate()?);
         if self.held_out.recurrences == 0 {
             return None;

@@ -21,7 +21,7 @@ const TASKS_MIN: u64 = 2;
 
 /// What is known of what a warning is about, as it was recorded.
 #[derive(Debug, Clone, Default)]
-pub struct WarningFacts {
+pub(crate) struct WarningFacts {
     /// `p-…`, of a pattern.
     pub pattern: Option<String>,
     /// `k-…`, of an entry of the knowledge base.
@@ -46,14 +46,14 @@ pub struct WarningFacts {
 
 impl WarningFacts {
     /// Whether anything is known to do about it, or why it happens.
-    pub fn is_actionable(&self) -> bool {
+    pub(crate) fn is_actionable(&self) -> bool {
         self.cause.is_some() || self.rule.is_some() || self.worked.is_some()
     }
 }
 
 /// What made it go away, and how surely.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ProvenRemedy {
+pub(crate) struct ProvenRemedy {
     /// What was done: the changed line, the files, the command.
     pub what: String,
     /// `shape` (lines that read alike), `files` (these files), `command`.
@@ -71,7 +71,7 @@ pub struct ProvenRemedy {
 /// A warning as formatters get it. Every text is one line without control characters and tags, bounded, and may hold
 /// anything else that a tool printed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Warning {
+pub(crate) struct Warning {
     /// `w-…`
     pub id: String,
     /// Its place, from 1.
@@ -129,7 +129,7 @@ pub struct Warning {
 
 impl Warning {
     /// The warning called `id`, from its place and what is known.
-    pub fn from_ranked(id: String, ranked: &RankedWarning, known: WarningFacts) -> Self {
+    pub(crate) fn from_ranked(id: String, ranked: &RankedWarning, known: WarningFacts) -> Self {
         let said = |text: Option<String>| {
             let text = text.map(|text| bounded_text(&text, SAID_BYTES_MAX));
             text.map(|text| text.trim_end_matches('.').to_owned()).filter(|text| !text.is_empty())
@@ -175,7 +175,7 @@ impl Warning {
 
 impl Warning {
     /// All of it in one line, as it is kept.
-    pub fn to_line(&self) -> String {
+    pub(crate) fn to_line(&self) -> String {
         let what = match &self.finding {
             Some(finding) => format!("{finding}: {}", self.what),
             None => self.what.clone(),
@@ -189,13 +189,13 @@ impl Warning {
 }
 
 /// How often warnings prevented the mistake, where enough tasks were warned for a figure.
-pub fn prevention_text(prevented: u64, warned: u64) -> Option<String> {
+pub(crate) fn prevention_text(prevented: u64, warned: u64) -> Option<String> {
     (warned >= TASKS_MIN).then(|| format!("prevented in {prevented} of {warned} warned tasks"))
 }
 
 impl ProvenRemedy {
     /// From what was done and its figures.
-    pub fn from_figures(what: &str, technique: &str, (successes, tries): (u64, u64), confirmed: bool) -> Self {
+    pub(crate) fn from_figures(what: &str, technique: &str, (successes, tries): (u64, u64), confirmed: bool) -> Self {
         let sure = if confirmed { "" } else { ", unconfirmed" };
         let how_often = match tries {
             1 => format!("worked once{sure}"),

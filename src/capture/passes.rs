@@ -15,7 +15,7 @@ use crate::base::private;
 ///
 /// # Errors
 /// The operating system's. Where there is no state folder nothing was ever recorded, and it isn't created.
-pub fn append(state: &Path, header: &Header) -> io::Result<()> {
+pub(super) fn append(state: &Path, header: &Header) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.append(true).create(true).mode(0o600).custom_flags(private::FLAGS);
     let mut log = options.open(state.join("passes.jsonl"))?;

@@ -174,7 +174,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    pub fn header() -> Header {
+    pub(crate) fn header() -> Header {
         Header {
             schema: SPOOL_SCHEMA,
             run: RunId::fresh(),

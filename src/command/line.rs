@@ -10,7 +10,7 @@ use crate::base::bytes;
 
 /// A shell line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Line {
+pub(crate) struct Line {
     /// Commands and subshells in the line's order.
     pub steps: Vec<Step>,
     /// Every join is `&&` and nothing turns the status around: the line passes only if every command in it passed.
@@ -19,7 +19,7 @@ pub struct Line {
 
 /// A part of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// `(`: a change of directory inside ends with it.
     Open,
     /// `)`.
@@ -30,7 +30,7 @@ pub enum Step {
 
 /// A simple command; redirections are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Simple {
+pub(crate) struct Simple {
     /// Its words with quotes removed. Expansions (`$x`, `$(…)`, globs) stay as they are written.
     pub words: Vec<String>,
     /// Where each word starts in the line, bytes.
@@ -41,7 +41,7 @@ pub struct Simple {
 
 /// Why a line can't be told apart without running it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GaveUp {
+pub(crate) enum GaveUp {
     /// A quote, substitution or group without its end.
     Unfinished,
     /// A here-document.
@@ -74,7 +74,7 @@ impl Line {
     ///
     /// # Errors
     /// When the line can't be told apart without running it; the reason.
-    pub fn parse(line: &str) -> Result<Line, GaveUp> {
+    pub(crate) fn parse(line: &str) -> Result<Line, GaveUp> {
         let mut parser = Parser {
             text: line.as_bytes(),
             at: 0,

@@ -6,6 +6,6 @@ mod line;
 mod tests;
 mod typed;
 
-pub use key::KeyParts;
-pub use line::{GaveUp, Line, Simple, Step};
-pub use typed::typed;
+pub(crate) use key::KeyParts;
+pub(crate) use line::{GaveUp, Line, Simple, Step};
+pub(crate) use typed::typed;

@@ -7,7 +7,7 @@ const BYTES_MAX: usize = 30;
 
 /// A check by its tool where that was typed (`eslint`), else by the words that the command line begins with (`cargo build`,
 /// `npm run lint`); by the tool where there are none.
-pub fn typed(tool: &str, command: &str) -> String {
+pub(crate) fn typed(tool: &str, command: &str) -> String {
     let words =
         || command.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')).filter(|word| !word.is_empty());
     if words().any(|word| base_name(word) == tool) {

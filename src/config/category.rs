@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::base::text::one_line;
 
 /// A category's name, bytes.
-pub const CATEGORY_NAME_BYTES_MAX: usize = 40;
+pub(super) const CATEGORY_NAME_BYTES_MAX: usize = 40;
 /// Categories of one's own.
-pub const CATEGORIES_MAX: usize = 50;
+pub(super) const CATEGORIES_MAX: usize = 50;
 /// What one means, bytes.
 const MEANING_BYTES_MAX: usize = 200;
 

@@ -6,9 +6,9 @@ use super::learning::Figure;
 use crate::base::schema::Schema;
 
 /// A name of a type, bytes.
-pub const TYPE_NAME_BYTES_MAX: usize = 40;
+pub(super) const TYPE_NAME_BYTES_MAX: usize = 40;
 /// Types of one's own.
-pub const TYPES_MAX: usize = 50;
+pub(super) const TYPES_MAX: usize = 50;
 
 /// `[knowledge]`: knowledge entries, strategies and memory.
 #[derive(Debug, Clone, PartialEq)]

@@ -34,21 +34,21 @@ Which commands are checks is in [`whitelist.toml`](formats.md#whitelisttoml). To
 ";
 
 /// One documented key.
-struct Key {
+struct SettingsKey {
     name: String,
     text: String,
 }
 
 /// A table of the settings: its name, what it is for, and its keys.
-struct Section {
+struct SettingsSection {
     name: String,
     text: String,
-    keys: Vec<Key>,
+    keys: Vec<SettingsKey>,
 }
 
 /// Reads `pub struct …Settings` with a doc of the form "`[section]`: text", and its fields' docs of the form
 /// "`key`: text".
-fn read_sections(source: &str) -> Vec<Section> {
+fn read_sections(source: &str) -> Vec<SettingsSection> {
     let mut sections = Vec::new();
     let mut doc = String::new();
     let mut in_section = false;
@@ -60,11 +60,10 @@ fn read_sections(source: &str) -> Vec<Section> {
         }
         if line.starts_with("pub struct") {
             in_section = false;
-            if let Some((name, text)) = doc.strip_prefix("`[").and_then(|doc| doc.split_once("]`: ")) {
-                if !name.contains('.') {
-                    sections.push(Section { name: name.to_owned(), text: text.to_owned(), keys: Vec::new() });
-                    in_section = true;
-                }
+            let head = doc.strip_prefix("`[").and_then(|doc| doc.split_once("]`: "));
+            if let Some((name, text)) = head.filter(|(name, _)| !name.contains('.')) {
+                sections.push(SettingsSection { name: name.to_owned(), text: text.to_owned(), keys: Vec::new() });
+                in_section = true;
             }
         } else if in_section && line.starts_with("pub ") {
             let (head, text) = doc.split_once(": ").expect("a documented key");
@@ -72,7 +71,7 @@ fn read_sections(source: &str) -> Vec<Section> {
             let others = head.split_once(&format!("`{name}`")).map_or("", |(_, rest)| rest).trim();
             let text = if others.is_empty() { text.to_owned() } else { format!("{text} {others}") };
             if let Some(section) = sections.last_mut().filter(|_| !name.starts_with('[')) {
-                section.keys.push(Key { name, text });
+                section.keys.push(SettingsKey { name, text });
             }
         } else if line == "}" {
             in_section = false;
@@ -84,7 +83,7 @@ fn read_sections(source: &str) -> Vec<Section> {
     sections
 }
 
-fn all_sections() -> Vec<Section> {
+fn all_sections() -> Vec<SettingsSection> {
     SOURCES.iter().flat_map(|source| read_sections(source)).collect()
 }
 

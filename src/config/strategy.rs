@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::settings::line_of_key;
 
 /// Strategies in one's settings.
-pub const STRATEGIES_MAX: usize = 50;
+pub(super) const STRATEGIES_MAX: usize = 50;
 
 /// A strategy as it is written.
 #[derive(Debug, Clone, PartialEq)]

@@ -26,7 +26,7 @@ mod place;
 mod said;
 
 /// The items with the lines that belong to them.
-pub struct Assembled<'a> {
+pub(super) struct Assembled<'a> {
     catalog: &'a Catalog,
     by: Caller<'a>,
     lines: &'a [&'a str],
@@ -59,7 +59,7 @@ pub struct Assembled<'a> {
 
 impl<'a> Assembled<'a> {
     /// Puts the definitions' outcome and the generic layer's together.
-    pub fn new(
+    pub(super) fn new(
         input: &Input<'a>,
         catalog: &'a Catalog,
         named: &'a [bool],
@@ -114,17 +114,17 @@ impl<'a> Assembled<'a> {
     }
 
     /// The items that made the run fail.
-    pub fn failing(&self) -> impl Iterator<Item = &Found<'a>> + Clone {
+    pub(super) fn failing(&self) -> impl Iterator<Item = &Found<'a>> + Clone {
         self.outcome.items.iter().zip(&self.failing).filter(|(_, failing)| **failing).map(|(found, _)| found)
     }
 
     /// What no definition knows and was found at a place.
-    pub fn located(&self) -> impl Iterator<Item = &Item> + Clone {
+    pub(super) fn located(&self) -> impl Iterator<Item = &Item> + Clone {
         self.generic.iter().filter(|item| item.file.is_some() && item.line.is_some())
     }
 
     /// Tools whose output was seen.
-    pub fn live(&self) -> &[bool] {
+    pub(super) fn live(&self) -> &[bool] {
         &self.outcome.live
     }
 
@@ -287,7 +287,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// Where a tool counts more than was read.
-    pub fn shortfalls(&self) -> Vec<Shortfall> {
+    pub(super) fn shortfalls(&self) -> Vec<Shortfall> {
         self.shortfalls.clone()
     }
 
@@ -401,12 +401,12 @@ impl<'a> Assembled<'a> {
     }
 
     /// All affected files.
-    pub fn files(&self) -> Vec<String> {
+    pub(super) fn files(&self) -> Vec<String> {
         self.files.iter().cloned().collect()
     }
 
     /// The items, and how many there are beyond the limit.
-    pub fn items(&self) -> (Vec<Item>, usize) {
+    pub(super) fn items(&self) -> (Vec<Item>, usize) {
         let known = (0..self.outcome.items.len()).filter(|&index| self.failing[index]);
         let known = known.map(|index| (self.outcome.items[index].span, index));
         let behind = self.outcome.items.len();
@@ -429,7 +429,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// Diagnostics that did not make the run fail.
-    pub fn others(&self) -> Vec<Item> {
+    pub(super) fn others(&self) -> Vec<Item> {
         let beside = |found: &Found<'_>| !found.tentative && found.severity < Severity::Error && found.place.is_some();
         let all = self.outcome.items.iter().enumerate();
         let others = all.filter(|(index, found)| !self.failing[*index] && beside(found));

@@ -15,7 +15,7 @@ use super::{Baseline, Severity, passing};
 
 /// Lines that belong together, and how sure it is that they say why.
 #[derive(Debug, Clone)]
-pub struct Block {
+pub(super) struct Block {
     /// The line that it was found by.
     pub head: usize,
     /// Its lines in output order, the head among them.
@@ -30,13 +30,13 @@ pub struct Block {
 
 impl Block {
     /// One line that says something in itself.
-    pub fn alone(line: usize) -> Self {
+    pub(super) fn alone(line: usize) -> Self {
         Block { head: line, lines: vec![line], strength: Strength::Weak, placed: false, score: 0.0 }
     }
 }
 
 /// The cleaned output, seen as streams.
-pub struct View<'a> {
+pub(super) struct View<'a> {
     /// All lines.
     pub lines: &'a [&'a str],
     /// For each stream its lines with the byte where their own text starts.
@@ -61,7 +61,7 @@ impl View<'_> {
     }
 
     /// All blocks, `located` ones among them, in the order of their heads.
-    pub fn blocks(&self, located: Vec<Block>) -> Vec<Block> {
+    pub(super) fn blocks(&self, located: Vec<Block>) -> Vec<Block> {
         let mut blocks = Vec::new();
         let mut located: HashMap<usize, Block> = located.into_iter().map(|block| (block.head, block)).collect();
         for stream in self.streams {

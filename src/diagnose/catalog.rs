@@ -34,7 +34,7 @@ shipped! {
 
 /// A rule, not read and its regex not compiled before it is needed.
 #[derive(Debug)]
-pub struct Rule {
+pub(super) struct Rule {
     /// Index of its tool.
     pub tool: usize,
     text: Text,
@@ -53,7 +53,7 @@ enum Text {
 
 impl Rule {
     /// As written.
-    pub fn text(&self) -> &RuleText {
+    pub(super) fn text(&self) -> &RuleText {
         match &self.text {
             Text::Read(text) => text,
             Text::Packed(json, text) => text.get_or_init(|| Box::new(RuleText::unpacked(json))),
@@ -61,25 +61,25 @@ impl Rule {
     }
 
     /// The compiled regex; `None` when it is broken (a shipped one can't be, a test holds that).
-    pub fn matcher(&self) -> Option<&Matcher> {
+    pub(super) fn matcher(&self) -> Option<&Matcher> {
         self.matcher.get(&self.text().regex)
     }
 
     /// How many of its regexes are compiled.
     #[cfg(test)]
-    pub fn compiled(&self) -> usize {
+    pub(super) fn compiled(&self) -> usize {
         [&self.matcher, &self.closing].into_iter().filter(|lazy| lazy.0.get().is_some()).count()
     }
 
     /// The compiled regex of a traceback's last line.
-    pub fn closing(&self) -> Option<&Matcher> {
+    pub(super) fn closing(&self) -> Option<&Matcher> {
         self.closing.get(self.text().closing.as_deref()?)
     }
 }
 
 /// A compiled regex, with what its groups say.
 #[derive(Debug)]
-pub struct Matcher {
+pub(super) struct Matcher {
     /// The regex.
     pub regex: Regex,
     /// Of each group that says something its number.
@@ -88,7 +88,7 @@ pub struct Matcher {
 
 /// What a named group of a regex says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
+pub(super) enum Group {
     /// `file`
     File,
     /// `package`: what the file is below, with dots for slashes.
@@ -155,7 +155,7 @@ impl Lazy {
 ///
 /// # Errors
 /// Bad syntax, or larger than [`DEFINITION_REGEX_BYTES_MAX`].
-pub fn compile(source: &str) -> Result<Regex, regex::Error> {
+pub(super) fn compile(source: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(source)
         .unicode(false)
         .size_limit(DEFINITION_REGEX_BYTES_MAX)
@@ -164,13 +164,13 @@ pub fn compile(source: &str) -> Result<Regex, regex::Error> {
 }
 
 /// Compiles a regex of the program's own, of bytes as all here: with Unicode's classes it takes several times as long.
-pub fn constant(source: &str) -> Regex {
+pub(super) fn constant(source: &str) -> Regex {
     RegexBuilder::new(source).unicode(false).build().expect("a constant regex, compiled in a test")
 }
 
 /// All definitions.
 #[derive(Debug)]
-pub struct Catalog {
+pub(super) struct Catalog {
     /// The tools, in the order in which they win.
     pub tools: Vec<ToolText>,
     /// Their rules, in the same order.
@@ -187,7 +187,7 @@ const SHORT_BYTES_MAX: usize = 16 << 10;
 
 /// Finds the literals that an output has.
 #[derive(Debug)]
-pub struct Scanner {
+pub(super) struct Scanner {
     automaton: Literals,
     /// The number of each of the automaton's literals.
     numbers: Vec<usize>,
@@ -195,14 +195,14 @@ pub struct Scanner {
 
 impl Scanner {
     /// Calls `found` with the number of each literal in `line`; the same one may come up several times.
-    pub fn scan(&self, line: &[u8], mut found: impl FnMut(usize)) {
+    pub(super) fn scan(&self, line: &[u8], mut found: impl FnMut(usize)) {
         self.automaton.each(line, |literal, _| found(self.numbers[literal]));
     }
 }
 
 /// What it means that a literal was seen.
 #[derive(Debug, Clone, Copy)]
-pub enum Meaning {
+pub(super) enum Meaning {
     /// This rule may match this line.
     Rule(usize),
     /// This tool's output is here.
@@ -211,7 +211,7 @@ pub enum Meaning {
 
 impl Catalog {
     /// Builds the catalogue from definitions.
-    pub fn new(tools: Vec<ToolText>) -> Self {
+    pub(super) fn new(tools: Vec<ToolText>) -> Self {
         let text = |rule: RuleText| (rule.needs.clone(), Text::Read(Box::new(rule)));
         let parted = |mut tool: ToolText| {
             let rules = std::mem::take(&mut tool.rules);
@@ -238,7 +238,7 @@ impl Catalog {
     }
 
     /// What finds the literals in the lines of a text: exactly these pieces, or parts of them, are scanned then.
-    pub fn scanner<'t>(&self, pieces: impl Iterator<Item = Cow<'t, [u8]>>) -> Scanner {
+    pub(super) fn scanner<'t>(&self, pieces: impl Iterator<Item = Cow<'t, [u8]>>) -> Scanner {
         let mut text = Vec::new();
         let mut bytes = 0;
         for piece in pieces {
@@ -259,18 +259,18 @@ impl Catalog {
     }
 
     /// How many literals there are.
-    pub fn literal_count(&self) -> usize {
+    pub(super) fn literal_count(&self) -> usize {
         self.meaning.len()
     }
 
     /// What it means that this literal was seen.
-    pub fn meaning(&self, literal: usize) -> &[Meaning] {
+    pub(super) fn meaning(&self, literal: usize) -> &[Meaning] {
         &self.meaning[literal]
     }
 }
 
 /// The shipped definitions.
-pub fn shipped() -> &'static Catalog {
+pub(super) fn shipped() -> &'static Catalog {
     static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
         let text = |rule: PackedRule<'static>| (rule.needs, Text::Packed(rule.rule, OnceLock::new()));
         Catalog::of(packed().map(|packed| (packed.tool, packed.rules.into_iter().map(text).collect())).collect())
@@ -279,7 +279,7 @@ pub fn shipped() -> &'static Catalog {
 }
 
 /// The shipped definitions without their inline tests; read once, however many layers are put over them.
-pub fn shipped_tools() -> &'static [ToolText] {
+pub(super) fn shipped_tools() -> &'static [ToolText] {
     static TOOLS: LazyLock<Vec<ToolText>> = LazyLock::new(|| packed().map(read).collect());
     &TOOLS
 }
@@ -318,7 +318,7 @@ fn literals_of(tools: &[(ToolText, Vec<(OneOrMany, Text)>)]) -> (Vec<String>, Ve
 
 /// The shipped definitions with their inline tests.
 #[cfg(test)]
-pub fn tested_tools() -> Vec<ToolText> {
+pub(super) fn tested_tools() -> Vec<ToolText> {
     WRITTEN.iter().flat_map(|(_, text)| definition::parse(text).expect("is sound").tools).collect()
 }
 

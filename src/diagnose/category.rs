@@ -26,7 +26,7 @@ const ORDER: &[Category] = &[
 ];
 
 /// What the check is for.
-pub fn kind_of(input: &Input<'_>) -> Option<CheckKind> {
+pub(super) fn kind_of(input: &Input<'_>) -> Option<CheckKind> {
     input.kind.or_else(|| kind_of_words(input.command))
 }
 
@@ -95,7 +95,7 @@ fn of_kind(kind: CheckKind) -> Category {
 
 /// Whether only the form of its lines says what kind of failure an item is, so that what the check is for says it better:
 /// its tool wasn't called, and nothing in it is that tool's own.
-pub fn is_form_only(kind: CheckKind, catalog: &Catalog, named: &[bool], found: &Found<'_>) -> bool {
+pub(super) fn is_form_only(kind: CheckKind, catalog: &Catalog, named: &[bool], found: &Found<'_>) -> bool {
     if found.category.is_some() || found.code.is_some() || named[found.tool] {
         return false;
     }
@@ -112,7 +112,7 @@ pub fn is_form_only(kind: CheckKind, catalog: &Catalog, named: &[bool], found: &
 /// Decides. `failing` are the items that made the run fail, `named` the tools that the command names, `live` those whose
 /// output was seen, `kept` gives the kept text where it is needed, and `located` is what no definition knows
 /// and was found at a place in a file.
-pub fn decide<'f, 'i>(
+pub(super) fn decide<'f, 'i>(
     input: &Input<'_>,
     catalog: &Catalog,
     failing: impl Iterator<Item = &'f Found<'f>> + Clone,

@@ -15,7 +15,7 @@ use super::{baseline, generic};
 
 /// What a line is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Worth {
+pub(super) enum Worth {
     /// It says why; the number is the item's rank, 0 is the most important.
     Core(usize),
     /// It says where, or more of a comparison, of the item of this rank.
@@ -28,7 +28,7 @@ pub enum Worth {
 
 impl Worth {
     /// The rank of its item.
-    pub fn rank(self) -> Option<usize> {
+    pub(super) fn rank(self) -> Option<usize> {
         match self {
             Worth::Core(rank) | Worth::Detail(rank) | Worth::Context(rank) => Some(rank),
             Worth::None => None,
@@ -38,7 +38,7 @@ impl Worth {
 
 /// The kept lines.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub(super) struct Kept {
     /// In output order; a blank one where there was one between two of them.
     pub lines: Vec<String>,
     /// Which line each of them is; `None` of a blank one.
@@ -48,7 +48,7 @@ pub struct Kept {
 }
 
 /// Chooses among lines by what they are worth.
-pub fn choose(lines: &[(&str, Worth)]) -> Kept {
+pub(super) fn choose(lines: &[(&str, Worth)]) -> Kept {
     let total: usize = lines.iter().map(|(line, _)| line.len() + 1).sum();
     let rooms = [
         EVENT_LINES_BYTES_MAX,
@@ -142,7 +142,7 @@ fn emit(lines: &[(&str, Worth)], chosen: &[bool]) -> (Vec<String>, Vec<Option<us
 }
 
 /// What the lines of an item's block beside its head are worth.
-pub struct Details {
+pub(super) struct Details {
     /// The item's rank.
     rank: usize,
     /// Whether its head is enough of it, but for a message that no other item has.
@@ -170,7 +170,7 @@ pub struct Details {
 
 impl Details {
     /// For an item of this rank with this message and place (as printed).
-    pub fn new(rank: usize, message: &str, place: Option<(&str, Option<u32>)>) -> Self {
+    pub(super) fn new(rank: usize, message: &str, place: Option<(&str, Option<u32>)>) -> Self {
         let number = |line: Option<u32>| line.map(|line| line.to_string()).unwrap_or_default();
         let first = message.lines().next().unwrap_or_default().trim();
         Details {
@@ -190,22 +190,22 @@ impl Details {
     }
 
     /// For a block that no definition reads: what stands nearest to its head says most.
-    pub fn generic(rank: usize, message: &str) -> Self {
+    pub(super) fn generic(rank: usize, message: &str) -> Self {
         Details { near: NEAR_LINES_MAX, ..Details::new(rank, message, None) }
     }
 
     /// With the name of the test that failed.
-    pub fn of_test(self, test: Option<&str>) -> Self {
+    pub(super) fn of_test(self, test: Option<&str>) -> Self {
         Details { test: test.map(str::to_owned), ..self }
     }
 
     /// The message was told with an item of a lower rank.
-    pub fn repeat(&mut self) {
+    pub(super) fn repeat(&mut self) {
         self.repeated = true;
     }
 
     /// The head says what it says; only what it leaves out is looked for.
-    pub fn see_head(&mut self, line: &str) {
+    pub(super) fn see_head(&mut self, line: &str) {
         self.take(line);
         self.test.take_if(|test| line.contains(test.as_str()));
         self.files_differ |= generic::differing_file(line).is_some();
@@ -213,7 +213,7 @@ impl Details {
     }
 
     /// What this further line is worth; `told` says that a rule of the item's definition reads it.
-    pub fn rate(&mut self, line: &str, told: bool) -> Worth {
+    pub(super) fn rate(&mut self, line: &str, told: bool) -> Worth {
         // Also the mark of a failing test's lines with nothing behind it.
         if matches!(line.trim(), "" | "E") {
             return Worth::Context(self.rank);

@@ -36,7 +36,7 @@ use crate::base::one_or_many::OneOrMany;
 /// What a matching line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub(super) enum Kind {
     /// One diagnostic or failing test on one line.
     Item,
     /// The first line of one that goes on as `body` says.
@@ -73,7 +73,7 @@ pub enum Kind {
 
 impl Kind {
     /// The word in the file.
-    pub fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Kind::Item => "item",
             Kind::Start => "start",
@@ -98,7 +98,7 @@ impl Kind {
 /// How a block goes on after its first line. Blank lines at its end are not part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Body {
+pub(super) enum Body {
     /// It doesn't.
     #[default]
     None,
@@ -122,7 +122,7 @@ pub enum Body {
 /// Which frame of a stack says where the error is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Frames {
+pub(super) enum Frames {
     /// The first one inside the project.
     #[default]
     First,
@@ -133,7 +133,7 @@ pub enum Frames {
 /// A rule.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RuleText {
+pub(super) struct RuleText {
     /// What a matching line is.
     pub kind: Kind,
     /// Literals, one of which is in every line that the regex matches.
@@ -201,7 +201,7 @@ pub struct RuleText {
 /// A tool.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ToolText {
+pub(super) struct ToolText {
     /// The name that items carry.
     pub name: String,
     /// The tool's version that the rules were written from, or the document; the shipped ones must say it.
@@ -260,7 +260,7 @@ pub struct ToolText {
 
 impl ToolText {
     /// All categories that it names.
-    pub fn categories(&self) -> impl Iterator<Item = &Category> {
+    pub(super) fn categories(&self) -> impl Iterator<Item = &Category> {
         let own = self.category.iter().chain(&self.empty).chain(self.category_of.values());
         let rules = self.rules.iter().filter_map(|rule| rule.category.as_ref());
         own.chain(rules).chain(self.tests.iter().filter_map(|test| test.category.as_ref()))
@@ -270,7 +270,7 @@ impl ToolText {
 /// An inline test of a definition.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TestText {
+pub(super) struct TestText {
     /// The output.
     pub input: String,
     /// The whitelist's name of the tool that ran, if it was seen.
@@ -297,7 +297,7 @@ pub struct TestText {
 /// What an item has to say; what is not named is not compared.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ExpectText {
+pub(super) struct ExpectText {
     /// The file as printed or resolved.
     pub file: Option<String>,
     /// The line.
@@ -315,12 +315,12 @@ pub struct ExpectText {
 }
 
 /// The only version of the format so far: the value of `verify_run_schema`.
-pub const SCHEMA: i64 = 1;
+pub(super) const SCHEMA: i64 = 1;
 
 /// A file of definitions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FileText {
+pub(super) struct FileText {
     /// [`SCHEMA`], also where it isn't said.
     pub verify_run_schema: Option<i64>,
     /// Names of definitions of lower layers that no longer hold.
@@ -337,7 +337,7 @@ pub struct FileText {
 
 /// A file of shipped definitions as the build script leaves it.
 #[derive(Debug, Deserialize)]
-pub struct PackedFile<'a> {
+pub(super) struct PackedFile<'a> {
     /// The tools.
     #[serde(borrow, rename = "tool")]
     pub tools: Vec<PackedTool<'a>>,
@@ -345,7 +345,7 @@ pub struct PackedFile<'a> {
 
 /// A tool with its rules beside it.
 #[derive(Debug, Deserialize)]
-pub struct PackedTool<'a> {
+pub(super) struct PackedTool<'a> {
     /// The tool, without rules.
     pub tool: ToolText,
     /// Its rules; earlier ones win.
@@ -355,7 +355,7 @@ pub struct PackedTool<'a> {
 
 /// A rule that isn't read yet.
 #[derive(Debug, Deserialize)]
-pub struct PackedRule<'a> {
+pub(super) struct PackedRule<'a> {
     /// [`RuleText::needs`].
     pub needs: OneOrMany,
     /// The rule as JSON.
@@ -365,7 +365,7 @@ pub struct PackedRule<'a> {
 
 impl RuleText {
     /// A shipped rule, from [`PackedRule::rule`].
-    pub fn unpacked(json: &RawValue) -> Self {
+    pub(super) fn unpacked(json: &RawValue) -> Self {
         serde_json::from_str(json.get()).expect("a shipped rule, read in a test")
     }
 }
@@ -374,6 +374,6 @@ impl RuleText {
 ///
 /// # Errors
 /// What TOML or the shape above does not allow, with line and column.
-pub fn parse(text: &str) -> Result<FileText, toml::de::Error> {
+pub(super) fn parse(text: &str) -> Result<FileText, toml::de::Error> {
     toml::from_str(text)
 }

@@ -28,15 +28,15 @@ mod wrapped;
 
 use block::Open;
 use candidates::{Candidate, Candidates};
-pub use drive::is_in as may_have_drives;
+pub(super) use drive::is_in as may_have_drives;
 use found::Groups;
-pub use found::{Found, Frame, Outcome, Rest, Role, severity};
-pub use tally::{Said, Tally};
+pub(super) use found::{Found, Frame, Outcome, Rest, Role, severity};
+pub(super) use tally::{Said, Tally};
 
 /// Matches `catalog` against `lines`. `named` says which tools the command names; `streams` lists the indices of the
 /// lines of each interleaved stream, with the byte where its text starts; `texts` keeps what is no piece of a line;
 /// `drives` says whether there may be a path with a drive in them.
-pub fn run<'a>(
+pub(super) fn run<'a>(
     catalog: &'a Catalog,
     lines: &'a [&'a str],
     streams: &[Vec<(usize, usize)>],

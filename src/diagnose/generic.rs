@@ -16,7 +16,7 @@ use super::engine::{self, Frame};
 
 /// How sure a line is about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Strength {
+pub(super) enum Strength {
     /// It has a word for failure somewhere.
     Weak,
     /// It says so where tools say so.
@@ -66,7 +66,7 @@ static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Whether the line says that something failed, and how sure it is.
-pub fn strength(line: &str) -> Option<Strength> {
+pub(super) fn strength(line: &str) -> Option<Strength> {
     let bytes = prefix(line, LINE_MATCH_BYTES_MAX).as_bytes();
     if !may_matter(bytes) {
         return None;
@@ -82,7 +82,7 @@ pub fn strength(line: &str) -> Option<Strength> {
 }
 
 /// Whether a line says that warnings made the run fail (`warnings found and -Werror specified`).
-pub fn warnings_fail(lines: &[&str]) -> bool {
+pub(super) fn warnings_fail(lines: &[&str]) -> bool {
     static WORDS: LazyLock<[Finder; 2]> = LazyLock::new(|| ["arning", "-Werror"].map(Finder::new));
     static STRICT: LazyLock<Regex> = LazyLock::new(|| {
         constant(
@@ -97,13 +97,13 @@ pub fn warnings_fail(lines: &[&str]) -> bool {
 }
 
 /// Whether a line says that something is right, and nothing else: a passed test, a file without issues.
-pub fn is_harmless(line: &str) -> bool {
+pub(super) fn is_harmless(line: &str) -> bool {
     let bytes = prefix(line, LINE_MATCH_BYTES_MAX).as_bytes();
     HARMLESS.is_match(bytes) && !WEAK.is_match(bytes)
 }
 
 /// Whether a line is a count in which nothing failed (`Tests run: 3, Failures: 0, Errors: 0`).
-pub fn counts_nothing(line: &str) -> bool {
+pub(super) fn counts_nothing(line: &str) -> bool {
     static SOME: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r"(?i)(?:^|[^0-9.])[1-9][0-9]*[ \t]+(?:[a-z]+ )?(?:errors?|fail|exceptions?|warnings?|problems?|violations?)|(?:errors?|failed|failures?|fail|exceptions?)[ \t]*[:=][ \t]*[1-9]",
@@ -114,12 +114,12 @@ pub fn counts_nothing(line: &str) -> bool {
 }
 
 /// How deep a line is, bytes.
-pub fn indent(text: &str) -> usize {
+pub(super) fn indent(text: &str) -> usize {
     text.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
 /// Whether a line only says that a command failed which has said why itself.
-pub fn is_wrapper(line: &str) -> bool {
+pub(super) fn is_wrapper(line: &str) -> bool {
     static WRAPPER: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r"^(?:npm ERR!|npm error)|^[ \t]*(?:[a-z]*make(?:\[[0-9]+\])?: )?\*\*\* .*Error [0-9]+|: recipe for target '|^error Command failed|ELIFECYCLE|exit(?:ed with)?(?: exit)? (?:status|code):? [0-9]+[.)]?$|The command .* (?:exited with|failed)|returned (?:a )?non-zero exit|^(?:##\[error\])?Process completed with exit code|^travis_",
@@ -129,7 +129,7 @@ pub fn is_wrapper(line: &str) -> bool {
 }
 
 /// Whether a line that is no deeper than the one before still belongs to it: a frame, or a side of a comparison.
-pub fn is_detail(line: &str) -> bool {
+pub(super) fn is_detail(line: &str) -> bool {
     static DETAIL: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r"^[ \t]*(?:at |from |in [`']|\.\.\.$|Caused by|\.\.\. [0-9]+ more|#[0-9]+ |(?i:expected|actual|got|received|left|right|reason|diff|stack ?trace|message|but was|to equal|value|hint|note|help|details?)[a-z ]*:|[|^~+>]|[-+]{1,3} ?[^ -]|\*\* \(|[^ ]+:[0-9]+:in )",
@@ -139,7 +139,7 @@ pub fn is_detail(line: &str) -> bool {
 }
 
 /// Whether a line is one of a stack, as Java, JavaScript, Python, Ruby, C# and debuggers print it.
-pub fn is_frame(line: &str) -> bool {
+pub(super) fn is_frame(line: &str) -> bool {
     static FRAME: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r#"^[ \t]*(?:#[ ])?(?:at [^ ]|File "[^"]+", line [0-9]|\.\.\. [0-9]+ (?:more|common)|Caused by: |from [^ ]+:[0-9]+:in |[^ ]+:[0-9]+:in [`']|#[0-9]+:? |[0-9]+: \(?[A-Za-z<(]|--- End of |\([a-z_]+[^)]*\) [^ ]+:[0-9]+: )"#,
@@ -149,12 +149,12 @@ pub fn is_frame(line: &str) -> bool {
 }
 
 /// Whether a line only says that a stack follows, whose last line says why.
-pub fn is_announcement(line: &str) -> bool {
+pub(super) fn is_announcement(line: &str) -> bool {
     line.contains("Traceback (most recent call last)") || line.trim_end().ends_with("stack backtrace:")
 }
 
 /// Whether a line is a side of a comparison, or of a difference between two texts.
-pub fn is_comparison(line: &str) -> bool {
+pub(super) fn is_comparison(line: &str) -> bool {
     static COMPARISON: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r"^[ \t]*(?:E[ \t]+)?(?:(?i:expected|actual|got|but got|received|have|want|wanted|left|right|found|but was|passed in|reason|result (?:was|should have been))[a-z ()]*[:=]|(?:have|want) \(|[Ee]xpected |[-+] ?[^-+ \t])|^E[ \t].* != ",
@@ -165,7 +165,7 @@ pub fn is_comparison(line: &str) -> bool {
 
 /// Whether a line begins a difference between two texts: it names the sides (`--- Expected`, `+ Received  + 1`, `+ expected
 /// - actual`, as phpunit, jest and mocha print it), says where in them (`@@ -1,4 +1,5 @@`) or what it is (pytest's `Full diff:`).
-pub fn is_difference_head(line: &str) -> bool {
+pub(super) fn is_difference_head(line: &str) -> bool {
     static HEAD: LazyLock<Regex> = LazyLock::new(|| {
         let side = "(?i:expected|actual|received|snapshot)";
         constant(&format!(
@@ -176,14 +176,14 @@ pub fn is_difference_head(line: &str) -> bool {
 }
 
 /// The file that the head of a difference names (`--- src/a.py`), as formatters print what they would change.
-pub fn differing_file(line: &str) -> Option<&str> {
+pub(super) fn differing_file(line: &str) -> Option<&str> {
     let side = line.strip_prefix("--- ").or_else(|| line.strip_prefix("+++ "))?;
     let file = side.split('\t').next()?.trim_end();
     looks_like_a_file(file).then_some(file)
 }
 
 /// Whether a line is one of source with its number before a bar, as compilers show it under what they say.
-pub fn is_source(line: &str) -> bool {
+pub(super) fn is_source(line: &str) -> bool {
     static SOURCE: LazyLock<Regex> = LazyLock::new(|| {
         constant(r"^[ \t]*(?:>|\xe2\x9d\xb1)?[ \t]*[0-9]+(?:[ \t]+[0-9]+)?[ \t]*(?:\||\xe2\x94[\x82\x83])(?:[ \t]|$)")
     });
@@ -192,14 +192,14 @@ pub fn is_source(line: &str) -> bool {
 }
 
 /// Whether a line is part of a piece of source that is drawn with lines around it (`2 │ .a {`, `  ╵`, `    ^^^`).
-pub fn is_drawing(line: &str) -> bool {
+pub(super) fn is_drawing(line: &str) -> bool {
     let text = line.trim();
     let drawn = |c: char| ('─'..='╿').contains(&c) || matches!(c, '^' | '~' | '|' | '-' | '.' | ' ');
     is_source(line) || text.starts_with(|c: char| ('─'..='╿').contains(&c) || c == '|') || text.chars().all(drawn)
 }
 
 /// Whether a line is a title with lines drawn on both sides of it (`── Failure: total ─────`).
-pub fn is_title(line: &str) -> bool {
+pub(super) fn is_title(line: &str) -> bool {
     let text = line.trim();
     let Some(mark) = text.chars().next().filter(|mark| matches!(mark, '─' | '━' | '═')) else {
         return false;
@@ -211,24 +211,24 @@ pub fn is_title(line: &str) -> bool {
 }
 
 /// Whether a line is source with its number, or the marks below one.
-pub fn is_drawn(line: &str) -> bool {
+pub(super) fn is_drawn(line: &str) -> bool {
     let mark = |c: char| ('─'..='╿').contains(&c) || matches!(c, '^' | '~' | '|' | ' ' | '\t');
     is_source(line) || line.bytes().any(|byte| byte != b' ') && line.chars().all(mark)
 }
 
 /// How bad the mark before a message says that it is.
-pub fn marked(line: &str) -> Option<Severity> {
+pub(super) fn marked(line: &str) -> Option<Severity> {
     line.trim_start().starts_with(['⚠', '!']).then_some(Severity::Warning)
 }
 
 /// Whether a line advises what to do; what is shown below it is no part of what was found.
-pub fn is_advice(line: &str) -> bool {
+pub(super) fn is_advice(line: &str) -> bool {
     let text = line.trim_start().trim_start_matches("= ");
     ["help: ", "hint: ", "Hint: ", "Help: ", "Did you mean:"].iter().any(|word| text.starts_with(word))
 }
 
 /// Whether a line is a record of a program's log, with its time and its level.
-pub fn is_log_record(line: &str) -> bool {
+pub(super) fn is_log_record(line: &str) -> bool {
     static RECORD: LazyLock<Regex> = LazyLock::new(|| {
         constant(concat!(
             // a time, then how bad
@@ -311,7 +311,7 @@ fn may_matter(line: &[u8]) -> bool {
 }
 
 /// The places that a line names, in order. URLs, times, `host:port` and numbers are none.
-pub fn places(line: &str) -> Vec<Frame<'_>> {
+pub(super) fn places(line: &str) -> Vec<Frame<'_>> {
     static PLACES: LazyLock<[Regex; 4]> = LazyLock::new(|| {
         // A drive is one letter: the last of `file:///` is none.
         let path = r#"(?P<file>(?:\b[A-Za-z]:[\\/])?[^ \t:()\[\]"'`<>|=,;*?]+)"#;
@@ -356,7 +356,7 @@ fn place<'a>(line: &'a str, captures: &Captures<'a>) -> Option<Frame<'a>> {
 }
 
 /// Whether a number goes on as a version (`shop/api:1.2.0-beta1`): what stands before the colon is no file.
-pub fn is_version(behind: &str) -> bool {
+pub(super) fn is_version(behind: &str) -> bool {
     let Some(minor) = behind.strip_prefix('.') else { return false };
     let rest = minor.trim_start_matches(|c: char| c.is_ascii_digit());
     let next = |mark| rest.strip_prefix(mark).and_then(|behind: &str| behind.bytes().next());
@@ -366,7 +366,7 @@ pub fn is_version(behind: &str) -> bool {
 }
 
 /// The place that a line begins with, as compilers and linters print it (`a b.go:3:1: …`, `a.cs(3,1): …`).
-pub fn leading_place(line: &str) -> Option<Frame<'_>> {
+pub(super) fn leading_place(line: &str) -> Option<Frame<'_>> {
     static LEADING: LazyLock<[Regex; 2]> = LazyLock::new(|| {
         let path = r"^[ \t]*(?:[A-Za-z]+: )?(?P<file>(?:[A-Za-z]:[\\/])?[^:*?<>|\t]*[^:*?<>|\t ])";
         [
@@ -386,7 +386,7 @@ pub fn leading_place(line: &str) -> Option<Frame<'_>> {
 }
 
 /// How bad a line is that begins with a place: by the first word after it.
-pub fn severity_of(line: &str) -> Severity {
+pub(super) fn severity_of(line: &str) -> Severity {
     static WORD: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r"(?i)(?:[:0-9)\]>-]|^)[ \t]*[\[(]?(?P<word>fatal error|error|warning|warn|note|info|hint|style|convention|refactor)[\])]?(?::|[ \t]|\[|,|$)",
@@ -398,7 +398,7 @@ pub fn severity_of(line: &str) -> Severity {
 }
 
 /// A name with a letter and an extension, or with a folder: no number, version, address or time.
-pub fn looks_like_a_file(file: &str) -> bool {
+pub(super) fn looks_like_a_file(file: &str) -> bool {
     if memchr3(b'.', b'/', b'\\', file.as_bytes()).is_none() {
         return KNOWN_NAMES.contains(&file);
     }

@@ -7,13 +7,13 @@ use super::definition::{ExpectText, TestText};
 use super::{Category, Definitions, Diagnosis, Input, Item, Severity, examine};
 
 /// Where the project of an inline test is.
-pub const ROOT: &str = "/home/dev/project";
+pub(super) const ROOT: &str = "/home/dev/project";
 
 /// Runs one test with everything in `definitions` in force.
 ///
 /// # Errors
 /// What was expected and what was found, in words.
-pub fn check(definitions: &Definitions, test: &TestText) -> Result<(), String> {
+pub(super) fn check(definitions: &Definitions, test: &TestText) -> Result<(), String> {
     let mut kept = String::new();
     let input = Input {
         output: test.input.as_bytes(),

@@ -7,7 +7,7 @@ use memchr::memmem;
 use serde_json::Value;
 
 /// `text` with wrapped lines replaced by their text; unchanged where there are none.
-pub fn unwrap(text: Cow<'_, str>) -> Cow<'_, str> {
+pub(super) fn unwrap(text: Cow<'_, str>) -> Cow<'_, str> {
     let has = |name: &str| memmem::find(text.as_bytes(), name.as_bytes()).is_some();
     if !has("\"Action\":") && !has("\"reason\":") {
         return text;

@@ -23,7 +23,7 @@ use languages::{LINE, translated};
 
 /// A diagnostic as one line says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Located {
+pub(super) struct Located {
     /// The file as printed; `None` for standard input, and where only a line is named.
     pub file: Option<String>,
     /// Whether the file is only a word, or a name with a blank in it, which has to be a file of the project's to count.
@@ -44,7 +44,7 @@ pub struct Located {
 const SEVERITY: &str = r"(?:internal compiler |internal |fatal |syntax |type |compile |performance |parse |catastrophic |command line |hard |recoverable )?(?:error|warning|errors?|fatal|warn|info|information|note|notice|hint|remark|style|convention|refactor|performance|portability|failure|critical|questionable|extension|obsolescent|severe|caution|suggestion)";
 
 /// What a line says, if it says where.
-pub fn read(line: &str) -> Option<Located> {
+pub(super) fn read(line: &str) -> Option<Located> {
     let line = prefix(line, LINE_MATCH_BYTES_MAX).trim();
     if !may_locate(line.as_bytes()) || line.contains("://") && !line.contains(": ") {
         return None;
@@ -136,7 +136,7 @@ fn ends_with_extension(text: &[u8]) -> bool {
 }
 
 /// A line that is only a place, as some tools print it below or above the message (` --> a.rs:1:2`).
-pub struct BarePlace<'a> {
+pub(super) struct BarePlace<'a> {
     /// The place.
     pub place: Frame<'a>,
     /// Whether a colon says that the message is below.
@@ -146,7 +146,7 @@ pub struct BarePlace<'a> {
 }
 
 /// The place that a line is, if it is nothing else.
-pub fn bare_place(line: &str) -> Option<BarePlace<'_>> {
+pub(super) fn bare_place(line: &str) -> Option<BarePlace<'_>> {
     static BARE: LazyLock<[Regex; 3]> = LazyLock::new(|| {
         // What an arrow or a box announces may have any name.
         let any = r"(?P<file>(?:[A-Za-z]:[\\/])?[^\t:*?<>|\[]+?(?:\[[^\]:]+\][^\t:*?<>|\[]*)*)";
@@ -185,7 +185,7 @@ pub fn bare_place(line: &str) -> Option<BarePlace<'_>> {
 }
 
 /// A row below the file that it speaks of: a line and a column, or a line and how bad it is.
-pub fn row(line: &str) -> Option<Row> {
+pub(super) fn row(line: &str) -> Option<Row> {
     static ROW: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r"^[ \t|]*(?P<word>[Ll]ine[ :]+|L|#|\[)?(?P<line>[0-9]{1,7})(?:[:,](?P<col>[0-9]{1,5}))?(?:-[0-9]{1,7}(?::[0-9]{1,5})?)?[\]:]*(?P<rest>[ \t|:,].*[A-Za-z].*)$",
@@ -214,17 +214,17 @@ pub fn row(line: &str) -> Option<Row> {
 }
 
 /// A diagnostic whose file stands above it.
-pub struct Row(Located);
+pub(super) struct Row(Located);
 
 impl Row {
     /// … in this file.
-    pub fn in_file(self, file: &str) -> Located {
+    pub(super) fn in_file(self, file: &str) -> Located {
         Located { file: Some(file.to_owned()), ..self.0 }
     }
 }
 
 /// How bad a line says that something is before it says anything else (`[WARNING] …`, `error[E1]: …`).
-pub fn said_first(line: &str) -> Option<Severity> {
+pub(super) fn said_first(line: &str) -> Option<Severity> {
     static WORD: LazyLock<Regex> = LazyLock::new(|| {
         constant(&format!(r"^[ \t]*(?:[^ \t:]+: )?\[?(?i:(?P<severity>{SEVERITY}))(?:\]|\[[^\]]+\])?(?::|[ \t]|$)"))
     });

@@ -52,7 +52,7 @@ const FORMS: &[(&str, &str)] = &[
 ];
 
 /// Whether a text says that something isn't installed.
-pub fn is_said_in(text: &[u8]) -> bool {
+pub(super) fn is_said_in(text: &[u8]) -> bool {
     static SAID: LazyLock<Regex> = LazyLock::new(|| {
         let forms: Vec<&str> = FORMS.iter().map(|(_, form)| *form).collect();
         constant(&forms.join("|"))

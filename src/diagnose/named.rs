@@ -14,7 +14,7 @@ use super::catalog::constant;
 use super::generic::{self, Strength, looks_like_a_file};
 
 /// Whether a line says that something is wrong with what it names.
-pub fn blames(line: &str) -> bool {
+pub(super) fn blames(line: &str) -> bool {
     static BLAME: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r"(?i)\b(?:not [a-z -]{0,20}(?:formatted|sorted|up[ -]to[ -]date|in sync|valid|covered|allowed|licensed|found)|un(?:formatted|sorted|used|resolved|tidy|covered|licensed|tracked)|(?:would|should|must|needs?(?: to)?|could) (?:be )?(?:re-?)?(?:format|sort|writ|fix|chang|updat|generat|lint)[a-z]*|(?:requir(?:es?|ed)|needs?) (?:re)?formatting|(?:re)?formatting required|reformat|issues?|problems?|violations?|offen[sc]es?|differs?|differences?|mismatch(?:es)?|out[ -]of[ -](?:date|sync)|outdated|stale|malformed|broken|incorrect(?:ly)?|illegal|duplicates?|circular|imported (?:by|from)|required by|require stack|chang(?:ed|es)|modified|rewritten|rewriting|reformatt(?:ed|ing)|fix(?:ed|ing)|sorting|misspell[a-z]*|vulnerab[a-z]+|conflicts?|failing|lacks)\b",
@@ -29,7 +29,7 @@ pub fn blames(line: &str) -> bool {
 }
 
 /// Whether a line says that nothing is wrong, or only what is being done.
-pub fn clears(line: &str) -> bool {
+pub(super) fn clears(line: &str) -> bool {
     static CLEAR: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r"(?i)^[ \t]*(?:✓|✔|√|\[?(?:ok|pass)\]?\b)|\b(?:no (?:[a-z]+ )?(?:issues?|problems?|errors?|changes?|warnings?|violations?|offen[sc]es?|differences?)|unchanged|unmodified|skipp(?:ed|ing)|ignoring|pass(?:ed|es|ing)|succe(?:ss|eded|ssful|ssfully)|already|left alone|(?:load|us|read|check|runn|compil|process|build|lint|scann|analy[sz]|writ|creat|generat|test|collect|download|install|upload)ing|wrote|created|generated|loaded|saved)\b|[ :.](?:ok|clean|valid|done)[.!]?$",
@@ -39,14 +39,14 @@ pub fn clears(line: &str) -> bool {
 }
 
 /// Whether a line only says where more is told.
-pub fn refers(line: &str) -> bool {
+pub(super) fn refers(line: &str) -> bool {
     static REFERENCE: LazyLock<Regex> =
         LazyLock::new(|| constant(r"(?i)\b(?:see|refer to|details|reports?|logs?|documentation|transcript|saved)\b"));
     REFERENCE.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
 }
 
 /// A cheap look: whether a line may hold a name with an extension or a folder, or one of those that files without have.
-pub fn may_name(line: &str) -> bool {
+pub(super) fn may_name(line: &str) -> bool {
     static NAMES: LazyLock<[Finder; 4]> =
         LazyLock::new(|| ["file", "BUILD", "WORKSPACE", "SConstruct"].map(Finder::new));
     let bytes = prefix(line, LINE_MATCH_BYTES_MAX).as_bytes();
@@ -62,7 +62,7 @@ pub fn may_name(line: &str) -> bool {
 }
 
 /// What of a line may be the name of a file, the longest first: what is quoted, what stands before or behind a sentence, words.
-pub fn candidates(line: &str) -> Vec<&str> {
+pub(super) fn candidates(line: &str) -> Vec<&str> {
     let line = prefix(line, LINE_MATCH_BYTES_MAX).trim();
     let mut found: Vec<&str> = quoted(line).collect();
     let text = unlabelled(line);
@@ -92,7 +92,7 @@ pub fn candidates(line: &str) -> Vec<&str> {
 
 /// The files of a line that is nothing but their names: one, or several in a chain (`a.js > b.js`), maybe behind a mark and before
 /// the time that it took.
-pub fn list(line: &str) -> Option<Vec<&str>> {
+pub(super) fn list(line: &str) -> Option<Vec<&str>> {
     static TIME: LazyLock<Regex> =
         LazyLock::new(|| constant(r"[ \t]+\(?(?:[0-9.,]+[ ]?(?:ms|s|µs|m)|[0-9]+[a-z ]*)\)?$"));
     let line = prefix(line, LINE_MATCH_BYTES_MAX).trim();
@@ -109,13 +109,13 @@ pub fn list(line: &str) -> Option<Vec<&str>> {
 }
 
 /// Whether a line says that what it names is a file, as headings of findings do (`; file: src/a.lisp`, `FILE: docs/a.md`).
-pub fn is_headed(line: &str) -> bool {
+pub(super) fn is_headed(line: &str) -> bool {
     let text = line.trim_start().trim_start_matches(['#', ';', '/', '=', '-', '*', ' ']);
     ["file:", "File:", "FILE:"].iter().any(|word| text.starts_with(word))
 }
 
 /// The file that the head of a difference names, without what tools put before and behind it (`--- a/x.py`, `--- x.py<TAB>(original)`).
-pub fn differing<'a>(line: &'a str, next: Option<&str>) -> Option<Vec<&'a str>> {
+pub(super) fn differing<'a>(line: &'a str, next: Option<&str>) -> Option<Vec<&'a str>> {
     let next = next.unwrap_or_default();
     let side = match line.strip_prefix("--- ").filter(|_| next.starts_with("+++ ")) {
         Some(side) => side,
@@ -148,7 +148,7 @@ fn bare(name: &str) -> &str {
 }
 
 /// Whether a text may be the name of a file.
-pub fn is_name(text: &str) -> bool {
+pub(super) fn is_name(text: &str) -> bool {
     let bytes = text.as_bytes();
     let marked = memchr3(b'"', b'=', b'*', bytes).or_else(|| memchr3(b'<', b'>', b'|', bytes));
     text.len() < 400 && marked.or_else(|| memchr2(b'?', b'\t', bytes)).is_none() && looks_like_a_file(text)

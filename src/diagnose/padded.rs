@@ -7,7 +7,7 @@
 use memchr::memchr_iter;
 
 /// The width, where what was painted tells it.
-pub fn width(output: &[u8]) -> Option<usize> {
+pub(super) fn width(output: &[u8]) -> Option<usize> {
     if memchr_iter(0x1b, output).filter(|&at| moves_up(&output[at + 1..])).take(TEXTS_MIN).count() < TEXTS_MIN {
         return None;
     }

@@ -90,22 +90,22 @@ fn may_mark(line: &str) -> bool {
 }
 
 /// Whether a line is a verdict of automake's form on a test that failed: what the test printed stands above it.
-pub fn failed_above(line: &str) -> bool {
+pub(super) fn failed_above(line: &str) -> bool {
     line.starts_with("FAIL: ")
 }
 
 /// Whether a line is a verdict on a test, or begins one.
-pub fn is_verdict(line: &str) -> bool {
+pub(super) fn is_verdict(line: &str) -> bool {
     mark(line).is_some()
 }
 
 /// Whether a line is a verdict on a test that passed.
-pub fn is_passed(line: &str) -> bool {
+pub(super) fn is_passed(line: &str) -> bool {
     matches!(mark(line), Some(Mark::Passed | Mark::PassedAbove | Mark::Ok))
 }
 
 /// Of each line whether a passing test printed it. Nothing is where no test failed: then the reason may stand anywhere.
-pub fn passed(lines: &[&str], streams: &[Vec<(usize, usize)>]) -> Vec<bool> {
+pub(super) fn passed(lines: &[&str], streams: &[Vec<(usize, usize)>]) -> Vec<bool> {
     let mut passed = vec![false; lines.len()];
     for stream in streams {
         let text = |at: usize| {
@@ -139,7 +139,7 @@ pub fn passed(lines: &[&str], streams: &[Vec<(usize, usize)>]) -> Vec<bool> {
 }
 
 /// Of each line whether a shell traced a command with it (`+ make check`), and it is no side of a difference.
-pub fn traced(lines: &[&str]) -> Vec<bool> {
+pub(super) fn traced(lines: &[&str]) -> Vec<bool> {
     let is_trace = |line: &str| {
         let command = line.trim_start_matches('+');
         line.len() > command.len()

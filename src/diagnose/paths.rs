@@ -97,7 +97,7 @@ const GENERATED: &[&str] =
     &["target", "dist", "build", "out", "coverage", ".next", ".nuxt", "_build", "cmake-build-debug"];
 
 /// Whether `path` is a dependency's, the standard library's or the interpreter's.
-pub fn is_foreign(path: &str) -> bool {
+pub(super) fn is_foreign(path: &str) -> bool {
     let path = path.strip_prefix("file://").unwrap_or(path);
     let first = path.as_bytes().first();
     if FOREIGN_STARTS.iter().any(|start| start.as_bytes().first() == first && path.starts_with(start)) {
@@ -111,7 +111,7 @@ pub fn is_foreign(path: &str) -> bool {
 
 /// How sure one is that a text is a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trust {
+pub(super) enum Trust {
     /// The tool's format says that it is a file: taken as printed when it isn't in the tree.
     Format,
     /// It looks like one: taken only if it exists (or nothing is known of the tree).
@@ -119,7 +119,7 @@ pub enum Trust {
 }
 
 /// Resolves printed paths against the project.
-pub struct Resolver<'a> {
+pub(super) struct Resolver<'a> {
     tree: &'a dyn Tree,
     root: String,
     dir: &'a str,
@@ -128,7 +128,7 @@ pub struct Resolver<'a> {
 
 impl<'a> Resolver<'a> {
     /// `root` is the absolute path of the project (`""` unknown), `dir` the working directory below it.
-    pub fn new(tree: &'a dyn Tree, root: &'a str, dir: &'a str) -> Self {
+    pub(super) fn new(tree: &'a dyn Tree, root: &'a str, dir: &'a str) -> Self {
         Resolver { tree, root: tidy(root).trim_end_matches('/').to_owned(), dir, tails: RefCell::default() }
     }
 
@@ -136,7 +136,7 @@ impl<'a> Resolver<'a> {
     ///
     /// `dirs` are folders that the path may be relative to, the likeliest first: absolute, relative to the working
     /// directory, or the name of a module of which a tail is a folder.
-    pub fn resolve(&self, printed: &str, dirs: &[&str], trust: Trust) -> Option<String> {
+    pub(super) fn resolve(&self, printed: &str, dirs: &[&str], trust: Trust) -> Option<String> {
         let path = tidy(printed);
         if path.is_empty() || path.contains("://") || is_foreign(&path) || path.contains(['\n', '\0']) {
             return None;
@@ -152,19 +152,19 @@ impl<'a> Resolver<'a> {
     }
 
     /// Whether it is known which files the project has.
-    pub fn knows_files(&self) -> bool {
+    pub(super) fn knows_files(&self) -> bool {
         self.tree.is_known()
     }
 
     /// Whether the printed path is known to be one of the project's files.
-    pub fn exists(&self, printed: Option<&str>) -> bool {
+    pub(super) fn exists(&self, printed: Option<&str>) -> bool {
         let exists = |printed: &str| self.resolve(printed, &[], Trust::Looks).is_some();
         self.knows_files() && printed.is_some_and(exists)
     }
 
     /// `file`, which `line` names, with the words before it where only with them it is one of the project's files: a name may
     /// have blanks in it.
-    pub fn widest<'l>(&self, line: &'l str, file: &'l str) -> &'l str {
+    pub(super) fn widest<'l>(&self, line: &'l str, file: &'l str) -> &'l str {
         let Some(at) = line.find(file).filter(|_| self.knows_files() && !self.exists(Some(file))) else { return file };
         let starts = line[..at].char_indices().rev().filter(|(_, c)| *c == ' ').map(|(blank, _)| blank);
         // The first blank is the one before `file`; a word begins behind each further one, or with the line.
@@ -177,7 +177,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The path by which people know the file: in the repository where it is one of its files, else as printed.
-    pub fn shown(&self, printed: &str, dirs: &[&str]) -> String {
+    pub(super) fn shown(&self, printed: &str, dirs: &[&str]) -> String {
         self.resolve(printed, dirs, Trust::Format).unwrap_or_else(|| {
             let path = tidy(printed);
             let absolute = dirs.iter().find(|dir| dir.starts_with('/') && path.starts_with("../"));
@@ -188,7 +188,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The path of a file that is not in the tree, if it is one of a source: relative, in a folder, with an extension.
-    pub fn missing(&self, printed: &str) -> Option<String> {
+    pub(super) fn missing(&self, printed: &str) -> Option<String> {
         let path = tidy(printed);
         let name = path.rsplit('/').next()?;
         let plausible = path.contains('/') && !path.starts_with('/') && name.contains('.') && !is_foreign(&path);

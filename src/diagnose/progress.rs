@@ -12,7 +12,7 @@ use super::catalog::constant;
 use super::generic;
 
 /// Whether a line only reports progress. A line with a word for failure never does, and neither does one with a place.
-pub fn is_progress(line: &str) -> bool {
+pub(super) fn is_progress(line: &str) -> bool {
     static DOES: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r"^(?:(?:[>*-]|\xe2\x80\xa2) ?)?(?:Analy[sz]ing|Building|Bundling|Checking|Collecting|Compiling|Configuring|Documenting|Downloaded|Downloading|Executing|Fetching|Formatting|Generating|Installing|Linking|Linting|Loading|Preparing|Processing|Reading|Resolving|Running|running|Scanning|Starting|Testing|Transforming|Updating|Validating|Verifying|Doc-tests) [^:=]*(?:\.\.\.|\xe2\x80\xa6|[^:.?!])$",

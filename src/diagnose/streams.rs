@@ -12,7 +12,7 @@ use crate::base::text::prefix;
 use super::engine::severity;
 
 /// The lines of each stream with the byte where their own text starts; every line is in exactly one stream.
-pub fn split(lines: &[&str]) -> Vec<Vec<(usize, usize)>> {
+pub(super) fn split(lines: &[&str]) -> Vec<Vec<(usize, usize)>> {
     let prefixes = Prefixes::find(lines);
     let mut streams: Vec<Vec<(usize, usize)>> = vec![Vec::new()];
     let mut index_of: HashMap<&str, usize> = HashMap::new();
@@ -43,7 +43,7 @@ pub fn split(lines: &[&str]) -> Vec<Vec<(usize, usize)>> {
 /// five lines have one. What a runner names before the time stays: it tells jobs apart.
 ///
 /// With what was before each line, where there was something: people want to see it all the same.
-pub fn without_times(text: Cow<'_, str>) -> (Cow<'_, str>, Vec<String>) {
+pub(super) fn without_times(text: Cow<'_, str>) -> (Cow<'_, str>, Vec<String>) {
     let filled = || text.lines().filter(|line| !line.trim().is_empty());
     let length = |line: &str| time_at(line).unwrap_or(0);
     if !filled().take(LINES_TO_TELL).any(|line| length(line) > 0) {

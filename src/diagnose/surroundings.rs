@@ -6,7 +6,7 @@ use super::{generic, passing, progress};
 
 /// Gives what stands around the lines of worth the worth of context, within each stream of the output. `is_noise` says
 /// of which lines a definition knows that they don't matter.
-pub fn complete(
+pub(super) fn complete(
     lines: &[&str],
     streams: &[Vec<(usize, usize)>],
     is_noise: impl Fn(usize) -> bool,
@@ -92,7 +92,7 @@ impl<N: Fn(usize) -> bool> Surroundings<'_, N> {
 }
 
 /// Whether a line is about what went well, about the run itself, or a frame of the runtime or of an installed package.
-pub fn says_nothing(text: &str) -> bool {
+pub(super) fn says_nothing(text: &str) -> bool {
     let of_others = || {
         ["node:internal/", "/node_modules/", "clojure.core$", "clojure.lang.", "clojure.main$"]
             .iter()

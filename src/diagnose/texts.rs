@@ -8,7 +8,7 @@ use std::array;
 use std::cell::{Cell, OnceCell};
 
 /// Keeps texts, and gives them out by reference while more are added.
-pub struct Texts {
+pub(super) struct Texts {
     /// Block `n` has room for `2^n` texts and is made when the first of them comes.
     blocks: [OnceCell<Box<[Slot]>>; BLOCKS],
     kept: Cell<usize>,
@@ -21,12 +21,12 @@ const BLOCKS: usize = 40;
 
 impl Texts {
     /// Without any.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Texts { blocks: array::from_fn(|_| OnceCell::new()), kept: Cell::new(0) }
     }
 
     /// `text` for as long as this lives.
-    pub fn keep(&self, text: String) -> &str {
+    pub(super) fn keep(&self, text: String) -> &str {
         let number = self.kept.get() + 1;
         self.kept.set(number);
         let block = number.ilog2() as usize;

@@ -6,7 +6,7 @@ use crate::base::limits::{OUTPUT_HEAD_LINES_MAX, OUTPUT_LINES_MAX};
 
 /// The text with at most [`OUTPUT_LINES_MAX`] lines, and how many are left out between the first and the last. Before
 /// that, of empty lines in a row only the first one stays: nothing is lost with the others.
-pub fn bounded(text: Cow<'_, str>) -> (Cow<'_, str>, usize) {
+pub(super) fn bounded(text: Cow<'_, str>) -> (Cow<'_, str>, usize) {
     if count(&text) <= OUTPUT_LINES_MAX {
         return (text, 0);
     }

@@ -7,7 +7,7 @@ use super::tool_class;
 
 /// What a report says of a failing test.
 #[derive(Debug, Clone, Copy)]
-pub struct ReportedFailure<'a> {
+pub(crate) struct ReportedFailure<'a> {
     /// The tool's name.
     pub tool: &'a str,
     /// The rule's code or the exception's class.
@@ -18,7 +18,7 @@ pub struct ReportedFailure<'a> {
 
 /// Whether one of two reports of one failing test is the beginning of the other. Digits are one digit each: line numbers
 /// and addresses change.
-pub fn is_cut_copy(one: ReportedFailure<'_>, other: ReportedFailure<'_>) -> bool {
+pub(crate) fn is_cut_copy(one: ReportedFailure<'_>, other: ReportedFailure<'_>) -> bool {
     tool_class(one.tool) == tool_class(other.tool) && (is_beginning_of(one, other) || is_beginning_of(other, one))
 }
 

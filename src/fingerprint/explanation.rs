@@ -11,7 +11,7 @@ use crate::diagnose::Item;
 /// Where the part of the key before the message comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum CodeOrigin {
+pub(crate) enum CodeOrigin {
     /// The tool's rule or error code.
     Code,
     /// The exception class that the message begins with.
@@ -22,7 +22,7 @@ pub enum CodeOrigin {
 
 /// A masked part of the message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ExplainedSlot {
+pub(crate) struct ExplainedSlot {
     /// What it was taken for (`path`, `num`, `name` …), `several` for several things in one.
     pub class: &'static str,
     /// What stands there.
@@ -33,7 +33,7 @@ pub struct ExplainedSlot {
 
 /// All steps from an item to its keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FingerprintExplanation {
+pub(crate) struct FingerprintExplanation {
     /// The algorithm's version.
     pub version: u32,
     /// The tools that share keys with this one.
@@ -67,7 +67,7 @@ pub struct FingerprintExplanation {
 }
 
 /// The keys of `item`, and how they came about.
-pub fn explain_fingerprint(item: &Item) -> (Fingerprint, FingerprintExplanation) {
+pub(crate) fn explain_fingerprint(item: &Item) -> (Fingerprint, FingerprintExplanation) {
     let steps = FingerprintSteps::from_diagnostic(item);
     let keys = steps.to_fingerprint();
     let masked = steps.masked;

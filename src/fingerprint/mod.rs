@@ -20,21 +20,21 @@ use crate::diagnose::Item;
 use mask::MaskedMessage;
 use message::{first_line, split_exception, without_hint, without_kind};
 
-pub use cut_report::{ReportedFailure, is_cut_copy};
-pub use explanation::{CodeOrigin, FingerprintExplanation, ExplainedSlot, explain_fingerprint};
-pub use near_duplicate::{
-    BANDS, CANDIDATES_MAX, MessageComparison, PatternLeaders, NEAR_TEXT_BYTES_MAX, NearDuplicateSketch, SimilarityVerdict, comparable_text, compare_messages, sketch_message,
+pub(crate) use cut_report::{ReportedFailure, is_cut_copy};
+pub(crate) use explanation::{CodeOrigin, FingerprintExplanation, explain_fingerprint};
+pub(crate) use near_duplicate::{
+    CANDIDATES_MAX, MessageComparison, PatternLeaders, NearDuplicateSketch, SimilarityVerdict, comparable_text, compare_messages, sketch_message,
 };
 
 /// Version of the algorithm, in front of every key: keys of different versions never meet, and a change of the masks
 /// re-keys the history.
-pub const FINGERPRINT_VERSION: u32 = 4;
+pub(crate) const FINGERPRINT_VERSION: u32 = 4;
 /// A message is keyed by its first so many bytes.
 const MESSAGE_BYTES_MAX: usize = 1_000;
 
 /// An item's keys: the version, a colon and 32 hex digits of BLAKE3.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fingerprint {
+pub(crate) struct Fingerprint {
     /// The same message at the same place: for telling repeats inside one run.
     pub exact: String,
     /// The same failure: subject kept.
@@ -48,12 +48,12 @@ pub struct Fingerprint {
 }
 
 /// The version that computed a key; `None` when it is no key.
-pub fn key_version(key: &str) -> Option<u32> {
+pub(crate) fn key_version(key: &str) -> Option<u32> {
     key.split_once(':').and_then(|(version, _)| version.parse().ok())
 }
 
 /// The keys of `item`.
-pub fn compute_fingerprint(item: &Item) -> Fingerprint {
+pub(crate) fn compute_fingerprint(item: &Item) -> Fingerprint {
     FingerprintSteps::from_diagnostic(item).to_fingerprint()
 }
 

@@ -15,20 +15,20 @@ use crate::base::text;
 use crate::diagnose::Item;
 
 /// Bands of a sketch.
-pub const BANDS: usize = 24;
+pub(crate) const BANDS: usize = 24;
 /// Candidates that are verified.
-pub const CANDIDATES_MAX: usize = 50;
+pub(crate) const CANDIDATES_MAX: usize = 50;
 /// Least hashes in one band.
 const ROWS: usize = 2;
 /// A family's text is compared by its first so many bytes: as many as the store keeps.
-pub const NEAR_TEXT_BYTES_MAX: usize = 300;
+pub(crate) const NEAR_TEXT_BYTES_MAX: usize = 300;
 /// Words of this length may have one typo, those of [`LONG_WORD_CHARS`] two.
 const TYPO_WORD_CHARS: usize = 8;
 const LONG_WORD_CHARS: usize = 11;
 
 /// What is needed to find and compare a pattern's near-duplicates.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NearDuplicateSketch {
+pub(crate) struct NearDuplicateSketch {
     /// Hash of what has to be equal: tool class, code or exception, subjects.
     pub scope: i64,
     /// The family's text as it is compared.
@@ -39,7 +39,7 @@ pub struct NearDuplicateSketch {
 
 /// Whether two texts are one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct MessageComparison {
+pub(crate) struct MessageComparison {
     /// From 0 to 1.
     pub similarity: f64,
     /// What the guard says.
@@ -49,7 +49,7 @@ pub struct MessageComparison {
 /// Whether the guard lets two texts be one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
-pub enum SimilarityVerdict {
+pub(crate) enum SimilarityVerdict {
     /// They say the same.
     Same,
     /// Not similar enough.
@@ -72,7 +72,7 @@ pub enum SimilarityVerdict {
 
 impl SimilarityVerdict {
     /// For people.
-    pub fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match self {
             SimilarityVerdict::Same => "the same".to_owned(),
             SimilarityVerdict::TooDifferent => "too different".to_owned(),
@@ -84,7 +84,7 @@ impl SimilarityVerdict {
 }
 
 /// What is needed to compare `item`'s pattern with others; `None` when its message says too little for that.
-pub fn sketch_message(item: &Item) -> Option<NearDuplicateSketch> {
+pub(crate) fn sketch_message(item: &Item) -> Option<NearDuplicateSketch> {
     let steps = FingerprintSteps::from_diagnostic(item);
     if steps.masked.is_weak || !steps.site.is_empty() {
         return None;
@@ -102,12 +102,12 @@ pub fn sketch_message(item: &Item) -> Option<NearDuplicateSketch> {
 }
 
 /// A family's text as it is compared, from the text itself or from what the store keeps of it.
-pub fn comparable_text(masked_family: &str) -> String {
+pub(crate) fn comparable_text(masked_family: &str) -> String {
     text::ellipsis(&text::one_line(masked_family), NEAR_TEXT_BYTES_MAX).to_lowercase()
 }
 
 /// Compares two texts of one scope.
-pub fn compare_messages(a: &str, b: &str, similarity_min: f64) -> MessageComparison {
+pub(crate) fn compare_messages(a: &str, b: &str, similarity_min: f64) -> MessageComparison {
     let fold = |text: &str| text.replace("<*>", "\u{1}");
     let (folded_a, folded_b) = (fold(a), fold(b));
     let arguments = levenshtein::Args::default().score_cutoff(similarity_min);
@@ -270,14 +270,14 @@ fn mix_bits(x: u64) -> u64 {
 
 /// Patterns in memory that others may be near-duplicates of.
 #[derive(Debug, Default)]
-pub struct PatternLeaders {
+pub(crate) struct PatternLeaders {
     leaders: Vec<NearDuplicateSketch>,
     by_band: HashMap<u32, Vec<usize>>,
 }
 
 impl PatternLeaders {
     /// Adds one; its number is the count of those before it.
-    pub fn push(&mut self, near: NearDuplicateSketch) {
+    pub(crate) fn push(&mut self, near: NearDuplicateSketch) {
         for band in near.bands {
             self.by_band.entry(band).or_default().push(self.leaders.len());
         }
@@ -285,7 +285,7 @@ impl PatternLeaders {
     }
 
     /// The number of the most similar one that the guard lets be the same; the first of equals.
-    pub fn find_nearest(&self, near: &NearDuplicateSketch, similarity_min: f64) -> Option<(usize, MessageComparison)> {
+    pub(crate) fn find_nearest(&self, near: &NearDuplicateSketch, similarity_min: f64) -> Option<(usize, MessageComparison)> {
         let mut shared: HashMap<usize, usize> = HashMap::new();
         for leader in near.bands.iter().filter_map(|band| self.by_band.get(band)).flatten() {
             *shared.entry(*leader).or_default() += 1;

@@ -6,7 +6,7 @@ use crate::fingerprint::{self, FINGERPRINT_VERSION};
 use crate::store::{Atom, AtomList, Item, Run};
 
 /// Atoms that an event lists of each set; the others are counted.
-pub const ATOMS_MAX: usize = 200;
+pub(super) const ATOMS_MAX: usize = 200;
 /// What an atom says, bytes.
 const TEXT_BYTES_MAX: usize = 160;
 /// Hex digits of an atom's hash. 64 bits: two of a run's at most 2,000 atoms meet once in 10^13 runs.
@@ -14,22 +14,22 @@ const HASH_DIGITS: usize = 16;
 
 /// The atoms of one run in the order of its output, each once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Atoms(pub Vec<Atom>);
+pub(crate) struct Atoms(pub Vec<Atom>);
 
 impl Atoms {
     /// The list for an event.
-    pub fn list(&self) -> AtomList {
+    pub(crate) fn list(&self) -> AtomList {
         AtomList { count: self.0.len(), first: self.0.iter().take(ATOMS_MAX).cloned().collect() }
     }
 
     /// None at all.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
 /// What failed in a run; nothing in one that passed.
-pub fn of_run(run: &Run) -> Atoms {
+pub(crate) fn of_run(run: &Run) -> Atoms {
     let items = run.failure.as_ref().map_or(&[][..], |failure| &failure.items);
     let mut atoms: Vec<Atom> = Vec::new();
     let mut known = std::collections::HashSet::new();

@@ -32,7 +32,7 @@ const STARS_MAX: usize = 6;
 
 /// What of a failure a later run looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reach {
+pub(crate) enum Reach {
     /// Everything.
     All,
     /// What these selectors name.
@@ -50,7 +50,7 @@ pub enum Reach {
 
 impl Reach {
     /// Whether it looked at this atom.
-    pub fn covers(&self, atom: &Atom) -> bool {
+    pub(crate) fn covers(&self, atom: &Atom) -> bool {
         match self {
             Reach::All => true,
             Reach::Nothing => false,
@@ -90,7 +90,7 @@ impl<'a> Parts<'a> {
 
 /// What a run with the scope `later` looked at of a failure with the scope `earlier`. Where nobody can tell it is
 /// nothing: a failure that stays open too long is mended by the next run of the same check.
-pub fn reach(later: &Scope, earlier: &Scope) -> Reach {
+pub(crate) fn reach(later: &Scope, earlier: &Scope) -> Reach {
     if later.class != earlier.class
         || later.sub != earlier.sub
         || earlier.also.iter().any(|tool| !later.also.contains(tool))
@@ -152,7 +152,7 @@ fn by_words(later: &Scope, earlier: &Scope, more: &[&str], less: &[&str]) -> Rea
 
 /// The scopes whose pass would close a failure of `scope` that are worth waiting for: the same check of everything, in
 /// its folder and in those above, and of the folders around each of its paths. Without `scope` itself.
-pub fn covering_scopes(scope: &Scope) -> Vec<Scope> {
+pub(crate) fn covering_scopes(scope: &Scope) -> Vec<Scope> {
     let with = |dir: &Lossless, selectors: Vec<String>| Scope { dir: dir.clone(), selectors, ..scope.clone() };
     let kept: Vec<String> = {
         let parts = Parts::of(scope);

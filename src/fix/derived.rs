@@ -44,7 +44,7 @@ const FOLDERS: [&str; 11] = [
 
 /// Whether a file is a lock file, generated, a snapshot of a test runner, vendored, or a lesson. The path is relative to
 /// the root.
-pub fn is_derived(path: &str) -> bool {
+pub(crate) fn is_derived(path: &str) -> bool {
     let mut folders: Vec<&str> = path.split('/').collect();
     let name = folders.pop().unwrap_or_default();
     LOCKS.contains(&name)

@@ -29,7 +29,7 @@ const LANGUAGES: [&[&str]; 9] = [
 
 /// What one file names.
 #[derive(Debug, Default)]
-pub struct References {
+pub(crate) struct References {
     /// Modules by their path with slashes, as an import names them.
     modules: HashSet<String>,
     /// Paths in strings, those that begin with a dot seen from the root.
@@ -41,7 +41,7 @@ pub struct References {
 
 impl References {
     /// What the text of the file at `path` names; of a text that is no file's, such as a message, `path` is empty.
-    pub fn of(path: &str, text: &str) -> Self {
+    pub(crate) fn of(path: &str, text: &str) -> Self {
         let mut found = References { language: language(path), ..References::default() };
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         for line in text.lines().take(LINES_MAX) {
@@ -55,7 +55,7 @@ impl References {
     }
 
     /// Whether the file at `path` is one of what is named.
-    pub fn names(&self, path: &str) -> bool {
+    pub(crate) fn names(&self, path: &str) -> bool {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
         let join = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };

@@ -8,7 +8,7 @@ mod name;
 use crate::base::text::prefix;
 
 /// Lines of context worth asking git for: enough to see which test or which key of a configuration a line belongs to.
-pub const CONTEXT_LINES: usize = 20;
+pub(crate) const CONTEXT_LINES: usize = 20;
 /// Files read of one diff; further ones are counted.
 const FILES_MAX: usize = 5_000;
 /// Lines read of one diff; further ones are counted.
@@ -18,7 +18,7 @@ const LINE_BYTES_MAX: usize = 4_000;
 
 /// What a line of a hunk is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// On both sides.
     Context,
     /// On the new side only.
@@ -29,7 +29,7 @@ pub enum Kind {
 
 /// A line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub(crate) struct Line {
     /// What it is.
     pub kind: Kind,
     /// Its number on the old side, 1-based; of an added line the one it stands before.
@@ -42,7 +42,7 @@ pub struct Line {
 
 /// Neighbouring changed lines with their context.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Hunk {
+pub(crate) struct Hunk {
     /// What git prints behind the `@@`: the line that a function, section or key began on.
     pub heading: String,
     /// The lines.
@@ -51,7 +51,7 @@ pub struct Hunk {
 
 /// What happened to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub(crate) enum Change {
     /// It is new.
     Added,
     /// It is gone.
@@ -64,7 +64,7 @@ pub enum Change {
 
 /// One file's part of a diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FilePatch {
+pub(crate) struct FilePatch {
     /// What happened.
     pub change: Change,
     /// Its path before; of a new file the same as `new`.
@@ -79,19 +79,19 @@ pub struct FilePatch {
 
 impl FilePatch {
     /// All lines of all hunks.
-    pub fn lines(&self) -> impl Iterator<Item = &Line> {
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &Line> {
         self.hunks.iter().flat_map(|hunk| &hunk.lines)
     }
 
     /// The lines of one kind.
-    pub fn of(&self, kind: Kind) -> impl Iterator<Item = &Line> {
+    pub(crate) fn of(&self, kind: Kind) -> impl Iterator<Item = &Line> {
         self.lines().filter(move |line| line.kind == kind)
     }
 }
 
 /// A diff.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Patch {
+pub(crate) struct Patch {
     /// The files, in the order of the diff.
     pub files: Vec<FilePatch>,
     /// Files and lines beyond the limits, not read.
@@ -100,7 +100,7 @@ pub struct Patch {
 
 impl Patch {
     /// Reads a diff.
-    pub fn parse(diff: &[u8]) -> Self {
+    pub(crate) fn parse(diff: &[u8]) -> Self {
         let mut reader = Reader::default();
         for raw in diff.split(|&b| b == b'\n') {
             reader.line(raw);
@@ -109,7 +109,7 @@ impl Patch {
     }
 
     /// Adds a file that a diff doesn't show, as one that is new: git leaves out what it doesn't track.
-    pub fn add_new_file(&mut self, path: &str, content: &[u8]) {
+    pub(crate) fn add_new_file(&mut self, path: &str, content: &[u8]) {
         let binary = content.contains(&0);
         let mut hunk = Hunk::default();
         if !binary {

@@ -29,7 +29,7 @@ const INTERPRETER_BYTES_MAX: u64 = 256;
 ///
 /// `None` when the program isn't found, when one of the files changed after the run began, when PATH is not known, and
 /// when the check ran elsewhere.
-pub fn program(header: &Header) -> Option<String> {
+pub(crate) fn program(header: &Header) -> Option<String> {
     if header.check.as_ref().is_some_and(|check| check.elsewhere) {
         return None;
     }

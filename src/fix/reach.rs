@@ -33,7 +33,7 @@ const DID_NOT_CHECK: [&str; 3] = ["build_error", "config_error", "missing_depend
 
 /// Where a failing run stopped looking.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StopsAt {
+pub(crate) enum StopsAt {
     /// It looked at everything that it was asked to.
     End,
     /// Nobody can tell what it didn't get to.
@@ -46,14 +46,14 @@ pub enum StopsAt {
 
 /// A test target of a Rust package, in the order in which cargo runs them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Target {
+pub(crate) struct Target {
     package: String,
     /// Unit tests come first, then the integration tests by name.
     integration: Option<String>,
 }
 
 /// Whether the same command chooses each time what it looks at.
-pub fn selects_anew(run: &Run) -> bool {
+pub(crate) fn selects_anew(run: &Run) -> bool {
     let chooses = |argument: &str| {
         let option = argument.split_once('=').map_or(argument, |(option, _)| option);
         CHOOSING_OPTIONS.contains(&option)
@@ -62,7 +62,7 @@ pub fn selects_anew(run: &Run) -> bool {
 }
 
 /// Where `later` stopped that followed a failure of category `before`.
-pub fn stops_at(later: &Run, before: &str) -> StopsAt {
+pub(crate) fn stops_at(later: &Run, before: &str) -> StopsAt {
     let Some(failure) = &later.failure else { return StopsAt::End };
     let stops_early = later.argv.iter().any(|argument| {
         let argument = argument.display();
@@ -95,7 +95,7 @@ pub fn stops_at(later: &Run, before: &str) -> StopsAt {
 
 impl StopsAt {
     /// Whether the run would have shown this atom.
-    pub fn is_reached(&self, atom: &Atom) -> bool {
+    pub(crate) fn is_reached(&self, atom: &Atom) -> bool {
         match self {
             StopsAt::End => true,
             StopsAt::Unknown => false,

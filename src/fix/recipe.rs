@@ -18,7 +18,7 @@ const LETTERS_MIN: usize = 4;
 
 /// The recipes of a change: each hunk's shape, the files together, each command that is no check and passed, and what
 /// else is known to have changed.
-pub fn recipes(
+pub(crate) fn recipes(
     files: &[FileChange],
     files_cut: usize,
     diff: &str,

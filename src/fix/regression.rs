@@ -41,7 +41,7 @@ const TEXT_BYTES_MAX: usize = 200;
 
 /// A change that made a failure go away.
 #[derive(Debug, Clone)]
-pub struct Fix {
+pub(crate) struct Fix {
     /// `x-…`
     pub id: String,
     /// What it changed.
@@ -50,7 +50,7 @@ pub struct Fix {
 
 /// Where a diff takes a fix back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TakenBack {
+pub(crate) struct TakenBack {
     /// The fix.
     pub id: String,
     /// The file.
@@ -64,7 +64,7 @@ pub struct TakenBack {
 }
 
 /// The first hunk of each fix in each file that `patch` takes back.
-pub fn taken_back(patch: &Patch, fixes: &[Fix]) -> Vec<TakenBack> {
+pub(crate) fn taken_back(patch: &Patch, fixes: &[Fix]) -> Vec<TakenBack> {
     let everywhere = Balance::of(patch.files.iter().flat_map(FilePatch::lines));
     let mut found: Vec<TakenBack> = Vec::new();
     for fix in fixes {

@@ -35,7 +35,7 @@ const KINDS: [&str; 7] = ["toml", "ini", "cfg", "yaml", "yml", "json", "jsonc"];
 
 /// What a changed file has to do with a failure, the nearest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Relation {
+pub(crate) enum Relation {
     /// Something failed in it.
     Own,
     /// It is in a stack trace.
@@ -47,7 +47,7 @@ pub enum Relation {
 }
 
 /// Whether a file says how tools run or which packages there are. The path is relative to the root.
-pub fn is_setting(path: &str) -> bool {
+pub(crate) fn is_setting(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let kind = name.rsplit_once('.').map_or("", |(_, kind)| kind);
     SETTINGS.iter().any(|setting| name.starts_with(setting))
@@ -58,7 +58,7 @@ pub fn is_setting(path: &str) -> bool {
 }
 
 /// A unified diff with the texts of these files first, in their order; what is said at its end stays there.
-pub fn related_first(diff: &str, related: &[Lossless], files: &[FileChange]) -> String {
+pub(crate) fn related_first(diff: &str, related: &[Lossless], files: &[FileChange]) -> String {
     let (sections, end) = sections(diff);
     let rank = |section: &&str| {
         let path = path_of(section, files);
@@ -71,7 +71,7 @@ pub fn related_first(diff: &str, related: &[Lossless], files: &[FileChange]) -> 
 }
 
 /// The texts of these files alone.
-pub fn only_related(diff: &str, related: &[Lossless], files: &[FileChange]) -> String {
+pub(crate) fn only_related(diff: &str, related: &[Lossless], files: &[FileChange]) -> String {
     let (sections, _) = sections(diff);
     let is_related = |section: &&str| path_of(section, files).is_some_and(|path| related.contains(path));
     sections.into_iter().filter(is_related).collect()

@@ -8,7 +8,7 @@ use crate::store::{Atom, Outcome};
 /// What became of the atoms of a failure. `fixed`, `persisted` and `not_reached` are the failure's, each in one of
 /// them; `introduced` are new.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sets {
+pub(crate) struct Sets {
     /// Looked at and gone.
     pub fixed: Atoms,
     /// Not in the failure.
@@ -22,7 +22,7 @@ pub struct Sets {
 impl Sets {
     /// What became of the failure. What is new doesn't count against it when the later run was another check: then it
     /// is that one's failure.
-    pub fn outcome(&self, same_check: bool) -> Outcome {
+    pub(crate) fn outcome(&self, same_check: bool) -> Outcome {
         let open = !self.persisted.is_empty() || !self.not_reached.is_empty();
         match (self.fixed.is_empty(), open || (same_check && !self.introduced.is_empty())) {
             (true, true) => Outcome::Failure,
@@ -33,7 +33,7 @@ impl Sets {
 
     /// Those of two failures together.
     #[must_use]
-    pub fn with(mut self, other: &Sets) -> Sets {
+    pub(crate) fn with(mut self, other: &Sets) -> Sets {
         let ours = [&mut self.fixed, &mut self.introduced, &mut self.persisted, &mut self.not_reached];
         let others = [&other.fixed, &other.introduced, &other.persisted, &other.not_reached];
         for (ours, others) in ours.into_iter().zip(others) {
@@ -45,7 +45,7 @@ impl Sets {
 
 /// Compares the open atoms `before` with those of a later run. `is_reached` says of an atom that is gone whether the
 /// later run would have shown it.
-pub fn compare(before: &Atoms, after: &Atoms, is_reached: impl Fn(&Atom) -> bool) -> Sets {
+pub(crate) fn compare(before: &Atoms, after: &Atoms, is_reached: impl Fn(&Atom) -> bool) -> Sets {
     let hashes = |atoms: &Atoms| -> HashSet<String> { atoms.0.iter().map(|atom| atom.hash.clone()).collect() };
     let (before_hashes, after_hashes) = (hashes(before), hashes(after));
     let test = |atom: &Atom| atom.test.clone().map(|test| (atom.file.clone(), test));

@@ -11,13 +11,13 @@ const COLOURS: [&str; 8] =
     ["--color", "--colour", "--colors", "--no-color", "--no-colour", "--no-colors", "--pretty-colors", "--no-header"];
 
 /// Whether the run failed without saying what is wrong: its only item says how it ended.
-pub fn is_silent(run: &Run) -> bool {
+pub(crate) fn is_silent(run: &Run) -> bool {
     let items = run.failure.as_ref().map_or(&[][..], |failure| &failure.items);
     matches!(items, [only] if only.says_nothing())
 }
 
 /// Whether all that the run printed was seen, so that what it doesn't report wasn't there.
-pub fn is_seen_whole(run: &Run) -> bool {
+pub(crate) fn is_seen_whole(run: &Run) -> bool {
     let has_own_status = run.scope.as_ref().is_none_or(|scope| !scope.foreign_status);
     let is_complete = |failure: &crate::store::Failure| {
         failure.items_cut == 0 && failure.lines_unread == 0 && failure.shortfalls.is_empty()
@@ -30,7 +30,7 @@ pub fn is_seen_whole(run: &Run) -> bool {
 }
 
 /// Whether two runs were started in the same way: in one folder, with equal arguments but for colours.
-pub fn is_same_call(one: &Run, other: &Run) -> bool {
+pub(crate) fn is_same_call(one: &Run, other: &Run) -> bool {
     let arguments = |run: &Run| -> Vec<String> {
         let all = run.argv.iter().map(crate::base::lossless::Lossless::display);
         all.filter(|argument| !COLOURS.contains(&argument.split('=').next().unwrap_or_default())).collect()
@@ -46,7 +46,7 @@ fn form(item: &Item) -> Form {
 }
 
 /// Which atoms of one run another one would have reported too.
-pub enum Sight {
+pub(crate) enum Sight {
     /// All of them.
     All,
     /// None: it wasn't seen whole.
@@ -62,7 +62,7 @@ pub enum Sight {
 
 impl Sight {
     /// How far `by` would have reported the atoms of `run`. A pass reports nothing, which is what a pass says.
-    pub fn of(run: &Run, by: &Run) -> Self {
+    pub(crate) fn of(run: &Run, by: &Run) -> Self {
         if by.failure.is_none() {
             return Sight::All;
         }
@@ -81,7 +81,7 @@ impl Sight {
     }
 
     /// Whether an atom would have been reported.
-    pub fn covers(&self, atom: &Atom) -> bool {
+    pub(crate) fn covers(&self, atom: &Atom) -> bool {
         match self {
             Sight::All => true,
             Sight::Nothing => false,
@@ -91,7 +91,7 @@ impl Sight {
 }
 
 /// The atoms of `after` that are known to be new: those that `before` would have reported.
-pub fn known_as_new(introduced: Atoms, before: &Run, after: &Run) -> Atoms {
+pub(crate) fn known_as_new(introduced: Atoms, before: &Run, after: &Run) -> Atoms {
     if !is_seen_whole(before) || is_silent(after) {
         return Atoms::default();
     }

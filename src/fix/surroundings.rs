@@ -35,7 +35,7 @@ const ENVIRONMENTS: [&str; 3] = [".venv", "venv", "env"];
 
 /// What changed around a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Surroundings {
+pub(crate) struct Surroundings {
     /// What changed in the gap, relative to the root, sorted.
     pub changed: Vec<String>,
     /// Something changed later, which hides whether it changed in the gap, too.
@@ -44,7 +44,7 @@ pub struct Surroundings {
 
 /// What changed around a check in `dir` below `root`, after `from` and before `to`: from the end of one run to the
 /// start of the next.
-pub fn surroundings(root: &Path, dir: &Path, from: Timestamp, to: Timestamp) -> Surroundings {
+pub(crate) fn surroundings(root: &Path, dir: &Path, from: Timestamp, to: Timestamp) -> Surroundings {
     let mut found = Surroundings::default();
     let inside = if dir.is_absolute() { Path::new("") } else { dir };
     for folder in inside.ancestors().take(FOLDERS_MAX) {

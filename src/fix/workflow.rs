@@ -9,7 +9,7 @@ use crate::store::{Attempt, FixRow, Means, Outcome, SolvedRow};
 
 /// Whether a fix is to be believed; said wherever a fix is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Standing {
+pub(crate) struct Standing {
     /// It held in the rest of its task, or the same change made the same kind of failure go away elsewhere.
     pub confirmed: bool,
     /// Why, or why not yet.
@@ -18,7 +18,7 @@ pub struct Standing {
 
 /// The standing of a fix; `None` of a workflow that has none: not solved, passed without a change, or passed because
 /// the check was made weaker. A task is over after so much `silence`.
-pub fn standing(row: &FixRow, now: Timestamp, silence: Duration) -> Option<Standing> {
+pub(crate) fn standing(row: &FixRow, now: Timestamp, silence: Duration) -> Option<Standing> {
     if row.state != "success" {
         return None;
     }
@@ -45,7 +45,7 @@ pub fn standing(row: &FixRow, now: Timestamp, silence: Duration) -> Option<Stand
 }
 
 /// Whether a fix that solved its failure held, as far as is told without a look at other fixes; `None` where those decide.
-pub fn has_held(row: &SolvedRow, now: Timestamp, silence: Duration) -> Option<bool> {
+pub(crate) fn has_held(row: &SolvedRow, now: Timestamp, silence: Duration) -> Option<bool> {
     let last = row.resolved_at.map_or(row.task_last_at, |resolved| resolved.max(row.task_last_at));
     let is_over = Duration::from_micros(now.micros_since(last)) >= silence;
     match row.suspect {
@@ -56,7 +56,7 @@ pub fn has_held(row: &SolvedRow, now: Timestamp, silence: Duration) -> Option<bo
 
 /// An attempt in its workflow.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Numbered {
+pub(crate) struct Numbered {
     /// From 1; `None` of a run with nothing changed before it. What a run says of several earlier ones has one number.
     pub number: Option<u64>,
     /// The attempt.
@@ -65,7 +65,7 @@ pub struct Numbered {
 
 /// Attempts of one workflow in their order.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Workflow {
+pub(crate) struct Workflow {
     /// All of them.
     pub attempts: Vec<Numbered>,
     /// Attempts that fixed something: more than one make a multi-step fix.
@@ -75,7 +75,7 @@ pub struct Workflow {
 }
 
 /// Folds attempts; `quickly` is the number of attempts within which a fix is of high value.
-pub fn workflow(mut attempts: Vec<Attempt>, quickly: u64) -> Workflow {
+pub(crate) fn workflow(mut attempts: Vec<Attempt>, quickly: u64) -> Workflow {
     attempts.sort_by_key(|attempt| (attempt.ended_at, attempt.run));
     let mut workflow = Workflow::default();
     let (mut number, mut last, mut last_step) = (0, None, None);

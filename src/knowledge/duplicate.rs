@@ -27,7 +27,7 @@ const FORM_LETTERS_MIN: usize = 4;
 
 /// What is compared of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NormalisedWords {
+pub(crate) struct NormalisedWords {
     ordered: Vec<String>,
     set: BTreeSet<String>,
 }
@@ -35,7 +35,7 @@ pub struct NormalisedWords {
 /// How two entries relate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum EntryLikeness {
+pub(crate) enum EntryLikeness {
     /// They say the same.
     Same,
     /// They may: somebody should look.
@@ -46,29 +46,29 @@ pub enum EntryLikeness {
 
 impl NormalisedWords {
     /// The words of a text.
-    pub fn from_text(text: &str) -> Self {
+    pub(crate) fn from_text(text: &str) -> Self {
         NormalisedWords::from_forms(normalised(text))
     }
 
     /// Words that are in their normal form already.
-    pub fn from_forms(ordered: Vec<String>) -> Self {
+    pub(crate) fn from_forms(ordered: Vec<String>) -> Self {
         NormalisedWords { set: ordered.iter().cloned().collect(), ordered }
     }
 
     /// The words themselves, in their order.
-    pub fn as_slice(&self) -> &[String] {
+    pub(crate) fn as_slice(&self) -> &[String] {
         &self.ordered
     }
 
     /// Shared words by all words, 0 to 1; 0 where there are none.
-    pub fn jaccard(&self, other: &NormalisedWords) -> f64 {
+    pub(crate) fn jaccard(&self, other: &NormalisedWords) -> f64 {
         let shared = self.set.intersection(&other.set).count();
         let all = self.set.len() + other.set.len() - shared;
         shared as f64 / all.max(1) as f64
     }
 
     /// So many of its words at least has everything that is at least `least` alike.
-    pub fn min_shared_words(&self, least: f64) -> usize {
+    pub(crate) fn min_shared_words(&self, least: f64) -> usize {
         let all = self.set.len();
         // A whole number from 1 to the number of words.
         ((least * all as f64).ceil().max(1.0) as usize).min(all)
@@ -76,7 +76,7 @@ impl NormalisedWords {
 }
 
 /// How two entries of one type relate, and how alike their words are.
-pub fn compare_entries(a: &NormalisedWords, b: &NormalisedWords, settings: &KnowledgeSettings) -> (f64, EntryLikeness) {
+pub(crate) fn compare_entries(a: &NormalisedWords, b: &NormalisedWords, settings: &KnowledgeSettings) -> (f64, EntryLikeness) {
     let jaccard = a.jaccard(b);
     let likeness = match jaccard {
         same if same > settings.merged && !has_telling_difference(a, b) => EntryLikeness::Same,

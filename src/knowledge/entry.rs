@@ -15,7 +15,7 @@ const ITEMS_MAX: u64 = 50;
 
 /// A type of entries.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct EntryType {
+pub(crate) struct EntryType {
     /// What it is for.
     pub description: String,
     /// Whether two of it may be one.
@@ -30,7 +30,7 @@ fn schema_value<S: serde::Serializer>(schema: &Schema, serializer: S) -> Result<
 }
 
 /// All types by their names: the shipped ones, and those of the settings, which may replace them.
-pub fn entry_types(settings: &KnowledgeSettings) -> BTreeMap<String, EntryType> {
+pub(crate) fn entry_types(settings: &KnowledgeSettings) -> BTreeMap<String, EntryType> {
     let mut all = shipped_types();
     for (name, of_settings) in &settings.types {
         let schema = of_settings.schema.clone();
@@ -92,7 +92,7 @@ fn shipped_types() -> BTreeMap<String, EntryType> {
 }
 
 /// All text of an entry: what its words are taken from.
-pub fn entry_text(title: &str, properties: &Value) -> String {
+pub(crate) fn entry_text(title: &str, properties: &Value) -> String {
     fn collect(value: &Value, found: &mut Vec<String>) {
         match value {
             Value::String(text) => found.push(text.clone()),

@@ -9,7 +9,7 @@ use crate::store::{By, EntryChangeRow, EntryRow, EntryUseRow};
 
 /// What happened to an entry after it was written.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct EntryHistory {
+pub(crate) struct EntryHistory {
     /// The entries that say the same: each is another voice.
     pub merged: Vec<EntryRow>,
     /// What was said of it.
@@ -22,7 +22,7 @@ pub struct EntryHistory {
 
 /// What the confidence in an entry is made of: its source, its type, every session and agent that it helped, every task
 /// that was warned with it and did without the mistake or made it, what somebody set it to.
-pub fn entry_confidence(entry: &EntryRow, history: &EntryHistory, settings: &Settings, now: Timestamp) -> Confidence {
+pub(crate) fn entry_confidence(entry: &EntryRow, history: &EntryHistory, settings: &Settings, now: Timestamp) -> Confidence {
     let mut found = source_increments(entry, settings);
     for other in history.merged.iter().filter(|other| other.by.agent != entry.by.agent) {
         let Some(agent) = &other.by.agent else { continue };
@@ -45,7 +45,7 @@ pub fn entry_confidence(entry: &EntryRow, history: &EntryHistory, settings: &Set
 }
 
 /// What came of using something that `writer` wrote (of what was learnt nobody), and what was said of it.
-pub fn feedback_increments(writer: &By, history: &EntryHistory, settings: &Settings) -> Vec<ConfidenceIncrement> {
+pub(crate) fn feedback_increments(writer: &By, history: &EntryHistory, settings: &Settings) -> Vec<ConfidenceIncrement> {
     let mut found = Vec::new();
     let own_session = writer.session.as_deref().unwrap_or_default();
     for used in &history.uses {

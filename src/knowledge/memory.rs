@@ -14,7 +14,7 @@ const TITLE_BYTES_MAX: usize = 120;
 
 /// How much a memory comes to mind, 0 to 1: by its importance, how fresh it is, how often it was looked up, and the words
 /// of the question when there are any. 0 when it has none of them.
-pub fn recall_weight(memory: &MemoryRow, question: &NormalisedWords, now: Timestamp) -> f64 {
+pub(crate) fn recall_weight(memory: &MemoryRow, question: &NormalisedWords, now: Timestamp) -> f64 {
     let text = match question.as_slice() {
         [] => 1.0,
         asked => {
@@ -31,7 +31,7 @@ pub fn recall_weight(memory: &MemoryRow, question: &NormalisedWords, now: Timest
 
 /// The type, title and properties of the entry that a memory becomes. An error that comes back is a gotcha, the rest is
 /// a pattern.
-pub fn promoted_entry(sort: &str, text: &str) -> (&'static str, String, Value) {
+pub(crate) fn promoted_entry(sort: &str, text: &str) -> (&'static str, String, Value) {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let title = crate::base::text::ellipsis(first.trim(), TITLE_BYTES_MAX);
     match sort {

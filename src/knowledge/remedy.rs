@@ -9,11 +9,11 @@ use crate::pattern::statistics::{round_to_thousandth, share_bound};
 use crate::store::{DECLARED, RecoveryRow, ReportRow};
 
 /// Steps of one strategy.
-pub const STEPS_MAX: usize = 30;
+pub(crate) const STEPS_MAX: usize = 30;
 
 /// A strategy that fits the error, with the times that it was tried, the newest first.
 #[derive(Debug, Clone)]
-pub struct RemedyCandidate {
+pub(crate) struct RemedyCandidate {
     /// The strategy.
     pub row: RecoveryRow,
     /// The times that count.
@@ -24,7 +24,7 @@ pub struct RemedyCandidate {
 
 /// Where it is to help.
 #[derive(Debug, Clone, Default)]
-pub struct RemedySituation {
+pub(crate) struct RemedySituation {
     /// The task that is being worked on.
     pub task: String,
     /// What kind of task it is.
@@ -35,7 +35,7 @@ pub struct RemedySituation {
 
 /// A strategy with what speaks for it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RemedySuggestion {
+pub(crate) struct RemedySuggestion {
     /// `s-…`
     pub id: String,
     /// What to do, in a few words.
@@ -70,7 +70,7 @@ pub struct RemedySuggestion {
 
 /// One technique has failed too often: something else has to be done.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RemedyEscalation {
+pub(crate) struct RemedyEscalation {
     /// `s-…` of the one that failed.
     pub failed: String,
     /// What it was.
@@ -82,12 +82,12 @@ pub struct RemedyEscalation {
 }
 
 /// Whether a strategy was learnt from what was changed, and nobody said or declared it.
-pub fn is_learnt(row: &RecoveryRow) -> bool {
+pub(crate) fn is_learnt(row: &RecoveryRow) -> bool {
     matches!(row.technique.as_str(), "shape" | "files" | "command")
 }
 
 /// What to do, the best first, what has failed here too often last; and whether that calls for something else.
-pub fn rank_remedies(
+pub(crate) fn rank_remedies(
     candidates: Vec<RemedyCandidate>,
     situation: &RemedySituation,
     settings: &Settings,
@@ -123,7 +123,7 @@ fn evidence_rank(it: &RemedySuggestion) -> u8 {
 ///
 /// # Errors
 /// Bad syntax, or larger than [`DEFINITION_REGEX_BYTES_MAX`].
-pub fn compile_error_regex(text: &str) -> Result<Regex, regex::Error> {
+pub(crate) fn compile_error_regex(text: &str) -> Result<Regex, regex::Error> {
     let limit = DEFINITION_REGEX_BYTES_MAX;
     RegexBuilder::new(text).multi_line(true).size_limit(limit).dfa_size_limit(limit).build()
 }

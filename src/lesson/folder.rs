@@ -17,7 +17,7 @@ use crate::config::{Places, Repository, Settings};
 /// A lesson file is read up to this size, bytes; people may have added to it.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Shared lessons that are learnt from, the first ones by name.
-pub const TAUGHT_MAX: usize = 500;
+pub(super) const TAUGHT_MAX: usize = 500;
 
 /// The lessons folder. It may not exist yet.
 #[derive(Debug, Clone)]

@@ -16,7 +16,7 @@ const REDACTED: &str = "[redacted:";
 
 /// A command to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
+pub(crate) struct Command {
     /// The command.
     pub argv: Vec<OsString>,
     /// Where to run it.
@@ -25,7 +25,7 @@ pub struct Command {
 
 /// Why there is nothing to run.
 #[derive(Debug, thiserror::Error)]
-pub enum AgainError {
+pub(crate) enum AgainError {
     /// The store can't be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -52,7 +52,7 @@ pub enum AgainError {
 ///
 /// # Errors
 /// When there is nothing to run, or it is not known how to run less.
-pub fn command(places: &Places, environment: &Environment, failed: bool) -> Result<Command, AgainError> {
+pub(crate) fn command(places: &Places, environment: &Environment, failed: bool) -> Result<Command, AgainError> {
     let Some(last) = last::last(places, environment)?.0 else {
         return Err(AgainError::Nothing(places.root.display().to_string()));
     };

@@ -23,7 +23,7 @@ const SUMMARY_BYTES_MAX: usize = 160;
 
 /// What to look for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
+pub(crate) struct Wanted {
     /// Places where a check is weakened.
     pub weakened: bool,
     /// Of these, only what is certain.
@@ -34,7 +34,7 @@ pub struct Wanted {
 
 /// What `check-diff --json` prints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     /// Version of this shape.
     pub schema: u32,
     /// Where a check was weakened, in the order of the diff.
@@ -50,7 +50,7 @@ pub struct Report {
 
 /// Where a confirmed fix is taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Regression {
+pub(crate) struct Regression {
     /// `x-…`
     pub fix: String,
     /// `f-…` of the failure that it made go away; `null` when that is not in the store.
@@ -73,7 +73,7 @@ pub struct Regression {
 
 impl Report {
     /// Whether there is nothing to say.
-    pub fn is_clean(&self) -> bool {
+    pub(crate) fn is_clean(&self) -> bool {
         self.weakened.is_empty() && self.regressions.is_empty()
     }
 }
@@ -82,7 +82,7 @@ impl Report {
 ///
 /// # Errors
 /// What git says when it can't compare.
-pub fn check_diff(
+pub(crate) fn check_diff(
     places: &Places,
     settings: &Settings,
     compared: &Compared,

@@ -31,7 +31,7 @@ const LINE_BYTES_MAX: usize = 4096;
 
 /// What is to be reported, and how.
 #[derive(Debug)]
-pub struct Wanted<'a> {
+pub(crate) struct Wanted<'a> {
     /// The job.
     pub job: &'a Job,
     /// The job's session: all runs of it are reported on. `None` for the last run alone.
@@ -44,7 +44,7 @@ pub struct Wanted<'a> {
 
 /// What `ci --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Reported {
+pub(crate) struct Reported {
     /// Version of this shape.
     pub schema: u32,
     /// The system.
@@ -76,7 +76,7 @@ struct Told {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn report(places: &Places, settings: &Settings, wanted: &Wanted<'_>) -> Result<Reported, StoreError> {
+pub(crate) fn report(places: &Places, settings: &Settings, wanted: &Wanted<'_>) -> Result<Reported, StoreError> {
     let mut reading = reading::open(places)?;
     let mut notes = std::mem::take(&mut reading.notes);
     let told = runs(places, settings, &reading, wanted)?;

@@ -12,7 +12,7 @@ use crate::store::{Body, Merge, Review, ReviewState, Split, Store, StoreError, l
 
 /// What a person says with a change: who they are and why.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Saying {
+pub(crate) struct Saying {
     /// Who.
     pub by: Option<String>,
     /// Why.
@@ -21,7 +21,7 @@ pub struct Saying {
 
 /// What changing a pattern led to.
 #[derive(Debug, Serialize)]
-pub struct Changed {
+pub(crate) struct Changed {
     /// Version of this shape.
     pub schema: u32,
     /// One line: what was done.
@@ -40,7 +40,7 @@ pub struct Changed {
 ///
 /// # Errors
 /// When one of the ids names none or more than one, both name the same, or the store can't be written.
-pub fn merge(places: &Places, from: &str, into: &str, saying: Saying) -> anyhow::Result<Changed> {
+pub(crate) fn merge(places: &Places, from: &str, into: &str, saying: Saying) -> anyhow::Result<Changed> {
     let mut open = Open::new(places)?;
     let (from, into) = (open.store.index().member(from)?, open.store.index().member(into)?);
     let group = open.store.index().group(from.number)?;
@@ -59,7 +59,7 @@ pub fn merge(places: &Places, from: &str, into: &str, saying: Saying) -> anyhow:
 ///
 /// # Errors
 /// When the id names none or more than one, it isn't merged with any, or the store can't be written.
-pub fn split(places: &Places, id: &str, saying: Saying) -> anyhow::Result<Changed> {
+pub(crate) fn split(places: &Places, id: &str, saying: Saying) -> anyhow::Result<Changed> {
     let mut open = Open::new(places)?;
     let member = open.store.index().member(id)?;
     let others = open.store.index().group(member.number)?.len() - 1;
@@ -72,7 +72,7 @@ pub fn split(places: &Places, id: &str, saying: Saying) -> anyhow::Result<Change
 ///
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
-pub fn review(places: &Places, id: &str, state: ReviewState, saying: Saying) -> anyhow::Result<Changed> {
+pub(crate) fn review(places: &Places, id: &str, state: ReviewState, saying: Saying) -> anyhow::Result<Changed> {
     let mut open = Open::new(places)?;
     let row = open.store.index().pattern(id)?;
     open.store.record(Body::Review(Review { pattern: row.key, state, by: saying.by, why: saying.why }))?;

@@ -16,7 +16,7 @@ use crate::whitelist::{CheckKind, Whitelist};
 const PROJECT: usize = 0;
 
 /// What was read.
-pub struct Loaded {
+pub(crate) struct Loaded {
     /// The definitions in force.
     pub definitions: Definitions,
     /// The files they come from, the strongest layer first; without the shipped ones.
@@ -27,7 +27,7 @@ pub struct Loaded {
 
 /// The definitions for a place, which may name `categories`. Never fails: a file that can't be used is a problem, and the
 /// others hold.
-pub fn load(places: &Places, environment: &Environment, categories: &Categories) -> Loaded {
+pub(crate) fn load(places: &Places, environment: &Environment, categories: &Categories) -> Loaded {
     let (files, mut faults) = read(places, environment);
     let (definitions, more) = Definitions::layered(&files, categories);
     faults.extend(more);
@@ -64,7 +64,7 @@ fn read(places: &Places, environment: &Environment) -> (Vec<DefinitionFile>, Vec
 }
 
 /// As [`load`], with every regex compiled and every inline test run.
-pub fn check(places: &Places, environment: &Environment) -> Loaded {
+pub(crate) fn check(places: &Places, environment: &Environment) -> Loaded {
     let categories = Settings::load(places, environment).0.categories;
     let mut loaded = load(places, environment, &categories);
     let faults = loaded.definitions.check(&loaded.files);
@@ -75,7 +75,7 @@ pub fn check(places: &Places, environment: &Environment) -> Loaded {
 }
 
 /// What `whitelist new` is asked for.
-pub struct Wanted<'a> {
+pub(crate) struct Wanted<'a> {
     /// The tool's name: letters, digits, `.`, `_`, `-`.
     pub name: &'a str,
     /// What it does.
@@ -89,7 +89,7 @@ pub struct Wanted<'a> {
 }
 
 /// What `whitelist new` wrote.
-pub struct Created {
+pub(crate) struct Created {
     /// The definition.
     pub definition: PathBuf,
     /// The whitelist that the program was added to; `None` when it is a check already.
@@ -102,7 +102,7 @@ pub struct Created {
 ///
 /// # Errors
 /// A bad name, a definition that is there already, a sample that says nothing, or a file that can't be written.
-pub fn create(places: &Places, environment: &Environment, wanted: &Wanted<'_>) -> anyhow::Result<Created> {
+pub(crate) fn create(places: &Places, environment: &Environment, wanted: &Wanted<'_>) -> anyhow::Result<Created> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if !wanted.name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !wanted.name.chars().all(plain) {
         anyhow::bail!("`{}` is no name for a tool: use letters, digits, `.`, `_` and `-`", wanted.name.escape_debug());

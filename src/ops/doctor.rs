@@ -19,7 +19,7 @@ use crate::whitelist::Whitelist;
 /// How something stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub(crate) enum Status {
     /// As it should be.
     Ok,
     /// Works, but worth knowing.
@@ -30,7 +30,7 @@ pub enum Status {
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, Serialize)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// What was looked at (`state`, `whitelist`).
     pub name: &'static str,
     /// How it stands.
@@ -47,7 +47,7 @@ pub struct Finding {
 
 /// Everything that was looked at.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     /// Version of this shape.
     pub schema: u32,
     /// Of the program.
@@ -64,7 +64,7 @@ pub struct Report {
 
 impl Report {
     /// Whether anything does not work.
-    pub fn has_problems(&self) -> bool {
+    pub(crate) fn has_problems(&self) -> bool {
         self.findings.iter().any(|finding| finding.status == Status::Problem)
     }
 }
@@ -78,7 +78,7 @@ fn hinted(finding: Finding, hint: impl Into<String>) -> Finding {
 }
 
 /// Looks at everything, changes nothing but what recording waiting runs changes.
-pub fn doctor(places: &Places, environment: &Environment) -> Report {
+pub(crate) fn doctor(places: &Places, environment: &Environment) -> Report {
     let (settings, problems) = Settings::load(places, environment);
     let mut findings = vec![state(places)];
     findings.extend(waiting(places));

@@ -30,11 +30,11 @@ use crate::store::{
     Body, By, Entry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Index, Origin, Store, StoreError, lock,
 };
 
-pub use query::{EntryQueryRequest, EntryList, KnowledgeLog, export_entries, read_log, query_entries, relevant_entries, show_entry};
-pub use measurement::EntryMeasurement;
-pub use page::{EntryPage, EntryUseCounts};
+pub(crate) use query::{EntryQueryRequest, EntryList, KnowledgeLog, export_entries, read_log, query_entries, relevant_entries, show_entry};
+pub(crate) use measurement::EntryMeasurement;
+pub(crate) use page::EntryPage;
 pub(super) use proposal::task_proposals;
-pub use proposal::{EntryProposal, EntryProposalList, draft_from_fix, list_proposals};
+pub(crate) use proposal::{EntryProposal, EntryProposalList, draft_from_fix, list_proposals};
 
 /// All properties of an entry, bytes.
 const PROPERTIES_BYTES_MAX: usize = 32 << 10;
@@ -45,7 +45,7 @@ const SUGGESTED_MAX: usize = 5;
 
 /// An entry as it is given.
 #[derive(Debug, Clone, Default)]
-pub struct EntryDraft {
+pub(crate) struct EntryDraft {
     /// Its type.
     pub kind: String,
     /// One line.
@@ -72,7 +72,7 @@ pub struct EntryDraft {
 
 impl EntryDraft {
     /// This over `other`: what is said here holds, what isn't is taken from there.
-    pub fn merge_over(self, mut other: EntryDraft) -> EntryDraft {
+    pub(crate) fn merge_over(self, mut other: EntryDraft) -> EntryDraft {
         if !self.title.is_empty() {
             other.title = self.title;
         }
@@ -95,7 +95,7 @@ impl EntryDraft {
 
 /// What `knowledge add --json` prints.
 #[derive(Debug, Serialize)]
-pub struct EntryAddReply {
+pub(crate) struct EntryAddReply {
     /// Version of this shape.
     pub schema: u32,
     /// `created`, or `merged` with one that says the same.
@@ -113,7 +113,7 @@ pub struct EntryAddReply {
 
 /// An entry that may say the same.
 #[derive(Debug, Clone, Serialize)]
-pub struct SimilarEntry {
+pub(crate) struct SimilarEntry {
     /// `k-…`
     pub id: String,
     /// Its title.
@@ -124,7 +124,7 @@ pub struct SimilarEntry {
 
 /// What was changed, and the entry after it; what `supersede`, `merge`, `confidence`, `pin` and `boost --json` print.
 #[derive(Debug, Serialize)]
-pub struct EntryChangeReply {
+pub(crate) struct EntryChangeReply {
     /// Version of this shape.
     pub schema: u32,
     /// One line: what was done.
@@ -140,7 +140,7 @@ pub struct EntryChangeReply {
 ///
 /// # Errors
 /// When there is no such type, a property doesn't fit its schema, or the store can't be written.
-pub fn add_entry(places: &Places, settings: &Settings, identity: &Identity, given: &EntryDraft) -> anyhow::Result<EntryAddReply> {
+pub(crate) fn add_entry(places: &Places, settings: &Settings, identity: &Identity, given: &EntryDraft) -> anyhow::Result<EntryAddReply> {
     let entry = build_entry(settings, identity, given)?;
     let mut open = KnowledgeWriter::new(places, settings, identity, given.person.as_deref())?;
     let mut added = open.add_entry(settings, entry)?;
@@ -256,7 +256,7 @@ fn find_duplicates(index: &Index, settings: &Settings, new: &Entry) -> anyhow::R
 ///
 /// # Errors
 /// When an id names none or more than one, it would supersede itself, or the store can't be written.
-pub fn supersede_entry(
+pub(crate) fn supersede_entry(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
@@ -280,7 +280,7 @@ pub fn supersede_entry(
 ///
 /// # Errors
 /// When an id names none or more than one, their type is never merged, or the store can't be written.
-pub fn merge_entries(
+pub(crate) fn merge_entries(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
@@ -314,7 +314,7 @@ pub fn merge_entries(
 ///
 /// # Errors
 /// When the value is out of bounds, nobody says why, the id names none or more than one, or the store can't be written.
-pub fn set_confidence(
+pub(crate) fn set_confidence(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
@@ -335,7 +335,7 @@ pub fn set_confidence(
 ///
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
-pub fn pin_entry(places: &Places, settings: &Settings, identity: &Identity, id: &str, on: bool) -> anyhow::Result<EntryChangeReply> {
+pub(crate) fn pin_entry(places: &Places, settings: &Settings, identity: &Identity, id: &str, on: bool) -> anyhow::Result<EntryChangeReply> {
     let open = KnowledgeWriter::new(places, settings, identity, None)?;
     let leader = open.leader_id(id)?;
     let done = format!("{leader} is {}pinned", if on { "" } else { "no longer " });
@@ -346,7 +346,7 @@ pub fn pin_entry(places: &Places, settings: &Settings, identity: &Identity, id: 
 ///
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
-pub fn boost_entry(
+pub(crate) fn boost_entry(
     places: &Places,
     settings: &Settings,
     identity: &Identity,

@@ -18,7 +18,7 @@ use crate::store::{EventLine, ImportFault, Imported, Store, Trust, backup, lock,
 
 /// What is to be exported.
 #[derive(Debug)]
-pub struct Wanted<'a> {
+pub(crate) struct Wanted<'a> {
     /// The folder; made if needed.
     pub out: &'a Path,
     /// Without what tools printed, what was typed and what was changed.
@@ -29,7 +29,7 @@ pub struct Wanted<'a> {
 
 /// What `store export --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Exported {
+pub(crate) struct Exported {
     /// Version of this shape.
     pub schema: u32,
     /// The files written.
@@ -45,7 +45,7 @@ pub struct Exported {
 
 /// What `store import --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Merged {
+pub(crate) struct Merged {
     /// Version of this shape.
     pub schema: u32,
     /// The files read.
@@ -71,7 +71,7 @@ pub struct Merged {
 
 /// A line that was left out.
 #[derive(Debug, Serialize)]
-pub struct Fault {
+pub(crate) struct Fault {
     /// The file.
     pub file: PathBuf,
     /// The line, from 1.
@@ -84,7 +84,7 @@ pub struct Fault {
 ///
 /// # Errors
 /// When the store can't be read or the folder can't be written.
-pub fn export(places: &Places, wanted: &Wanted<'_>) -> anyhow::Result<Exported> {
+pub(crate) fn export(places: &Places, wanted: &Wanted<'_>) -> anyhow::Result<Exported> {
     let reading = reading::open(places)?;
     let out = wanted.out;
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
@@ -126,7 +126,7 @@ pub fn export(places: &Places, wanted: &Wanted<'_>) -> anyhow::Result<Exported> 
 ///
 /// # Errors
 /// When a path can't be read, or the store can't be written.
-pub fn import(places: &Places, paths: &[PathBuf], trust: Trust) -> anyhow::Result<Merged> {
+pub(crate) fn import(places: &Places, paths: &[PathBuf], trust: Trust) -> anyhow::Result<Merged> {
     let mut files = Vec::new();
     for path in paths {
         let found = segments_at(path).with_context(|| format!("cannot read {}", path.display()))?;

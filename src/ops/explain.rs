@@ -15,7 +15,7 @@ use crate::store::{Index, Item as StoredItem, StoreError};
 
 /// A message to explain; also a line that `pattern explain --jsonl` reads.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Asked {
+pub(crate) struct Asked {
     /// The message.
     pub text: String,
     /// The tool that printed it.
@@ -28,7 +28,7 @@ pub struct Asked {
 
 /// What `pattern explain --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Explained {
+pub(crate) struct Explained {
     /// Version of this shape.
     pub schema: u32,
     /// The pattern in the store that has this key.
@@ -45,7 +45,7 @@ pub struct Explained {
 
 /// A pattern that may be a near-duplicate.
 #[derive(Debug, Serialize)]
-pub struct NearPattern {
+pub(crate) struct NearPattern {
     /// `p-…`.
     pub id: String,
     /// The family's text as it was compared: lower-case, bounded.
@@ -70,7 +70,7 @@ struct Answer<'a> {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn message(places: &Places, asked: Asked, similarity_min: f64) -> Result<Explained, StoreError> {
+pub(crate) fn message(places: &Places, asked: Asked, similarity_min: f64) -> Result<Explained, StoreError> {
     let reading = reading::open(places)?;
     explained(reading.index.as_ref(), &asked.item(), similarity_min, reading.notes)
 }
@@ -79,7 +79,7 @@ pub fn message(places: &Places, asked: Asked, similarity_min: f64) -> Result<Exp
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub fn pattern(places: &Places, id: &str, similarity_min: f64) -> Result<Explained, StoreError> {
+pub(crate) fn pattern(places: &Places, id: &str, similarity_min: f64) -> Result<Explained, StoreError> {
     let reading = reading::open(places)?;
     let missing = || StoreError::NoSuchId { id: id.to_owned() };
     let index = reading.index.ok_or_else(missing)?;
@@ -117,7 +117,7 @@ fn explained(
 ///
 /// # Errors
 /// When a line is no JSON object with a `text` (its number is named), or `output` can't be written.
-pub fn lines(mut input: impl BufRead, mut output: impl Write, merge: bool) -> anyhow::Result<()> {
+pub(crate) fn lines(mut input: impl BufRead, mut output: impl Write, merge: bool) -> anyhow::Result<()> {
     let mut line = Vec::new();
     let mut merging = Merging::default();
     for number in 1.. {

@@ -35,7 +35,7 @@ const NOTE_BYTES_MAX: usize = 4_000;
 
 /// A fix workflow in a list.
 #[derive(Debug, Serialize)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// `x-…`; any unique start of it works as an argument.
     pub id: String,
     /// `success`, `weakened`, `undone`, `flaky`, `partial` or `failure`.
@@ -77,7 +77,7 @@ pub struct Summary {
 
 /// How often failures of a category get fixed.
 #[derive(Debug, Serialize)]
-pub struct Rate {
+pub(crate) struct Rate {
     /// The counts.
     #[serde(flatten)]
     pub row: RateRow,
@@ -87,7 +87,7 @@ pub struct Rate {
 
 /// A recipe with its success rate.
 #[derive(Debug, Serialize)]
-pub struct Recipe {
+pub(crate) struct Recipe {
     /// The counts.
     #[serde(flatten)]
     pub row: RecipeRow,
@@ -97,7 +97,7 @@ pub struct Recipe {
 
 /// What `fix list --json` prints.
 #[derive(Debug, Serialize)]
-pub struct List {
+pub(crate) struct List {
     /// Version of this shape.
     pub schema: u32,
     /// The last touched first.
@@ -111,7 +111,7 @@ pub struct List {
 
 /// What `fix list --recipes --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Recipes {
+pub(crate) struct Recipes {
     /// Version of this shape.
     pub schema: u32,
     /// The most widely tried first; each against one family of failures.
@@ -123,7 +123,7 @@ pub struct Recipes {
 
 /// A pattern that comes and goes over the same tree.
 #[derive(Debug, Serialize)]
-pub struct Flaky {
+pub(crate) struct Flaky {
     /// `p-…`
     pub pattern: Option<String>,
     /// Its key.
@@ -152,7 +152,7 @@ pub struct Flaky {
 
 /// What `fix list --flakes --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Flakes {
+pub(crate) struct Flakes {
     /// Version of this shape.
     pub schema: u32,
     /// The last seen first.
@@ -164,7 +164,7 @@ pub struct Flakes {
 
 /// One attempt of a page.
 #[derive(Debug, Serialize)]
-pub struct Step {
+pub(crate) struct Step {
     /// From 1; `null` of a run with nothing changed before it.
     pub number: Option<u64>,
     /// The attempt as it is recorded.
@@ -174,7 +174,7 @@ pub struct Step {
 
 /// What `fix show --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Page {
+pub(crate) struct Page {
     /// Version of this shape.
     pub schema: u32,
     /// The fix.
@@ -197,7 +197,7 @@ pub struct Page {
 
 /// What `fix record` says.
 #[derive(Debug, Clone, Default)]
-pub struct Said {
+pub(crate) struct Said {
     /// Why it failed.
     pub cause: Option<String>,
     /// What was done about it.
@@ -212,7 +212,7 @@ pub struct Said {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn list(
+pub(crate) fn list(
     places: &Places,
     settings: &Settings,
     filter: &FixFilter,
@@ -240,7 +240,7 @@ pub fn list(
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn recipes(places: &Places, limit: usize) -> Result<Recipes, StoreError> {
+pub(crate) fn recipes(places: &Places, limit: usize) -> Result<Recipes, StoreError> {
     let reading = reading::open(places)?;
     let rows = match &reading.index {
         Some(index) => index.recipes(None, RECIPE_TASKS_MIN, limit.saturating_mul(FAMILIES_MAX))?,
@@ -254,7 +254,7 @@ pub fn recipes(places: &Places, limit: usize) -> Result<Recipes, StoreError> {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn flakes(places: &Places, limit: usize) -> Result<Flakes, StoreError> {
+pub(crate) fn flakes(places: &Places, limit: usize) -> Result<Flakes, StoreError> {
     let reading = reading::open(places)?;
     let rows = match &reading.index {
         Some(index) => index.flakes(&FlakeFilter { pattern: None, limit })?,
@@ -267,7 +267,7 @@ pub fn flakes(places: &Places, limit: usize) -> Result<Flakes, StoreError> {
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub fn show(places: &Places, settings: &Settings, id: &str) -> Result<Page, StoreError> {
+pub(crate) fn show(places: &Places, settings: &Settings, id: &str) -> Result<Page, StoreError> {
     let reading = reading::open(places)?;
     let Some(index) = reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
     let row = index.fix(id)?;
@@ -299,7 +299,7 @@ pub fn show(places: &Places, settings: &Settings, id: &str) -> Result<Page, Stor
 ///
 /// # Errors
 /// When there is no such fix, nothing is said, or the store can't be written.
-pub fn record(places: &Places, settings: &Settings, id: &str, said: Said) -> anyhow::Result<Page> {
+pub(crate) fn record(places: &Places, settings: &Settings, id: &str, said: Said) -> anyhow::Result<Page> {
     let row = show(places, settings, id)?.summary;
     let [cause, approach, rule, by] = [said.cause, said.approach, said.rule, said.by].map(noted);
     if cause.is_none() && approach.is_none() && rule.is_none() {
@@ -315,7 +315,7 @@ pub fn record(places: &Places, settings: &Settings, id: &str, said: Said) -> any
 ///
 /// # Errors
 /// When there is no such fix, or the store can't be written.
-pub fn decline(
+pub(crate) fn decline(
     places: &Places,
     settings: &Settings,
     id: &str,

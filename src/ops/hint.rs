@@ -18,7 +18,7 @@ const PATTERNS_MAX: usize = 20;
 const TEXT_BYTES_MAX: usize = 160;
 
 /// How long a hint may take; `None` when nothing is to be said or nothing can be known.
-pub fn time_limit(places: &Places, environment: &Environment) -> Option<Duration> {
+pub(crate) fn time_limit(places: &Places, environment: &Environment) -> Option<Duration> {
     let (settings, _) = Settings::load(places, environment);
     let is_known = || places.index().exists() || !LessonFolder::find(places, &settings).shared_files().is_empty();
     let is_due = settings.advice.warnings && is_known();
@@ -27,7 +27,7 @@ pub fn time_limit(places: &Places, environment: &Environment) -> Option<Duration
 
 /// `seen before: …, n times in m tasks; fixed by …`, of the pattern of the failure that was seen most often; `None` when
 /// it is new, muted, or nothing can be read.
-pub fn hint_line(places: &Places, environment: &Environment, failed: &Spooled) -> Option<String> {
+pub(crate) fn hint_line(places: &Places, environment: &Environment, failed: &Spooled) -> Option<String> {
     find_hint(places, environment, failed).ok().flatten()
 }
 

@@ -36,7 +36,7 @@ const ENTRY_CONFIDENCE_MIN: f64 = 0.7;
 
 /// What a hook answers.
 #[derive(Clone)]
-pub struct Said {
+pub(crate) struct Said {
     /// In the host's words.
     pub text: String,
     /// The line that is to be run instead.
@@ -46,7 +46,7 @@ pub struct Said {
 }
 
 /// A hook's call.
-pub struct Hook {
+pub(crate) struct Hook {
     dialect: &'static Dialect,
     moment: Moment,
     said: Value,
@@ -63,7 +63,7 @@ pub struct Hook {
 
 impl Hook {
     /// Understands a call: `said` is what the host wrote to standard input. `None` where there is nothing to answer.
-    pub fn read(dialect: &'static Dialect, moment: Moment, said: &[u8], rewrite: bool) -> Option<Self> {
+    pub(crate) fn read(dialect: &'static Dialect, moment: Moment, said: &[u8], rewrite: bool) -> Option<Self> {
         let said: Value = serde_json::from_slice(said).ok()?;
         let call = dialect.read(moment, &said);
         if call.ignored {
@@ -83,7 +83,7 @@ impl Hook {
 
     /// Puts down what has to be remembered of the call, before anything is answered: a check that no wrapper stood
     /// before. Starts the recorder where there is something for it to do. To be called by a process of one thread.
-    pub fn remember(&mut self) {
+    pub(crate) fn remember(&mut self) {
         let seen = observed::checked(&self.call, &self.cwd, &self.places, &self.environment, &self.identity);
         if let Some(check) = seen {
             if check.is_new
@@ -104,13 +104,13 @@ impl Hook {
     }
 
     /// How long the answer may take; see the setting `advice.hook_ms`.
-    pub fn time_limit(&self) -> Duration {
+    pub(crate) fn time_limit(&self) -> Duration {
         let (settings, _) = Settings::load(&self.places, &self.environment);
         Duration::from_millis(settings.advice.hook_ms)
     }
 
     /// The answer in the host's words without advice: a command's other line. It takes hardly any time.
-    pub fn plain(&self) -> Said {
+    pub(crate) fn plain(&self) -> Said {
         let line = match (&self.call.action, self.moment) {
             (Action::Shell(line), Moment::BeforeTool) => line::rewritten(self, line),
             _ => None,
@@ -120,7 +120,7 @@ impl Hook {
     }
 
     /// The same with what there is to say.
-    pub fn advised(&self, plain: Said) -> Said {
+    pub(crate) fn advised(&self, plain: Said) -> Said {
         let context = self.dialect.hears.contains(&self.moment).then(|| self.context()).flatten();
         let Some((context, advice)) = context else { return plain };
         let answer = Answer { context, line: plain.line.clone() };
@@ -128,7 +128,7 @@ impl Hook {
     }
 
     /// Where things are: what was said is recorded there.
-    pub fn places(&self) -> &Places {
+    pub(crate) fn places(&self) -> &Places {
         &self.places
     }
 
@@ -216,7 +216,7 @@ fn line_of(page: &entry::EntryPage) -> String {
 }
 
 /// The moment of a call: as the command line names it, else as the host does.
-pub fn moment(named: Option<&str>, said: &[u8]) -> Option<Moment> {
+pub(crate) fn moment(named: Option<&str>, said: &[u8]) -> Option<Moment> {
     named.and_then(Moment::named).or_else(|| {
         let said: Value = serde_json::from_slice(said).ok()?;
         Moment::named(said.get("hook_event_name").or_else(|| said.get("hookName"))?.as_str()?)

@@ -11,7 +11,7 @@ const IDS_MAX: usize = 100;
 
 /// What an id is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// `l-…`
     Lesson,
     /// `p-…`
@@ -27,7 +27,7 @@ pub enum Kind {
 }
 
 /// The ids of this kind, each with what it is about; the newest first. Empty where nothing can be read.
-pub fn ids(places: &Places, settings: &Settings, kind: Kind) -> Vec<(String, String)> {
+pub(crate) fn ids(places: &Places, settings: &Settings, kind: Kind) -> Vec<(String, String)> {
     if kind == Kind::Lesson {
         let lessons = lesson::list(places, settings).lessons.into_iter().rev().take(IDS_MAX);
         return lessons.map(|it| (it.lesson.front.id.clone(), it.lesson.title().to_owned())).collect();

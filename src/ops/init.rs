@@ -2,9 +2,9 @@
 
 mod ledger;
 mod put;
-pub mod removal;
+pub(crate) mod removal;
 mod site;
-pub mod standing;
+pub(crate) mod standing;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use ledger::Ledger;
 pub(super) use site::on_path;
 
 /// A host that isn't an agent.
-pub struct Planner {
+pub(crate) struct Planner {
     /// As it is named on the command line.
     pub name: &'static str,
     /// What it needs in a project.
@@ -33,7 +33,7 @@ pub struct Planner {
 }
 
 /// Hosts that aren't agents, each with what plans it.
-pub const PLANNERS: &[Planner] = &[Planner { name: "git", plan: git_hooks, unasked: true }];
+pub(crate) const PLANNERS: &[Planner] = &[Planner { name: "git", plan: git_hooks, unasked: true }];
 /// The name under which the instructions for everybody are a host.
 const INSTRUCTIONS: &str = "instructions";
 /// What hooks have where commands are replaced although that allows them.
@@ -41,7 +41,7 @@ const REWRITES: &str = " pre-tool --rewrite";
 
 /// What shall be set up.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub(crate) struct Wanted {
     /// Hosts that were named.
     pub hosts: Vec<String>,
     /// Only these; else those that are found here, too.
@@ -62,7 +62,7 @@ pub struct Wanted {
 
 /// A file that is written, or would be.
 #[derive(Debug, Clone, Serialize)]
-pub struct File {
+pub(crate) struct File {
     /// For which hosts.
     pub hosts: Vec<String>,
     /// Absolute.
@@ -81,7 +81,7 @@ pub struct File {
 
 /// What `init --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// Version of this shape.
     pub schema: u32,
     /// What paths in the diffs are relative to: the project's top, or the home folder.
@@ -108,7 +108,7 @@ pub struct Plan {
 
 impl Plan {
     /// Whether a file could not be set up as it should be.
-    pub fn has_problems(&self) -> bool {
+    pub(crate) fn has_problems(&self) -> bool {
         self.problems.iter().any(|problem| !problem.warning)
     }
 }
@@ -117,7 +117,7 @@ impl Plan {
 ///
 /// # Errors
 /// When a name is no host's, a command to allow is no check, or there is no home folder.
-pub fn plan(places: &Places, environment: &Environment, wanted: &Wanted) -> anyhow::Result<Plan> {
+pub(crate) fn plan(places: &Places, environment: &Environment, wanted: &Wanted) -> anyhow::Result<Plan> {
     let site = site::find(places, environment, wanted.user);
     let found = Survey::of(&site.root, site.home.as_deref());
     let top = top(&site, wanted.user)?;
@@ -178,7 +178,7 @@ fn is_gits(places: &Places, change: &Change) -> bool {
 
 impl Wanted {
     /// In whose settings.
-    pub fn scope(&self) -> Scope {
+    pub(crate) fn scope(&self) -> Scope {
         match (self.user, self.local) {
             (true, _) => Scope::Home,
             (_, true) => Scope::Local,
@@ -308,7 +308,7 @@ fn chosen(found: &Survey, wanted: &Wanted) -> anyhow::Result<(Vec<&'static Agent
 }
 
 /// Every name that a host may be called by.
-pub fn hosts() -> Vec<&'static str> {
+pub(crate) fn hosts() -> Vec<&'static str> {
     let agents = AGENTS.iter().map(|agent| agent.name);
     agents.chain(PLANNERS.iter().map(|planner| planner.name)).chain([INSTRUCTIONS]).collect()
 }
@@ -344,7 +344,7 @@ fn allowed(places: &Places, environment: &Environment, wanted: &Wanted, agents: 
 ///
 /// # Errors
 /// When a file was changed since it was planned, or can't be written: then nothing is.
-pub fn apply(places: &Places, environment: &Environment, user: bool, plan: &mut Plan) -> anyhow::Result<()> {
+pub(crate) fn apply(places: &Places, environment: &Environment, user: bool, plan: &mut Plan) -> anyhow::Result<()> {
     let changes: Vec<(&[String], &Change)> = plan.files.iter().map(|it| (it.hosts.as_slice(), &it.change)).collect();
     put::put(places, environment, user, &changes, &plan.done)?;
     plan.applied = true;

@@ -21,7 +21,7 @@ pub(super) struct PatternRemedies {
 
 impl PatternRemedies {
     /// What was tried in a fix.
-    pub fn strategies_of_fix(&self, fix: &str) -> Vec<Strategy> {
+    pub(super) fn strategies_of_fix(&self, fix: &str) -> Vec<Strategy> {
         let of_fix = |strategy: &&Strategy| self.tried.contains(&(fix.to_owned(), strategy.id.clone()));
         self.strategies.iter().filter(of_fix).cloned().collect()
     }

@@ -22,7 +22,7 @@ const ITEMS_MAX: usize = 200;
 
 /// What `last --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Last {
+pub(crate) struct Last {
     /// Version of this shape.
     pub schema: u32,
     /// The run's id.
@@ -79,7 +79,7 @@ pub struct Last {
 
 /// One thing that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Failed {
+pub(crate) struct Failed {
     /// `p-…` of its pattern.
     pub pattern: String,
     /// The tool that found it.
@@ -100,7 +100,7 @@ pub struct Failed {
 
 /// What was different in the work tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Changed {
+pub(crate) struct Changed {
     /// `pass`: since this check last passed; `head`: since the commit, because it has not passed yet.
     pub since: String,
     /// The files, sorted, up to 200.
@@ -119,7 +119,7 @@ pub struct Changed {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn last(places: &Places, environment: &Environment) -> Result<(Option<Last>, Vec<String>), StoreError> {
+pub(crate) fn last(places: &Places, environment: &Environment) -> Result<(Option<Last>, Vec<String>), StoreError> {
     let root = Lossless::from(&places.root);
     let reading = reading::open(places);
     let now = Timestamp::now();
@@ -154,7 +154,7 @@ pub fn last(places: &Places, environment: &Environment) -> Result<(Option<Last>,
 ///
 /// # Errors
 /// No such id, an ambiguous one, or the store can't be read.
-pub fn of(places: &Places, environment: &Environment, id: &str) -> Result<(Last, Vec<String>), StoreError> {
+pub(crate) fn of(places: &Places, environment: &Environment, id: &str) -> Result<(Last, Vec<String>), StoreError> {
     let (subject, notes) = report::find(places, Some(id))?;
     let unknown = || StoreError::NoSuchId { id: id.to_owned() };
     let run = subject.ok_or_else(unknown)?.id;
@@ -174,7 +174,7 @@ pub fn of(places: &Places, environment: &Environment, id: &str) -> Result<(Last,
 ///
 /// # Errors
 /// When it is there and can't be read.
-pub fn output(places: &Places, run: &str) -> io::Result<Option<String>> {
+pub(crate) fn output(places: &Places, run: &str) -> io::Result<Option<String>> {
     let packed = match private::read(&places.state.join("raw").join(format!("{run}.zst"))) {
         Ok(packed) => packed,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -17,7 +17,7 @@ use crate::store::{Body, Change, Index, LessonChange, LessonRow, Outcome, Segmen
 
 /// A lesson and its file.
 #[derive(Debug)]
-pub struct Found {
+pub(crate) struct Found {
     /// Absolute.
     pub path: PathBuf,
     /// What it says.
@@ -28,7 +28,7 @@ pub struct Found {
 
 /// The lessons, oldest first, and the files that can't be read, each with what is wrong.
 #[derive(Debug, Default)]
-pub struct Listed {
+pub(crate) struct Listed {
     /// Readable ones.
     pub lessons: Vec<Found>,
     /// The others.
@@ -37,7 +37,7 @@ pub struct Listed {
 
 /// What `annotate` sets; `None` leaves a text as it is.
 #[derive(Debug, Clone, Default)]
-pub struct Annotation {
+pub(crate) struct Annotation {
     /// Why it failed.
     pub cause: Option<String>,
     /// What solved it.
@@ -57,7 +57,7 @@ impl Annotation {
 
 /// Which lessons `prune` removes.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Prune {
+pub(crate) struct Prune {
     /// Those older than so many days.
     pub older_than_days: Option<u64>,
     /// All but the newest so many.
@@ -70,17 +70,15 @@ pub struct Prune {
 
 /// What `forget` did.
 #[derive(Debug)]
-pub struct Forgotten {
+pub(crate) struct Forgotten {
     /// The lesson's id.
     pub id: String,
-    /// The file that was removed; `None` when it was gone already.
-    pub path: Option<PathBuf>,
     /// Keys of the patterns that get no lesson any more; ids where only those are known.
     pub patterns: Vec<String>,
 }
 
 /// Reads all lessons, those of runs that still wait included.
-pub fn list(places: &Places, settings: &Settings) -> Listed {
+pub(crate) fn list(places: &Places, settings: &Settings) -> Listed {
     // A store that can't be opened is `doctor`'s matter: the files can be read without one.
     let _ = drain_for_reading(places);
     read_all(&LessonFolder::find(places, settings))
@@ -103,7 +101,7 @@ fn sort(lessons: &mut [Found]) {
 }
 
 /// As [`list`], with the lessons that were withdrawn when their failure was gone: their text follows from the runs.
-pub fn list_all(places: &Places, settings: &Settings) -> Listed {
+pub(crate) fn list_all(places: &Places, settings: &Settings) -> Listed {
     let mut listed = list(places, settings);
     // What can't be read from the store is left out, as in `list`.
     let withdrawn = withdrawn(places, settings, None).unwrap_or_default();
@@ -167,7 +165,7 @@ fn fix_part(
 ///
 /// # Errors
 /// When the store can't be read or a file can't be written.
-pub fn tell_of_fix(places: &Places, settings: &Settings, fix: &str, said: &Annotation) -> anyhow::Result<()> {
+pub(crate) fn tell_of_fix(places: &Places, settings: &Settings, fix: &str, said: &Annotation) -> anyhow::Result<()> {
     let reading = reading::open(places)?;
     let Some(index) = &reading.index else { return Ok(()) };
     let local = record::local(places, &Environment::from_process());
@@ -201,7 +199,7 @@ pub fn tell_of_fix(places: &Places, settings: &Settings, fix: &str, said: &Annot
 ///
 /// # Errors
 /// When there is none or several.
-pub fn show(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<Found> {
+pub(crate) fn show(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<Found> {
     let missing = match find(list(places, settings), id) {
         Ok(found) => return Ok(found),
         Err(missing) => missing,
@@ -244,7 +242,7 @@ fn full_id(id: &str) -> String {
 /// # Errors
 /// When the lesson isn't found or the file can't be written. A store that can't be written is an error too, after the
 /// file was: annotating again repeats it.
-pub fn annotate(places: &Places, settings: &Settings, id: &str, annotation: Annotation) -> anyhow::Result<Found> {
+pub(crate) fn annotate(places: &Places, settings: &Settings, id: &str, annotation: Annotation) -> anyhow::Result<Found> {
     let Found { path, lesson, withdrawn: is_withdrawn } = show(places, settings, id)?;
     // The event of it can't be purged, so no secret may get into it.
     let clean = |text: Option<String>| text.map(|text| redact(&text).0.into_owned());
@@ -275,7 +273,7 @@ pub fn annotate(places: &Places, settings: &Settings, id: &str, annotation: Anno
 ///
 /// # Errors
 /// When nothing has this id, or store or file can't be written.
-pub fn forget(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<Forgotten> {
+pub(crate) fn forget(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<Forgotten> {
     let found = show(places, settings, id);
     let mut store = open(places)?;
     let asked = found.as_ref().map_or_else(|_| full_id(id), |found| found.lesson.front.id.clone());
@@ -306,14 +304,14 @@ pub fn forget(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<
     if let Some(path) = &path {
         LessonFolder::find(places, settings).remove(path)?;
     }
-    Ok(Forgotten { id, path, patterns })
+    Ok(Forgotten { id, patterns })
 }
 
 /// Removes old lesson files. Their patterns stay known, so none is written again for them.
 ///
 /// # Errors
 /// When a file can't be removed, or nothing says which ones to remove.
-pub fn prune(places: &Places, settings: &Settings, prune: Prune, now: Timestamp) -> anyhow::Result<Vec<PathBuf>> {
+pub(crate) fn prune(places: &Places, settings: &Settings, prune: Prune, now: Timestamp) -> anyhow::Result<Vec<PathBuf>> {
     if prune.older_than_days.is_none() && prune.keep.is_none() {
         bail!("say which: --older-than DAYS, --keep N, or both");
     }
@@ -346,7 +344,7 @@ pub fn prune(places: &Places, settings: &Settings, prune: Prune, now: Timestamp)
 ///
 /// # Errors
 /// When files can't be moved or the ignore file can't be written, or there is no work tree.
-pub fn share(places: &Places, settings: &Settings) -> anyhow::Result<(PathBuf, bool)> {
+pub(crate) fn share(places: &Places, settings: &Settings) -> anyhow::Result<(PathBuf, bool)> {
     if places.repository.as_ref().is_none_or(|repository| repository.worktree.is_none()) {
         bail!("{} is no git work tree: there is nobody to share with", places.root.display());
     }

@@ -18,7 +18,7 @@ const PAGE_BYTES_MAX: u64 = 1 << 20;
 /// What became of a candidate page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CandidatePageOutcome {
+pub(crate) enum CandidatePageOutcome {
     /// There was none.
     Written,
     /// It was as it had been written, and is now as things are.
@@ -31,7 +31,7 @@ pub enum CandidatePageOutcome {
 
 /// What `pattern show --candidate --json` prints.
 #[derive(Debug, Serialize)]
-pub struct CandidatePage {
+pub(crate) struct CandidatePage {
     /// Version of this shape.
     pub schema: u32,
     /// The page, relative to the root.
@@ -47,7 +47,7 @@ pub struct CandidatePage {
 ///
 /// # Errors
 /// When there is no such pattern, or the library can't be written or leads out of the work tree.
-pub fn write_candidate_page(places: &Places, environment: &Environment, id: &str) -> anyhow::Result<CandidatePage> {
+pub(crate) fn write_candidate_page(places: &Places, environment: &Environment, id: &str) -> anyhow::Result<CandidatePage> {
     let (page, notes) = pattern::show(places, environment, id)?;
     let library = Settings::load(places, environment).0.patterns.dir;
     let done = |path: PathBuf, outcome| Ok(CandidatePage { schema: 1, path, outcome, notes: notes.clone() });

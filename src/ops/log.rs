@@ -10,7 +10,7 @@ use crate::store::{RunFilter, StoreError};
 
 /// What `log --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Log {
+pub(crate) struct Log {
     /// Version of this shape.
     pub schema: u32,
     /// The newest first.
@@ -22,7 +22,7 @@ pub struct Log {
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// The run's id.
     pub run: String,
     /// `f-…`, when it failed.
@@ -51,7 +51,7 @@ pub struct Entry {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn runs(places: &Places, filter: &RunFilter, limit: usize) -> Result<Log, StoreError> {
+pub(crate) fn runs(places: &Places, filter: &RunFilter, limit: usize) -> Result<Log, StoreError> {
     let reading = reading::open(places)?;
     let root = Lossless::from(&places.root);
     let rows = reading.index.as_ref().map(|index| index.runs_under(&root, filter, limit)).transpose()?;

@@ -41,7 +41,7 @@ const LINE_BYTES_MAX: usize = 300;
 
 /// What is asked about.
 #[derive(Debug, Clone, Default)]
-pub struct LookupRequest {
+pub(crate) struct LookupRequest {
     /// The output of a check, or a message in it; without one a recorded run is meant.
     pub text: Option<String>,
     /// The command line that printed the text.
@@ -54,7 +54,7 @@ pub struct LookupRequest {
 
 /// What is known of a failure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LookupReply {
+pub(crate) struct LookupReply {
     /// Version of this shape.
     pub schema: u32,
     /// What this is about.
@@ -78,7 +78,7 @@ pub struct LookupReply {
 
 /// What is asked about. Every text is one line without control characters.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct LookupSubject {
+pub(crate) struct LookupSubject {
     /// `text`, `run`; `nothing` where no run is recorded.
     pub source: &'static str,
     /// The run's id.
@@ -100,7 +100,7 @@ pub struct LookupSubject {
 /// How a pattern was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum PatternMatch {
+pub(crate) enum PatternMatch {
     /// It is the same failure.
     Exact,
     /// It says the same in other words.
@@ -113,7 +113,7 @@ pub enum PatternMatch {
 
 /// A failure that was seen before. Every text is one line without control characters and tags.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct MatchedPattern {
+pub(crate) struct MatchedPattern {
     /// `p-…`
     pub id: String,
     /// How it was found.
@@ -154,7 +154,7 @@ pub struct MatchedPattern {
 
 /// Something that was tried against a pattern.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct KnownRemedy {
+pub(crate) struct KnownRemedy {
     /// `s-…`
     pub strategy: String,
     /// `shape` (the changed lines read alike), `files` (the same files), `command`.
@@ -191,7 +191,7 @@ struct FailureSubject {
 ///
 /// # Errors
 /// No such run, or the store can't be read.
-pub fn look_up_failure(
+pub(crate) fn look_up_failure(
     places: &Places,
     environment: &Environment,
     identity: &Identity,

@@ -31,7 +31,7 @@ const PROMOTED_MAX: usize = 50;
 
 /// What is to be remembered.
 #[derive(Debug, Clone)]
-pub struct MemoryDraft {
+pub(crate) struct MemoryDraft {
     /// What it is.
     pub sort: MemorySort,
     /// The text.
@@ -44,7 +44,7 @@ pub struct MemoryDraft {
 
 /// What is looked up.
 #[derive(Debug, Clone, Default)]
-pub struct RecallRequest {
+pub(crate) struct RecallRequest {
     /// Words.
     pub text: String,
     /// Only of this kind.
@@ -55,7 +55,7 @@ pub struct RecallRequest {
 
 /// A memory as it is shown.
 #[derive(Debug, Clone, Serialize)]
-pub struct Memory {
+pub(crate) struct Memory {
     /// `m-…`
     pub id: String,
     /// `context`, `learning`, `preference`, `error_pattern`, `success_pattern`.
@@ -83,7 +83,7 @@ pub struct Memory {
 
 /// What `memory remember`, `validate` and `recall --json` print.
 #[derive(Debug, Serialize)]
-pub struct MemoryList {
+pub(crate) struct MemoryList {
     /// Version of this shape.
     pub schema: u32,
     /// What most comes to mind first.
@@ -95,7 +95,7 @@ pub struct MemoryList {
 
 /// What `memory learn --json` prints.
 #[derive(Debug, Serialize)]
-pub struct LearnReply {
+pub(crate) struct LearnReply {
     /// Version of this shape.
     pub schema: u32,
     /// The agent's own.
@@ -108,7 +108,7 @@ pub struct LearnReply {
 ///
 /// # Errors
 /// When there is no text, the importance is out of bounds, or the store can't be written.
-pub fn add_memory(
+pub(crate) fn add_memory(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
@@ -151,7 +151,7 @@ fn single_memory_reply(writing: KnowledgeWriter, id: &str) -> anyhow::Result<Mem
 ///
 /// # Errors
 /// When the id names none or more than one, it is another agent's, or the store can't be written.
-pub fn validate_memory(places: &Places, settings: &Settings, identity: &Identity, id: &str) -> anyhow::Result<MemoryList> {
+pub(crate) fn validate_memory(places: &Places, settings: &Settings, identity: &Identity, id: &str) -> anyhow::Result<MemoryList> {
     let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
     let row = writing.index().memory(id)?;
     let own = identity.agent.as_deref().and_then(clean);
@@ -165,7 +165,7 @@ pub fn validate_memory(places: &Places, settings: &Settings, identity: &Identity
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn recall_memories(
+pub(crate) fn recall_memories(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
@@ -204,7 +204,7 @@ pub fn recall_memories(
 ///
 /// # Errors
 /// As `memory remember` and `knowledge add`.
-pub fn learn_entry(
+pub(crate) fn learn_entry(
     places: &Places,
     settings: &Settings,
     identity: &Identity,

@@ -14,7 +14,7 @@ use crate::store::{Ack, Body, DeliveryRow, Index, Store, StoreError, lock};
 
 /// What `outcome ack --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Acknowledged {
+pub(crate) struct Acknowledged {
     /// Version of this shape.
     pub schema: u32,
     /// `w-…`
@@ -32,7 +32,7 @@ pub struct Acknowledged {
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be written.
-pub fn acknowledge(
+pub(crate) fn acknowledge(
     places: &Places,
     identity: &Identity,
     id: &str,

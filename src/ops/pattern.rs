@@ -26,7 +26,7 @@ const LATELY_US: i64 = 30 * 24 * 3600 * 1_000_000;
 
 /// What `pattern list --json` prints.
 #[derive(Debug, Serialize)]
-pub struct List {
+pub(crate) struct List {
     /// Version of this shape.
     pub schema: u32,
     /// The last seen first.
@@ -40,7 +40,7 @@ pub struct List {
 
 /// Which patterns `pattern list` lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Filter {
+pub(crate) struct Filter {
     /// At most so many.
     pub limit: usize,
     /// Only those of enough tasks (setting `patterns.recurring_tasks`).
@@ -63,7 +63,7 @@ pub(super) struct Desk {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn list(places: &Places, environment: &Environment, filter: Filter) -> Result<List, StoreError> {
+pub(crate) fn list(places: &Places, environment: &Environment, filter: Filter) -> Result<List, StoreError> {
     let (desk, notes) = desk(places, environment)?;
     let Some(desk) = desk else { return Ok(List { schema: 1, patterns: Vec::new(), findings: Vec::new(), notes }) };
     let Filter { limit, recurring, all } = filter;
@@ -97,7 +97,7 @@ pub fn list(places: &Places, environment: &Environment, filter: Filter) -> Resul
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub fn show(places: &Places, environment: &Environment, id: &str) -> Result<(PatternPage, Vec<String>), StoreError> {
+pub(crate) fn show(places: &Places, environment: &Environment, id: &str) -> Result<(PatternPage, Vec<String>), StoreError> {
     let (desk, mut notes) = desk(places, environment)?;
     let Some(desk) = desk else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
     let row = desk.index.pattern(id)?;
@@ -123,7 +123,7 @@ pub(super) fn desk(places: &Places, environment: &Environment) -> Result<(Option
 
 impl Desk {
     /// What detectors know of a pattern: why it happens, and what to do about it.
-    pub fn told_by_detectors(&self, number: i64) -> Result<(Option<String>, Option<String>), StoreError> {
+    pub(super) fn told_by_detectors(&self, number: i64) -> Result<(Option<String>, Option<String>), StoreError> {
         let row = self.index.brief(number)?;
         Ok(warn::detector_advice(&self.registry, &self.history, &row, &self.settings))
     }
@@ -134,7 +134,7 @@ impl Desk {
     }
 
     /// Everything about one pattern.
-    pub fn page(&self, row: PatternRow) -> Result<PatternPage, StoreError> {
+    pub(super) fn page(&self, row: PatternRow) -> Result<PatternPage, StoreError> {
         let index = &self.index;
         let together = PatternGroupSummary::from_rows(index.group(row.number)?, index.merges(row.number)?, index.reviews(row.number)?);
         let files = index.pattern_files(row.number, SHOWN_MAX)?;
@@ -149,7 +149,7 @@ impl Desk {
     }
 
     /// How many tasks there are; `None` where some are older than what is looked at.
-    pub fn tasks(&self) -> Option<u64> {
+    pub(super) fn tasks(&self) -> Option<u64> {
         (self.history.older_tasks == 0).then_some(self.history.tasks.len() as u64)
     }
 

@@ -4,7 +4,7 @@
 //! before a person approved it by name ([`review`]).
 
 mod entries;
-pub mod review;
+pub(crate) mod review;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -36,7 +36,7 @@ use crate::store::{
     Body, By, Event, PatternRow, Promotion, PromotionChangeRow, PromotionRow, PromotionStep, StoreError, note,
 };
 
-pub use target::TargetOptions;
+pub(crate) use target::TargetOptions;
 
 /// Patterns that are looked at for candidates, those of the most failures.
 const LOOKED_AT_MAX: usize = 500;
@@ -46,7 +46,7 @@ const TITLE_BYTES_MAX: usize = 140;
 /// Where a promotion stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum PromotionState {
+pub(crate) enum PromotionState {
     /// It waits for a person.
     #[default]
     Pending,
@@ -60,7 +60,7 @@ pub enum PromotionState {
 
 impl PromotionState {
     /// The word in events, tables and JSON.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             PromotionState::Pending => "pending",
             PromotionState::Approved => "approved",
@@ -96,7 +96,7 @@ impl Default for PromotionSource {
 
 /// A promotion: proposed now, or decided before.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct PromotionItem {
+pub(crate) struct PromotionItem {
     /// `r-…`; any unique start of it, or the id of what it is about, works as an argument.
     pub id: String,
     /// `p-…`, of one of a pattern.
@@ -187,7 +187,7 @@ impl PromotionItem {
 
 /// What `promote list --json` prints.
 #[derive(Debug, Serialize)]
-pub struct PromotionList {
+pub(crate) struct PromotionList {
     /// Version of this shape.
     pub schema: u32,
     /// Strong ones first, then those of the most failures.
@@ -199,7 +199,7 @@ pub struct PromotionList {
 
 /// What `promote show --json` prints.
 #[derive(Debug, Serialize)]
-pub struct PromotionDetail {
+pub(crate) struct PromotionDetail {
     /// Version of this shape.
     pub schema: u32,
     /// The promotion.
@@ -223,7 +223,7 @@ pub struct PromotionDetail {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn list_promotions(places: &Places, environment: &Environment, identity: &Identity, all: bool) -> anyhow::Result<PromotionList> {
+pub(crate) fn list_promotions(places: &Places, environment: &Environment, identity: &Identity, all: bool) -> anyhow::Result<PromotionList> {
     let (desk, mut notes) = pattern::desk(places, environment)?;
     let Some(desk) = desk else { return Ok(PromotionList { schema: 1, promotions: Vec::new(), notes }) };
     let mut found = collect_promotions(places, &desk)?;
@@ -236,7 +236,7 @@ pub fn list_promotions(places: &Places, environment: &Environment, identity: &Id
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub fn show_promotion(
+pub(crate) fn show_promotion(
     places: &Places,
     environment: &Environment,
     identity: &Identity,

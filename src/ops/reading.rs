@@ -6,7 +6,7 @@ use crate::store::{Index, Segments, StoreError};
 use super::{record, taught};
 
 /// The store, open for reading.
-pub struct Reading {
+pub(crate) struct Reading {
     /// `None` when nothing was ever recorded here.
     pub index: Option<Index>,
     /// The events.
@@ -19,7 +19,7 @@ pub struct Reading {
 ///
 /// # Errors
 /// When a newer verify-run wrote it, or it can't be read.
-pub fn open(places: &Places) -> Result<Reading, StoreError> {
+pub(crate) fn open(places: &Places) -> Result<Reading, StoreError> {
     let mut notes = Vec::new();
     if places.events().exists() || !record::pending(places).is_empty() {
         match record::drain_for_reading(places) {
@@ -63,7 +63,7 @@ fn with_lessons(
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_with_lessons(
+pub(crate) fn open_with_lessons(
     places: &Places,
     environment: &Environment,
     settings: &Settings,
@@ -77,7 +77,7 @@ pub fn open_with_lessons(
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_as_it_is(places: &Places, notes: &mut Vec<String>) -> Result<Option<Index>, StoreError> {
+pub(crate) fn open_as_it_is(places: &Places, notes: &mut Vec<String>) -> Result<Option<Index>, StoreError> {
     if let Some(index) = Index::open_read(&places.index())? {
         return Ok(Some(index));
     }

@@ -23,7 +23,7 @@ const NAME_BYTES_MAX: usize = 200;
 
 /// The newest failures of a work tree.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Recent {
+pub(crate) struct Recent {
     /// Version of this shape.
     pub schema: u32,
     /// The newest first.
@@ -35,7 +35,7 @@ pub struct Recent {
 
 /// A failure. Every text is one line without control characters.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Failed {
+pub(crate) struct Failed {
     /// `f-…`
     pub id: String,
     /// When it ended.
@@ -76,7 +76,7 @@ pub struct Failed {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn failures(places: &Places, open: bool, limit: usize) -> Result<Recent, StoreError> {
+pub(crate) fn failures(places: &Places, open: bool, limit: usize) -> Result<Recent, StoreError> {
     let reading = reading::open(places)?;
     let rows = match &reading.index {
         Some(index) => {

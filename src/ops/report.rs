@@ -23,7 +23,7 @@ use super::reading;
 
 /// A format to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub(crate) enum Format {
     /// SARIF 2.1.0, one run a tool.
     Sarif,
     /// JUnit XML.
@@ -38,7 +38,7 @@ pub enum Format {
 
 /// A recorded run to report on.
 #[derive(Debug, Clone)]
-pub struct Subject {
+pub(crate) struct Subject {
     /// The run's id.
     pub id: String,
     /// The run.
@@ -47,7 +47,7 @@ pub struct Subject {
 
 /// A document in one of the formats.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rendered {
+pub(crate) struct Rendered {
     /// The document, ending in a newline; empty when the format has nothing to say of a run that passed.
     pub text: String,
     /// What the document leaves out, for standard error.
@@ -59,7 +59,7 @@ pub struct Rendered {
 ///
 /// # Errors
 /// No such id, an ambiguous one, or the store can't be read.
-pub fn find(places: &Places, id: Option<&str>) -> Result<(Option<Subject>, Vec<String>), StoreError> {
+pub(crate) fn find(places: &Places, id: Option<&str>) -> Result<(Option<Subject>, Vec<String>), StoreError> {
     let reading = reading::open(places)?;
     let Some(index) = &reading.index else {
         return match id {
@@ -77,7 +77,7 @@ pub fn find(places: &Places, id: Option<&str>) -> Result<(Option<Subject>, Vec<S
 }
 
 /// Writes runs in a format, all of them in one document.
-pub fn render(subjects: &[Subject], format: Format) -> Rendered {
+pub(crate) fn render(subjects: &[Subject], format: Format) -> Rendered {
     let mut notes = Vec::new();
     let text = match format {
         Format::Sarif => sarif::render(subjects),

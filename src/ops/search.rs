@@ -26,7 +26,7 @@ const WEIGHTS: [f64; 3] = [3.0, 2.0, 1.0];
 
 /// What a search of the lessons finds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Hits {
+pub(crate) struct Hits {
     /// Version of this shape.
     pub schema: u32,
     /// The best first.
@@ -40,7 +40,7 @@ pub struct Hits {
 
 /// A lesson that fits. Every text is one line without control characters.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Hit {
+pub(crate) struct Hit {
     /// `l-…`
     pub id: String,
     /// What it is about.
@@ -67,7 +67,7 @@ pub struct Hit {
 
 /// The lessons that have the words of `text`, the best first: those with more of the words, then those where people
 /// wrote them, then the newest. Without words the newest. An id (`l-…`), or the start of one, finds its lesson.
-pub fn lessons(places: &Places, settings: &Settings, text: &str, limit: usize) -> Hits {
+pub(crate) fn lessons(places: &Places, settings: &Settings, text: &str, limit: usize) -> Hits {
     let listed = lesson::list(places, settings);
     let mut notes = Vec::new();
     if let Some((_, reason)) = listed.broken.first() {

@@ -31,7 +31,7 @@ What they do: verify-run shims status. To remove them: verify-run shims uninstal
 
 /// What shims are looked at in.
 #[derive(Debug, Clone)]
-pub struct Scene {
+pub(crate) struct Scene {
     /// The folder of shims. Absolute; may not exist.
     pub folder: PathBuf,
     /// The value of `PATH`.
@@ -48,7 +48,7 @@ const ENVIRONMENTS: [&str; 2] = [".venv/bin", "venv/bin"];
 /// How one program stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub(crate) enum State {
     /// Its shim works.
     Ready,
     /// It is installed, and `install` would make a shim for it.
@@ -65,7 +65,7 @@ pub enum State {
 
 /// One program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// What it is called.
     pub name: String,
     /// How it stands.
@@ -79,7 +79,7 @@ pub struct Entry {
 /// Whether the shims are what names find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub(crate) enum Standing {
     /// There are none.
     NotInstalled,
     /// Their folder is not on `PATH`.
@@ -92,7 +92,7 @@ pub enum Standing {
 
 /// Everything about the folder.
 #[derive(Debug, Clone, Serialize)]
-pub struct Status {
+pub(crate) struct Status {
     /// Version of this shape.
     pub schema: u32,
     /// The folder of shims.
@@ -105,7 +105,7 @@ pub struct Status {
 
 /// What installing or removing did, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Done {
+pub(crate) struct Done {
     /// Version of this shape.
     pub schema: u32,
     /// The folder of shims.
@@ -124,7 +124,7 @@ pub struct Done {
 
 /// Which programs to make shims for.
 #[derive(Debug, Clone)]
-pub enum Wanted {
+pub(crate) enum Wanted {
     /// Those in which checks begin, as far as they are installed.
     Usual,
     /// Every program of the whitelist that is installed.
@@ -138,7 +138,7 @@ impl Scene {
     ///
     /// # Errors
     /// When there is no home folder, or one that can't be on a `PATH`.
-    pub fn from_process(environment: &Environment) -> anyhow::Result<Self> {
+    pub(crate) fn from_process(environment: &Environment) -> anyhow::Result<Self> {
         let folder = environment.shims_dir().context("there is no place for shims: set HOME to your home folder")?;
         anyhow::ensure!(
             !folder.as_os_str().as_bytes().contains(&b':'),
@@ -153,14 +153,14 @@ impl Scene {
 
     /// The same with the virtual environments of a project, and the one that is active.
     #[must_use]
-    pub fn in_project(self, root: &Path) -> Self {
+    pub(crate) fn in_project(self, root: &Path) -> Self {
         let active = std::env::var_os("VIRTUAL_ENV").map(|dir| PathBuf::from(dir).join("bin"));
         let environments = ENVIRONMENTS.iter().map(|dir| root.join(dir)).chain(active).filter(|dir| dir.is_dir());
         Scene { environments: environments.collect(), ..self }
     }
 
     /// Programs of virtual environments that would get a shim and have none, sorted.
-    pub fn unshimmed(&self, whitelist: &Whitelist) -> Vec<String> {
+    pub(crate) fn unshimmed(&self, whitelist: &Whitelist) -> Vec<String> {
         let links = self.links();
         let has_none = |name: &String| !links.iter().any(|(link, _)| link == name);
         let names = names::usual(whitelist).into_iter();
@@ -172,7 +172,7 @@ impl Scene {
     }
 
     /// Whether the shims are what names find: what `doctor` asks.
-    pub fn standing(&self) -> Standing {
+    pub(crate) fn standing(&self) -> Standing {
         let shims: Vec<_> = self.links().into_iter().filter(|(_, is_ours)| *is_ours).map(|(name, _)| name).collect();
         if shims.is_empty() {
             Standing::NotInstalled
@@ -236,7 +236,7 @@ impl Scene {
 }
 
 /// Every shim, and every program that would get one.
-pub fn status(scene: &Scene, whitelist: &Whitelist) -> Status {
+pub(crate) fn status(scene: &Scene, whitelist: &Whitelist) -> Status {
     let links = scene.links();
     let mut programs: Vec<Entry> = links.iter().map(|(name, is_ours)| scene.entry(name, Some(*is_ours))).collect();
     let new = names::usual(whitelist).into_iter().filter(|name| !links.iter().any(|(link, _)| link == name));
@@ -249,7 +249,7 @@ pub fn status(scene: &Scene, whitelist: &Whitelist) -> Status {
 ///
 /// # Errors
 /// When a name is no program of the whitelist (nothing is done then), or a link can't be made.
-pub fn install(scene: &Scene, whitelist: &Whitelist, wanted: &Wanted) -> anyhow::Result<Done> {
+pub(crate) fn install(scene: &Scene, whitelist: &Whitelist, wanted: &Wanted) -> anyhow::Result<Done> {
     let names = wanted_names(scene, whitelist, wanted)?;
     prepare(&scene.folder).with_context(|| format!("cannot make the folder {}", scene.folder.display()))?;
     let mut done = Done { schema: 1, folder: scene.folder.clone(), ..Done::default() };
@@ -274,7 +274,7 @@ pub fn install(scene: &Scene, whitelist: &Whitelist, wanted: &Wanted) -> anyhow:
 ///
 /// # Errors
 /// When there is no shim of a name (nothing is done then), or one can't be removed.
-pub fn uninstall(scene: &Scene, names: &[String]) -> anyhow::Result<Done> {
+pub(crate) fn uninstall(scene: &Scene, names: &[String]) -> anyhow::Result<Done> {
     let mut done = Done { schema: 1, folder: scene.folder.clone(), ..Done::default() };
     let links = scene.links();
     for name in names {

@@ -24,7 +24,7 @@ const DAY_US: i64 = 86_400_000_000;
 
 /// What `stats --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Stats {
+pub(crate) struct Stats {
     /// Version of this shape.
     pub schema: u32,
     /// Each figure with its target.
@@ -44,7 +44,7 @@ pub struct Stats {
 
 /// What was written down and learnt, and what became of it.
 #[derive(Debug, Default, Serialize)]
-pub struct KnowledgeUse {
+pub(crate) struct KnowledgeUse {
     /// Entries, of which those that say the same are one, and gotchas that were learnt.
     pub entries: u64,
     /// Those that helped in another session than the one that wrote them, or in a further task.
@@ -57,7 +57,7 @@ pub struct KnowledgeUse {
 
 /// A measured figure beside its target.
 #[derive(Debug, Serialize)]
-pub struct StatsFigure {
+pub(crate) struct StatsFigure {
     /// Its name in JSON.
     pub name: &'static str,
     /// What it is, for people.
@@ -78,7 +78,7 @@ pub struct StatsFigure {
 /// How a figure is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FigureUnit {
+pub(crate) enum FigureUnit {
     /// Part of a whole, 0 to 1.
     Share,
     /// A number.
@@ -89,7 +89,7 @@ pub enum FigureUnit {
 
 /// What became of advice.
 #[derive(Debug, Default, Serialize)]
-pub struct WarningStats {
+pub(crate) struct WarningStats {
     /// Of all of it.
     #[serde(flatten)]
     pub all: DeliveryOutcomeCounts,
@@ -108,7 +108,7 @@ pub struct WarningStats {
 
 /// What became of advice that was shown.
 #[derive(Debug, Default, Serialize)]
-pub struct DeliveryOutcomeCounts {
+pub(crate) struct DeliveryOutcomeCounts {
     /// Pieces of advice shown.
     pub shown: u64,
     /// Held out.
@@ -141,7 +141,7 @@ impl DeliveryOutcomeCounts {
 
 /// Lines for CLAUDE.md and AGENTS.md, by what people decided about them.
 #[derive(Debug, Default, Serialize)]
-pub struct PromotionCounts {
+pub(crate) struct PromotionCounts {
     /// They stand there.
     pub promoted: u64,
     /// They were proposed and nobody decided yet.
@@ -166,7 +166,7 @@ impl PromotionCounts {
 
 /// A warning that was shown in vain.
 #[derive(Debug, Serialize)]
-pub struct IgnoredWarning {
+pub(crate) struct IgnoredWarning {
     /// `w-…`
     pub warning: String,
     /// The task.
@@ -179,7 +179,7 @@ pub struct IgnoredWarning {
 
 /// What the held-out tasks say.
 #[derive(Debug, Serialize)]
-pub struct AdviceEffect {
+pub(crate) struct AdviceEffect {
     /// Tasks of both arms in which the mistake could be made.
     #[serde(flatten)]
     pub trial: HoldoutTrial,
@@ -197,7 +197,7 @@ pub struct AdviceEffect {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn collect_stats(places: &Places, settings: &Settings) -> Result<Stats, StoreError> {
+pub(crate) fn collect_stats(places: &Places, settings: &Settings) -> Result<Stats, StoreError> {
     let reading = reading::open(places)?;
     let Some(index) = &reading.index else {
         return Ok(Stats {

@@ -16,7 +16,7 @@ use crate::store::{Counts, Index, Segments, Store, StoreError, backup, lock};
 
 /// What `store status --json` prints. Sizes are bytes.
 #[derive(Debug, Serialize)]
-pub struct Status {
+pub(crate) struct Status {
     /// Version of this shape.
     pub schema: u32,
     /// The state folder.
@@ -50,7 +50,7 @@ pub struct Status {
 
 /// What is kept of work trees.
 #[derive(Debug, Serialize)]
-pub struct SnapshotStatus {
+pub(crate) struct SnapshotStatus {
     /// Different trees that runs have; the objects of old ones may be gone.
     pub trees: usize,
     /// Size of their objects.
@@ -61,7 +61,7 @@ pub struct SnapshotStatus {
 
 /// One segment.
 #[derive(Debug, Serialize)]
-pub struct SegmentStatus {
+pub(crate) struct SegmentStatus {
     /// File name.
     pub name: String,
     /// Its size.
@@ -75,7 +75,7 @@ const LOG_LINES_MAX: usize = 10;
 ///
 /// # Errors
 /// When it can't be read.
-pub fn status(places: &Places) -> Result<Status, StoreError> {
+pub(crate) fn status(places: &Places) -> Result<Status, StoreError> {
     let reading = reading::open(places)?;
     let (counts, index_damage, trees) = match &reading.index {
         Some(index) => (Some(index.counts()?), index.check()?, index.trees()?.len()),
@@ -106,7 +106,7 @@ pub fn status(places: &Places) -> Result<Status, StoreError> {
 
 /// What was done to the store, for people and as JSON.
 #[derive(Debug, Serialize)]
-pub struct Done {
+pub(crate) struct Done {
     /// Version of this shape.
     pub schema: u32,
     /// One line each.
@@ -123,7 +123,7 @@ impl Done {
 ///
 /// # Errors
 /// When the store can't be opened or written.
-pub fn rebuild(places: &Places, from: Option<&Path>) -> Result<Done, StoreError> {
+pub(crate) fn rebuild(places: &Places, from: Option<&Path>) -> Result<Done, StoreError> {
     let lock = lock(&places.state, wait())?;
     let mut done = Vec::new();
     if let Some(from) = from {
@@ -140,7 +140,7 @@ pub fn rebuild(places: &Places, from: Option<&Path>) -> Result<Done, StoreError>
 ///
 /// # Errors
 /// When the store can't be opened or written.
-pub fn heal(places: &Places, damage: &str) -> Result<Vec<String>, StoreError> {
+pub(crate) fn heal(places: &Places, damage: &str) -> Result<Vec<String>, StoreError> {
     let mut store = Store::open(&places.state, lock(&places.state, wait())?)?;
     store.rebuild_damaged(&damage)?;
     let notes = store.take_notes();
@@ -152,7 +152,7 @@ pub fn heal(places: &Places, damage: &str) -> Result<Vec<String>, StoreError> {
 ///
 /// # Errors
 /// When it can't be written.
-pub fn back_up(places: &Places) -> Result<Done, StoreError> {
+pub(crate) fn back_up(places: &Places) -> Result<Done, StoreError> {
     let store = Store::open(&places.state, lock(&places.state, wait())?)?;
     let made = backup::make(&places.state, store.segments(), &Timestamp::now().local_day())?;
     let kept = backup::list(&places.state).len();
@@ -163,7 +163,7 @@ pub fn back_up(places: &Places) -> Result<Done, StoreError> {
 ///
 /// # Errors
 /// When there is no such id, or a file can't be written: repeating finishes the job.
-pub fn purge(places: &Places, id: &str) -> Result<Done, StoreError> {
+pub(crate) fn purge(places: &Places, id: &str) -> Result<Done, StoreError> {
     let mut done = record::drain_for_reading(places)?.notes;
     let mut store = Store::open(&places.state, lock(&places.state, wait())?)?;
     let runs = store.index().runs_of(id)?;

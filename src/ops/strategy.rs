@@ -35,7 +35,7 @@ const LINE_BYTES_MAX: usize = 400;
 
 /// A strategy as it is given.
 #[derive(Debug, Clone)]
-pub struct StrategyDraft {
+pub(crate) struct StrategyDraft {
     /// How the error is known.
     pub matches: Matches,
     /// The error: a text, a regex, a pattern's id.
@@ -50,7 +50,7 @@ pub struct StrategyDraft {
 
 /// What came of trying one.
 #[derive(Debug, Clone)]
-pub struct StrategyAttempt {
+pub(crate) struct StrategyAttempt {
     /// What came of it.
     pub outcome: Outcome,
     /// What kind of task it was (else the task's).
@@ -63,7 +63,7 @@ pub struct StrategyAttempt {
 
 /// Against what a strategy is wanted.
 #[derive(Debug, Clone)]
-pub enum ErrorSource {
+pub(crate) enum ErrorSource {
     /// A text.
     Error(String),
     /// A text with what it is as a tool's output.
@@ -81,7 +81,7 @@ pub enum ErrorSource {
 
 /// What `strategy add` and `attempt --json` print.
 #[derive(Debug, Serialize)]
-pub struct StrategyChangeReply {
+pub(crate) struct StrategyChangeReply {
     /// Version of this shape.
     pub schema: u32,
     /// The strategy.
@@ -95,7 +95,7 @@ pub struct StrategyChangeReply {
 
 /// What `strategy suggest` and `list --json` print.
 #[derive(Debug, Serialize)]
-pub struct StrategyList {
+pub(crate) struct StrategyList {
     /// Version of this shape.
     pub schema: u32,
     /// What was asked about, on one line; of `list` nothing.
@@ -113,7 +113,7 @@ pub struct StrategyList {
 ///
 /// # Errors
 /// When the regex is none, there is no such pattern, or the store can't be written.
-pub fn add_strategy(places: &Places, settings: &Settings, identity: &Identity, given: &StrategyDraft) -> anyhow::Result<StrategyChangeReply> {
+pub(crate) fn add_strategy(places: &Places, settings: &Settings, identity: &Identity, given: &StrategyDraft) -> anyhow::Result<StrategyChangeReply> {
     let technique = clean(&given.technique).context("say what to do: --technique TEXT")?;
     let mut writing = KnowledgeWriter::new(places, settings, identity, given.person.as_deref())?;
     let text = match given.matches {
@@ -135,7 +135,7 @@ pub fn add_strategy(places: &Places, settings: &Settings, identity: &Identity, g
 ///
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
-pub fn record_attempt(
+pub(crate) fn record_attempt(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
@@ -199,7 +199,7 @@ fn change_reply(writing: KnowledgeWriter, settings: &Settings, id: &str) -> anyh
 }
 
 /// A text that is diagnosed as a failing check's output: templates of settings are for a category or a tool.
-pub fn diagnose_text(places: &Places, environment: &Environment, settings: &Settings, text: &str) -> ErrorSource {
+pub(crate) fn diagnose_text(places: &Places, environment: &Environment, settings: &Settings, text: &str) -> ErrorSource {
     let loaded = definitions::load(places, environment, &settings.categories);
     let diagnosis = diagnose::diagnose(&Input {
         output: prefix(text, ERROR_BYTES_MAX).as_bytes(),
@@ -221,7 +221,7 @@ pub fn diagnose_text(places: &Places, environment: &Environment, settings: &Sett
 ///
 /// # Errors
 /// When there is no such run, it passed, or the store can't be read.
-pub fn suggest_strategies(
+pub(crate) fn suggest_strategies(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
@@ -369,7 +369,7 @@ fn problem_note(problem: &Problem) -> String {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn list_strategies(places: &Places, settings: &Settings, identity: &Identity, limit: usize) -> anyhow::Result<StrategyList> {
+pub(crate) fn list_strategies(places: &Places, settings: &Settings, identity: &Identity, limit: usize) -> anyhow::Result<StrategyList> {
     let Reading { index, mut notes, .. } = reading::open(places)?;
     let (known, problems) = declared_strategies(settings);
     notes.extend(problems.iter().map(problem_note));

@@ -29,7 +29,7 @@ const NAME_BYTES_MAX: usize = 200;
 
 /// What `task start` says.
 #[derive(Debug, Clone, Default)]
-pub struct Announced {
+pub(crate) struct Announced {
     /// Its name; else the current one.
     pub name: Option<String>,
     /// What it is about.
@@ -44,7 +44,7 @@ pub struct Announced {
 
 /// What `task start`, `done` and `show --json` print.
 #[derive(Debug, Serialize)]
-pub struct Page {
+pub(crate) struct Page {
     /// Version of this shape.
     pub schema: u32,
     /// Its name.
@@ -85,7 +85,7 @@ pub struct Page {
 
 /// A task that is like another.
 #[derive(Debug, Clone, Serialize)]
-pub struct SimilarTask {
+pub(crate) struct SimilarTask {
     /// Its name.
     pub name: String,
     /// What it is about.
@@ -101,7 +101,7 @@ pub struct SimilarTask {
 
 /// What `task similar --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Similar {
+pub(crate) struct Similar {
     /// Version of this shape.
     pub schema: u32,
     /// The most alike first.
@@ -115,7 +115,7 @@ pub struct Similar {
 ///
 /// # Errors
 /// When it comes before itself, or the store can't be written.
-pub fn start(
+pub(crate) fn start(
     places: &Places,
     settings: &Settings,
     cwd: &Path,
@@ -141,7 +141,7 @@ pub fn start(
 ///
 /// # Errors
 /// When the store can't be written.
-pub fn done(
+pub(crate) fn done(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
@@ -190,7 +190,7 @@ fn named(places: &Places, settings: &Settings, identity: &Identity, name: Option
 ///
 /// # Errors
 /// When there is none, or the store can't be read.
-pub fn show(places: &Places, settings: &Settings, identity: &Identity, name: Option<&str>) -> anyhow::Result<Page> {
+pub(crate) fn show(places: &Places, settings: &Settings, identity: &Identity, name: Option<&str>) -> anyhow::Result<Page> {
     let name = named(places, settings, identity, name)?;
     let reading = reading::open(places)?;
     let found = match &reading.index {
@@ -218,7 +218,7 @@ pub fn show(places: &Places, settings: &Settings, identity: &Identity, name: Opt
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn list(places: &Places, settings: &Settings, limit: usize) -> Result<(Vec<Page>, Vec<String>), StoreError> {
+pub(crate) fn list(places: &Places, settings: &Settings, limit: usize) -> Result<(Vec<Page>, Vec<String>), StoreError> {
     let reading = reading::open(places)?;
     let Some(index) = reading.index else { return Ok((Vec::new(), reading.notes)) };
     let now = Timestamp::now();
@@ -234,7 +234,7 @@ pub fn list(places: &Places, settings: &Settings, limit: usize) -> Result<(Vec<P
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn similar(
+pub(crate) fn similar(
     places: &Places,
     settings: &Settings,
     cwd: &Path,

@@ -17,7 +17,7 @@ use crate::store::lock;
 
 /// What there is to remove.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// Version of this shape.
     pub schema: u32,
     /// Folders that go with all that is in them.
@@ -40,7 +40,7 @@ pub struct Plan {
 
 impl Plan {
     /// Whether there is nothing to remove.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.folders.is_empty() && self.installed.is_empty() && !self.hidden
     }
 }
@@ -49,7 +49,7 @@ impl Plan {
 ///
 /// # Errors
 /// When what is installed can't be read.
-pub fn plan(places: &Places, environment: &Environment) -> anyhow::Result<Plan> {
+pub(crate) fn plan(places: &Places, environment: &Environment) -> anyhow::Result<Plan> {
     let (installed_at_home, installed) = init::standing::status(places, environment)?
         .files
         .into_iter()
@@ -103,7 +103,7 @@ fn shell_lines(environment: &Environment) -> Vec<(PathBuf, usize)> {
 /// # Errors
 /// When something can't be removed; the rest may be gone by then. A file of the user's that an installation can't be taken
 /// out of comes first: then nothing is gone.
-pub fn purge(places: &Places, environment: &Environment, mut plan: Plan) -> anyhow::Result<Plan> {
+pub(crate) fn purge(places: &Places, environment: &Environment, mut plan: Plan) -> anyhow::Result<Plan> {
     let report = init::removal::uninstall(places, environment, false, &[])?;
     if let Some(problem) = report.problems.first() {
         bail!("{}: {}; the records are still there", problem.file.display(), problem.reason);

@@ -32,7 +32,7 @@ use crate::store::{BriefRow, Event, Index, Segments, StoreError, WorkedRow};
 use crate::whitelist::{self, Whitelist};
 use insight::DetectorInsight;
 
-pub use delivery::record_deliveries;
+pub(crate) use delivery::record_deliveries;
 pub(super) use formats::template_problems;
 pub(super) use insight::{detector_rule, detector_advice};
 
@@ -47,7 +47,7 @@ const NO_SESSION: &str = "none";
 
 /// What is asked.
 #[derive(Debug, Clone, Default)]
-pub struct WarnRequest {
+pub(crate) struct WarnRequest {
     /// Who asks, and for which task.
     pub identity: Identity,
     /// What the task is about.
@@ -74,7 +74,7 @@ pub struct WarnRequest {
 
 /// A failure of this moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CurrentFailure {
+pub(crate) struct CurrentFailure {
     /// The keys of its patterns, in the order of the output.
     pub keys: Vec<String>,
     /// When the check was started. What is recorded of it already counts for nothing.
@@ -83,7 +83,7 @@ pub struct CurrentFailure {
 
 /// What `warn --format json` prints.
 #[derive(Debug, Clone, Serialize)]
-pub struct WarnReply {
+pub(crate) struct WarnReply {
     /// Version of this shape.
     pub schema: u32,
     /// Warnings are not turned off.
@@ -125,7 +125,7 @@ struct WarnQuestion {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn collect_warnings(places: &Places, environment: &Environment, cwd: &Path, asked: &WarnRequest) -> Result<WarnReply, StoreError> {
+pub(crate) fn collect_warnings(places: &Places, environment: &Environment, cwd: &Path, asked: &WarnRequest) -> Result<WarnReply, StoreError> {
     let (settings, _) = Settings::load(places, environment);
     let mut notes = Vec::new();
     let index = reading::open_with_lessons(places, environment, &settings, &mut notes)?;
@@ -331,7 +331,7 @@ pub(super) fn is_held_out(index: &Index, entry: &str, task: &str, settings: &Set
 ///
 /// # Errors
 /// When there is no such format.
-pub fn format_reply(
+pub(crate) fn format_reply(
     places: &Places,
     environment: &Environment,
     asked: &WarnRequest,

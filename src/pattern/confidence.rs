@@ -20,7 +20,7 @@ const MONTHS_MAX: u64 = 120;
 
 /// Something that happened and what it adds or takes away.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ConfidenceIncrement {
+pub(crate) struct ConfidenceIncrement {
     /// The event's id; a run's is the run's.
     pub event: String,
     /// When it happened.
@@ -36,7 +36,7 @@ pub struct ConfidenceIncrement {
 /// What an increment is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum IncrementKind {
+pub(crate) enum IncrementKind {
     /// Seen in a further task.
     Task,
     /// Where it comes from.
@@ -61,7 +61,7 @@ pub enum IncrementKind {
 
 /// A line of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ConfidenceStep {
+pub(crate) struct ConfidenceStep {
     /// The event that it comes from.
     pub event: String,
     /// When.
@@ -81,7 +81,7 @@ pub struct ConfidenceStep {
 
 /// What the observations say when each moves less the more there are.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct ConfidenceEvidence {
+pub(crate) struct ConfidenceEvidence {
     /// First parameter of the Beta posterior.
     pub alpha: f64,
     /// Second parameter.
@@ -94,7 +94,7 @@ pub struct ConfidenceEvidence {
 
 /// How far something is believed, and why.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Confidence {
+pub(crate) struct Confidence {
     /// The ledger's last value.
     pub value: f64,
     /// Beside it.
@@ -109,7 +109,7 @@ impl Confidence {
     /// Folds increments in the order of their events, each held within the bounds at its step, each once.
     ///
     /// The order in which they are given doesn't matter.
-    pub fn from_increments(mut increments: Vec<ConfidenceIncrement>, settings: &ConfidenceSettings) -> Self {
+    pub(crate) fn from_increments(mut increments: Vec<ConfidenceIncrement>, settings: &ConfidenceSettings) -> Self {
         increments.sort_by(|a, b| (a.at, &a.event, a.once.0 as u8).cmp(&(b.at, &b.event, b.once.0 as u8)));
         let within = |value: f64| value.max(settings.min).min(settings.max);
         let start = within(settings.start);
@@ -135,7 +135,7 @@ impl Confidence {
     }
 
     /// The same with more that happened; what never fades takes nothing away by not being used.
-    pub fn with_increments(self, more: Vec<ConfidenceIncrement>, fades: bool, settings: &ConfidenceSettings) -> Self {
+    pub(crate) fn with_increments(self, more: Vec<ConfidenceIncrement>, fades: bool, settings: &ConfidenceSettings) -> Self {
         let known = self.steps.into_iter().filter(|step| fades || step.kind != IncrementKind::Unused);
         let known = known.map(|ConfidenceStep { event, at, kind, what, delta, after, scope }| {
             let delta = if kind == IncrementKind::Set { after } else { delta };
@@ -162,7 +162,7 @@ fn compute_evidence(deltas: &[f64], settings: &ConfidenceSettings) -> Confidence
 
 /// A step for every month without use after the first days, also for gaps that ended. `uses` are the moments at which it
 /// was used, each with its event.
-pub fn unused_increments<'a>(
+pub(crate) fn unused_increments<'a>(
     uses: impl IntoIterator<Item = (Timestamp, &'a str)>,
     settings: &ConfidenceSettings,
     now: Timestamp,
@@ -192,7 +192,7 @@ pub fn unused_increments<'a>(
 
 /// Where a pattern was seen, as far as its confidence goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PatternOccurrence {
+pub(crate) struct PatternOccurrence {
     /// The run.
     pub run: String,
     /// When it was started.
@@ -203,7 +203,7 @@ pub struct PatternOccurrence {
 
 /// What became of a warning that was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JudgedDelivery {
+pub(crate) struct JudgedDelivery {
     /// The task.
     pub task: String,
     /// When it was shown.
@@ -216,14 +216,14 @@ pub struct JudgedDelivery {
 
 impl JudgedDelivery {
     /// From what a warning asks of the store: tasks by their row numbers.
-    pub fn from_brief_row(row: ToldRow) -> Option<Self> {
+    pub(crate) fn from_brief_row(row: ToldRow) -> Option<Self> {
         let is_failed = row.failed.is_some();
         let by = row.failed.or(row.passed)?;
         Some(JudgedDelivery { task: row.task.to_string(), at: row.at, by, failed: is_failed })
     }
 
     /// From the store's row; `None` when the warning was held out, or no run says what became of it.
-    pub fn from_outcome_row(row: OutcomeRow) -> Option<Self> {
+    pub(crate) fn from_outcome_row(row: OutcomeRow) -> Option<Self> {
         let failed = row.failed_in.zip(row.failed_at);
         let is_failed = failed.is_some();
         let by = failed.or_else(|| row.passed_in.zip(row.passed_at))?;
@@ -234,7 +234,7 @@ impl JudgedDelivery {
 /// A pattern's confidence: it starts with its first task, and every further one adds to it. Runs of a task it was seen
 /// in already add nothing. A warned task adds when it did without the mistake and takes away when it didn't, once,
 /// however many sessions were warned; that the mistake was seen there speaks for it no more.
-pub fn pattern_confidence(sightings: &[PatternOccurrence], told: &[JudgedDelivery], settings: &ConfidenceSettings) -> Confidence {
+pub(crate) fn pattern_confidence(sightings: &[PatternOccurrence], told: &[JudgedDelivery], settings: &ConfidenceSettings) -> Confidence {
     let first = sightings.iter().min_by(|a, b| (a.at, &a.run).cmp(&(b.at, &b.run)));
     let despite = |task: &str| told.iter().filter(|told| told.failed && told.task == task).map(|told| told.at).min();
     let seen = sightings.iter().map(|seen| {
@@ -252,7 +252,7 @@ pub fn pattern_confidence(sightings: &[PatternOccurrence], told: &[JudgedDeliver
 }
 
 /// What the warned tasks add: each once, for a mistake in any of its sessions or else for doing without it.
-pub fn outcome_increments<'a>(told: &'a [JudgedDelivery], settings: &'a ConfidenceSettings) -> impl Iterator<Item = ConfidenceIncrement> + 'a {
+pub(crate) fn outcome_increments<'a>(told: &'a [JudgedDelivery], settings: &'a ConfidenceSettings) -> impl Iterator<Item = ConfidenceIncrement> + 'a {
     let failed: HashSet<&str> = told.iter().filter(|told| told.failed).map(|told| told.task.as_str()).collect();
     told.iter().filter(move |told| told.failed || !failed.contains(told.task.as_str())).map(|told| {
         let (kind, what, delta) = match told.failed {

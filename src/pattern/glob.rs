@@ -9,7 +9,7 @@ const FOLDERS_MAX: usize = 12;
 
 /// The patterns that a file is an example of, itself first: `dir/name.ext`, `dir/*.ext`, `dir/**` of every folder above
 /// it, `**/*.ext`, `**/name*`.
-pub fn candidate_globs(path: &str) -> BTreeSet<String> {
+pub(crate) fn candidate_globs(path: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     // A file called so would be taken for a pattern.
     if path.is_empty() || path.contains(['*', '?']) {
@@ -37,7 +37,7 @@ pub fn candidate_globs(path: &str) -> BTreeSet<String> {
 
 /// What people would rather say of patterns that match the same files: the file, its folder, the nearest one first,
 /// and only then what files are called. The greatest is the best.
-pub fn glob_rank(pattern: &str) -> (u8, usize, &str) {
+pub(crate) fn glob_rank(pattern: &str) -> (u8, usize, &str) {
     let kind = match pattern {
         _ if !pattern.contains('*') => 4,
         _ if pattern.starts_with("**/*.") => 0,

@@ -8,7 +8,7 @@ use crate::store::{MemberRow, MergeRow, ReviewRow};
 
 /// A pattern that is counted with others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct GroupMember {
+pub(crate) struct GroupMember {
     /// `p-…`.
     pub id: String,
     /// The masked message, one line.
@@ -21,7 +21,7 @@ pub struct GroupMember {
 
 /// Why two patterns of the group are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct GroupMerge {
+pub(crate) struct GroupMerge {
     /// When they were merged.
     pub at: Timestamp,
     /// Id of the one, as it was then.
@@ -38,7 +38,7 @@ pub struct GroupMerge {
 
 /// What somebody said about the pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct GroupReview {
+pub(crate) struct GroupReview {
     /// When.
     pub at: Timestamp,
     /// `muted`, `unmuted`, `deprecated`, `restored`.
@@ -51,7 +51,7 @@ pub struct GroupReview {
 
 /// A group of patterns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct PatternGroupSummary {
+pub(crate) struct PatternGroupSummary {
     /// The patterns that are counted together, the one that stands for them first.
     pub group: Vec<GroupMember>,
     /// Why they are, oldest first.
@@ -62,7 +62,7 @@ pub struct PatternGroupSummary {
 
 impl PatternGroupSummary {
     /// From the store's rows.
-    pub fn from_rows(group: Vec<MemberRow>, merges: Vec<MergeRow>, reviews: Vec<ReviewRow>) -> Self {
+    pub(crate) fn from_rows(group: Vec<MemberRow>, merges: Vec<MergeRow>, reviews: Vec<ReviewRow>) -> Self {
         PatternGroupSummary {
             group: group.into_iter().map(GroupMember::from_row).collect(),
             merges: merges.into_iter().map(GroupMerge::from_row).collect(),

@@ -7,7 +7,7 @@ use crate::store::{HistoryRows, NamedPatternRow, TaskChangeRow, TaskFailureRow, 
 
 /// The newest tasks of a store.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct TaskHistory {
+pub(crate) struct TaskHistory {
     /// The tasks, the oldest first.
     pub tasks: Vec<HistoryTask>,
     /// The patterns that failed in them.
@@ -20,7 +20,7 @@ pub struct TaskHistory {
 
 /// What was worked on.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct HistoryTask {
+pub(crate) struct HistoryTask {
     /// Its name.
     pub name: String,
     /// Files that it changed, as far as snapshots tell, and how: of a task in which something failed those that were
@@ -34,7 +34,7 @@ pub struct HistoryTask {
 
 /// What happened to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TaskFileChange {
+pub(crate) enum TaskFileChange {
     /// Its content was changed, or it is new.
     Content,
     /// It was moved, or removed: what named it may still do so.
@@ -43,7 +43,7 @@ pub enum TaskFileChange {
 
 /// A failed run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HistoryFailure {
+pub(crate) struct HistoryFailure {
     /// The run.
     pub run: String,
     /// When it was started.
@@ -56,7 +56,7 @@ pub struct HistoryFailure {
 
 /// A pattern in a failure.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FailurePattern {
+pub(crate) struct FailurePattern {
     /// The pattern's row number.
     pub pattern: i64,
     /// Where the first item of it was.
@@ -65,7 +65,7 @@ pub struct FailurePattern {
 
 impl HistoryTask {
     /// Every file that it changed or that something failed in, once.
-    pub fn touched_files(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn touched_files(&self) -> impl Iterator<Item = &str> {
         let failing = self.failures.iter().flat_map(|failure| &failure.items).filter_map(|seen| seen.file.as_deref());
         let mut files: Vec<&str> = failing.chain(self.changed.keys().map(String::as_str)).collect();
         files.sort_unstable();
@@ -74,7 +74,7 @@ impl HistoryTask {
     }
 
     /// Its failures that have one of the patterns.
-    pub fn failures_with(&self, patterns: &[i64]) -> impl Iterator<Item = &HistoryFailure> {
+    pub(crate) fn failures_with(&self, patterns: &[i64]) -> impl Iterator<Item = &HistoryFailure> {
         let has = |failure: &&HistoryFailure| failure.items.iter().any(|seen| patterns.contains(&seen.pattern));
         self.failures.iter().filter(has)
     }
@@ -82,7 +82,7 @@ impl HistoryTask {
 
 /// What is known of a pattern by its row number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HistoryPattern {
+pub(crate) struct HistoryPattern {
     /// `p-…`
     pub id: String,
     /// The tool that reported it.
@@ -95,7 +95,7 @@ pub struct HistoryPattern {
 
 impl TaskHistory {
     /// From the store's rows.
-    pub fn from_rows(rows: HistoryRows) -> Self {
+    pub(crate) fn from_rows(rows: HistoryRows) -> Self {
         let mut tasks: BTreeMap<i64, HistoryTask> = BTreeMap::new();
         let order: Vec<i64> = rows.tasks.iter().map(|row| row.number).collect();
         for TaskRow { number, name, runs } in rows.tasks {

@@ -14,7 +14,7 @@ const FIXES_MAX: usize = 5;
 
 /// Something that was tried against a pattern.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Strategy {
+pub(crate) struct Strategy {
     /// `s-…`
     pub id: String,
     /// `p-…` of the pattern that it is against.
@@ -44,7 +44,7 @@ pub struct Strategy {
 
 /// A mistake that happens here, and what made it go away.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Gotcha {
+pub(crate) struct Gotcha {
     /// `k-…`
     pub id: String,
     /// `p-…` of the pattern that it is about.
@@ -80,12 +80,12 @@ pub struct Gotcha {
 }
 
 /// What was tried against a pattern, what most surely helps first. Nothing of it is known to be confirmed yet.
-pub fn ranked_strategies(against: &str, rows: Vec<StrategyRow>, settings: &Settings, now: Timestamp) -> Vec<Strategy> {
+pub(crate) fn ranked_strategies(against: &str, rows: Vec<StrategyRow>, settings: &Settings, now: Timestamp) -> Vec<Strategy> {
     sort_surest_first(rows, settings).into_iter().map(|row| strategy_from_row(against, row, settings, now)).collect()
 }
 
 /// What most surely helps first.
-pub fn sort_surest_first(mut rows: Vec<StrategyRow>, settings: &Settings) -> Vec<StrategyRow> {
+pub(crate) fn sort_surest_first(mut rows: Vec<StrategyRow>, settings: &Settings) -> Vec<StrategyRow> {
     let rank = |row: &StrategyRow| match row.technique.as_str() {
         // What was changed says more than where.
         "shape" => 0,
@@ -102,7 +102,7 @@ pub fn sort_surest_first(mut rows: Vec<StrategyRow>, settings: &Settings) -> Vec
 }
 
 /// A strategy with its ledger; nothing is known to be confirmed yet.
-pub fn strategy_from_row(against: &str, row: StrategyRow, settings: &Settings, now: Timestamp) -> Strategy {
+pub(crate) fn strategy_from_row(against: &str, row: StrategyRow, settings: &Settings, now: Timestamp) -> Strategy {
     let tries = row.counted_tries();
     let mut fixes: Vec<String> = Vec::new();
     for tried in row.tries.iter().rev() {
@@ -144,7 +144,7 @@ impl TryRow {
 impl Gotcha {
     /// The gotcha called `id` about a pattern, given by id and masked text, from what was tried against it; `said` is the
     /// cause and the rule. `None` when nothing ever made it go away.
-    pub fn from_strategies(
+    pub(crate) fn from_strategies(
         id: String,
         (pattern, masked): (&str, &str),
         strategies: &[Strategy],

@@ -19,7 +19,7 @@ const TITLE_CHARS_MAX: usize = 72;
 const SEAL: &str = "<!-- verify-run: written from the records, ";
 
 /// The page as Markdown, with its seal.
-pub fn render_page(page: &PatternPage) -> String {
+pub(crate) fn render_page(page: &PatternPage) -> String {
     let pattern = &page.summary;
     let mut body = format!("# Pattern {}\n\n<!-- markdownlint-disable MD013 MD014 -->\n\n", heading_title(&pattern.name));
     let _ = writeln!(body, "{}", fence("text", &ellipsis(&pattern.summary, TEXT_BYTES_MAX), false));
@@ -65,14 +65,14 @@ pub fn render_page(page: &PatternPage) -> String {
 }
 
 /// Whether nobody changed the page since it was written.
-pub fn is_untouched(text: &str) -> bool {
+pub(crate) fn is_untouched(text: &str) -> bool {
     let Some((body, last)) = text.trim_end().rsplit_once('\n') else { return false };
     let sealed = last.strip_prefix(SEAL).and_then(|rest| rest.strip_suffix(" -->"));
     sealed.is_some_and(|hash| body.strip_suffix('\n').is_some_and(|body| compute_seal(&format!("{body}\n")) == hash))
 }
 
 /// The name of the page's file: the id first, so that it is found again under another name.
-pub fn file_name(page: &PatternPage) -> String {
+pub(crate) fn file_name(page: &PatternPage) -> String {
     let mut words = String::new();
     for c in page.summary.name.chars() {
         match c.is_ascii_alphanumeric() {

@@ -1,16 +1,16 @@
 //! Failures that share a key: what recurs, where, since when, and how far to believe it. Takes rows, returns values.
 
-pub mod library_page;
-pub mod confidence;
-pub mod detector;
-pub mod glob;
+pub(crate) mod library_page;
+pub(crate) mod confidence;
+pub(crate) mod detector;
+pub(crate) mod glob;
 mod group;
-pub mod history;
-pub mod knowledge;
-pub mod signature;
-pub mod statistics;
+pub(crate) mod history;
+pub(crate) mod knowledge;
+pub(crate) mod signature;
+pub(crate) mod statistics;
 mod summary;
-pub mod wording;
+pub(crate) mod wording;
 
-pub use group::{GroupMember, GroupMerge, GroupReview, PatternGroupSummary};
-pub use summary::{FileCount, PatternFrequency, FailureOccurrence, PatternPage, SummaryParts, PatternSummary};
+pub(crate) use group::PatternGroupSummary;
+pub(crate) use summary::{PatternPage, SummaryParts, PatternSummary};

@@ -15,7 +15,7 @@ const GLOBS_MAX: usize = 12;
 
 /// A task's signature.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct TaskSignature {
+pub(crate) struct TaskSignature {
     /// Words of its label, lower case, without numbers.
     pub words: BTreeSet<String>,
     /// Tools that it ran.
@@ -29,7 +29,7 @@ pub struct TaskSignature {
 
 impl TaskSignature {
     /// From what is recorded of a task: pairs of `label`, `tool`, `category` or `file` and its value, in any order.
-    pub fn from_parts<'a>(parts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+    pub(crate) fn from_parts<'a>(parts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut signature = TaskSignature::default();
         let mut globs: BTreeMap<String, usize> = BTreeMap::new();
         for (part, value) in parts {

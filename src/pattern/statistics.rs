@@ -10,7 +10,8 @@ const CLOSE: f64 = 1e-14;
 /// P(X <= `x`) of a Beta distribution: the regularised incomplete beta function I_x(a, b).
 ///
 /// By its continued fraction (DLMF 8.17.22), evaluated as Lentz does. `a` and `b` are taken as at least 1e-9.
-pub fn beta_probability(x: f64, a: f64, b: f64) -> f64 {
+#[cfg(test)]
+fn beta_probability(x: f64, a: f64, b: f64) -> f64 {
     let (a, b) = (a.max(1e-9), b.max(1e-9));
     incomplete_beta(x, a, b, ln_beta(a, b))
 }
@@ -55,7 +56,7 @@ fn beta_continued_fraction(x: f64, a: f64, b: f64) -> f64 {
 
 /// The value below which a Beta distribution lies with probability `p`: by Newton's method, and by halving what is left
 /// where that would leave it.
-pub fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
+pub(crate) fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
     let (a, b) = (a.max(1e-9), b.max(1e-9));
     let ln_beta = ln_beta(a, b);
     let (mut low, mut high) = (0.0, 1.0);
@@ -80,24 +81,24 @@ pub fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
 }
 
 /// With three digits, so that it reads the same everywhere.
-pub fn round_to_thousandth(value: f64) -> f64 {
+pub(crate) fn round_to_thousandth(value: f64) -> f64 {
     (value * 1_000.0).round() / 1_000.0
 }
 
 /// A share as it stands in events: thousandths.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1,000")]
-pub fn to_permille(share: f64) -> u16 {
+pub(crate) fn to_permille(share: f64) -> u16 {
     (share.clamp(0.0, 1.0) * 1_000.0).round() as u16
 }
 
 /// The lower bound of the share behind `hits` of `tries`, before which nothing was known (Beta(1, 1)).
-pub fn share_bound(hits: u64, tries: u64, quantile: f64) -> f64 {
+pub(crate) fn share_bound(hits: u64, tries: u64, quantile: f64) -> f64 {
     let misses = tries.saturating_sub(hits);
     beta_quantile(quantile, 1.0 + hits as f64, 1.0 + misses as f64)
 }
 
 /// The lower end of Wilson's score interval for `hits` of `tries` at `z` standard deviations (Wilson 1927).
-pub fn wilson_bound(hits: u64, tries: u64, z: f64) -> f64 {
+pub(crate) fn wilson_bound(hits: u64, tries: u64, z: f64) -> f64 {
     if tries == 0 {
         return 0.0;
     }
@@ -109,7 +110,7 @@ pub fn wilson_bound(hits: u64, tries: u64, z: f64) -> f64 {
 }
 
 /// ln B(a, b) for a, b > 0.
-pub fn ln_beta(a: f64, b: f64) -> f64 {
+pub(crate) fn ln_beta(a: f64, b: f64) -> f64 {
     ln_gamma(a) + ln_gamma(b) - ln_gamma(a + b)
 }
 

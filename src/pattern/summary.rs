@@ -19,7 +19,7 @@ const TITLE_BYTES_MAX: usize = 160;
 
 /// A pattern in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PatternSummary {
+pub(crate) struct PatternSummary {
     /// `p-…`; any unique start of it works as an argument.
     pub id: String,
     /// The pattern key, with the fingerprint's version.
@@ -72,7 +72,7 @@ pub struct PatternSummary {
 
 /// How often, and how lately.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct PatternFrequency {
+pub(crate) struct PatternFrequency {
     /// Failures of the last 30 days.
     pub failures_30_days: u64,
     /// Distinct tasks of the last 30 days.
@@ -83,7 +83,7 @@ pub struct PatternFrequency {
 
 /// A file with the number of failures in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FileCount {
+pub(crate) struct FileCount {
     /// Relative to the root.
     pub path: String,
     /// Failed runs.
@@ -92,7 +92,7 @@ pub struct FileCount {
 
 /// A failure that had the pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FailureOccurrence {
+pub(crate) struct FailureOccurrence {
     /// `f-…`
     pub failure: String,
     /// The run's id.
@@ -117,7 +117,7 @@ pub struct FailureOccurrence {
 
 /// Everything about one pattern.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PatternPage {
+pub(crate) struct PatternPage {
     /// Version of this shape.
     pub schema: u32,
     /// The pattern.
@@ -146,7 +146,7 @@ pub struct PatternPage {
 
 /// What is put together to a summary.
 #[derive(Debug, Default)]
-pub struct SummaryParts {
+pub(crate) struct SummaryParts {
     /// What detectors found.
     pub findings: Vec<DetectorFinding>,
     /// The first sighting in each task.
@@ -167,7 +167,7 @@ pub struct SummaryParts {
 
 impl PatternSummary {
     /// From the store's row and what was found about it. `now` weighs how old its tasks are.
-    pub fn from_row(row: PatternRow, parts: &SummaryParts, settings: &Settings, now: Timestamp) -> (Self, Confidence) {
+    pub(crate) fn from_row(row: PatternRow, parts: &SummaryParts, settings: &Settings, now: Timestamp) -> (Self, Confidence) {
         let confidence = confidence::pattern_confidence(&parts.sightings, &parts.told, &settings.confidence);
         let files =
             parts.findings.iter().filter(|finding| finding.detector == "files").find_map(|found| found.files.clone());
@@ -225,7 +225,7 @@ impl PatternFrequency {
 
 impl PatternPage {
     /// From the store's rows, without what helps.
-    pub fn from_parts(
+    pub(crate) fn from_parts(
         (summary, ledger): (PatternSummary, Confidence),
         family: &str,
         together: PatternGroupSummary,

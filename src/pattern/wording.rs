@@ -16,7 +16,7 @@ const GENERIC: &str = "generic";
 
 /// What is known of a pattern when it is put into words.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct WordingFacts<'a> {
+pub(crate) struct WordingFacts<'a> {
     /// The definition that found it.
     pub tool: &'a str,
     /// Rule, error code or exception class.
@@ -46,7 +46,7 @@ pub struct WordingFacts<'a> {
 }
 
 /// A few words, at most 110 bytes.
-pub fn pattern_name(known: &WordingFacts<'_>, findings: &[DetectorFinding]) -> String {
+pub(crate) fn pattern_name(known: &WordingFacts<'_>, findings: &[DetectorFinding]) -> String {
     if let Some(cause) = non_empty_line(known.cause) {
         return ellipsis(first_sentence(&cause), NAME_BYTES_MAX);
     }
@@ -78,7 +78,7 @@ pub fn pattern_name(known: &WordingFacts<'_>, findings: &[DetectorFinding]) -> S
 }
 
 /// One or two sentences with what it is, where, how often, why and what to do.
-pub fn pattern_sentence(known: &WordingFacts<'_>, findings: &[DetectorFinding]) -> String {
+pub(crate) fn pattern_sentence(known: &WordingFacts<'_>, findings: &[DetectorFinding]) -> String {
     let seen = format!("{} in {}", count(known.failures, "failure"), count(known.tasks, "task"));
     let place = known.files.map(|files| format!(" in {}", one_line(files))).unwrap_or_default();
     let named = findings.iter().find(|finding| finding.names_pattern);
@@ -93,7 +93,7 @@ pub fn pattern_sentence(known: &WordingFacts<'_>, findings: &[DetectorFinding]) 
 }
 
 /// Lets a row stand for the `single` patterns of its family that were each seen in one task only.
-pub fn collapse_family(summary: &mut PatternSummary, family: &str, single: u64) {
+pub(crate) fn collapse_family(summary: &mut PatternSummary, family: &str, single: u64) {
     let known = WordingFacts { tool: &summary.tool, code: summary.code.as_deref(), masked: family, ..WordingFacts::default() };
     summary.name = pattern_name(&known, &[]);
     summary.title = one_line(family);
@@ -227,7 +227,7 @@ fn readable_message(masked: &str) -> String {
 }
 
 /// A masked message on one line, as it may stand in a sentence.
-pub fn plain_message(masked: &str) -> String {
+pub(crate) fn plain_message(masked: &str) -> String {
     replace_masks(&one_line(masked))
 }
 

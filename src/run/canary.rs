@@ -19,7 +19,7 @@ const ANSWER_MS_MAX: c_int = 50;
 const SEEN: u8 = 0x80;
 
 /// The process and our line to it. Ended and reaped when dropped.
-pub struct Canary {
+pub(super) struct Canary {
     pid: libc::pid_t,
     line: OwnedFd,
 }
@@ -29,7 +29,7 @@ impl Canary {
     ///
     /// # Errors
     /// When there is no process or descriptor to be had.
-    pub fn start() -> io::Result<Self> {
+    pub(super) fn start() -> io::Result<Self> {
         let (ours, its) = sys::socket_pair()?;
         match sys::fork()? {
             sys::Fork::Child => {
@@ -42,7 +42,7 @@ impl Canary {
     }
 
     /// Whether the group got `signal`. Asking takes it from the canary, so the next one is told apart again.
-    pub fn saw(&self, signal: c_int) -> bool {
+    pub(super) fn saw(&self, signal: c_int) -> bool {
         let Ok(question) = u8::try_from(signal) else { return false };
         if sys::send_nowait(self.line.as_raw_fd(), &[question]).is_err() {
             return false;
@@ -56,7 +56,7 @@ impl Canary {
     }
 
     /// Lets it go; dropping waits until it is gone.
-    pub fn dismiss(&self) {
+    pub(super) fn dismiss(&self) {
         sys::kill(self.pid, libc::SIGKILL);
     }
 

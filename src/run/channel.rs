@@ -18,7 +18,7 @@ const ATOMIC_BYTES: usize = 4096;
 #[cfg(not(target_os = "linux"))]
 const ATOMIC_BYTES: usize = 512;
 /// Bytes in flight per stream; also the usual capacity of a pipe.
-pub const BLOCK_BYTES: usize = 64 << 10;
+pub(super) const BLOCK_BYTES: usize = 64 << 10;
 /// What a channel may still hold for us when the command has ended: no pipe or socket of an ordinary user is larger.
 const OWED_BYTES_MAX: usize = 1 << 20;
 
@@ -35,7 +35,7 @@ enum Way {
 }
 
 /// What the stream is made of.
-pub enum Kind {
+pub(super) enum Kind {
     /// A pipe or FIFO; the inner one's capacity in bytes.
     Pipe(usize),
     /// A Unix stream socket.
@@ -45,7 +45,7 @@ pub enum Kind {
 }
 
 /// A stream on its way from the command to the caller.
-pub struct Channel {
+pub(super) struct Channel {
     /// Our end; `None` once the stream has ended or its reader is gone.
     inner: Option<OwnedFd>,
     /// The caller's descriptor, as it was inherited.
@@ -71,7 +71,7 @@ const GONE: i16 = libc::POLLERR | libc::POLLHUP | libc::POLLNVAL;
 
 impl Channel {
     /// A channel from `inner`, our end, to the inherited descriptor `outer`.
-    pub fn new(inner: OwnedFd, outer: RawFd, kind: Kind) -> Self {
+    pub(super) fn new(inner: OwnedFd, outer: RawFd, kind: Kind) -> Self {
         let way = match kind {
             Kind::Pipe(_) => Way::Pipe,
             Kind::Socket => Way::Socket,
@@ -94,12 +94,12 @@ impl Channel {
     }
 
     /// Whether the caller stopped reading before the end of the stream.
-    pub fn has_lost_reader(&self) -> bool {
+    pub(super) fn has_lost_reader(&self) -> bool {
         self.lost
     }
 
     /// Gives a half terminal the real one's size; whether that was a change.
-    pub fn follow_size(&mut self) -> bool {
+    pub(super) fn follow_size(&mut self) -> bool {
         match (&self.kind, &self.inner) {
             (Kind::Terminal(terminal), Some(master)) => terminal.follow_size(master, self.outer),
             _ => false,
@@ -107,7 +107,7 @@ impl Channel {
     }
 
     /// A program that has begun to wait for keys on the half terminal.
-    pub fn keys_sought(&mut self) -> Option<Keys> {
+    pub(super) fn keys_sought(&mut self) -> Option<Keys> {
         let (Kind::Terminal(terminal), Some(master)) = (&mut self.kind, &self.inner) else { return None };
         if terminal.take_switched() { Keys::sought(master, self.outer) } else { None }
     }
@@ -133,39 +133,39 @@ impl Channel {
     }
 
     /// Descriptors that a process which takes the relay over needs.
-    pub fn fds(&self) -> Vec<RawFd> {
+    pub(super) fn fds(&self) -> Vec<RawFd> {
         let private = if let Way::Private(fd) = &self.way { Some(fd.as_raw_fd()) } else { None };
         self.inner.iter().map(AsRawFd::as_raw_fd).chain([self.outer]).chain(private).collect()
     }
 
     /// Nothing will come any more and nothing is left to write.
-    pub fn is_finished(&self) -> bool {
+    pub(super) fn is_finished(&self) -> bool {
         self.inner.is_none() && self.pending().is_empty()
     }
 
     /// The stream is open: a process holds the other end.
-    pub fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         self.inner.is_some()
     }
 
     /// Everything that the command itself wrote is with the caller.
-    pub fn is_drained(&self) -> bool {
+    pub(super) fn is_drained(&self) -> bool {
         self.pending().is_empty() && (self.inner.is_none() || self.owed == Some(0))
     }
 
     /// The command has ended: from here on only what it has left in the channel is ours to deliver.
-    pub fn command_ended(&mut self) {
+    pub(super) fn command_ended(&mut self) {
         self.owed = Some(OWED_BYTES_MAX);
         self.mirror();
     }
 
     /// A descendant goes on: relay until the last writer is gone.
-    pub fn outlive(&mut self) {
+    pub(super) fn outlive(&mut self) {
         self.owed = None;
     }
 
     /// The two entries for `poll`: inner and outer. A descriptor that is not to be looked at is -1.
-    pub fn watches(&self) -> [libc::pollfd; 2] {
+    pub(super) fn watches(&self) -> [libc::pollfd; 2] {
         let inner = match &self.inner {
             Some(fd) if self.wants_input() => fd.as_raw_fd(),
             _ => -1,
@@ -176,7 +176,7 @@ impl Channel {
     }
 
     /// Acts on what `poll` said about [`Channel::watches`].
-    pub fn turn(&mut self, inner: i16, outer: i16, transcript: &mut Transcript) {
+    pub(super) fn turn(&mut self, inner: i16, outer: i16, transcript: &mut Transcript) {
         // Room is reported together with an error when both are so; the error decides.
         if outer & GONE != 0 {
             self.reader_gone();
@@ -192,7 +192,7 @@ impl Channel {
     }
 
     /// After the command's end: reads what is left without waiting for more.
-    pub fn drain(&mut self, transcript: &mut Transcript) {
+    pub(super) fn drain(&mut self, transcript: &mut Transcript) {
         while self.owed.is_some_and(|owed| owed > 0) && self.inner.is_some() && self.wants_input() {
             self.read(transcript);
             self.write();
@@ -200,7 +200,7 @@ impl Channel {
     }
 
     /// The beginning of a line is kept back for its rest, so the inner end has to be read again without waiting.
-    pub fn holds(&self) -> bool {
+    pub(super) fn holds(&self) -> bool {
         self.start < self.end && self.wants_input()
     }
 

@@ -18,7 +18,7 @@ use super::{pty, sys};
 const KEYS_BYTES: usize = 1024;
 
 /// A program that waits for keys on the half terminal.
-pub struct Keys {
+pub(super) struct Keys {
     /// The descriptor that it reads from, in `/proc`.
     reader: PathBuf,
     /// The name of the half terminal.
@@ -31,7 +31,7 @@ pub struct Keys {
 impl Keys {
     /// Looks for the program that has opened the half terminal behind `master` for reading. `None` when there is none,
     /// or no `/proc`, or the real terminal can't be read.
-    pub fn sought(master: &OwnedFd, real: RawFd) -> Option<Self> {
+    pub(super) fn sought(master: &OwnedFd, real: RawFd) -> Option<Self> {
         let half = pty::name(master)?;
         let reader = processes().find_map(|process| reading(&process, &half))?;
         let flags = libc::O_RDONLY | libc::O_NONBLOCK | libc::O_NOCTTY;
@@ -40,12 +40,12 @@ impl Keys {
     }
 
     /// What to wait for: something was typed.
-    pub fn fd(&self) -> RawFd {
+    pub(super) fn fd(&self) -> RawFd {
         self.real.as_raw_fd()
     }
 
     /// Passes on what was typed. False when nobody asks for it any more: it is left for who reads the real terminal.
-    pub fn pass_on(&self) -> bool {
+    pub(super) fn pass_on(&self) -> bool {
         let in_front = tcgetpgrp(&self.real).is_ok_and(|group| group == getpgrp());
         let is_asked =
             pty::takes_single_keys(&self.master) && fs::read_link(&self.reader).is_ok_and(|it| it == self.half);

@@ -10,7 +10,7 @@ use super::transcript::Transcript;
 use super::{signals, sys};
 
 /// Hands the open channels over to a process of their own, which has no use for the transcript's memory.
-pub fn relay_on(mut channels: Vec<Channel>, transcript: &mut Transcript) {
+pub(super) fn relay_on(mut channels: Vec<Channel>, transcript: &mut Transcript) {
     channels.retain(Channel::is_open);
     // Without a process to be had the channels close, as they do when the wrapper is killed.
     if channels.is_empty() || !matches!(sys::fork(), Ok(sys::Fork::Child)) {
@@ -36,7 +36,7 @@ pub fn relay_on(mut channels: Vec<Channel>, transcript: &mut Transcript) {
 
 /// How long a [`turn`] waits for something to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wait {
+pub(super) enum Wait {
     /// Not at all: it serves what is ready.
     Not,
     /// Milliseconds.
@@ -50,7 +50,7 @@ pub enum Wait {
 ///
 /// # Errors
 /// When `poll` fails, which only a lack of memory makes it do.
-pub fn turn(
+pub(super) fn turn(
     channels: &mut [Channel],
     others: &mut [libc::pollfd],
     transcript: &mut Transcript,
@@ -79,7 +79,7 @@ pub fn turn(
 
 /// The order in which channels are served: the one that was read last comes first. What a program writes to one stream in
 /// several calls, a title and then the message, stays together where another stream has something, too.
-pub fn in_turn(channels: usize, transcript: &Transcript) -> impl Iterator<Item = usize> + use<> {
+pub(super) fn in_turn(channels: usize, transcript: &Transcript) -> impl Iterator<Item = usize> + use<> {
     let first = transcript.last_from();
     (0..channels).map(move |at| (first + at) % channels)
 }

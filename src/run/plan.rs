@@ -53,14 +53,14 @@ struct Outer {
 }
 
 /// The command's ends of the channels, and where each goes.
-pub struct Ends(Vec<(OwnedFd, Vec<RawFd>)>);
+pub(super) struct Ends(Vec<(OwnedFd, Vec<RawFd>)>);
 
 impl Ends {
     /// In the child: puts the ends in place. They stay open over exec, everything else of ours doesn't.
     ///
     /// # Errors
     /// The operating system's, which has no reason to refuse.
-    pub fn install(&self) -> io::Result<()> {
+    pub(super) fn install(&self) -> io::Result<()> {
         for (end, targets) in &self.0 {
             for target in targets {
                 sys::duplicate_onto(end.as_raw_fd(), *target)?;
@@ -71,7 +71,7 @@ impl Ends {
 }
 
 /// Channels to relay, the command's ends of them, and files to read back.
-pub struct Plan {
+pub(super) struct Plan {
     /// One per object that is captured by relaying.
     pub channels: Vec<Channel>,
     /// To be installed in the child and closed in the wrapper.
@@ -87,7 +87,7 @@ impl Plan {
     ///
     /// # Errors
     /// When a channel can't be set up; nothing has changed then, and the command should be executed bare.
-    pub fn make() -> io::Result<Self> {
+    pub(super) fn make() -> io::Result<Self> {
         let outers: Vec<Outer> = [libc::STDOUT_FILENO, libc::STDERR_FILENO].iter().filter_map(|fd| look(*fd)).collect();
         let mut plan = Plan { channels: Vec::new(), ends: Ends(Vec::new()), files: Vec::new(), unseen: false };
         let mut seen: Vec<(u64, u64)> = Vec::new();

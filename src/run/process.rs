@@ -8,11 +8,11 @@ use nix::libc;
 use super::sys;
 
 /// Long enough for the fields that are read: the name has 64 bytes at most, a number 20.
-pub const STAT_BYTES: usize = 512;
+pub(super) const STAT_BYTES: usize = 512;
 
 /// A process.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Process<'b> {
+pub(super) struct Process<'b> {
     /// What it is called: the kernel keeps 15 bytes.
     pub name: &'b [u8],
     /// The process that started it.
@@ -23,7 +23,7 @@ pub struct Process<'b> {
 
 impl<'b> Process<'b> {
     /// Looks at the process `pid`. `None` when there is none, or no `/proc`.
-    pub fn look(pid: libc::pid_t, buffer: &'b mut [u8; STAT_BYTES]) -> Option<Self> {
+    pub(super) fn look(pid: libc::pid_t, buffer: &'b mut [u8; STAT_BYTES]) -> Option<Self> {
         let path = CString::new(format!("/proc/{pid}/stat")).ok()?;
         let file = sys::open(&path, libc::O_RDONLY).ok()?;
         let count = sys::read(file.as_raw_fd(), buffer).ok()?;

@@ -18,7 +18,7 @@ use nix::libc;
 use super::sys;
 
 /// What was last seen of the terminal that the command writes to.
-pub struct Terminal {
+pub(super) struct Terminal {
     settings: libc::termios,
     /// Its output processing is that of the real one, to be undone; else it is off.
     processes: bool,
@@ -30,7 +30,7 @@ pub struct Terminal {
 ///
 /// # Errors
 /// When `real` is no terminal, or none is to be had.
-pub fn open(real: RawFd) -> io::Result<(Terminal, OwnedFd, OwnedFd)> {
+pub(super) fn open(real: RawFd) -> io::Result<(Terminal, OwnedFd, OwnedFd)> {
     let mut settings = settings_of(real)?;
     let processes = settings.c_oflag == libc::OPOST | libc::ONLCR;
     if !processes {
@@ -72,7 +72,7 @@ impl Terminal {
     /// Carries settings that the command changed through its end over to the real terminal, bit by bit, so that
     /// programs which set up the terminal through fd 1 work. Before what was read is written, so that it meets the
     /// settings under which [`undo_onlcr`] takes it.
-    pub fn mirror(&mut self, master: &OwnedFd, real: RawFd) {
+    pub(super) fn mirror(&mut self, master: &OwnedFd, real: RawFd) {
         let Ok(now) = settings_of(master.as_raw_fd()) else { return };
         let before = std::mem::replace(&mut self.settings, now);
         if same(&before, &now) {
@@ -99,18 +99,18 @@ impl Terminal {
     }
 
     /// Whether the command has switched the terminal to single keys since the last call.
-    pub fn take_switched(&mut self) -> bool {
+    pub(super) fn take_switched(&mut self) -> bool {
         std::mem::take(&mut self.switched)
     }
 
     /// Whether a CR before a newline is the processing's and has to be taken out.
-    pub fn undoes(&self) -> bool {
+    pub(super) fn undoes(&self) -> bool {
         let both = libc::OPOST | libc::ONLCR;
         self.processes && self.settings.c_oflag & both == both
     }
 
     /// Gives the half terminal the real one's size; whether it had another.
-    pub fn follow_size(&self, master: &OwnedFd, real: RawFd) -> bool {
+    pub(super) fn follow_size(&self, master: &OwnedFd, real: RawFd) -> bool {
         let (Some(now), Some(before)) = (size_of_window(real), size_of_window(master.as_raw_fd())) else {
             return false;
         };
@@ -126,7 +126,7 @@ impl Terminal {
 /// Takes one CR before every newline out of `bytes`, in place; the new length.
 ///
 /// The exact inverse of ONLCR, which puts one before every newline, whatever else is there.
-pub fn undo_onlcr(bytes: &mut [u8]) -> usize {
+pub(super) fn undo_onlcr(bytes: &mut [u8]) -> usize {
     let (mut from, mut to) = (0, 0);
     while let Some(newline) = memchr::memchr(b'\n', &bytes[from..]).map(|at| from + at) {
         let end = if newline > from && bytes[newline - 1] == b'\r' { newline - 1 } else { newline };
@@ -141,17 +141,17 @@ pub fn undo_onlcr(bytes: &mut [u8]) -> usize {
 }
 
 /// Whether the descriptor is a terminal.
-pub fn is_terminal(fd: RawFd) -> bool {
+pub(super) fn is_terminal(fd: RawFd) -> bool {
     settings_of(fd).is_ok()
 }
 
 /// Whether who reads the half terminal gets every key at once, instead of lines.
-pub fn takes_single_keys(master: &OwnedFd) -> bool {
+pub(super) fn takes_single_keys(master: &OwnedFd) -> bool {
     settings_of(master.as_raw_fd()).is_ok_and(|settings| settings.c_lflag & libc::ICANON == 0)
 }
 
 /// The name of the half terminal, as the command sees it; `None` where it has none.
-pub fn name(master: &OwnedFd) -> Option<PathBuf> {
+pub(super) fn name(master: &OwnedFd) -> Option<PathBuf> {
     #[cfg(target_os = "linux")]
     {
         let mut number: libc::c_uint = 0;
@@ -167,7 +167,7 @@ pub fn name(master: &OwnedFd) -> Option<PathBuf> {
 }
 
 /// The terminal behind a descriptor: `/dev/tty` and the device it stands for are the same one.
-pub fn device(fd: RawFd, stat: &libc::stat) -> u64 {
+pub(super) fn device(fd: RawFd, stat: &libc::stat) -> u64 {
     #[cfg(target_os = "linux")]
     {
         let mut device: libc::c_uint = 0;

@@ -57,7 +57,7 @@ struct Slot {
 }
 
 /// A program that could be executed in place of a shim.
-pub struct Candidate<'c> {
+pub(super) struct Candidate<'c> {
     pub shim: &'c Shim,
     /// The folder of the shim.
     pub folder: &'c [u8],
@@ -69,7 +69,7 @@ pub struct Candidate<'c> {
 
 impl Candidate<'_> {
     /// Whether handing the call to it would go round. If not, it is noted that it was handed to it.
-    pub fn round(&self) -> Option<Round> {
+    pub(super) fn round(&self) -> Option<Round> {
         self.goes_round().then(|| Round { folder: self.folder.to_owned(), key: self.key() })
     }
 

@@ -17,7 +17,7 @@ use super::sys;
 
 /// Who sent a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub(super) enum Origin {
     /// A process, by `kill` or its like.
     Process(libc::pid_t),
     /// The kernel: a key on the terminal, a timer, a closed pipe.
@@ -30,7 +30,7 @@ pub enum Origin {
 
 /// A signal that was sent to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Received {
+pub(super) struct Received {
     /// Its number.
     pub number: c_int,
     /// Its sender.
@@ -39,7 +39,7 @@ pub struct Received {
 
 /// What to do with a received signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub(super) enum Verdict {
     /// A child changed its state.
     Child,
     /// The command has it already, or it concerns only us.
@@ -54,7 +54,7 @@ pub enum Verdict {
 
 impl Received {
     /// Judges the signal. `command` is the command's process id.
-    pub fn verdict(self, command: libc::pid_t) -> Verdict {
+    pub(super) fn verdict(self, command: libc::pid_t) -> Verdict {
         match (self.number, self.origin) {
             (libc::SIGCHLD, _) => Verdict::Child,
             (_, Origin::Process(pid)) if pid == command || pid == sys::own_id() => Verdict::Keep,
@@ -72,7 +72,7 @@ impl Received {
 }
 
 /// The wrapper's hold on signals, with what has to be given back to the command.
-pub struct Signals {
+pub(super) struct Signals {
     mask: libc::sigset_t,
     children_ignored: bool,
     source: OwnedFd,
@@ -83,7 +83,7 @@ impl Signals {
     ///
     /// # Errors
     /// When no descriptor is to be had; nothing has changed then.
-    pub fn take() -> io::Result<Self> {
+    pub(super) fn take() -> io::Result<Self> {
         let blocked = all_but_terminal_output();
         let source = source::open(&blocked)?;
         let mask = set_mask(&blocked);
@@ -96,7 +96,7 @@ impl Signals {
     }
 
     /// Gives mask and actions back as they were found.
-    pub fn restore(&self) {
+    pub(super) fn restore(&self) {
         if self.children_ignored {
             set_action(libc::SIGCHLD, libc::SIG_IGN);
         }
@@ -107,7 +107,7 @@ impl Signals {
     ///
     /// Ctrl-Z must not stop it before it has: the wrapper stands still until then, and nobody would tell the shell.
     /// So the key is caught up to the execution, which undoes the catching, and repeated by [`stop_late`].
-    pub fn restore_for_command(&self) {
+    pub(super) fn restore_for_command(&self) {
         // (Where memory is not shared the wrapper doesn't stand still either.)
         if cfg!(target_os = "linux") && action_of(libc::SIGTSTP).sa_sigaction == libc::SIG_DFL {
             set_action(libc::SIGTSTP, note_stop as *const () as libc::sighandler_t);
@@ -116,18 +116,18 @@ impl Signals {
     }
 
     /// To be called once the command is started: where signals are caught by handlers, these may run now.
-    pub fn listen(&self) {
+    pub(super) fn listen(&self) {
         #[cfg(not(target_os = "linux"))]
         set_mask(&self.mask);
     }
 
     /// What to poll for [`Signals::next`].
-    pub fn fd(&self) -> RawFd {
+    pub(super) fn fd(&self) -> RawFd {
         self.source.as_raw_fd()
     }
 
     /// The next signal that has arrived.
-    pub fn next(&self) -> Option<Received> {
+    pub(super) fn next(&self) -> Option<Received> {
         source::next(self.fd())
     }
 }
@@ -140,7 +140,7 @@ extern "C" fn note_stop(_signal: c_int) {
 }
 
 /// Stops the command if the terminal asked for that before it was executed.
-pub fn stop_late(command: libc::pid_t) {
+pub(super) fn stop_late(command: libc::pid_t) {
     if STOP_WAITS.swap(false, Ordering::Relaxed) {
         sys::kill(command, libc::SIGTSTP);
     }
@@ -201,7 +201,7 @@ fn set_action(signal: c_int, handler: libc::sighandler_t) {
 
 /// Sends `signal` to ourselves and lets it do what it does by default: end or stop this process. Returns when it
 /// did neither, or after the stop.
-pub fn act_by_default(signal: c_int) {
+pub(super) fn act_by_default(signal: c_int) {
     let before = action_of(signal);
     set_action(signal, libc::SIG_DFL);
     sys::kill(sys::own_id(), signal);
@@ -216,7 +216,7 @@ pub fn act_by_default(signal: c_int) {
 }
 
 /// Whether `signal` would end a process that has not ignored it.
-pub fn ends_by_default(signal: c_int) -> bool {
+pub(super) fn ends_by_default(signal: c_int) -> bool {
     let harmless = matches!(
         signal,
         libc::SIGCHLD
@@ -232,7 +232,7 @@ pub fn ends_by_default(signal: c_int) -> bool {
 }
 
 /// Unblocks every signal and sets none aside: the state in which a fresh process of our own runs.
-pub fn reset() {
+pub(super) fn reset() {
     let mut set = MaybeUninit::uninit();
     // SAFETY: sigemptyset initialises the set.
     let none = unsafe {
@@ -244,25 +244,25 @@ pub fn reset() {
 }
 
 /// Drops every signal that is blocked and waiting.
-pub fn forget_pending() {
+pub(super) fn forget_pending() {
     for signal in 1..=libc::SIGSYS {
         take_pending(signal);
     }
 }
 
 /// Blocks every signal, so that each stays pending.
-pub fn block() {
+pub(super) fn block() {
     set_mask(&all_but_terminal_output());
 }
 
 /// Ignores SIGPIPE, in a process that learns from the failing write instead.
-pub fn ignore_broken_pipes() {
+pub(super) fn ignore_broken_pipes() {
     set_action(libc::SIGPIPE, libc::SIG_IGN);
 }
 
 /// Waits for nothing: takes `signal` from what is pending; whether it was there.
 #[cfg(target_os = "linux")]
-pub fn take_pending(signal: c_int) -> bool {
+pub(super) fn take_pending(signal: c_int) -> bool {
     let set = only(signal);
     let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the set and the time are only read; a null info is allowed.
@@ -289,14 +289,14 @@ mod source {
 
     use super::*;
 
-    pub fn open(set: &libc::sigset_t) -> io::Result<OwnedFd> {
+    pub(super) fn open(set: &libc::sigset_t) -> io::Result<OwnedFd> {
         // SAFETY: the set is only read.
         let fd = sys::check(unsafe { libc::signalfd(-1, set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })?;
         // SAFETY: the descriptor was just returned to us.
         Ok(unsafe { std::os::fd::FromRawFd::from_raw_fd(fd) })
     }
 
-    pub fn next(fd: RawFd) -> Option<Received> {
+    pub(super) fn next(fd: RawFd) -> Option<Received> {
         let mut record = MaybeUninit::<libc::signalfd_siginfo>::zeroed();
         // SAFETY: the bytes of the record, which are ours to write and initialised.
         let bytes = unsafe { std::slice::from_raw_parts_mut(record.as_mut_ptr().cast::<u8>(), size_of_val(&record)) };

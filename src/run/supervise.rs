@@ -21,7 +21,7 @@ use super::transcript::Transcript;
 use crate::base::clock::Timestamp;
 
 /// The name that a recording wrapper has in `/proc`, so that another one below it knows; the kernel keeps 15 bytes.
-pub const RECORDING: &CStr = c"verify-run:rec";
+pub(super) const RECORDING: &CStr = c"verify-run:rec";
 /// How long a command runs before it gets a canary, milliseconds: nearly every check is still running then, and
 /// nearly nobody signals a group that is younger. For what ends sooner it would be a third of our cost.
 const CANARY_AFTER_MS: u64 = 10;

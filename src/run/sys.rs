@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use nix::libc;
 
 /// Turns the -1 of a system call into its error.
-pub fn check(result: c_int) -> io::Result<c_int> {
+pub(super) fn check(result: c_int) -> io::Result<c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
@@ -18,14 +18,14 @@ fn check_size(result: isize) -> io::Result<usize> {
 }
 
 /// What a file is, through links.
-pub fn stat_file(path: &CStr) -> io::Result<libc::stat> {
+pub(super) fn stat_file(path: &CStr) -> io::Result<libc::stat> {
     let mut stat = MaybeUninit::uninit();
     // SAFETY: `path` is a C string; `stat` is valid for writing one `struct stat`, and read only after the call filled it.
     check(unsafe { libc::stat(path.as_ptr(), stat.as_mut_ptr()) }).map(|_| unsafe { stat.assume_init() })
 }
 
 /// Whether this process may execute the file.
-pub fn may_execute(path: &CStr) -> bool {
+pub(super) fn may_execute(path: &CStr) -> bool {
     // SAFETY: `path` is a C string.
     unsafe { libc::access(path.as_ptr(), libc::X_OK) == 0 }
 }
@@ -37,20 +37,20 @@ fn owned(fd: c_int) -> OwnedFd {
 }
 
 /// `fstat`; `None` when the descriptor is closed.
-pub fn stat(fd: RawFd) -> Option<libc::stat> {
+pub(super) fn stat(fd: RawFd) -> Option<libc::stat> {
     let mut stat = MaybeUninit::uninit();
     // SAFETY: `stat` is valid for writing one `struct stat`, and is read only after the call filled it.
     unsafe { (libc::fstat(fd, stat.as_mut_ptr()) == 0).then(|| stat.assume_init()) }
 }
 
 /// `fcntl` with an integer argument.
-pub fn fcntl(fd: RawFd, command: c_int, argument: c_int) -> io::Result<c_int> {
+pub(super) fn fcntl(fd: RawFd, command: c_int, argument: c_int) -> io::Result<c_int> {
     // SAFETY: the commands used take an integer and touch no memory of ours.
     check(unsafe { libc::fcntl(fd, command, argument) })
 }
 
 /// A pipe, both ends closed on exec: (read end, write end).
-pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+pub(super) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [0; 2];
     #[cfg(target_os = "linux")]
     // SAFETY: `ends` has room for two descriptors.
@@ -67,7 +67,7 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// A pair of connected Unix stream sockets, closed on exec.
-pub fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+pub(super) fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [0; 2];
     #[cfg(target_os = "linux")]
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
@@ -83,7 +83,7 @@ pub fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// An integer socket option of level `SOL_SOCKET`.
-pub fn socket_option(fd: RawFd, name: c_int) -> io::Result<c_int> {
+pub(super) fn socket_option(fd: RawFd, name: c_int) -> io::Result<c_int> {
     let mut value: c_int = 0;
     let mut length = size_of::<c_int>() as libc::socklen_t;
     // SAFETY: `value` and `length` describe one integer that is ours to write.
@@ -92,7 +92,7 @@ pub fn socket_option(fd: RawFd, name: c_int) -> io::Result<c_int> {
 }
 
 /// Whether a socket belongs to the Unix family.
-pub fn is_unix_socket(fd: RawFd) -> bool {
+pub(super) fn is_unix_socket(fd: RawFd) -> bool {
     let mut address = MaybeUninit::<libc::sockaddr_storage>::zeroed();
     let mut length = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
     // SAFETY: `address` has the length that is given, and zeroes are a valid `sockaddr_storage`.
@@ -103,14 +103,14 @@ pub fn is_unix_socket(fd: RawFd) -> bool {
 }
 
 /// Opens `path`, closed on exec.
-pub fn open(path: &CStr, flags: c_int) -> io::Result<OwnedFd> {
+pub(super) fn open(path: &CStr, flags: c_int) -> io::Result<OwnedFd> {
     // SAFETY: `path` is a C string; without O_CREAT no mode is read.
     check(unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC) }).map(owned)
 }
 
 /// Opens the regular file `path` for reading and writing, closed on exec, never through a link. It is made where it
 /// isn't there, for its owner alone.
-pub fn open_own(path: &CStr) -> io::Result<OwnedFd> {
+pub(super) fn open_own(path: &CStr) -> io::Result<OwnedFd> {
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
     // SAFETY: `path` is a C string; the mode is an integer, as O_CREAT asks.
     let file = check(unsafe { libc::open(path.as_ptr(), flags, 0o600) }).map(owned)?;
@@ -121,33 +121,33 @@ pub fn open_own(path: &CStr) -> io::Result<OwnedFd> {
 }
 
 /// `read`, once.
-pub fn read(fd: RawFd, buffer: &mut [u8]) -> io::Result<usize> {
+pub(super) fn read(fd: RawFd, buffer: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the buffer is valid for its length.
     check_size(unsafe { libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len()) })
 }
 
 /// `pread`, once.
-pub fn read_at(fd: RawFd, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+pub(super) fn read_at(fd: RawFd, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let offset = libc::off_t::try_from(offset).map_err(io::Error::other)?;
     // SAFETY: the buffer is valid for its length.
     check_size(unsafe { libc::pread(fd, buffer.as_mut_ptr().cast(), buffer.len(), offset) })
 }
 
 /// `pwrite`, once.
-pub fn write_at(fd: RawFd, bytes: &[u8], offset: u64) -> io::Result<usize> {
+pub(super) fn write_at(fd: RawFd, bytes: &[u8], offset: u64) -> io::Result<usize> {
     let offset = libc::off_t::try_from(offset).map_err(io::Error::other)?;
     // SAFETY: the bytes are valid for their length.
     check_size(unsafe { libc::pwrite(fd, bytes.as_ptr().cast(), bytes.len(), offset) })
 }
 
 /// `write`, once.
-pub fn write(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
+pub(super) fn write(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: the bytes are valid for their length.
     check_size(unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) })
 }
 
 /// Writes everything, or as much as the descriptor takes before it fails.
-pub fn write_all(fd: RawFd, mut bytes: &[u8]) {
+pub(super) fn write_all(fd: RawFd, mut bytes: &[u8]) {
     while !bytes.is_empty() {
         match write(fd, bytes) {
             Ok(0) => return,
@@ -160,7 +160,7 @@ pub fn write_all(fd: RawFd, mut bytes: &[u8]) {
 
 /// Writes to a pipe without blocking and without touching its flags, which its other users share.
 #[cfg(target_os = "linux")]
-pub fn write_nowait(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
+pub(super) fn write_nowait(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     let vector = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     // SAFETY: one vector over bytes that are only read; an offset of -1 means the current position.
     check_size(unsafe { libc::pwritev2(fd, &raw const vector, 1, -1, libc::RWF_NOWAIT) })
@@ -173,25 +173,25 @@ pub fn write_nowait(_fd: RawFd, _bytes: &[u8]) -> io::Result<usize> {
 }
 
 /// Sends to a socket without blocking and without SIGPIPE.
-pub fn send_nowait(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
+pub(super) fn send_nowait(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: the bytes are valid for their length.
     check_size(unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) })
 }
 
 /// `lseek` to where the descriptor is.
-pub fn position(fd: RawFd) -> Option<u64> {
+pub(super) fn position(fd: RawFd) -> Option<u64> {
     // SAFETY: no memory is involved.
     u64::try_from(unsafe { libc::lseek(fd, 0, libc::SEEK_CUR) }).ok()
 }
 
 /// Whether a descriptor is open, and not one that an exec closes.
-pub fn stays_open_on_exec(fd: RawFd) -> bool {
+pub(super) fn stays_open_on_exec(fd: RawFd) -> bool {
     // SAFETY: no memory is involved.
     unsafe { libc::fcntl(fd, libc::F_GETFD) == 0 }
 }
 
 /// `poll`; interruption reads as "nothing yet". `timeout` in milliseconds, -1 waits.
-pub fn poll(fds: &mut [libc::pollfd], timeout: c_int) -> io::Result<usize> {
+pub(super) fn poll(fds: &mut [libc::pollfd], timeout: c_int) -> io::Result<usize> {
     // SAFETY: the slice is valid for its length.
     match check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout) }) {
         Ok(ready) => Ok(usize::try_from(ready).unwrap_or(0)),
@@ -204,12 +204,12 @@ pub fn poll(fds: &mut [libc::pollfd], timeout: c_int) -> io::Result<usize> {
 }
 
 /// An entry of [`poll`].
-pub fn watch(fd: RawFd, events: i16) -> libc::pollfd {
+pub(super) fn watch(fd: RawFd, events: i16) -> libc::pollfd {
     libc::pollfd { fd, events, revents: 0 }
 }
 
 /// Which process of a [`fork`] this is.
-pub enum Fork {
+pub(super) enum Fork {
     /// The old one; the child's id.
     Parent(libc::pid_t),
     /// The new one.
@@ -217,7 +217,7 @@ pub enum Fork {
 }
 
 /// `fork`. The process has one thread, so the child may do everything.
-pub fn fork() -> io::Result<Fork> {
+pub(super) fn fork() -> io::Result<Fork> {
     // SAFETY: no other thread exists that could hold a lock.
     match check(unsafe { libc::fork() })? {
         0 => Ok(Fork::Child),
@@ -236,7 +236,7 @@ const START_STACK_BYTES: usize = 64 << 10;
 /// to; this process stands still until the command is executed. With a stack of its own, as `posix_spawn` of glibc
 /// and musl does it, nothing that this process still needs is overwritten.
 #[cfg(target_os = "linux")]
-pub fn start<F: FnOnce() -> c_int>(child: F) -> io::Result<libc::pid_t> {
+pub(super) fn start<F: FnOnce() -> c_int>(child: F) -> io::Result<libc::pid_t> {
     extern "C" fn enter<F: FnOnce() -> c_int>(child: *mut libc::c_void) -> c_int {
         // SAFETY: `start` passes its `child`, which stays where it is while that process stands still.
         let code = unsafe { child.cast::<Option<F>>().as_mut() }.and_then(Option::take).map(|child| child());
@@ -263,62 +263,62 @@ pub fn start<F: FnOnce() -> c_int>(child: F) -> io::Result<libc::pid_t> {
 }
 
 /// `dup2`: the copy stays open over exec.
-pub fn duplicate_onto(fd: RawFd, target: RawFd) -> io::Result<()> {
+pub(super) fn duplicate_onto(fd: RawFd, target: RawFd) -> io::Result<()> {
     // SAFETY: no memory is involved; a descriptor that is replaced is not owned by a Rust value.
     check(unsafe { libc::dup2(fd, target) }).map(drop)
 }
 
 /// `_exit`: no handler and no buffer of this process runs in between.
-pub fn exit_now(code: c_int) -> ! {
+pub(super) fn exit_now(code: c_int) -> ! {
     // SAFETY: never returns.
     unsafe { libc::_exit(code) }
 }
 
 /// `kill`; errors mean that the process is gone, which the caller learns elsewhere.
-pub fn kill(pid: libc::pid_t, signal: c_int) {
+pub(super) fn kill(pid: libc::pid_t, signal: c_int) {
     // SAFETY: no memory is involved.
     unsafe { libc::kill(pid, signal) };
 }
 
 /// A new session without a terminal.
-pub fn new_session() {
+pub(super) fn new_session() {
     // SAFETY: no memory is involved; it fails only for a group leader, which a fresh child is not.
     unsafe { libc::setsid() };
 }
 
 /// `chdir("/")`, so that no caller's folder is kept busy.
-pub fn leave_folder() {
+pub(super) fn leave_folder() {
     // SAFETY: a constant C string.
     unsafe { libc::chdir(c"/".as_ptr()) };
 }
 
 /// Lowers the priority by `by`.
-pub fn be_nice(by: c_int) {
+pub(super) fn be_nice(by: c_int) {
     // SAFETY: no memory is involved.
     unsafe { libc::nice(by) };
 }
 
 /// This process's id.
-pub fn own_id() -> libc::pid_t {
+pub(super) fn own_id() -> libc::pid_t {
     // SAFETY: no memory is involved; cannot fail.
     unsafe { libc::getpid() }
 }
 
 /// The parent's id, 0 when it is in another PID namespace.
-pub fn parent_id() -> libc::pid_t {
+pub(super) fn parent_id() -> libc::pid_t {
     // SAFETY: no memory is involved; cannot fail.
     unsafe { libc::getppid() }
 }
 
 /// This process's session.
-pub fn own_session() -> libc::pid_t {
+pub(super) fn own_session() -> libc::pid_t {
     // SAFETY: no memory is involved; cannot fail for oneself.
     unsafe { libc::getsid(0) }
 }
 
 /// A change of state of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChildState {
+pub(super) enum ChildState {
     /// Exited with this code.
     Exited(c_int),
     /// Killed by this signal.
@@ -330,7 +330,7 @@ pub enum ChildState {
 }
 
 /// Looks at a child's state without consuming it: a stop stays visible for as long as it lasts.
-pub fn peek_child(pid: libc::pid_t) -> io::Result<ChildState> {
+pub(super) fn peek_child(pid: libc::pid_t) -> io::Result<ChildState> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let flags = libc::WEXITED | libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT;
     // SAFETY: `info` is ours to write and all zeroes are a valid value of it; its child fields are read only after
@@ -349,7 +349,7 @@ pub fn peek_child(pid: libc::pid_t) -> io::Result<ChildState> {
 }
 
 /// Waits until a child that has ended, or is about to, is gone.
-pub fn reap(pid: libc::pid_t) {
+pub(super) fn reap(pid: libc::pid_t) {
     // SAFETY: a null status is allowed.
     while unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) } < 0
         && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
@@ -357,7 +357,7 @@ pub fn reap(pid: libc::pid_t) {
 }
 
 /// Reaps every ended child but `spared`, as PID 1 has to.
-pub fn reap_others(spared: libc::pid_t) {
+pub(super) fn reap_others(spared: libc::pid_t) {
     loop {
         let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
         let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
@@ -376,7 +376,7 @@ pub fn reap_others(spared: libc::pid_t) {
 }
 
 /// No core dump from here on: the command has written one if there is to be one.
-pub fn forbid_core() {
+pub(super) fn forbid_core() {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the limit is only read.
     unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) };
@@ -389,7 +389,7 @@ pub fn forbid_core() {
 
 /// Names this process in `/proc/PID/stat`; at most 15 bytes count.
 #[cfg(target_os = "linux")]
-pub fn name_process(name: &CStr) {
+pub(super) fn name_process(name: &CStr) {
     // SAFETY: the kernel reads at most 16 bytes of a C string.
     unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
 }
@@ -400,7 +400,7 @@ pub fn name_process(_name: &CStr) {}
 
 /// Lets the kernel kill this process when its parent (thread) dies.
 #[cfg(target_os = "linux")]
-pub fn die_with_parent() {
+pub(super) fn die_with_parent() {
     // SAFETY: no memory is involved.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }
@@ -411,7 +411,7 @@ pub fn die_with_parent() {}
 
 /// The path by which this program was executed, as the one who did it wrote it: links are not followed, and it is
 /// relative when it was written so. For a script's interpreter it is the script.
-pub fn executed_as() -> Option<Vec<u8>> {
+pub(super) fn executed_as() -> Option<Vec<u8>> {
     #[cfg(target_os = "linux")]
     {
         // SAFETY: no memory is involved.
@@ -438,7 +438,7 @@ pub fn executed_as() -> Option<Vec<u8>> {
 }
 
 /// Whether the process gained privileges by being executed (set-user-ID, file capabilities).
-pub fn gained_privileges() -> bool {
+pub(super) fn gained_privileges() -> bool {
     #[cfg(target_os = "linux")]
     // SAFETY: no memory is involved.
     return unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
@@ -448,7 +448,7 @@ pub fn gained_privileges() -> bool {
 }
 
 /// Closes every descriptor but `keep`.
-pub fn close_all_but(keep: &[RawFd]) {
+pub(super) fn close_all_but(keep: &[RawFd]) {
     let mut keep: Vec<RawFd> = keep.to_vec();
     keep.sort_unstable();
     let mut first = 0;
@@ -485,7 +485,7 @@ fn close_each(first: RawFd, last: RawFd) {
 }
 
 /// Makes 0, 1 and 2 of a process that has closed them `/dev/null`.
-pub fn null_streams() {
+pub(super) fn null_streams() {
     for _ in 0..3 {
         if let Ok(fd) = open(c"/dev/null", libc::O_RDWR) {
             if fd.as_raw_fd() > libc::STDERR_FILENO {

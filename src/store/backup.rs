@@ -15,12 +15,12 @@ use crate::base::private;
 const ZSTD_LEVEL: i32 = 6;
 
 /// What a recorder packs that somebody waits for, bytes: more is left to one for which nobody does.
-pub const WAITED_BYTES_MAX: u64 = 32 << 20;
+pub(crate) const WAITED_BYTES_MAX: u64 = 32 << 20;
 /// A frame's header, bytes (RFC 8878, section 3.1.1.1), with the magic number before it.
 const FRAME_HEADER_BYTES_MAX: u64 = 18;
 
 /// The backups there are, oldest first.
-pub fn list(state: &Path) -> Vec<PathBuf> {
+pub(crate) fn list(state: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(state.join("backup")).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries
         .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
@@ -36,7 +36,7 @@ pub fn list(state: &Path) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// When it can't be written.
-pub fn daily(
+pub(crate) fn daily(
     state: &Path,
     segments: &Segments,
     listed: &[Segment],
@@ -62,7 +62,7 @@ pub fn daily(
 ///
 /// # Errors
 /// When it can't be written.
-pub fn make(state: &Path, segments: &Segments, name: &str) -> Result<PathBuf, StoreError> {
+pub(crate) fn make(state: &Path, segments: &Segments, name: &str) -> Result<PathBuf, StoreError> {
     let folder = state.join("backup");
     let part = folder.join(".part");
     remove_dir(&part)?;
@@ -122,7 +122,7 @@ fn same_in(backup: Option<&Path>, segments: &Segments, segment: &Segment) -> Opt
 ///
 /// # Errors
 /// When the backup can't be read or the segments can't be written.
-pub fn restore(backup: &Path, segments: &Segments) -> Result<Vec<String>, StoreError> {
+pub(crate) fn restore(backup: &Path, segments: &Segments) -> Result<Vec<String>, StoreError> {
     let mut restored = Vec::new();
     for entry in fs::read_dir(backup).map_err(io_at("read", backup))? {
         let path = entry.map_err(io_at("read", backup))?.path();
@@ -156,7 +156,7 @@ pub fn restore(backup: &Path, segments: &Segments) -> Result<Vec<String>, StoreE
 ///
 /// # Errors
 /// When one can't be removed.
-pub fn remove_all(state: &Path) -> Result<(), StoreError> {
+pub(crate) fn remove_all(state: &Path) -> Result<(), StoreError> {
     remove_dir(&state.join("backup"))
 }
 

@@ -7,7 +7,7 @@ use crate::base::text;
 
 /// An error of the store, with the path and what was being done.
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub(crate) enum StoreError {
     /// A file operation failed.
     #[error("cannot {action} {path}: {source}", path = text::path(path))]
     Io {
@@ -67,7 +67,7 @@ pub enum StoreError {
 
 impl StoreError {
     /// Whether the index itself is damaged, so that rebuilding it from the events helps.
-    pub fn is_damage(&self) -> bool {
+    pub(crate) fn is_damage(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         match self {
             StoreError::Sql { source, .. } => {
@@ -87,7 +87,7 @@ impl StoreError {
     }
 
     /// Whether it is a newer verify-run's store.
-    pub fn is_newer(&self) -> bool {
+    pub(crate) fn is_newer(&self) -> bool {
         matches!(self, StoreError::Newer { .. })
     }
 }
@@ -108,12 +108,12 @@ fn listed_by(id: &str) -> &'static str {
 }
 
 /// Adds action and path to an I/O error.
-pub fn io_at<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> StoreError + 'a {
+pub(crate) fn io_at<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> StoreError + 'a {
     move |source| StoreError::Io { action, path: path.to_owned(), source }
 }
 
 /// Adds action and path to an SQLite error.
-pub fn sql_at<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(rusqlite::Error) -> StoreError + 'a {
+pub(super) fn sql_at<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(rusqlite::Error) -> StoreError + 'a {
     move |source| StoreError::Sql { action, path: path.to_owned(), source }
 }
 

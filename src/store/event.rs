@@ -20,30 +20,30 @@ use uuid::Uuid;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 
-pub use advice::{Ack, Delivery, DeliveryArm};
-pub use by::By;
-pub use fix::{
+pub(crate) use advice::{Ack, Delivery, DeliveryArm};
+pub(crate) use by::By;
+pub(crate) use fix::{
     Atom, AtomList, Attempt, Command, FixNote, Flake, Mark, Means, Outcome, Proof, Recipe, RecipeKind, Trees, Unseen,
 };
-pub use knowledge::{Entry, EntryChange, EntryNote, EntrySource, EntryUse, Origin};
-pub use lesson::{Change, LessonChange};
-pub use memory::{MemoryChange, MemoryNote, MemorySort};
-pub use pattern::{Merge, NEAR_DUPLICATE, Review, ReviewState, Split};
-pub use promotion::{Promotion, PromotionStep};
-pub use run::{ENDED_BY_SIGNAL, Failure, Item, LessonDecision, NAMES_NO_PROBLEM, NoLesson, Run};
-pub use scope::Scope;
-pub use snapshot::{Base, FileChange, FileChangeKind, Snapshot};
-pub use strategy::{DECLARED, Matches, StrategyChange, StrategyNote};
-pub use task::{TaskNote, TaskOutcome, TaskStep};
+pub(crate) use knowledge::{Entry, EntryChange, EntryNote, EntrySource, EntryUse, Origin};
+pub(crate) use lesson::{Change, LessonChange};
+pub(crate) use memory::{MemoryChange, MemoryNote, MemorySort};
+pub(crate) use pattern::{Merge, NEAR_DUPLICATE, Review, ReviewState, Split};
+pub(crate) use promotion::{Promotion, PromotionStep};
+pub(crate) use run::{ENDED_BY_SIGNAL, Failure, Item, LessonDecision, NAMES_NO_PROBLEM, NoLesson, Run};
+pub(crate) use scope::Scope;
+pub(crate) use snapshot::{Base, FileChange, FileChangeKind, Snapshot};
+pub(crate) use strategy::{DECLARED, Matches, StrategyChange, StrategyNote};
+pub(crate) use task::{TaskNote, TaskOutcome, TaskStep};
 
 /// Version of the event format that this binary writes, and the highest one that it reads.
 ///
 /// Raised when the meaning of a kind changes. A new kind needs no new version: an unknown kind counts as newer too.
-pub const EVENT_VERSION: u32 = 1;
+pub(crate) const EVENT_VERSION: u32 = 1;
 
 /// One line of a segment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Event {
+pub(crate) struct Event {
     /// [`EVENT_VERSION`] of the writer.
     pub v: u32,
     /// Unique everywhere: importing is insert-or-ignore by it. A run's event has the run's id.
@@ -60,7 +60,7 @@ pub struct Event {
 /// What happened; `kind` in the line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Body {
+pub(crate) enum Body {
     /// A run, passed or failed.
     Run(Box<Run>),
     /// Something was done to a lesson after it had been written.
@@ -120,40 +120,40 @@ pub(super) const KINDS: [&str; 17] = [
 
 /// Runs whose text was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Purge {
+pub(crate) struct Purge {
     /// Their ids.
     pub runs: Vec<RunId>,
 }
 
 impl Event {
     /// A new event with a fresh id.
-    pub fn new(at: Timestamp, writer: &str, body: Body) -> Self {
+    pub(crate) fn new(at: Timestamp, writer: &str, body: Body) -> Self {
         Event { v: EVENT_VERSION, id: Uuid::now_v7(), at, writer: writer.to_owned(), body }
     }
 
     /// The event of a run: its id is the run's, so that recording a run twice is one event.
-    pub fn of_run(id: RunId, at: Timestamp, writer: &str, run: Run) -> Self {
+    pub(crate) fn of_run(id: RunId, at: Timestamp, writer: &str, run: Run) -> Self {
         Event { v: EVENT_VERSION, id: id.0, at, writer: writer.to_owned(), body: Body::Run(Box::new(run)) }
     }
 
     /// An event that follows from others: its id is made of `kind` and `parts` alone, so that a recorder that was
     /// killed and does its work again writes nothing twice. A UUIDv8 (RFC 9562, section 5.8) of BLAKE3.
-    pub fn derived(kind: &str, parts: &[&str], at: Timestamp, writer: &str, body: Body) -> Self {
+    pub(crate) fn derived(kind: &str, parts: &[&str], at: Timestamp, writer: &str, body: Body) -> Self {
         Event { v: EVENT_VERSION, id: derived_id(kind, parts), at, writer: writer.to_owned(), body }
     }
 
     /// The event of a run's work tree.
-    pub fn of_snapshot(at: Timestamp, writer: &str, snapshot: Snapshot) -> Self {
+    pub(crate) fn of_snapshot(at: Timestamp, writer: &str, snapshot: Snapshot) -> Self {
         Event::derived("snapshot", &[&snapshot.run.to_string()], at, writer, Body::Snapshot(Box::new(snapshot)))
     }
 
     /// The id of the event of a run's work tree.
-    pub fn snapshot_id(run: RunId) -> Uuid {
+    pub(crate) fn snapshot_id(run: RunId) -> Uuid {
         derived_id("snapshot", &[&run.to_string()])
     }
 
     /// The line, with its newline.
-    pub fn line(&self) -> Vec<u8> {
+    pub(crate) fn line(&self) -> Vec<u8> {
         // Serialising these types can't fail: no map has keys that aren't strings.
         let mut line = serde_json::to_vec(self).unwrap_or_default();
         line.push(b'\n');
@@ -162,7 +162,7 @@ impl Event {
 }
 
 /// The id of [`Event::derived`].
-pub fn derived_id(kind: &str, parts: &[&str]) -> Uuid {
+pub(crate) fn derived_id(kind: &str, parts: &[&str]) -> Uuid {
     let mut hasher = blake3::Hasher::new();
     for part in [kind].iter().chain(parts) {
         hasher.update(&(part.len() as u64).to_le_bytes());
@@ -175,7 +175,7 @@ pub fn derived_id(kind: &str, parts: &[&str]) -> Uuid {
 
 impl Body {
     /// When what it tells of ended, as far as it says so itself.
-    pub fn ended_at(&self) -> Option<Timestamp> {
+    pub(crate) fn ended_at(&self) -> Option<Timestamp> {
         match self {
             Body::Run(run) => Some(run.ended_at),
             Body::Attempt(attempt) => Some(attempt.ended_at),
@@ -184,7 +184,7 @@ impl Body {
     }
 
     /// The name in the line.
-    pub fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Body::Run(_) => KINDS[0],
             Body::Lesson(_) => KINDS[1],
@@ -221,7 +221,7 @@ impl Body {
     }
 
     /// The runs whose text is in it: it goes with any of them when that is purged.
-    pub fn quotes(&self) -> Vec<RunId> {
+    pub(crate) fn quotes(&self) -> Vec<RunId> {
         match self {
             Body::Attempt(attempt) => {
                 let between = attempt.commands.iter().map(|command| command.run);
@@ -252,7 +252,7 @@ impl Body {
 
 /// A line read back.
 #[derive(Debug)]
-pub enum Line {
+pub(crate) enum Line {
     /// An event that this binary understands.
     Event(Box<Event>),
     /// Written by a newer binary.
@@ -267,7 +267,7 @@ pub enum Line {
 }
 
 /// Parses one line, without its newline.
-pub fn parse(line: &[u8]) -> Line {
+pub(crate) fn parse(line: &[u8]) -> Line {
     #[derive(Deserialize)]
     struct Kind {
         v: u32,
@@ -310,7 +310,7 @@ fn body(kind: &str, line: &[u8]) -> serde_json::Result<Body> {
 }
 
 /// The runs that a line purges; none where it says something else. Only a line that looks like one is parsed.
-pub fn purged_by(line: &[u8]) -> Vec<RunId> {
+pub(super) fn purged_by(line: &[u8]) -> Vec<RunId> {
     if memchr::memmem::find(line, b"\"purge\"").is_none() {
         return Vec::new();
     }

@@ -44,7 +44,7 @@ const STRANGER: &str = "imported";
 
 /// What becomes of texts that other people wrote: knowledge, strategies, notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Trust {
+pub(crate) enum Trust {
     /// Reading commands show them as imported; agents are not told them unasked.
     #[default]
     Shown,
@@ -54,7 +54,7 @@ pub enum Trust {
 
 /// What an import did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Imported {
+pub(crate) struct Imported {
     /// Events that were new here.
     pub events: usize,
     /// Events that were here already.
@@ -73,7 +73,7 @@ pub struct Imported {
 
 /// A line that could not be imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImportFault {
+pub(crate) struct ImportFault {
     /// The file.
     pub file: PathBuf,
     /// The line in it, from 1.
@@ -88,7 +88,7 @@ impl Store {
     /// # Errors
     /// When a file can't be read or this store can't be written. What was merged by then stays; importing again does
     /// the rest.
-    pub fn import(&mut self, files: &[PathBuf], trust: Trust) -> Result<Imported, StoreError> {
+    pub(crate) fn import(&mut self, files: &[PathBuf], trust: Trust) -> Result<Imported, StoreError> {
         let mut imported = Imported::default();
         // Known before any run comes by: the text of a purged run is not written anywhere, not even for a moment.
         let mut purged = self.index().purged_runs()?;

@@ -34,7 +34,7 @@ const ASIDE: &str = ".aside-";
 ///
 /// # Errors
 /// When the state folder itself is a link or another user's, or something can't be moved.
-pub fn put_right(state: &Path) -> Result<Vec<String>, StoreError> {
+pub(crate) fn put_right(state: &Path) -> Result<Vec<String>, StoreError> {
     private::check_folder(state).map_err(io_at("use", state))?;
     let mut notes = Vec::new();
     for (path, kind) in entries(state)? {
@@ -58,7 +58,7 @@ pub fn put_right(state: &Path) -> Result<Vec<String>, StoreError> {
 }
 
 /// What was moved aside, now or earlier.
-pub fn aside(state: &Path) -> Vec<PathBuf> {
+pub(crate) fn aside(state: &Path) -> Vec<PathBuf> {
     let found = [state.to_owned(), state.join("events")].into_iter().flat_map(|dir| entries(&dir).unwrap_or_default());
     let mut found: Vec<_> = found.map(|(path, _)| path).filter(|path| is_aside(path)).collect();
     found.sort();

@@ -36,7 +36,7 @@ const ANEW_BYTES_MIN: u64 = if cfg!(test) { 12 << 10 } else { 16 << 20 };
 
 /// An open index.
 #[derive(Debug)]
-pub struct Index {
+pub(crate) struct Index {
     pub(super) connection: Connection,
     pub(super) path: PathBuf,
     /// Whether writing goes through a write-ahead log.
@@ -45,7 +45,7 @@ pub struct Index {
 
 /// What bringing the index up to date found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Progress {
+pub(super) enum Progress {
     /// So many events were added (0: it was up to date), so many lines were not events.
     CaughtUp {
         /// Events applied.
@@ -76,7 +76,7 @@ impl Index {
     ///
     /// # Errors
     /// [`StoreError::Newer`] without having touched it; damage ([`StoreError::is_damage`]); I/O.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         check_size(path)?;
         create(path)?;
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(sql_at("open", path))?;
@@ -90,7 +90,7 @@ impl Index {
     ///
     /// # Errors
     /// As [`Index::open`].
-    pub fn open_read(path: &Path) -> Result<Option<Self>, StoreError> {
+    pub(crate) fn open_read(path: &Path) -> Result<Option<Self>, StoreError> {
         // Whatever else has its name, the next writer moves it aside.
         if !private::is_regular(path) {
             return Ok(None);
@@ -320,7 +320,7 @@ impl Index {
     ///
     /// # Errors
     /// When it can't be run.
-    pub fn check(&self) -> Result<Option<String>, StoreError> {
+    pub(crate) fn check(&self) -> Result<Option<String>, StoreError> {
         let answer: String =
             self.sql("check", self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
         Ok((answer != "ok").then_some(answer))

@@ -24,7 +24,7 @@ impl<'c> UnsyncedStart<'c> {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn of(connection: &'c Connection) -> rusqlite::Result<Self> {
+    pub(super) fn of(connection: &'c Connection) -> rusqlite::Result<Self> {
         connection.execute_batch("PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = OFF")?;
         Ok(UnsyncedStart(connection))
     }

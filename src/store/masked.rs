@@ -10,7 +10,7 @@ const MASKED: &str = "(masked)";
 /// The same event, same id, without messages, output, diffs, command lines beyond the program, folders outside the
 /// project, branch, commit, surroundings, names and titles of tasks, and who worked where. What people wrote
 /// (annotations, notes on fixes) stays: it was written to be read.
-pub fn masked(mut event: Event) -> Event {
+pub(crate) fn masked(mut event: Event) -> Event {
     if let Some(by) = event.body.by_mut() {
         by.session = by.session.as_deref().map(hidden);
         by.task = by.task.as_deref().map(task);

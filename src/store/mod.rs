@@ -4,17 +4,17 @@
 
 mod about;
 mod apply;
-pub mod backup;
+pub(crate) mod backup;
 mod build;
 mod error;
 mod event;
 mod exchange;
-pub mod folder;
+pub(crate) mod folder;
 mod index;
 mod journal;
 mod masked;
 mod memory;
-pub mod note;
+pub(crate) mod note;
 mod query;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -25,8 +25,8 @@ mod taught;
 mod tests;
 mod writer;
 
-pub use error::{StoreError, io_at};
-pub use event::{
+pub(crate) use error::{StoreError, io_at};
+pub(crate) use event::{
     Ack, Atom, AtomList, Attempt, Base, Body, By, Change, Command, DECLARED, Delivery, DeliveryArm, ENDED_BY_SIGNAL,
     EVENT_VERSION, Entry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Failure, FileChange, FileChangeKind,
     FixNote, Flake, Item, LessonChange, LessonDecision, Mark, Matches, Means, MemoryChange, MemoryNote, MemorySort,
@@ -34,27 +34,27 @@ pub use event::{
     RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split, StrategyChange, StrategyNote, TaskNote, TaskOutcome,
     TaskStep, Trees, Unseen, derived_id,
 };
-pub use event::{Line as EventLine, parse as parse_event};
-pub use exchange::{ImportFault, Imported, Trust};
-pub use index::Index;
-pub use masked::masked;
-pub use query::history::{
-    HistoryRows, NamedPatternRow, NoteRow, SightingRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow,
+pub(crate) use event::{Line as EventLine, parse as parse_event};
+pub(crate) use exchange::{ImportFault, Imported, Trust};
+pub(crate) use index::Index;
+pub(crate) use masked::masked;
+pub(crate) use query::history::{
+    HistoryRows, NamedPatternRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow,
 };
-pub use query::knowledge::{EntryChangeRow, EntryFilter, EntryRow, EntryUseRow, HELPED, LoggedRow};
-pub use query::memory::MemoryRow;
-pub use query::recovery::{RecoveryRow, ReportRow};
-pub use query::strategy::{StrategyRow, TryRow};
-pub use query::{
-    AboutRow, AdviceRow, BranchTask, BriefRow, Closing, Counts, DeliveryRow, FailureRow, FixFilter, FixRow,
-    FlakeFilter, FlakeRow, Gap, KnownTask, LastRun, LessonRow, MemberRow, MergeRow, NearRow, OccurrenceRow, OpenRun,
-    OutcomeRow, PassingTree, PatternRow, PeriodRow, PromotionChangeRow, PromotionRow, RateRow, RecipeRow, ReviewRow,
-    RunFilter, SaidRow, SessionFailures, SnapshotRow, SolvedRow, SourceRow, TestFailureRow, ToldRow, TotalsRow,
+pub(crate) use query::knowledge::{EntryChangeRow, EntryFilter, EntryRow, EntryUseRow, HELPED, LoggedRow};
+pub(crate) use query::memory::MemoryRow;
+pub(crate) use query::recovery::{RecoveryRow, ReportRow};
+pub(crate) use query::strategy::{StrategyRow, TryRow};
+pub(crate) use query::{
+    AboutRow, AdviceRow, BriefRow, Counts, DeliveryRow, FailureRow, FixFilter, FixRow,
+    FlakeFilter, FlakeRow, Gap, KnownTask, LastRun, LessonRow, MemberRow, MergeRow, OccurrenceRow, OpenRun,
+    OutcomeRow, PatternRow, PeriodRow, PromotionChangeRow, PromotionRow, RateRow, RecipeRow, ReviewRow,
+    RunFilter, SaidRow, SolvedRow, ToldRow,
     TreeUse, WorkedRow,
 };
-pub use segment::{Segments, free_name};
-pub use taught::{TaughtFile, TaughtLesson, TaughtRow};
-pub use writer::{Store, lock, own_writer};
+pub(crate) use segment::{Segments, free_name};
+pub(crate) use taught::{TaughtFile, TaughtLesson, TaughtRow};
+pub(crate) use writer::{Store, lock, own_writer};
 
 /// JSON as a column holds it. These types can't fail to serialise.
 fn json<T: serde::Serialize>(value: &T) -> String {

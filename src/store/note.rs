@@ -17,11 +17,11 @@ use crate::capture::prepare_fallback;
 use crate::config::Places;
 
 /// The end of a note's file name.
-pub const NOTE_SUFFIX: &str = "event";
+pub(crate) const NOTE_SUFFIX: &str = "event";
 
 /// Why a file is no note.
 #[derive(Debug, thiserror::Error)]
-pub enum NoteError {
+pub(crate) enum NoteError {
     /// It can't be read now.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -41,7 +41,7 @@ pub enum NoteError {
 impl Body {
     /// Whether it may come as a note: something that somebody said or was told. What the recorder finds out itself may
     /// not, neither may a purge, which removes text for good, and no review, which a person does.
-    pub fn is_note(&self) -> bool {
+    pub(crate) fn is_note(&self) -> bool {
         match self {
             Body::Lesson(_)
             | Body::FixNote(_)
@@ -65,7 +65,7 @@ impl Body {
 ///
 /// # Errors
 /// When it is too long, may not come as a note, or no place can be written.
-pub fn put(places: &Places, event: &Event) -> io::Result<()> {
+pub(crate) fn put(places: &Places, event: &Event) -> io::Result<()> {
     let line = event.line();
     if !event.body.is_note() || line.len() as u64 > NOTE_BYTES_MAX {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "too long for a note, or none"));
@@ -87,13 +87,13 @@ pub fn put(places: &Places, event: &Event) -> io::Result<()> {
 }
 
 /// Whether a note of this event waits for the recorder.
-pub fn waits(places: &Places, id: Uuid) -> bool {
+pub(crate) fn waits(places: &Places, id: Uuid) -> bool {
     let name = format!("spool/{}.{NOTE_SUFFIX}", id.hyphenated());
     places.state_dirs().any(|dir| dir.join(&name).exists())
 }
 
 /// A note of this event that waits for the recorder.
-pub fn find(places: &Places, id: Uuid) -> Option<Event> {
+pub(crate) fn find(places: &Places, id: Uuid) -> Option<Event> {
     let name = format!("spool/{}.{NOTE_SUFFIX}", id.hyphenated());
     places.state_dirs().find_map(|dir| read(&dir.join(&name)).ok())
 }
@@ -102,7 +102,7 @@ pub fn find(places: &Places, id: Uuid) -> Option<Event> {
 ///
 /// # Errors
 /// [`NoteError`]
-pub fn read(path: &Path) -> Result<Event, NoteError> {
+pub(crate) fn read(path: &Path) -> Result<Event, NoteError> {
     let bytes = private::read_start(path, NOTE_BYTES_MAX + 1)?;
     if bytes.len() as u64 > NOTE_BYTES_MAX {
         return Err(NoteError::Bad("too long"));

@@ -5,20 +5,20 @@ mod advice;
 mod figures;
 mod fix;
 mod group;
-pub mod history;
-pub mod knowledge;
-pub mod memory;
+pub(super) mod history;
+pub(super) mod knowledge;
+pub(super) mod memory;
 mod near;
 mod open;
 mod outcome;
 mod pattern;
 mod promotion;
 mod recent;
-pub mod recovery;
+pub(super) mod recovery;
 mod runs;
 mod sightings;
 mod snapshot;
-pub mod strategy;
+pub(super) mod strategy;
 mod task;
 mod words;
 
@@ -35,24 +35,23 @@ use crate::base::lossless::Lossless;
 use crate::run::Ended;
 use crate::store::event::{Body, Event, Run};
 
-pub use about::{AboutRow, SourceRow};
-pub use advice::{AdviceRow, DeliveryRow, SessionFailures, WorkedRow};
-pub use figures::{PeriodRow, TotalsRow};
-pub use fix::{Closing, FixFilter, FixRow, FlakeFilter, FlakeRow, RateRow, RecipeRow, SaidRow, SolvedRow};
-pub use near::{NearRow, TestFailureRow};
-pub use open::{Gap, OpenRun};
-pub use outcome::OutcomeRow;
-pub use pattern::{MemberRow, MergeRow, OccurrenceRow, PatternRow, ReviewRow};
-pub use promotion::{PromotionChangeRow, PromotionRow};
-pub use recent::FailureRow;
-pub use runs::RunFilter;
-pub use sightings::{BriefRow, ToldRow};
-pub use snapshot::{PassingTree, SnapshotRow, TreeUse};
-pub use task::{BranchTask, KnownTask};
+pub(crate) use about::AboutRow;
+pub(crate) use advice::{AdviceRow, DeliveryRow, WorkedRow};
+pub(crate) use figures::PeriodRow;
+pub(crate) use fix::{FixFilter, FixRow, FlakeFilter, FlakeRow, RateRow, RecipeRow, SaidRow, SolvedRow};
+pub(crate) use open::{Gap, OpenRun};
+pub(crate) use outcome::OutcomeRow;
+pub(crate) use pattern::{MemberRow, MergeRow, OccurrenceRow, PatternRow, ReviewRow};
+pub(crate) use promotion::{PromotionChangeRow, PromotionRow};
+pub(crate) use recent::FailureRow;
+pub(crate) use runs::RunFilter;
+pub(crate) use sightings::{BriefRow, ToldRow};
+pub(crate) use snapshot::TreeUse;
+pub(crate) use task::KnownTask;
 
 /// How many rows of each kind the index has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Events applied.
     pub events: u64,
     /// Runs, passed or failed.
@@ -69,7 +68,7 @@ pub struct Counts {
 
 /// The last run somewhere.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LastRun {
+pub(crate) struct LastRun {
     /// Its id.
     pub id: String,
     /// What was run.
@@ -102,7 +101,7 @@ pub struct LastRun {
 
 /// A lesson that was decided on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LessonRow {
+pub(crate) struct LessonRow {
     /// `l-…`.
     pub id: String,
     /// File name.
@@ -124,7 +123,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub fn has_event(&self, id: RunId) -> Result<bool, StoreError> {
+    pub(crate) fn has_event(&self, id: RunId) -> Result<bool, StoreError> {
         let find =
             || self.connection.prepare_cached("SELECT 1 FROM events WHERE event_id = ?1")?.exists([id.to_string()]);
         self.sql("read", find())
@@ -134,7 +133,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn is_imported(&self, id: RunId) -> Result<bool, StoreError> {
+    pub(crate) fn is_imported(&self, id: RunId) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM imported_events WHERE event_id = ?1";
         self.sql("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([id.to_string()])))
     }
@@ -143,7 +142,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's and I/O.
-    pub fn run(&self, segments: &Segments, id: &str) -> Result<Option<Run>, StoreError> {
+    pub(crate) fn run(&self, segments: &Segments, id: &str) -> Result<Option<Run>, StoreError> {
         Ok(match self.event(segments, id)?.map(|event| event.body) {
             Some(Body::Run(run)) => Some(*run),
             _ => None,
@@ -154,7 +153,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn runs_between(&self, root: &Lossless, from: Timestamp, to: Timestamp) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn runs_between(&self, root: &Lossless, from: Timestamp, to: Timestamp) -> Result<Vec<String>, StoreError> {
         let read = || {
             let sql = "SELECT run_id FROM runs WHERE run_id >= ?1 AND run_id < ?2 AND root = ?3";
             let mut statement = self.connection.prepare_cached(sql)?;
@@ -168,7 +167,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's and I/O.
-    pub fn event(&self, segments: &Segments, id: &str) -> Result<Option<Event>, StoreError> {
+    pub(crate) fn event(&self, segments: &Segments, id: &str) -> Result<Option<Event>, StoreError> {
         let find = || {
             self.connection
                 .prepare_cached(
@@ -188,7 +187,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn last_passed(&self, command_key: &str, now: Timestamp) -> Result<Option<bool>, StoreError> {
+    pub(crate) fn last_passed(&self, command_key: &str, now: Timestamp) -> Result<Option<bool>, StoreError> {
         self.newest(|when| {
             let sql = format!(
                 "SELECT passed FROM runs WHERE command_key = ?1 AND {when} ORDER BY ended_at DESC, run_id DESC LIMIT 1"
@@ -203,7 +202,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn last_run(&self, root: &Lossless, now: Timestamp) -> Result<Option<LastRun>, StoreError> {
+    pub(crate) fn last_run(&self, root: &Lossless, now: Timestamp) -> Result<Option<LastRun>, StoreError> {
         self.newest(|when| {
             let sql = format!("{RUN_COLUMNS} WHERE root = ?1 AND {when} ORDER BY ended_at DESC, run_id DESC LIMIT 1");
             let mut statement = self.connection.prepare_cached(&sql)?;
@@ -224,7 +223,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn runs_in_session(&self, root: &Lossless, session: &str) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn runs_in_session(&self, root: &Lossless, session: &str) -> Result<Vec<String>, StoreError> {
         let read = || {
             let mut statement = self
                 .connection
@@ -254,7 +253,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn lessons(&self) -> Result<Vec<LessonRow>, StoreError> {
+    pub(crate) fn lessons(&self) -> Result<Vec<LessonRow>, StoreError> {
         self.lessons_where("?1 = 0", 0)
     }
 
@@ -287,7 +286,7 @@ impl Index {
     ///
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
-    pub fn runs_of(&self, id: &str) -> Result<Vec<RunId>, StoreError> {
+    pub(crate) fn runs_of(&self, id: &str) -> Result<Vec<RunId>, StoreError> {
         // The start of every id names none, also where there is only one.
         if matches!(id, "" | "f-" | "l-" | "p-") {
             return Err(StoreError::NoSuchId { id: id.to_owned() });
@@ -320,7 +319,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn counts(&self) -> Result<Counts, StoreError> {
+    pub(crate) fn counts(&self) -> Result<Counts, StoreError> {
         let read = || {
             self.connection.query_row(
                 "SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM runs),

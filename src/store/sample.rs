@@ -17,26 +17,26 @@ use crate::whitelist::CheckKind;
 
 mod said;
 
-pub use said::{
+pub(crate) use said::{
     declared_strategy, entry, entry_change, entry_delivery, gotcha, memory, memory_change, said_strategy,
     strategy_report,
 };
 
 /// A folder for a test that is not about durability: in memory where the machine has such a place, because a thousand
 /// syncs of a disk take a minute and show nothing.
-pub fn folder() -> tempfile::TempDir {
+pub(crate) fn folder() -> tempfile::TempDir {
     let memory = std::path::Path::new("/dev/shm");
     let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     made.or_else(|_| tempfile::tempdir()).expect("a folder")
 }
 
 /// A run id that sorts by `n`.
-pub fn run_id(n: u64) -> RunId {
+pub(crate) fn run_id(n: u64) -> RunId {
     RunId(Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0000 | u128::from(n) << 80 | u128::from(n)))
 }
 
 /// A passed run, `n` seconds after the epoch.
-pub fn passed_run(n: u64, task: &str) -> Event {
+pub(crate) fn passed_run(n: u64, task: &str) -> Event {
     let at = Timestamp(i64::try_from(n).expect("small") * 1_000_000);
     let run = Run {
         argv: vec![Lossless::from("npm"), Lossless::from("test")],
@@ -72,7 +72,7 @@ pub fn passed_run(n: u64, task: &str) -> Event {
 }
 
 /// A failed run with one item per pattern name.
-pub fn failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
+pub(crate) fn failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
     let mut event = passed_run(n, task);
     let id = run_id(n);
     if let Body::Run(run) = &mut event.body {
@@ -97,7 +97,7 @@ pub fn failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
 }
 
 /// A failed run of another category.
-pub fn of_category(mut event: Event, category: &str) -> Event {
+pub(crate) fn of_category(mut event: Event, category: &str) -> Event {
     if let Body::Run(run) = &mut event.body {
         run.failure.iter_mut().for_each(|failure| failure.category = category.to_owned());
     }
@@ -105,7 +105,7 @@ pub fn of_category(mut event: Event, category: &str) -> Event {
 }
 
 /// The work tree at run `n`, compared with a commit.
-pub fn snapshot(n: u64, tree: Option<&str>) -> Event {
+pub(crate) fn snapshot(n: u64, tree: Option<&str>) -> Event {
     let file = FileChange {
         path: Lossless::from(&format!("src/{n}.js")),
         kind: FileChangeKind::Modified,
@@ -132,7 +132,7 @@ pub fn snapshot(n: u64, tree: Option<&str>) -> Event {
 
 /// As [`failed_run`], but with the keys of an algorithm that is older, and told fewer messages apart: those of names
 /// that begin with the same letter had one key.
-pub fn old_failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
+pub(crate) fn old_failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
     let mut event = failed_run(n, task, patterns);
     if let Body::Run(run) = &mut event.body {
         for item in run.failure.iter_mut().flat_map(|failure| &mut failure.items) {
@@ -145,24 +145,24 @@ pub fn old_failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
 }
 
 /// The key of [`old_failed_run`].
-pub fn old_key(name: &str) -> String {
+pub(crate) fn old_key(name: &str) -> String {
     format!("1:{}", &name[..1])
 }
 
 /// The pattern key of a name.
-pub fn key(name: &str) -> String {
+pub(crate) fn key(name: &str) -> String {
     recorded(&found(name)).pattern
 }
 
 /// The ids and the key by which an entry may name the pattern of a name: its own, that of an older algorithm, and its
 /// family's key.
-pub fn names(name: &str) -> [String; 3] {
+pub(crate) fn names(name: &str) -> [String; 3] {
     let id = |key: &str| ids::short(ids::Kind::Pattern, key.as_bytes());
     [id(&key(name)), id(&old_key(name)), recorded(&found(name)).family]
 }
 
 /// What is found of one name.
-pub fn found(name: &str) -> diagnose::Item {
+pub(crate) fn found(name: &str) -> diagnose::Item {
     diagnose::Item {
         tool: "jest".into(),
         code: Some("E1".into()),
@@ -177,7 +177,7 @@ pub fn found(name: &str) -> diagnose::Item {
 }
 
 /// What was found as it stands in an event.
-pub fn recorded(found: &diagnose::Item) -> Item {
+pub(crate) fn recorded(found: &diagnose::Item) -> Item {
     Item::new(found, fingerprint::compute_fingerprint(found))
 }
 
@@ -187,24 +187,24 @@ fn event(n: u64, base: u64, body: Body) -> Event {
 }
 
 /// Two keys are one, said in second `n`; found by the recorder when there is a similarity.
-pub fn merge(n: u64, from: &str, into: &str, similarity_permille: Option<u16>) -> Event {
+pub(crate) fn merge(n: u64, from: &str, into: &str, similarity_permille: Option<u16>) -> Event {
     let by = similarity_permille.map(|_| NEAR_DUPLICATE.to_owned());
     let merge = Merge { from: from.into(), into: into.into(), by, similarity_permille, why: None };
     event(n, if similarity_permille.is_some() { 4000 } else { 5000 }, Body::Merge(merge))
 }
 
 /// A key stands by itself, said in second `n`.
-pub fn split(n: u64, pattern: &str) -> Event {
+pub(crate) fn split(n: u64, pattern: &str) -> Event {
     event(n, 6000, Body::Split(Split { pattern: pattern.into(), by: Some("ann".into()), why: None }))
 }
 
 /// What somebody thinks in second `n`.
-pub fn review(n: u64, pattern: &str, state: ReviewState) -> Event {
+pub(crate) fn review(n: u64, pattern: &str, state: ReviewState) -> Event {
     event(n, 7000, Body::Review(Review { pattern: pattern.into(), state, by: None, why: Some("so".into()) }))
 }
 
 /// An attempt at what failed in run `before`, by run `run`.
-pub fn attempt(before: u64, run: u64, outcome: Outcome) -> Event {
+pub(crate) fn attempt(before: u64, run: u64, outcome: Outcome) -> Event {
     let atom = |name: &str| Atom {
         hash: format!("hash-{name}"),
         pattern: format!("pattern-{name}"),
@@ -257,7 +257,7 @@ pub fn attempt(before: u64, run: u64, outcome: Outcome) -> Event {
 }
 
 /// An attempt at patterns with these keys.
-pub fn tried(before: u64, run: u64, outcome: Outcome, fixed: &[String], persisted: &[String]) -> Event {
+pub(crate) fn tried(before: u64, run: u64, outcome: Outcome, fixed: &[String], persisted: &[String]) -> Event {
     let mut event = attempt(before, run, outcome);
     let atoms = |keys: &[String]| AtomList {
         count: keys.len(),
@@ -280,7 +280,7 @@ pub fn tried(before: u64, run: u64, outcome: Outcome, fixed: &[String], persiste
 }
 
 /// A flake of run `pass` and run `fail`.
-pub fn flake(pass: u64, fail: u64) -> Event {
+pub(crate) fn flake(pass: u64, fail: u64) -> Event {
     let at = Timestamp(i64::try_from(fail).expect("small") * 1_000_000);
     let flake = Flake {
         key: "00ff".into(),
@@ -302,20 +302,20 @@ fn by() -> By {
 }
 
 /// A task that begins in second `n`.
-pub fn task_started(n: u64, name: &str, title: &str) -> Event {
+pub(crate) fn task_started(n: u64, name: &str, title: &str) -> Event {
     let (files, depends_on) = (vec!["src/a.js".into()], vec!["another".into()]);
     let step = TaskStep::Started { title: Some(title.into()), category: Some("bugfix".into()), files, depends_on };
     event(n, 8000, Body::Task(TaskNote { name: name.into(), step, by: by() }))
 }
 
 /// A task that is over in second `n`.
-pub fn task_done(n: u64, name: &str) -> Event {
+pub(crate) fn task_done(n: u64, name: &str) -> Event {
     let step = TaskStep::Done { outcome: Some(TaskOutcome::Completed), why: None };
     event(n, 9000, Body::Task(TaskNote { name: name.into(), step, by: By::default() }))
 }
 
 /// A warning in second `n`.
-pub fn delivery(n: u64, task: &str, pattern: &str) -> Event {
+pub(crate) fn delivery(n: u64, task: &str, pattern: &str) -> Event {
     let delivery = Delivery {
         warning: format!("w-{n}"),
         task: task.into(),
@@ -338,12 +338,12 @@ pub fn delivery(n: u64, task: &str, pattern: &str) -> Event {
 }
 
 /// What somebody thinks of the warning of second `n`.
-pub fn ack(n: u64) -> Event {
+pub(crate) fn ack(n: u64) -> Event {
     event(n, 11_000, Body::Ack(Ack { warning: format!("w-{n}"), useful: Some(n.is_multiple_of(2)), by: by() }))
 }
 
 /// What is said of the promotion of a pattern in second `n`.
-pub fn promotion(n: u64, pattern: &str) -> Event {
+pub(crate) fn promotion(n: u64, pattern: &str) -> Event {
     let (reason, why, target) = (format!("because of {n}"), "it is weak".to_owned(), "AGENTS.md".to_owned());
     let step = match n % 5 {
         0 => PromotionStep::Proposed { strong: n.is_multiple_of(2), why },

@@ -5,16 +5,16 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// The version of [`SCHEMA`]. It rises with every change of the file, and when the same events give other rows than before.
-pub const INDEX_VERSION: u32 = 27;
+pub(super) const INDEX_VERSION: u32 = 27;
 
 /// `application_id` in the database's header: "vrun".
-pub const APPLICATION_ID: i32 = 0x7672_756e;
+pub(super) const APPLICATION_ID: i32 = 0x7672_756e;
 
 /// The version of an open database; 0 when it is empty.
 ///
 /// # Errors
 /// SQLite's.
-pub fn version(connection: &Connection) -> rusqlite::Result<u32> {
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
@@ -25,7 +25,7 @@ pub fn version(connection: &Connection) -> rusqlite::Result<u32> {
 ///
 /// # Errors
 /// SQLite's; the database is then as before.
-pub fn prepare_schema(connection: &mut Connection) -> rusqlite::Result<u32> {
+pub(super) fn prepare_schema(connection: &mut Connection) -> rusqlite::Result<u32> {
     let before = version(connection)?;
     if before >= INDEX_VERSION {
         return Ok(before);

@@ -16,13 +16,13 @@ const EXPECTED_BYTES: u64 = 64 << 10;
 
 /// The folder of segments.
 #[derive(Debug, Clone)]
-pub struct Segments {
+pub(crate) struct Segments {
     dir: PathBuf,
 }
 
 /// One segment as it is on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Segment {
+pub(crate) struct Segment {
     /// File name.
     pub name: String,
     /// Size, bytes.
@@ -39,7 +39,7 @@ fn stamp(metadata: &fs::Metadata) -> String {
 
 /// Where a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub(crate) struct Span {
     /// Offset of its first byte.
     pub start: u64,
     /// Bytes, newline included.
@@ -49,7 +49,7 @@ pub struct Span {
 /// A segment with something that isn't synced yet.
 #[derive(Debug)]
 #[must_use = "what is not synced may be lost with the power"]
-pub struct Appended {
+pub(crate) struct Appended {
     file: File,
     path: PathBuf,
     is_new: bool,
@@ -63,7 +63,7 @@ impl Appended {
     ///
     /// # Errors
     /// The operating system's.
-    pub fn sync(&self) -> Result<(), StoreError> {
+    pub(crate) fn sync(&self) -> Result<(), StoreError> {
         self.sync_by(File::sync_data)
     }
 
@@ -81,7 +81,7 @@ impl Appended {
 
 /// What had to be done to a segment whose last line was not whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mended {
+pub(crate) enum Mended {
     /// The line was whole but for its newline, which was added.
     Completed {
         /// The segment.
@@ -100,17 +100,17 @@ pub enum Mended {
 
 impl Segments {
     /// The segments in `dir`, which need not exist yet.
-    pub fn new(dir: PathBuf) -> Self {
+    pub(crate) fn new(dir: PathBuf) -> Self {
         Segments { dir }
     }
 
     /// The folder.
-    pub fn dir(&self) -> &Path {
+    pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
 
     /// A segment's path.
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.join(name)
     }
 
@@ -118,7 +118,7 @@ impl Segments {
     ///
     /// # Errors
     /// When the folder can't be read.
-    pub fn list(&self) -> Result<Vec<Segment>, StoreError> {
+    pub(crate) fn list(&self) -> Result<Vec<Segment>, StoreError> {
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -144,14 +144,14 @@ impl Segments {
     ///
     /// # Errors
     /// When the file can't be asked.
-    pub fn stamp(&self, segment: &str, end: u64) -> Result<String, StoreError> {
+    pub(crate) fn stamp(&self, segment: &str, end: u64) -> Result<String, StoreError> {
         let path = self.path(segment);
         let metadata = fs::metadata(&path).map_err(io_at("stat", &path))?;
         Ok(if metadata.len() == end { stamp(&metadata) } else { String::new() })
     }
 
     /// Torn lines that were set aside earlier.
-    pub fn torn(&self) -> Vec<PathBuf> {
+    pub(crate) fn torn(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let mut torn: Vec<_> = entries
             .map(|entry| entry.path())
@@ -168,7 +168,7 @@ impl Segments {
     /// # Errors
     /// The operating system's (a full disk, a read-only file system).
     #[cfg(test)]
-    pub fn append(&self, segment: &str, events: &[Event]) -> Result<Vec<Span>, StoreError> {
+    pub(crate) fn append(&self, segment: &str, events: &[Event]) -> Result<Vec<Span>, StoreError> {
         let lines: Vec<Vec<u8>> = events.iter().map(Event::line).collect();
         let (spans, appended) = self.append_lines(segment, &lines)?;
         appended.sync()?;
@@ -182,7 +182,7 @@ impl Segments {
     ///
     /// # Errors
     /// The operating system's (a full disk, a read-only file system).
-    pub fn append_lines(&self, segment: &str, lines: &[Vec<u8>]) -> Result<(Vec<Span>, Appended), StoreError> {
+    pub(crate) fn append_lines(&self, segment: &str, lines: &[Vec<u8>]) -> Result<(Vec<Span>, Appended), StoreError> {
         file::create_private_dir(&self.dir).map_err(io_at("create", &self.dir))?;
         let path = self.path(segment);
         let is_new = !path.exists();
@@ -207,7 +207,7 @@ impl Segments {
     ///
     /// # Errors
     /// The operating system's.
-    pub fn mend(&self, segment: &str) -> Result<Option<Mended>, StoreError> {
+    pub(crate) fn mend(&self, segment: &str) -> Result<Option<Mended>, StoreError> {
         let path = self.path(segment);
         let mut file = match private::open(&path, OpenOptions::new().read(true).write(true)) {
             Ok(file) => file,
@@ -242,7 +242,7 @@ impl Segments {
     ///
     /// # Errors
     /// When the file can't be read, or what `each` returns.
-    pub fn read(
+    pub(crate) fn read(
         &self,
         segment: &str,
         from: u64,
@@ -269,7 +269,7 @@ impl Segments {
     ///
     /// # Errors
     /// When the file can't be read.
-    pub fn event(&self, segment: &str, span: Span) -> Result<Option<Event>, StoreError> {
+    pub(crate) fn event(&self, segment: &str, span: Span) -> Result<Option<Event>, StoreError> {
         let path = self.path(segment);
         let mut file = private::reader(&path).map_err(io_at("open", &path))?;
         file.seek(SeekFrom::Start(span.start)).map_err(io_at("read", &path))?;
@@ -285,7 +285,7 @@ impl Segments {
     ///
     /// # Errors
     /// When the file can't be read.
-    pub fn mark(&self, segment: &str, end: u64) -> Result<String, StoreError> {
+    pub(crate) fn mark(&self, segment: &str, end: u64) -> Result<String, StoreError> {
         /// The end of a line: one that was rewritten before it has moved it.
         const MARK_BYTES_MAX: u64 = 1 << 10;
         let path = self.path(segment);
@@ -307,7 +307,7 @@ impl Segments {
     ///
     /// # Errors
     /// The operating system's; the segment is then as before.
-    pub fn rewrite(&self, segment: &str, mut keep: impl FnMut(&[u8]) -> bool) -> Result<usize, StoreError> {
+    pub(crate) fn rewrite(&self, segment: &str, mut keep: impl FnMut(&[u8]) -> bool) -> Result<usize, StoreError> {
         let mut kept = Vec::new();
         let mut dropped = 0;
         self.read(segment, 0, |_, line| {
@@ -328,12 +328,12 @@ impl Segments {
 }
 
 /// The first of `name(1)`, `name(2)`, … that doesn't exist.
-pub fn free_name(name: impl Fn(u32) -> PathBuf) -> PathBuf {
+pub(crate) fn free_name(name: impl Fn(u32) -> PathBuf) -> PathBuf {
     (1..).map(name).find(|path| fs::symlink_metadata(path).is_err()).unwrap_or_default()
 }
 
 /// Makes a new or removed name durable; a file system that can't sync folders is accepted.
-pub fn sync_dir(dir: &Path) {
+pub(super) fn sync_dir(dir: &Path) {
     let _ = File::open(dir).and_then(|dir| dir.sync_all());
 }
 

@@ -19,7 +19,7 @@ const FOUND_MAX: i64 = 60;
 
 /// A shared lesson's file, read.
 #[derive(Debug, Clone, Default)]
-pub struct TaughtFile {
+pub(crate) struct TaughtFile {
     /// Relative to the root.
     pub path: String,
     /// Another one after every change.
@@ -34,7 +34,7 @@ pub struct TaughtFile {
 
 /// What a shared lesson teaches.
 #[derive(Debug, Clone)]
-pub struct TaughtLesson {
+pub(crate) struct TaughtLesson {
     /// As an entry.
     pub entry: Entry,
     /// When its failure was recorded.
@@ -45,7 +45,7 @@ pub struct TaughtLesson {
 
 /// A shared lesson, as it is looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaughtRow {
+pub(crate) struct TaughtRow {
     /// Its file, relative to the root.
     pub path: String,
     /// `l-…`
@@ -61,7 +61,7 @@ impl Store {
     ///
     /// # Errors
     /// SQLite's; the index is then as before.
-    pub fn teach(&mut self, root: &Lossless, read: &[TaughtFile], gone: &[String]) -> Result<(), StoreError> {
+    pub(crate) fn teach(&mut self, root: &Lossless, read: &[TaughtFile], gone: &[String]) -> Result<(), StoreError> {
         let root = json(root);
         self.write_taught(|transaction| {
             for path in gone.iter().chain(read.iter().map(|file| &file.path)) {
@@ -75,7 +75,7 @@ impl Store {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn taught_all(&mut self, root: &Lossless, stamp: &str) -> Result<(), StoreError> {
+    pub(crate) fn taught_all(&mut self, root: &Lossless, stamp: &str) -> Result<(), StoreError> {
         self.write_taught(|transaction| {
             let sql = "INSERT INTO taught_roots VALUES (?1, ?2) ON CONFLICT DO UPDATE SET stamp = excluded.stamp";
             transaction.prepare_cached(sql)?.execute(params![json(root), stamp]).map(drop)
@@ -131,7 +131,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub fn taught_stamp(&self, root: &Lossless) -> Result<Option<String>, StoreError> {
+    pub(crate) fn taught_stamp(&self, root: &Lossless) -> Result<Option<String>, StoreError> {
         let sql = "SELECT stamp FROM taught_roots WHERE root = ?1";
         let read = || self.connection.prepare_cached(sql)?.query_row([json(root)], |row| row.get(0)).optional();
         self.sql("read", read())
@@ -141,7 +141,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn knows_lesson(&self, lesson: &str) -> Result<(bool, bool), StoreError> {
+    pub(crate) fn knows_lesson(&self, lesson: &str) -> Result<(bool, bool), StoreError> {
         let read = || {
             self.connection
                 .prepare_cached(
@@ -157,7 +157,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn has_fixed(&self, lesson: &str) -> Result<bool, StoreError> {
+    pub(crate) fn has_fixed(&self, lesson: &str) -> Result<bool, StoreError> {
         let read = || {
             self.connection
                 .prepare_cached(
@@ -173,7 +173,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn taught_files(&self, root: &Lossless) -> Result<HashMap<String, String>, StoreError> {
+    pub(crate) fn taught_files(&self, root: &Lossless) -> Result<HashMap<String, String>, StoreError> {
         let read = || {
             let mut statement =
                 self.connection.prepare_cached("SELECT path, stamp FROM taught_files WHERE root = ?1")?;
@@ -186,7 +186,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn taught_about(&self, root: &Lossless, patterns: &[String]) -> Result<Vec<TaughtRow>, StoreError> {
+    pub(crate) fn taught_about(&self, root: &Lossless, patterns: &[String]) -> Result<Vec<TaughtRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT f.path, lesson_id, entry_id, (SELECT json_group_array(pattern_id) FROM taught_patterns o
@@ -210,7 +210,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn taught_of_tool(&self, root: &Lossless, class: &str) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn taught_of_tool(&self, root: &Lossless, class: &str) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT e.entry_no FROM taught_files f JOIN entries e ON e.entry_id = f.entry_id
@@ -226,7 +226,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn taught_by(&self, root: &Lossless, entry: &str) -> Result<Option<String>, StoreError> {
+    pub(crate) fn taught_by(&self, root: &Lossless, entry: &str) -> Result<Option<String>, StoreError> {
         let sql = "SELECT path FROM taught_files WHERE entry_id = ?2 AND root = ?1 ORDER BY path LIMIT 1";
         let read = || self.connection.prepare_cached(sql)?.query_row([&json(root), entry], |row| row.get(0)).optional();
         self.sql("read", read())

@@ -22,7 +22,7 @@ use crate::store::apply::Applied;
 
 /// The store, open for writing.
 #[derive(Debug)]
-pub struct Store {
+pub(crate) struct Store {
     state: PathBuf,
     segments: Segments,
     index: Index,
@@ -39,7 +39,7 @@ pub struct Store {
 ///
 /// # Errors
 /// [`StoreError::Busy`] when another process holds it; I/O.
-pub fn lock(state: &Path, wait: Duration) -> Result<Lock, StoreError> {
+pub(crate) fn lock(state: &Path, wait: Duration) -> Result<Lock, StoreError> {
     private::check_folder(state).map_err(io_at("use", state))?;
     file::create_private_dir(state).map_err(io_at("create", state))?;
     let path = state.join("recorder.lock");
@@ -57,7 +57,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Newer`] before anything was changed; I/O.
-    pub fn open(state: &Path, lock: Lock) -> Result<Self, StoreError> {
+    pub(crate) fn open(state: &Path, lock: Lock) -> Result<Self, StoreError> {
         let mut notes = folder::put_right(state)?;
         let segments = Segments::new(state.join("events"));
         let path = state.join("store.db");
@@ -113,7 +113,7 @@ impl Store {
     }
 
     /// The segments as they were when the store was opened.
-    pub fn listed(&self) -> &[Segment] {
+    pub(crate) fn listed(&self) -> &[Segment] {
         &self.listed
     }
 
@@ -121,7 +121,7 @@ impl Store {
     ///
     /// # Errors
     /// I/O and SQLite errors; the index is then as before.
-    pub fn rebuild(&mut self, why: &str) -> Result<(), StoreError> {
+    pub(crate) fn rebuild(&mut self, why: &str) -> Result<(), StoreError> {
         let path = self.state.join("store.db");
         // Closed before its file is replaced: its journal would be written into the new one.
         self.index.close()?;
@@ -138,7 +138,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::rebuild`].
-    pub fn rebuild_damaged(&mut self, damage: &dyn std::fmt::Display) -> Result<(), StoreError> {
+    pub(crate) fn rebuild_damaged(&mut self, damage: &dyn std::fmt::Display) -> Result<(), StoreError> {
         self.index.close()?;
         let aside = index::set_aside(&self.state.join("store.db"))?;
         self.rebuild(&format!("was damaged ({damage}; kept as {})", text::path(&aside)))
@@ -161,7 +161,7 @@ impl Store {
     /// # Errors
     /// When the events could not be appended: then none is. An index that could not be written is behind, which the
     /// next opening heals; that error is returned too.
-    pub fn append(&mut self, events: &[Event]) -> Result<(), StoreError> {
+    pub(crate) fn append(&mut self, events: &[Event]) -> Result<(), StoreError> {
         self.append_unsynced(events)?;
         self.sync()
     }
@@ -174,7 +174,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::append`].
-    pub fn append_unsynced(&mut self, events: &[Event]) -> Result<(), StoreError> {
+    pub(crate) fn append_unsynced(&mut self, events: &[Event]) -> Result<(), StoreError> {
         let Some(first) = events.first() else { return Ok(()) };
         let segment = format!("{}-{}.jsonl", self.writer, first.at.month());
         let lines: Vec<Vec<u8>> = events.iter().map(Event::line).collect();
@@ -185,7 +185,7 @@ impl Store {
     ///
     /// # Errors
     /// The operating system's.
-    pub fn sync(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn sync(&mut self) -> Result<(), StoreError> {
         self.unsynced.drain().try_for_each(|(_, appended)| appended.sync())
     }
 
@@ -214,7 +214,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::append`].
-    pub fn record(&mut self, body: Body) -> Result<(), StoreError> {
+    pub(crate) fn record(&mut self, body: Body) -> Result<(), StoreError> {
         let event = Event::new(Timestamp::now(), &self.writer, body);
         self.append(&[event])
     }
@@ -226,7 +226,7 @@ impl Store {
     ///
     /// # Errors
     /// I/O and SQLite errors.
-    pub fn purge(&mut self, runs: &[RunId]) -> Result<usize, StoreError> {
+    pub(crate) fn purge(&mut self, runs: &[RunId]) -> Result<usize, StoreError> {
         self.record(Body::Purge(super::Purge { runs: runs.to_vec() }))?;
         self.drop_purged()
     }
@@ -257,7 +257,7 @@ impl Store {
     }
 
     /// For reading.
-    pub fn index(&self) -> &Index {
+    pub(crate) fn index(&self) -> &Index {
         &self.index
     }
 
@@ -267,17 +267,17 @@ impl Store {
     }
 
     /// The segments.
-    pub fn segments(&self) -> &Segments {
+    pub(crate) fn segments(&self) -> &Segments {
         &self.segments
     }
 
     /// This store's writer: the start of its segments' names.
-    pub fn writer(&self) -> &str {
+    pub(crate) fn writer(&self) -> &str {
         &self.writer
     }
 
     /// What was found and put right, for people. Emptied by this call.
-    pub fn take_notes(&mut self) -> Vec<String> {
+    pub(crate) fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
 }
@@ -308,7 +308,7 @@ fn writer_id(state: &Path) -> Result<String, StoreError> {
 }
 
 /// The writer of what is recorded here; `None` where nothing was yet. What others recorded (`store import`) has another.
-pub fn own_writer(state: &Path) -> Option<String> {
+pub(crate) fn own_writer(state: &Path) -> Option<String> {
     let known = private::read_to_string(&state.join("writer")).ok()?;
     let (id, host) = known.trim_end().split_once(' ')?;
     let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric());

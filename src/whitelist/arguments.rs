@@ -7,7 +7,7 @@ use crate::base::bytes;
 /// An argument as a rule's pattern: `--watch`, `-print-*`, `watch`.
 ///
 /// An option also matches with a value (`--watch=all`) unless the value turns it off.
-pub fn matches_pattern(argument: &[u8], pattern: &[u8]) -> bool {
+pub(super) fn matches_pattern(argument: &[u8], pattern: &[u8]) -> bool {
     if let Some(start) = pattern.strip_suffix(b"*") {
         return argument.starts_with(start);
     }
@@ -21,18 +21,18 @@ pub fn matches_pattern(argument: &[u8], pattern: &[u8]) -> bool {
 }
 
 /// The first pattern of `patterns` that `argument` matches.
-pub fn find_matching_pattern<'a>(argument: &[u8], mut patterns: TextList<'a>) -> Option<&'a [u8]> {
+pub(super) fn find_matching_pattern<'a>(argument: &[u8], mut patterns: TextList<'a>) -> Option<&'a [u8]> {
     patterns.find(|pattern| matches_pattern(argument, pattern))
 }
 
 /// Whether it is an option: it starts with a dash, or is a toolchain (`+nightly`).
-pub fn is_option(argument: &[u8]) -> bool {
+pub(super) fn is_option(argument: &[u8]) -> bool {
     matches!(argument, [b'-', _, ..])
         || matches!(argument, [b'+', letter, ..] if letter.is_ascii_alphanumeric() || *letter == b'$')
 }
 
 /// `NAME=value`.
-pub fn is_assignment(argument: &[u8]) -> bool {
+pub(super) fn is_assignment(argument: &[u8]) -> bool {
     let Some(end) = bytes::find_byte(argument, b'=') else { return false };
     let name = &argument[..end];
     name.first().is_some_and(|first| first.is_ascii_alphabetic() || *first == b'_')
@@ -40,7 +40,7 @@ pub fn is_assignment(argument: &[u8]) -> bool {
 }
 
 /// A word that names a version: `20`, `v18.2`, `node@20`, `nightly`, `lts/*`.
-pub fn is_version(word: &[u8]) -> bool {
+pub(super) fn is_version(word: &[u8]) -> bool {
     let digits = word.strip_prefix(b"v").unwrap_or(word);
     digits.first().is_some_and(u8::is_ascii_digit)
         || word.contains(&b'@')
@@ -49,12 +49,12 @@ pub fn is_version(word: &[u8]) -> bool {
 }
 
 /// How many arguments an option takes up: itself, and the next one if that is its value.
-pub fn argument_width(argument: &[u8], lists: &[TextList<'_>]) -> usize {
+pub(super) fn argument_width(argument: &[u8], lists: &[TextList<'_>]) -> usize {
     if lists.iter().any(|list| list.contains(argument)) { 2 } else { 1 }
 }
 
 /// The places of the leading words (arguments that are no options, no values of options and no assignments).
-pub struct WordPositions<'a, 'l> {
+pub(super) struct WordPositions<'a, 'l> {
     pub arguments: &'a [&'a [u8]],
     pub value_options: &'l [TextList<'l>],
     pub at: usize,
@@ -88,7 +88,7 @@ impl Iterator for WordPositions<'_, '_> {
 /// Finds the sub-command that `patterns` asks for. `None`: none of them is there.
 ///
 /// The answer is the pattern's first spelling and the places of its words.
-pub fn find_sub_command<'p>(arguments: &[&[u8]], patterns: TextList<'p>, value_options: &[TextList<'_>]) -> Option<SubCommandMatch<'p>> {
+pub(super) fn find_sub_command<'p>(arguments: &[&[u8]], patterns: TextList<'p>, value_options: &[TextList<'_>]) -> Option<SubCommandMatch<'p>> {
     let mut places = [0_usize; SubCommandMatch::WORDS_MAX];
     let mut count = 0;
     // A variable before the sub-command is one of options (`stack $ARGS test`).
@@ -120,7 +120,7 @@ pub fn find_sub_command<'p>(arguments: &[&[u8]], patterns: TextList<'p>, value_o
 
 /// As [`sub_command`], where the sub-command may be any word. A Gradle task may have its project's path before it; one of
 /// sbt a `+`, words behind it, and others in the same argument (`+test`, `"testOnly a.B"`, `";clean;test"`).
-pub fn find_sub_command_anywhere<'p>(arguments: &[&[u8]], patterns: TextList<'p>, values: &[TextList<'_>]) -> Option<SubCommandMatch<'p>> {
+pub(super) fn find_sub_command_anywhere<'p>(arguments: &[&[u8]], patterns: TextList<'p>, values: &[TextList<'_>]) -> Option<SubCommandMatch<'p>> {
     // In Maven's goals and sbt's keys the colon is part of the name.
     let has_projects = !patterns.into_iter().any(|pattern| pattern.contains(&b':'));
     let words = (WordPositions { arguments, value_options: values, at: 0 }).map(|place| arguments[place]);
@@ -174,7 +174,7 @@ fn is_matching_task(task: &[u8], pattern: &[u8]) -> bool {
 }
 
 /// A sub-command that was found.
-pub struct SubCommandMatch<'p> {
+pub(super) struct SubCommandMatch<'p> {
     /// How the rule spells it first.
     pub canonical: &'p [u8],
     /// The spelling that matched.
@@ -188,7 +188,7 @@ impl SubCommandMatch<'_> {
     const WORDS_MAX: usize = 4;
 
     /// Where its words are.
-    pub fn word_positions(&self) -> &[usize] {
+    pub(super) fn word_positions(&self) -> &[usize] {
         &self.places[..self.words]
     }
 }
@@ -223,7 +223,7 @@ fn is_amount(value: &[u8]) -> bool {
 
 /// What makes two calls of a tool the same check: paths, filters, packages, and the options that change what is
 /// checked. Sorted by the caller. `skip` are the places of the sub-command.
-pub fn collect_selectors(
+pub(super) fn collect_selectors(
     arguments: &[&[u8]],
     skip: &[usize],
     value_options: &[TextList<'_>],

@@ -23,35 +23,35 @@ use super::kind::CheckKind;
 use super::layer::{ExitCodeRange, KINDS, WhitelistLayer, WhitelistRunner, WhitelistScripts, RunnerTarget, WhitelistTool};
 
 /// The first bytes of a compiled layer.
-pub const MAGIC: [u8; 4] = *b"VRW1";
+pub(super) const MAGIC: [u8; 4] = *b"VRW1";
 /// Set on a rule number in the index: the program's path has to end with one of the rule's paths.
-pub const PATH_ONLY: u16 = 1 << 15;
+pub(super) const PATH_ONLY: u16 = 1 << 15;
 /// Before a module's name in the index.
-pub const MODULE: u8 = 1;
+pub(super) const MODULE: u8 = 1;
 
 /// Flags of a tool, in its first two bytes.
-pub const TOOL_ANYWHERE: u16 = 1;
-pub const TOOL_INTERPRETER: u16 = 1 << 1;
-pub const TOOL_WRAPPER: u16 = 1 << 2;
-pub const VERSIONED: u16 = 1 << 3;
+pub(super) const TOOL_ANYWHERE: u16 = 1;
+pub(super) const TOOL_INTERPRETER: u16 = 1 << 1;
+pub(super) const TOOL_WRAPPER: u16 = 1 << 2;
+pub(super) const VERSIONED: u16 = 1 << 3;
 /// The rule is a runner.
-pub const RUNNER: u16 = 1 << 4;
-pub const ASSIGNMENTS: u16 = 1 << 5;
-pub const DASHDASH: u16 = 1 << 6;
-pub const PACKAGES: u16 = 1 << 7;
-pub const OR_COMMAND: u16 = 1 << 8;
-pub const MANY: u16 = 1 << 9;
-pub const PROJECT: u16 = 1 << 10;
-pub const LATE_OPTIONS: u16 = 1 << 11;
-pub const ELSEWHERE: u16 = 1 << 12;
-pub const SKIP_SELECTS: u16 = 1 << 13;
-pub const SKIP_VERSIONS: u16 = 1 << 14;
+pub(super) const RUNNER: u16 = 1 << 4;
+pub(super) const ASSIGNMENTS: u16 = 1 << 5;
+pub(super) const DASHDASH: u16 = 1 << 6;
+pub(super) const PACKAGES: u16 = 1 << 7;
+pub(super) const OR_COMMAND: u16 = 1 << 8;
+pub(super) const MANY: u16 = 1 << 9;
+pub(super) const PROJECT: u16 = 1 << 10;
+pub(super) const LATE_OPTIONS: u16 = 1 << 11;
+pub(super) const ELSEWHERE: u16 = 1 << 12;
+pub(super) const SKIP_SELECTS: u16 = 1 << 13;
+pub(super) const SKIP_VERSIONS: u16 = 1 << 14;
 
 /// Compiles `layer`.
 ///
 /// # Errors
 /// A lowercase fragment, when something in it is longer than the form can hold.
-pub fn encode_layer(layer: &WhitelistLayer) -> Result<Vec<u8>, String> {
+pub(super) fn encode_layer(layer: &WhitelistLayer) -> Result<Vec<u8>, String> {
     let mut out = LayerWriter { bytes: MAGIC.to_vec() };
     let parts = out.bytes.len();
     out.bytes.resize(parts + 6 * 4, 0);

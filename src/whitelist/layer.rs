@@ -9,12 +9,12 @@ use serde::Deserialize;
 use super::kind::CheckKind;
 
 /// The only version of the format so far: the value of `verify_run_schema`.
-pub const SCHEMA: i64 = 1;
+pub(super) const SCHEMA: i64 = 1;
 
 /// A whole file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct WhitelistLayer {
+pub(super) struct WhitelistLayer {
     /// [`SCHEMA`]; a file without it is somebody else's.
     pub verify_run_schema: Option<i64>,
     /// Names of tools and runners of lower layers that are no longer recognised.
@@ -34,7 +34,7 @@ pub struct WhitelistLayer {
 /// What holds for every tool.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct EveryToolRules {
+pub(super) struct EveryToolRules {
     /// Arguments that make a call no check.
     pub deny: Vec<String>,
     /// The same, when it is the only argument.
@@ -44,7 +44,7 @@ pub struct EveryToolRules {
 /// Which scripts and targets (npm scripts, make targets, …) are checks, by their names.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct WhitelistScripts {
+pub(super) struct WhitelistScripts {
     /// First parts of a name.
     pub words: Vec<String>,
     /// The same, of targets and shell scripts alone: what other programs of such names do is anything.
@@ -81,7 +81,7 @@ pub struct WhitelistScripts {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a word of the file format")]
-pub struct WhitelistTool {
+pub(super) struct WhitelistTool {
     pub name: String,
     pub kind: CheckKind,
     #[serde(default)]
@@ -129,7 +129,7 @@ pub struct WhitelistTool {
 /// What exit codes mean, as far as it was measured.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct ExitCodeMeanings {
+pub(super) struct ExitCodeMeanings {
     pub findings: Vec<ExitCodeRange>,
     pub did_not_run: Vec<ExitCodeRange>,
     pub empty: Vec<ExitCodeRange>,
@@ -138,14 +138,14 @@ pub struct ExitCodeMeanings {
 /// A code, or a range of codes written `"1-249"`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-pub enum ExitCodeRange {
+pub(super) enum ExitCodeRange {
     One(u8),
     Range(String),
 }
 
 impl ExitCodeRange {
     /// First and last code; `None` if it isn't a range.
-    pub fn bounds(&self) -> Option<(u8, u8)> {
+    pub(super) fn bounds(&self) -> Option<(u8, u8)> {
         match self {
             ExitCodeRange::One(code) => Some((*code, *code)),
             ExitCodeRange::Range(text) => {
@@ -160,7 +160,7 @@ impl ExitCodeRange {
 /// What follows a runner's own options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum RunnerTarget {
+pub(super) enum RunnerTarget {
     /// A program with its arguments.
     Command,
     /// The name of a script or target; unless `or_command` and it is a program that a rule names.
@@ -179,7 +179,7 @@ pub enum RunnerTarget {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a word of the file format")]
-pub struct WhitelistRunner {
+pub(super) struct WhitelistRunner {
     pub name: String,
     pub bins: Vec<String>,
     pub then: RunnerTarget,
@@ -235,7 +235,7 @@ pub struct WhitelistRunner {
 
 /// What is wrong with a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WhitelistError {
+pub(super) struct WhitelistError {
     /// The line, from 1, if one is known.
     pub line: Option<usize>,
     /// A lowercase fragment.
@@ -249,7 +249,7 @@ impl WhitelistLayer {
     ///
     /// # Errors
     /// What is wrong, when the file can't be used.
-    pub fn parse(text: &str) -> Result<Option<WhitelistLayer>, WhitelistError> {
+    pub(super) fn parse(text: &str) -> Result<Option<WhitelistLayer>, WhitelistError> {
         if !text.contains("verify_run_schema") {
             return Ok(None);
         }
@@ -279,7 +279,7 @@ impl WhitelistLayer {
     }
 
     /// Everything that is wrong with a layer that could be read.
-    pub fn find_errors(&self, text: &str) -> Vec<WhitelistError> {
+    pub(super) fn find_errors(&self, text: &str) -> Vec<WhitelistError> {
         let mut faults = Vec::new();
         let mut fault = |needle: &str, reason: String, fatal: bool| {
             faults.push(WhitelistError { line: find_line_number(text, needle), reason, fatal });
@@ -334,7 +334,7 @@ impl WhitelistLayer {
 }
 
 /// The kinds in the order in which script names are asked for them.
-pub const KINDS: [&str; 5] = ["test", "lint", "type", "format", "build"];
+pub(super) const KINDS: [&str; 5] = ["test", "lint", "type", "format", "build"];
 
 fn unknown_schema_error(text: &str, schema: &str) -> WhitelistError {
     let reason = format!("verify_run_schema is {schema}, and this version of verify-run knows {SCHEMA}");

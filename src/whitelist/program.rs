@@ -11,7 +11,7 @@ pub fn package_name(word: &[u8]) -> &[u8] {
 
 /// What stands before a program's name, or for it, in scripts and templates: `${PREFIX}black`, `$(MAKE)`, `{envpython}`,
 /// `${PYTHON:-python3}`. The variable's name, its default, and what follows it.
-pub fn split_variable(path: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+pub(super) fn split_variable(path: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let inner = |start: usize, end: &[u8]| {
         let length = bytes::find(&path[start..], end)?;
         Some((&path[start..start + length], &path[start + length + end.len()..]))
@@ -40,7 +40,7 @@ fn is_name_byte(byte: u8) -> bool {
 }
 
 /// The program that a variable is named for: `PYTHON`, `GOLANGCI_LINT`, `envpython`, `RUFF_BIN`.
-pub fn program_of_variable(variable: &[u8]) -> Vec<u8> {
+pub(super) fn program_of_variable(variable: &[u8]) -> Vec<u8> {
     /// Names of variables that are those of programs by chance.
     const OTHERS: [&[u8]; 10] =
         [b"cmd", b"command", b"script", b"env", b"time", b"exec", b"run", b"test", b"task", b"act"];
@@ -76,7 +76,7 @@ pub fn base_name(path: &[u8]) -> &[u8] {
 }
 
 /// A name without the version at its end: `python3.12`, `clang-16`. `None` if it has none.
-pub fn without_version(base: &[u8]) -> Option<&[u8]> {
+pub(super) fn without_version(base: &[u8]) -> Option<&[u8]> {
     let end = base.iter().rposition(|byte| !byte.is_ascii_digit() && *byte != b'.')? + 1;
     let stem = &base[..end];
     let stem = stem.strip_suffix(b"-").unwrap_or(stem);
@@ -84,6 +84,6 @@ pub fn without_version(base: &[u8]) -> Option<&[u8]> {
 }
 
 /// Text for people; what is not UTF-8 is replaced.
-pub fn lossy_text(bytes: &[u8]) -> String {
+pub(super) fn lossy_text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

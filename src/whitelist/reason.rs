@@ -6,7 +6,7 @@ use crate::command::GaveUp;
 
 /// The reasons, from the least to the most telling one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum NotACheckReason {
+pub(super) enum NotACheckReason {
     /// There was no command.
     #[default]
     None,
@@ -29,7 +29,7 @@ pub enum NotACheckReason {
 }
 
 impl NotACheckReason {
-    pub fn specificity_rank(&self) -> u8 {
+    pub(super) fn specificity_rank(&self) -> u8 {
         match self {
             NotACheckReason::None => 0,
             NotACheckReason::Unknown(_) => 1,
@@ -44,7 +44,7 @@ impl NotACheckReason {
     }
 
     /// A rule knew the call and refused it.
-    pub fn is_refusal(&self) -> bool {
+    pub(super) fn is_refusal(&self) -> bool {
         matches!(self, NotACheckReason::Needs { .. } | NotACheckReason::Denied { .. })
     }
 }

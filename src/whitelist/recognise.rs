@@ -13,7 +13,7 @@ use crate::base::limits::RUNNERS_MAX;
 use crate::command::{Line, Step};
 
 /// One decision.
-pub struct CheckSearch<'w> {
+pub(super) struct CheckSearch<'w> {
     pub(super) whitelist: &'w Whitelist,
     /// Why it is no check, the most telling reason so far.
     pub reason: NotACheckReason,
@@ -26,17 +26,17 @@ pub struct CheckSearch<'w> {
 }
 
 impl<'w> CheckSearch<'w> {
-    pub fn new(whitelist: &'w Whitelist) -> Self {
+    pub(super) fn new(whitelist: &'w Whitelist) -> Self {
         CheckSearch { whitelist, reason: NotACheckReason::None, beside: false, is_strict: false, foreign: None }
     }
 
     /// As [`Search::new`], for `--only-checks`.
-    pub fn new_strict(whitelist: &'w Whitelist) -> Self {
+    pub(super) fn new_strict(whitelist: &'w Whitelist) -> Self {
         CheckSearch { is_strict: true, ..CheckSearch::new(whitelist) }
     }
 
     /// The check that a shell line names first.
-    pub fn find_in_line(&mut self, text: &str, trail: &Resolution) -> Option<Check> {
+    pub(super) fn find_in_line(&mut self, text: &str, trail: &Resolution) -> Option<Check> {
         self.beside = true;
         let line = match Line::parse(text) {
             Ok(line) => line,
@@ -74,7 +74,7 @@ impl<'w> CheckSearch<'w> {
     }
 
     /// The check that a simple command is.
-    pub fn find_in_command(&mut self, words: &[&[u8]], trail: &Resolution) -> Option<Check> {
+    pub(super) fn find_in_command(&mut self, words: &[&[u8]], trail: &Resolution) -> Option<Check> {
         let (&path, arguments) = words.split_first()?;
         if trail.via.len() > RUNNERS_MAX {
             self.note_reason(NotACheckReason::TooDeep);

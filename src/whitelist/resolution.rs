@@ -9,7 +9,7 @@ use crate::base::bytes;
 
 /// What was seen on the way to the command.
 #[derive(Debug, Clone, Default)]
-pub struct Resolution {
+pub(super) struct Resolution {
     pub via: Vec<String>,
     pub dir: Option<String>,
     pub selectors: Vec<String>,
@@ -19,7 +19,7 @@ pub struct Resolution {
 }
 
 impl Resolution {
-    pub fn enter_directory(&mut self, dir: &[u8]) {
+    pub(super) fn enter_directory(&mut self, dir: &[u8]) {
         let dir = String::from_utf8_lossy(dir);
         self.dir = Some(match self.dir.take() {
             Some(before) if !dir.starts_with('/') => format!("{before}/{dir}"),
@@ -29,11 +29,11 @@ impl Resolution {
 
     /// Adds a workspace, a container or another machine to what is checked. Marked, so that it is not taken for a
     /// path or a filter of that name.
-    pub fn add_selector(&mut self, place: &[u8]) {
+    pub(super) fn add_selector(&mut self, place: &[u8]) {
         self.selectors.push(format!("@{}", lossy_text(place)));
     }
 
-    pub fn build_check(&self, tool: &str, kind: CheckKind) -> Check {
+    pub(super) fn build_check(&self, tool: &str, kind: CheckKind) -> Check {
         let mut check = Check::new(tool, kind);
         check.via.clone_from(&self.via);
         check.dir.clone_from(&self.dir);
@@ -45,7 +45,7 @@ impl Resolution {
 
 /// Reads one option; how many arguments it takes up. `taken` are the options that name a directory, and those that
 /// belong to the check's identity.
-pub fn read_option(
+pub(super) fn read_option(
     arguments: &[&[u8]],
     at: usize,
     values: &[TextList<'_>],
@@ -68,7 +68,7 @@ pub fn read_option(
 }
 
 /// Reads the options up to `--` that name a directory or belong to the identity; `places` are added to.
-pub fn read_options(arguments: &[&[u8]], taken: [TextList<'_>; 2], trail: &mut Resolution, places: &mut Vec<usize>) {
+pub(super) fn read_options(arguments: &[&[u8]], taken: [TextList<'_>; 2], trail: &mut Resolution, places: &mut Vec<usize>) {
     let mut at = 0;
     while let Some(argument) = arguments.get(at).filter(|argument| **argument != b"--") {
         let option = argument.split(|byte| *byte == b'=').next().unwrap_or_default();

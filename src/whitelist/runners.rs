@@ -15,12 +15,12 @@ use crate::base::bytes;
 
 /// Values of `then` as [`super::encode`] writes them.
 mod then {
-    pub const COMMAND: u8 = 0;
-    pub const SCRIPT: u8 = 1;
-    pub const SCRIPTS: u8 = 2;
-    pub const FILE: u8 = 3;
-    pub const LINE: u8 = 4;
-    pub const AGAIN: u8 = 5;
+    pub(super) const COMMAND: u8 = 0;
+    pub(super) const SCRIPT: u8 = 1;
+    pub(super) const SCRIPTS: u8 = 2;
+    pub(super) const FILE: u8 = 3;
+    pub(super) const LINE: u8 = 4;
+    pub(super) const AGAIN: u8 = 5;
 }
 
 impl<'w> CheckSearch<'w> {

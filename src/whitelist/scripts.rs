@@ -9,7 +9,7 @@ const PARTS_MAX: usize = 16;
 
 /// What a script's name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScriptNameMeaning<'a> {
+pub(super) enum ScriptNameMeaning<'a> {
     /// A check of this kind.
     Check(CheckKind),
     /// This part of it says that it changes things or does not end.
@@ -19,12 +19,12 @@ pub enum ScriptNameMeaning<'a> {
 }
 
 /// Reads a name. The words of all layers count; a later layer's words add to an earlier one's.
-pub fn interpret_target_name<'a>(name: &'a [u8], layers: &[ScriptNameRules<'_>]) -> ScriptNameMeaning<'a> {
+pub(super) fn interpret_target_name<'a>(name: &'a [u8], layers: &[ScriptNameRules<'_>]) -> ScriptNameMeaning<'a> {
     interpret_name(name, layers, ScriptNameOwner::Target)
 }
 
 /// Reads the name of a file that is run, without its extension.
-pub fn interpret_file_name<'a>(file: ScriptFile<'a>, layers: &[ScriptNameRules<'_>]) -> ScriptNameMeaning<'a> {
+pub(super) fn interpret_file_name<'a>(file: ScriptFile<'a>, layers: &[ScriptNameRules<'_>]) -> ScriptNameMeaning<'a> {
     match interpret_name(file.name, layers, if file.is_program { ScriptNameOwner::Program } else { ScriptNameOwner::Shell }) {
         // `node test/index.js`, `./tests/run.sh`.
         ScriptNameMeaning::Nothing if file.is_in_tests && !is_helper(file.name) => {
@@ -50,7 +50,7 @@ enum ScriptNameOwner {
 
 /// A project's file that is run.
 #[derive(Debug, Clone, Copy)]
-pub struct ScriptFile<'a> {
+pub(super) struct ScriptFile<'a> {
     /// Without its folders and extension.
     pub name: &'a [u8],
     /// Of another language than the shell's.
@@ -76,7 +76,7 @@ impl<'a> ScriptFile<'a> {
 
 /// A script's file by its path; `None` where the path is none of a project's script. A file without an extension is one
 /// where its folder is named.
-pub fn script_file_at(path: &[u8]) -> Option<ScriptFile<'_>> {
+pub(super) fn script_file_at(path: &[u8]) -> Option<ScriptFile<'_>> {
     const SHELLS: &str = " sh bash zsh fish ps1 bat cmd exe ";
     const PROGRAMS: &str = " py rb pl t js mjs cjs ts mts cts php lua tcl R r hs exs jl lisp scm rkt groovy dart kts cljs \
          clj fsx csx nim cr swift kt raku go rs coffee ";
@@ -147,14 +147,14 @@ fn interpret_name<'a>(name: &'a [u8], layers: &[ScriptNameRules<'_>], called: Sc
 
 /// What a task is that another name stands for: an environment of tox, the argument of a project's own script. `None` where
 /// the name says nothing.
-pub fn task_kind(name: &[u8], layers: &[ScriptNameRules<'_>]) -> Option<CheckKind> {
+pub(super) fn task_kind(name: &[u8], layers: &[ScriptNameRules<'_>]) -> Option<CheckKind> {
     let mut room: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
     let parts = split_name(name, &mut room)?;
     parts.iter().any(|part| named_kind(part, layers).is_some()).then(|| kind_of_parts(parts, layers))
 }
 
 /// Whether a name is a formatter's, which is a check only with an option that says so.
-pub fn is_formatter(name: &[u8], layers: &[ScriptNameRules<'_>]) -> bool {
+pub(super) fn is_formatter(name: &[u8], layers: &[ScriptNameRules<'_>]) -> bool {
     let mut room: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
     let parts = split_name(name, &mut room).unwrap_or_default();
     !parts.iter().any(|part| is_in_any_layer(layers, part, |scripts| scripts.deny))
@@ -162,7 +162,7 @@ pub fn is_formatter(name: &[u8], layers: &[ScriptNameRules<'_>]) -> bool {
 }
 
 /// Whether a target of make is a file that is made (`lib.a`, `docs/manual.pdf`), or the platform that all is made for.
-pub fn is_made_file(target: &[u8]) -> bool {
+pub(super) fn is_made_file(target: &[u8]) -> bool {
     const PLATFORMS: &str = " linux darwin macos macosx osx windows win32 win64 mingw cygwin freebsd openbsd netbsd solaris \
          32bit 64bit i386 i686 x86 x86_64 amd64 arm64 aarch64 armv7 riscv64 wasm32 ";
     const MADE: &str =
@@ -173,7 +173,7 @@ pub fn is_made_file(target: &[u8]) -> bool {
 }
 
 /// Whether a file takes the name of what it does as its argument: `./ci.sh lint`, `python tasks.py test`.
-pub fn is_driver(name: &[u8], layers: &[ScriptNameRules<'_>]) -> bool {
+pub(super) fn is_driver(name: &[u8], layers: &[ScriptNameRules<'_>]) -> bool {
     let mut room: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
     let last = split_name(name, &mut room).and_then(|parts| parts.last());
     last.is_some_and(|last| is_in_any_layer(layers, last, |scripts| scripts.drivers))
@@ -233,12 +233,12 @@ fn is_helper(name: &[u8]) -> bool {
 }
 
 /// Whether what is built by this name is taken away again, or put somewhere.
-pub fn is_no_product(name: &[u8]) -> bool {
+pub(super) fn is_no_product(name: &[u8]) -> bool {
     is_among(" clean distclean install uninstall ", name)
 }
 
 /// Whether a project's target does nothing but run it, so that the project's name says what it is (`nx run e2e:run`).
-pub fn is_plain_run(name: &[u8]) -> bool {
+pub(super) fn is_plain_run(name: &[u8]) -> bool {
     is_among(" run execute exec ", name)
 }
 
@@ -256,7 +256,7 @@ fn is_building(part: &[u8]) -> bool {
 const SETTINGS: &str = " release debug dev ";
 
 /// Whether a word is a setting of what is built.
-pub fn is_setting(part: &[u8]) -> bool {
+pub(super) fn is_setting(part: &[u8]) -> bool {
     is_among(SETTINGS, part) || is_among(" server ui ", part)
 }
 
@@ -327,7 +327,7 @@ const ORDER: [CheckKind; KINDS.len()] =
     [CheckKind::Test, CheckKind::Lint, CheckKind::Type, CheckKind::Format, CheckKind::Build];
 
 /// Whether a part says that files are written, which is a check where they are only compared (`update-docs.sh --check`).
-pub fn is_comparing(part: &[u8], arguments: &[&[u8]]) -> bool {
+pub(super) fn is_comparing(part: &[u8], arguments: &[&[u8]]) -> bool {
     const WRITERS: &str = " update updates generate generated codegen gen regenerate regen sync bump changelog ";
     is_among(WRITERS, part) && arguments.iter().any(|argument| is_among(" --check --check-only --verify ", argument))
 }

@@ -16,13 +16,13 @@ const MEANINGS: [ExitMeaning; 3] = [ExitMeaning::Findings, ExitMeaning::DidNotRu
 
 /// A compiled layer.
 #[derive(Debug, Clone)]
-pub struct CompiledLayer {
+pub(super) struct CompiledLayer {
     bytes: Cow<'static, [u8]>,
 }
 
 /// A list of texts in a table.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct TextList<'a> {
+pub(super) struct TextList<'a> {
     bytes: &'a [u8],
 }
 
@@ -39,17 +39,17 @@ impl<'a> Iterator for TextList<'a> {
 
 impl<'a> TextList<'a> {
     /// Whether there is nothing in it.
-    pub fn is_empty(self) -> bool {
+    pub(super) fn is_empty(self) -> bool {
         self.bytes.is_empty()
     }
 
     /// Whether `text` is in it.
-    pub fn contains(mut self, text: &[u8]) -> bool {
+    pub(super) fn contains(mut self, text: &[u8]) -> bool {
         self.any(|item| item == text)
     }
 
     /// The value after `key` in a list of pairs.
-    pub fn find_value(mut self, key: &[u8]) -> Option<&'a [u8]> {
+    pub(super) fn find_value(mut self, key: &[u8]) -> Option<&'a [u8]> {
         while let (Some(name), Some(value)) = (self.next(), self.next()) {
             if name == key {
                 return Some(value);
@@ -61,7 +61,7 @@ impl<'a> TextList<'a> {
 
 /// A rule for a tool.
 #[derive(Debug, Clone, Copy)]
-pub struct ToolRule<'a> {
+pub(super) struct ToolRule<'a> {
     pub flags: u16,
     pub kind: CheckKind,
     pub name: &'a str,
@@ -85,7 +85,7 @@ pub struct ToolRule<'a> {
 
 /// A rule for a runner. Fields as in [`super::layer::Runner`].
 #[derive(Debug, Clone, Copy)]
-pub struct RunnerRule<'a> {
+pub(super) struct RunnerRule<'a> {
     pub flags: u16,
     pub then: u8,
     pub name: &'a str,
@@ -107,20 +107,20 @@ pub struct RunnerRule<'a> {
 
 /// A rule.
 #[derive(Debug, Clone, Copy)]
-pub enum WhitelistRule<'a> {
+pub(super) enum WhitelistRule<'a> {
     Tool(ToolRule<'a>),
     Runner(RunnerRule<'a>),
 }
 
 impl<'a> WhitelistRule<'a> {
-    pub fn name(&self) -> &'a str {
+    pub(super) fn name(&self) -> &'a str {
         match self {
             WhitelistRule::Tool(tool) => tool.name,
             WhitelistRule::Runner(runner) => runner.name,
         }
     }
 
-    pub fn flags(&self) -> u16 {
+    pub(super) fn flags(&self) -> u16 {
         match self {
             WhitelistRule::Tool(tool) => tool.flags,
             WhitelistRule::Runner(runner) => runner.flags,
@@ -137,7 +137,7 @@ impl<'a> WhitelistRule<'a> {
 
 impl ToolRule<'_> {
     /// What an exit code means, where it was measured.
-    pub fn exit_meaning(&self, code: u8) -> Option<ExitMeaning> {
+    pub(super) fn exit_meaning(&self, code: u8) -> Option<ExitMeaning> {
         self.exit
             .as_chunks::<3>()
             .0
@@ -147,14 +147,14 @@ impl ToolRule<'_> {
     }
 
     /// Whether anything is known about its exit codes.
-    pub fn has_exit_codes(&self) -> bool {
+    pub(super) fn has_exit_codes(&self) -> bool {
         !self.exit.is_empty()
     }
 }
 
 /// The words of script names; see [`super::layer::Scripts`].
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ScriptNameRules<'a> {
+pub(super) struct ScriptNameRules<'a> {
     pub words: TextList<'a>,
     pub targets: TextList<'a>,
     pub prefixes: TextList<'a>,
@@ -186,12 +186,12 @@ enum LayerSection {
 
 impl CompiledLayer {
     /// The shipped layer.
-    pub fn from_shipped() -> Self {
+    pub(super) fn from_shipped() -> Self {
         CompiledLayer { bytes: Cow::Borrowed(SHIPPED) }
     }
 
     /// A layer compiled at run time.
-    pub fn new(bytes: Vec<u8>) -> Self {
+    pub(super) fn new(bytes: Vec<u8>) -> Self {
         debug_assert!(bytes.starts_with(&MAGIC));
         CompiledLayer { bytes: Cow::Owned(bytes) }
     }
@@ -210,7 +210,7 @@ impl CompiledLayer {
     }
 
     /// The rules that name the program `base`, called as `path`; in the file's order.
-    pub fn program_rules(&self, base: &[u8], path: &[u8]) -> Vec<WhitelistRule<'_>> {
+    pub(super) fn program_rules(&self, base: &[u8], path: &[u8]) -> Vec<WhitelistRule<'_>> {
         let rules = self.rule_numbers(base).filter_map(|number| {
             let rule = self.rule_at(usize::from(number & !PATH_ONLY));
             let here = number & PATH_ONLY == 0 || rule.required_paths().any(|wanted| ends_with_path(path, wanted));
@@ -220,7 +220,7 @@ impl CompiledLayer {
     }
 
     /// The rules for `python -m module`.
-    pub fn module_rules(&self, module: &[u8]) -> Vec<WhitelistRule<'_>> {
+    pub(super) fn module_rules(&self, module: &[u8]) -> Vec<WhitelistRule<'_>> {
         let mut key = Vec::with_capacity(module.len() + 1);
         key.push(MODULE);
         key.extend_from_slice(module);
@@ -252,7 +252,7 @@ impl CompiledLayer {
     }
 
     /// The names of programs that some rule has, but those that are only known by a path, and modules.
-    pub fn program_names(&self) -> impl Iterator<Item = &[u8]> {
+    pub(super) fn program_names(&self) -> impl Iterator<Item = &[u8]> {
         let index = self.section_offset(LayerSection::Index);
         (0..self.read_u32(index)).filter_map(move |place| {
             let mut entry = self.reader_at(self.read_u32(index + 4 + place * 4));
@@ -265,7 +265,7 @@ impl CompiledLayer {
     }
 
     /// Every rule.
-    pub fn all_rules(&self) -> impl Iterator<Item = WhitelistRule<'_>> {
+    pub(super) fn all_rules(&self) -> impl Iterator<Item = WhitelistRule<'_>> {
         (0..self.read_u32(self.section_offset(LayerSection::Rules))).map(|number| self.rule_at(number))
     }
 
@@ -276,18 +276,18 @@ impl CompiledLayer {
     }
 
     /// Names of rules of lower layers that this layer takes out.
-    pub fn removed_names(&self) -> TextList<'_> {
+    pub(super) fn removed_names(&self) -> TextList<'_> {
         self.reader_at(self.section_offset(LayerSection::Removed)).read_list()
     }
 
     /// Arguments that make any call no check; the second list only when alone.
-    pub fn denied_arguments(&self) -> (TextList<'_>, TextList<'_>) {
+    pub(super) fn denied_arguments(&self) -> (TextList<'_>, TextList<'_>) {
         let mut reader = self.reader_at(self.section_offset(LayerSection::Every));
         (reader.read_list(), reader.read_list())
     }
 
     /// The words of script names.
-    pub fn script_name_rules(&self) -> ScriptNameRules<'_> {
+    pub(super) fn script_name_rules(&self) -> ScriptNameRules<'_> {
         let mut reader = self.reader_at(self.section_offset(LayerSection::Scripts));
         ScriptNameRules {
             words: reader.read_list(),
@@ -309,7 +309,7 @@ impl CompiledLayer {
     }
 
     /// The program of a package.
-    pub fn package_program(&self, package: &[u8]) -> Option<&[u8]> {
+    pub(super) fn package_program(&self, package: &[u8]) -> Option<&[u8]> {
         self.reader_at(self.section_offset(LayerSection::Packages)).read_list().find_value(package)
     }
 }

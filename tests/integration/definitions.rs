@@ -87,7 +87,7 @@ fn a_problem_matcher_is_read_from_the_repository_and_from_nowhere_else() {
 }
 
 /// The text of the README's block that begins with `start`.
-pub fn readme_block(start: &str) -> &'static str {
+pub(crate) fn readme_block(start: &str) -> &'static str {
     let readme = include_str!("../../README.md");
     let at = readme.find(start).expect("the block");
     readme[at..].split_once("```").expect("its end").0

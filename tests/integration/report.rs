@@ -34,7 +34,7 @@ fn report(sandbox: &Sandbox, format: &str) -> String {
 }
 
 /// Runs a line of Python over the schema and each document.
-pub fn validate(script: &str, schema: &Path, documents: &[String]) {
+pub(crate) fn validate(script: &str, schema: &Path, documents: &[String]) {
     let Some(python) = need("schema-python") else { return };
     if !schema.exists() {
         return skip(&format!("{} is missing", schema.display()));
@@ -47,10 +47,10 @@ pub fn validate(script: &str, schema: &Path, documents: &[String]) {
     }
 }
 
-pub const JSON: &str = "import json, sys, jsonschema\nschema, document = (json.load(open(name)) for name in sys.argv[1:])\n\
+pub(crate) const JSON: &str = "import json, sys, jsonschema\nschema, document = (json.load(open(name)) for name in sys.argv[1:])\n\
                     jsonschema.validate(document, schema)";
 /// docs.gitlab.com, "Code Quality", "Code Quality report format".
-pub const GITLAB: &str = r#"{"type": "array", "items": {"type": "object",
+pub(crate) const GITLAB: &str = r#"{"type": "array", "items": {"type": "object",
             "required": ["description", "check_name", "fingerprint", "severity", "location"],
             "properties": {
                 "description": {"type": "string", "minLength": 1},
@@ -61,7 +61,7 @@ pub const GITLAB: &str = r#"{"type": "array", "items": {"type": "object",
                     "path": {"type": "string", "pattern": "^(?!/|\\./)"},
                     "lines": {"type": "object", "required": ["begin"],
                         "properties": {"begin": {"type": "integer", "minimum": 1}}}}}}}}"#;
-pub const XML: &str = "import sys\nfrom lxml import etree\n\
+pub(crate) const XML: &str = "import sys\nfrom lxml import etree\n\
                    etree.XMLSchema(etree.parse(sys.argv[1])).assertValid(etree.parse(sys.argv[2]))";
 
 #[test]

@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use verify_run::run::Ended;
 
-pub use lesson::Lesson;
+pub(crate) use lesson::Lesson;
 
 /// The program under test.
-pub const VERIFY_RUN: &str = env!("CARGO_BIN_EXE_verify-run");
+pub(crate) const VERIFY_RUN: &str = env!("CARGO_BIN_EXE_verify-run");
 
 /// How long a condition may take to come true. Generous, because it is only ever waited out by a failing test.
 const WAIT: Duration = Duration::from_secs(60);
@@ -35,7 +35,7 @@ const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 const FOLLOWING: [&str; 4] = ["snapshot", "attempt", "flake", "merge"];
 
 /// One test's folders. Dropping it waits for every process started in it, and fails the test if one stays.
-pub struct Sandbox {
+pub(crate) struct Sandbox {
     folder: TempDir,
     /// Extra folders on PATH, before the system's.
     path: Vec<PathBuf>,
@@ -45,13 +45,13 @@ pub struct Sandbox {
 
 impl Sandbox {
     /// An empty project folder outside any git repository.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Sandbox::inside(&std::env::temp_dir())
     }
 
     /// As [`Sandbox::new`], in memory where the machine has such a place: for tests that make hundreds of stores and are
     /// not about durability. What a process was killed in the middle of is there either way.
-    pub fn in_memory() -> Self {
+    pub(crate) fn in_memory() -> Self {
         let memory = Path::new("/dev/shm");
         if memory.is_dir() { Sandbox::inside(memory) } else { Sandbox::new() }
     }
@@ -69,12 +69,12 @@ impl Sandbox {
     }
 
     /// A project folder that is a git repository with one commit on `main`.
-    pub fn repository() -> Self {
+    pub(crate) fn repository() -> Self {
         Sandbox::new().with_repository()
     }
 
     /// Makes the project folder a git repository with one commit on `main`.
-    pub fn with_repository(self) -> Self {
+    pub(crate) fn with_repository(self) -> Self {
         let sandbox = self;
         sandbox.git(["init", "--quiet"]);
         sandbox.write("README", "a project\n");
@@ -83,27 +83,27 @@ impl Sandbox {
     }
 
     /// The project folder: the working directory of every command.
-    pub fn work(&self) -> PathBuf {
+    pub(crate) fn work(&self) -> PathBuf {
         self.folder.path().join("work")
     }
 
     /// The sandbox's own home.
-    pub fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.folder.path().join("home")
     }
 
     /// TMPDIR of every command.
-    pub fn tmp(&self) -> PathBuf {
+    pub(crate) fn tmp(&self) -> PathBuf {
         self.folder.path().join("tmp")
     }
 
     /// A path in the project folder.
-    pub fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
+    pub(crate) fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
         self.work().join(relative)
     }
 
     /// Writes a file of the project, with its folders.
-    pub fn write(&self, relative: impl AsRef<Path>, content: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn write(&self, relative: impl AsRef<Path>, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(relative);
         fs::create_dir_all(path.parent().expect("a parent")).expect("the file's folder");
         fs::write(&path, content).expect("the project's file");
@@ -111,13 +111,13 @@ impl Sandbox {
     }
 
     /// Reads a file of the project.
-    pub fn read(&self, relative: impl AsRef<Path>) -> String {
+    pub(crate) fn read(&self, relative: impl AsRef<Path>) -> String {
         let path = self.path(relative);
         String::from_utf8(fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))).expect("UTF-8")
     }
 
     /// Puts a shell script called `name` first on PATH, so that a test decides what a tool prints and returns.
-    pub fn tool(&self, name: &str, script: &str) -> PathBuf {
+    pub(crate) fn tool(&self, name: &str, script: &str) -> PathBuf {
         let path = self.folder.path().join("bin").join(name);
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("the tool's script");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("an executable script");
@@ -125,30 +125,30 @@ impl Sandbox {
     }
 
     /// Adds a folder to PATH, before the system's.
-    pub fn add_path(&mut self, dir: impl Into<PathBuf>) {
+    pub(crate) fn add_path(&mut self, dir: impl Into<PathBuf>) {
         self.path.push(dir.into());
     }
 
     /// Runs git in the project folder; its stdout. Panics when git fails.
-    pub fn git<const N: usize>(&self, arguments: [&str; N]) -> String {
+    pub(crate) fn git<const N: usize>(&self, arguments: [&str; N]) -> String {
         let outcome = self.bare("git").args(arguments).outcome();
         assert_eq!(outcome.ended, Ended::Exit(0), "git {arguments:?}: {}", outcome.stderr());
         outcome.stdout().to_owned()
     }
 
     /// Commits everything.
-    pub fn commit(&self, message: &str) {
+    pub(crate) fn commit(&self, message: &str) {
         self.git(["add", "--all"]);
         self.git(["commit", "--quiet", "--allow-empty", "--message", message]);
     }
 
     /// `verify-run ARGUMENTS…`, to be completed and run.
-    pub fn verify_run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Invocation<'_> {
+    pub(crate) fn verify_run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Invocation<'_> {
         self.bare(VERIFY_RUN).args(arguments)
     }
 
     /// Any program in the same environment: what the wrapped one is compared with.
-    pub fn bare(&self, program: impl AsRef<OsStr>) -> Invocation<'_> {
+    pub(crate) fn bare(&self, program: impl AsRef<OsStr>) -> Invocation<'_> {
         Invocation {
             sandbox: self,
             program: program.as_ref().to_owned(),
@@ -162,7 +162,7 @@ impl Sandbox {
 
     /// Runs a command bare, then wrapped, both completed by `with`: how it ended, stdout and stderr have to be the same.
     #[track_caller]
-    pub fn as_bare<'a>(
+    pub(crate) fn as_bare<'a>(
         &'a self,
         command: &[&(impl AsRef<OsStr> + ?Sized)],
         with: impl Fn(Invocation<'a>) -> Invocation<'a>,
@@ -174,7 +174,7 @@ impl Sandbox {
     }
 
     /// The whole environment of a command in this sandbox.
-    pub fn environment(&self) -> Vec<(OsString, OsString)> {
+    pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
         let own_bin = std::iter::once(self.folder.path().join("bin"));
         let path = own_bin.chain(self.path.iter().cloned()).chain(std::env::split_paths(SYSTEM_PATH));
         let home = self.home();
@@ -192,12 +192,12 @@ impl Sandbox {
     }
 
     /// The state folder of the project's repository.
-    pub fn state(&self) -> PathBuf {
+    pub(crate) fn state(&self) -> PathBuf {
         self.path(".git/verify-run")
     }
 
     /// Waits until everything started in this sandbox has ended, the detached recorder included.
-    pub fn settle(&self) {
+    pub(crate) fn settle(&self) {
         // A process in the middle of its exec shows no environment for an instant, hence more than one look.
         let mut quiet = 0;
         wait_until("the sandbox's processes end", || {
@@ -208,12 +208,12 @@ impl Sandbox {
 
     /// The events recorded so far, in the order of the segment files, once the recorder is done. What is written beside
     /// each run is left out ([`Sandbox::snapshots`]), and so is what follows from several runs.
-    pub fn events(&self) -> Vec<serde_json::Value> {
+    pub(crate) fn events(&self) -> Vec<serde_json::Value> {
         self.events_in(&self.state())
     }
 
     /// As [`Sandbox::events`], from the state folder of another repository.
-    pub fn events_in(&self, state: &Path) -> Vec<serde_json::Value> {
+    pub(crate) fn events_in(&self, state: &Path) -> Vec<serde_json::Value> {
         self.all_events_in(state)
             .into_iter()
             .filter(|event| !FOLLOWING.contains(&event["kind"].as_str().unwrap_or_default()))
@@ -234,17 +234,17 @@ impl Sandbox {
     }
 
     /// As [`Sandbox::events`], the ones that say what the work tree was at each run.
-    pub fn snapshots(&self) -> Vec<serde_json::Value> {
+    pub(crate) fn snapshots(&self) -> Vec<serde_json::Value> {
         self.snapshots_in(&self.state())
     }
 
     /// As [`Sandbox::snapshots`], from the state folder of another repository.
-    pub fn snapshots_in(&self, state: &Path) -> Vec<serde_json::Value> {
+    pub(crate) fn snapshots_in(&self, state: &Path) -> Vec<serde_json::Value> {
         self.all_events_in(state).into_iter().filter(|event| event["kind"] == "snapshot").collect()
     }
 
     /// Ids and command lines of the processes that have this sandbox anywhere in their environment.
-    pub fn processes(&self) -> Vec<(i32, String)> {
+    pub(crate) fn processes(&self) -> Vec<(i32, String)> {
         let mark = memchr::memmem::Finder::new(self.folder.path().as_os_str().as_encoded_bytes());
         let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
         let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -289,7 +289,7 @@ impl Drop for Sandbox {
 }
 
 /// A command being put together.
-pub struct Invocation<'a> {
+pub(crate) struct Invocation<'a> {
     sandbox: &'a Sandbox,
     program: OsString,
     arguments: Vec<OsString>,
@@ -301,25 +301,25 @@ pub struct Invocation<'a> {
 
 impl Invocation<'_> {
     /// Adds one argument.
-    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+    pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
         self.arguments.push(argument.as_ref().to_owned());
         self
     }
 
     /// Adds arguments.
-    pub fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+    pub(crate) fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.arguments.extend(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
         self
     }
 
     /// Runs in a folder of the project instead of its top.
-    pub fn dir(mut self, relative: impl AsRef<Path>) -> Self {
+    pub(crate) fn dir(mut self, relative: impl AsRef<Path>) -> Self {
         self.directory = self.sandbox.path(relative);
         self
     }
 
     /// Does a shell line first, in the process that becomes the command.
-    pub fn after(mut self, line: &str) -> Self {
+    pub(crate) fn after(mut self, line: &str) -> Self {
         let line = format!("{line} && exec \"$@\"");
         let arguments = std::mem::take(&mut self.arguments);
         let words = ["-c".into(), line.into(), "sh".into(), std::mem::replace(&mut self.program, "sh".into())];
@@ -328,7 +328,7 @@ impl Invocation<'_> {
     }
 
     /// As [`Invocation::after`], with mounts of its own that the shell line makes; see [`can_mount`].
-    pub fn after_mounting(self, line: &str) -> Self {
+    pub(crate) fn after_mounting(self, line: &str) -> Self {
         let mut command = self.after(line);
         let arguments = std::mem::take(&mut command.arguments);
         let words = [mounts_of_its_own().into(), std::mem::replace(&mut command.program, "unshare".into())];
@@ -337,38 +337,38 @@ impl Invocation<'_> {
     }
 
     /// Sets a variable.
-    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+    pub(crate) fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.variables.retain(|(other, _)| other != name.as_ref());
         self.variables.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
         self
     }
 
     /// Removes a variable.
-    pub fn without(mut self, name: &str) -> Self {
+    pub(crate) fn without(mut self, name: &str) -> Self {
         self.variables.retain(|(other, _)| other != name);
         self
     }
 
     /// Bytes on stdin, through a pipe; without it stdin is `/dev/null`.
-    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = Some(bytes.into());
         self
     }
 
     /// Gives the command `descriptor` under the number `number`; 0, 1 and 2 replace the usual streams.
-    pub fn fd(mut self, number: RawFd, descriptor: impl Into<OwnedFd>) -> Self {
+    pub(crate) fn fd(mut self, number: RawFd, descriptor: impl Into<OwnedFd>) -> Self {
         self.descriptors.push((number, Some(descriptor.into())));
         self
     }
 
     /// Starts the command with the descriptor `number` closed.
-    pub fn closed_fd(mut self, number: RawFd) -> Self {
+    pub(crate) fn closed_fd(mut self, number: RawFd) -> Self {
         self.descriptors.push((number, None));
         self
     }
 
     /// Runs to the end; stdout and stderr through pipes.
-    pub fn outcome(self) -> Outcome {
+    pub(crate) fn outcome(self) -> Outcome {
         let stdin = self.stdin.clone().unwrap_or_default();
         let mut command = self.command();
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
@@ -385,7 +385,7 @@ impl Invocation<'_> {
 
     /// Runs to the end and compares all three: how it ended, stdout and stderr.
     #[track_caller]
-    pub fn expect(self, wanted: Ended, stdout: &str, stderr: &str) -> Outcome {
+    pub(crate) fn expect(self, wanted: Ended, stdout: &str, stderr: &str) -> Outcome {
         let outcome = self.outcome();
         let got = (outcome.ended, outcome.stdout(), outcome.stderr());
         assert_eq!(got, (wanted, stdout, stderr));
@@ -394,7 +394,7 @@ impl Invocation<'_> {
 
     /// Runs to the end; exit code 0 and nothing on stderr. What it printed.
     #[track_caller]
-    pub fn prints(self) -> String {
+    pub(crate) fn prints(self) -> String {
         let outcome = self.outcome();
         assert_eq!((outcome.ended, outcome.stderr()), (Ended::Exit(0), ""), "stdout: {}", outcome.stdout());
         outcome.stdout().to_owned()
@@ -402,18 +402,18 @@ impl Invocation<'_> {
 
     /// Like [`Invocation::prints`], and what it printed is JSON.
     #[track_caller]
-    pub fn prints_json(self) -> serde_json::Value {
+    pub(crate) fn prints_json(self) -> serde_json::Value {
         let text = self.prints();
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("not JSON ({error}): {text}"))
     }
 
     /// Starts without waiting; streams that were not set with [`Invocation::fd`] are `/dev/null`.
-    pub fn spawn(self) -> Child {
+    pub(crate) fn spawn(self) -> Child {
         self.command().spawn().expect("the program starts")
     }
 
     /// The parts a terminal needs: program and arguments, folder, environment.
-    pub fn into_parts(self) -> (Vec<OsString>, PathBuf, Vec<(OsString, OsString)>) {
+    pub(crate) fn into_parts(self) -> (Vec<OsString>, PathBuf, Vec<(OsString, OsString)>) {
         (std::iter::once(self.program).chain(self.arguments).collect(), self.directory, self.variables)
     }
 
@@ -458,7 +458,7 @@ fn give_descriptors(command: &mut Command, descriptors: Vec<(RawFd, Option<Owned
 
 /// What came of a command: all three are compared, always.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// Exit code or signal.
     pub ended: Ended,
     /// Bytes on stdout.
@@ -469,18 +469,18 @@ pub struct Outcome {
 
 impl Outcome {
     /// Stdout as text.
-    pub fn stdout(&self) -> &str {
+    pub(crate) fn stdout(&self) -> &str {
         std::str::from_utf8(&self.stdout).expect("stdout is UTF-8")
     }
 
     /// Stderr as text.
-    pub fn stderr(&self) -> &str {
+    pub(crate) fn stderr(&self) -> &str {
         std::str::from_utf8(&self.stderr).expect("stderr is UTF-8")
     }
 }
 
 /// How a child ended, in the program's own words.
-pub fn ended(status: ExitStatus) -> Ended {
+pub(crate) fn ended(status: ExitStatus) -> Ended {
     match (status.code(), status.signal()) {
         (Some(code), _) => Ended::Exit(u8::try_from(code).expect("exit codes have eight bits")),
         (None, Some(signal)) => Ended::Signal(signal),
@@ -490,7 +490,7 @@ pub fn ended(status: ExitStatus) -> Ended {
 
 /// Looks again and again until `condition` holds; fails the test when it never does.
 #[track_caller]
-pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + WAIT;
     while !condition() {
         assert!(Instant::now() < deadline, "waited {} s in vain until {what}", WAIT.as_secs());
@@ -499,7 +499,7 @@ pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
 }
 
 /// Reads everything from `source` on a thread of its own.
-pub fn read_all(mut source: impl Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8>> {
+pub(crate) fn read_all(mut source: impl Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         // A terminal whose other side is gone reads as an error instead of an end.
@@ -509,7 +509,7 @@ pub fn read_all(mut source: impl Read + Send + 'static) -> std::thread::JoinHand
 }
 
 /// The regular files directly in `dir`, sorted; none when it doesn't exist.
-pub fn files_in(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn files_in(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
     files.sort();
@@ -518,12 +518,12 @@ pub fn files_in(dir: &Path) -> Vec<PathBuf> {
 
 /// Makes `unshare` give a command mounts of its own, also for one who is not root: that takes a user namespace, out of
 /// which a verify-run around the tests can't be told from one around the command.
-pub fn mounts_of_its_own() -> &'static str {
+pub(crate) fn mounts_of_its_own() -> &'static str {
     if nix::unistd::geteuid().is_root() { "-m" } else { "-rm" }
 }
 
 /// Whether a command can have mounts of its own here. If not, the calling test is reported as skipped.
-pub fn can_mount() -> bool {
+pub(crate) fn can_mount() -> bool {
     let sandbox = Sandbox::new();
     let mut trial = Command::new("unshare");
     trial.args([mounts_of_its_own(), "mount", "-t", "tmpfs", "none"]).arg(sandbox.tmp());
@@ -536,7 +536,7 @@ pub fn can_mount() -> bool {
 
 /// Where a program is that not every machine has: in `.tools/bin`, which `scripts/test-tools` fills, else on PATH.
 /// `None` reports the calling test as skipped, so use it as `let Some(strace) = need("strace") else { return };`.
-pub fn need(program: &str) -> Option<PathBuf> {
+pub(crate) fn need(program: &str) -> Option<PathBuf> {
     let own = std::iter::once(tools());
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = own.chain(std::env::split_paths(&path)).map(|dir| dir.join(program)).find(|path| path.is_file());
@@ -547,7 +547,7 @@ pub fn need(program: &str) -> Option<PathBuf> {
 }
 
 /// Reports the calling test as skipped: `scripts/test` lists these at its end, by name.
-pub fn skip(reason: &str) {
+pub(crate) fn skip(reason: &str) {
     let line = format!("{}: {reason}\n", std::thread::current().name().unwrap_or("a test"));
     let _ = std::io::stderr().write_all(format!("skipped: {line}").as_bytes());
     if let Some(list) = std::env::var_os("VERIFY_RUN_TEST_SKIPS") {
@@ -557,6 +557,6 @@ pub fn skip(reason: &str) {
 }
 
 /// The folder that `scripts/test-tools` fills.
-pub fn tools() -> PathBuf {
+pub(crate) fn tools() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(".tools/bin")
 }

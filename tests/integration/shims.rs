@@ -21,13 +21,13 @@ fn folder(sandbox: &Sandbox) -> PathBuf {
 
 /// Makes shims of these names.
 #[track_caller]
-pub fn install(sandbox: &Sandbox, names: &[&str]) {
+pub(crate) fn install(sandbox: &Sandbox, names: &[&str]) {
     let outcome = sandbox.verify_run(["shims", "install"].iter().chain(names)).outcome();
     assert_eq!(outcome.ended, verify_run::run::Ended::Exit(0), "{}", outcome.stderr());
 }
 
 /// PATH with the shims in front, and `more` right behind them.
-pub fn path_with(sandbox: &Sandbox, more: &[&Path]) -> OsString {
+pub(crate) fn path_with(sandbox: &Sandbox, more: &[&Path]) -> OsString {
     let usual = sandbox.environment().into_iter().find(|(name, _)| name == "PATH").expect("a PATH").1;
     let places = std::iter::once(folder(sandbox)).chain(more.iter().map(PathBuf::from));
     std::env::join_paths(places.chain(std::env::split_paths(&usual))).expect("folders without a colon")

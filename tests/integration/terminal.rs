@@ -12,7 +12,7 @@ use crate::sandbox::{Invocation, wait_until};
 const SIZE: PtySize = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
 
 /// A command running on a terminal.
-pub struct Terminal {
+pub(crate) struct Terminal {
     child: Box<dyn Child + Send + Sync>,
     master: Box<dyn MasterPty + Send>,
     keyboard: Box<dyn Write + Send>,
@@ -22,7 +22,7 @@ pub struct Terminal {
 
 impl Terminal {
     /// Starts the command with stdin, stdout and stderr on a new terminal of 24 rows and 80 columns.
-    pub fn start(invocation: Invocation<'_>) -> Self {
+    pub(crate) fn start(invocation: Invocation<'_>) -> Self {
         let (argv, directory, variables) = invocation.into_parts();
         let pair = native_pty_system().openpty(SIZE).expect("a pseudo-terminal");
         let mut builder = CommandBuilder::from_argv(argv);
@@ -45,34 +45,34 @@ impl Terminal {
     }
 
     /// Types `bytes`.
-    pub fn types(&mut self, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn types(&mut self, bytes: impl AsRef<[u8]>) {
         self.keyboard.write_all(bytes.as_ref()).and_then(|()| self.keyboard.flush()).expect("typing");
     }
 
     /// Waits until the screen has shown `text`.
-    pub fn shows(&self, text: &str) {
+    pub(crate) fn shows(&self, text: &str) {
         wait_until(&format!("the terminal shows {text:?}"), || {
             memchr::memmem::find(&self.screen.lock().expect("the screen"), text.as_bytes()).is_some()
         });
     }
 
     /// What the screen has shown so far.
-    pub fn screen(&self) -> String {
+    pub(crate) fn screen(&self) -> String {
         String::from_utf8_lossy(&self.screen.lock().expect("the screen")).into_owned()
     }
 
     /// Changes the terminal's size, as a user dragging a window does.
-    pub fn resize(&self, rows: u16, cols: u16) {
+    pub(crate) fn resize(&self, rows: u16, cols: u16) {
         self.master.resize(PtySize { rows, cols, ..SIZE }).expect("a new size");
     }
 
     /// The process id of the command.
-    pub fn id(&self) -> i32 {
+    pub(crate) fn id(&self) -> i32 {
         i32::try_from(self.child.process_id().expect("a process id")).expect("ids fit")
     }
 
     /// Waits for the end: how the command ended, and every byte the terminal received.
-    pub fn ends(mut self) -> (Ended, Vec<u8>) {
+    pub(crate) fn ends(mut self) -> (Ended, Vec<u8>) {
         let status = self.child.wait().expect("the program's status");
         // The screen ends when the last process closes the terminal. The keyboard goes after that: dropping it types.
         self.reader.join().expect("the reading thread");

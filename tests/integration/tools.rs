@@ -145,7 +145,7 @@ fn without_times(bytes: &[u8]) -> String {
 }
 
 /// The folder of the toolchain that runs the tests: cargo without rustup in front, which would want a home.
-pub fn toolchain() -> Option<PathBuf> {
+pub(crate) fn toolchain() -> Option<PathBuf> {
     let cargo = std::env::var_os("CARGO").map(PathBuf::from);
     let found = cargo.as_deref().and_then(Path::parent).map(Path::to_owned).filter(|dir| dir.join("rustc").is_file());
     if found.is_none() {

@@ -17,7 +17,7 @@ const VITAL_ITEMS_MAX: usize = 2;
 
 impl<'a> Assembled<'a> {
     /// The lines worth keeping, each with what was printed before it (`times`, of every line or of none).
-    pub fn kept(&self, times: &[String]) -> Kept {
+    pub(crate) fn kept(&self, times: &[String]) -> Kept {
         let mut kept = choice::choose(&self.said(&self.whole()));
         if !times.is_empty() {
             for (line, number) in kept.lines.iter_mut().zip(&kept.numbers) {
@@ -52,7 +52,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// All lines that have to do with the failure, as one text.
-    pub fn relevant(&self) -> String {
+    pub(crate) fn relevant(&self) -> String {
         let worths = self.worths();
         let said = self.said(&worths).into_iter().filter(|(_, worth)| *worth != Worth::None);
         said.map(|(line, _)| format!("{}\n", ellipsis(line.trim_end(), LINE_KEEP_BYTES_MAX))).collect()

@@ -83,7 +83,7 @@ impl<'a> Literals<'a> {
 
 impl<'a> Candidates<'a> {
     /// One look at the literals of all lines: which tools' output is here, and which rules may match where.
-    pub fn look(catalog: &'a Catalog, lines: &[&str], named: &'a [bool], drives: bool) -> (Vec<bool>, Self) {
+    pub(super) fn look(catalog: &'a Catalog, lines: &[&str], named: &'a [bool], drives: bool) -> (Vec<bool>, Self) {
         let mut literals = Literals::new(catalog, lines, drives);
         let mut live: Vec<bool> =
             catalog.tools.iter().zip(named).map(|(tool, &named)| named || tool.markers.is_empty()).collect();
@@ -126,7 +126,7 @@ impl<'a> Candidates<'a> {
     }
 
     /// The rules that may match the line with this index.
-    pub fn of(&mut self, index: usize, line: &str, live: &[bool]) -> &[Candidate] {
+    pub(super) fn of(&mut self, index: usize, line: &str, live: &[bool]) -> &[Candidate] {
         match self.sets.get(self.set_of[index] as usize) {
             Some(set) => set,
             None => {

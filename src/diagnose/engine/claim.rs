@@ -20,7 +20,7 @@ pub(super) struct Claims {
 
 impl Claims {
     /// Whether the line belongs to an item that was claimed.
-    pub fn is_taken(&self, at: usize) -> bool {
+    pub(super) fn is_taken(&self, at: usize) -> bool {
         self.taken.get(at).copied().unwrap_or(false)
     }
 }

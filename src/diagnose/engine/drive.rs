@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use memchr::memmem;
 
 /// Whether a text may have a path with a drive.
-pub fn is_in(text: &str) -> bool {
+pub(crate) fn is_in(text: &str) -> bool {
     memmem::find(text.as_bytes(), b":\\").is_some()
 }
 

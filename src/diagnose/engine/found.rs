@@ -10,7 +10,7 @@ use super::tally::{Said, Tally};
 
 /// What a line is to the item that it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Role {
+pub(crate) enum Role {
     /// No definition knows it.
     #[default]
     Free,
@@ -30,7 +30,7 @@ pub enum Role {
 
 /// A place as printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Frame<'a> {
+pub(crate) struct Frame<'a> {
     /// As printed.
     pub file: &'a str,
     /// 1-based.
@@ -42,7 +42,7 @@ pub struct Frame<'a> {
 /// An item before its paths are resolved. There may be as many as the output has lines, so that it owns no text, and
 /// what few items have is apart.
 #[derive(Debug)]
-pub struct Found<'a> {
+pub(crate) struct Found<'a> {
     /// Index of the tool.
     pub tool: usize,
     /// How bad.
@@ -73,7 +73,7 @@ pub struct Found<'a> {
 
 /// What few items have.
 #[derive(Debug, Default)]
-pub struct Rest<'a> {
+pub(crate) struct Rest<'a> {
     /// Places inside the project that its block names, in order.
     pub frames: Vec<Frame<'a>>,
     /// Further places that it speaks of, with what it says there (a Go test that reports two mistakes).
@@ -84,29 +84,29 @@ pub struct Rest<'a> {
 
 impl<'a> Found<'a> {
     /// Places inside the project that its block names, in order.
-    pub fn frames(&self) -> &[Frame<'a>] {
+    pub(crate) fn frames(&self) -> &[Frame<'a>] {
         self.rest.as_ref().map_or(&[], |rest| &rest.frames)
     }
 
     /// Further places that it speaks of, with what it says there.
-    pub fn more(&self) -> &[(Frame<'a>, &'a str)] {
+    pub(crate) fn more(&self) -> &[(Frame<'a>, &'a str)] {
         self.rest.as_ref().map_or(&[], |rest| &rest.more)
     }
 
     /// Folders that its paths may be relative to, the likeliest first.
-    pub fn dirs(&self) -> &[&'a str] {
+    pub(crate) fn dirs(&self) -> &[&'a str] {
         self.rest.as_ref().map_or(&[], |rest| &rest.dirs)
     }
 
     /// What few items have, to add to.
-    pub fn rest(&mut self) -> &mut Rest<'a> {
+    pub(crate) fn rest(&mut self) -> &mut Rest<'a> {
         self.rest.get_or_insert_default()
     }
 }
 
 /// What the definitions made of the output.
 #[derive(Debug, Default)]
-pub struct Outcome<'a> {
+pub(crate) struct Outcome<'a> {
     /// The items in output order.
     pub items: Vec<Found<'a>>,
     /// A role for every line.
@@ -136,7 +136,7 @@ pub(super) struct Groups<'a> {
 
 impl<'a> Groups<'a> {
     /// What `matcher` reads from `text`, matched on `seen`, which is as long; `slots` are of its regex.
-    pub fn take(
+    pub(super) fn take(
         matcher: &Matcher,
         slots: &mut CaptureLocations,
         text: &'a str,
@@ -182,7 +182,7 @@ impl<'a> Groups<'a> {
         Some(groups)
     }
 
-    pub fn place(&self) -> Option<Frame<'a>> {
+    pub(super) fn place(&self) -> Option<Frame<'a>> {
         Some(Frame { file: self.file?, line: self.line, col: self.col })
     }
 }
@@ -206,7 +206,7 @@ fn unlabelled(file: &str) -> &str {
 const SEVERITY_BYTES_MAX: usize = 23;
 
 /// The severity that a tool's word or letter means.
-pub fn severity(word: &str) -> Option<Severity> {
+pub(crate) fn severity(word: &str) -> Option<Severity> {
     let word = word.trim_end_matches(':');
     let mut lower = [0; SEVERITY_BYTES_MAX];
     let lower = lower.get_mut(..word.len())?;

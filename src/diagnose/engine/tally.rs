@@ -4,7 +4,7 @@ use super::Engine;
 
 /// The numbers of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Said {
+pub(crate) struct Said {
     /// Items of any severity.
     pub problems: Option<usize>,
     /// Errors and failing tests.
@@ -15,7 +15,7 @@ pub struct Said {
 
 /// A line with the tool's own count, and where the items may be that it speaks of.
 #[derive(Debug, Clone)]
-pub struct Tally {
+pub(crate) struct Tally {
     /// Index of the tool.
     pub tool: usize,
     /// The line.

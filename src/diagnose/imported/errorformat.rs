@@ -11,7 +11,7 @@ use crate::diagnose::{Severity, engine};
 
 /// A list of patterns.
 #[derive(Debug, Clone)]
-pub struct ErrorFormat {
+pub(crate) struct ErrorFormat {
     patterns: Vec<Pattern>,
 }
 
@@ -32,7 +32,7 @@ impl ErrorFormat {
     ///
     /// # Errors
     /// The pattern and what is wrong with it.
-    pub fn parse(texts: &OneOrMany) -> Result<Self, String> {
+    pub(crate) fn parse(texts: &OneOrMany) -> Result<Self, String> {
         let texts = match texts {
             OneOrMany::One(text) => split(text),
             OneOrMany::Many(texts) => texts.clone(),
@@ -45,7 +45,7 @@ impl ErrorFormat {
     }
 
     /// What is seen in `lines`.
-    pub fn run(&self, lines: &[&str]) -> Vec<Seen> {
+    pub(crate) fn run(&self, lines: &[&str]) -> Vec<Seen> {
         let mut state = State::default();
         for (at, line) in lines.iter().enumerate() {
             self.line(&mut state, at, line);

@@ -9,7 +9,7 @@ use std::str::Chars;
 ///
 /// # Errors
 /// What the `regex` crate does not have: lookaround and back-references.
-pub fn translate(source: &str) -> Result<String, String> {
+pub(super) fn translate(source: &str) -> Result<String, String> {
     let mut out = String::with_capacity(source.len() + 8);
     let mut rest = source.chars().peekable();
     while let Some(c) = rest.next() {

@@ -14,7 +14,7 @@ use crate::diagnose::{Severity, catalog, engine};
 
 /// A matcher.
 #[derive(Debug, Clone)]
-pub struct Matcher {
+pub(crate) struct Matcher {
     patterns: Vec<Pattern>,
     severity: Option<Severity>,
     /// The folder below the workspace that paths start from.
@@ -59,7 +59,7 @@ const PROPERTIES: [(&str, Role); 9] = [
 ///
 /// # Errors
 /// When the file is no JSON, or holds no matcher.
-pub fn parse(text: &str) -> Result<Vec<Result<Matcher, String>>, String> {
+pub(super) fn parse(text: &str) -> Result<Vec<Result<Matcher, String>>, String> {
     let document: Value = serde_json::from_str(&without_comments(text)).map_err(|error| format!("no JSON: {error}"))?;
     let mut matchers = Vec::new();
     let mut patterns = BTreeMap::new();
@@ -133,7 +133,7 @@ impl Matcher {
     }
 
     /// What is seen in `lines`.
-    pub fn run(&self, lines: &[&str]) -> Vec<Seen> {
+    pub(crate) fn run(&self, lines: &[&str]) -> Vec<Seen> {
         let mut seen = Vec::new();
         let mut at = 0;
         while at < lines.len() {

@@ -13,7 +13,7 @@ mod vim;
 
 /// Looks at the lines of one stream and says what it sees.
 #[derive(Debug, Clone)]
-pub enum Imported {
+pub(super) enum Imported {
     /// A problem matcher.
     Matcher(matcher::Matcher),
     /// An `errorformat`.
@@ -22,7 +22,7 @@ pub enum Imported {
 
 /// One problem that was seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Seen {
+pub(super) struct Seen {
     /// Its lines, as positions in what was looked at; at least one, rising.
     pub lines: Vec<usize>,
     /// The file as printed.
@@ -43,7 +43,7 @@ pub struct Seen {
 
 impl Imported {
     /// What is seen in `lines`, in their order.
-    pub fn run(&self, lines: &[&str]) -> Vec<Seen> {
+    pub(super) fn run(&self, lines: &[&str]) -> Vec<Seen> {
         match self {
             Imported::Matcher(matcher) => matcher.run(lines),
             Imported::Format(format) => format.run(lines),
@@ -55,7 +55,7 @@ impl Imported {
 ///
 /// # Errors
 /// For each part that can't be used, what is wrong with it. The other parts hold.
-pub fn of(tool: &ToolText, attached: impl Fn(&str) -> Result<String, String>) -> (Vec<Imported>, Vec<String>) {
+pub(super) fn of(tool: &ToolText, attached: impl Fn(&str) -> Result<String, String>) -> (Vec<Imported>, Vec<String>) {
     let mut imported = Vec::new();
     let mut faults = Vec::new();
     if let Some(format) = &tool.errorformat {

@@ -2,7 +2,7 @@
 
 /// A part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub(super) enum Part {
     /// A character of a Vim pattern.
     Vim(char),
     /// A regex of the `regex` crate, taken as it is.
@@ -13,7 +13,7 @@ pub enum Part {
 ///
 /// # Errors
 /// What the `regex` crate does not have (lookaround, `\zs`), and what is not known.
-pub fn translate(parts: &[Part]) -> Result<String, String> {
+pub(super) fn translate(parts: &[Part]) -> Result<String, String> {
     let mut out = String::new();
     let mut at = 0;
     while let Some(part) = parts.get(at) {
@@ -96,7 +96,7 @@ fn escape(parts: &[Part], at: usize, out: &mut String) -> Result<usize, String> 
 }
 
 /// A character of a file name, `'isfname'` on Unix.
-pub const FILE_NAME_CHARACTER: &str = "[0-9A-Za-z/.\\-_+,#$%~=\\x80-\\xFF]";
+pub(super) const FILE_NAME_CHARACTER: &str = "[0-9A-Za-z/.\\-_+,#$%~=\\x80-\\xFF]";
 
 /// `\{n,m}`, `\{-n,m}`.
 fn repetition(parts: &[Part], at: usize, out: &mut String) -> Result<usize, String> {

@@ -4,7 +4,7 @@
 use super::{Entry, severity};
 
 /// The diagnostic that a line hands to a CI system; `None` of one without a file.
-pub fn entry(line: &str) -> Option<Entry> {
+pub(super) fn entry(line: &str) -> Option<Entry> {
     let line = line.trim();
     let (word, properties, message) = match line.strip_prefix("::") {
         Some(rest) => {

@@ -109,7 +109,7 @@ const SEVERITY: &[&str] = &["severity", "level", "Severity", "issue_severity", "
 const PLACE_DEPTH_MAX: usize = 5;
 
 /// The value at the start of `text` and the bytes it has. What is read without finding one is taken from `budget`.
-pub fn value(text: &str, budget: &mut usize) -> Option<(usize, Lean)> {
+pub(crate) fn value(text: &str, budget: &mut usize) -> Option<(usize, Lean)> {
     if *budget == 0 {
         return None;
     }
@@ -125,7 +125,7 @@ pub fn value(text: &str, budget: &mut usize) -> Option<(usize, Lean)> {
 }
 
 /// The diagnostics in a value, in order.
-pub fn entries(value: &Value) -> Vec<Entry> {
+pub(crate) fn entries(value: &Value) -> Vec<Entry> {
     let mut entries = Vec::new();
     walk(value, None, &mut entries);
     entries

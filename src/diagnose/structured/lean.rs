@@ -18,7 +18,7 @@ thread_local! {
 }
 
 /// A value, and how many elements of its lists are not in it.
-pub struct Lean {
+pub(crate) struct Lean {
     /// The value; texts in it are bounded.
     pub value: Value,
     /// Elements left out.

@@ -12,15 +12,15 @@ use crate::base::text::prefix;
 use crate::diagnose::{Severity, engine};
 
 mod annotation;
-pub mod json;
+pub(super) mod json;
 mod lean;
 mod report;
-pub mod table;
-pub mod xml;
+pub(super) mod table;
+pub(super) mod xml;
 
 /// One diagnostic of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Entry {
+pub(super) struct Entry {
     /// The file as printed.
     pub file: Option<String>,
     /// Line, 1-based.
@@ -39,7 +39,7 @@ pub struct Entry {
 
 /// A document inside an output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
+pub(super) struct Document {
     /// The lines that it covers, 0-based.
     pub lines: Range<usize>,
     /// What it says, at most `DOCUMENT_ENTRIES_MAX` entries.
@@ -49,7 +49,7 @@ pub struct Document {
 }
 
 /// The documents in `text` that hold diagnostics, in order. Their lines are those of `text.lines()`.
-pub fn documents(text: &str) -> Vec<Document> {
+pub(super) fn documents(text: &str) -> Vec<Document> {
     let mut documents = Vec::new();
     // A text that begins a document again and again and never ends one is not read again and again.
     let mut budget = text.len().saturating_mul(2);

@@ -31,7 +31,7 @@ fn column(name: &str) -> Column {
 
 /// The table at the start of `rest`, whose first line is `header`: its bytes and what it says. A table has a column for
 /// the line and one for the file or the message.
-pub fn entries(rest: &str, header: &str, budget: &mut usize) -> Option<(usize, Vec<Entry>)> {
+pub(crate) fn entries(rest: &str, header: &str, budget: &mut usize) -> Option<(usize, Vec<Entry>)> {
     // Almost every line stops here.
     if *budget == 0 || header.len() > LINE_MATCH_BYTES_MAX || !header.contains([',', '\t', ';']) {
         return None;

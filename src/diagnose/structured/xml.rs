@@ -44,7 +44,7 @@ struct Element {
 
 /// What the document at the start of `text` says, and its bytes. A document that breaks off says what it said until
 /// then; what is read without finding anything is taken from `budget`.
-pub fn entries(text: &str, budget: &mut usize) -> Option<(usize, Vec<Entry>)> {
+pub(crate) fn entries(text: &str, budget: &mut usize) -> Option<(usize, Vec<Entry>)> {
     let begins = text.get(1..)?.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '?' | '!'));
     if *budget == 0 || !begins {
         return None;

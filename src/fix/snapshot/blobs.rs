@@ -16,14 +16,14 @@ const PATHS_MAX: usize = 20_000;
 
 /// A file in a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Blob {
+pub(crate) struct Blob {
     /// Its content's hash.
     pub id: String,
     bytes: u64,
 }
 
 /// Trees and commits of one work tree.
-pub struct Blobs {
+pub(crate) struct Blobs {
     git: Git,
 }
 
@@ -32,7 +32,7 @@ impl Blobs {
     ///
     /// # Errors
     /// When there is no repository or no git.
-    pub fn open(places: &Places, options: &Options) -> Result<Self, Skipped> {
+    pub(crate) fn open(places: &Places, options: &Options) -> Result<Self, Skipped> {
         let Some(repository) = &places.repository else { return Err(Skipped::because("not in a git repository")) };
         let place = Place::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
         Ok(Blobs { git: Git::new(folders(places, repository, &place), Instant::now() + options.time_max)? })
@@ -43,7 +43,7 @@ impl Blobs {
     ///
     /// # Errors
     /// When git can't be asked.
-    pub fn find(&self, names: &[(String, &str)]) -> Result<Vec<Option<Blob>>, Skipped> {
+    pub(crate) fn find(&self, names: &[(String, &str)]) -> Result<Vec<Option<Blob>>, Skipped> {
         let is_safe = |(tree, path): &(String, &str)| {
             is_hash(tree.split('~').next().unwrap_or_default()) && !path.contains(['\n', '\0'])
         };
@@ -66,7 +66,7 @@ impl Blobs {
     ///
     /// # Errors
     /// When git can't be asked.
-    pub fn texts(&self, blobs: &[Option<Blob>]) -> Result<Vec<String>, Skipped> {
+    pub(crate) fn texts(&self, blobs: &[Option<Blob>]) -> Result<Vec<String>, Skipped> {
         let small = |blob: &&Blob| blob.bytes <= CONTENT_BYTES_MAX;
         let wanted: Vec<&Blob> = blobs.iter().flatten().filter(small).collect();
         let input: String = wanted.iter().map(|blob| format!("{}\n", blob.id)).collect();
@@ -92,7 +92,7 @@ impl Blobs {
     ///
     /// # Errors
     /// When git can't be asked.
-    pub fn paths(&self, tree: &str) -> Result<Vec<String>, Skipped> {
+    pub(crate) fn paths(&self, tree: &str) -> Result<Vec<String>, Skipped> {
         if !is_hash(tree) {
             return Err(Skipped::because("that is no tree"));
         }

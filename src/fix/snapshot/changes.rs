@@ -14,7 +14,7 @@ use crate::fix::patch::{CONTEXT_LINES, Patch};
 
 /// What is compared with what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Compared {
+pub(crate) enum Compared {
     /// The work tree, untracked files included, with `HEAD`.
     WorkTree,
     /// The index with `HEAD`: what a commit would have.
@@ -40,7 +40,7 @@ impl Compared {
 ///
 /// # Errors
 /// Not a repository, no such commit, git not installed or not done in time: what git says, for people.
-pub fn changes(root: &Path, compared: &Compared) -> Result<Patch, Skipped> {
+pub(crate) fn changes(root: &Path, compared: &Compared) -> Result<Patch, Skipped> {
     let none = PathBuf::new();
     let folders = Folders {
         root: root.to_owned(),

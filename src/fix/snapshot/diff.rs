@@ -26,7 +26,7 @@ use crate::store::{FileChange, FileChangeKind};
 const READ_FACTOR: usize = 8;
 /// How much of a comparison is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DiffLimits {
+pub(crate) struct DiffLimits {
     /// Files.
     pub files: usize,
     /// Text of one file, bytes; 0 leaves all text out.
@@ -47,7 +47,7 @@ impl Default for DiffLimits {
 
 /// What differs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Diff {
+pub(crate) struct Diff {
     /// The files, sorted by path.
     pub files: Vec<FileChange>,
     /// Files beyond the limit.
@@ -66,7 +66,7 @@ pub struct Diff {
 ///
 /// # Errors
 /// When objects of a tree are gone, when it takes too long, when git can't be started.
-pub fn diff(places: &Places, from: &str, to: &str, options: &Options, limits: DiffLimits) -> Result<Diff, Skipped> {
+pub(crate) fn diff(places: &Places, from: &str, to: &str, options: &Options, limits: DiffLimits) -> Result<Diff, Skipped> {
     if from == to {
         return Ok(Diff::default());
     }
@@ -101,7 +101,7 @@ pub fn diff(places: &Places, from: &str, to: &str, options: &Options, limits: Di
 ///
 /// # Errors
 /// As [`diff()`].
-pub fn patch(places: &Places, from: &str, to: &str, options: &Options) -> Result<Patch, Skipped> {
+pub(crate) fn patch(places: &Places, from: &str, to: &str, options: &Options) -> Result<Patch, Skipped> {
     if !is_hash(from) || !is_hash(to) {
         return Err(Skipped::because("that is no tree"));
     }

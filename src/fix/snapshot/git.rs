@@ -59,7 +59,7 @@ impl From<io::Error> for Trouble {
 
 impl Trouble {
     /// For people.
-    pub fn reason(&self) -> String {
+    pub(super) fn reason(&self) -> String {
         match self {
             Trouble::Late => "git did not finish in time".to_owned(),
             Trouble::TooMuch => "git has more to say than is read".to_owned(),
@@ -116,7 +116,7 @@ pub(super) struct Folders {
 
 impl Git {
     /// git for these folders, until that time. Nothing is started yet.
-    pub fn new(folders: Folders, until: Instant) -> Result<Self, Skipped> {
+    pub(super) fn new(folders: Folders, until: Instant) -> Result<Self, Skipped> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let Some(program) = find_program(&path, &folders.root) else {
             return Err(Skipped::because("git is not installed"));
@@ -135,28 +135,28 @@ impl Git {
     }
 
     /// The work tree's top.
-    pub fn root(&self) -> &Path {
+    pub(super) fn root(&self) -> &Path {
         &self.root
     }
 
     /// Our objects.
-    pub fn objects(&self) -> &Path {
+    pub(super) fn objects(&self) -> &Path {
         &self.objects
     }
 
     /// A folder of ours for files that are needed for a moment.
-    pub fn scratch(&self) -> &Path {
+    pub(super) fn scratch(&self) -> &Path {
         &self.scratch
     }
 
     /// The same with another time limit.
-    pub fn until(&mut self, until: Instant) {
+    pub(super) fn until(&mut self, until: Instant) {
         self.until = until;
     }
 
     /// From now on no filter driver runs in the caller's repository: a configuration that came with a project can name any
     /// program. A file that was changed is compared as it is on the disk.
-    pub fn empty_filters(&mut self) -> Result<(), Trouble> {
+    pub(super) fn empty_filters(&mut self) -> Result<(), Trouble> {
         let listed = match self.run(View::Caller, ["config", "--null", "--name-only", "--get-regexp", FILTERS], None) {
             Err(Trouble::Failed(why)) if why.ends_with(": exit status: 1") => Vec::new(),
             listed => listed?,
@@ -169,13 +169,13 @@ impl Git {
     }
 
     /// Whether the time is up.
-    pub fn check_time(&self) -> Result<(), Trouble> {
+    pub(super) fn check_time(&self) -> Result<(), Trouble> {
         if Instant::now() < self.until { Ok(()) } else { Err(Trouble::Late) }
     }
 
     /// Runs git with these arguments and `input` on its standard input; what it printed.
     #[allow(clippy::disallowed_methods, reason = "the one door to git")]
-    pub fn run<A: AsRef<OsStr>>(
+    pub(super) fn run<A: AsRef<OsStr>>(
         &self,
         view: View,
         arguments: impl IntoIterator<Item = A>,

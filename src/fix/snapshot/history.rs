@@ -31,7 +31,7 @@ const BASES_MAX: usize = 12;
 
 /// A work tree at two moments.
 #[derive(Debug, Clone, Copy)]
-pub struct Moved<'a> {
+pub(crate) struct Moved<'a> {
     /// The branch at the later one.
     pub branch: Option<&'a str>,
     /// The commits that were checked out.
@@ -44,7 +44,7 @@ pub struct Moved<'a> {
 ///
 /// # Errors
 /// When git can't be asked.
-pub fn is_ancestor(places: &Places, old: &str, new: &str, options: &Options) -> Result<bool, Skipped> {
+pub(crate) fn is_ancestor(places: &Places, old: &str, new: &str, options: &Options) -> Result<bool, Skipped> {
     if old == new {
         return Ok(true);
     }
@@ -61,7 +61,7 @@ pub fn is_ancestor(places: &Places, old: &str, new: &str, options: &Options) -> 
 ///
 /// # Errors
 /// When git can't be asked.
-pub fn ancestors(places: &Places, olds: &[&str], new: &str, options: &Options) -> Result<BTreeSet<String>, Skipped> {
+pub(crate) fn ancestors(places: &Places, olds: &[&str], new: &str, options: &Options) -> Result<BTreeSet<String>, Skipped> {
     let hashes: Vec<&str> = olds.iter().copied().chain([new]).collect();
     check_hashes(&hashes)?;
     let git = open(places, options)?;
@@ -90,7 +90,7 @@ pub fn ancestors(places: &Places, olds: &[&str], new: &str, options: &Options) -
 ///
 /// # Errors
 /// When git can't be asked.
-pub fn came_with_base(places: &Places, moved: Moved<'_>, options: &Options) -> Result<BTreeSet<PathBuf>, Skipped> {
+pub(crate) fn came_with_base(places: &Places, moved: Moved<'_>, options: &Options) -> Result<BTreeSet<PathBuf>, Skipped> {
     let [old, new] = moved.commits;
     if old == new {
         return Ok(BTreeSet::new());

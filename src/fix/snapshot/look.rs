@@ -40,14 +40,14 @@ pub(super) struct Look<'a> {
 
 impl<'a> Look<'a> {
     /// What git says of the work tree and our index.
-    pub fn list(git: &Git) -> Result<Vec<u8>, Trouble> {
+    pub(super) fn list(git: &Git) -> Result<Vec<u8>, Trouble> {
         let arguments =
             ["ls-files", "-z", "-v", "--cached", "--deleted", "--modified", "--others", "--exclude-standard"];
         git.run(View::Own, arguments, None)
     }
 
     /// Reads that.
-    pub fn read(listing: &[u8], git: &Git, options: &'a Options) -> Result<Self, Trouble> {
+    pub(super) fn read(listing: &[u8], git: &Git, options: &'a Options) -> Result<Self, Trouble> {
         let mut look = Look {
             root: git.root().to_owned(),
             options,
@@ -92,7 +92,7 @@ impl<'a> Look<'a> {
     }
 
     /// Whether our index is the work tree.
-    pub fn is_unchanged(&self) -> bool {
+    pub(super) fn is_unchanged(&self) -> bool {
         self.changed.is_empty() && self.gone.is_empty()
     }
 
@@ -156,7 +156,7 @@ impl<'a> Look<'a> {
     }
 
     /// Puts what is different into our index.
-    pub fn put_in(&mut self, git: &Git, format: &str) -> Result<(), Trouble> {
+    pub(super) fn put_in(&mut self, git: &Git, format: &str) -> Result<(), Trouble> {
         let mut filtered = self.filtered(git)?;
         filtered.extend(self.secret());
         let mut lines = Vec::new();
@@ -240,7 +240,7 @@ impl<'a> Look<'a> {
 
     /// When anything in the tree changed last. Asked after everything was read: a file that changes later changes
     /// after the run, too.
-    pub fn last_change(&mut self, git: &Git) -> Result<Timestamp, Trouble> {
+    pub(super) fn last_change(&mut self, git: &Git) -> Result<Timestamp, Trouble> {
         let mut last = i64::MIN;
         let gone: HashSet<&[u8]> = self.gone.iter().map(Vec::as_slice).collect();
         for (number, name) in self.kept.iter().enumerate() {

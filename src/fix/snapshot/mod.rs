@@ -31,17 +31,17 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use blobs::{Blob, Blobs};
-pub use changes::{Compared, changes};
-pub use diff::{Diff, DiffLimits, diff, patch};
-pub use history::{Moved, ancestors, came_with_base, is_ancestor};
-pub use place::{Standing, standings};
-pub use prune::{Pruned, is_due, prune, purge, size};
-pub use take::{Taken, head_tree, take};
+pub(crate) use blobs::Blobs;
+pub(crate) use changes::{Compared, changes};
+pub(crate) use diff::{Diff, DiffLimits, diff, patch};
+pub(crate) use history::{Moved, ancestors, came_with_base, is_ancestor};
+pub(crate) use place::{Standing, standings};
+pub(crate) use prune::{Pruned, is_due, prune, purge, size};
+pub(crate) use take::{Taken, head_tree, take};
 
 /// What a snapshot leaves out and how long it may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub(crate) struct Options {
     /// For everything together.
     pub time_max: Duration,
     /// A larger file is left out, bytes.
@@ -52,7 +52,7 @@ pub struct Options {
 
 /// What [`prune()`] keeps beside what is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Keep {
+pub(crate) struct Keep {
     /// Trees that are not older.
     pub age_max: Duration,
     /// Objects in all, bytes.
@@ -61,7 +61,7 @@ pub struct Keep {
 
 /// Why there is no snapshot, or no comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
+pub(crate) struct Skipped {
     /// A lowercase fragment for people, one line.
     pub reason: String,
 }

@@ -20,7 +20,7 @@ use crate::config::{Places, Repository};
 
 /// How snapshots of one work tree stand.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
+pub(crate) struct Standing {
     /// The work tree.
     pub root: Lossless,
     /// The last tree.
@@ -90,7 +90,7 @@ pub(super) fn objects(state: &Path) -> PathBuf {
 }
 
 /// How snapshots stand, of every work tree that shares the state folder, by path.
-pub fn standings(state: &Path) -> Vec<Standing> {
+pub(crate) fn standings(state: &Path) -> Vec<Standing> {
     let entries = fs::read_dir(folder(state)).into_iter().flatten().flatten();
     let mut standings: Vec<_> = entries.filter_map(|entry| read_standing(&entry.path())).collect();
     standings.sort_by(|a, b| a.root.0.cmp(&b.root.0));
@@ -119,7 +119,7 @@ impl Place {
     ///
     /// # Errors
     /// The operating system's.
-    pub fn open(places: &Places) -> io::Result<Self> {
+    pub(super) fn open(places: &Places) -> io::Result<Self> {
         let key = blake3::hash(places.root.as_os_str().as_bytes()).to_hex()[..16].to_owned();
         let dir = folder(&places.state).join(key);
         let objects = objects(&places.state);
@@ -139,12 +139,12 @@ impl Place {
     }
 
     /// Our git folder.
-    pub fn git_dir(&self) -> PathBuf {
+    pub(super) fn git_dir(&self) -> PathBuf {
         self.dir.join("git")
     }
 
     /// A folder for files that are needed for a moment.
-    pub fn scratch(&self) -> &Path {
+    pub(super) fn scratch(&self) -> &Path {
         &self.dir
     }
 
@@ -152,7 +152,7 @@ impl Place {
     ///
     /// # Errors
     /// The operating system's.
-    pub fn prepare(&mut self, repository: &Repository, settings: &Settings) -> io::Result<bool> {
+    pub(super) fn prepare(&mut self, repository: &Repository, settings: &Settings) -> io::Result<bool> {
         let git_dir = self.git_dir();
         // Whoever held it is dead: there is one recorder.
         let _ = fs::remove_file(git_dir.join("index.lock"));
@@ -181,7 +181,7 @@ impl Place {
     ///
     /// # Errors
     /// The operating system's.
-    pub fn seed(&mut self, repository: &Repository) -> io::Result<bool> {
+    pub(super) fn seed(&mut self, repository: &Repository) -> io::Result<bool> {
         let theirs = match File::open(repository.git_dir.join("index")) {
             Ok(file) => Some(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -212,7 +212,7 @@ impl Place {
     }
 
     /// Forgets the index: the next snapshot takes over the user's again.
-    pub fn start_anew(&mut self) {
+    pub(super) fn start_anew(&mut self) {
         self.standing.seed = None;
         self.standing.tree = None;
         let git_dir = self.git_dir();
@@ -225,7 +225,7 @@ impl Place {
     }
 
     /// Why none is to be tried now.
-    pub fn pauses(&self, now: Timestamp) -> Option<Skipped> {
+    pub(super) fn pauses(&self, now: Timestamp) -> Option<Skipped> {
         let standing = &self.standing;
         // A clock that was set back must not make it wait for ever.
         let longest = i64::try_from(SNAPSHOT_PAUSE_SECONDS_MAX).unwrap_or(0) * 1_000_000;
@@ -235,7 +235,7 @@ impl Place {
     }
 
     /// Remembers a tree.
-    pub fn succeeded(&mut self, tree: &str, now: Timestamp) {
+    pub(super) fn succeeded(&mut self, tree: &str, now: Timestamp) {
         let standing = &mut self.standing;
         (standing.tree, standing.taken_at) = (Some(tree.to_owned()), Some(now));
         (standing.skipped, standing.failed, standing.not_before) = (None, 0, None);
@@ -243,7 +243,7 @@ impl Place {
     }
 
     /// Remembers why there was none, and when to try again: the second time at once, then later and later.
-    pub fn failed(&mut self, why: &Skipped, now: Timestamp) {
+    pub(super) fn failed(&mut self, why: &Skipped, now: Timestamp) {
         let standing = &mut self.standing;
         standing.tree = None;
         standing.skipped = Some(why.reason.clone());

@@ -25,7 +25,7 @@ const PERIOD_SECONDS: u64 = 86_400;
 
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pruned {
+pub(crate) struct Pruned {
     /// Trees that were kept.
     pub trees: usize,
     /// Size of the objects before, bytes.
@@ -35,7 +35,7 @@ pub struct Pruned {
 }
 
 /// Whether the last [`prune()`] is a day ago, or, where nobody waits, many objects came since. Cheap.
-pub fn is_due(state: &Path, now: Timestamp, has_time: bool) -> bool {
+pub(crate) fn is_due(state: &Path, now: Timestamp, has_time: bool) -> bool {
     let objects = place::objects(state);
     if !objects.is_dir() {
         return false;
@@ -62,7 +62,7 @@ pub(super) fn start_period(state: &Path) -> io::Result<()> {
 }
 
 /// Bytes of the objects of all snapshots.
-pub fn size(state: &Path) -> u64 {
+pub(crate) fn size(state: &Path) -> u64 {
     folder_bytes(&place::objects(state))
 }
 
@@ -72,7 +72,7 @@ pub fn size(state: &Path) -> u64 {
 ///
 /// # Errors
 /// When git fails. Then nothing is removed, unless there is too much: then everything is.
-pub fn prune(places: &Places, uses: &[TreeUse], keep: Keep, time_max: Duration) -> Result<Pruned, Skipped> {
+pub(crate) fn prune(places: &Places, uses: &[TreeUse], keep: Keep, time_max: Duration) -> Result<Pruned, Skipped> {
     let bytes_before = size(&places.state);
     forget_gone_work_trees(&places.state);
     let repository = repository(places)?;
@@ -100,7 +100,7 @@ pub fn prune(places: &Places, uses: &[TreeUse], keep: Keep, time_max: Duration) 
 ///
 /// # Errors
 /// As [`prune()`].
-pub fn purge(places: &Places, uses: &[TreeUse]) -> Result<(), Skipped> {
+pub(crate) fn purge(places: &Places, uses: &[TreeUse]) -> Result<(), Skipped> {
     if !place::objects(&places.state).is_dir() {
         return Ok(());
     }

@@ -52,7 +52,7 @@ pub(super) struct Settings {
 
 impl Settings {
     /// Asks the user's git for them.
-    pub fn ask(git: &Git) -> Result<Self, Trouble> {
+    pub(super) fn ask(git: &Git) -> Result<Self, Trouble> {
         let arguments = ["config", "--null", "--type=path", "--get-regexp", CARRIED];
         let answer = match git.run(View::User, arguments, None) {
             Ok(answer) => answer,
@@ -85,7 +85,7 @@ impl Settings {
     }
 
     /// The content of our git folder's `config`.
-    pub fn file(&self) -> Vec<u8> {
+    pub(super) fn file(&self) -> Vec<u8> {
         let mut text = b"[core]\n\trepositoryformatversion = 1\n\tbare = false\n".to_vec();
         if self.format != "sha1" {
             text.extend(format!("[extensions]\n\tobjectformat = {}\n", self.format).as_bytes());

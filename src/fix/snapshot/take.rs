@@ -18,7 +18,7 @@ const TRIES: usize = 3;
 
 /// A work tree as a git tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taken {
+pub(crate) struct Taken {
     /// The tree's id, hex.
     pub tree: String,
     /// When a file of the tree changed last, by its content or its attributes; for a removed one, its folder.
@@ -35,7 +35,7 @@ pub struct Taken {
 impl Taken {
     /// Whether a run that was started then saw this tree, so far as times can tell: a file system's clock may be behind
     /// by one tick of the system's.
-    pub fn is_exact_for(&self, started_at: Timestamp) -> bool {
+    pub(crate) fn is_exact_for(&self, started_at: Timestamp) -> bool {
         !self.blind && self.changed_at.0.saturating_add(tick_micros()) < started_at.0
     }
 }
@@ -61,7 +61,7 @@ fn tick_micros() -> i64 {
 ///
 /// # Errors
 /// When there is none, with the reason; one that took too long is not tried again for a while.
-pub fn take(places: &Places, options: &Options) -> Result<Taken, Skipped> {
+pub(crate) fn take(places: &Places, options: &Options) -> Result<Taken, Skipped> {
     let now = Timestamp::now();
     let until = Instant::now() + options.time_max;
     let repository = repository(places)?;
@@ -95,7 +95,7 @@ pub fn take(places: &Places, options: &Options) -> Result<Taken, Skipped> {
 ///
 /// # Errors
 /// When git can't be asked.
-pub fn head_tree(places: &Places, commit: Option<&str>, time_max: Duration) -> Result<Option<String>, Skipped> {
+pub(crate) fn head_tree(places: &Places, commit: Option<&str>, time_max: Duration) -> Result<Option<String>, Skipped> {
     let repository = repository(places)?;
     let place = Place::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
     let git = Git::new(folders(places, repository, &place), Instant::now() + time_max)?;

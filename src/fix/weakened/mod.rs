@@ -47,7 +47,7 @@ use crate::diagnose::redact::redact;
 use crate::fix::patch::Patch;
 use crate::whitelist::CheckKind;
 
-pub use self::rule::Severity;
+pub(crate) use self::rule::Severity;
 
 /// Marks kept of one diff; further ones are counted.
 const MARKS_MAX: usize = 200;
@@ -58,7 +58,7 @@ const PATH_BYTES_MAX: usize = 1_000;
 
 /// One place where a check was weakened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
+pub(crate) struct Mark {
     /// The rule's id (`python-noqa`, `test-deleted`).
     pub rule: String,
     /// What kind of weakening it is (`disabled-rule`, `deleted-test`).
@@ -93,18 +93,18 @@ fn is_false(deleted: &bool) -> bool {
 
 impl Mark {
     /// Whether it can be why a check of this kind passes: a linter's rule that is turned off doesn't make a test pass.
-    pub fn concerns(&self, kind: Option<CheckKind>) -> bool {
+    pub(crate) fn concerns(&self, kind: Option<CheckKind>) -> bool {
         kind != Some(CheckKind::Test) || self.family != "disabled-rule"
     }
 
     /// Whether a pass that came with it proves nothing: it is certain, or says that nothing else changed.
-    pub fn decides(&self) -> bool {
+    pub(crate) fn decides(&self) -> bool {
         let explains = || rule::shipped().named(&self.rule).is_some_and(|rule| rule.text.explains);
         self.severity == Severity::Certain || explains()
     }
 
     /// `path:line`, as far as there is one.
-    pub fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         match (self.path.is_empty(), self.line) {
             (true, _) => "-".to_owned(),
             (false, 0) => self.path.clone(),
@@ -115,7 +115,7 @@ impl Mark {
 
 /// What was found in a diff.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Findings {
+pub(crate) struct Findings {
     /// The marks, in the order of the diff.
     pub marks: Vec<Mark>,
     /// Marks beyond the limit of 200, and files and lines of the diff that were not read.
@@ -124,7 +124,7 @@ pub struct Findings {
 
 /// How many tests two runs of one check collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// In the run before.
     pub before: u64,
     /// In the run after.
@@ -132,13 +132,13 @@ pub struct Counts {
 }
 
 /// Reads the rules in a thread of its own, beside what else has to be done before there is a diff.
-pub fn prepare() {
+pub(crate) fn prepare() {
     // Without a thread they are read when they are needed.
     let _ = std::thread::Builder::new().spawn(|| arena::apart(|| rule::shipped().named("")));
 }
 
 /// Where `patch`, or the number of collected tests, weakens a check.
-pub fn detect(patch: &Patch, tests: Option<Counts>) -> Findings {
+pub(crate) fn detect(patch: &Patch, tests: Option<Counts>) -> Findings {
     let tests = tests.filter(|counts| counts.after < counts.before);
     if patch.files.is_empty() && tests.is_none() {
         return Findings { marks: Vec::new(), cut: patch.cut };

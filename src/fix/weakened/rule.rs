@@ -37,22 +37,12 @@ use super::lazy::Lazy;
 /// How sure it is that a mark weakens a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub(crate) enum Severity {
     /// It usually is, but good reasons look the same.
     Likely,
     /// It is, whatever the reason for it.
     #[default]
     Certain,
-}
-
-impl Severity {
-    /// The word that people and programs read.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Severity::Likely => "likely",
-            Severity::Certain => "certain",
-        }
-    }
 }
 
 /// How a rule finds something.

@@ -19,7 +19,7 @@ pub struct Form {
 }
 
 /// The host's event, ours, and the tools that it is about.
-pub type Event = (&'static str, &'static str, &'static str);
+pub(super) type Event = (&'static str, &'static str, &'static str);
 
 /// How a hook is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

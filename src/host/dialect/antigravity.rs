@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Answer, Call, Dialect, Moment, Rewriting};
 
 /// Commands can't be replaced, and how they ended is not told.
-pub const DIALECT: Dialect = Dialect {
+pub(super) const DIALECT: Dialect = Dialect {
     name: "antigravity",
     agent: "antigravity",
     rewriting: Rewriting::Never,

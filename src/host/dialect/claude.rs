@@ -8,7 +8,7 @@ use super::{
 };
 
 /// Without a decision about permission: a command that is replaced is asked about as any other.
-pub const DIALECT: Dialect = Dialect {
+pub(super) const DIALECT: Dialect = Dialect {
     name: "claude",
     agent: "claude-code",
     rewriting: Rewriting::Asks,

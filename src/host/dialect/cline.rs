@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, milliseconds, text};
 
 /// Commands can't be replaced.
-pub const DIALECT: Dialect = Dialect {
+pub(super) const DIALECT: Dialect = Dialect {
     name: "cline",
     agent: "cline",
     rewriting: Rewriting::Never,

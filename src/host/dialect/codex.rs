@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{Action, Answer, Call, Dialect, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
 
 /// It tells no exit code, and calls nothing for a failure.
-pub const DIALECT: Dialect = Dialect {
+pub(super) const DIALECT: Dialect = Dialect {
     name: "codex",
     agent: "codex",
     rewriting: Rewriting::Allows,

@@ -6,7 +6,7 @@ use super::codex::patched;
 use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, replaced, text};
 
 /// A command that fails is a tool that succeeded. An exit code of ours other than 0 would be a refusal.
-pub const DIALECT: Dialect = Dialect {
+pub(super) const DIALECT: Dialect = Dialect {
     name: "copilot",
     agent: "copilot",
     rewriting: Rewriting::Asks,

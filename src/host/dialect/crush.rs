@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{Answer, Call, Dialect, Moment, Rewriting, Unruled, action, folder, text};
 
 /// What is answered about the input is merged over it, without a decision. How a command ended is not told.
-pub const DIALECT: Dialect = Dialect {
+pub(super) const DIALECT: Dialect = Dialect {
     name: "crush",
     agent: "crush",
     rewriting: Rewriting::Asks,

@@ -7,7 +7,7 @@ use super::{
 };
 
 /// Its neutral answer has to be an object. A text before a tool is not passed on.
-pub const DIALECT: Dialect = Dialect {
+pub(super) const DIALECT: Dialect = Dialect {
     name: "cursor",
     agent: "cursor",
     rewriting: Rewriting::Asks,

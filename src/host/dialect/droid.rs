@@ -6,7 +6,7 @@ use super::codex::patched;
 use super::{Answer, Call, Dialect, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
 
 /// Its documentation has another input only beside a decision, and no text before a tool; how a command ended is not told.
-pub const DIALECT: Dialect = Dialect {
+pub(super) const DIALECT: Dialect = Dialect {
     name: "droid",
     agent: "droid",
     rewriting: Rewriting::Allows,

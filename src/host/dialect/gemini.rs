@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, specific, text};
 
 /// What is answered about the input is merged over it, without a decision.
-pub const DIALECT: Dialect = Dialect {
+pub(super) const DIALECT: Dialect = Dialect {
     name: "gemini",
     agent: "gemini-cli",
     rewriting: Rewriting::Asks,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, folder, text};
 
 /// Commands can't be replaced, and nothing that is printed reaches the model.
-pub const DIALECT: Dialect =
+pub(super) const DIALECT: Dialect =
     Dialect { name: "goose", agent: "goose", rewriting: Rewriting::Never, hears: &[], neutral: "", read, write };
 
 /// A failure's exit code is not told: this stands for it.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, text};
 
 /// Commands can't be replaced. What is printed after a tool is not passed on.
-pub const DIALECT: Dialect = Dialect {
+pub(super) const DIALECT: Dialect = Dialect {
     name: "kiro",
     agent: "kiro",
     rewriting: Rewriting::Never,

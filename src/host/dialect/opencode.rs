@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, text};
 
 /// What a plugin puts into a command's place is not run, so that is left to the shims.
-pub const DIALECT: Dialect = Dialect {
+pub(super) const DIALECT: Dialect = Dialect {
     name: "opencode",
     agent: "opencode",
     rewriting: Rewriting::Never,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{Answer, Call, Dialect, Moment, Rewriting, Unruled, action, folder, text};
 
 /// It asks about no command: one that is replaced is run as any other.
-pub const DIALECT: Dialect = Dialect {
+pub(super) const DIALECT: Dialect = Dialect {
     name: "pi",
     agent: "pi",
     rewriting: Rewriting::Asks,

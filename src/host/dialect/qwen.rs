@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Answer, Call, Dialect, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
 
 /// Before a tool every answer needs a decision; how a command ended is not told in a documented form.
-pub const DIALECT: Dialect = Dialect {
+pub(super) const DIALECT: Dialect = Dialect {
     name: "qwen",
     agent: "qwen-code",
     rewriting: Rewriting::Allows,

@@ -8,7 +8,7 @@ use super::{Edited, GUARD, script};
 ///
 /// # Errors
 /// Where it is no YAML.
-pub fn wrap(text: &str, is_check: &dyn Fn(&str) -> bool) -> Result<Edited, yaml::Fault> {
+pub(super) fn wrap(text: &str, is_check: &dyn Fn(&str) -> bool) -> Result<Edited, yaml::Fault> {
     let Some(root) = yaml::parse(text)? else { return Ok(Edited::default()) };
     let mut jobs = Vec::new();
     root.entries().for_each(|(_, hook)| collect(hook, &mut jobs));
@@ -36,7 +36,7 @@ fn collect<'a>(hook: &'a Node, jobs: &mut Vec<&'a Scalar>) {
 }
 
 /// The file with `commands` as a hook of that name. `None` where it has one already, or isn't a map on lines of its own.
-pub fn add(text: &str, hook: &str, commands: &[String]) -> Option<String> {
+pub(super) fn add(text: &str, hook: &str, commands: &[String]) -> Option<String> {
     match yaml::parse(text).ok()? {
         None => {}
         Some(Node::Map { entries, is_block: true }) => {

@@ -6,7 +6,7 @@ use super::{GUARD, Kept, Planning, script};
 use crate::config::SETTINGS_FILE;
 
 /// The hooks that may hold checks, of all that git has.
-pub const HOOKS: [&str; 12] = [
+pub(super) const HOOKS: [&str; 12] = [
     "pre-commit",
     "pre-merge-commit",
     "prepare-commit-msg",
@@ -48,7 +48,7 @@ const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ksh", "zsh", "ash"];
 
 /// Plans for the scripts in `folder`: their checks are recorded, and where nothing else runs hooks, those of the settings
 /// get one.
-pub fn plan(planning: &mut Planning<'_>, folder: &Path, has_manager: bool) {
+pub(super) fn plan(planning: &mut Planning<'_>, folder: &Path, has_manager: bool) {
     let guard = own_guard(&planning.site.program);
     for hook in HOOKS {
         let file = folder.join(hook);
@@ -84,7 +84,7 @@ pub fn plan(planning: &mut Planning<'_>, folder: &Path, has_manager: bool) {
 }
 
 /// Plans for one script, if it is there.
-pub fn wrap_file(planning: &mut Planning<'_>, file: &Path, guard: &str) {
+pub(super) fn wrap_file(planning: &mut Planning<'_>, file: &Path, guard: &str) {
     if let Some(kept) = planning.read(file) {
         wrap(planning, kept, guard);
     }
@@ -172,7 +172,7 @@ fn check(planning: &Planning<'_>, command: &str) -> Option<String> {
 }
 
 /// `text` with `added` at these places.
-pub fn with(text: &str, places: &[usize], added: &str) -> String {
+pub(super) fn with(text: &str, places: &[usize], added: &str) -> String {
     let mut written = String::with_capacity(text.len() + places.len() * added.len());
     let mut from = 0;
     for &place in places {

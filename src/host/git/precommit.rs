@@ -5,7 +5,7 @@ use super::yaml::{self, Insertions, Node, Scalar};
 use crate::whitelist::Whitelist;
 
 /// Before an `entry`, which no shell reads: one that runs what follows, recorded where that is possible.
-pub const GUARD: &str =
+pub(super) const GUARD: &str =
     "sh -c 'command -v verify-run >/dev/null && exec verify-run -- \"$@\"; exec \"$@\"' verify-run ";
 
 /// Languages whose entry is no command on this machine, or not the whole of one.
@@ -15,7 +15,7 @@ const OTHER_LANGUAGES: [&str; 6] = ["docker", "docker_image", "fail", "pygrep", 
 ///
 /// # Errors
 /// Where it is no YAML.
-pub fn wrap(text: &str, whitelist: &Whitelist) -> Result<Edited, yaml::Fault> {
+pub(super) fn wrap(text: &str, whitelist: &Whitelist) -> Result<Edited, yaml::Fault> {
     let Some(root) = yaml::parse(text)? else { return Ok(Edited::default()) };
     let mut insertions = Insertions::default();
     let mut edited = Edited::default();

@@ -16,7 +16,7 @@ const BEFORE_A_COMMAND: [&str; 11] = ["if", "then", "else", "elif", "while", "un
 ///
 /// Left out are commands inside of substitutions, ones with a here-document, and those whose name is a function or an
 /// alias in the same script.
-pub fn commands(script: &str, is_check: &dyn Fn(&str) -> bool) -> Option<Vec<usize>> {
+pub(super) fn commands(script: &str, is_check: &dyn Fn(&str) -> bool) -> Option<Vec<usize>> {
     let mut reader = Reader {
         text: script.as_bytes(),
         at: 0,

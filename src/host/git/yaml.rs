@@ -9,7 +9,7 @@ const DEPTH_MAX: usize = 64;
 
 /// A node of the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Node {
+pub(super) enum Node {
     /// A text.
     Scalar(Scalar),
     /// A list.
@@ -32,7 +32,7 @@ pub enum Node {
 
 /// A text in the document.
 #[derive(Debug, Clone)]
-pub struct Scalar {
+pub(super) struct Scalar {
     /// Its value.
     pub value: String,
     /// The line where it begins, from 1.
@@ -53,13 +53,13 @@ impl PartialEq for Scalar {
 impl Eq for Scalar {}
 
 /// Why a document can't be read: the line, from 1, and the reason.
-pub type Fault = (usize, String);
+pub(super) type Fault = (usize, String);
 
 /// The first document of `text`; `None` when there is none. A second document is a fault: whose is it?
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn parse(text: &str) -> Result<Option<Node>, Fault> {
+pub(super) fn parse(text: &str) -> Result<Option<Node>, Fault> {
     let mut open: Vec<(Vec<Node>, bool, bool)> = Vec::new();
     let mut root = None;
     for next in Parser::new_from_str(text) {
@@ -112,12 +112,12 @@ fn pairs(nodes: Vec<Node>) -> Vec<(Node, Node)> {
 
 impl Node {
     /// The text, of a scalar.
-    pub fn text(&self) -> Option<&str> {
+    pub(super) fn text(&self) -> Option<&str> {
         self.scalar().map(|scalar| scalar.value.as_str())
     }
 
     /// The scalar, if it is one.
-    pub fn scalar(&self) -> Option<&Scalar> {
+    pub(super) fn scalar(&self) -> Option<&Scalar> {
         match self {
             Node::Scalar(scalar) => Some(scalar),
             _ => None,
@@ -125,12 +125,12 @@ impl Node {
     }
 
     /// The value of a key.
-    pub fn get(&self, name: &str) -> Option<&Node> {
+    pub(super) fn get(&self, name: &str) -> Option<&Node> {
         self.entries().find_map(|(key, value)| (key.text() == Some(name)).then_some(value))
     }
 
     /// The same with every text as `change` makes it.
-    pub fn map(self, change: &dyn Fn(&str) -> String) -> Node {
+    pub(super) fn map(self, change: &dyn Fn(&str) -> String) -> Node {
         match self {
             Node::Scalar(scalar) => Node::Scalar(Scalar { value: change(&scalar.value), ..scalar }),
             Node::List { items, is_block } => {
@@ -145,7 +145,7 @@ impl Node {
     }
 
     /// The pairs of a map.
-    pub fn entries(&self) -> impl Iterator<Item = &(Node, Node)> {
+    pub(super) fn entries(&self) -> impl Iterator<Item = &(Node, Node)> {
         match self {
             Node::Map { entries, .. } => entries.iter(),
             _ => [].iter(),
@@ -153,7 +153,7 @@ impl Node {
     }
 
     /// The items of a list.
-    pub fn items(&self) -> impl Iterator<Item = &Node> {
+    pub(super) fn items(&self) -> impl Iterator<Item = &Node> {
         match self {
             Node::List { items, .. } => items.iter(),
             _ => [].iter(),
@@ -163,14 +163,14 @@ impl Node {
 
 /// Texts to put into scalars: each with its place in the document.
 #[derive(Debug, Default)]
-pub struct Insertions {
+pub(super) struct Insertions {
     found: Vec<(usize, String)>,
 }
 
 impl Insertions {
     /// Puts `text` before the byte `at` of a scalar's value. False when the value isn't written as it is, so that
     /// nobody can tell where that byte stands.
-    pub fn put(&mut self, document: &str, scalar: &Scalar, at: usize, text: &str) -> bool {
+    pub(super) fn put(&mut self, document: &str, scalar: &Scalar, at: usize, text: &str) -> bool {
         let Some(place) = scalar.place(document, at) else { return false };
         let written = match scalar.style {
             ScalarStyle::DoubleQuoted => text.replace('\\', "\\\\").replace('"', "\\\""),
@@ -182,12 +182,12 @@ impl Insertions {
     }
 
     /// Whether there is nothing to put anywhere.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
     /// The document with all of them.
-    pub fn apply(mut self, document: &str) -> String {
+    pub(super) fn apply(mut self, document: &str) -> String {
         self.found.sort_by_key(|(place, _)| *place);
         let mut written = String::with_capacity(document.len() + 64 * self.found.len());
         let mut from = 0;

@@ -18,7 +18,7 @@ const LINES_MAX: usize = 60;
 const CLOSING_BYTES: usize = 120;
 
 /// The page, of at most `room` bytes: empty where there is not enough for anything. What has no room is counted.
-pub fn markdown(told: &[Told], room: usize) -> String {
+pub(super) fn markdown(told: &[Told], room: usize) -> String {
     if told.is_empty() {
         return String::new();
     }

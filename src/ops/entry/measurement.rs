@@ -16,7 +16,7 @@ use crate::store::{AboutRow, EntryRow, Index, OutcomeRow, StoreError};
 
 /// What came of warnings from an entry.
 #[derive(Debug, Clone, Serialize)]
-pub struct EntryMeasurement {
+pub(crate) struct EntryMeasurement {
     /// Why nothing can be said of it; `null` when something can.
     pub not_measurable: Option<String>,
     /// `p-…` of the patterns by which it is judged.

@@ -23,7 +23,7 @@ const TEXT_BYTES_MAX: usize = 16 << 10;
 
 /// An entry.
 #[derive(Debug, Clone, Serialize)]
-pub struct EntryPage {
+pub(crate) struct EntryPage {
     /// `k-…`
     pub id: String,
     /// Its type.
@@ -83,7 +83,7 @@ pub struct EntryPage {
 
 /// What was done with an entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct EntryUseCounts {
+pub(crate) struct EntryUseCounts {
     /// A search found it.
     pub queried: u64,
     /// It was read.

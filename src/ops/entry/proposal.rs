@@ -28,7 +28,7 @@ const FILES_MAX: usize = 10;
 
 /// A pattern that is worth writing down.
 #[derive(Debug, Clone, Serialize)]
-pub struct EntryProposal {
+pub(crate) struct EntryProposal {
     /// `x-…`
     pub fix: String,
     /// The task that it is from.
@@ -45,7 +45,7 @@ pub struct EntryProposal {
 
 /// What `knowledge proposals --json` prints.
 #[derive(Debug, Serialize)]
-pub struct EntryProposalList {
+pub(crate) struct EntryProposalList {
     /// Version of this shape.
     pub schema: u32,
     /// Those of the task that ended last first.
@@ -59,7 +59,7 @@ pub struct EntryProposalList {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn list_proposals(places: &Places, settings: &Settings) -> Result<EntryProposalList, StoreError> {
+pub(crate) fn list_proposals(places: &Places, settings: &Settings) -> Result<EntryProposalList, StoreError> {
     let reading = reading::open(places)?;
     let mut proposals = Vec::new();
     if let Some(index) = &reading.index {
@@ -105,7 +105,7 @@ pub(in crate::ops) fn task_proposals(index: &Index, segments: &Segments, task: &
 ///
 /// # Errors
 /// When there is no such fix, it is none, nothing was changed in it, or the store can't be read.
-pub fn draft_from_fix(places: &Places, id: &str) -> anyhow::Result<EntryDraft> {
+pub(crate) fn draft_from_fix(places: &Places, id: &str) -> anyhow::Result<EntryDraft> {
     let reading = reading::open(places)?;
     let Some(index) = &reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }.into()) };
     let row = index.fix(id)?;

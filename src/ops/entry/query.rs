@@ -46,7 +46,7 @@ const CHUNK: usize = 100;
 
 /// What is asked.
 #[derive(Debug, Clone, Default)]
-pub struct EntryQueryRequest {
+pub(crate) struct EntryQueryRequest {
     /// Words.
     pub text: String,
     /// Files that it is about, as typed.
@@ -65,7 +65,7 @@ pub struct EntryQueryRequest {
 
 /// What `knowledge query`, `relevant` and `export --json` print.
 #[derive(Debug, Serialize)]
-pub struct EntryList {
+pub(crate) struct EntryList {
     /// Version of this shape.
     pub schema: u32,
     /// The entries.
@@ -79,7 +79,7 @@ pub struct EntryList {
 
 /// What `knowledge log --json` prints.
 #[derive(Debug, Serialize)]
-pub struct KnowledgeLog {
+pub(crate) struct KnowledgeLog {
     /// Version of this shape.
     pub schema: u32,
     /// The newest first.
@@ -88,7 +88,7 @@ pub struct KnowledgeLog {
 
 /// A write to what is known.
 #[derive(Debug, Serialize)]
-pub struct KnowledgeLogRecord {
+pub(crate) struct KnowledgeLogRecord {
     /// `knowledge:created`, `knowledge:promoted`, `pattern:reused`, …
     pub event: String,
     /// The event's id.
@@ -109,7 +109,7 @@ pub struct KnowledgeLogRecord {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn query_entries(
+pub(crate) fn query_entries(
     places: &Places,
     settings: &Settings,
     cwd: &Path,
@@ -172,7 +172,7 @@ fn search_entries(
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn relevant_entries(
+pub(crate) fn relevant_entries(
     places: &Places,
     settings: &Settings,
     cwd: &Path,
@@ -209,7 +209,7 @@ pub fn relevant_entries(
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub fn show_entry(
+pub(crate) fn show_entry(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
@@ -241,7 +241,7 @@ pub fn show_entry(
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn export_entries(places: &Places, settings: &Settings, filter: &EntryFilter) -> Result<EntryList, StoreError> {
+pub(crate) fn export_entries(places: &Places, settings: &Settings, filter: &EntryFilter) -> Result<EntryList, StoreError> {
     let reading = reading::open(places)?;
     let mut found = EntryList { schema: 1, entries: Vec::new(), more: false, notes: reading.notes };
     let Some(index) = reading.index else { return Ok(found) };
@@ -256,7 +256,7 @@ pub fn export_entries(places: &Places, settings: &Settings, filter: &EntryFilter
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn read_log(places: &Places, limit: usize) -> Result<(KnowledgeLog, Vec<String>), StoreError> {
+pub(crate) fn read_log(places: &Places, limit: usize) -> Result<(KnowledgeLog, Vec<String>), StoreError> {
     let reading = reading::open(places)?;
     let rows = match &reading.index {
         Some(index) => index.knowledge_log(limit)?,

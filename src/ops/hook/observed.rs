@@ -18,7 +18,7 @@ use crate::whitelist::{self, Check, Whitelist};
 const OUTPUT_BYTES_MAX: usize = 256 << 10;
 
 /// A check with what the host shows of it.
-pub struct Observed {
+pub(super) struct Observed {
     /// As a wrapper would have spooled it.
     pub spooled: Spooled,
     /// To be recorded: no wrapper stood before it as far as the line says, and it is worth a record.
@@ -26,7 +26,7 @@ pub struct Observed {
 }
 
 /// The check that has ended, if one has.
-pub fn checked(
+pub(super) fn checked(
     call: &Call,
     cwd: &Path,
     places: &Places,
@@ -126,7 +126,7 @@ fn is_us(word: &str) -> bool {
 }
 
 /// Starts the recorder in a process of its own.
-pub fn start_recorder(places: &Places) {
+pub(super) fn start_recorder(places: &Places) {
     if matches!(run::detached(&[]), Ok(Detached::Process)) {
         let work = std::panic::AssertUnwindSafe(|| record::drain(places));
         let _ = std::panic::catch_unwind(work);

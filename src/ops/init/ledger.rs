@@ -24,7 +24,7 @@ const LEDGER_BYTES_MAX: u64 = 4 << 20;
 
 /// A file that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub(super) struct Entry {
     /// Absolute.
     pub path: Lossless,
     /// For which hosts.
@@ -40,7 +40,7 @@ pub struct Entry {
 
 /// A file's content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Content {
+pub(super) struct Content {
     /// BLAKE3 of the bytes, which lie under this name.
     pub hash: String,
     /// Permission bits.
@@ -58,7 +58,7 @@ struct Document {
 
 /// The ledger of a project, or of the home folder.
 #[derive(Debug)]
-pub struct Ledger {
+pub(super) struct Ledger {
     dir: PathBuf,
     document: Document,
     /// Held from the first change on.
@@ -70,7 +70,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When it can't be read, or is of a newer version.
-    pub fn open(places: &Places, environment: &Environment, user: bool) -> anyhow::Result<Self> {
+    pub(super) fn open(places: &Places, environment: &Environment, user: bool) -> anyhow::Result<Self> {
         let state = if user { environment.state_dir() } else { Some(places.state.clone()) };
         let dir = state.context("there is no home folder: HOME is not set")?.join("install");
         let path = dir.join("ledger.json");
@@ -87,7 +87,7 @@ impl Ledger {
     ///
     /// # Errors
     /// As [`Ledger::open`], and when its folder can't be made.
-    pub fn change(places: &Places, environment: &Environment, user: bool) -> anyhow::Result<Self> {
+    pub(super) fn change(places: &Places, environment: &Environment, user: bool) -> anyhow::Result<Self> {
         let dir = Ledger::open(places, environment, user)?.dir;
         let made = missing(&dir);
         create_private_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
@@ -101,17 +101,17 @@ impl Ledger {
     }
 
     /// Every file that was written.
-    pub fn entries(&self) -> &[Entry] {
+    pub(super) fn entries(&self) -> &[Entry] {
         &self.document.files
     }
 
     /// The entry of a file.
-    pub fn entry(&self, path: &Path) -> Option<&Entry> {
+    pub(super) fn entry(&self, path: &Path) -> Option<&Entry> {
         self.document.files.iter().find(|entry| entry.path.path() == path)
     }
 
     /// The texts of a file before and after it was written; `None` where it wasn't.
-    pub fn texts(&self, path: &Path) -> Option<(String, String)> {
+    pub(super) fn texts(&self, path: &Path) -> Option<(String, String)> {
         let entry = self.entry(path)?;
         let text = |content: &Content| String::from_utf8(self.bytes(content).ok()?).ok();
         let before = entry.before.as_ref().map_or(Some(String::new()), text)?;
@@ -122,7 +122,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When they are lost.
-    pub fn bytes(&self, content: &Content) -> anyhow::Result<Vec<u8>> {
+    pub(super) fn bytes(&self, content: &Content) -> anyhow::Result<Vec<u8>> {
         let path = self.dir.join("contents").join(&content.hash);
         let bytes = read_start(&path, CONFIG_FILE_BYTES_MAX * 2);
         let bytes = bytes.with_context(|| format!("cannot read {}", path.display()))?;
@@ -134,7 +134,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When they can't be written.
-    pub fn keep(&self, bytes: &[u8], mode: u32) -> anyhow::Result<Content> {
+    pub(super) fn keep(&self, bytes: &[u8], mode: u32) -> anyhow::Result<Content> {
         let (dir, hash) = (self.dir.join("contents"), hash(bytes));
         create_private_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
         let path = dir.join(&hash);
@@ -144,13 +144,13 @@ impl Ledger {
     }
 
     /// Puts an entry in the place of the one for the same file.
-    pub fn set(&mut self, entry: Entry) {
+    pub(super) fn set(&mut self, entry: Entry) {
         self.document.files.retain(|other| other.path != entry.path);
         self.document.files.push(entry);
     }
 
     /// Forgets a file.
-    pub fn forget(&mut self, path: &Path) {
+    pub(super) fn forget(&mut self, path: &Path) {
         self.document.files.retain(|entry| entry.path.path() != path);
     }
 
@@ -158,7 +158,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When it can't be written.
-    pub fn save(&mut self) -> anyhow::Result<()> {
+    pub(super) fn save(&mut self) -> anyhow::Result<()> {
         if self.document.files.is_empty() {
             return self.clear();
         }
@@ -185,7 +185,7 @@ impl Ledger {
 }
 
 /// The folders that are missing on the way to `dir` and `dir` itself, the outermost first.
-pub fn missing(dir: &Path) -> Vec<PathBuf> {
+pub(super) fn missing(dir: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
         dir.ancestors().take_while(|dir| fs::symlink_metadata(dir).is_err()).map(Path::to_owned).collect();
     found.reverse();
@@ -193,11 +193,11 @@ pub fn missing(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// BLAKE3 in hexadecimal.
-pub fn hash(bytes: &[u8]) -> String {
+pub(super) fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
 /// Whether a file isn't there.
-pub fn is_absent(error: &io::Error) -> bool {
+pub(super) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

@@ -17,7 +17,7 @@ use crate::host::{agent, file};
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// It has the bytes from before.
     Restored,
     /// It was ours, and is gone.
@@ -34,7 +34,7 @@ pub enum Outcome {
 
 /// What became of one file.
 #[derive(Debug, Clone, Serialize)]
-pub struct Removed {
+pub(crate) struct Removed {
     /// Absolute.
     pub path: PathBuf,
     /// For which hosts it was.
@@ -45,7 +45,7 @@ pub struct Removed {
 
 /// What `hook uninstall --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     /// Version of this shape.
     pub schema: u32,
     /// Files that were looked at.
@@ -60,7 +60,7 @@ pub struct Report {
 ///
 /// # Errors
 /// When a name is no host's, or what was installed can't be read.
-pub fn uninstall(places: &Places, environment: &Environment, user: bool, names: &[String]) -> anyhow::Result<Report> {
+pub(crate) fn uninstall(places: &Places, environment: &Environment, user: bool, names: &[String]) -> anyhow::Result<Report> {
     let known = hosts();
     for name in names {
         ensure!(known.contains(&name.as_str()), "`{name}` is no host; there are: {}", known.join(", "));

@@ -15,7 +15,7 @@ use crate::host::document::{self, Written};
 /// How a file stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub(crate) enum State {
     /// As it was written.
     AsWritten,
     /// Edited since, with all our entries in it.
@@ -32,7 +32,7 @@ pub enum State {
 
 impl State {
     /// For people.
-    pub fn words(self) -> &'static str {
+    pub(crate) fn words(self) -> &'static str {
         match self {
             State::AsWritten => "as written",
             State::Edited => "edited since",
@@ -46,7 +46,7 @@ impl State {
 
 /// A file that is installed.
 #[derive(Debug, Clone, Serialize)]
-pub struct Standing {
+pub(crate) struct Standing {
     /// For which hosts.
     pub hosts: Vec<String>,
     /// Absolute.
@@ -62,7 +62,7 @@ pub struct Standing {
 
 /// What `hook status --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Status {
+pub(crate) struct Status {
     /// Version of this shape.
     pub schema: u32,
     /// Every file, those of the project first.
@@ -77,7 +77,7 @@ pub struct Status {
 ///
 /// # Errors
 /// When the record of it can't be read.
-pub fn status(places: &Places, environment: &Environment) -> anyhow::Result<Status> {
+pub(crate) fn status(places: &Places, environment: &Environment) -> anyhow::Result<Status> {
     let mut status = Status { schema: 1, files: Vec::new(), problems: Vec::new(), missing: Vec::new() };
     for user in [false, true] {
         if user && environment.home.is_none() {

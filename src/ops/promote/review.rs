@@ -27,7 +27,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// What a person decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PromotionDecision {
+pub(crate) enum PromotionDecision {
     /// Write it.
     Approve,
     /// Don't.
@@ -38,7 +38,7 @@ pub enum PromotionDecision {
 
 /// A decision with who answers for it.
 #[derive(Debug, Clone)]
-pub struct PromotionReview {
+pub(crate) struct PromotionReview {
     /// What is decided.
     pub decision: PromotionDecision,
     /// About what: unique starts of ids.
@@ -55,7 +55,7 @@ pub struct PromotionReview {
 
 /// What `promote approve`, `reject` and `rollback --json` print.
 #[derive(Debug, Serialize)]
-pub struct DecisionReply {
+pub(crate) struct DecisionReply {
     /// Version of this shape.
     pub schema: u32,
     /// What was decided on.
@@ -67,7 +67,7 @@ pub struct DecisionReply {
 
 /// One promotion that was decided on.
 #[derive(Debug, Serialize)]
-pub struct DecidedPromotion {
+pub(crate) struct DecidedPromotion {
     /// `r-…`
     pub id: String,
     /// Where it stands now.
@@ -82,7 +82,7 @@ pub struct DecidedPromotion {
 
 /// A file before and after; `None`: there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TargetChange {
+pub(crate) struct TargetChange {
     /// Its text now.
     pub before: Option<String>,
     /// Its text then.
@@ -97,7 +97,7 @@ type StagedChanges = BTreeMap<PathBuf, TargetChange>;
 /// # Errors
 /// When the name or the reason is missing, an id names nothing that this can be decided of, the target can't be written
 /// or was edited between the marks.
-pub fn review_promotions(
+pub(crate) fn review_promotions(
     places: &Places,
     environment: &Environment,
     identity: &Identity,

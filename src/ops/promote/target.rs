@@ -21,7 +21,7 @@ const RULE_FILES_MAX: usize = 5;
 
 /// Where a person wants it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TargetOptions {
+pub(crate) struct TargetOptions {
     /// In this file, relative to the root.
     pub target: Option<PathBuf>,
     /// In a file of `.claude/rules` of its own.

@@ -269,7 +269,7 @@ pub(super) fn is_cancelled(ended: Ended) -> bool {
 }
 
 /// Arguments with secrets replaced. One that isn't UTF-8 keeps its bytes unless there is a secret between them.
-pub fn redacted(argv: &[Lossless]) -> Vec<Lossless> {
+pub(crate) fn redacted(argv: &[Lossless]) -> Vec<Lossless> {
     // Together, because an option's name is what tells that the next argument is a secret.
     let texts: Vec<String> = argv.iter().map(Lossless::display).collect();
     let (clean, _) = redact::redact_args(&texts);

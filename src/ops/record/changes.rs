@@ -70,7 +70,7 @@ pub(super) struct Change {
 
 impl Change {
     /// A command that is no check passed in between: it may have changed anything.
-    pub fn has_changing_command(&self) -> bool {
+    pub(super) fn has_changing_command(&self) -> bool {
         self.commands.iter().any(|command| command.passed && !command.check)
     }
 }
@@ -165,7 +165,7 @@ impl Weakened {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub fn begin(
+    pub(super) fn begin(
         projects: &mut Projects<'_>,
         store: &Store,
         earlier: (RunId, Option<&str>),
@@ -203,7 +203,7 @@ impl Weakened {
     }
 
     /// What was found, which is waited for.
-    pub fn end(self, notes: &mut Vec<String>) -> Vec<Mark> {
+    pub(super) fn end(self, notes: &mut Vec<String>) -> Vec<Mark> {
         let (marks, said) = match self {
             Weakened::Begun(begun) => begun.join().unwrap_or_else(|panic| resume_unwind(panic)),
             Weakened::Found(marks, said) => (marks, said),

@@ -20,7 +20,7 @@ pub(super) struct Failed {
 }
 
 impl Failed {
-    pub fn of(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Self {
+    pub(super) fn of(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Self {
         let mut diagnosis = diagnose(places, definitions, spooled);
         if spooled.header.reader_left {
             diagnosis.items.retain(|item| !is_of_the_reader(&item.message));

@@ -34,7 +34,7 @@ pub(super) fn append(state: &Path, lines: &[String]) {
 }
 
 /// The last lines of the log, oldest first.
-pub fn recent(state: &Path, count: usize) -> Vec<String> {
+pub(crate) fn recent(state: &Path, count: usize) -> Vec<String> {
     let text = private::read(&path(state)).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().collect();

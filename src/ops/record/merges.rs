@@ -27,7 +27,7 @@ impl Merges {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub fn of(store: &Store, run: RunId, items: &[Item], similarity_min: f64) -> Result<Self, StoreError> {
+    pub(super) fn of(store: &Store, run: RunId, items: &[Item], similarity_min: f64) -> Result<Self, StoreError> {
         let mut merges = Merges::default();
         let keys: Vec<&str> = items.iter().map(|item| item.pattern.as_str()).collect();
         let mut known = store.index().known_patterns(&keys)?;
@@ -63,7 +63,7 @@ impl Merges {
     }
 
     /// The key by which a pattern is known after the merges.
-    pub fn known_as<'a>(&'a self, key: &'a str) -> &'a str {
+    pub(super) fn known_as<'a>(&'a self, key: &'a str) -> &'a str {
         self.into.get(key).map_or(key, String::as_str)
     }
 

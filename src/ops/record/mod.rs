@@ -46,20 +46,20 @@ use queue::Queue;
 use trees::Trees;
 
 pub(in crate::ops) use assemble::facts as lesson_facts;
-pub use assemble::redacted;
+pub(crate) use assemble::redacted;
 pub(in crate::ops) use diagnosis::pattern_keys;
 pub(in crate::ops) use lessons::fix_facts;
-pub use log::recent as recent_log;
-pub use queue::{Holds, Pending, bad, pending, waiting};
+pub(crate) use log::recent as recent_log;
+pub(crate) use queue::{Holds, bad, pending, waiting};
 pub(in crate::ops) use steps::local;
-pub use task::current as current_task;
+pub(crate) use task::current as current_task;
 
 /// How often a recorder that waits for a lock looks whether there is still something to record.
 const HOLDER_LOOKS: Duration = Duration::from_millis(20);
 
 /// What a drain did.
 #[derive(Debug, Default, Clone)]
-pub struct Drained {
+pub(crate) struct Drained {
     /// Runs recorded, passed or failed.
     pub runs: usize,
     /// Failures among them.
@@ -89,7 +89,7 @@ pub struct Drained {
 ///
 /// # Errors
 /// When the store can't be opened: it is newer, or its folder can't be written. The spool stays.
-pub fn drain(places: &Places) -> Result<Drained, StoreError> {
+pub(crate) fn drain(places: &Places) -> Result<Drained, StoreError> {
     let until = Instant::now() + Duration::from_millis(HOLDER_WAIT_MS_MAX);
     let mut drained = drain_within(places, Duration::ZERO, None, || {})?;
     // Not everybody who holds the lock records: a hook that takes over shared lessons, a command that notes one thing.
@@ -115,7 +115,7 @@ pub(in crate::ops) fn promote_ended(places: &Places, drained: &Drained) {
 ///
 /// # Errors
 /// As [`drain`].
-pub fn drain_sync(places: &Places, recorded: impl FnOnce()) -> Result<Drained, StoreError> {
+pub(crate) fn drain_sync(places: &Places, recorded: impl FnOnce()) -> Result<Drained, StoreError> {
     let limit = Duration::from_millis(SYNC_MS_MAX);
     let drained = drain_within(places, limit, Some(Instant::now() + limit), recorded)?;
     promote_ended(places, &drained);
@@ -126,7 +126,7 @@ pub fn drain_sync(places: &Places, recorded: impl FnOnce()) -> Result<Drained, S
 ///
 /// # Errors
 /// As [`drain`].
-pub fn drain_for_reading(places: &Places) -> Result<Drained, StoreError> {
+pub(crate) fn drain_for_reading(places: &Places) -> Result<Drained, StoreError> {
     drain_within(places, Duration::from_millis(LOCK_WAIT_MS_MAX), None, || {})
 }
 
@@ -230,7 +230,7 @@ fn drain_or_rebuild(
 }
 
 /// Writes what was found and put right elsewhere into the recorder's log.
-pub fn note(places: &Places, lines: &[String]) {
+pub(crate) fn note(places: &Places, lines: &[String]) {
     log::append(&places.state, lines);
 }
 

@@ -104,7 +104,7 @@ fn shown(store: &Store, unseen: &[Unseen]) -> Result<Vec<Shown>, StoreError> {
 }
 
 impl Stretch {
-    pub fn first(&self) -> &OpenRun {
+    pub(super) fn first(&self) -> &OpenRun {
         &self.runs[0]
     }
 
@@ -115,7 +115,7 @@ impl Stretch {
     /// The most tests that ran in a run of the stretch that is looked at, and how many ran in `pass`. `None` where one
     /// of them doesn't say, where another check ran, which may well have fewer, and where the same command chooses
     /// others from run to run.
-    pub fn counts(&self, store: &Store, pass: &Run) -> Result<Option<Counts>, StoreError> {
+    pub(super) fn counts(&self, store: &Store, pass: &Run) -> Result<Option<Counts>, StoreError> {
         if self.key != pass.key || fix::selects_anew(pass) {
             return Ok(None);
         }
@@ -129,7 +129,7 @@ impl Stretch {
     }
 
     /// What is open of the last failing run.
-    pub fn open(&self) -> Atoms {
+    pub(super) fn open(&self) -> Atoms {
         let mut open = fix::atoms_of_run(&self.before);
         let remaining = self.since.attempt.as_ref().and_then(|attempt| attempt.remaining.as_ref());
         if let Some(remaining) = remaining {
@@ -140,7 +140,7 @@ impl Stretch {
 
     /// What no run has looked at since it was shown, the newest last: of the last failing run, where the same check followed,
     /// and of earlier ones.
-    pub fn still_unseen(&self, after_last: Option<&Atoms>, after_earlier: &[&Atoms]) -> Vec<Unseen> {
+    pub(super) fn still_unseen(&self, after_last: Option<&Atoms>, after_earlier: &[&Atoms]) -> Vec<Unseen> {
         let earlier = self.unseen.iter().map(|shown| shown.id).zip(after_earlier.iter().copied());
         let of = |(run, atoms): (RunId, &Atoms)| Unseen {
             run,
@@ -153,11 +153,11 @@ impl Stretch {
     }
 
     /// The run that the next attempt goes on from.
-    pub fn since(&self) -> &Run {
+    pub(super) fn since(&self) -> &Run {
         self.since.run.as_ref().unwrap_or(&self.before)
     }
 
-    pub fn since_run(&self) -> RunId {
+    pub(super) fn since_run(&self) -> RunId {
         match (&self.since.attempt, &self.since.run) {
             (Some(attempt), Some(_)) => attempt.run,
             _ => self.last().run,

@@ -26,7 +26,7 @@ const BAD_FILES_MAX: usize = 20;
 
 /// A file that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pending {
+pub(crate) struct Pending {
     /// Where it is.
     pub path: PathBuf,
     /// What is in it.
@@ -35,7 +35,7 @@ pub struct Pending {
 
 /// What is in a file that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holds {
+pub(crate) enum Holds {
     /// A run with its output.
     Run,
     /// Passing runs, a line each.
@@ -64,7 +64,7 @@ pub(super) struct Queue {
 }
 
 /// Everything that waits, claimed pass logs not counted.
-pub fn pending(places: &Places) -> Vec<Pending> {
+pub(crate) fn pending(places: &Places) -> Vec<Pending> {
     let mut found = Vec::new();
     for dir in state_dirs(places) {
         for path in files(&dir.join("spool")) {
@@ -84,7 +84,7 @@ pub fn pending(places: &Places) -> Vec<Pending> {
 }
 
 /// What the wrappers knew about the runs that aren't recorded yet. Reads only.
-pub fn waiting(places: &Places) -> Vec<Header> {
+pub(crate) fn waiting(places: &Places) -> Vec<Header> {
     let mut headers = Vec::new();
     for dir in state_dirs(places) {
         for path in files(&dir.join("spool")).into_iter().filter(|path| path.extension() == Some(OsStr::new("spool"))) {
@@ -99,7 +99,7 @@ pub fn waiting(places: &Places) -> Vec<Header> {
 }
 
 /// Spool files that were set aside because they could not be parsed.
-pub fn bad(places: &Places) -> Vec<PathBuf> {
+pub(crate) fn bad(places: &Places) -> Vec<PathBuf> {
     state_dirs(places).flat_map(|dir| files(&dir.join("spool/bad"))).collect()
 }
 
@@ -127,7 +127,7 @@ fn state_dirs(places: &Places) -> impl Iterator<Item = &Path> {
 
 impl Queue {
     /// Claims the pass logs and reads all headers. Unparsable files are moved to `bad/` beside them.
-    pub fn collect(places: &Places, drained: &mut Drained) -> Self {
+    pub(super) fn collect(places: &Places, drained: &mut Drained) -> Self {
         let mut queue = Queue { entries: Vec::new(), claimed: Vec::new() };
         for pending in pending(places) {
             if pending.holds == Holds::Run {
@@ -154,7 +154,7 @@ impl Queue {
 
     /// Removes claimed pass logs that nobody can still be appending to. What was read of the others is blanked: the
     /// command lines in them are as they were typed, and the next recorder may be days away.
-    pub fn release(&self, drained: &Drained) {
+    pub(super) fn release(&self, drained: &Drained) {
         for (log, bytes) in &self.claimed {
             if drained.left.iter().any(|(path, _)| path == log) {
                 continue;

@@ -18,7 +18,7 @@ const ENDINGS: [&str; 7] = [".xml", ".sarif", ".json", ".jsonl", ".ndjson", ".ta
 const CLOCK_US: i64 = 20_000;
 
 /// The reports of a run, one after the other as if they had been printed; `None` when there is none.
-pub fn read(header: &Header, output: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn read(header: &Header, output: &[u8]) -> Option<Vec<u8>> {
     let root = header.place.root.path().canonicalize().ok()?;
     let changed = header.check.as_ref().and_then(|check| check.dir.as_ref());
     let dir = changed.map_or_else(|| header.cwd.path().to_owned(), |dir| header.cwd.path().join(dir));

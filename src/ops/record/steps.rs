@@ -59,7 +59,7 @@ pub(in crate::ops) fn local(places: &Places, environment: &Environment) -> Local
 }
 
 impl<'a> Projects<'a> {
-    pub fn new(places: &'a Places) -> Self {
+    pub(super) fn new(places: &'a Places) -> Self {
         Projects {
             places,
             environment: Environment::from_process(),
@@ -96,7 +96,7 @@ impl<'a> Projects<'a> {
 
 impl Projects<'_> {
     /// Where a snapshot of the work tree at `root` is taken, and what it leaves out; `None` where there are none.
-    pub fn snapshot_options(&mut self, root: &Path) -> Option<(Places, Options)> {
+    pub(super) fn snapshot_options(&mut self, root: &Path) -> Option<(Places, Options)> {
         let project = self.at(root);
         let wanted = project.settings.snapshot.enabled && trees::is_work_tree(&project.places, root);
         wanted.then(|| (project.places.clone(), trees::options(&project.places, &project.settings, &project.lessons)))
@@ -105,50 +105,50 @@ impl Projects<'_> {
 
 impl Projects<'_> {
     /// The recorder's own places.
-    pub fn places(&self) -> &Places {
+    pub(super) fn places(&self) -> &Places {
         self.places
     }
 
     /// Whether anything is learnt from what is recorded in the work tree at `root`.
-    pub fn learns(&mut self, root: &Path) -> bool {
+    pub(super) fn learns(&mut self, root: &Path) -> bool {
         self.at(root).settings.advice.learning
     }
 
     /// What counts as a fix in the work tree at `root`.
-    pub fn fix_settings(&mut self, root: &Path) -> FixSettings {
+    pub(super) fn fix_settings(&mut self, root: &Path) -> FixSettings {
         self.at(root).settings.fix.clone()
     }
 
     /// Which lessons are kept in the work tree at `root`.
-    pub fn lesson_settings(&mut self, root: &Path) -> LessonSettings {
+    pub(super) fn lesson_settings(&mut self, root: &Path) -> LessonSettings {
         self.at(root).settings.lesson.clone()
     }
 
     /// What texts say of this machine, seen from the work tree at `root`.
-    pub fn local(&mut self, root: &Path) -> &LocalMachine {
+    pub(super) fn local(&mut self, root: &Path) -> &LocalMachine {
         &self.at(root).local
     }
 
     /// Whether the work tree at `root` is still there.
-    pub fn has_root(&mut self, root: &Path) -> bool {
+    pub(super) fn has_root(&mut self, root: &Path) -> bool {
         self.at(root).places.root.is_dir()
     }
 
     /// Takes over what the shared lessons of the work tree at `root` say now.
-    pub fn read_shared(&mut self, store: &mut Store, root: &Path) -> Result<(), StoreError> {
+    pub(super) fn read_shared(&mut self, store: &mut Store, root: &Path) -> Result<(), StoreError> {
         self.at(root);
         let Project { places, lessons, .. } = &self.known[root];
         taught::refresh(store, places, &self.environment, lessons)
     }
 
     /// The lessons of the work tree at `root`.
-    pub fn lessons(&mut self, root: &Path) -> &LessonFolder {
+    pub(super) fn lessons(&mut self, root: &Path) -> &LessonFolder {
         &self.at(root).lessons
     }
 
     /// Begins to diagnose what the first of these printed, if it failed, while the store is opened. Of a later one it isn't
     /// known yet what the check printed when it passed.
-    pub fn begin_diagnosis(&mut self, entries: &[Entry]) {
+    pub(super) fn begin_diagnosis(&mut self, entries: &[Entry]) {
         let first = entries.iter().find(|entry| entry.is_spool);
         let Some(Entry { path, header, .. }) = first.filter(|first| !first.header.ended.passed()) else { return };
         let definitions = Arc::clone(&self.at(header.place.root.path()).definitions);
@@ -172,7 +172,7 @@ impl Projects<'_> {
 
     /// Begins to compare the tree of a run with that of the failing one before it, while the run is recorded: what was
     /// tried in between is asked for as soon as it is.
-    pub fn begin_comparing(&mut self, trees: &mut Trees, store: &Store, header: &Header) -> Result<(), StoreError> {
+    pub(super) fn begin_comparing(&mut self, trees: &mut Trees, store: &Store, header: &Header) -> Result<(), StoreError> {
         let root = &header.place.root;
         let Some((places, options)) = self.snapshot_options(root.path()) else { return Ok(()) };
         let before = store.index().last_failing_tree(&header.key, root, header.ended_at, header.run)?;
@@ -189,13 +189,13 @@ impl Projects<'_> {
     }
 
     /// That comparison, when it was begun and nothing else is to be left out of it.
-    pub fn compared(&mut self, root: &Path, old: &str, new: &str) -> Option<Result<Diff, Skipped>> {
+    pub(super) fn compared(&mut self, root: &Path, old: &str, new: &str) -> Option<Result<Diff, Skipped>> {
         let begun = self.compared.remove(&(root.to_owned(), old.to_owned(), new.to_owned()))?;
         begun.join().ok()
     }
 
     /// Asks git for many commits at once whether `new` has them in its history.
-    pub fn learn_history(&mut self, root: &Path, olds: &[&str], new: &str) {
+    pub(super) fn learn_history(&mut self, root: &Path, olds: &[&str], new: &str) {
         let key = |old: &str| (root.to_owned(), old.to_owned(), new.to_owned());
         let olds: BTreeSet<&str> =
             olds.iter().copied().filter(|old| !self.comes_from.contains_key(&key(old))).collect();
@@ -212,7 +212,7 @@ impl Projects<'_> {
     }
 
     /// Whether the commit `new` has `old` in its history. `false` where git can't tell.
-    pub fn comes_from(&mut self, root: &Path, old: &str, new: &str) -> bool {
+    pub(super) fn comes_from(&mut self, root: &Path, old: &str, new: &str) -> bool {
         let key = (root.to_owned(), old.to_owned(), new.to_owned());
         if let Some(known) = self.comes_from.get(&key) {
             return *known;

@@ -19,7 +19,7 @@ const PACKED_BYTES_MAX: u64 = 32 << 20;
 ///
 /// # Errors
 /// SQLite's.
-pub fn current(
+pub(crate) fn current(
     places: &Places,
     index: Option<&Index>,
     identity: &Identity,

@@ -56,7 +56,7 @@ pub(super) fn options(places: &Places, settings: &Settings, lessons: &LessonFold
 impl Trees {
     /// Begins a snapshot of every work tree that has a run among `entries`, before anything is diagnosed: the sooner,
     /// the likelier it is what the run saw.
-    pub fn begin(projects: &mut Projects<'_>, entries: &[Entry], until: Option<Instant>) -> Self {
+    pub(super) fn begin(projects: &mut Projects<'_>, entries: &[Entry], until: Option<Instant>) -> Self {
         let mut trees = Trees { by_root: HashMap::new(), compared: HashMap::new(), heads: HashMap::new() };
         for entry in entries.iter().rev() {
             let root = entry.header.place.root.path();
@@ -74,12 +74,12 @@ impl Trees {
     }
 
     /// What went wrong with the snapshots that were asked for, for the log.
-    pub fn notes(&mut self) -> Vec<String> {
+    pub(super) fn notes(&mut self) -> Vec<String> {
         self.by_root.values_mut().filter_map(|of| of.panicked.take()).collect()
     }
 
     /// The tree that is the run's, or may be; `None` where there is none.
-    pub fn tree(&mut self, header: &Header) -> Option<String> {
+    pub(super) fn tree(&mut self, header: &Header) -> Option<String> {
         let of = self.by_root.get_mut(header.place.root.path())?;
         of.taken().ok().map(|taken| taken.tree)
     }
@@ -88,7 +88,7 @@ impl Trees {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub fn event(&mut self, store: &Store, header: &Header) -> Result<Option<Event>, StoreError> {
+    pub(super) fn event(&mut self, store: &Store, header: &Header) -> Result<Option<Event>, StoreError> {
         let root = header.place.root.path();
         let Some(of) = self.by_root.get_mut(root) else { return Ok(None) };
         let taken = of.taken().and_then(|taken| of.fits(&taken, header).map(|exact| (taken, exact)));

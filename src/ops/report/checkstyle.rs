@@ -10,7 +10,7 @@ use crate::store::Item;
 /// Stands for a file where none is known: every error is below one.
 const NO_FILE: &str = ".";
 
-pub fn render(subjects: &[Subject]) -> String {
+pub(super) fn render(subjects: &[Subject]) -> String {
     let mut files: BTreeMap<&str, Vec<(&Subject, &Item)>> = BTreeMap::new();
     for (subject, item) in items(subjects) {
         files.entry(item.file.as_deref().unwrap_or(NO_FILE)).or_default().push((subject, item));

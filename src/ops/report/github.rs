@@ -11,7 +11,7 @@ use crate::store::Item;
 /// Annotations of one kind that GitHub shows of a step; it drops the others without a word.
 const ANNOTATIONS_MAX: usize = 10;
 
-pub fn render(subjects: &[Subject]) -> String {
+pub(super) fn render(subjects: &[Subject]) -> String {
     let mut out = String::new();
     let unexplained = subjects.iter().filter(|subject| subject.is_unexplained());
     for subject in unexplained.clone().take(ANNOTATIONS_MAX) {

@@ -12,7 +12,7 @@ use crate::store::Item;
 /// Stands for a file where none is known: every issue must have a place.
 const NO_FILE: &str = ".";
 
-pub fn render(subjects: &[Subject]) -> String {
+pub(super) fn render(subjects: &[Subject]) -> String {
     let mut issues: Vec<Value> = items(subjects).map(|(subject, item)| issue(subject, item)).collect();
     // Two checks may have run the same tool over the same files.
     let mut known = BTreeSet::new();

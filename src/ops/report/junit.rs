@@ -6,7 +6,7 @@ use super::text::xml;
 use super::{Subject, message, rule};
 use crate::store::Item;
 
-pub fn render(subjects: &[Subject]) -> String {
+pub(super) fn render(subjects: &[Subject]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     let suites = subjects.iter().flat_map(|subject| subject.tools().into_iter().map(move |tool| (subject, tool)));
     for (id, (subject, tool)) in suites.enumerate() {

@@ -7,7 +7,7 @@ use crate::diagnose::Severity;
 use crate::run::Ended;
 use crate::store::Item;
 
-pub fn render(subjects: &[Subject]) -> String {
+pub(super) fn render(subjects: &[Subject]) -> String {
     let tools = |subject: &Subject| subject.tools().iter().map(|tool| run(subject, tool)).collect::<Vec<_>>();
     let runs: Vec<Value> = subjects.iter().flat_map(tools).collect();
     let document = json!({

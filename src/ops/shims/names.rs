@@ -99,7 +99,7 @@ const ASKED_FOR: [&[&str]; 5] = [
 ];
 
 /// The programs that get a shim if they are installed, sorted.
-pub fn usual(whitelist: &Whitelist) -> BTreeSet<String> {
+pub(super) fn usual(whitelist: &Whitelist) -> BTreeSet<String> {
     let mut names = whitelist.program_names();
     for name in ASKED_FOR.iter().copied().flatten() {
         names.remove(*name);

@@ -152,7 +152,7 @@ pub(super) fn warning_id(event: &Event) -> String {
 
 /// Records what was due, for the recorder to take. To be called once the answer was written to whoever asked: what
 /// nobody got neither counts nor silences anything.
-pub fn record_deliveries(places: &Places, answer: &mut WarnReply) {
+pub(crate) fn record_deliveries(places: &Places, answer: &mut WarnReply) {
     for mut event in std::mem::take(&mut answer.due) {
         if let Body::Delivery(delivery) = &mut event.body {
             let shown = answer.warnings.iter().find(|warning| warning.id == delivery.warning);

@@ -40,7 +40,7 @@ impl EntryLookup<'_> {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub fn candidates_for_question(&self, question: &WarnQuestion) -> Result<Vec<WarningCandidate>, StoreError> {
+    pub(super) fn candidates_for_question(&self, question: &WarnQuestion) -> Result<Vec<WarningCandidate>, StoreError> {
         let index = self.index;
         let mut rows: BTreeMap<i64, (EntryRow, WarningConcern)> = BTreeMap::new();
         for file in question.files.iter().take(FILES_MAX) {
@@ -91,7 +91,7 @@ impl EntryLookup<'_> {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub fn candidates_for_failure(&self, keys: &[String]) -> Result<Vec<WarningCandidate>, StoreError> {
+    pub(super) fn candidates_for_failure(&self, keys: &[String]) -> Result<Vec<WarningCandidate>, StoreError> {
         let taught = taught::of_patterns(self.index, self.root, keys)?.into_iter().take(ENTRIES_MAX);
         let failed = WarningConcern { failed: true, ..WarningConcern::default() };
         taught.filter_map(|(row, _)| self.entry_candidate(row, failed.clone()).transpose()).collect()

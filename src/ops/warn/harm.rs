@@ -26,7 +26,7 @@ pub(super) struct HarmfulExclusions {
 
 impl HarmfulExclusions {
     /// What is said of it, for people.
-    pub fn to_notes(&self) -> impl Iterator<Item = String> {
+    pub(super) fn to_notes(&self) -> impl Iterator<Item = String> {
         let counted = [(self.patterns, "pattern", "patterns"), (self.entries, "entry", "entries")];
         counted.into_iter().filter(|(harmful, ..)| *harmful > 0).map(|(harmful, one, several)| {
             format!(

@@ -37,7 +37,7 @@ impl DetectorInsight {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub fn open(
+    pub(super) fn open(
         places: &Places,
         environment: &Environment,
         settings: &Settings,
@@ -52,7 +52,7 @@ impl DetectorInsight {
     }
 
     /// Adds what detectors know of a pattern to what people said, which comes first.
-    pub fn complete_facts(&self, known: &mut WarningFacts, row: &BriefRow, settings: &Settings) {
+    pub(super) fn complete_facts(&self, known: &mut WarningFacts, row: &BriefRow, settings: &Settings) {
         let Some(registry) = &self.registry else { return };
         let (title, rule) = detector_advice(registry, &self.history, row, settings);
         known.cause = known.cause.take().or(title);
@@ -60,7 +60,7 @@ impl DetectorInsight {
     }
 
     /// What is known about changes of these files, each with the pattern that failed in most of those tasks.
-    pub fn findings_for_files(&self, files: &[String], settings: &Settings) -> Vec<FileChangeFinding> {
+    pub(super) fn findings_for_files(&self, files: &[String], settings: &Settings) -> Vec<FileChangeFinding> {
         let Some(registry) = &self.registry else { return Vec::new() };
         if files.is_empty() {
             return Vec::new();

@@ -19,7 +19,7 @@ use crate::pattern::history::{HistoryFailure, TaskHistory, HistoryPattern, Histo
 
 /// What a detector looks at when it looks at one pattern.
 #[derive(Debug, Clone, Copy)]
-pub struct DetectorSubject<'a> {
+pub(crate) struct DetectorSubject<'a> {
     /// `p-…`
     pub id: &'a str,
     /// The row numbers that are this pattern: more than one when others were merged into it.
@@ -30,7 +30,7 @@ pub struct DetectorSubject<'a> {
 
 /// What a detector found. The figures are about the window of the history, which is the newest part.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct DetectorFinding {
+pub(crate) struct DetectorFinding {
     /// The detector's name.
     pub detector: String,
     /// A few words.
@@ -68,7 +68,7 @@ pub struct DetectorFinding {
 }
 
 /// Looks for one thing.
-pub trait Detector: Debug {
+pub(crate) trait Detector: Debug {
     /// Its name in findings: letters, digits and dashes.
     fn name(&self) -> &str;
 
@@ -98,7 +98,7 @@ pub trait Detector: Debug {
 
 /// The detectors in force.
 #[derive(Debug)]
-pub struct DetectorRegistry {
+pub(crate) struct DetectorRegistry {
     detectors: Vec<Box<dyn Detector>>,
 }
 
@@ -108,7 +108,7 @@ const OVERALL_MAX: usize = 20;
 impl DetectorRegistry {
     /// The shipped ones and those of `files`, which come strongest layer first and may name `categories`. What can't be
     /// used is a fault, and all others hold.
-    pub fn new(files: &[DefinitionFile], categories: &Categories) -> (Self, Vec<Fault>) {
+    pub(crate) fn new(files: &[DefinitionFile], categories: &Categories) -> (Self, Vec<Fault>) {
         let (declared, faults) = declared::load_layered(files, categories);
         let mut detectors: Vec<Box<dyn Detector>> = vec![
             Box::new(recurrence::RecurrenceDetector),
@@ -122,28 +122,29 @@ impl DetectorRegistry {
     }
 
     /// The names of the detectors in force.
-    pub fn detector_names(&self) -> impl Iterator<Item = &str> {
+    #[cfg(test)]
+    pub(crate) fn detector_names(&self) -> impl Iterator<Item = &str> {
         self.detectors.iter().map(|detector| detector.name())
     }
 
     /// What they find about one pattern.
-    pub fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
+    pub(crate) fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
         self.detectors.iter().filter_map(|detector| detector.examine_pattern(subject, history, settings)).collect()
     }
 
     /// Of that, what a list says: names and files.
-    pub fn find_naming(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
+    pub(crate) fn find_naming(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
         let naming = self.detectors.iter().filter(|detector| detector.is_naming());
         naming.filter_map(|detector| detector.examine_pattern(subject, history, settings)).collect()
     }
 
     /// What the first of them that knows says to do about such a pattern.
-    pub fn find_rule(&self, pattern: &HistoryPattern, file: Option<&str>) -> Option<&str> {
+    pub(crate) fn find_rule(&self, pattern: &HistoryPattern, file: Option<&str>) -> Option<&str> {
         self.detectors.iter().find_map(|detector| detector.find_rule(pattern, file))
     }
 
     /// What they find about the whole history.
-    pub fn examine_history(&self, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
+    pub(crate) fn examine_history(&self, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
         let found = self.detectors.iter().map(|detector| detector.examine_history(history, settings));
         found.flat_map(|findings| findings.into_iter().take(OVERALL_MAX)).collect()
     }

@@ -8,7 +8,7 @@ use crate::base::ids::RunId;
 /// Advice that was due to a session. Its id is made of the session and what it is about: however often it is asked for,
 /// there is one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Delivery {
+pub(crate) struct Delivery {
     /// `w-…`, made of the same as the event's id.
     pub warning: String,
     /// What was being worked on.
@@ -54,7 +54,7 @@ pub struct Delivery {
 /// What became of advice that was due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum DeliveryArm {
+pub(crate) enum DeliveryArm {
     /// It was shown.
     Shown,
     /// It was held out, so that it can be known what happens without.
@@ -63,7 +63,7 @@ pub enum DeliveryArm {
 
 impl DeliveryArm {
     /// The word in events and tables.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             DeliveryArm::Shown => "shown",
             DeliveryArm::Holdout => "holdout",
@@ -73,7 +73,7 @@ impl DeliveryArm {
 
 /// Somebody says that they have seen a warning, and what they think of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ack {
+pub(crate) struct Ack {
     /// `w-…`
     pub warning: String,
     /// Whether it was of use, if they say.

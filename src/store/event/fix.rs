@@ -13,7 +13,7 @@ use crate::base::lossless::Lossless;
 /// shows that something is gone that only an earlier failing run had shown: a run that didn't get to it says nothing of
 /// it, and what was done since the earlier one may have been its fix.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Attempt {
+pub(crate) struct Attempt {
     /// The command key of the open failure. The run may have had another one that covers it.
     pub key: String,
     /// The run.
@@ -97,7 +97,7 @@ pub struct Attempt {
 
 /// Atoms that only an earlier failing run showed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unseen {
+pub(crate) struct Unseen {
     /// The last run that showed them.
     pub run: RunId,
     /// Their hashes.
@@ -107,7 +107,7 @@ pub struct Unseen {
 /// What became of an open failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// All of it is gone.
     Success,
     /// Some of it is gone.
@@ -119,7 +119,7 @@ pub enum Outcome {
 /// What was done between two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Means {
+pub(crate) enum Means {
     /// Files were changed.
     Edit,
     /// A command was run (`npm install`) that changed what the check stands on; files at most in manifests and locks.
@@ -132,7 +132,7 @@ pub enum Means {
 
 /// Two snapshots.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trees {
+pub(crate) struct Trees {
     /// At the failing run.
     pub before: String,
     /// At the attempt.
@@ -143,7 +143,7 @@ pub struct Trees {
 
 /// Atoms, up to a limit, with their number.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AtomList {
+pub(crate) struct AtomList {
     /// All of them.
     pub count: usize,
     /// The first of them in the order of the output.
@@ -153,14 +153,14 @@ pub struct AtomList {
 
 impl AtomList {
     /// None at all.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }
 }
 
 /// One thing that was wrong, without line numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Atom {
+pub(crate) struct Atom {
     /// Its identity; see `fix::atom`.
     pub hash: String,
     /// Its pattern key.
@@ -177,7 +177,7 @@ pub struct Atom {
 
 /// A recorded run between two runs of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Command {
+pub(crate) struct Command {
     /// Its id.
     pub run: RunId,
     /// The command line, redacted.
@@ -191,7 +191,7 @@ pub struct Command {
 
 /// What makes a change the same as another task's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recipe {
+pub(crate) struct Recipe {
     /// What was compared.
     pub kind: RecipeKind,
     /// `1:` and 32 hex digits; the same key is the same recipe.
@@ -203,7 +203,7 @@ pub struct Recipe {
 /// What makes two changes one recipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum RecipeKind {
+pub(crate) enum RecipeKind {
     /// Changed lines that read the same when names of values are masked.
     Shape,
     /// The same set of files.
@@ -214,7 +214,7 @@ pub enum RecipeKind {
 
 impl RecipeKind {
     /// The word in events, tables and JSON.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             RecipeKind::Shape => "shape",
             RecipeKind::Files => "files",
@@ -225,7 +225,7 @@ impl RecipeKind {
 
 impl Outcome {
     /// The word in events, tables and JSON.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Outcome::Success => "success",
             Outcome::Partial => "partial",
@@ -236,7 +236,7 @@ impl Outcome {
 
 impl Means {
     /// The word in events, tables and JSON.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Means::Edit => "edit",
             Means::Command => "command",
@@ -248,7 +248,7 @@ impl Means {
 
 /// A place in a diff where a check was made weaker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
+pub(crate) struct Mark {
     /// The rule that found it.
     pub rule: String,
     /// The file, relative to the root.
@@ -270,26 +270,26 @@ pub struct Mark {
 
 impl Attempt {
     /// The changed files that may have fixed it: what its recipes are made of.
-    pub fn related_files(&self) -> impl Iterator<Item = &FileChange> {
+    pub(crate) fn related_files(&self) -> impl Iterator<Item = &FileChange> {
         self.files.iter().filter(|file| !self.also_changed.contains(&file.path))
     }
 
     /// Files were changed, and none of them, nor a command, has to do with the failure as far as is known.
-    pub fn has_unknown_cause(&self) -> bool {
+    pub(crate) fn has_unknown_cause(&self) -> bool {
         let has_command =
             !self.surroundings.is_empty() || self.commands.iter().any(|command| command.passed && !command.check);
         self.means == Means::Edit && !self.undo && !has_command && self.related_files().next().is_none()
     }
 
     /// Whether the check was made weaker in between, for certain.
-    pub fn is_weakened(&self) -> bool {
+    pub(crate) fn is_weakened(&self) -> bool {
         self.weakened.iter().any(|mark| mark.certain)
     }
 }
 
 /// Two runs of one check over the same tree with different results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Flake {
+pub(crate) struct Flake {
     /// The command key.
     pub key: String,
     /// Pattern keys of the atoms that were in one run and not in the other.
@@ -313,7 +313,7 @@ pub struct Flake {
 /// How sure a flake is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Proof {
+pub(crate) enum Proof {
     /// Both trees are exact and the same, so are command line, programs and variables, and nothing else that is recorded
     /// changed.
     Proven,
@@ -323,7 +323,7 @@ pub enum Proof {
 
 impl Proof {
     /// The word in events, tables and JSON.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Proof::Proven => "proven",
             Proof::Suspected => "suspected",
@@ -333,7 +333,7 @@ impl Proof {
 
 /// What a person or an agent says about a fix. Later ones replace earlier ones, text by text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FixNote {
+pub(crate) struct FixNote {
     /// `x-…`
     pub fix: String,
     /// Why it failed.

@@ -7,7 +7,7 @@ use super::by::By;
 
 /// Something said of an entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EntryNote {
+pub(crate) struct EntryNote {
     /// `k-…`
     pub entry: String,
     /// What is said.
@@ -21,7 +21,7 @@ pub struct EntryNote {
 /// What is said of an entry. What was written once is never changed: a better one supersedes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
-pub enum EntryChange {
+pub(crate) enum EntryChange {
     /// It was written.
     Created(Box<Entry>),
     /// Another one is better.
@@ -58,7 +58,7 @@ pub enum EntryChange {
 
 /// An entry as it was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// `gotcha`, `pattern`, `decision`, or one of the user's.
     #[serde(rename = "type")]
     pub sort: String,
@@ -85,7 +85,7 @@ pub struct Entry {
 
 /// Where an entry comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub(crate) struct Origin {
     /// Who knows it.
     #[serde(default)]
     pub source: EntrySource,
@@ -100,7 +100,7 @@ pub struct Origin {
 /// Who knows it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum EntrySource {
+pub(crate) enum EntrySource {
     /// A person.
     Human,
     /// A check that ran.
@@ -113,7 +113,7 @@ pub enum EntrySource {
 /// What was done with an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum EntryUse {
+pub(crate) enum EntryUse {
     /// A search found it.
     Queried,
     /// It was read.
@@ -130,7 +130,7 @@ pub enum EntryUse {
 
 impl EntrySource {
     /// The word in events and tables.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             EntrySource::Human => "human",
             EntrySource::Check => "check",
@@ -141,7 +141,7 @@ impl EntrySource {
 
 impl EntryUse {
     /// The word in events and tables.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             EntryUse::Queried => "queried",
             EntryUse::Retrieved => "retrieved",

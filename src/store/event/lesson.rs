@@ -6,7 +6,7 @@ use crate::base::ids::RunId;
 
 /// Something done to a lesson.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LessonChange {
+pub(crate) struct LessonChange {
     /// `l-…`.
     pub lesson: String,
     /// What was done.
@@ -20,7 +20,7 @@ pub struct LessonChange {
 /// What was done to a lesson.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
-pub enum Change {
+pub(crate) enum Change {
     /// The file was removed and none is to be written for these patterns again.
     Forgotten {
         /// Pattern keys, or ids (`p-…`) when the lesson's run wasn't in the store.

@@ -7,7 +7,7 @@ use crate::base::clock::Timestamp;
 
 /// Something said of a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MemoryNote {
+pub(crate) struct MemoryNote {
     /// `m-…`
     pub memory: String,
     /// What is said.
@@ -21,7 +21,7 @@ pub struct MemoryNote {
 /// What is said of a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
-pub enum MemoryChange {
+pub(crate) enum MemoryChange {
     /// It is to be remembered.
     Remembered {
         /// What it is.
@@ -53,7 +53,7 @@ pub enum MemoryChange {
 /// What a memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum MemorySort {
+pub(crate) enum MemorySort {
     /// Where a task stands.
     Context,
     /// Something that was learnt.
@@ -68,7 +68,7 @@ pub enum MemorySort {
 
 impl MemorySort {
     /// The word in events and tables.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             MemorySort::Context => "context",
             MemorySort::Learning => "learning",
@@ -79,7 +79,7 @@ impl MemorySort {
     }
 
     /// From that word.
-    pub fn parse(word: &str) -> Option<Self> {
+    pub(crate) fn parse(word: &str) -> Option<Self> {
         use MemorySort::{Context, ErrorPattern, Learning, Preference, SuccessPattern};
         [Context, Learning, Preference, ErrorPattern, SuccessPattern].into_iter().find(|sort| sort.as_str() == word)
     }

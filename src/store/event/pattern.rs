@@ -5,11 +5,11 @@
 use serde::{Deserialize, Serialize};
 
 /// `by` of a merge that the recorder found.
-pub const NEAR_DUPLICATE: &str = "near-duplicate";
+pub(crate) const NEAR_DUPLICATE: &str = "near-duplicate";
 
 /// Two patterns are one from now on. Nothing is rewritten: both keys stay, and the figures are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Merge {
+pub(crate) struct Merge {
     /// Key of the one.
     pub from: String,
     /// Key of the other. Which of the two names the group is decided by their failures.
@@ -28,14 +28,14 @@ pub struct Merge {
 
 impl Merge {
     /// Found by the recorder: it yields to every split, whichever came first.
-    pub fn is_automatic(&self) -> bool {
+    pub(crate) fn is_automatic(&self) -> bool {
         self.by.as_deref() == Some(NEAR_DUPLICATE)
     }
 }
 
 /// A pattern stands by itself again: takes back every earlier merge that it has part in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Split {
+pub(crate) struct Split {
     /// Its key.
     pub pattern: String,
     /// Who.
@@ -49,7 +49,7 @@ pub struct Split {
 /// What a person thinks of a pattern. The latest of each pair holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ReviewState {
+pub(crate) enum ReviewState {
     /// No advice about it.
     Muted,
     /// Advice about it again.
@@ -62,7 +62,7 @@ pub enum ReviewState {
 
 impl ReviewState {
     /// The word in events and in the index.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             ReviewState::Muted => "muted",
             ReviewState::Unmuted => "unmuted",
@@ -74,7 +74,7 @@ impl ReviewState {
 
 /// Somebody said what they think of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Review {
+pub(crate) struct Review {
     /// Its key.
     pub pattern: String,
     /// What they said.

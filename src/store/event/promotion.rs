@@ -7,7 +7,7 @@ use super::by::By;
 /// Something said of a promotion. Its id is made of what it is about, so that it is one on every machine. It quotes no
 /// run: the line itself is in the file, and what is purged takes no decision with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Promotion {
+pub(crate) struct Promotion {
     /// `r-…`
     pub promotion: String,
     /// The pattern's key, of a promotion of a pattern.
@@ -27,7 +27,7 @@ pub struct Promotion {
 /// What is said of a promotion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
-pub enum PromotionStep {
+pub(crate) enum PromotionStep {
     /// It passed the gate. The earliest counts.
     Proposed {
         /// Whether held-out tasks prove it.
@@ -69,7 +69,7 @@ pub enum PromotionStep {
 
 impl PromotionStep {
     /// The word in events and tables.
-    pub fn as_str(&self) -> &'static str {
+    pub(crate) fn as_str(&self) -> &'static str {
         match self {
             PromotionStep::Proposed { .. } => "proposed",
             PromotionStep::Approved { .. } => "approved",
@@ -80,7 +80,7 @@ impl PromotionStep {
     }
 
     /// Whether only a person may say so, by a command that asks for their name: never as a note.
-    pub fn is_decision(&self) -> bool {
+    pub(crate) fn is_decision(&self) -> bool {
         !matches!(self, PromotionStep::Proposed { .. } | PromotionStep::RetirementProposed { .. })
     }
 }

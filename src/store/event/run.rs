@@ -15,7 +15,7 @@ use crate::whitelist::CheckKind;
 
 /// A whole run, so that recording it is one append. Redacted, but not masked: keys can be recomputed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub(crate) struct Run {
     /// The command as typed, redacted.
     pub argv: Vec<Lossless>,
     /// The work tree or project, absolute.
@@ -93,7 +93,7 @@ pub struct Run {
 
 /// What was found in a failed run's output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Failure {
+pub(crate) struct Failure {
     /// `f-…`, derived from the run's id.
     pub id: String,
     /// A category's name ([`crate::config::Category`]), declared here or not; what is none counts as `other`.
@@ -137,7 +137,7 @@ fn is_zero(count: &usize) -> bool {
 /// Whether a failure got a lesson file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum LessonDecision {
+pub(crate) enum LessonDecision {
     /// A file was to be written.
     Written {
         /// `l-…`, derived from its leading pattern.
@@ -163,13 +163,13 @@ pub enum LessonDecision {
 
 impl LessonDecision {
     /// Whether the run says nothing about the code: it was called wrongly or ended by a user.
-    pub fn says_nothing(&self) -> bool {
+    pub(crate) fn says_nothing(&self) -> bool {
         let unwanted = [NoLesson::UsageError, NoLesson::Interrupted, NoLesson::Watch];
         matches!(self, LessonDecision::Unwanted { why } if unwanted.contains(why))
     }
 
     /// Whether a user interrupted the run.
-    pub fn is_interrupted(&self) -> bool {
+    pub(crate) fn is_interrupted(&self) -> bool {
         matches!(self, LessonDecision::Unwanted { why: NoLesson::Interrupted })
     }
 }
@@ -177,7 +177,7 @@ impl LessonDecision {
 /// Why nobody would read a lesson about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum NoLesson {
+pub(crate) enum NoLesson {
     /// The tool was called in a way that it does not know: a mistyped option or file.
     UsageError,
     /// A user interrupted the run, whatever exit code the tool gave.
@@ -192,7 +192,7 @@ pub enum NoLesson {
 
 /// One diagnostic or failing test with its keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Item {
+pub(crate) struct Item {
     /// The tool definition that found it.
     pub tool: String,
     /// Rule code, error code or exception class.
@@ -230,14 +230,14 @@ pub struct Item {
 }
 
 /// How the message ends of the one item of a failing run in whose output nothing was found.
-pub const NAMES_NO_PROBLEM: &str = "and no output that names a problem";
+pub(crate) const NAMES_NO_PROBLEM: &str = "and no output that names a problem";
 /// What the message of that item says of a run that a signal ended, before the signal's number.
-pub const ENDED_BY_SIGNAL: &str = "was ended by signal";
+pub(crate) const ENDED_BY_SIGNAL: &str = "was ended by signal";
 
 impl Item {
     /// Whether the item only says that something failed. Runs that do are recorded, but what they have in common isn't a
     /// cause: it is no pattern.
-    pub fn says_nothing(&self) -> bool {
+    pub(crate) fn says_nothing(&self) -> bool {
         let message = self.message.trim();
         let by_signal =
             || message.rsplit_once(ENDED_BY_SIGNAL).is_some_and(|(_, signal)| signal.trim().parse::<u32>().is_ok());
@@ -246,12 +246,12 @@ impl Item {
     }
 
     /// The keys as this version computes them, where the event has another version's.
-    pub fn rekeyed(&self) -> Option<Fingerprint> {
+    pub(crate) fn rekeyed(&self) -> Option<Fingerprint> {
         (fingerprint::key_version(&self.pattern) != Some(FINGERPRINT_VERSION)).then(|| fingerprint::compute_fingerprint(&self.found()))
     }
 
     /// What was found, with its keys.
-    pub fn new(found: &Found, keys: Fingerprint) -> Self {
+    pub(crate) fn new(found: &Found, keys: Fingerprint) -> Self {
         Item {
             tool: found.tool.clone(),
             code: found.code.clone(),
@@ -271,7 +271,7 @@ impl Item {
     }
 
     /// The item as it was found, without its place in the output.
-    pub fn found(&self) -> Found {
+    pub(crate) fn found(&self) -> Found {
         Found {
             tool: self.tool.clone(),
             code: self.code.clone(),

@@ -6,7 +6,7 @@ use crate::base::lossless::Lossless;
 
 /// What a run checked, from the parts of its command key. Redacted as the command line is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scope {
+pub(crate) struct Scope {
     /// The command key without directory and selectors ([`crate::command::KeyParts::class`]): runs of different
     /// classes never look at the same thing.
     pub class: String,

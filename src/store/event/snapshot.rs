@@ -8,7 +8,7 @@ use crate::base::lossless::Lossless;
 /// The work tree at a run, passed or failed. Its id is derived from the run's: there is one for a run at most, and none
 /// for a run outside a git work tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     /// The run.
     pub run: RunId,
     /// The git tree, hex. Its objects are in the state folder of the machine that took it, and not for ever.
@@ -47,7 +47,7 @@ pub struct Snapshot {
 /// What a tree was compared with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
-pub enum Base {
+pub(crate) enum Base {
     /// The tree of the last passing run of the same command key.
     Pass {
         /// That run.
@@ -64,7 +64,7 @@ pub enum Base {
 
 impl Base {
     /// The tree.
-    pub fn tree(&self) -> &str {
+    pub(crate) fn tree(&self) -> &str {
         match self {
             Base::Pass { tree, .. } | Base::Head { tree } => tree,
         }
@@ -73,7 +73,7 @@ impl Base {
 
 /// A file that differs between two trees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileChange {
+pub(crate) struct FileChange {
     /// Relative to the root, with `/`; secrets in it replaced.
     pub path: Lossless,
     /// What happened to it.
@@ -95,7 +95,7 @@ pub struct FileChange {
 /// What happened to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FileChangeKind {
+pub(crate) enum FileChangeKind {
     /// It was not there before.
     Added,
     /// It is not there any more.
@@ -110,7 +110,7 @@ pub enum FileChangeKind {
 
 impl FileChangeKind {
     /// The word in events and tables.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             FileChangeKind::Added => "added",
             FileChangeKind::Removed => "removed",

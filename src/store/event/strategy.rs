@@ -7,7 +7,7 @@ use super::fix::Outcome;
 
 /// Something said of a strategy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StrategyNote {
+pub(crate) struct StrategyNote {
     /// `s-…`; of one that somebody proposed made of what it is against and of the technique.
     pub strategy: String,
     /// What is said.
@@ -21,7 +21,7 @@ pub struct StrategyNote {
 /// What is said of a strategy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
-pub enum StrategyChange {
+pub(crate) enum StrategyChange {
     /// It is proposed.
     Created {
         /// What `text` is.
@@ -54,12 +54,12 @@ pub enum StrategyChange {
 }
 
 /// What tables call the technique of a strategy that settings have.
-pub const DECLARED: &str = "declared";
+pub(crate) const DECLARED: &str = "declared";
 
 /// How a strategy knows its error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Matches {
+pub(crate) enum Matches {
     /// The error has this text, in upper or lower case.
     Substring,
     /// The error has a match.
@@ -70,12 +70,12 @@ pub enum Matches {
 
 impl Matches {
     /// The error as it is compared.
-    pub fn normal(self, text: &str) -> String {
+    pub(crate) fn normal(self, text: &str) -> String {
         if self == Matches::Substring { text.to_lowercase() } else { text.to_owned() }
     }
 
     /// The word in events and tables.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Matches::Substring => "substring",
             Matches::Regex => "regex",

@@ -6,7 +6,7 @@ use super::by::By;
 
 /// Something said of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TaskNote {
+pub(crate) struct TaskNote {
     /// The task's name, as runs have it.
     pub name: String,
     /// What is said.
@@ -20,7 +20,7 @@ pub struct TaskNote {
 /// What is said of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
-pub enum TaskStep {
+pub(crate) enum TaskStep {
     /// It begins. Said again, the later words hold.
     Started {
         /// What it is about.
@@ -50,7 +50,7 @@ pub enum TaskStep {
 /// How a task went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TaskOutcome {
+pub(crate) enum TaskOutcome {
     /// It did what it was for.
     Completed,
     /// It did not.
@@ -61,7 +61,7 @@ pub enum TaskOutcome {
 
 impl TaskOutcome {
     /// The word in events and tables.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             TaskOutcome::Completed => "completed",
             TaskOutcome::Failed => "failed",

@@ -14,7 +14,7 @@ const SOURCE_PATTERNS_MAX: i64 = 20;
 
 /// The recorded patterns that an entry is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AboutRow {
+pub(crate) struct AboutRow {
     /// Row numbers of the patterns that stand for them.
     pub patterns: Vec<i64>,
     /// It names them as its source; else their messages say what its pitfall says.
@@ -23,7 +23,7 @@ pub struct AboutRow {
 
 /// What an id that is named as a source stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceRow {
+pub(crate) struct SourceRow {
     /// The whole id.
     pub id: String,
     /// `p-…` of the patterns.
@@ -36,7 +36,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub fn about_entry(&self, id: &str) -> Result<AboutRow, StoreError> {
+    pub(crate) fn about_entry(&self, id: &str) -> Result<AboutRow, StoreError> {
         let read = || {
             let about = about::of_entry(&self.connection, id)?;
             let leaders: BTreeSet<i64> =
@@ -50,7 +50,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn entry_family(&self, id: &str) -> Result<Option<String>, StoreError> {
+    pub(crate) fn entry_family(&self, id: &str) -> Result<Option<String>, StoreError> {
         self.sql("read", about::family(&self.connection, id))
     }
 
@@ -58,7 +58,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn entry_exposures(&self, leader: &str) -> Result<u64, StoreError> {
+    pub(crate) fn entry_exposures(&self, leader: &str) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM entries e CROSS JOIN deliveries d USING (entry_id)
                    WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL";
         let read = || self.connection.prepare_cached(sql)?.query_row([leader], |row| unsigned(row, 0));
@@ -70,7 +70,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn source(&self, id: &str) -> Result<Option<SourceRow>, StoreError> {
+    pub(crate) fn source(&self, id: &str) -> Result<Option<SourceRow>, StoreError> {
         let from = match id.get(..2).filter(|start| id.len() > start.len()) {
             Some("p-") => {
                 "SELECT pattern_id AS id, pattern_no FROM patterns

@@ -36,7 +36,7 @@ const FILES_MAX: usize = 100;
 
 /// How often a pattern failed in one session and in all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SessionFailures {
+pub(crate) struct SessionFailures {
     /// In this session.
     pub here: u64,
     /// In others.
@@ -45,7 +45,7 @@ pub struct SessionFailures {
 
 /// A pattern that may be worth a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AdviceRow {
+pub(crate) struct AdviceRow {
     /// Row number of the pattern that stands for its group.
     pub number: i64,
     /// The pattern key.
@@ -68,7 +68,7 @@ pub struct AdviceRow {
 
 /// Something that made a pattern go away.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkedRow {
+pub(crate) struct WorkedRow {
     /// `shape`, `files` or `command`.
     pub technique: String,
     /// What a person recognises it by.
@@ -83,7 +83,7 @@ pub struct WorkedRow {
 
 /// A warning that was due.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DeliveryRow {
+pub(crate) struct DeliveryRow {
     /// `w-…`
     pub warning: String,
     /// Its task.
@@ -117,7 +117,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub fn patterns_of_file(&self, path: &str) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn patterns_of_file(&self, path: &str) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT DISTINCT leader_no FROM (
@@ -152,7 +152,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn failures_by_session(
+    pub(crate) fn failures_by_session(
         &self,
         key: &str,
         session: &str,
@@ -183,7 +183,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn patterns_near_file(&self, path: &str, failures_min: u64) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn patterns_near_file(&self, path: &str, failures_min: u64) -> Result<Vec<i64>, StoreError> {
         let mut found = Vec::new();
         for place in places_of_file(path) {
             found.extend(self.patterns_at(&place, failures_min)?);
@@ -195,7 +195,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn patterns_of_tool(&self, class: &str, failures_min: u64) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn patterns_of_tool(&self, class: &str, failures_min: u64) -> Result<Vec<i64>, StoreError> {
         self.patterns_at(&format!("t:{class}"), failures_min)
     }
 
@@ -217,7 +217,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn patterns_with_words(&self, words: &[String]) -> Result<Vec<(i64, f64)>, StoreError> {
+    pub(crate) fn patterns_with_words(&self, words: &[String]) -> Result<Vec<(i64, f64)>, StoreError> {
         if words.is_empty() {
             return Ok(Vec::new());
         }
@@ -241,7 +241,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn is_of_tool(&self, pattern: i64, class: &str) -> Result<bool, StoreError> {
+    pub(crate) fn is_of_tool(&self, pattern: i64, class: &str) -> Result<bool, StoreError> {
         let read = || {
             let sql = "SELECT 1 FROM pattern_places WHERE place = 't:' || ?1 AND pattern_no = ?2";
             let mut statement = self.connection.prepare_cached(sql)?;
@@ -259,7 +259,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn tests_of_patterns(&self) -> Result<Vec<(i64, String)>, StoreError> {
+    pub(crate) fn tests_of_patterns(&self) -> Result<Vec<(i64, String)>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT DISTINCT leader_no, test FROM (SELECT pattern_no, test FROM occurrences
@@ -275,7 +275,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn most_frequent(&self, patterns: &[i64], limit: usize) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn most_frequent(&self, patterns: &[i64], limit: usize) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT pattern_no FROM json_each(?1) wanted CROSS JOIN patterns ON pattern_no = wanted.value
@@ -291,7 +291,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's; also when there is none.
-    pub fn advice_row(&self, pattern: i64) -> Result<AdviceRow, StoreError> {
+    pub(crate) fn advice_row(&self, pattern: i64) -> Result<AdviceRow, StoreError> {
         let read = || {
             let group = self.group_of(pattern)?;
             let sql = "SELECT pattern_key, family_key, masked, failure_count FROM patterns WHERE pattern_no = ?1";
@@ -352,7 +352,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn what_worked(&self, pattern: i64) -> Result<Vec<WorkedRow>, StoreError> {
+    pub(crate) fn what_worked(&self, pattern: i64) -> Result<Vec<WorkedRow>, StoreError> {
         let read = || {
             let sql = format!(
                 "{GROUP} SELECT min(strategy_no), technique, label, sum(successes), sum(successes + failures + partials)
@@ -381,7 +381,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn last_worked_in(&self, strategy: i64) -> Result<Option<String>, StoreError> {
+    pub(crate) fn last_worked_in(&self, strategy: i64) -> Result<Option<String>, StoreError> {
         let sql = "SELECT fix_id FROM strategy_tries s JOIN fix_attempts USING (event_id)
             WHERE strategy_no = ?1 AND counts_as = 'success' ORDER BY s.at DESC, event_id DESC LIMIT 1";
         let read = || self.connection.prepare_cached(sql)?.query_row([strategy], |row| row.get(0)).optional();
@@ -392,7 +392,7 @@ impl Index {
     ///
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
-    pub fn delivery(&self, id: &str) -> Result<DeliveryRow, StoreError> {
+    pub(crate) fn delivery(&self, id: &str) -> Result<DeliveryRow, StoreError> {
         let full = if id.starts_with("w-") { id.to_owned() } else { format!("w-{id}") };
         let mut found = self.deliveries_where("warning_id BETWEEN ?1 AND ?1 || '~'", &full, 20)?;
         match found.len() {
@@ -406,19 +406,11 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn files_of_delivery(&self, event: &str) -> Result<Option<Vec<String>>, StoreError> {
+    pub(crate) fn files_of_delivery(&self, event: &str) -> Result<Option<Vec<String>>, StoreError> {
         let sql = "SELECT files FROM deliveries WHERE event_id = ?1";
         let read = || self.connection.prepare_cached(sql)?.query_row([event], |row| row.get(0)).optional();
         let files: Option<String> = self.sql("read", read())?;
         Ok(files.map(|files| serde_json::from_str(&files).unwrap_or_default()))
-    }
-
-    /// The warnings of a task, in the order in which they were due.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub fn deliveries_of_task(&self, task: &str) -> Result<Vec<DeliveryRow>, StoreError> {
-        self.deliveries_where("task_no = (SELECT task_no FROM tasks WHERE name = ?1)", task, 1_000)
     }
 
     fn deliveries_where(&self, condition: &str, parameter: &str, limit: i64) -> Result<Vec<DeliveryRow>, StoreError> {
@@ -459,7 +451,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn seen_before(&self, key: &str, before: Timestamp) -> Result<Option<(u64, u64, i64)>, StoreError> {
+    pub(crate) fn seen_before(&self, key: &str, before: Timestamp) -> Result<Option<(u64, u64, i64)>, StoreError> {
         let read = || {
             let sql = "SELECT leader_no FROM known_patterns JOIN pattern_leaders USING (pattern_no)
                 WHERE recorded_key = ?1 LIMIT 1";

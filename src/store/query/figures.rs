@@ -10,7 +10,7 @@ use crate::store::index::Index;
 
 /// What happened in a stretch of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct PeriodRow {
+pub(crate) struct PeriodRow {
     /// Runs of checks.
     pub runs: u64,
     /// Those that failed.
@@ -27,7 +27,7 @@ pub struct PeriodRow {
 
 /// Shares of all that was recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct TotalsRow {
+pub(crate) struct TotalsRow {
     /// Failures.
     pub failures: u64,
     /// Those of a category other than `other`.
@@ -62,7 +62,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn span(&self) -> Result<Option<(Timestamp, Timestamp)>, StoreError> {
+    pub(crate) fn span(&self) -> Result<Option<(Timestamp, Timestamp)>, StoreError> {
         let read = || {
             self.connection.query_row("SELECT min(started_at), max(started_at) FROM runs", [], |row| {
                 let at = |column| -> rusqlite::Result<Option<Timestamp>> {
@@ -78,7 +78,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn period(&self, since: Timestamp, until: Timestamp) -> Result<PeriodRow, StoreError> {
+    pub(crate) fn period(&self, since: Timestamp, until: Timestamp) -> Result<PeriodRow, StoreError> {
         let read = || {
             let between = params![since.rfc3339(), until.rfc3339()];
             let runs = "SELECT count(*), count(*) FILTER (WHERE NOT passed) FROM runs
@@ -105,7 +105,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn totals(&self) -> Result<TotalsRow, StoreError> {
+    pub(crate) fn totals(&self) -> Result<TotalsRow, StoreError> {
         let read = || {
             let sql = format!(
                 "SELECT (SELECT count(*) FROM failures),

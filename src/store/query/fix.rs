@@ -13,7 +13,7 @@ use crate::store::segment::Segments;
 
 /// Which fixes to list. Empty fields don't filter.
 #[derive(Debug, Clone, Default)]
-pub struct FixFilter {
+pub(crate) struct FixFilter {
     /// Start of the id, with its `x-`.
     pub id: Option<String>,
     /// The state's word: `success`, `weakened`, `undone`, `flaky`, `partial`, `failure`.
@@ -30,7 +30,7 @@ pub struct FixFilter {
 
 /// A fix workflow with what tells whether it held.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FixRow {
+pub(crate) struct FixRow {
     /// `x-…`
     pub id: String,
     /// The command key.
@@ -76,7 +76,7 @@ pub struct FixRow {
 
 /// What tells soonest whether a fix held.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SolvedRow {
+pub(crate) struct SolvedRow {
     /// When the failure was gone.
     pub resolved_at: Option<Timestamp>,
     /// When a run of its task was last started.
@@ -89,7 +89,7 @@ pub struct SolvedRow {
 
 /// A recipe and how often it worked against one family of failures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RecipeRow {
+pub(crate) struct RecipeRow {
     /// What was compared.
     pub kind: RecipeKind,
     /// Its key.
@@ -110,7 +110,7 @@ pub struct RecipeRow {
 
 /// How often failures of a category get fixed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RateRow {
+pub(crate) struct RateRow {
     /// The category.
     pub category: String,
     /// Workflows, flaky and undone ones not counted.
@@ -125,7 +125,7 @@ pub struct RateRow {
 
 /// Which flakes to list. Empty fields don't filter.
 #[derive(Debug, Clone, Default)]
-pub struct FlakeFilter {
+pub(crate) struct FlakeFilter {
     /// A pattern key.
     pub pattern: Option<String>,
     /// At most so many, the last seen first.
@@ -134,7 +134,7 @@ pub struct FlakeFilter {
 
 /// A pattern that comes and goes over the same tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FlakeRow {
+pub(crate) struct FlakeRow {
     /// The pattern key.
     pub pattern: String,
     /// `p-…`; `None` when its failure is not in the store.
@@ -161,7 +161,7 @@ pub struct FlakeRow {
 
 /// What somebody said about a fix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SaidRow {
+pub(crate) struct SaidRow {
     /// When.
     pub at: Timestamp,
     /// Why it failed.
@@ -178,7 +178,7 @@ pub struct SaidRow {
 
 /// A failure's own lesson that a fix belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Closing {
+pub(crate) struct Closing {
     /// `l-…`
     pub lesson: String,
     /// The run whose lesson it is.
@@ -190,7 +190,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn fixes(&self, filter: &FixFilter) -> Result<Vec<FixRow>, StoreError> {
+    pub(crate) fn fixes(&self, filter: &FixFilter) -> Result<Vec<FixRow>, StoreError> {
         let read = || {
             // As a range the id is looked up; anything else has to look at all.
             let by_id = if filter.id.is_some() { "w.fix_id >= ?1 AND w.fix_id < ?1 || '~'" } else { "?1 IS NULL" };
@@ -216,7 +216,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn solved(&self, fix: &str) -> Result<Option<SolvedRow>, StoreError> {
+    pub(crate) fn solved(&self, fix: &str) -> Result<Option<SolvedRow>, StoreError> {
         let read = || {
             let row = |row: &Row<'_>| {
                 Ok(SolvedRow {
@@ -235,7 +235,7 @@ impl Index {
     ///
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
-    pub fn fix(&self, id: &str) -> Result<FixRow, StoreError> {
+    pub(crate) fn fix(&self, id: &str) -> Result<FixRow, StoreError> {
         let full = if id.starts_with("x-") { id.to_owned() } else { format!("x-{id}") };
         let mut found = self.fixes(&FixFilter { id: Some(full.clone()), limit: 20, ..FixFilter::default() })?;
         match found.len() {
@@ -249,7 +249,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's and I/O.
-    pub fn attempts(&self, segments: &Segments, fix: &str) -> Result<Vec<Attempt>, StoreError> {
+    pub(crate) fn attempts(&self, segments: &Segments, fix: &str) -> Result<Vec<Attempt>, StoreError> {
         let read = || {
             let mut statement = self
                 .connection
@@ -266,7 +266,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn recipes(&self, fix: Option<&str>, tasks: u64, limit: usize) -> Result<Vec<RecipeRow>, StoreError> {
+    pub(crate) fn recipes(&self, fix: Option<&str>, tasks: u64, limit: usize) -> Result<Vec<RecipeRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(RECIPES)?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -295,7 +295,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn fix_rates(&self, quickly: u64) -> Result<Vec<RateRow>, StoreError> {
+    pub(crate) fn fix_rates(&self, quickly: u64) -> Result<Vec<RateRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&told(
                 "SELECT category, count(*), sum(state = 'success'), sum(state = 'success' AND attempts <= ?1),
@@ -321,7 +321,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn flakes(&self, filter: &FlakeFilter) -> Result<Vec<FlakeRow>, StoreError> {
+    pub(crate) fn flakes(&self, filter: &FlakeFilter) -> Result<Vec<FlakeRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(FLAKES)?;
             let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
@@ -349,7 +349,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn fix_notes(&self, fix: &str) -> Result<Vec<SaidRow>, StoreError> {
+    pub(crate) fn fix_notes(&self, fix: &str) -> Result<Vec<SaidRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT at, cause, approach, rule, by_whom, declined FROM fix_notes WHERE fix_id = ?1 ORDER BY at, event_id",
@@ -373,7 +373,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn lessons_of_patterns(&self, keys: &[&str], limit: usize) -> Result<Vec<Closing>, StoreError> {
+    pub(crate) fn lessons_of_patterns(&self, keys: &[&str], limit: usize) -> Result<Vec<Closing>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT DISTINCT lesson_id, run_id FROM known_patterns

@@ -15,7 +15,7 @@ pub(super) struct Group {
 
 impl Group {
     /// The keys, each once.
-    pub fn names(&self) -> BTreeSet<&str> {
+    pub(super) fn names(&self) -> BTreeSet<&str> {
         self.keys.iter().map(|(key, _)| key.as_str()).collect()
     }
 }

@@ -29,7 +29,7 @@ const ANNOTATIONS_MAX: i64 = 20;
 
 /// The rows of a window.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct HistoryRows {
+pub(crate) struct HistoryRows {
     /// Tasks, the oldest first.
     pub tasks: Vec<TaskRow>,
     /// Their failures, the oldest first; cancelled ones say nothing about the code and are left out.
@@ -48,7 +48,7 @@ pub struct HistoryRows {
 
 /// A task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskRow {
+pub(crate) struct TaskRow {
     /// Row number.
     pub number: i64,
     /// Its name.
@@ -59,7 +59,7 @@ pub struct TaskRow {
 
 /// A failure of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskFailureRow {
+pub(crate) struct TaskFailureRow {
     /// Row number.
     pub number: i64,
     /// Its task's row number.
@@ -74,7 +74,7 @@ pub struct TaskFailureRow {
 
 /// A pattern in a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskItemRow {
+pub(crate) struct TaskItemRow {
     /// The failure's row number.
     pub failure: i64,
     /// The pattern's row number.
@@ -85,7 +85,7 @@ pub struct TaskItemRow {
 
 /// A file that was changed in a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskChangeRow {
+pub(crate) struct TaskChangeRow {
     /// The task's row number.
     pub task: i64,
     /// The file.
@@ -96,7 +96,7 @@ pub struct TaskChangeRow {
 
 /// A pattern by its row number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NamedPatternRow {
+pub(crate) struct NamedPatternRow {
     /// Row number.
     pub number: i64,
     /// `p-…`
@@ -111,7 +111,7 @@ pub struct NamedPatternRow {
 
 /// The first time that a pattern was seen in a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SightingRow {
+pub(crate) struct SightingRow {
     /// The run.
     pub run: String,
     /// When it was started.
@@ -147,7 +147,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn history(&self) -> Result<HistoryRows, StoreError> {
+    pub(crate) fn history(&self) -> Result<HistoryRows, StoreError> {
         self.history_of((TASKS_MAX, FAILURES_MAX))
     }
 
@@ -155,7 +155,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn brief_history(&self) -> Result<HistoryRows, StoreError> {
+    pub(crate) fn brief_history(&self) -> Result<HistoryRows, StoreError> {
         self.history_of((BRIEF_TASKS_MAX, BRIEF_FAILURES_MAX))
     }
 
@@ -231,7 +231,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn sightings(&self, pattern: i64) -> Result<Vec<SightingRow>, StoreError> {
+    pub(crate) fn sightings(&self, pattern: i64) -> Result<Vec<SightingRow>, StoreError> {
         let sql = format!(
             "{GROUP} SELECT run_id, at, name FROM (
                  SELECT f.run_id, o.at, o.task_no,
@@ -254,7 +254,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn family(&self, family_key: &str) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn family(&self, family_key: &str) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let sql = "SELECT DISTINCT coalesce(leader_no, pattern_no) AS leader FROM patterns
                 LEFT JOIN pattern_groups USING (pattern_no) WHERE family_key = ?1 ORDER BY leader LIMIT ?2";
@@ -268,7 +268,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn family_shape(&self, family_key: &str) -> Result<(u64, u64), StoreError> {
+    pub(crate) fn family_shape(&self, family_key: &str) -> Result<(u64, u64), StoreError> {
         let read = || {
             let sql = "SELECT count(*), count(*) FILTER (WHERE tasks = 1) FROM (
                 SELECT count(DISTINCT task_no) AS tasks FROM (
@@ -287,7 +287,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn annotations(&self, pattern: i64) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn annotations(&self, pattern: i64) -> Result<Vec<String>, StoreError> {
         let read = || {
             // People write fewer of them than there are failures of one pattern.
             let mut statement = self.connection.prepare_cached(
@@ -312,7 +312,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn seen_since(&self, pattern: i64, since: Timestamp) -> Result<(u64, u64), StoreError> {
+    pub(crate) fn seen_since(&self, pattern: i64, since: Timestamp) -> Result<(u64, u64), StoreError> {
         let read = || {
             self.connection
                 .prepare_cached(&format!(
@@ -328,7 +328,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn pattern_note(&self, pattern: i64) -> Result<NoteRow, StoreError> {
+    pub(crate) fn pattern_note(&self, pattern: i64) -> Result<NoteRow, StoreError> {
         let read = || -> rusqlite::Result<NoteRow> {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT cause, approach, rule FROM fix_notes WHERE event_id IN
@@ -354,7 +354,7 @@ impl Index {
 
 /// What was said of a pattern's fixes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NoteRow {
+pub(crate) struct NoteRow {
     /// Why it failed.
     pub cause: Option<String>,
     /// What was done about it.

@@ -39,7 +39,7 @@ const COLUMNS: &str = "entry_no, entry_id, type, event_id, title, properties, gl
 
 /// An entry as somebody wrote it, and what was said of it last.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct EntryRow {
+pub(crate) struct EntryRow {
     /// Row number.
     pub number: i64,
     /// `k-…`
@@ -86,7 +86,7 @@ pub struct EntryRow {
 
 /// What was said of an entry.
 #[derive(Debug, Clone, PartialEq)]
-pub struct EntryChangeRow {
+pub(crate) struct EntryChangeRow {
     /// The event.
     pub event: String,
     /// `k-…`
@@ -107,7 +107,7 @@ pub struct EntryChangeRow {
 
 /// What was done with an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EntryUseRow {
+pub(crate) struct EntryUseRow {
     /// The event.
     pub event: String,
     /// `k-…`
@@ -121,23 +121,23 @@ pub struct EntryUseRow {
 }
 
 /// What a use that helped is called.
-pub const HELPED: [&str; 3] = ["applied", "validated", "prevented"];
+pub(crate) const HELPED: [&str; 3] = ["applied", "validated", "prevented"];
 
 impl EntryUseRow {
     /// Whether it helped.
-    pub fn helped(&self) -> bool {
+    pub(crate) fn helped(&self) -> bool {
         HELPED.contains(&self.how.as_str())
     }
 
     /// Its session, else its task: what counts once.
-    pub fn sitting(&self) -> String {
+    pub(crate) fn sitting(&self) -> String {
         self.by.session.clone().unwrap_or_else(|| format!("task {}", self.by.task.as_deref().unwrap_or("")))
     }
 }
 
 /// Which entries.
 #[derive(Debug, Clone, Default)]
-pub struct EntryFilter {
+pub(crate) struct EntryFilter {
     /// Of this type.
     pub kind: Option<String>,
     /// With this tag.
@@ -152,7 +152,7 @@ pub struct EntryFilter {
 
 /// A write to what is known, as it is logged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoggedRow {
+pub(crate) struct LoggedRow {
     /// `knowledge:created`, `knowledge:promoted`, `pattern:reused`, …
     pub name: String,
     /// `k-…`
@@ -174,7 +174,7 @@ impl Index {
     ///
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's, as for all methods here.
-    pub fn entry(&self, id: &str) -> Result<EntryRow, StoreError> {
+    pub(crate) fn entry(&self, id: &str) -> Result<EntryRow, StoreError> {
         let full = if id.starts_with("k-") { id.to_owned() } else { format!("k-{id}") };
         if full == "k-" {
             return Err(StoreError::NoSuchId { id: id.to_owned() });
@@ -191,7 +191,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's; also when there is none.
-    pub fn entry_at(&self, number: i64) -> Result<EntryRow, StoreError> {
+    pub(crate) fn entry_at(&self, number: i64) -> Result<EntryRow, StoreError> {
         let read = || {
             let sql = format!("SELECT {COLUMNS} FROM entries e WHERE event_id IS NOT NULL AND entry_no = ?1");
             self.connection.prepare_cached(&sql)?.query_row([number], entry_row)
@@ -211,7 +211,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn merged_entries(&self, leader: &str) -> Result<Vec<EntryRow>, StoreError> {
+    pub(crate) fn merged_entries(&self, leader: &str) -> Result<Vec<EntryRow>, StoreError> {
         let condition = format!("leader_id = ?1 AND entry_id <> ?1 ORDER BY at, entry_id LIMIT {MERGED_MAX}");
         self.entries_where(&condition, leader)
     }
@@ -222,7 +222,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn entries_with_words(
+    pub(crate) fn entries_with_words(
         &self,
         words: &[String],
         forms: &[String],
@@ -259,7 +259,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn entries_of_file(&self, path: &str, limit: usize) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn entries_of_file(&self, path: &str, limit: usize) -> Result<Vec<i64>, StoreError> {
         let places: Vec<String> = places_of_path(path).into_iter().collect();
         let read = || {
             let mut statement = self.connection.prepare_cached(
@@ -282,7 +282,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn entries_of_task(&self, task: &str, limit: usize) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn entries_of_task(&self, task: &str, limit: usize) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT DISTINCT l.entry_no FROM (
@@ -303,7 +303,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn newest_entries(&self, filter: &EntryFilter, skip: usize, limit: usize) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn newest_entries(&self, filter: &EntryFilter, skip: usize, limit: usize) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT entry_no FROM entries e WHERE event_id IS NOT NULL AND leader_id = entry_id
@@ -334,7 +334,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn entries_alike(
+    pub(crate) fn entries_alike(
         &self,
         kind: &str,
         forms: &[String],
@@ -390,7 +390,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn entry_changes(&self, leader: &str) -> Result<Vec<EntryChangeRow>, StoreError> {
+    pub(crate) fn entry_changes(&self, leader: &str) -> Result<Vec<EntryChangeRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT c.event_id, c.entry_id, c.at, change, value, other_id, reason, c.agent, c.session, c.task, c.person
@@ -419,7 +419,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn entry_uses(&self, leader: &str) -> Result<Vec<EntryUseRow>, StoreError> {
+    pub(crate) fn entry_uses(&self, leader: &str) -> Result<Vec<EntryUseRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT u.event_id, u.entry_id, u.at, how, u.agent, u.session, u.task, u.person
@@ -440,7 +440,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn pattern_of_gotcha(&self, id: &str) -> Result<Option<i64>, StoreError> {
+    pub(crate) fn pattern_of_gotcha(&self, id: &str) -> Result<Option<i64>, StoreError> {
         let read = || {
             self.connection
                 .prepare_cached(
@@ -457,7 +457,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn patterns_with_gotcha(&self, limit: usize) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn patterns_with_gotcha(&self, limit: usize) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT leader_no FROM entries e JOIN known_patterns n ON n.recorded_key = e.pattern_key
@@ -476,7 +476,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn learnt_entry(&self, id: &str) -> Result<Option<String>, StoreError> {
+    pub(crate) fn learnt_entry(&self, id: &str) -> Result<Option<String>, StoreError> {
         let start = if id.starts_with("k-") { id.to_owned() } else { format!("k-{id}") };
         let read = || {
             let sql = "SELECT min(entry_id) FROM entries WHERE event_id IS NULL
@@ -490,7 +490,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn knowledge_log(&self, limit: usize) -> Result<Vec<LoggedRow>, StoreError> {
+    pub(crate) fn knowledge_log(&self, limit: usize) -> Result<Vec<LoggedRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT 'knowledge:created' AS name, entry_id, event_id, at, agent, session, task FROM entries

@@ -20,7 +20,7 @@ const TO_PROMOTE: &str = "sort IN ('learning', 'error_pattern', 'success_pattern
 
 /// A memory.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct MemoryRow {
+pub(crate) struct MemoryRow {
     /// `m-…`
     pub id: String,
     /// `context`, `learning`, `preference`, `error_pattern`, `success_pattern`.
@@ -48,7 +48,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub fn memories_of_agent(&self, agent: Option<&str>, now: Timestamp) -> Result<Vec<MemoryRow>, StoreError> {
+    pub(crate) fn memories_of_agent(&self, agent: Option<&str>, now: Timestamp) -> Result<Vec<MemoryRow>, StoreError> {
         let condition = "agent IS ?1 AND (expires_at IS NULL OR expires_at > ?2)";
         self.memories(condition, agent, now)
     }
@@ -57,7 +57,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn memories_to_promote(&self, task: &str, now: Timestamp) -> Result<Vec<MemoryRow>, StoreError> {
+    pub(crate) fn memories_to_promote(&self, task: &str, now: Timestamp) -> Result<Vec<MemoryRow>, StoreError> {
         let condition = format!("task = ?1 AND (expires_at IS NULL OR expires_at > ?2) AND {TO_PROMOTE}");
         self.memories(&condition, Some(task), now)
     }
@@ -67,7 +67,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn tasks_to_promote(&self, now: Timestamp) -> Result<Vec<(String, Timestamp)>, StoreError> {
+    pub(crate) fn tasks_to_promote(&self, now: Timestamp) -> Result<Vec<(String, Timestamp)>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
                 "SELECT task, max(at) FROM agent_memory m WHERE task IS NOT NULL AND {TO_PROMOTE}
@@ -84,7 +84,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn remembers(&self, task: &str) -> Result<bool, StoreError> {
+    pub(crate) fn remembers(&self, task: &str) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM agent_memory WHERE task = ?1 LIMIT 1";
         self.sql("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([task])))
     }
@@ -93,7 +93,7 @@ impl Index {
     ///
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
-    pub fn memory(&self, id: &str) -> Result<MemoryRow, StoreError> {
+    pub(crate) fn memory(&self, id: &str) -> Result<MemoryRow, StoreError> {
         let full = if id.starts_with("m-") { id.to_owned() } else { format!("m-{id}") };
         let condition = "memory_id BETWEEN ?1 AND ?1 || '~' AND ?2 <> ''";
         let mut found = if full == "m-" { Vec::new() } else { self.memories(condition, Some(&full), Timestamp(0))? };

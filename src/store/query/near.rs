@@ -11,7 +11,7 @@ use crate::store::index::Index;
 
 /// A pattern that may be a near-duplicate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NearRow {
+pub(crate) struct NearRow {
     /// `p-…`.
     pub id: String,
     /// The pattern key.
@@ -24,7 +24,7 @@ pub struct NearRow {
 
 /// How a test failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TestFailureRow {
+pub(crate) struct TestFailureRow {
     /// The key of the pattern, or of the one that stands for it.
     pub key: String,
     /// The pattern's tool.
@@ -48,7 +48,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn near_patterns(&self, near: &NearDuplicateSketch) -> Result<Vec<NearRow>, StoreError> {
+    pub(crate) fn near_patterns(&self, near: &NearDuplicateSketch) -> Result<Vec<NearRow>, StoreError> {
         let read = || {
             let mut candidate = self.connection.prepare_cached(
                 "SELECT pattern_id, pattern_key, masked_family FROM patterns p
@@ -75,7 +75,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn failures_of_test(&self, test: &str) -> Result<Vec<TestFailureRow>, StoreError> {
+    pub(crate) fn failures_of_test(&self, test: &str) -> Result<Vec<TestFailureRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT leader.pattern_key, p.tool, p.code, o.message

@@ -21,7 +21,7 @@ const OPEN_RUNS_MAX: u32 = 500;
 
 /// A failing run that nothing closed yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OpenRun {
+pub(crate) struct OpenRun {
     /// Its id.
     pub run: RunId,
     /// Its command key.
@@ -60,7 +60,7 @@ impl Closed {
 
 /// A stretch of time in one work tree.
 #[derive(Debug, Clone, Copy)]
-pub struct Gap<'a> {
+pub(crate) struct Gap<'a> {
     /// The work tree.
     pub root: &'a Lossless,
     /// Its start, not in it.
@@ -76,7 +76,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn open_runs(
+    pub(crate) fn open_runs(
         &self,
         class: &str,
         since: Timestamp,
@@ -150,7 +150,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's and I/O.
-    pub fn last_attempt(
+    pub(crate) fn last_attempt(
         &self,
         segments: &Segments,
         fix: &str,
@@ -179,7 +179,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's and I/O.
-    pub fn attempt(&self, segments: &Segments, id: &str) -> Result<Option<Attempt>, StoreError> {
+    pub(crate) fn attempt(&self, segments: &Segments, id: &str) -> Result<Option<Attempt>, StoreError> {
         Ok(match self.event(segments, id)?.map(|event| event.body) {
             Some(Body::Attempt(attempt)) => Some(*attempt),
             _ => None,
@@ -190,7 +190,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn is_next_run(&self, key: &str, earlier: RunId, run: RunId) -> Result<bool, StoreError> {
+    pub(crate) fn is_next_run(&self, key: &str, earlier: RunId, run: RunId) -> Result<bool, StoreError> {
         let find = || {
             self.connection
                 .prepare_cached(
@@ -208,7 +208,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn is_withdrawn(&self, run: RunId) -> Result<bool, StoreError> {
+    pub(crate) fn is_withdrawn(&self, run: RunId) -> Result<bool, StoreError> {
         let find = || {
             self.connection
                 .prepare_cached("SELECT 1 FROM withdrawn_lessons WHERE run_id = ?1")?
@@ -221,7 +221,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn lesson_of(&self, run: RunId) -> Result<Option<(String, String)>, StoreError> {
+    pub(crate) fn lesson_of(&self, run: RunId) -> Result<Option<(String, String)>, StoreError> {
         let find = || {
             let sql = "SELECT lesson_id, lesson_file FROM failures WHERE run_id = ?1 AND lesson_id IS NOT NULL";
             self.connection
@@ -236,7 +236,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn patterns_of(&self, run: RunId) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn patterns_of(&self, run: RunId) -> Result<Vec<String>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT pattern_key FROM failures JOIN occurrences USING (failure_no)
@@ -253,7 +253,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn commands_in(&self, gap: Gap<'_>, key: &str, limit: usize) -> Result<(Vec<Command>, usize), StoreError> {
+    pub(crate) fn commands_in(&self, gap: Gap<'_>, key: &str, limit: usize) -> Result<(Vec<Command>, usize), StoreError> {
         let read = || {
             let (root, from, to) = (json(gap.root), gap.from.rfc3339(), gap.to.rfc3339());
             let mut statement = self.connection.prepare_cached(

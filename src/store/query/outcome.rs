@@ -14,7 +14,7 @@ const DELIVERIES_MAX: i64 = 200_000;
 
 /// Advice that was due, and what the runs after it say so far.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OutcomeRow {
+pub(crate) struct OutcomeRow {
     /// `w-…`
     pub warning: String,
     /// The event.
@@ -68,7 +68,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn deliveries_about(&self, pattern: i64) -> Result<Vec<OutcomeRow>, StoreError> {
+    pub(crate) fn deliveries_about(&self, pattern: i64) -> Result<Vec<OutcomeRow>, StoreError> {
         let sql = format!(
             "{GROUP} SELECT {COLUMNS} FROM keys CROSS JOIN deliveries d USING (pattern_key)
              JOIN tasks t USING (task_no) GROUP BY d.event_id ORDER BY d.delivered_at, d.event_id LIMIT ?2"
@@ -84,7 +84,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn deliveries_of_entry(&self, leader: &str) -> Result<Vec<OutcomeRow>, StoreError> {
+    pub(crate) fn deliveries_of_entry(&self, leader: &str) -> Result<Vec<OutcomeRow>, StoreError> {
         self.deliveries_of_entry_where(leader, "TRUE")
     }
 
@@ -92,7 +92,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn judged_deliveries_of_entry(&self, leader: &str) -> Result<Vec<OutcomeRow>, StoreError> {
+    pub(crate) fn judged_deliveries_of_entry(&self, leader: &str) -> Result<Vec<OutcomeRow>, StoreError> {
         self.deliveries_of_entry_where(leader, "(d.failed_in IS NOT NULL OR d.passed_in IS NOT NULL)")
     }
 
@@ -113,7 +113,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn families_that_recurred<'a>(
+    pub(crate) fn families_that_recurred<'a>(
         &self,
         families: impl IntoIterator<Item = &'a str>,
         least: u64,
@@ -131,7 +131,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn entries_that_recurred<'a>(
+    pub(crate) fn entries_that_recurred<'a>(
         &self,
         leaders: impl IntoIterator<Item = &'a str>,
         least: u64,
@@ -160,7 +160,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn deliveries_of(&self, family: &str) -> Result<Vec<OutcomeRow>, StoreError> {
+    pub(crate) fn deliveries_of(&self, family: &str) -> Result<Vec<OutcomeRow>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM deliveries d JOIN tasks t USING (task_no) WHERE family_key = ?1
              ORDER BY d.delivered_at DESC, d.event_id LIMIT ?2"
@@ -176,7 +176,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn deliveries(&self) -> Result<Vec<OutcomeRow>, StoreError> {
+    pub(crate) fn deliveries(&self) -> Result<Vec<OutcomeRow>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM deliveries d JOIN tasks t USING (task_no)
              ORDER BY d.delivered_at DESC, d.event_id LIMIT ?1"

@@ -15,7 +15,7 @@ const NAMED_MAX: u32 = 20;
 
 /// A pattern with its figures: those of its group, when others were merged with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PatternRow {
+pub(crate) struct PatternRow {
     /// Row number of the pattern that stands for the group, for [`Index::occurrences`].
     pub number: i64,
     /// `p-…`.
@@ -54,7 +54,7 @@ pub struct PatternRow {
 
 /// A pattern in one failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OccurrenceRow {
+pub(crate) struct OccurrenceRow {
     /// `f-…`.
     pub failure: String,
     /// The run.
@@ -79,7 +79,7 @@ pub struct OccurrenceRow {
 
 /// One of the patterns of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MemberRow {
+pub(crate) struct MemberRow {
     /// Row number.
     pub number: i64,
     /// `p-…`.
@@ -96,7 +96,7 @@ pub struct MemberRow {
 
 /// A merge of two patterns of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MergeRow {
+pub(crate) struct MergeRow {
     /// When.
     pub at: Timestamp,
     /// Id of the one, as it was then.
@@ -113,7 +113,7 @@ pub struct MergeRow {
 
 /// What somebody said about a pattern of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReviewRow {
+pub(crate) struct ReviewRow {
     /// When.
     pub at: Timestamp,
     /// `muted`, `unmuted`, `deprecated`, `restored`.
@@ -140,7 +140,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub fn patterns_with_lesson(&self, keys: &[&str]) -> Result<HashSet<String>, StoreError> {
+    pub(crate) fn patterns_with_lesson(&self, keys: &[&str]) -> Result<HashSet<String>, StoreError> {
         self.filter_keys(
             keys,
             "SELECT 1 FROM members CROSS JOIN occurrences USING (pattern_no) JOIN failures USING (failure_no)
@@ -155,7 +155,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn seen_in_other_tasks(&self, keys: &[&str]) -> Result<bool, StoreError> {
+    pub(crate) fn seen_in_other_tasks(&self, keys: &[&str]) -> Result<bool, StoreError> {
         let seen = self.filter_keys(
             keys,
             "SELECT 1 FROM (SELECT count(DISTINCT task_no) AS tasks
@@ -169,7 +169,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn forgotten_patterns(&self, keys: &[&str]) -> Result<HashSet<String>, StoreError> {
+    pub(crate) fn forgotten_patterns(&self, keys: &[&str]) -> Result<HashSet<String>, StoreError> {
         let find = || {
             let mut forgotten = HashSet::new();
             let mut statement = self
@@ -228,7 +228,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn patterns(
+    pub(crate) fn patterns(
         &self,
         offset: usize,
         limit: usize,
@@ -262,7 +262,7 @@ impl Index {
     ///
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
-    pub fn pattern(&self, id: &str) -> Result<PatternRow, StoreError> {
+    pub(crate) fn pattern(&self, id: &str) -> Result<PatternRow, StoreError> {
         let named = self.named(id)?;
         let leaders =
             || named.iter().map(|member| self.leader_of(member.number)).collect::<rusqlite::Result<BTreeSet<_>>>();
@@ -278,7 +278,7 @@ impl Index {
     ///
     /// # Errors
     /// As [`Index::pattern`].
-    pub fn member(&self, id: &str) -> Result<MemberRow, StoreError> {
+    pub(crate) fn member(&self, id: &str) -> Result<MemberRow, StoreError> {
         let mut named = self.named(id)?;
         match named.len() {
             0 => Err(StoreError::NoSuchId { id: id.to_owned() }),
@@ -305,7 +305,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn described_by(&self, number: i64) -> Result<String, StoreError> {
+    pub(crate) fn described_by(&self, number: i64) -> Result<String, StoreError> {
         let sql = "SELECT described_by FROM patterns WHERE pattern_no = ?1";
         let find = || self.connection.prepare_cached(sql)?.query_row([number], |row| row.get(0));
         self.sql("read", find())
@@ -315,7 +315,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn pattern_of_key(&self, key: &str) -> Result<Option<PatternRow>, StoreError> {
+    pub(crate) fn pattern_of_key(&self, key: &str) -> Result<Option<PatternRow>, StoreError> {
         let find = || match self.number_of_key(key)? {
             Some(number) => Ok(Some(self.pattern_row(self.leader_of(number)?)?)),
             None => Ok(None),
@@ -327,7 +327,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn known_patterns(&self, keys: &[&str]) -> Result<HashSet<String>, StoreError> {
+    pub(crate) fn known_patterns(&self, keys: &[&str]) -> Result<HashSet<String>, StoreError> {
         let find = || {
             let mut known = HashSet::new();
             for key in keys {
@@ -380,7 +380,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn group(&self, pattern: i64) -> Result<Vec<MemberRow>, StoreError> {
+    pub(crate) fn group(&self, pattern: i64) -> Result<Vec<MemberRow>, StoreError> {
         let read = || {
             let leader = self.leader_of(pattern)?;
             let mut statement = self.connection.prepare_cached(&format!(
@@ -397,7 +397,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn merges(&self, pattern: i64) -> Result<Vec<MergeRow>, StoreError> {
+    pub(crate) fn merges(&self, pattern: i64) -> Result<Vec<MergeRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT at, from_key, into_key, by, similarity_permille, why FROM pattern_merges
@@ -426,7 +426,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn reviews(&self, pattern: i64) -> Result<Vec<ReviewRow>, StoreError> {
+    pub(crate) fn reviews(&self, pattern: i64) -> Result<Vec<ReviewRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT at, state, by, why FROM keys CROSS JOIN pattern_reviews USING (pattern_key)
@@ -444,7 +444,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn occurrences(&self, pattern: i64, limit: usize) -> Result<Vec<OccurrenceRow>, StoreError> {
+    pub(crate) fn occurrences(&self, pattern: i64, limit: usize) -> Result<Vec<OccurrenceRow>, StoreError> {
         let read = || {
             // Of a failure with two patterns of the group the first one's place and message: `min` picks the row.
             let mut statement = self.connection.prepare_cached(&format!(
@@ -477,7 +477,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn pattern_files(&self, pattern: i64, limit: usize) -> Result<Vec<(String, u64)>, StoreError> {
+    pub(crate) fn pattern_files(&self, pattern: i64, limit: usize) -> Result<Vec<(String, u64)>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT file, count(DISTINCT failure_no) AS failures
@@ -496,7 +496,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn pattern_lessons(&self, pattern: i64) -> Result<Vec<LessonRow>, StoreError> {
+    pub(crate) fn pattern_lessons(&self, pattern: i64) -> Result<Vec<LessonRow>, StoreError> {
         self.lessons_where(
             "failure_no IN (
                  SELECT failure_no FROM occurrences WHERE pattern_no = ?1 OR pattern_no IN (
@@ -511,7 +511,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn runs_quoted_of(&self, key: &str) -> Result<Vec<RunId>, StoreError> {
+    pub(crate) fn runs_quoted_of(&self, key: &str) -> Result<Vec<RunId>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT described_by AS run_id FROM key_patterns JOIN patterns USING (pattern_no) WHERE recorded_key = ?1

@@ -18,7 +18,7 @@ const CHANGES_MAX: i64 = 1_000;
 
 /// A promotion as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PromotionRow {
+pub(crate) struct PromotionRow {
     /// `r-…`
     pub id: String,
     /// The pattern's key, of a promotion of a pattern.
@@ -47,7 +47,7 @@ pub struct PromotionRow {
 
 /// One thing that was said of a promotion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PromotionChangeRow {
+pub(crate) struct PromotionChangeRow {
     /// When.
     pub at: Timestamp,
     /// `proposed`, `approved`, `rejected`, `rolled_back`, `retirement_proposed`.
@@ -69,7 +69,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub fn promotions(&self) -> Result<Vec<PromotionRow>, StoreError> {
+    pub(crate) fn promotions(&self) -> Result<Vec<PromotionRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT promotion_id, pattern_key, entry_id, state, proposed_at, decided_at, person, reason, target, before,
@@ -85,7 +85,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn promotion_states(&self) -> Result<BTreeMap<String, u64>, StoreError> {
+    pub(crate) fn promotion_states(&self) -> Result<BTreeMap<String, u64>, StoreError> {
         let read = || {
             let sql = "SELECT state, count(*) FROM promotion_states GROUP BY state";
             let mut statement = self.connection.prepare_cached(sql)?;
@@ -98,7 +98,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn promotion_changes(&self, id: &str) -> Result<Vec<PromotionChangeRow>, StoreError> {
+    pub(crate) fn promotion_changes(&self, id: &str) -> Result<Vec<PromotionChangeRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT at, change, strong, reason, person, agent, target FROM promotion_changes
@@ -125,7 +125,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn promotable(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn promotable(&self, limit: usize) -> Result<Vec<String>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT DISTINCT l.pattern_key FROM (
@@ -147,7 +147,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn promotable_entries(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn promotable_entries(&self, limit: usize) -> Result<Vec<String>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT leader_id, sum(number) FROM (
@@ -171,7 +171,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn is_promoted_entry(&self, leader: &str) -> Result<bool, StoreError> {
+    pub(crate) fn is_promoted_entry(&self, leader: &str) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM entries e CROSS JOIN promotion_states p USING (entry_id)
              WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL AND p.state = 'approved'";
         self.sql("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([leader])))
@@ -181,7 +181,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn leading_entry(&self, id: &str) -> Result<Option<EntryRow>, StoreError> {
+    pub(crate) fn leading_entry(&self, id: &str) -> Result<Option<EntryRow>, StoreError> {
         let read = || {
             let sql = "SELECT l.entry_no FROM entries e
                  JOIN entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL

@@ -17,7 +17,7 @@ const PATTERNS_MAX: i64 = 5;
 
 /// A recorded failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FailureRow {
+pub(crate) struct FailureRow {
     /// `f-…`
     pub failure: String,
     /// The run's id.
@@ -60,7 +60,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn recent_failures(
+    pub(crate) fn recent_failures(
         &self,
         root: &Lossless,
         now: Timestamp,

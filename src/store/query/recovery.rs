@@ -19,7 +19,7 @@ const COLUMNS: &str = "strategy_no, strategy_id, match, error_pattern, technique
 
 /// A strategy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RecoveryRow {
+pub(crate) struct RecoveryRow {
     /// Row number.
     pub number: i64,
     /// `s-…`
@@ -48,7 +48,7 @@ pub struct RecoveryRow {
 
 /// One time that a strategy was tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReportRow {
+pub(crate) struct ReportRow {
     /// The event.
     pub event: String,
     /// When.
@@ -72,7 +72,7 @@ impl Index {
     ///
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's, as for all methods here.
-    pub fn recovery(&self, id: &str) -> Result<RecoveryRow, StoreError> {
+    pub(crate) fn recovery(&self, id: &str) -> Result<RecoveryRow, StoreError> {
         let full = if id.starts_with("s-") { id.to_owned() } else { format!("s-{id}") };
         let condition = "strategy_id BETWEEN ?1 AND ?1 || '~' AND ?1 <> 's-'";
         let mut found = self.recoveries_where(condition, &full)?;
@@ -88,7 +88,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn recoveries_in_text(&self, error: &str) -> Result<Vec<RecoveryRow>, StoreError> {
+    pub(crate) fn recoveries_in_text(&self, error: &str) -> Result<Vec<RecoveryRow>, StoreError> {
         self.recoveries_where("match = 'substring' AND instr(?1, error_pattern) > 0", error)
     }
 
@@ -97,7 +97,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn recoveries_by_regex(&self) -> Result<Vec<RecoveryRow>, StoreError> {
+    pub(crate) fn recoveries_by_regex(&self) -> Result<Vec<RecoveryRow>, StoreError> {
         self.recoveries_where("match = 'regex' AND technique <> ?1", DECLARED)
     }
 
@@ -105,7 +105,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn declared_recovery(&self, id: &str) -> Result<Option<RecoveryRow>, StoreError> {
+    pub(crate) fn declared_recovery(&self, id: &str) -> Result<Option<RecoveryRow>, StoreError> {
         let found = self.recoveries_where("strategy_id = ?1", id)?;
         Ok(found.into_iter().find(|row| row.technique == DECLARED))
     }
@@ -114,7 +114,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn recoveries_of_patterns(&self, keys: &[String]) -> Result<Vec<RecoveryRow>, StoreError> {
+    pub(crate) fn recoveries_of_patterns(&self, keys: &[String]) -> Result<Vec<RecoveryRow>, StoreError> {
         let condition = "match = 'pattern' AND error_pattern IN (
             SELECT value FROM json_each(?1)
             UNION SELECT other.recorded_key FROM json_each(?1) w JOIN known_patterns k ON k.recorded_key = w.value
@@ -130,7 +130,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn recoveries(&self, limit: usize) -> Result<Vec<RecoveryRow>, StoreError> {
+    pub(crate) fn recoveries(&self, limit: usize) -> Result<Vec<RecoveryRow>, StoreError> {
         let mut found = self.recoveries_where("?1 = ''", "")?;
         found.truncate(limit);
         Ok(found)
@@ -151,7 +151,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn recovery_attempts(&self, strategy: i64) -> Result<Vec<ReportRow>, StoreError> {
+    pub(crate) fn recovery_attempts(&self, strategy: i64) -> Result<Vec<ReportRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT a.event_id, a.at, a.task, counts_as, agent, category, file_type, note

@@ -12,7 +12,7 @@ use crate::store::json;
 
 /// Which runs to list. An absent field matches every run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RunFilter {
+pub(crate) struct RunFilter {
     /// The tool as recorded (`pytest`), or what its name ends in after a colon (`test` for `script:test`).
     pub tool: Option<String>,
     /// Only passed or only failed runs.
@@ -26,7 +26,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn runs_under(&self, root: &Lossless, filter: &RunFilter, limit: usize) -> Result<Vec<LastRun>, StoreError> {
+    pub(crate) fn runs_under(&self, root: &Lossless, filter: &RunFilter, limit: usize) -> Result<Vec<LastRun>, StoreError> {
         let sql = format!(
             "{RUN_COLUMNS} WHERE root = ?1 AND (?2 IS NULL OR tool = ?2 OR tool LIKE '%:' || ?2)
                AND (?3 IS NULL OR passed = ?3) AND (?4 IS NULL OR ended_at >= ?4)
@@ -46,7 +46,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn run_summary(&self, run: RunId) -> Result<Option<LastRun>, StoreError> {
+    pub(crate) fn run_summary(&self, run: RunId) -> Result<Option<LastRun>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!("{RUN_COLUMNS} WHERE run_id = ?1"))?;
             statement.query_row([run.to_string()], |row| self.run_row(row)).optional()

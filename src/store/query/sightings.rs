@@ -22,7 +22,7 @@ const FILES: usize = 5;
 
 /// A pattern as a warning names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BriefRow {
+pub(crate) struct BriefRow {
     /// Row number of the pattern that stands for its group.
     pub number: i64,
     /// `p-…`
@@ -47,7 +47,7 @@ pub struct BriefRow {
 
 /// What became of a warning that was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToldRow {
+pub(crate) struct ToldRow {
     /// Row number of its task.
     pub task: i64,
     /// When it was shown.
@@ -72,7 +72,7 @@ pub(super) struct Sightings {
 }
 
 impl Sightings {
-    pub fn of(index: &Index, group: &Group) -> rusqlite::Result<Self> {
+    pub(super) fn of(index: &Index, group: &Group) -> rusqlite::Result<Self> {
         let flakes = index.flakes_of_group(group)?;
         let mut statement = index
             .connection
@@ -121,14 +121,14 @@ impl Sightings {
     }
 
     /// The files with the number of failures, the most frequent first.
-    pub fn files(&self, limit: usize) -> Vec<(String, u64)> {
+    pub(super) fn files(&self, limit: usize) -> Vec<(String, u64)> {
         let mut files: Vec<_> = self.files.iter().collect();
         files.sort_unstable_by_key(|(file, failures)| (Reverse(**failures), *file));
         files.into_iter().take(limit).map(|(file, failures)| (file.clone(), *failures)).collect()
     }
 
     /// Tasks by their row number, each with the first time, without flakes; the earliest first.
-    pub fn first_of_tasks(&self) -> Vec<(i64, Timestamp)> {
+    pub(super) fn first_of_tasks(&self) -> Vec<(i64, Timestamp)> {
         let mut found: Vec<_> = self.first.iter().map(|(task, at)| (*task, time_of(at))).collect();
         found.sort_unstable_by_key(|(task, at)| (*at, *task));
         found
@@ -156,7 +156,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub fn brief_of_key(&self, key: &str) -> Result<Option<BriefRow>, StoreError> {
+    pub(crate) fn brief_of_key(&self, key: &str) -> Result<Option<BriefRow>, StoreError> {
         let number = self.sql("read", self.number_of_key(key))?;
         number.map(|number| self.brief(number)).transpose()
     }
@@ -165,7 +165,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's; also when there is none.
-    pub fn brief(&self, number: i64) -> Result<BriefRow, StoreError> {
+    pub(crate) fn brief(&self, number: i64) -> Result<BriefRow, StoreError> {
         let read = || {
             let number = self.leader_of(number)?;
             let sightings = Sightings::of(self, &self.group_of(number)?)?;
@@ -202,7 +202,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn told_about(&self, pattern: i64) -> Result<Vec<ToldRow>, StoreError> {
+    pub(crate) fn told_about(&self, pattern: i64) -> Result<Vec<ToldRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT event_id, task_no, delivered_at,

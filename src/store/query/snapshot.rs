@@ -14,7 +14,7 @@ use crate::store::segment::Segments;
 
 /// The work tree at a run, as the index has it. Files and diff are in the event: [`Index::snapshot_event`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SnapshotRow {
+pub(crate) struct SnapshotRow {
     /// The tree; `None` when it was skipped.
     pub tree: Option<String>,
     /// Whether the tree is what the run saw.
@@ -35,7 +35,7 @@ pub struct SnapshotRow {
 
 /// The tree of a passing run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PassingTree {
+pub(crate) struct PassingTree {
     /// The run.
     pub run: RunId,
     /// Its tree.
@@ -46,7 +46,7 @@ pub struct PassingTree {
 
 /// A tree that some run has, for pruning.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TreeUse {
+pub(crate) struct TreeUse {
     /// The tree.
     pub tree: String,
     /// When the last run that has it ended.
@@ -60,7 +60,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub fn snapshot(&self, run: &str) -> Result<Option<SnapshotRow>, StoreError> {
+    pub(crate) fn snapshot(&self, run: &str) -> Result<Option<SnapshotRow>, StoreError> {
         let find = || {
             let row = self
                 .connection
@@ -94,7 +94,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's and I/O.
-    pub fn snapshot_event(&self, segments: &Segments, run: RunId) -> Result<Option<Snapshot>, StoreError> {
+    pub(crate) fn snapshot_event(&self, segments: &Segments, run: RunId) -> Result<Option<Snapshot>, StoreError> {
         let id = Event::snapshot_id(run).hyphenated().to_string();
         Ok(match self.event(segments, &id)?.map(|event| event.body) {
             Some(Body::Snapshot(snapshot)) => Some(*snapshot),
@@ -107,7 +107,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn last_failing_tree(
+    pub(crate) fn last_failing_tree(
         &self,
         command_key: &str,
         root: &Lossless,
@@ -131,7 +131,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn trees_before(&self, root: &Lossless, before: Timestamp, limit: usize) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn trees_before(&self, root: &Lossless, before: Timestamp, limit: usize) -> Result<Vec<String>, StoreError> {
         let find = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT tree FROM (SELECT tree, ended_at FROM runs JOIN snapshots USING (run_id)
@@ -148,7 +148,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn last_passing_tree(
+    pub(crate) fn last_passing_tree(
         &self,
         command_key: &str,
         root: &Lossless,
@@ -178,7 +178,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn trees(&self) -> Result<Vec<TreeUse>, StoreError> {
+    pub(crate) fn trees(&self) -> Result<Vec<TreeUse>, StoreError> {
         let read = || {
             // An open failure: no run of its key passed since.
             let mut statement = self.connection.prepare_cached(

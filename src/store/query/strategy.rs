@@ -19,7 +19,7 @@ const PATTERNS_MAX: i64 = 5;
 
 /// Something that was tried against a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StrategyRow {
+pub(crate) struct StrategyRow {
     /// `s-…`
     pub id: String,
     /// `shape` (the changed lines read alike), `files` (the same files), `command`.
@@ -40,7 +40,7 @@ pub struct StrategyRow {
 
 /// One time that it was tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TryRow {
+pub(crate) struct TryRow {
     /// The event that says so.
     pub event: String,
     /// `x-…` of the fix that it is part of.
@@ -69,7 +69,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn strategies(&self, pattern: i64) -> Result<Vec<StrategyRow>, StoreError> {
+    pub(crate) fn strategies(&self, pattern: i64) -> Result<Vec<StrategyRow>, StoreError> {
         let mut found = self.strategies_without_tries(pattern)?;
         for strategy in &mut found {
             strategy.tries = self.tries(pattern, strategy)?;
@@ -81,7 +81,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn strategies_without_tries(&self, pattern: i64) -> Result<Vec<StrategyRow>, StoreError> {
+    pub(crate) fn strategies_without_tries(&self, pattern: i64) -> Result<Vec<StrategyRow>, StoreError> {
         let read = || {
             // Merged patterns have a strategy each; `min` picks the one that names them all.
             let mut statement = self.connection.prepare_cached(&format!(
@@ -113,7 +113,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn tries(&self, pattern: i64, strategy: &StrategyRow) -> Result<Vec<TryRow>, StoreError> {
+    pub(crate) fn tries(&self, pattern: i64, strategy: &StrategyRow) -> Result<Vec<TryRow>, StoreError> {
         self.sql("read", self.tries_of(pattern, &strategy.technique, &strategy.recipe))
     }
 
@@ -150,7 +150,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn gotcha(&self, pattern: i64) -> Result<Option<String>, StoreError> {
+    pub(crate) fn gotcha(&self, pattern: i64) -> Result<Option<String>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT entry_id FROM keys CROSS JOIN entries USING (pattern_key) WHERE type = 'gotcha'
@@ -166,7 +166,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn patterns_of_fix(&self, fix: &str) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn patterns_of_fix(&self, fix: &str) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT DISTINCT leader_no FROM fix_attempts JOIN attempt_patterns p USING (event_id)
@@ -183,7 +183,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn task_signature(&self, task: &str) -> Result<Vec<(String, String)>, StoreError> {
+    pub(crate) fn task_signature(&self, task: &str) -> Result<Vec<(String, String)>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT part, value FROM task_parts WHERE task_no = (SELECT task_no FROM tasks WHERE name = ?1)
@@ -198,7 +198,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's; also when there is none.
-    pub fn pattern_at(&self, number: i64) -> Result<super::PatternRow, StoreError> {
+    pub(crate) fn pattern_at(&self, number: i64) -> Result<super::PatternRow, StoreError> {
         self.sql("read", self.leader_of(number).and_then(|leader| self.pattern_row(leader)))
     }
 }

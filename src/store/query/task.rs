@@ -19,7 +19,7 @@ const BRANCHES_MAX: i64 = 20;
 
 /// A task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KnownTask {
+pub(crate) struct KnownTask {
     /// Row number.
     pub number: i64,
     /// Its name.
@@ -52,7 +52,7 @@ pub struct KnownTask {
 
 /// A task on a branch that isn't over yet as far as is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BranchTask {
+pub(crate) struct BranchTask {
     /// Its name, which is the branch's.
     pub name: String,
     /// The last moment that anything is known of.
@@ -66,7 +66,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn task(&self, name: &str) -> Result<Option<KnownTask>, StoreError> {
+    pub(crate) fn task(&self, name: &str) -> Result<Option<KnownTask>, StoreError> {
         let read = || {
             let sql = "SELECT task_no, name, first_at, last_at,
                     (SELECT count(*) FROM runs r WHERE r.task_no = t.task_no),
@@ -82,7 +82,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn tasks(&self, limit: usize) -> Result<Vec<KnownTask>, StoreError> {
+    pub(crate) fn tasks(&self, limit: usize) -> Result<Vec<KnownTask>, StoreError> {
         let read = || {
             let sql = "SELECT task_no, name, first_at, last_at,
                     (SELECT count(*) FROM runs r WHERE r.task_no = t.task_no),
@@ -132,7 +132,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn tasks_of_category(&self, category: &str) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn tasks_of_category(&self, category: &str) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT DISTINCT task_no FROM task_changes JOIN tasks USING (name)
@@ -148,7 +148,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn patterns_of_task(&self, task: i64) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn patterns_of_task(&self, task: i64) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT leader_no FROM (SELECT failure_no FROM failures JOIN runs USING (run_id) WHERE task_no = ?1
@@ -166,7 +166,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn current_task(&self, session: &str, at: Timestamp, awake: Timestamp) -> Result<Option<String>, StoreError> {
+    pub(crate) fn current_task(&self, session: &str, at: Timestamp, awake: Timestamp) -> Result<Option<String>, StoreError> {
         let read = || {
             self.connection
                 .prepare_cached(
@@ -186,7 +186,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn branch_tasks(&self, since: Timestamp) -> Result<Vec<BranchTask>, StoreError> {
+    pub(crate) fn branch_tasks(&self, since: Timestamp) -> Result<Vec<BranchTask>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT name, last_at, (SELECT commit_id FROM runs r WHERE r.task_no = t.task_no AND branch = name
@@ -209,7 +209,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn task_parts(&self, task: i64) -> Result<Vec<(String, String)>, StoreError> {
+    pub(crate) fn task_parts(&self, task: i64) -> Result<Vec<(String, String)>, StoreError> {
         let read = || {
             // The view has no order of its own; with one the parts that are cut off are always the same.
             let sql = "SELECT part, value FROM task_parts WHERE task_no = ?1 ORDER BY part, value LIMIT ?2";
@@ -224,7 +224,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn task_profile(&self, task: i64) -> Result<Vec<(String, String)>, StoreError> {
+    pub(crate) fn task_profile(&self, task: i64) -> Result<Vec<(String, String)>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT 'tool', tool FROM runs WHERE task_no = ?1 AND tool IS NOT NULL
@@ -244,7 +244,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn files_of_task(&self, task: i64, limit: usize) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn files_of_task(&self, task: i64, limit: usize) -> Result<Vec<String>, StoreError> {
         let read = || {
             let sql = "SELECT DISTINCT path FROM (
                     SELECT run_id FROM runs WHERE task_no = ?1 ORDER BY started_at DESC, run_id DESC LIMIT 20)
@@ -261,7 +261,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn tasks_with_words(&self, words: &[String]) -> Result<Vec<(i64, f64)>, StoreError> {
+    pub(crate) fn tasks_with_words(&self, words: &[String]) -> Result<Vec<(i64, f64)>, StoreError> {
         if words.is_empty() {
             return Ok(Vec::new());
         }
@@ -280,7 +280,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn tasks_with_file(&self, path: &str) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn tasks_with_file(&self, path: &str) -> Result<Vec<i64>, StoreError> {
         self.task_numbers(
             "SELECT DISTINCT task_no FROM (
                  SELECT task_no FROM (SELECT failure_no FROM failure_files WHERE path = ?1 ORDER BY failure_no DESC LIMIT ?2)
@@ -297,7 +297,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn tasks_with_folder(&self, folder: &str) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn tasks_with_folder(&self, folder: &str) -> Result<Vec<i64>, StoreError> {
         if folder.is_empty() {
             return Ok(Vec::new());
         }
@@ -326,7 +326,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's; also when there is none.
-    pub fn task_name(&self, task: i64) -> Result<String, StoreError> {
+    pub(crate) fn task_name(&self, task: i64) -> Result<String, StoreError> {
         let sql = "SELECT name FROM tasks WHERE task_no = ?1";
         self.sql(
             "read",

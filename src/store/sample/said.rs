@@ -19,7 +19,7 @@ fn agent(n: u64) -> By {
 }
 
 /// An entry `k-{n % 5}` that is written in second `n`.
-pub fn entry(n: u64, title: &str) -> Event {
+pub(crate) fn entry(n: u64, title: &str) -> Event {
     let created = Entry {
         sort: ["gotcha", "pattern", "runbook"][usize::try_from(n % 3).unwrap_or(0)].into(),
         title: title.into(),
@@ -35,7 +35,7 @@ pub fn entry(n: u64, title: &str) -> Event {
 }
 
 /// A gotcha `k-{n % 5}` that is written in second `n`, about files in `src`.
-pub fn gotcha(n: u64, pitfall: &str, sources: &[String]) -> Event {
+pub(crate) fn gotcha(n: u64, pitfall: &str, sources: &[String]) -> Event {
     let mut event = entry(n, &format!("Gotcha {n}"));
     event.id = run_id(18_000 + n).0;
     if let Body::Knowledge(EntryNote { change: EntryChange::Created(entry), .. }) = &mut event.body {
@@ -48,7 +48,7 @@ pub fn gotcha(n: u64, pitfall: &str, sources: &[String]) -> Event {
 }
 
 /// Advice from the entry `k-{about}` in second `n`.
-pub fn entry_delivery(n: u64, task: &str, about: u64) -> Event {
+pub(crate) fn entry_delivery(n: u64, task: &str, about: u64) -> Event {
     let mut event = delivery(n, task, "");
     event.id = run_id(19_000 + n).0;
     if let Body::Delivery(delivery) = &mut event.body {
@@ -59,7 +59,7 @@ pub fn entry_delivery(n: u64, task: &str, about: u64) -> Event {
 }
 
 /// What is said in second `n` of the entry `k-{about}`: which of the changes `n` decides.
-pub fn entry_change(n: u64, about: u64, other: u64) -> Event {
+pub(crate) fn entry_change(n: u64, about: u64, other: u64) -> Event {
     let other = format!("k-{other}");
     let change = match n % 6 {
         0 => EntryChange::Superseded { with: other },
@@ -72,7 +72,7 @@ pub fn entry_change(n: u64, about: u64, other: u64) -> Event {
 }
 
 /// A strategy that somebody proposes in second `n`.
-pub fn said_strategy(n: u64, error: &str, technique: &str) -> Event {
+pub(crate) fn said_strategy(n: u64, error: &str, technique: &str) -> Event {
     let strategy = ids::said_strategy("pattern", error, technique);
     let (matches, steps) = (Matches::Pattern, vec![format!("step {n}")]);
     let change =
@@ -81,7 +81,7 @@ pub fn said_strategy(n: u64, error: &str, technique: &str) -> Event {
 }
 
 /// A strategy of somebody's settings, and what came of it, in turn.
-pub fn declared_strategy(n: u64, outcome: Outcome) -> Event {
+pub(crate) fn declared_strategy(n: u64, outcome: Outcome) -> Event {
     let strategy = ids::declared_strategy("a regex", "", "tool", "do {{ this }}");
     let change = if n.is_multiple_of(2) {
         let (technique, steps) = ("do {{ this }}".into(), vec![format!("step {n}")]);
@@ -93,7 +93,7 @@ pub fn declared_strategy(n: u64, outcome: Outcome) -> Event {
 }
 
 /// What came of it in second `n`.
-pub fn strategy_report(n: u64, error: &str, technique: &str, outcome: Outcome) -> Event {
+pub(crate) fn strategy_report(n: u64, error: &str, technique: &str, outcome: Outcome) -> Event {
     let strategy = ids::said_strategy("pattern", error, technique);
     let (category, file_type) = (Some("bugfix".into()), Some("py".into()));
     let change = StrategyChange::Attempted { outcome, category, file_type, note: Some("so it went".into()) };
@@ -101,7 +101,7 @@ pub fn strategy_report(n: u64, error: &str, technique: &str, outcome: Outcome) -
 }
 
 /// A memory `m-{n % 5}` of second `n`.
-pub fn memory(n: u64) -> Event {
+pub(crate) fn memory(n: u64) -> Event {
     let change = MemoryChange::Remembered {
         sort: if n.is_multiple_of(2) { MemorySort::Learning } else { MemorySort::Context },
         text: format!("remembered in {n}"),
@@ -112,7 +112,7 @@ pub fn memory(n: u64) -> Event {
 }
 
 /// What is said in second `n` of the memory `m-{about}`.
-pub fn memory_change(n: u64, about: u64) -> Event {
+pub(crate) fn memory_change(n: u64, about: u64) -> Event {
     let change = match n % 3 {
         0 => MemoryChange::Recalled { with: vec!["m-9".into()] },
         1 => MemoryChange::Validated,

@@ -9,7 +9,7 @@ use crate::ops::again;
 /// Runs the last recorded command of this project, in its folder, under verify-run. With --failed only the tests that
 /// failed in it: by node id (pytest), by title (vitest, jest) or by name (cargo test, cargo nextest, go test).
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Run only the tests that failed
     #[arg(long)]
     failed: bool,
@@ -18,7 +18,7 @@ pub struct Args {
     print: bool,
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let command = again::command(&context.places, &context.environment, args.failed)?;
     let line = shell_words::join(command.argv.iter().map(|word| word.to_string_lossy()));
     if args.print {

@@ -21,7 +21,7 @@ use crate::ops::check_diff::{self, Regression, Report, Wanted};
 /// not read or not listed.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = HOOK)]
-pub struct Args {
+pub(super) struct Args {
     /// What to look at, as `git diff` understands it: A..B, A...B, A^! (what A changed), A (the work tree against A)
     #[arg(value_name = "RANGE", conflicts_with = "staged")]
     range: Option<String>,
@@ -49,7 +49,7 @@ As a hook that blocks for what it finds and never for trouble of its own, .git/h
   verify-run check-diff --staged
   [ $? -ne 1 ]";
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     match check(args, context) {
         Ok(report) if report.is_clean() => Ok(Exit::Ok),
         Ok(_) => Ok(Exit::Failure),

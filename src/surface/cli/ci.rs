@@ -22,7 +22,7 @@ use crate::run;
 /// JSON (--json): {"schema": 1, "host", "runs", "failed", "known", "files"}; `known` are failures that were seen before,
 /// also in segments that were imported (`verify-run store import`).
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The CI system; recognised by its variables by default
     #[arg(long, value_enum)]
     host: Option<Choice>,
@@ -66,7 +66,7 @@ impl Choice {
     }
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     if let Some(choice) = args.template {
         let template = choice.host().template();
         let template =

@@ -18,7 +18,7 @@ const ABOUT_BYTES_MAX: usize = 60;
 
 /// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The shell
     shell: Shell,
     /// Print what completes the last of these words instead; what the scripts call
@@ -26,7 +26,7 @@ pub struct Args {
     words: Option<Vec<OsString>>,
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     if let Some(words) = &args.words {
         return complete(words, context);
     }

@@ -6,13 +6,13 @@ use crate::ops::doctor::{self, Status};
 
 /// Check the installation and every host
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let report = doctor::doctor(&context.places, &context.environment);
     let exit = if report.has_problems() { Exit::Failure } else { Exit::Ok };
     if args.json {

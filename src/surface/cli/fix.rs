@@ -23,7 +23,7 @@ use crate::store::{AtomList, FixFilter, Mark};
 /// lower_bound, high_value, confirmed, fixes, confidence), `gotchas` (id, pattern, pitfall, cause, rule, strategy, fix,
 /// successes, tries, success_rate, high_value, confirmed, confidence) and `said`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -99,7 +99,7 @@ struct ListArgs {
     json: bool,
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
     match &args.action {
         Action::List(args) => list(args, &settings, context)?,

@@ -15,7 +15,7 @@ use crate::ops::init::standing;
 /// with `files` (each with `hosts`, `path`, `state`: `as_written`, `edited`, `incomplete`, `outdated`, `gone`,
 /// `found_here`, `user`), `problems`, `missing`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -50,7 +50,7 @@ enum Action {
     },
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     match &args.action {
         Action::Install { hosts, options } => init::set_up(hosts.clone(), !hosts.is_empty(), options, context),
         Action::Uninstall { hosts, user, json } => uninstall(context, hosts, *user, *json),

@@ -19,7 +19,7 @@ use crate::ops::shims::Scene;
 /// With --json: one document with `"schema": 1`, `top`, `found`, `hosts`, `files` (each with `hosts`, `path`, `why`,
 /// `is_new`, `executable`, `diff`), `problems`, `notes`, `applied`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Print what puts verify-run into this shell instead, for its start-up file
     #[arg(exclusive = true)]
     shell: Option<Shell>,
@@ -35,7 +35,7 @@ pub struct Args {
 
 /// What `init` and `hook install` have in common.
 #[derive(Debug, clap::Args)]
-pub struct Options {
+pub(super) struct Options {
     /// No MCP server
     #[arg(long)]
     no_mcp: bool,
@@ -65,7 +65,7 @@ pub struct Options {
     json: bool,
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     if let Some(shell) = args.shell {
         let scene = Scene::from_process(&context.environment)?;
         context.output.text(&shell_init::script(shell, &scene.folder)?)?;

@@ -31,7 +31,7 @@ use crate::store::{EntryFilter, EntrySource, EntryUse};
 /// `more`; `proposals` prints `proposals` (`fix`, `task`, `title`, `properties`, `globs`, `accept`), `decline` prints
 /// `declined`; what changes an entry prints `done` and `entry`; `log` prints `events`, `types` prints `types`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     action: Action,
     /// Print one JSON document
@@ -261,7 +261,7 @@ impl Which {
     }
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
     let variable = |name: &str| std::env::var(name).ok();
     let task = if let Action::Relevant { task, .. } = &args.action { task.clone() } else { None };

@@ -19,7 +19,7 @@ const FILES_MAX: usize = 10;
 /// count), items_cut, files, changed (since, files, count, exact, diff, diff_cut), signature (words, tools, categories,
 /// globs), lesson, lesson_file, recorded.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Print one JSON document
     #[arg(long, conflicts_with = "exit_code")]
     json: bool,
@@ -31,7 +31,7 @@ pub struct Args {
     output: bool,
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let (last, notes) = last::last(&context.places, &context.environment)?;
     let Some(last) = last else {
         anyhow::bail!("no run is recorded for {}; run one: verify-run COMMAND", context.places.root.display())
@@ -51,7 +51,7 @@ pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
 }
 
 /// Prints what a run printed, as far as it is kept.
-pub fn print_output(last: &Last, context: &mut Context) -> anyhow::Result<()> {
+pub(super) fn print_output(last: &Last, context: &mut Context) -> anyhow::Result<()> {
     let kept = last::output(&context.places, &last.run)
         .map_err(|error| anyhow::anyhow!("cannot read the output of run {}: {error}", last.run))?;
     match kept {
@@ -62,7 +62,7 @@ pub fn print_output(last: &Last, context: &mut Context) -> anyhow::Result<()> {
     }
 }
 
-pub fn print(last: &Last, output: &mut Output) -> anyhow::Result<()> {
+pub(super) fn print(last: &Last, output: &mut Output) -> anyhow::Result<()> {
     let command = shell_words::join(last.argv.iter().map(|arg| arg.display()));
     let how = match last.ended {
         Ended::Exit(0) => "passed".to_owned(),

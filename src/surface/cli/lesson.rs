@@ -17,7 +17,7 @@ const SCHEMA: u32 = 1;
 
 /// Read, annotate and share lessons
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -129,7 +129,7 @@ struct Whole<'a> {
     body: &'a str,
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
     match &args.command {
         Command::List { all, json } => {

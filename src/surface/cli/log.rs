@@ -17,7 +17,7 @@ const SUMMARY_BYTES_MAX: usize = 80;
 /// With --json: `"schema": 1` and runs (run, failure, ended_at, duration_us, passed, exit_code, tool, argv, dir, category,
 /// summary).
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Only runs of this tool (`pytest`, `eslint`, `test` for a script of that name)
     #[arg(long)]
     tool: Option<String>,
@@ -44,7 +44,7 @@ fn since(typed: &str) -> Result<Timestamp, String> {
         .ok_or_else(|| "expected an age such as `2h` or `7d`, a day, or an RFC 3339 time".into())
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let passed = (args.failed || args.passed).then_some(args.passed);
     let filter = RunFilter { tool: args.tool.clone(), passed, since: args.since };
     let log = log::runs(&context.places, &filter, args.limit)?;

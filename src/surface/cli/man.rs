@@ -8,13 +8,13 @@ use super::{Cli, Context, Exit};
 ///
 /// To read it: `verify-run man lesson show | man -l -`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The subcommand, such as `lesson show`
     #[arg(value_name = "SUBCOMMAND")]
     words: Vec<String>,
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let text = page(&args.words)?;
     context.output.text(&text)?;
     Ok(Exit::Ok)

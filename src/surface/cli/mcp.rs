@@ -16,13 +16,13 @@ use crate::surface::mcp;
 /// `structuredContent` with `"schema": 1`: the documents that the commands print with --json, cut to a length that models
 /// read ("truncated": true). A bad call is the tool's error. The end of standard input ends it, with exit code 0.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The project's folder
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }
 
-pub fn run(args: &Args, _context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, _context: &mut Context) -> anyhow::Result<Exit> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     mcp::serve(mcp::root(args.root.as_deref(), &std::env::current_dir()?, variable))?;
     Ok(Exit::Ok)

@@ -21,7 +21,7 @@ const SORTS: [&str; 5] = ["context", "learning", "preference", "error_pattern", 
 /// importance, at, expires_at, agent, task, accesses, validated, entry); `learn` prints `memory`, and `knowledge` as
 /// `knowledge add` does.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     action: Action,
     /// Print one JSON document
@@ -92,7 +92,7 @@ impl What {
     }
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
     let variable = |name: &str| std::env::var(name).ok();
     let identity = capture::identify(Identity::default(), variable, crate::run::session());

@@ -8,7 +8,7 @@ use crate::ops::outcome;
 ///
 /// Whether a warning prevented anything is found out from the runs that follow, without anybody's help.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -31,7 +31,7 @@ enum Action {
     },
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let Action::Ack { id, useful, not_useful, json } = &args.action;
     let variable = |name: &str| std::env::var(name).ok();
     let identity = capture::identify(Identity::default(), variable, crate::run::session());

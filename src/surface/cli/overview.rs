@@ -17,7 +17,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
 ];
 
 /// What a bare `verify-run` prints.
-pub const FIRST_PAGE: &str = "\
+pub(super) const FIRST_PAGE: &str = "\
 verify-run COMMAND runs a check unchanged and remembers what failed and what fixed it.
 
   verify-run npm test   Run a check and record how it ends
@@ -30,7 +30,7 @@ All subcommands: verify-run --help
 ";
 
 /// The command line with its subcommands listed in groups.
-pub fn grouped_command() -> Command {
+pub(super) fn grouped_command() -> Command {
     let mut command = Cli::command();
     let width = GROUPS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or(0);
     let header = *command.get_styles().get_header();

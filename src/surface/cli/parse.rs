@@ -22,7 +22,7 @@ use super::{Context, Exit};
 /// Reads the output of a check and prints its category, the affected files, the lines worth keeping and the
 /// diagnostics. Nothing is recorded.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The project's folder: paths are made relative to it, and a printed tail that fits one file becomes that file
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
@@ -94,7 +94,7 @@ impl<'a> From<&'a Item> for Diagnostic<'a> {
     }
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let output = read(&args.file)?;
     let baseline = args.baseline.as_deref().map(read).transpose()?.map(|passing| Baseline::of(&passing));
     let root = match &args.root {

@@ -15,7 +15,7 @@ use crate::store::ReviewState;
 
 /// List failures that share a cause
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -125,7 +125,7 @@ impl SayingArgs {
     }
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     match &args.action {
         Action::List { recurring, all, findings, limit, json } => {
             let filter = Filter { limit: *limit, recurring: *recurring, all: *all };

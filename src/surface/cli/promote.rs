@@ -23,7 +23,7 @@ use crate::ops::promote::{self, PromotionItem, PromotionDetail, PromotionState, 
 /// `lapsed`, `retirement`, `missing`, `proposed_at`, `decided_at`, `by`, `reason`; `show` prints one of these with `diff`, `refused`,
 /// `history`, `markdown`; the others print `promotions`, each with `id`, `state`, `target`, `as_before`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -109,7 +109,7 @@ struct Said {
     json: bool,
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let variable = |name: &str| std::env::var(name).ok();
     let identity = capture::identify(Identity::default(), variable, crate::run::session());
     let edits = |edits: &Option<String>| if edits.is_some() { EditPolicy::Keep } else { EditPolicy::Refuse };

@@ -8,7 +8,7 @@ use crate::ops::report::{self, Format};
 /// The document goes to standard output. Paths are relative to the project's root. The exit code is 0 whether or not
 /// that run failed; `verify-run last --exit-code` tells that.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The format
     #[arg(long, value_enum)]
     format: Choice,
@@ -31,7 +31,7 @@ enum Choice {
     Checkstyle,
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let (subject, notes) = report::find(&context.places, args.run.as_deref())?;
     notes.iter().for_each(|note| context.output.note(note));
     let Some(subject) = subject else {

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 /// A shell that people type into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Shell {
+pub(super) enum Shell {
     /// `command -v verify-run >/dev/null && eval "$(verify-run init bash)"` in ~/.bashrc
     Bash,
     /// `command -v verify-run >/dev/null && eval "$(verify-run init zsh)"` in ~/.zshrc
@@ -22,7 +22,7 @@ const PLACE: &str = "@SHIMS@";
 ///
 /// # Errors
 /// When the folder's name is not text.
-pub fn script(shell: Shell, shims: &Path) -> anyhow::Result<String> {
+pub(super) fn script(shell: Shell, shims: &Path) -> anyhow::Result<String> {
     let shims = shims.to_str().with_context(|| {
         format!("the shims can't be in {}: its name is not UTF-8; set XDG_DATA_HOME to another place", shims.display())
     })?;

@@ -10,7 +10,7 @@ use crate::whitelist::Whitelist;
 /// With a shim, `npm test` is what `verify-run -- npm test` is, and everything that is no check is executed in place.
 /// The program itself is searched for at each call: next on PATH, past the shims.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -49,7 +49,7 @@ enum Command {
     },
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let scene = Scene::from_process(&context.environment)?.in_project(&context.places.root);
     let whitelist = || Whitelist::open(&context.places, &context.environment);
     match &args.command {

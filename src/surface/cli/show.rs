@@ -6,7 +6,7 @@ use super::{Context, Exit, last};
 ///
 /// With --json the document of `verify-run last --json`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The run: its id, or that of its failure or lesson, or the start of one
     #[arg(value_name = "RUN")]
     run: String,
@@ -18,7 +18,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let (run, notes) = crate::ops::last::of(&context.places, &context.environment, &args.run)?;
     notes.iter().for_each(|note| context.output.note(note));
     if args.output {

@@ -18,13 +18,13 @@ use crate::ops::stats::{self, DeliveryOutcomeCounts, StatsFigure, PromotionCount
 /// "no_measurable_effect", "lift": {"value", "low", "high"} or null, "words"}, "knowledge":
 /// {"entries", "reused", "uses", "tokens_saved_estimate"}, "promotions": {"promoted", "waiting", "rejected", "retired"}}
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let settings = Settings::load(&context.places, &context.environment).0;
     let stats = stats::collect_stats(&context.places, &settings)?;
     stats.notes.iter().for_each(|note| context.output.note(note));

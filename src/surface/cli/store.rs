@@ -11,7 +11,7 @@ use crate::store::Trust;
 
 /// Inspect and maintain the records
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -84,7 +84,7 @@ enum Action {
     },
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let places = &context.places;
     match &args.action {
         Action::Status { json } => {

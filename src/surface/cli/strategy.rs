@@ -22,7 +22,7 @@ const ESCALATED: u8 = 3;
 /// origin, declared, matches, steps, successes, partials, tries, effectiveness, lower_bound, untested, alike, failed_here,
 /// exhausted) and `escalation` (failed, technique, failures, next), `add` and `attempt` `strategy` and `escalation`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     action: Action,
     /// Print one JSON document
@@ -95,7 +95,7 @@ enum Action {
     },
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
     let variable = |name: &str| std::env::var(name).ok();
     let identity = capture::identify(Identity::default(), variable, crate::run::session());

@@ -20,7 +20,7 @@ use crate::store::TaskOutcome;
 /// `proposals` (patterns from fixes that held: `fix`, `task`, `title`, `properties`, `globs`, `accept`); `list` and
 /// `similar` print `tasks`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -117,7 +117,7 @@ struct List<'a> {
     tasks: &'a [Page],
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
     let identity = capture::identify(Identity::default(), |name| std::env::var(name).ok(), crate::run::session());
     let (places, cwd) = (&context.places, std::env::current_dir()?);

@@ -7,7 +7,7 @@ use crate::ops::uninstall::{self, Plan};
 ///
 /// Hosts that were set up (`verify-run init`) get the bytes of their files back. Lessons stay: they are yours. The program itself is removed by what installed it (cargo uninstall verify-run).
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Take verify-run out of the project's hosts, and remove the records and the exclude line
     #[arg(long)]
     purge: bool,
@@ -16,7 +16,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let plan = uninstall::plan(&context.places, &context.environment)?;
     if !args.json {
         print(&plan, args.purge, &mut context.output)?;

@@ -20,7 +20,7 @@ use crate::ops::warn::{self, WarnRequest};
 /// A format is a template: `.verify-run/formatters/warnings.NAME.jinja` of the project, or in verify-run's configuration
 /// folder; `warnings.AGENT.NAME.jinja` is for one kind of agent. It gets what `--format json` prints.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// What is being worked on (else VERIFY_RUN_TASK, the announced task, or the branch)
     #[arg(long)]
     task: Option<String>,
@@ -50,7 +50,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let variable = |name: &str| std::env::var(name).ok();
     let given = Identity { task: args.task.clone(), session: args.session.clone(), agent: None };
     let is_json = args.json || args.format.as_deref() == Some("json");

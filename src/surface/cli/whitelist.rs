@@ -17,7 +17,7 @@ const SCHEMA: u32 = 1;
 
 /// List, explain and test which commands are checks
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -98,7 +98,7 @@ struct Explanation {
     key: Option<String>,
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     let (whitelist, problems) = Whitelist::load(&context.places, &context.environment);
     match &args.command {
         Command::List { json } => list(&whitelist, *json, context),

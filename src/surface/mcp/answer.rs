@@ -26,7 +26,7 @@ const ERROR_BYTES_MAX: usize = 2_000;
 
 /// What a tool gives back.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub(super) struct Answer {
     /// For the model, Markdown.
     pub text: String,
     /// The same for programs: an object with `"schema"`.
@@ -38,7 +38,7 @@ impl Answer {
     ///
     /// # Errors
     /// None that these types have: what can't be serialised is a defect.
-    pub fn new(facts: &impl Serialize, mut text: String, notes: &[String]) -> anyhow::Result<Self> {
+    pub(super) fn new(facts: &impl Serialize, mut text: String, notes: &[String]) -> anyhow::Result<Self> {
         for note in notes.iter().take(NOTES_MAX) {
             if !text.is_empty() && !text.ends_with('\n') {
                 text.push('\n');
@@ -50,17 +50,17 @@ impl Answer {
 }
 
 /// A text of ours with what tools printed quoted in it.
-pub fn bounded(text: &str) -> String {
+pub(super) fn bounded(text: &str) -> String {
     ellipsis(printable(text).trim_end(), TEXT_BYTES_MAX)
 }
 
 /// What went wrong, for the model.
-pub fn failed(error: &anyhow::Error) -> String {
+pub(super) fn failed(error: &anyhow::Error) -> String {
     ellipsis(printable(&format!("{error:#}")).trim(), ERROR_BYTES_MAX)
 }
 
 /// A text of a tool or a person, inside of Markdown.
-pub fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     code(&untagged(text))
 }
 

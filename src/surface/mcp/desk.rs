@@ -22,7 +22,7 @@ const CLIENTS: [(&str, &str); 5] = [
 ];
 
 /// What a call needs.
-pub struct Desk {
+pub(super) struct Desk {
     /// The places of the project.
     pub places: Places,
     /// The variables that decided them.
@@ -48,7 +48,7 @@ impl Desk {
     /// # Errors
     /// When the folder is not there.
     #[allow(clippy::disallowed_methods, reason = "no command of the user's inherits it")]
-    pub fn open(root: &Path, client: Option<&str>) -> anyhow::Result<Self> {
+    pub(super) fn open(root: &Path, client: Option<&str>) -> anyhow::Result<Self> {
         let open = || std::env::set_current_dir(root).and_then(|()| std::env::current_dir());
         let cwd = open().with_context(|| format!("cannot open the project's folder {}", root.display()))?;
         let environment = Environment::from_process();
@@ -61,14 +61,14 @@ impl Desk {
 
     /// A desk in a folder, with nobody asking.
     #[cfg(test)]
-    pub fn at(folder: &Path, environment: Environment) -> Self {
+    pub(super) fn at(folder: &Path, environment: Environment) -> Self {
         let places = Places::find(folder, &environment);
         let (settings, _) = Settings::load(&places, &environment);
         Desk { places, environment, settings, cwd: folder.to_owned(), identity: Identity::default() }
     }
 
     /// Who asks, about this task.
-    pub fn identity(&self, task: Option<String>) -> Identity {
+    pub(super) fn identity(&self, task: Option<String>) -> Identity {
         Identity { task: task.or_else(|| self.identity.task.clone()), ..self.identity.clone() }
     }
 }

@@ -23,7 +23,7 @@ const LINES_WAITING_MAX: usize = 4;
 const END_SECONDS_MAX: u64 = 70;
 
 /// Standard input and output as a transport.
-pub struct Lines {
+pub(super) struct Lines {
     incoming: mpsc::Receiver<Line>,
     asked: Arc<Asked>,
     out: Box<dyn Write + Send>,
@@ -54,7 +54,7 @@ enum Said {
 
 impl Lines {
     /// Those of the process. A thread of its own reads: it may wait for ever.
-    pub fn of_process() -> Self {
+    pub(super) fn of_process() -> Self {
         Lines::new(io::BufReader::with_capacity(64 << 10, io::stdin()), Box::new(io::stdout()))
     }
 

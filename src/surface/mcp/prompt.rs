@@ -9,12 +9,12 @@ use crate::ops::warn::WarnRequest;
 use crate::ops::{memory, recent};
 
 /// Its name.
-pub const NAME: &str = "before-work";
+pub(super) const NAME: &str = "before-work";
 /// What it is for.
-pub const DESCRIPTION: &str =
+pub(super) const DESCRIPTION: &str =
     "What went wrong here before, what is still open and what this agent remembered, for the task at hand";
 /// Its arguments, none of which is required.
-pub const ARGUMENTS: [(&str, &str); 3] = [
+pub(super) const ARGUMENTS: [(&str, &str); 3] = [
     ("task", "What the task is about, in a few words"),
     ("files", "Files that it will touch, separated by commas"),
     ("command", "A check that will be run"),
@@ -42,7 +42,7 @@ While you work:
 ///
 /// # Errors
 /// An argument that there isn't or that is too long; a store that can't be read.
-pub fn text(desk: &Desk, argument: impl Fn(&str) -> Option<String>) -> anyhow::Result<String> {
+pub(super) fn text(desk: &Desk, argument: impl Fn(&str) -> Option<String>) -> anyhow::Result<String> {
     let [task, files, command] = ARGUMENTS.map(|(name, _)| {
         let text = argument(name).unwrap_or_default();
         let cut = text.chars().take(ARGUMENT_CHARS_MAX).collect::<String>();

@@ -12,13 +12,13 @@ use crate::ops::pattern::{self, Filter};
 use crate::pattern::{PatternSummary, library_page};
 
 /// Where lessons are, before their id.
-pub const LESSONS: &str = "verify-run://lessons/";
+pub(super) const LESSONS: &str = "verify-run://lessons/";
 /// Where patterns are, before their id.
-pub const PATTERNS: &str = "verify-run://patterns/";
+pub(super) const PATTERNS: &str = "verify-run://patterns/";
 /// The patterns that recur, in place of an id.
-pub const ACTIVE: &str = "active";
+pub(super) const ACTIVE: &str = "active";
 /// What all of them are.
-pub const MARKDOWN: &str = "text/markdown";
+pub(super) const MARKDOWN: &str = "text/markdown";
 
 /// Lessons of one page.
 const PAGE: usize = 50;
@@ -30,7 +30,7 @@ const LESSON_BYTES_MAX: usize = 64 << 10;
 const TITLE_BYTES_MAX: usize = 200;
 
 /// Something that can be read.
-pub struct Listed {
+pub(super) struct Listed {
     /// Where.
     pub uri: String,
     /// Its name.
@@ -40,7 +40,7 @@ pub struct Listed {
 }
 
 /// One page of what can be read, and where the next begins.
-pub struct Listing {
+pub(super) struct Listing {
     /// The patterns first, then lessons, the newest first.
     pub listed: Vec<Listed>,
     /// For the next page.
@@ -51,7 +51,7 @@ pub struct Listing {
 ///
 /// # Errors
 /// When there is no such lesson any more.
-pub fn list(desk: &Desk, after: Option<&str>) -> anyhow::Result<Listing> {
+pub(super) fn list(desk: &Desk, after: Option<&str>) -> anyhow::Result<Listing> {
     let mut lessons = lesson::list(&desk.places, &desk.settings).lessons;
     lessons.reverse();
     let start = match after {
@@ -83,7 +83,7 @@ fn of_lesson(found: &Found) -> Listed {
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn read(desk: &Desk, uri: &str) -> anyhow::Result<Option<String>> {
+pub(super) fn read(desk: &Desk, uri: &str) -> anyhow::Result<Option<String>> {
     if let Some(id) = uri.strip_prefix(LESSONS) {
         let lessons = lesson::list(&desk.places, &desk.settings).lessons;
         let found = lessons.into_iter().find(|found| found.lesson.front.id == id);

@@ -9,9 +9,9 @@ use anyhow::ensure;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-pub use advice::{SURFACE, warned};
-pub use failures::recent_text;
-pub use memory::recalled_text;
+pub(super) use advice::{SURFACE, warned};
+pub(super) use failures::recent_text;
+pub(super) use memory::recalled_text;
 
 use super::answer::Answer;
 use super::desk::Desk;
@@ -27,7 +27,7 @@ const NAME_CHARS_MAX: usize = 500;
 const FILES_MAX: usize = 200;
 
 /// A tool.
-pub struct Tool {
+pub(super) struct Tool {
     /// Its name.
     pub name: &'static str,
     /// A name for people.
@@ -44,7 +44,7 @@ pub struct Tool {
 }
 
 /// All tools.
-pub const TOOLS: [&Tool; 8] = [
+pub(super) const TOOLS: [&Tool; 8] = [
     &advice::WARNINGS,
     &failures::KNOWN_FAILURE,
     &writing::LESSONS_SEARCH,
@@ -60,7 +60,7 @@ impl Tool {
     ///
     /// # Errors
     /// Arguments that don't fit the schema, each named with its path; what the verb says.
-    pub fn call(&self, desk: &Desk, arguments: Map<String, Value>) -> anyhow::Result<Answer> {
+    pub(super) fn call(&self, desk: &Desk, arguments: Map<String, Value>) -> anyhow::Result<Answer> {
         let input = (self.input)();
         let arguments = Value::Object(understood(arguments, &input));
         let faults = Schema::new(&input).map_err(anyhow::Error::msg)?.faults(&arguments);
@@ -69,7 +69,7 @@ impl Tool {
     }
 
     /// JSON Schema of its structured answer: what is always there. Later versions may have more.
-    pub fn output(&self) -> Value {
+    pub(super) fn output(&self) -> Value {
         let all = [("schema", "integer")].into_iter().chain(self.output.iter().copied());
         let properties: Map<String, Value> =
             all.clone().map(|(name, kind)| (name.to_owned(), json!({ "type": kind }))).collect();
@@ -99,7 +99,7 @@ fn understood(mut arguments: Map<String, Value>, input: &Value) -> Map<String, V
 }
 
 /// The tool of this name.
-pub fn named(name: &str) -> Option<&'static Tool> {
+pub(super) fn named(name: &str) -> Option<&'static Tool> {
     TOOLS.into_iter().find(|tool| tool.name == name)
 }
 

@@ -11,13 +11,13 @@ use crate::sandbox::{Outcome, Sandbox, need, tools};
 const CURLY: &str = "Expected { after 'if' condition  curly";
 const BY: [&str; 4] = ["--by", "Ada", "--reason", "it keeps coming back"];
 
-pub fn pass(sandbox: &Sandbox, task: &str) {
+pub(super) fn pass(sandbox: &Sandbox, task: &str) {
     let outcome = sandbox.verify_run(["--sync", "--task", task, "eslint", "."]).env("MESSAGE", "").outcome();
     assert_eq!(outcome.ended, Ended::Exit(0));
 }
 
 /// A gate that one prevention passes, for tests that aren't about the gate.
-pub fn easy(more: &str) -> Sandbox {
+pub(super) fn easy(more: &str) -> Sandbox {
     let sandbox = linter();
     let gate = "[promotion]\ntasks = 1\nconfidence = 0.5\n";
     sandbox.write("verify-run.toml", format!("[advice]\nholdout = false\n[snapshot]\nenabled = false\n{gate}{more}"));
@@ -25,7 +25,7 @@ pub fn easy(more: &str) -> Sandbox {
 }
 
 /// Makes each mistake in task A, is warned of all in task B, and passes there.
-pub fn earn(sandbox: &Sandbox, mistakes: &[(&str, &str)]) {
+pub(super) fn earn(sandbox: &Sandbox, mistakes: &[(&str, &str)]) {
     for (file, message) in mistakes {
         fail(sandbox, "A", file, message);
     }
@@ -36,13 +36,13 @@ pub fn earn(sandbox: &Sandbox, mistakes: &[(&str, &str)]) {
 }
 
 /// The lesson of the mistake, which is gone since the pass.
-pub fn earned_lesson(sandbox: &Sandbox) -> String {
+pub(super) fn earned_lesson(sandbox: &Sandbox) -> String {
     let lessons = sandbox.verify_run(["lesson", "list", "--all", "--json"]).prints_json()["lessons"].clone();
     let [lesson] = lessons.as_array().expect("a list").as_slice() else { panic!("{lessons}") };
     lesson["id"].as_str().expect("an id").to_owned()
 }
 
-pub fn promote(sandbox: &Sandbox, arguments: &[&str]) -> Outcome {
+pub(super) fn promote(sandbox: &Sandbox, arguments: &[&str]) -> Outcome {
     sandbox.verify_run(["promote"].iter().chain(arguments)).outcome()
 }
 
@@ -50,13 +50,13 @@ fn decide(sandbox: &Sandbox, decision: &str, ids: &[&str], more: &[&str]) -> Out
     promote(sandbox, &[&[decision], ids, &BY, more].concat())
 }
 
-pub fn list(sandbox: &Sandbox, more: &[&str]) -> Vec<Value> {
+pub(super) fn list(sandbox: &Sandbox, more: &[&str]) -> Vec<Value> {
     let answer = sandbox.verify_run(["promote", "list", "--json"].iter().chain(more)).prints_json();
     assert_eq!(answer["schema"], 1);
     answer["promotions"].as_array().expect("a list").clone()
 }
 
-pub fn ids(sandbox: &Sandbox) -> Vec<String> {
+pub(super) fn ids(sandbox: &Sandbox) -> Vec<String> {
     list(sandbox, &[]).iter().map(|item| item["id"].as_str().expect("an id").to_owned()).collect()
 }
 

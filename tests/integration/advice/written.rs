@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::promotion::{ids, list, promote};
 use crate::sandbox::Sandbox;
 
-pub fn knowledge(sandbox: &Sandbox, session: &str, arguments: &[&str]) -> Value {
+pub(super) fn knowledge(sandbox: &Sandbox, session: &str, arguments: &[&str]) -> Value {
     let run = sandbox.verify_run(["knowledge"].iter().chain(arguments).chain(&["--json"]));
     run.env("VERIFY_RUN_AGENT", "human").env("VERIFY_RUN_SESSION", session).prints_json()
 }

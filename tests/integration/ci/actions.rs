@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::*;
 
 /// What became of a step.
-pub struct Step {
+pub(super) struct Step {
     pub id: String,
     pub outcome: Outcome,
     /// What it wrote for the job's page.
@@ -16,7 +16,7 @@ pub struct Step {
 }
 
 /// One use of the action in a job.
-pub struct Job<'a> {
+pub(super) struct Job<'a> {
     pub sandbox: &'a Sandbox,
     /// Values given; the others have their defaults.
     pub inputs: Vec<(&'a str, &'a str)>,
@@ -31,20 +31,20 @@ pub struct Job<'a> {
 }
 
 /// What became of all steps, and the action's outputs.
-pub struct Done {
+pub(super) struct Done {
     pub steps: Vec<Step>,
     pub outputs: BTreeMap<String, String>,
 }
 
 impl Done {
-    pub fn step(&self, id: &str) -> &Step {
+    pub(super) fn step(&self, id: &str) -> &Step {
         self.steps.iter().find(|step| step.id == id).unwrap_or_else(|| panic!("{id} was skipped"))
     }
 }
 
 impl Job<'_> {
     /// Runs the steps one after the other; what one leaves behind is ended.
-    pub fn run(&self) -> Done {
+    pub(super) fn run(&self) -> Done {
         let action = yaml("hooks/ci/github/action.yml");
         assert_eq!(action["runs"]["using"], "composite");
         let mut values = self.values(&action);

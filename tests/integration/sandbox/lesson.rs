@@ -9,7 +9,7 @@ use verify_run::config::{Environment, Places};
 use super::{Sandbox, files_in};
 
 /// A lesson file as a user finds it.
-pub struct Lesson {
+pub(crate) struct Lesson {
     /// Where it is.
     pub path: PathBuf,
     /// All of it.
@@ -18,7 +18,7 @@ pub struct Lesson {
 
 impl Lesson {
     /// The value of a one-line front matter field, without quotes; `None` when the field is missing or empty.
-    pub fn field(&self, name: &str) -> Option<&str> {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let (front, _) = self.text.strip_prefix("---\n")?.split_once("\n---\n")?;
         let line = front.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
         let value = line.trim().trim_matches(['"', '\'']);
@@ -26,7 +26,7 @@ impl Lesson {
     }
 
     /// The entries of a front matter list, without quotes.
-    pub fn list(&self, name: &str) -> Vec<&str> {
+    pub(crate) fn list(&self, name: &str) -> Vec<&str> {
         let front = self.text.strip_prefix("---\n").and_then(|text| text.split_once("\n---\n")).map_or("", |it| it.0);
         let mut lines =
             front.lines().skip_while(|line| line.strip_prefix(name).is_none_or(|rest| !rest.starts_with(':')));
@@ -41,12 +41,12 @@ impl Lesson {
 
 impl Sandbox {
     /// The lesson files written so far, sorted by name, once the recorder is done.
-    pub fn lessons(&self) -> Vec<Lesson> {
+    pub(crate) fn lessons(&self) -> Vec<Lesson> {
         self.lessons_in(&self.work())
     }
 
     /// As [`Sandbox::lessons`], of another project.
-    pub fn lessons_in(&self, project: &Path) -> Vec<Lesson> {
+    pub(crate) fn lessons_in(&self, project: &Path) -> Vec<Lesson> {
         self.settle();
         let state = Places::find(project, &self.places_environment()).state;
         let folders = BTreeSet::from([project.join("lessons"), project.join(".lessons"), state.join("lessons")]);
@@ -67,14 +67,14 @@ impl Sandbox {
     }
 
     /// Every lesson is kept in this sandbox, not only those that are worth it once they are fixed.
-    pub fn keep_lessons(&self) {
+    pub(crate) fn keep_lessons(&self) {
         let folder = self.home().join(".config/verify-run");
         fs::create_dir_all(&folder).expect("a folder");
         fs::write(folder.join("verify-run.toml"), "[lesson]\nwrite = \"always\"\n").expect("the settings");
     }
 
     /// The one lesson written so far.
-    pub fn lesson(&self) -> Lesson {
+    pub(crate) fn lesson(&self) -> Lesson {
         let mut lessons = self.lessons();
         let names: Vec<_> = lessons.iter().map(|lesson| lesson.path.clone()).collect();
         assert_eq!(lessons.len(), 1, "expected one lesson, found {names:?}");

@@ -14,7 +14,7 @@ use crate::surface::cli::{Context, Output};
 /// "near": [{"id", "text", "similarity", "verdict": {"verdict", …}, "bands"}]}.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
-pub struct Args {
+pub(super) struct Args {
     /// A pattern's id, or a unique start of it
     #[arg(group = "what")]
     id: Option<String>,
@@ -39,7 +39,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args, context: &mut Context) -> anyhow::Result<()> {
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<()> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
     let similarity_min = settings.patterns.similarity;
     let explained = match (&args.id, &args.text) {

@@ -8,7 +8,7 @@ use crate::capture::Identity;
 
 /// Whether the run is to be recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recording {
+pub(super) enum Recording {
     /// If it is a recognised check.
     Checks,
     /// `--record`
@@ -19,7 +19,7 @@ pub enum Recording {
 
 /// The command line, taken apart.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Options {
+pub(super) struct Options {
     pub recording: Recording,
     /// `--only-checks`
     pub only_checks: bool,
@@ -37,7 +37,7 @@ pub struct Options {
 
 /// A command line that can't be understood.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UsageError {
+pub(super) enum UsageError {
     /// Not one of ours.
     #[error("unknown run option '{0}'")]
     Unknown(String),
@@ -60,7 +60,7 @@ pub enum UsageError {
 
 impl UsageError {
     /// What to type next.
-    pub fn hint(&self) -> &'static str {
+    pub(super) fn hint(&self) -> &'static str {
         match self {
             UsageError::Unknown(_) => {
                 "run options come before the command; for a command that begins with a dash type `verify-run -- COMMAND`"
@@ -90,7 +90,7 @@ const OPTIONS: [(&str, Takes); 9] = [
 
 impl Options {
     /// Those of a command without any option.
-    pub fn of_command(argv: Vec<OsString>) -> Self {
+    pub(super) fn of_command(argv: Vec<OsString>) -> Self {
         Options {
             recording: Recording::Checks,
             only_checks: false,
@@ -107,7 +107,7 @@ impl Options {
 ///
 /// # Errors
 /// When they can't be understood; nothing may be run then.
-pub fn parse(args: Vec<OsString>) -> Result<Options, UsageError> {
+pub(super) fn parse(args: Vec<OsString>) -> Result<Options, UsageError> {
     let mut options = Options::of_command(Vec::new());
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {

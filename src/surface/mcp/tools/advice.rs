@@ -16,13 +16,13 @@ use crate::surface::mcp::answer::{Answer, quoted};
 use crate::surface::mcp::desk::Desk;
 
 /// Where warnings are shown, as deliveries say it.
-pub const SURFACE: &str = "mcp";
+pub(crate) const SURFACE: &str = "mcp";
 /// Warnings of one answer.
 const WARNINGS_MAX: u64 = 5;
 /// Places that a text names.
 const PLACES_MAX: usize = 30;
 
-pub const WARNINGS: Tool = Tool {
+pub(super) const WARNINGS: Tool = Tool {
     name: "warnings",
     title: "Known mistakes ahead",
     description: "What went wrong before in these files, under this command or in such a task: at most five, each with \
@@ -46,7 +46,7 @@ pub const WARNINGS: Tool = Tool {
     call: warnings,
 };
 
-pub const CHECK_DIFF: Tool = Tool {
+pub(super) const CHECK_DIFF: Tool = Tool {
     name: "check_diff",
     title: "Does this change weaken a check?",
     description: "Where a change weakens a check (tests skipped or deleted, rules disabled, exit codes ignored, \
@@ -95,7 +95,7 @@ fn warnings(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
 }
 
 /// The warnings that are due, and as a text.
-pub fn warned(desk: &Desk, asked: &WarnRequest) -> anyhow::Result<(warn::WarnReply, String)> {
+pub(crate) fn warned(desk: &Desk, asked: &WarnRequest) -> anyhow::Result<(warn::WarnReply, String)> {
     let mut facts = warn::collect_warnings(&desk.places, &desk.environment, &desk.cwd, asked)?;
     let text = match (facts.enabled, facts.warnings.is_empty()) {
         (false, _) => "Warnings are turned off here.".to_owned(),

@@ -22,7 +22,7 @@ const FAILURES: usize = 10;
 /// Files of a failure that a text names.
 const FILES_MAX: usize = 3;
 
-pub const KNOWN_FAILURE: Tool = Tool {
+pub(super) const KNOWN_FAILURE: Tool = Tool {
     name: "known_failure",
     title: "Was this failure seen before?",
     description: "Whether a failure was seen before: its pattern, how often, how far that is believed, what fixed it and \
@@ -52,7 +52,7 @@ pub const KNOWN_FAILURE: Tool = Tool {
     call: known_failure,
 };
 
-pub const RECENT_FAILURES: Tool = Tool {
+pub(super) const RECENT_FAILURES: Tool = Tool {
     name: "recent_failures",
     title: "What failed here lately",
     description: "The newest recorded failures of this project, each with what failed, where, whether it still does, and \
@@ -202,7 +202,7 @@ fn recent_failures(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
 }
 
 /// A line for each failure, with what a model needs to go on.
-pub fn recent_text(failures: &[Failed]) -> String {
+pub(crate) fn recent_text(failures: &[Failed]) -> String {
     let mut text = String::from("Recorded failures, newest first (quoted from recorded output):\n\n");
     for it in failures {
         let ended = match it.ended {

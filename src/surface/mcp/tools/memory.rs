@@ -21,7 +21,7 @@ const IMPORTANCE: f64 = 0.5;
 const HOURS_MAX: u64 = 8_760;
 const SORTS: [&str; 5] = ["context", "learning", "preference", "error_pattern", "success_pattern"];
 
-pub const REMEMBER: Tool = Tool {
+pub(super) const REMEMBER: Tool = Tool {
     name: "remember",
     title: "Remember",
     description: "Remembers something for later sessions of this agent in this project: a learning, an error_pattern or \
@@ -46,7 +46,7 @@ pub const REMEMBER: Tool = Tool {
     call: remember,
 };
 
-pub const RECALL: Tool = Tool {
+pub(super) const RECALL: Tool = Tool {
     name: "recall",
     title: "Recall",
     description: "What this agent remembered in this project before: what is important, fresh, often used, and has the \
@@ -111,7 +111,7 @@ fn recall(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
 }
 
 /// A line for each memory.
-pub fn recalled_text(found: &MemoryList) -> String {
+pub(crate) fn recalled_text(found: &MemoryList) -> String {
     let mut text = String::new();
     for memory in &found.memories {
         let sure = if memory.validated { ", validated" } else { "" };

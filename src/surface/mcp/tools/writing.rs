@@ -22,7 +22,7 @@ const QUERY_CHARS_MAX: usize = 2_000;
 /// A cause, a resolution, a rule, characters.
 const SAID_CHARS_MAX: usize = 4_000;
 
-pub const LESSONS_SEARCH: Tool = Tool {
+pub(super) const LESSONS_SEARCH: Tool = Tool {
     name: "lessons_search",
     title: "Search the lessons",
     description: "Searches what was learnt in this project: lessons of failed checks (with cause, resolution and rule, \
@@ -42,7 +42,7 @@ pub const LESSONS_SEARCH: Tool = Tool {
     call: lessons_search,
 };
 
-pub const RECORD_FIX: Tool = Tool {
+pub(super) const RECORD_FIX: Tool = Tool {
     name: "record_fix",
     title: "Record why it failed and what fixed it",
     description: "Writes down why a check failed, what solved it, and what to do from now on, into a recorded fix (x-…) or \
