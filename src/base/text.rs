@@ -59,11 +59,8 @@ pub fn visible_json(json: String) -> String {
     }
     let mut out = String::with_capacity(json.len() + 64);
     for c in json.chars() {
-        match is_hidden_in_json(c) {
-            // Outside of strings there are none.
-            true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}"))),
-            false => out.push(c),
-        }
+        // Outside of strings there are no such characters.
+        if is_hidden_in_json(c) { c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}"))) } else { out.push(c) }
     }
     out
 }

@@ -222,13 +222,10 @@ impl Run {
         }
         match run::detached(&keep) {
             Ok(Detached::Process) => {
-                let waiting = match wait {
-                    true => Waiting { _end: Some(working) },
-                    false => {
-                        // It is closed already.
-                        std::mem::forget(working);
-                        Waiting { _end: None }
-                    }
+                let waiting = if wait { Waiting { _end: Some(working) } } else {
+                    // It is closed already.
+                    std::mem::forget(working);
+                    Waiting { _end: None }
                 };
                 let work = std::panic::AssertUnwindSafe(|| {
                     before();

@@ -295,10 +295,7 @@ fn is_absolute(path: &str) -> bool {
 fn tidy(printed: &str) -> String {
     let path = printed.trim().trim_matches(['"', '\'', '`']).trim();
     let path = path.strip_prefix("file://").unwrap_or(path);
-    let mut path = match path.contains('\\') && !path.contains('/') {
-        true => path.replace('\\', "/"),
-        false => path.to_owned(),
-    };
+    let mut path = if path.contains('\\') && !path.contains('/') { path.replace('\\', "/") } else { path.to_owned() };
     while let Some(rest) = path.strip_prefix("./") {
         path = rest.to_owned();
     }

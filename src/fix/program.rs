@@ -231,10 +231,7 @@ mod tests {
 
         /// Of a command line, as the shipped whitelist sees it.
         fn program(&self, line: &str) -> Option<String> {
-            let argv = match line.contains("&&") {
-                true => vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()],
-                false => shell_words::split(line).expect("words"),
-            };
+            let argv = if line.contains("&&") { vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()] } else { shell_words::split(line).expect("words") };
             let words: Vec<std::ffi::OsString> = argv.iter().map(Into::into).collect();
             let CheckDecision::Check(check) = Whitelist::shipped_only().decide_command(&words) else { panic!("no check: {line}") };
             program(&self.run(&argv.iter().map(String::as_str).collect::<Vec<_>>(), Some(check)))

@@ -38,20 +38,14 @@ pub(crate) fn standing(row: &FixRow, now: Timestamp, silence: Duration) -> Optio
     }
     let last = row.resolved_at.map_or(row.task_last_at, |resolved| resolved.max(row.task_last_at));
     let is_over = Duration::from_micros(now.micros_since(last)) >= silence;
-    match is_over {
-        true => said(true, "it held in the rest of its task".to_owned()),
-        false => said(false, "its task is not over yet".to_owned()),
-    }
+    if is_over { said(true, "it held in the rest of its task".to_owned()) } else { said(false, "its task is not over yet".to_owned()) }
 }
 
 /// Whether a fix that solved its failure held, as far as is told without a look at other fixes; `None` where those decide.
 pub(crate) fn has_held(row: &SolvedRow, now: Timestamp, silence: Duration) -> Option<bool> {
     let last = row.resolved_at.map_or(row.task_last_at, |resolved| resolved.max(row.task_last_at));
     let is_over = Duration::from_micros(now.micros_since(last)) >= silence;
-    match row.suspect {
-        true => Some(false),
-        false => (!row.recurred && is_over).then_some(true),
-    }
+    if row.suspect { Some(false) } else { (!row.recurred && is_over).then_some(true) }
 }
 
 /// An attempt in its workflow.

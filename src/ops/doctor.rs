@@ -134,13 +134,10 @@ fn advice(settings: &Settings) -> Vec<Finding> {
     let off = off.iter().filter(|(_, on)| !on).map(|(name, _)| format!("turned off: advice.{name}"));
     let mut findings: Vec<Finding> = off.map(|message| finding("advice", Status::Ok, message, None)).collect();
     let share = advice.held_out() * 100.0;
-    let message = match share > 0.0 {
-        true => format!(
-            "{share:.0} % of tasks and families are held out: they are not warned, so that it can be known whether \
-             warnings help; advice.holdout = false turns that off"
-        ),
-        false => "nobody is held out: everybody is warned, and whether that helps can't be known".to_owned(),
-    };
+    let message = if share > 0.0 { format!(
+        "{share:.0} % of tasks and families are held out: they are not warned, so that it can be known whether \
+         warnings help; advice.holdout = false turns that off"
+    ) } else { "nobody is held out: everybody is warned, and whether that helps can't be known".to_owned() };
     findings.push(finding("advice", Status::Ok, message, None));
     findings
 }

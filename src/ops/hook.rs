@@ -136,10 +136,7 @@ impl Hook {
     fn context(&self) -> Option<(Option<String>, warn::WarnReply)> {
         let asked = self.asked()?;
         let mut answer = warn::collect_warnings(&self.places, &self.environment, &self.cwd, &asked).ok()?;
-        let mut said = match answer.warnings.is_empty() {
-            true => String::new(),
-            false => warn::format_reply(&self.places, &self.environment, &asked, &mut answer).ok()?,
-        };
+        let mut said = if answer.warnings.is_empty() { String::new() } else { warn::format_reply(&self.places, &self.environment, &asked, &mut answer).ok()? };
         if self.moment == Moment::SessionStart {
             said.push_str(&self.entries(&answer).unwrap_or_default());
         }

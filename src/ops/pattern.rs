@@ -157,10 +157,7 @@ impl Desk {
     fn row(&self, row: PatternRow) -> Result<PatternSummary, StoreError> {
         let occurrences = self.index.occurrences(row.number, 3)?;
         let parts = self.parts(&row, &occurrences, false)?;
-        let (patterns, single) = match self.is_single(&row) && row.family_tasks > row.tasks {
-            true => self.index.family_shape(&row.family)?,
-            false => (0, 0),
-        };
+        let (patterns, single) = if self.is_single(&row) && row.family_tasks > row.tasks { self.index.family_shape(&row.family)? } else { (0, 0) };
         let family = row.masked_family.clone();
         let (mut summary, _) = PatternSummary::from_row(row, &parts, &self.settings, self.now);
         if patterns > 1 && single >= self.settings.patterns.collapse_patterns {
@@ -174,10 +171,7 @@ impl Desk {
         let patterns = [row.number];
         let family = if all { index.family(&row.family)? } else { Vec::new() };
         let subject = DetectorSubject { id: &row.id, patterns: &patterns, family: &family };
-        let findings = match all {
-            true => self.registry.examine_pattern(&subject, &self.history, &self.settings),
-            false => self.registry.find_naming(&subject, &self.history, &self.settings),
-        };
+        let findings = if all { self.registry.examine_pattern(&subject, &self.history, &self.settings) } else { self.registry.find_naming(&subject, &self.history, &self.settings) };
         let sightings = index.sightings(row.number)?.into_iter();
         let (cause, rule) = knowledge::cause_and_rule(index, &self.segments, row.number)?;
         let first_test = occurrences.first().and_then(|seen| seen.test.clone());

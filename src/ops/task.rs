@@ -158,10 +158,7 @@ pub(crate) fn done(
     }
     say(places, identity, &name, TaskStep::Done { outcome, why: None })?;
     // What was learnt in a task that failed may still be true: somebody has validated it.
-    let mut notes = match settings.advice.learning {
-        true => memory::promote_task_memories(places, settings, identity, &name)?,
-        false => Vec::new(),
-    };
+    let mut notes = if settings.advice.learning { memory::promote_task_memories(places, settings, identity, &name)? } else { Vec::new() };
     let mut page = show(places, settings, identity, Some(&name))?;
     page.notes.append(&mut notes);
     Ok(page)

@@ -74,10 +74,7 @@ pub(super) fn refresh(
 ) -> Result<(), StoreError> {
     let files = folder.shared_files();
     let known = store.index().taught_stamp(&Lossless::from(&places.root))?;
-    match known.unwrap_or_default() == stamp_of(&files) {
-        true => Ok(()),
-        false => read(store, places, environment, folder, files),
-    }
+    if known.unwrap_or_default() == stamp_of(&files) { Ok(()) } else { read(store, places, environment, folder, files) }
 }
 
 /// The state of all of them; nothing where there are none.

@@ -268,13 +268,10 @@ impl WarnContext<'_> {
     ) -> Result<(), StoreError> {
         let candidate = &ranked.candidate;
         let Some(known) = self.warning_facts(candidate)? else { return Ok(()) };
-        let is_pinned = match candidate.is_entry() {
-            true => self.index.entry(&candidate.key)?.pinned,
-            false => match &known.pattern {
-                Some(pattern) => knowledge::is_pinned(self.index, self.index.pattern(pattern)?.number)?,
-                None => false,
-            },
-        };
+        let is_pinned = if candidate.is_entry() { self.index.entry(&candidate.key)?.pinned } else { match &known.pattern {
+            Some(pattern) => knowledge::is_pinned(self.index, self.index.pattern(pattern)?.number)?,
+            None => false,
+        } };
         let share = if is_pinned { 0.0 } else { self.settings.advice.held_out() };
         let arm = Arm::draw_for_task(&question.task, &candidate.family, share, &self.settings.advice.salt);
         let mark = delivery::delivery_mark(self.places, self.index, question, candidate, asked)?.unwrap_or_default();

@@ -255,10 +255,7 @@ pub(crate) fn pattern_confidence(sightings: &[PatternOccurrence], told: &[Judged
 pub(crate) fn outcome_increments<'a>(told: &'a [JudgedDelivery], settings: &'a ConfidenceSettings) -> impl Iterator<Item = ConfidenceIncrement> + 'a {
     let failed: HashSet<&str> = told.iter().filter(|told| told.failed).map(|told| told.task.as_str()).collect();
     told.iter().filter(move |told| told.failed || !failed.contains(told.task.as_str())).map(|told| {
-        let (kind, what, delta) = match told.failed {
-            true => (IncrementKind::Despite, "made despite a warning", -settings.failed_despite),
-            false => (IncrementKind::Prevented, "prevented", settings.prevented),
-        };
+        let (kind, what, delta) = if told.failed { (IncrementKind::Despite, "made despite a warning", -settings.failed_despite) } else { (IncrementKind::Prevented, "prevented", settings.prevented) };
         let what = format!("{what} in task {}", told.task);
         ConfidenceIncrement { event: told.by.0.clone(), at: told.by.1, what, once: (kind, told.task.clone()), delta }
     })

@@ -119,10 +119,7 @@ fn command_effect(simple: &Simple) -> CommandEffect {
     if simple.assignments.iter().any(|text| text.contains("$(") || text.contains('`')) && !simple.words.is_empty() {
         return CommandEffect::Doubt;
     }
-    match extends || PREPARING.contains(&named) {
-        true => CommandEffect::Prepares,
-        false => CommandEffect::None,
-    }
+    if extends || PREPARING.contains(&named) { CommandEffect::Prepares } else { CommandEffect::None }
 }
 
 /// `set -x`, `set -o verbose`: the shell prints the line, or parts of it.

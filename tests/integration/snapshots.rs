@@ -110,10 +110,7 @@ fn listing(folder: &Path) -> BTreeMap<String, String> {
                 continue;
             }
             let metadata = fs::symlink_metadata(&path).expect("is there");
-            let content = match metadata.is_file() {
-                true => blake3::hash(&fs::read(&path).expect("reads")).to_hex().to_string(),
-                false => String::new(),
-            };
+            let content = if metadata.is_file() { blake3::hash(&fs::read(&path).expect("reads")).to_hex().to_string() } else { String::new() };
             if metadata.is_dir() && !path.join("verify-run").exists() {
                 folders.push(path.clone());
             }

@@ -53,10 +53,7 @@ impl<'a> Literals<'a> {
     /// For the literals of these lines.
     fn new(catalog: &'a Catalog, lines: &[&str], drives: bool) -> Self {
         let printed = lines.iter().map(|line| Cow::Borrowed(head(line).as_bytes()));
-        let scanner = match drives {
-            true => catalog.scanner(printed.chain(lines.iter().map(|line| drive::as_posix(head(line))))),
-            false => catalog.scanner(printed),
-        };
+        let scanner = if drives { catalog.scanner(printed.chain(lines.iter().map(|line| drive::as_posix(head(line))))) } else { catalog.scanner(printed) };
         Literals { catalog, scanner, seen_in: vec![0; catalog.literal_count()], looks: 0, found: Vec::new(), drives }
     }
 

@@ -216,11 +216,8 @@ impl<'a> Look<'a> {
             }
             let Ok(content) = fs::read(self.root.join(OsStr::from_bytes(path))) else { continue };
             let hash = blake3::hash(&content).to_hex();
-            let text = match is_secret(Path::new(OsStr::from_bytes(path))) {
-                // Few digits tell a change, and nobody what was hashed.
-                true => format!("{SECRET}{}\n", &hash[..SECRET_DIGITS]),
-                false => format!("{FILTERED}{hash}\n"),
-            };
+            // A few digits show that the file changed, and do not allow guessing its content.
+            let text = if is_secret(Path::new(OsStr::from_bytes(path))) { format!("{SECRET}{}\n", &hash[..SECRET_DIGITS]) } else { format!("{FILTERED}{hash}\n") };
             let stand_in = folder.path().join(paths.len().to_string());
             write_atomic(&stand_in, text.as_bytes(), 0o600, Durability::Cached)?;
             names.extend([quoted(&stand_in).as_bytes(), b"\n"].concat());

@@ -415,10 +415,7 @@ fn returns_early<'s, 'p>(new: &Test, after: &'s [Seen<'p>], added: &[&Seen<'_>])
         let guarded = || guards().next().is_some_and(|guard| guard.masked.code.trim_start().starts_with("if"));
         is_added(line)
             && !skips(at)
-            && match RETURNS.contains(&code) {
-                true => line.indent == indent || guarded() && all_added(),
-                false => RETURNS_IF.is_match(code) && all_added(),
-            }
+            && if RETURNS.contains(&code) { line.indent == indent || guarded() && all_added() } else { RETURNS_IF.is_match(code) && all_added() }
     })?;
     let more = body[at + 1..].iter().any(|line| line.has_code() && !line.changed && line.indent >= indent);
     more.then(|| &body[at])

@@ -137,24 +137,18 @@ fn search_entries(
     let skip = asked.page.saturating_sub(1).saturating_mul(limit);
     let search = EntrySearch { index, settings, now: Timestamp::now(), asked, alike };
     let words = search_words(&asked.text);
-    let mut pages = match words.is_empty() && files.is_empty() && search.alike.is_empty() {
-        true => search.newest_pages(&Segments::new(places.events()), skip.saturating_add(limit).saturating_add(1))?,
-        false => {
-            let segments = Segments::new(places.events());
-            // The newest may fit worst.
-            let wanted = if asked.recent { usize::MAX } else { skip.saturating_add(limit).saturating_add(1) };
-            let mut pages = search.fitting_pages(&words, &files, wanted)?;
-            let learnt = search.learnt_pages(&segments, &words, &files, (&pages, wanted))?;
-            pages.extend(learnt);
-            match asked.recent {
-                true => pages.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id))),
-                false => {
-                    let score = |page: &EntryPage| page.score.unwrap_or(0.0);
-                    pages.sort_by(|a, b| score(b).total_cmp(&score(a)).then_with(|| a.id.cmp(&b.id)));
-                }
-            }
-            pages
+    let mut pages = if words.is_empty() && files.is_empty() && search.alike.is_empty() { search.newest_pages(&Segments::new(places.events()), skip.saturating_add(limit).saturating_add(1))? } else {
+        let segments = Segments::new(places.events());
+        // The newest may fit worst.
+        let wanted = if asked.recent { usize::MAX } else { skip.saturating_add(limit).saturating_add(1) };
+        let mut pages = search.fitting_pages(&words, &files, wanted)?;
+        let learnt = search.learnt_pages(&segments, &words, &files, (&pages, wanted))?;
+        pages.extend(learnt);
+        if asked.recent { pages.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id))) } else {
+            let score = |page: &EntryPage| page.score.unwrap_or(0.0);
+            pages.sort_by(|a, b| score(b).total_cmp(&score(a)).then_with(|| a.id.cmp(&b.id)));
         }
+        pages
     };
     pages.drain(..skip.min(pages.len()));
     found.more = pages.len() > limit;
@@ -192,10 +186,7 @@ pub(crate) fn relevant_entries(
             asked.text = telling_words(task.title.as_deref().unwrap_or_default()).join(" ");
         }
         if asked.files.is_empty() {
-            let files = match task.files.is_empty() {
-                true => index.files_of_task(task.number, FILES_MAX)?,
-                false => task.files,
-            };
+            let files = if task.files.is_empty() { index.files_of_task(task.number, FILES_MAX)? } else { task.files };
             asked.files = files.into_iter().map(|file| places.root.join(file)).collect();
         }
     }

@@ -96,10 +96,7 @@ fn our_name() -> Option<String> {
 fn can_be_found(cwd: &Path, opening: &WrapperPosition) -> bool {
     let name = opening.words[0].as_str();
     let dir = opening.dir.as_deref().unwrap_or_default();
-    match name.contains('/') {
-        true => dir.contains(['$', '~', '`']) || is_program(&cwd.join(dir).join(name)),
-        false => folders().any(|dir| is_program(&dir.join(name))),
-    }
+    if name.contains('/') { dir.contains(['$', '~', '`']) || is_program(&cwd.join(dir).join(name)) } else { folders().any(|dir| is_program(&dir.join(name))) }
 }
 
 fn folders() -> impl Iterator<Item = PathBuf> {

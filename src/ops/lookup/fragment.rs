@@ -73,10 +73,7 @@ impl OutputFragment {
             candidates.extend(index.patterns_of_file(&file)?.into_iter().map(|pattern| (pattern, ())));
         }
         let chosen: Vec<i64> = candidates.into_keys().collect();
-        let chosen = match chosen.len() > COMPARED_MAX {
-            true => index.most_frequent(&chosen, COMPARED_MAX)?,
-            false => chosen,
-        };
+        let chosen = if chosen.len() > COMPARED_MAX { index.most_frequent(&chosen, COMPARED_MAX)? } else { chosen };
         let mut found = Vec::new();
         for pattern in chosen {
             let row = index.brief(pattern)?;

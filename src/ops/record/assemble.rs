@@ -238,10 +238,7 @@ pub(super) fn items(header: &Header, diagnosis: &Diagnosis) -> Vec<Item> {
 fn how_it_ended(header: &Header) -> Found {
     let tool = header.check.as_ref().map_or("command", |check| check.tool.as_str());
     let typed = shell_words::join(redacted(&header.argv).iter().map(Lossless::display));
-    let what = match tool.starts_with("script:") {
-        true => typed,
-        false => command::typed(tool, &typed),
-    };
+    let what = if tool.starts_with("script:") { typed } else { command::typed(tool, &typed) };
     let message = match header.ended {
         Ended::Exit(code) => format!("{what} ended with exit code {code} {NAMES_NO_PROBLEM}"),
         Ended::Signal(signal) => format!("{what} {ENDED_BY_SIGNAL} {signal}"),

@@ -114,10 +114,7 @@ pub(super) fn between(
         let moved = Moved { branch: run.branch.as_deref(), commits: [old, new], trees: [&old_tree, &new_tree] };
         change.came_with_base = leave_out_base(&places, &mut options, moved, notes);
     }
-    let begun = match change.came_with_base.is_empty() {
-        true => projects.compared(run.root.path(), &old_tree, &new_tree),
-        false => None,
-    };
+    let begun = if change.came_with_base.is_empty() { projects.compared(run.root.path(), &old_tree, &new_tree) } else { None };
     match begun.unwrap_or_else(|| snapshot::diff(&places, &old_tree, &new_tree, &options, DiffLimits::default())) {
         Ok(diff) => {
             let cut = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);

@@ -132,10 +132,7 @@ fn judge<'a>(
         // A run that fails may end early.
         _ => ((since.0, since.1.commit.as_deref()), None),
     };
-    let weakened = match whole.fixed.is_empty() {
-        true => None,
-        false => Weakened::begin(projects, store, from, recorded, counts)?,
-    };
+    let weakened = if whole.fixed.is_empty() { None } else { Weakened::begin(projects, store, from, recorded, counts)? };
     let remaining = (!same && outcome != Outcome::Success).then(|| {
         let open = last.persisted.0.iter().chain(&last.not_reached.0);
         open.map(|atom| atom.hash.clone()).collect()

@@ -57,10 +57,7 @@ pub(super) fn after_attempt(
     let doubts: Vec<&str> = doubts.chain(around(earlier, run)).collect();
     let what = if run.ended.passed() { "failed, then passed" } else { "failed twice with different results" };
     let tree = &trees.before[..trees.before.len().min(10)];
-    let (proof, why) = match doubts.is_empty() {
-        true => (Proof::Proven, format!("{what} over the same tree {tree} with nothing recorded in between")),
-        false => (Proof::Suspected, format!("{what} over the same tree {tree}, but {}", doubts.join("; "))),
-    };
+    let (proof, why) = if doubts.is_empty() { (Proof::Proven, format!("{what} over the same tree {tree} with nothing recorded in between")) } else { (Proof::Suspected, format!("{what} over the same tree {tree}, but {}", doubts.join("; "))) };
     Ok(Some(new_flake(recorded, stretch.key.clone(), &moved, runs, proof, why)))
 }
 

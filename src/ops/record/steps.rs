@@ -74,10 +74,7 @@ impl<'a> Projects<'a> {
     fn at(&mut self, root: &Path) -> &Project {
         let environment = &self.environment;
         self.known.entry(root.to_owned()).or_insert_with(|| {
-            let places = match root.is_dir() && root != self.places.root {
-                true => Places { state: self.places.state.clone(), ..Places::find(root, environment) },
-                false => self.places.clone(),
-            };
+            let places = if root.is_dir() && root != self.places.root { Places { state: self.places.state.clone(), ..Places::find(root, environment) } } else { self.places.clone() };
             let (settings, _) = Settings::load(&places, environment);
             let definitions = definitions::load(&places, environment, &settings.categories).definitions;
             let definitions = Arc::new(definitions);
@@ -295,10 +292,7 @@ pub(super) fn record_spool(
     let header = &spooled.header;
     let (id, is_new) = (header.run, !store.index().has_event(header.run)?);
     // By a recorder that was killed before it was done: its decisions stand. A run that was purged meanwhile is none.
-    let mut run = match is_new {
-        true => Some(new_run(projects, store, header, Some(&spooled.output))?),
-        false => store.index().run(store.segments(), &id.to_string())?,
-    };
+    let mut run = if is_new { Some(new_run(projects, store, header, Some(&spooled.output))?) } else { store.index().run(store.segments(), &id.to_string())? };
     // Looked up while the output is diagnosed.
     let open = run.as_ref().map(|run| fixes::open_at(projects, store, Recorded { id, run })).transpose()?;
     if let Some(new) = run.as_mut().filter(|_| is_new) {

@@ -39,13 +39,10 @@ fn suite(out: &mut String, subject: &Subject, id: usize, tool: &str) {
     if items.is_empty() {
         // Readers take a suite without a case for a broken one.
         let case = format!("<testcase name=\"{command}\" classname=\"{name}\" time=\"{seconds}.{micros:06}\"");
-        let _ = match unexplained {
-            true => {
-                let (rule, ending) = (xml(subject.category()), xml(&subject.ending()));
-                writeln!(out, "    {case}><failure type=\"{rule}\" message=\"{ending}\">{ending}</failure></testcase>")
-            }
-            false => writeln!(out, "    {case}/>"),
-        };
+        let _ = if unexplained {
+            let (rule, ending) = (xml(subject.category()), xml(&subject.ending()));
+            writeln!(out, "    {case}><failure type=\"{rule}\" message=\"{ending}\">{ending}</failure></testcase>")
+        } else { writeln!(out, "    {case}/>") };
     }
     out.push_str("    <system-out></system-out>\n    <system-err></system-err>\n  </testsuite>\n");
 }
@@ -53,10 +50,7 @@ fn suite(out: &mut String, subject: &Subject, id: usize, tool: &str) {
 fn case(out: &mut String, subject: &Subject, item: &Item) {
     let place = place(item);
     let rule = rule(item, subject);
-    let name = item.test.clone().unwrap_or_else(|| match place.is_empty() {
-        true => rule.to_owned(),
-        false => format!("{rule} at {place}"),
-    });
+    let name = item.test.clone().unwrap_or_else(|| if place.is_empty() { rule.to_owned() } else { format!("{rule} at {place}") });
     let class = item.file.as_deref().unwrap_or(&item.tool);
     let body = if place.is_empty() { message(item) } else { format!("{place}: {}", message(item)) };
     let _ = writeln!(

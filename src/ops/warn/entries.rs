@@ -116,10 +116,7 @@ impl EntryLookup<'_> {
         // What a team keeps in its tree is as true today.
         let written = if row.taught { now } else { row.at };
         let moments = [written].into_iter().chain(history.merged.iter().map(|row| row.at)).chain(helped);
-        let family = match row.sources.is_empty() && row.occurrences == 1 {
-            true => None,
-            false => index.entry_family(&row.id)?,
-        };
+        let family = if row.sources.is_empty() && row.occurrences == 1 { None } else { index.entry_family(&row.id)? };
         Ok(Some(WarningCandidate {
             // It is said and held out together with what it is about.
             family: family.unwrap_or_else(|| row.id.clone()),
@@ -162,10 +159,7 @@ fn glob_reach(glob: &str) -> FileReach {
 /// When it is gone, or the store can't be read.
 pub(super) fn entry_facts(index: &Index, root: &Path, id: &str) -> Result<WarningFacts, StoreError> {
     let row = index.entry(id)?;
-    let lesson = match row.taught {
-        true => index.taught_by(&Lossless::from(root), id)?,
-        false => None,
-    };
+    let lesson = if row.taught { index.taught_by(&Lossless::from(root), id)? } else { None };
     let text = |name: &str| taught::said(&row, name);
     Ok(WarningFacts {
         what: text("pitfall").unwrap_or_else(|| row.title.clone()),

@@ -25,10 +25,7 @@ fn everything(state: &Path) -> String {
     let mut text = String::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("reads").flatten() {
-            match entry.path().is_dir() {
-                true => folders.push(entry.path()),
-                false => text.push_str(&String::from_utf8_lossy(&fs::read(entry.path()).expect("reads"))),
-            }
+            if entry.path().is_dir() { folders.push(entry.path()) } else { text.push_str(&String::from_utf8_lossy(&fs::read(entry.path()).expect("reads"))) }
         }
     }
     text

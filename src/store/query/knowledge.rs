@@ -232,10 +232,7 @@ impl Index {
             return Ok(Vec::new());
         }
         let read = || {
-            let question = |words: &[String]| match all {
-                true => Ok(all_of(words)),
-                false => telling(&self.connection, "knowledge_words", words),
-            };
+            let question = |words: &[String]| if all { Ok(all_of(words)) } else { telling(&self.connection, "knowledge_words", words) };
             let mut asked = format!("{{title tags body}} : ({})", question(words)?);
             if !forms.is_empty() {
                 asked.push_str(&format!(" OR forms : ({})", question(forms)?));
@@ -348,10 +345,7 @@ impl Index {
             let mut rare = Vec::with_capacity(forms.len());
             for form in forms {
                 // The tokenizer folds other letters: they are looked for last.
-                let known: i64 = match form.is_ascii() {
-                    true => count.query_row([form], |row| row.get(0)).optional()?.unwrap_or(0),
-                    false => i64::MAX,
-                };
+                let known: i64 = if form.is_ascii() { count.query_row([form], |row| row.get(0)).optional()?.unwrap_or(0) } else { i64::MAX };
                 rare.push((known, form));
             }
             rare.sort();

@@ -343,13 +343,10 @@ fn given(args: &AddArgs, settings: &Settings) -> anyhow::Result<EntryDraft> {
     for set in &args.set {
         let Some((name, value)) = set.split_once('=') else { bail!("--set {set:?} has no `=`: write NAME=VALUE") };
         let (name, value) = (name.trim().to_owned(), Value::String(value.to_owned()));
-        match schema.as_ref().is_some_and(|schema| schema.is_list(&name)) {
-            true => match properties.entry(name).or_insert_with(|| Value::Array(Vec::new())) {
-                Value::Array(items) => items.push(value),
-                other => *other = value,
-            },
-            false => drop(properties.insert(name, value)),
-        }
+        if schema.as_ref().is_some_and(|schema| schema.is_list(&name)) { match properties.entry(name).or_insert_with(|| Value::Array(Vec::new())) {
+            Value::Array(items) => items.push(value),
+            other => *other = value,
+        } } else { drop(properties.insert(name, value)) }
     }
     Ok(EntryDraft {
         kind: args.kind.clone(),

@@ -107,21 +107,15 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         Action::Learn { what, files, from } => {
             let learnt = memory::learn_entry(places, &settings, &identity, &what.given(), files, from)?;
             learnt.knowledge.notes.iter().for_each(|note| context.output.note(note));
-            match args.json {
-                true => context.output.json(&learnt)?,
-                false => {
-                    let (memory, entry) = (&learnt.memory.id, &learnt.knowledge.entry);
-                    context.output.line(&format!("{memory}\t{} {}", entry.id, one_line(&entry.title)))?;
-                }
+            if args.json { context.output.json(&learnt)? } else {
+                let (memory, entry) = (&learnt.memory.id, &learnt.knowledge.entry);
+                context.output.line(&format!("{memory}\t{} {}", entry.id, one_line(&entry.title)))?;
             }
             return Ok(Exit::Ok);
         }
     };
     found.notes.iter().for_each(|note| context.output.note(note));
-    match args.json {
-        true => context.output.json(&found)?,
-        false => print(&found, &mut context.output)?,
-    }
+    if args.json { context.output.json(&found)? } else { print(&found, &mut context.output)? }
     Ok(Exit::Ok)
 }
 

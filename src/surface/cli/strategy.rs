@@ -137,12 +137,9 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
         }
     };
     changed.notes.iter().for_each(|note| context.output.note(note));
-    match args.json {
-        true => context.output.json(&changed)?,
-        false => {
-            print(&changed.strategy, &mut context.output)?;
-            print_escalation(changed.escalation.as_ref(), &mut context.output);
-        }
+    if args.json { context.output.json(&changed)? } else {
+        print(&changed.strategy, &mut context.output)?;
+        print_escalation(changed.escalation.as_ref(), &mut context.output);
     }
     Ok(exit(changed.escalation.as_ref()))
 }

@@ -184,10 +184,7 @@ fn an_entry_that_does_harm_is_left_out_with_its_family_and_named() {
         }
         assert!(number < 60, "{answer}");
         // Who is warned makes the mistake, who is held out doesn't.
-        match answer["held_out"] == 1 {
-            true => pass(&sandbox, &task),
-            false => fail(&sandbox, &task, "src/x.js", UNDEFINED),
-        }
+        if answer["held_out"] == 1 { pass(&sandbox, &task) } else { fail(&sandbox, &task, "src/x.js", UNDEFINED) }
     }
     let asked = sandbox.verify_run(["warn", "--task", "Z", "--files", "src/x.js"]).outcome();
     assert_eq!(asked.stdout(), "");

@@ -68,27 +68,18 @@ pub(super) fn proposed(proposals: &EntryProposalList, json: bool, context: &mut 
     }
     let cells = |it: &EntryProposal| [&it.fix, &it.task, &it.title, &it.accept].map(|text| one_line(text)).to_vec();
     let rows: Vec<Vec<String>> = proposals.proposals.iter().map(cells).collect();
-    match rows.is_empty() {
-        true => output.note("no fix waits for a decision"),
-        false => output.table(&["fix", "task", "what", "accept with"], &rows)?,
-    }
+    if rows.is_empty() { output.note("no fix waits for a decision") } else { output.table(&["fix", "task", "what", "accept with"], &rows)? }
     Ok(Exit::Ok)
 }
 
 pub(super) fn declined(fix: &str, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
-    match json {
-        true => context.output.json(&Declined { schema: 1, declined: fix })?,
-        false => context.output.line(&format!("{fix}: no pattern is made of it"))?,
-    }
+    if json { context.output.json(&Declined { schema: 1, declined: fix })? } else { context.output.line(&format!("{fix}: no pattern is made of it"))? }
     Ok(Exit::Ok)
 }
 
 pub(super) fn changed(changed: &EntryChangeReply, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
     changed.notes.iter().for_each(|note| context.output.note(note));
-    match json {
-        true => context.output.json(changed)?,
-        false => context.output.line(&format!("{}; confidence {:.2}", changed.done, changed.entry.confidence))?,
-    }
+    if json { context.output.json(changed)? } else { context.output.line(&format!("{}; confidence {:.2}", changed.done, changed.entry.confidence))? }
     Ok(Exit::Ok)
 }
 
@@ -107,10 +98,7 @@ pub(super) fn found(found: &EntryList, json: bool, context: &mut Context) -> any
             vec![page.id.clone(), one_line(&page.kind), format!("{:.2}", page.confidence), title]
         })
         .collect();
-    match rows.is_empty() {
-        true => output.note("nothing is known of it"),
-        false => output.table(&["id", "type", "confidence", "title"], &rows)?,
-    }
+    if rows.is_empty() { output.note("nothing is known of it") } else { output.table(&["id", "type", "confidence", "title"], &rows)? }
     if found.more {
         output.note("there are more: type the same with --page");
     }

@@ -103,10 +103,7 @@ fn recall(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
     let sort = given.sort.as_deref().and_then(MemorySort::parse);
     let asked = RecallRequest { text: given.text, sort, limit: Count::of(given.limit, MEMORIES) };
     let found = memory::recall_memories(&desk.places, &desk.settings, &desk.identity(None), &asked)?;
-    let text = match found.memories.is_empty() {
-        true => "Nothing comes to mind.\n".to_owned(),
-        false => recalled_text(&found),
-    };
+    let text = if found.memories.is_empty() { "Nothing comes to mind.\n".to_owned() } else { recalled_text(&found) };
     Answer::new(&found, text, &found.notes)
 }
 
