@@ -48,8 +48,8 @@ impl StartArena {
         StartArena { memory: UnsafeCell::new([0; ARENA_BYTES]), used: AtomicUsize::new(0) }
     }
 
-    fn piece(&self) -> Piece<'_> {
-        Piece { start: self.memory.get().cast(), bytes: ARENA_BYTES, used: &self.used }
+    fn piece(&self) -> ArenaPiece<'_> {
+        ArenaPiece { start: self.memory.get().cast(), bytes: ARENA_BYTES, used: &self.used }
     }
 
     /// The next bytes of the piece that this thread takes from; `None` when they are the allocator's behind it.
@@ -58,20 +58,20 @@ impl StartArena {
     }
 
     /// The piece that `pointer` is from, and where it is there; `None` for a block of the allocator behind it.
-    fn piece_of(&self, pointer: *mut u8) -> Option<(Piece<'_>, usize)> {
+    fn piece_of(&self, pointer: *mut u8) -> Option<(ArenaPiece<'_>, usize)> {
         [self.piece(), apart_piece()].into_iter().find_map(|piece| Some((piece, piece.offset(pointer)?)))
     }
 }
 
 /// Zeroed memory of which everything below `used` is given out.
 #[derive(Clone, Copy)]
-struct Piece<'a> {
+struct ArenaPiece<'a> {
     start: *mut u8,
     bytes: usize,
     used: &'a AtomicUsize,
 }
 
-impl Piece<'_> {
+impl ArenaPiece<'_> {
     /// Where in the piece `pointer` is; `None` for one outside.
     fn offset(self, pointer: *mut u8) -> Option<usize> {
         (pointer as usize).checked_sub(self.start as usize).filter(|offset| *offset < self.bytes)
@@ -104,23 +104,23 @@ thread_local! {
     static IS_APART: Cell<bool> = const { Cell::new(false) };
 }
 
-fn apart_piece() -> Piece<'static> {
+fn apart_piece() -> ArenaPiece<'static> {
     let start = APART.0.load(Ordering::Acquire);
     let bytes = if start == 0 { 0 } else { APART_BYTES.0 };
-    Piece { start: std::ptr::with_exposed_provenance_mut(start), bytes, used: &APART.1 }
+    ArenaPiece { start: std::ptr::with_exposed_provenance_mut(start), bytes, used: &APART.1 }
 }
 
 /// Does work that makes what stays for good: what is given back in the piece that it comes from is mostly lost.
 pub fn apart<T>(work: impl FnOnce() -> T) -> T {
     static MAPPED: Once = Once::new();
-    struct Ended;
-    impl Drop for Ended {
+    struct EndedArena;
+    impl Drop for EndedArena {
         fn drop(&mut self) {
             IS_APART.set(false);
         }
     }
     MAPPED.call_once(|| APART.0.store(map(APART_BYTES.0, APART_BYTES.1), Ordering::Release));
-    let _ended = Ended;
+    let _ended = EndedArena;
     IS_APART.set(true);
     work()
 }

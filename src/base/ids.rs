@@ -51,7 +51,7 @@ fn fill_random(bytes: &mut [u8]) -> bool {
 
 /// What an id names; the prefix before the dash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum IdKind {
     /// `f-`: a failure.
     Failure,
     /// `p-`: a pattern.
@@ -72,19 +72,19 @@ pub enum Kind {
     Promotion,
 }
 
-impl Kind {
+impl IdKind {
     /// The letter before the dash.
     pub fn prefix(self) -> char {
         match self {
-            Kind::Failure => 'f',
-            Kind::Pattern => 'p',
-            Kind::Lesson => 'l',
-            Kind::Fix => 'x',
-            Kind::Strategy => 's',
-            Kind::Knowledge => 'k',
-            Kind::Warning => 'w',
-            Kind::Memory => 'm',
-            Kind::Promotion => 'r',
+            IdKind::Failure => 'f',
+            IdKind::Pattern => 'p',
+            IdKind::Lesson => 'l',
+            IdKind::Fix => 'x',
+            IdKind::Strategy => 's',
+            IdKind::Knowledge => 'k',
+            IdKind::Warning => 'w',
+            IdKind::Memory => 'm',
+            IdKind::Promotion => 'r',
         }
     }
 }
@@ -92,7 +92,7 @@ impl Kind {
 /// A short id such as `f-k3v9q2ma`: derived from `seed` alone, so recording the same run twice gives the same id.
 ///
 /// 40 bits of BLAKE3 in lower-case Crockford-like base32 (`data-encoding`'s BASE32_DNSCURVE alphabet).
-pub fn short(kind: Kind, seed: &[u8]) -> String {
+pub fn short(kind: IdKind, seed: &[u8]) -> String {
     let hash = blake3::Hasher::new().update(&[kind.prefix() as u8, b'\0']).update(seed).finalize();
     let text = data_encoding::BASE32_DNSCURVE.encode(&hash.as_bytes()[..5]);
     format!("{}-{text}", kind.prefix())
@@ -100,37 +100,37 @@ pub fn short(kind: Kind, seed: &[u8]) -> String {
 
 /// The id of the fix of what failed under a command key from this run on.
 pub fn fix(command_key: &str, opened_by: RunId) -> String {
-    short(Kind::Fix, &[command_key.as_bytes(), opened_by.0.as_bytes()].concat())
+    short(IdKind::Fix, &[command_key.as_bytes(), opened_by.0.as_bytes()].concat())
 }
 
 /// The id of what is done against a pattern: its key, the technique, what makes it the same in another task.
 pub fn strategy(pattern_key: &str, technique: &str, recipe_key: &str) -> String {
-    short(Kind::Strategy, [pattern_key, technique, recipe_key].join("\0").as_bytes())
+    short(IdKind::Strategy, [pattern_key, technique, recipe_key].join("\0").as_bytes())
 }
 
 /// The id of what somebody proposes against an error: how that is known, its text, what to do.
 pub fn said_strategy(matches: &str, error: &str, technique: &str) -> String {
-    short(Kind::Strategy, ["said", matches, error, technique].join("\0").as_bytes())
+    short(IdKind::Strategy, ["said", matches, error, technique].join("\0").as_bytes())
 }
 
 /// The id of a strategy that settings have: what it is for, what to do.
 pub fn declared_strategy(error: &str, category: &str, tool: &str, technique: &str) -> String {
-    short(Kind::Strategy, ["declared", error, category, tool, technique].join("\0").as_bytes())
+    short(IdKind::Strategy, ["declared", error, category, tool, technique].join("\0").as_bytes())
 }
 
 /// The id of the gotcha that was learnt about a pattern.
 pub fn gotcha(pattern_key: &str) -> String {
-    short(Kind::Knowledge, ["gotcha", pattern_key].join("\0").as_bytes())
+    short(IdKind::Knowledge, ["gotcha", pattern_key].join("\0").as_bytes())
 }
 
 /// The id of a warning: who gets it, what it is about.
 pub fn warning(session: &str, subject: &str) -> String {
-    short(Kind::Warning, [session, subject].join("\0").as_bytes())
+    short(IdKind::Warning, [session, subject].join("\0").as_bytes())
 }
 
 /// The id of the promotion of what has this pattern key, or of the entry that has this id.
 pub fn promotion(subject: &str) -> String {
-    short(Kind::Promotion, subject.as_bytes())
+    short(IdKind::Promotion, subject.as_bytes())
 }
 
 #[cfg(test)]
@@ -139,10 +139,10 @@ mod tests {
 
     #[test]
     fn short_ids_are_stable_and_told_apart_by_kind() {
-        let failure = short(Kind::Failure, b"seed");
-        assert_eq!(failure, short(Kind::Failure, b"seed"));
+        let failure = short(IdKind::Failure, b"seed");
+        assert_eq!(failure, short(IdKind::Failure, b"seed"));
         assert_eq!(failure.len(), 10);
         assert!(failure.starts_with("f-"));
-        assert_ne!(failure[2..], short(Kind::Lesson, b"seed")[2..]);
+        assert_ne!(failure[2..], short(IdKind::Lesson, b"seed")[2..]);
     }
 }

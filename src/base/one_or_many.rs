@@ -28,9 +28,9 @@ impl<'de> Deserialize<'de> for OneOrMany {
     /// By hand: an untagged enum keeps each value aside and fails at one of its variants first, a quarter of the time that
     /// reading the shipped tables took.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Texts;
+        struct TextsVisitor;
 
-        impl<'de> Visitor<'de> for Texts {
+        impl<'de> Visitor<'de> for TextsVisitor {
             type Value = OneOrMany;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,6 +50,6 @@ impl<'de> Deserialize<'de> for OneOrMany {
             }
         }
 
-        deserializer.deserialize_any(Texts)
+        deserializer.deserialize_any(TextsVisitor)
     }
 }

@@ -12,9 +12,9 @@ const FAULTS_MAX: usize = 20;
 
 /// A schema that can be checked against.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Schema(Map<String, Value>);
+pub struct PropertySchema(Map<String, Value>);
 
-impl Schema {
+impl PropertySchema {
     /// Takes a schema.
     ///
     /// # Errors
@@ -22,7 +22,7 @@ impl Schema {
     pub fn new(schema: &Value) -> Result<Self, String> {
         check_schema(schema, "", 0)?;
         match schema {
-            Value::Object(keywords) => Ok(Schema(keywords.clone())),
+            Value::Object(keywords) => Ok(PropertySchema(keywords.clone())),
             _ => Err("a schema is an object".to_owned()),
         }
     }
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn every_fault_is_named_with_its_path() {
-        let schema = Schema::new(&json!({
+        let schema = PropertySchema::new(&json!({
             "type": "object", "required": ["fix", "steps"], "additionalProperties": false,
             "properties": {
                 "fix": {"type": "string", "minLength": 1, "maxLength": 5},
@@ -236,7 +236,7 @@ mod tests {
             json!({"maxLength": -1}),
             json!([]),
         ] {
-            assert!(Schema::new(&bad).is_err(), "{bad}");
+            assert!(PropertySchema::new(&bad).is_err(), "{bad}");
         }
     }
 }

@@ -97,7 +97,7 @@ const NAMES_BYTES_MAX: u64 = 16 << 10;
 
 /// What a run found around it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Around {
+pub struct EnvironmentDigest {
     /// BLAKE3 over the variables that count, 32 hex digits: a line `NAME=value` of each that is set, `NAME` of each
     /// that isn't, by name, ended by NUL. The values are nowhere else.
     pub environment: String,
@@ -106,7 +106,7 @@ pub struct Around {
     pub path: Option<Lossless>,
 }
 
-impl Around {
+impl EnvironmentDigest {
     /// Of this process. `state` is where [`remember`] put further names.
     pub fn now(state: &Path) -> Self {
         let further = fs::metadata(names_file(state))
@@ -115,7 +115,7 @@ impl Around {
             .and_then(|_| private::read_to_string(&names_file(state)).ok())
             .unwrap_or_default();
         let further: Vec<&str> = further.lines().collect();
-        Around { environment: digest(env::vars_os(), &further), path: env::var_os("PATH").map(|path| (&path).into()) }
+        EnvironmentDigest { environment: digest(env::vars_os(), &further), path: env::var_os("PATH").map(|path| (&path).into()) }
     }
 }
 
@@ -199,11 +199,11 @@ mod tests {
     #[test]
     fn the_names_are_left_for_the_wrapper_and_taken_back() {
         let dir = tempfile::tempdir().expect("a folder");
-        let without = Around::now(dir.path());
+        let without = EnvironmentDigest::now(dir.path());
         remember(dir.path(), &["SHOP_DB".to_owned(), "SHOP_KEY".to_owned()]).expect("written");
-        assert_ne!(Around::now(dir.path()).environment, without.environment);
+        assert_ne!(EnvironmentDigest::now(dir.path()).environment, without.environment);
         remember(dir.path(), &[]).expect("removed");
-        assert_eq!(Around::now(dir.path()), without);
+        assert_eq!(EnvironmentDigest::now(dir.path()), without);
         assert_eq!(fs::read_dir(dir.path()).expect("a folder").count(), 0);
     }
 

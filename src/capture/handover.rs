@@ -12,10 +12,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::around::Around;
+use super::around::EnvironmentDigest;
 use super::passes;
 use super::reading::whole_lines;
-use super::spool::{self, Header, Identity, Place, SPOOL_SCHEMA, Spooled};
+use super::spool::{self, SpoolHeader, Identity, RepositoryHead, SPOOL_SCHEMA, Spooled};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
@@ -41,7 +41,7 @@ pub type Redact = fn(&str) -> (Cow<'_, str>, usize);
 pub type RedactArguments = fn(&[Lossless]) -> Vec<Lossless>;
 
 /// A command about to run, with everything that its record will say.
-pub struct Run {
+pub struct FinishedRun {
     /// The command as typed.
     pub argv: Vec<OsString>,
     /// The working directory, absolute.
@@ -69,7 +69,7 @@ pub struct Waiting {
     _end: Option<PipeWriter>,
 }
 
-impl Run {
+impl FinishedRun {
     /// Keeps what has to be kept of a finished run and starts the recorder if there is something for it to do.
     pub fn hand_over(&self, finished: Finished) {
         // Without HOME the state itself is in the shared temporary folder.
@@ -121,13 +121,13 @@ impl Run {
         !same_day(baseline.mtime(), Timestamp::now())
     }
 
-    fn header(&self, finished: &Finished, transcript: &Transcript, shared: bool) -> Header {
-        Header {
+    fn header(&self, finished: &Finished, transcript: &Transcript, shared: bool) -> SpoolHeader {
+        SpoolHeader {
             schema: SPOOL_SCHEMA,
             run: RunId::fresh(),
             argv: self.argv.iter().map(Lossless::from).collect(),
             cwd: Lossless::from(&self.cwd),
-            place: Place::now(&self.places),
+            place: RepositoryHead::now(&self.places),
             started_at: finished.started_at,
             ended_at: finished.ended_at,
             duration_us: u64::try_from(finished.duration.as_micros()).unwrap_or(u64::MAX),
@@ -155,7 +155,7 @@ impl Run {
         let mut transcript = std::mem::take(&mut finished.transcript);
         excerpts.iter().for_each(|excerpt| excerpt.read(&mut transcript));
         let header = self.header(&finished, &transcript, excerpts.iter().any(Excerpt::shared));
-        let header = Header { around: Some(Around::now(&self.places.state)), ..header };
+        let header = SpoolHeader { around: Some(EnvironmentDigest::now(&self.places.state)), ..header };
         if spool::write(&self.places.state, &header, &transcript.pieces()).is_ok() {
             return;
         }
@@ -166,7 +166,7 @@ impl Run {
         }
     }
 
-    fn spool_to_fallback(&self, place: &Path, header: &Header, transcript: &Transcript) -> io::Result<()> {
+    fn spool_to_fallback(&self, place: &Path, header: &SpoolHeader, transcript: &Transcript) -> io::Result<()> {
         prepare_fallback(&self.places.root, place)?;
         if !place.starts_with(&self.places.root) {
             return spool::write(place, header, &transcript.pieces());
@@ -182,11 +182,11 @@ impl Run {
             }
         };
         let (cut_at, kept_bytes) = (first.len() as u64, (first.len() + second.len()) as u64);
-        let header = Header { kept_bytes, cut_at, redacted: true, ..self.without_secrets(header) };
+        let header = SpoolHeader { kept_bytes, cut_at, redacted: true, ..self.without_secrets(header) };
         spool::write(place, &header, &[first.as_bytes(), second.as_bytes()])
     }
 
-    fn without_secrets(&self, header: &Header) -> Header {
+    fn without_secrets(&self, header: &SpoolHeader) -> SpoolHeader {
         let text = |text: &String| (self.redact)(text).0.into_owned();
         let Identity { task, session, agent } = &header.identity;
         let identity = Identity {
@@ -203,12 +203,12 @@ impl Run {
             selectors: check.selectors.iter().filter(|word| line.contains(word.as_str())).cloned().collect(),
             ..check.clone()
         });
-        let place = Place { head: header.place.head.as_ref().map(text), ..header.place.clone() };
+        let place = RepositoryHead { head: header.place.head.as_ref().map(text), ..header.place.clone() };
         let around = header
             .around
             .clone()
-            .map(|around| Around { path: around.path.filter(|path| (self.redact)(&path.display()).1 == 0), ..around });
-        Header { argv, identity, check, place, around, ..header.clone() }
+            .map(|around| EnvironmentDigest { path: around.path.filter(|path| (self.redact)(&path.display()).1 == 0), ..around });
+        SpoolHeader { argv, identity, check, place, around, ..header.clone() }
     }
 
     /// Starts the recorder in a process that has nothing of the caller's but `keep`, and does `before` in it.

@@ -2,24 +2,24 @@
 
 use std::path::Path;
 
-use super::spool::Place;
+use super::spool::RepositoryHead;
 use crate::base::file::read_start;
 use crate::base::limits::GIT_FILE_BYTES_MAX;
 use crate::base::lossless::Lossless;
 use crate::config::{Places, Repository};
 
-impl Place {
+impl RepositoryHead {
     /// The place of a run in `places`, with the commit that is checked out now. A packed reference gives no commit;
     /// the recorder has git to ask.
     pub fn now(places: &Places) -> Self {
         let root = Lossless::from(&places.root);
-        let Some(repository) = &places.repository else { return Place { root, head: None, commit: None } };
+        let Some(repository) = &places.repository else { return RepositoryHead { root, head: None, commit: None } };
         let head = line(&repository.git_dir.join("HEAD"));
         let commit = head.as_deref().and_then(|head| match head.strip_prefix("ref: ") {
             Some(reference) => loose(repository, reference),
             None => Some(head.to_owned()),
         });
-        Place { root, head, commit }
+        RepositoryHead { root, head, commit }
     }
 }
 

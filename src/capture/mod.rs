@@ -11,8 +11,8 @@ mod passes;
 mod reading;
 mod spool;
 
-pub use around::{Around, remember};
-pub use handover::{Redact, RedactArguments, Run, Waiting, prepare_fallback};
+pub use around::{EnvironmentDigest, remember};
+pub use handover::{Redact, RedactArguments, FinishedRun, Waiting, prepare_fallback};
 pub use identity::identify;
 pub use reading::SpoolError;
-pub use spool::{Header, Identity, ObservedVia, Place, SPOOL_SCHEMA, Spooled, write as write_spool};
+pub use spool::{SpoolHeader, Identity, ObservedVia, RepositoryHead, SPOOL_SCHEMA, Spooled, write as write_spool};

@@ -8,14 +8,14 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use super::spool::Header;
+use super::spool::SpoolHeader;
 use crate::base::private;
 
 /// Appends one line, in one write: lines of wrappers that end at the same time stay whole.
 ///
 /// # Errors
 /// The operating system's. Where there is no state folder nothing was ever recorded, and it isn't created.
-pub(super) fn append(state: &Path, header: &Header) -> io::Result<()> {
+pub(super) fn append(state: &Path, header: &SpoolHeader) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.append(true).create(true).mode(0o600).custom_flags(private::FLAGS);
     let mut log = options.open(state.join("passes.jsonl"))?;

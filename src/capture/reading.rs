@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::spool::{Header, SPOOL_SCHEMA, Spooled};
+use super::spool::{SpoolHeader, SPOOL_SCHEMA, Spooled};
 
 /// Why a spool file or a line of the pass log can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,18 +15,18 @@ pub enum SpoolError {
     Bad(String),
 }
 
-impl Header {
+impl SpoolHeader {
     /// Parses a header line, without its newline.
     ///
     /// # Errors
     /// [`SpoolError`]
     pub fn parse(line: &[u8]) -> Result<Self, SpoolError> {
         #[derive(Deserialize)]
-        struct Schema {
+        struct SpoolSchema {
             schema: u32,
         }
         let bad = |error: serde_json::Error| SpoolError::Bad(error.to_string());
-        let Schema { schema } = serde_json::from_slice(line).map_err(bad)?;
+        let SpoolSchema { schema } = serde_json::from_slice(line).map_err(bad)?;
         if schema > SPOOL_SCHEMA {
             return Err(SpoolError::Newer(schema));
         }
@@ -42,7 +42,7 @@ impl Spooled {
     /// [`SpoolError`]
     pub fn parse(bytes: &[u8]) -> Result<Self, SpoolError> {
         let end = memchr::memchr(b'\n', bytes).ok_or_else(|| SpoolError::Bad("no header line".into()))?;
-        let header = Header::parse(&bytes[..end])?;
+        let header = SpoolHeader::parse(&bytes[..end])?;
         let output = &bytes[end + 1..];
         if header.cut_bytes == 0 || header.redacted {
             return Ok(Spooled { header, output: output.to_vec() });

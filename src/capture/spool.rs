@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::around::Around;
+use super::around::EnvironmentDigest;
 use crate::base::clock::Timestamp;
 use crate::base::file::create_private_dir;
 use crate::base::ids::RunId;
@@ -20,7 +20,7 @@ pub const SPOOL_SCHEMA: u32 = 1;
 
 /// The first line of a spool file, and (without output) a line of the pass log.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Header {
+pub struct SpoolHeader {
     /// [`SPOOL_SCHEMA`] of the writer.
     pub schema: u32,
     /// The run's id, which is also its event's id: recording is idempotent by it.
@@ -30,7 +30,7 @@ pub struct Header {
     /// The working directory, absolute.
     pub cwd: Lossless,
     /// Where the run belongs.
-    pub place: Place,
+    pub place: RepositoryHead,
     /// When the child was started.
     pub started_at: Timestamp,
     /// When it ended.
@@ -71,7 +71,7 @@ pub struct Header {
     pub redacted: bool,
     /// What the run found around it; in spool files alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub around: Option<Around>,
+    pub around: Option<EnvironmentDigest>,
     /// Who saw it, where no wrapper did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_via: Option<ObservedVia>,
@@ -91,7 +91,7 @@ pub enum ObservedVia {
 
 /// Where a run belongs: so that a spool found in a fallback folder is recorded in the right store.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Place {
+pub struct RepositoryHead {
     /// [`crate::config::Places::root`].
     pub root: Lossless,
     /// Content of the work tree's `HEAD` (`ref: refs/heads/main` or a hash), trimmed.
@@ -117,12 +117,12 @@ pub struct Identity {
 #[derive(Debug, Clone)]
 pub struct Spooled {
     /// Its header.
-    pub header: Header,
+    pub header: SpoolHeader,
     /// The output, at most head + tail of the capture limits.
     pub output: Vec<u8>,
 }
 
-impl Header {
+impl SpoolHeader {
     /// The header as the first line of a spool file, with its newline.
     pub fn line(&self) -> Vec<u8> {
         let mut line = serde_json::to_vec(self).unwrap_or_default();
@@ -141,7 +141,7 @@ fn folder(state: &Path) -> PathBuf {
 ///
 /// # Errors
 /// The operating system's; nothing stays behind.
-pub fn write(state: &Path, header: &Header, output: &[&[u8]]) -> io::Result<()> {
+pub fn write(state: &Path, header: &SpoolHeader, output: &[&[u8]]) -> io::Result<()> {
     let folder = folder(state);
     let name = header.run.to_string();
     let unfinished = folder.join(format!(".tmp-{name}"));
@@ -174,13 +174,13 @@ pub(super) mod tests {
 
     use super::*;
 
-    pub(crate) fn header() -> Header {
-        Header {
+    pub(crate) fn header() -> SpoolHeader {
+        SpoolHeader {
             schema: SPOOL_SCHEMA,
             run: RunId::fresh(),
             argv: vec![Lossless::from("false")],
             cwd: Lossless::from("/work"),
-            place: Place { root: Lossless::from("/work"), head: None, commit: None },
+            place: RepositoryHead { root: Lossless::from("/work"), head: None, commit: None },
             started_at: Timestamp(0),
             ended_at: Timestamp(1),
             duration_us: 1,
@@ -206,7 +206,7 @@ pub(super) mod tests {
     #[test]
     fn a_spool_file_is_whole_and_private() {
         let dir = tempfile::tempdir().expect("temporary folder");
-        let header = Header { kept_bytes: 7, ..header() };
+        let header = SpoolHeader { kept_bytes: 7, ..header() };
         write(dir.path(), &header, &[b"a\xff\n", b"", b"bcd\n"]).expect("written");
         let folder = folder(dir.path());
         let names: Vec<_> = fs::read_dir(&folder).expect("folder").flatten().map(|entry| entry.file_name()).collect();

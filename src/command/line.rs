@@ -10,16 +10,16 @@ use crate::base::bytes;
 
 /// A shell line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Line {
+pub(crate) struct ShellLine {
     /// Commands and subshells in the line's order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<LineStep>,
     /// Every join is `&&` and nothing turns the status around: the line passes only if every command in it passed.
     pub all_joined_by_and: bool,
 }
 
 /// A part of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum LineStep {
     /// `(`: a change of directory inside ends with it.
     Open,
     /// `)`.
@@ -69,16 +69,16 @@ impl fmt::Display for GaveUp {
     }
 }
 
-impl Line {
+impl ShellLine {
     /// Splits `line`.
     ///
     /// # Errors
     /// When the line can't be told apart without running it; the reason.
-    pub(crate) fn parse(line: &str) -> Result<Line, GaveUp> {
+    pub(crate) fn parse(line: &str) -> Result<ShellLine, GaveUp> {
         let mut parser = Parser {
             text: line.as_bytes(),
             at: 0,
-            line: Line { steps: Vec::new(), all_joined_by_and: true },
+            line: ShellLine { steps: Vec::new(), all_joined_by_and: true },
             open: Vec::new(),
         };
         parser.line()?;
@@ -92,13 +92,13 @@ const COMPOUND: &str = " if then else elif fi for while until do done case esac 
 struct Parser<'a> {
     text: &'a [u8],
     at: usize,
-    line: Line,
+    line: ShellLine,
     /// The groups around the current position: `(` or `{`.
     open: Vec<u8>,
 }
 
 /// A word as it was read.
-struct Word {
+struct ShellWord {
     text: String,
     /// No part of it was quoted or escaped: keywords and assignments count only then.
     bare: bool,
@@ -150,7 +150,7 @@ impl Parser<'_> {
             }
             self.at += 1;
             self.open.push(b'(');
-            self.line.steps.push(Step::Open);
+            self.line.steps.push(LineStep::Open);
             return Ok(false);
         }
         let mut simple = Simple::default();
@@ -197,11 +197,11 @@ impl Parser<'_> {
             // Only a group's end may stand here; a join without a command is no line.
             return if self.peek(0) == b')' { Ok(true) } else { Err(GaveUp::Syntax) };
         }
-        self.line.steps.push(Step::Run(simple));
+        self.line.steps.push(LineStep::Run(simple));
         Ok(true)
     }
 
-    fn take(&self, simple: &mut Simple, word: Word, start: usize) -> Result<(), GaveUp> {
+    fn take(&self, simple: &mut Simple, word: ShellWord, start: usize) -> Result<(), GaveUp> {
         if simple.words.is_empty() {
             if word.assignment {
                 simple.assignments.push(word.text);
@@ -271,7 +271,7 @@ impl Parser<'_> {
         }
         if kind == b'(' {
             self.at += 1;
-            self.line.steps.push(Step::Close);
+            self.line.steps.push(LineStep::Close);
         }
         if kind == b'{' {
             self.group_redirections()?;
@@ -298,7 +298,7 @@ impl Parser<'_> {
     }
 
     /// `2` of `2>&1`: a number that touches the redirection after it.
-    fn is_redirected_number(&self, word: &Word) -> bool {
+    fn is_redirected_number(&self, word: &ShellWord) -> bool {
         word.bare
             && !word.text.is_empty()
             && word.text.bytes().all(|byte| byte.is_ascii_digit())
@@ -342,9 +342,9 @@ impl Parser<'_> {
         }
     }
 
-    fn word(&mut self) -> Result<Word, GaveUp> {
+    fn word(&mut self) -> Result<ShellWord, GaveUp> {
         let mut bytes = Vec::new();
-        let mut word = Word { text: String::new(), bare: true, substituted: false, assignment: false };
+        let mut word = ShellWord { text: String::new(), bare: true, substituted: false, assignment: false };
         let start = self.at;
         while self.at < self.text.len() {
             match self.peek(0) {

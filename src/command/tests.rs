@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use super::*;
 
 fn words(line: &str) -> Vec<Vec<String>> {
-    let steps = Line::parse(line).unwrap_or_else(|gave_up| panic!("{line}: {gave_up}")).steps;
-    let run = |step| if let Step::Run(simple) = step { Some(simple.words) } else { None };
+    let steps = ShellLine::parse(line).unwrap_or_else(|gave_up| panic!("{line}: {gave_up}")).steps;
+    let run = |step| if let LineStep::Run(simple) = step { Some(simple.words) } else { None };
     steps.into_iter().filter_map(run).collect()
 }
 
@@ -55,14 +55,14 @@ fn what_only_running_it_tells_is_given_up_on() {
         ("a > ; b", GaveUp::Syntax),
     ];
     for (line, gave_up) in cases {
-        assert_eq!(Line::parse(line), Err(gave_up), "{line}");
+        assert_eq!(ShellLine::parse(line), Err(gave_up), "{line}");
     }
 }
 
 proptest! {
     #[test]
     fn any_text_is_read_or_refused(line in any::<String>()) {
-        let _ = Line::parse(&line);
+        let _ = ShellLine::parse(&line);
     }
 
     #[test]

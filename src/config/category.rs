@@ -90,8 +90,8 @@ impl Serialize for Category {
 
 impl<'de> Deserialize<'de> for Category {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Name;
-        impl Visitor<'_> for Name {
+        struct CategoryNameVisitor;
+        impl Visitor<'_> for CategoryNameVisitor {
             type Value = Category;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -102,7 +102,7 @@ impl<'de> Deserialize<'de> for Category {
                 Category::named(name).ok_or_else(|| E::custom(format!("{name:?} is {NOT_A_NAME}")))
             }
         }
-        deserializer.deserialize_str(Name)
+        deserializer.deserialize_str(CategoryNameVisitor)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::learning::Figure;
-use crate::base::schema::Schema;
+use crate::base::schema::PropertySchema;
 
 /// A name of a type, bytes.
 pub(super) const TYPE_NAME_BYTES_MAX: usize = 40;
@@ -47,7 +47,7 @@ pub struct TypeSettings {
     /// `merges = false`: two of it are never one, however alike their words.
     pub merges: bool,
     /// The rest of the table.
-    pub schema: Schema,
+    pub schema: PropertySchema,
 }
 
 impl Default for KnowledgeSettings {
@@ -120,5 +120,5 @@ fn one_type(table: &toml::Value) -> Result<TypeSettings, String> {
         Some(merges) => merges.as_bool().ok_or("merges is true or false")?,
     };
     keywords.entry("type").or_insert_with(|| "object".into());
-    Ok(TypeSettings { merges, schema: Schema::new(&value)? })
+    Ok(TypeSettings { merges, schema: PropertySchema::new(&value)? })
 }

@@ -76,7 +76,7 @@ const BACKENDS: [Backend; 4] = [
 
 /// What would take `folder` (relative to the root) along.
 pub fn packagers(root: &Path, folder: &str) -> Vec<Packager> {
-    let project = Project { root, folder };
+    let project = PackagedProject { root, folder };
     let python = project.python();
     let python = python.as_ref().map(|(table, text)| (table, text.as_str()));
     let others = [project.docker(), project.codespell(python), project.cspell()];
@@ -85,17 +85,17 @@ pub fn packagers(root: &Path, folder: &str) -> Vec<Packager> {
 
 /// Whether a package that the project publishes would have `folder` (relative to the root) in it.
 pub fn is_published(root: &Path, folder: &str) -> bool {
-    let project = Project { root, folder };
+    let project = PackagedProject { root, folder };
     let python = project.python();
     project.publishers(python.as_ref().map(|(table, text)| (table, text.as_str()))).next().is_some()
 }
 
-struct Project<'a> {
+struct PackagedProject<'a> {
     root: &'a Path,
     folder: &'a str,
 }
 
-impl Project<'_> {
+impl PackagedProject<'_> {
     /// `pyproject.toml`, parsed and as it is.
     fn python(&self) -> Option<(Table, String)> {
         let text = self.read("pyproject.toml")?;

@@ -10,13 +10,13 @@ use crate::base::limits::{FRAMES_MAX, ITEMS_MAX, LINE_KEEP_BYTES_MAX, TAIL_LINES
 use crate::base::text::ellipsis;
 
 use self::caller::{Caller, canonical_code};
-use super::block::{Block, View};
+use super::block::{Block, BlockView};
 use super::catalog::Catalog;
-use super::engine::{Found, Frame, Outcome, Role};
+use super::engine::{RawDiagnostic, Frame, TestOutcome, LineRole};
 use super::generic::{self, Strength};
-use super::paths::{Resolver, Trust};
-use super::structured::Document;
-use super::{Baseline, Category, Input, Item, Severity, Shortfall, category, passing, shortfall, surroundings};
+use super::paths::{Resolver, PathTrust};
+use super::structured::StructuredDocument;
+use super::{Baseline, Category, Input, Diagnostic, Severity, Shortfall, category, passing, shortfall, surroundings};
 
 mod caller;
 mod documents;
@@ -31,15 +31,15 @@ pub(super) struct Assembled<'a> {
     by: Caller<'a>,
     lines: &'a [&'a str],
     streams: Vec<Vec<(usize, usize)>>,
-    outcome: Outcome<'a>,
+    outcome: TestOutcome<'a>,
     /// Whether an item is one of those that made the run fail, and not a repetition.
     failing: Vec<bool>,
     /// Items of the generic layer.
-    generic: Vec<Item>,
+    generic: Vec<Diagnostic>,
     /// What is kept of the generic layer, the best first.
     blocks: Vec<Block>,
     /// … and those of its that did not make the run fail.
-    beside: Vec<Item>,
+    beside: Vec<Diagnostic>,
     /// Lines written for what a document says, by the line that it begins in.
     written: BTreeMap<usize, Vec<String>>,
     files: BTreeSet<String>,
@@ -65,13 +65,13 @@ impl<'a> Assembled<'a> {
         named: &'a [bool],
         lines: &'a [&'a str],
         streams: Vec<Vec<(usize, usize)>>,
-        outcome: Outcome<'a>,
-        documents: Vec<Document>,
+        outcome: TestOutcome<'a>,
+        documents: Vec<StructuredDocument>,
     ) -> Self {
         let resolver = Resolver::new(input.tree, input.root, input.dir);
         let baseline = input.baseline.filter(|baseline| baseline.is_usable());
         let mut failing = failing(catalog, &outcome.items, lines);
-        let is_news = |found: &Found<'_>| baseline.is_none_or(|known| !known.contains(lines[found.span.0]));
+        let is_news = |found: &RawDiagnostic<'_>| baseline.is_none_or(|known| !known.contains(lines[found.span.0]));
         let mut both = outcome.items.iter().zip(&failing);
         if both.any(|(found, failing)| *failing && is_news(found)) {
             // What the last passing run said, too, is not why this one fails.
@@ -114,12 +114,12 @@ impl<'a> Assembled<'a> {
     }
 
     /// The items that made the run fail.
-    pub(super) fn failing(&self) -> impl Iterator<Item = &Found<'a>> + Clone {
+    pub(super) fn failing(&self) -> impl Iterator<Item = &RawDiagnostic<'a>> + Clone {
         self.outcome.items.iter().zip(&self.failing).filter(|(_, failing)| **failing).map(|(found, _)| found)
     }
 
     /// What no definition knows and was found at a place.
-    pub(super) fn located(&self) -> impl Iterator<Item = &Item> + Clone {
+    pub(super) fn located(&self) -> impl Iterator<Item = &Diagnostic> + Clone {
         self.generic.iter().filter(|item| item.file.is_some() && item.line.is_some())
     }
 
@@ -137,13 +137,13 @@ impl<'a> Assembled<'a> {
             let is_caught = self.catalog.tools[found.tool].category == Some(Category::RuntimeError);
             if passed[found.span.0] && is_caught && found.category.is_none() && self.failing[index] {
                 self.failing[index] = false;
-                self.outcome.roles[found.span.0..found.span.1].fill(Role::Noise);
+                self.outcome.roles[found.span.0..found.span.1].fill(LineRole::Noise);
             }
         }
         let lines = self.outcome.roles.iter_mut().zip(passed.iter().zip(&traced));
         lines
-            .filter(|(role, (passed, traced))| **role == Role::Free && (**passed || **traced))
-            .for_each(|(role, _)| *role = Role::Noise);
+            .filter(|(role, (passed, traced))| **role == LineRole::Free && (**passed || **traced))
+            .for_each(|(role, _)| *role = LineRole::Noise);
     }
 
     /// A failure that is printed live and again in a summary is one item.
@@ -196,9 +196,9 @@ impl<'a> Assembled<'a> {
         self.failing[index] = false;
         self.first_of.insert(index, first);
         for role in &mut self.outcome.roles[from..until] {
-            if matches!(role, Role::Head(item) | Role::Told(item) | Role::Detail(item) | Role::Note(item) if *item == index)
+            if matches!(role, LineRole::Head(item) | LineRole::Told(item) | LineRole::Detail(item) | LineRole::Note(item) if *item == index)
             {
-                *role = Role::Note(first);
+                *role = LineRole::Note(first);
             }
         }
         true
@@ -216,7 +216,7 @@ impl<'a> Assembled<'a> {
     fn merge_into(&mut self, first: usize, second: usize) {
         self.failing[second] = false;
         self.first_of.insert(second, first);
-        let Found { place: other_place, code, message, test, span, .. } = self.outcome.items[second];
+        let RawDiagnostic { place: other_place, code, message, test, span, .. } = self.outcome.items[second];
         let more = self.outcome.items[second].more().to_vec();
         let (from, until) = span;
         let place = self.places[second].clone();
@@ -252,20 +252,20 @@ impl<'a> Assembled<'a> {
         let lines = |span: (usize, usize)| span.1 - span.0;
         let better = says_more || lines(span) > 1 && lines(found.span) == 1 && same_test;
         let old_head = self.head_of.get(&first).copied().unwrap_or(found.span.0);
-        if better && self.outcome.roles[old_head] == Role::Head(first) {
-            self.outcome.roles[old_head] = Role::Note(first);
+        if better && self.outcome.roles[old_head] == LineRole::Head(first) {
+            self.outcome.roles[old_head] = LineRole::Note(first);
             self.head_of.insert(first, from);
         }
         // A block that says the same again is noise; anything else is further lines of the item.
         for role in &mut self.outcome.roles[from..until] {
             *role = match *role {
-                Role::Head(item) | Role::Told(item) | Role::Detail(item) | Role::Note(item) if item != second => *role,
-                Role::Head(_) | Role::Told(_) | Role::Detail(_) | Role::Note(_) if repeated => Role::Noise,
-                Role::Head(_) if better => Role::Head(first),
-                Role::Told(_) => Role::Told(first),
-                Role::Head(_) if !says_why => Role::Note(first),
-                Role::Note(_) => Role::Note(first),
-                Role::Head(_) | Role::Detail(_) => Role::Detail(first),
+                LineRole::Head(item) | LineRole::Told(item) | LineRole::Detail(item) | LineRole::Note(item) if item != second => *role,
+                LineRole::Head(_) | LineRole::Told(_) | LineRole::Detail(_) | LineRole::Note(_) if repeated => LineRole::Noise,
+                LineRole::Head(_) if better => LineRole::Head(first),
+                LineRole::Told(_) => LineRole::Told(first),
+                LineRole::Head(_) if !says_why => LineRole::Note(first),
+                LineRole::Note(_) => LineRole::Note(first),
+                LineRole::Head(_) | LineRole::Detail(_) => LineRole::Detail(first),
                 other => other,
             };
         }
@@ -278,7 +278,7 @@ impl<'a> Assembled<'a> {
             let short = shortfall::compare(&tally, &self.outcome.items, &self.first_of, generic);
             let Some((said, found)) = short else { continue };
             self.shortfalls.push(Shortfall { tool: self.catalog.tools[tally.tool].name.clone(), said, found });
-            let unknown = |&line: &usize| self.outcome.roles[line] == Role::Free && !self.lines[line].trim().is_empty();
+            let unknown = |&line: &usize| self.outcome.roles[line] == LineRole::Free && !self.lines[line].trim().is_empty();
             let before = (tally.lines.start..tally.line).rev().filter(unknown).take(UNKNOWN_LINES_MAX);
             let behind = (tally.line + 1..tally.lines.end).filter(unknown).take(UNKNOWN_LINES_MAX);
             let lines: Vec<usize> = before.chain(behind).collect();
@@ -294,7 +294,7 @@ impl<'a> Assembled<'a> {
     /// What no definition knows: lines that say that something failed, or the news, or the tail.
     fn look_generically(&mut self, known: bool, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
         let streams = std::mem::take(&mut self.streams);
-        let view = View { lines: self.lines, streams: &streams, roles: &self.outcome.roles, baseline };
+        let view = BlockView { lines: self.lines, streams: &streams, roles: &self.outcome.roles, baseline };
         let mut blocks = view.blocks(std::mem::take(&mut self.blocks));
         let strong = blocks.iter().any(|block| block.strength == Strength::Strong);
         if !known && strong {
@@ -307,7 +307,7 @@ impl<'a> Assembled<'a> {
         let best = blocks.iter().map(|block| block.score).fold(0.0, f32::max);
         for block in &blocks {
             // Located ones are items already.
-            if self.outcome.roles[block.head] == Role::Free {
+            if self.outcome.roles[block.head] == LineRole::Free {
                 self.generic_item(block, resolver, known);
             }
         }
@@ -322,13 +322,13 @@ impl<'a> Assembled<'a> {
 
     /// Whether definitions or documents explain the failure.
     fn is_known(&self, baseline: Option<&Baseline>) -> bool {
-        let is_news = |found: &Found<'_>| baseline.is_none_or(|known| !known.contains(self.lines[found.span.0]));
+        let is_news = |found: &RawDiagnostic<'_>| baseline.is_none_or(|known| !known.contains(self.lines[found.span.0]));
         let mut failing = self.outcome.items.iter().zip(&self.failing);
         failing.any(|(found, failing)| *failing && is_news(found) && self.counts(found)) || !self.generic.is_empty()
     }
 
     /// Whether an item explains the failure: a warning does only where the tool says that its warnings fail.
-    fn counts(&self, found: &Found<'_>) -> bool {
+    fn counts(&self, found: &RawDiagnostic<'_>) -> bool {
         let wrapper = generic::is_wrapper(self.lines[found.span.0]);
         let fails = found.severity == Severity::Error || self.catalog.tools[found.tool].warnings_fail || found.decides;
         fails && !wrapper
@@ -347,7 +347,7 @@ impl<'a> Assembled<'a> {
             let places = first.map_or_else(|| generic::places(self.lines[index]), |leading| vec![leading]);
             for frame in places {
                 let named = resolver.widest(self.lines[index], frame.file);
-                match resolver.resolve(named, &[], Trust::Looks) {
+                match resolver.resolve(named, &[], PathTrust::Looks) {
                     Some(file) => {
                         self.files.insert(file.clone());
                         place = place.or(Some((file, frame.line, frame.col)));
@@ -359,7 +359,7 @@ impl<'a> Assembled<'a> {
         let (file, line, col) = place.map_or((None, None, None), |(file, line, col)| (Some(file), line, col));
         if !known || file.is_some() {
             let span = (block.lines[0], block.lines[block.lines.len() - 1] + 1);
-            self.generic.push(Item {
+            self.generic.push(Diagnostic {
                 tool: "generic".to_owned(),
                 code: None,
                 severity: generic::severity_of(head),
@@ -386,7 +386,7 @@ impl<'a> Assembled<'a> {
             let news = baseline.is_none_or(|known| !known.contains(line));
             if blank
                 || !news
-                || self.outcome.roles[index] == Role::Noise
+                || self.outcome.roles[index] == LineRole::Noise
                 || generic::is_wrapper(line)
                 || generic::is_harmless(line)
                 || surroundings::says_nothing(line)
@@ -396,7 +396,7 @@ impl<'a> Assembled<'a> {
             taken += 1;
             self.blocks.push(Block::alone(index));
             let files = generic::places(line).into_iter();
-            self.files.extend(files.filter_map(|frame| resolver.resolve(frame.file, &[], Trust::Looks)));
+            self.files.extend(files.filter_map(|frame| resolver.resolve(frame.file, &[], PathTrust::Looks)));
         }
     }
 
@@ -406,7 +406,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// The items, and how many there are beyond the limit.
-    pub(super) fn items(&self) -> (Vec<Item>, usize) {
+    pub(super) fn items(&self) -> (Vec<Diagnostic>, usize) {
         let known = (0..self.outcome.items.len()).filter(|&index| self.failing[index]);
         let known = known.map(|index| (self.outcome.items[index].span, index));
         let behind = self.outcome.items.len();
@@ -429,8 +429,8 @@ impl<'a> Assembled<'a> {
     }
 
     /// Diagnostics that did not make the run fail.
-    pub(super) fn others(&self) -> Vec<Item> {
-        let beside = |found: &Found<'_>| !found.tentative && found.severity < Severity::Error && found.place.is_some();
+    pub(super) fn others(&self) -> Vec<Diagnostic> {
+        let beside = |found: &RawDiagnostic<'_>| !found.tentative && found.severity < Severity::Error && found.place.is_some();
         let all = self.outcome.items.iter().enumerate();
         let others = all.filter(|(index, found)| !self.failing[*index] && beside(found));
         let more = (0..self.outcome.items.len()).filter(|&index| self.failing[index]);
@@ -444,10 +444,10 @@ impl<'a> Assembled<'a> {
     }
 
     /// What an item says about further places, as notes.
-    fn further(&self, index: usize) -> impl Iterator<Item = Item> {
+    fn further(&self, index: usize) -> impl Iterator<Item = Diagnostic> {
         let found = &self.outcome.items[index];
         let same = |place: &Frame<'_>| found.place.is_some_and(|own| own.file == place.file);
-        found.more().iter().map(move |(place, message)| Item {
+        found.more().iter().map(move |(place, message)| Diagnostic {
             severity: Severity::Info,
             file: Some(self.places[index].as_deref().filter(|_| same(place)).unwrap_or(place.file).to_owned()),
             line: place.line,
@@ -457,9 +457,9 @@ impl<'a> Assembled<'a> {
         })
     }
 
-    fn item(&self, index: usize) -> Item {
+    fn item(&self, index: usize) -> Diagnostic {
         let found = &self.outcome.items[index];
-        Item {
+        Diagnostic {
             tool: self.by.tool_of(self.catalog, found).to_owned(),
             code: found.code.map(canonical_code),
             severity: found.severity,
@@ -487,21 +487,21 @@ const TAIL_LINES_MIN: usize = 6;
 const NEWS_LINES_MAX: usize = 100;
 
 /// Warnings make a run fail only where the tool or the output says so, or where there is nothing worse.
-fn failing(catalog: &Catalog, items: &[Found<'_>], lines: &[&str]) -> Vec<bool> {
-    let counts = |found: &Found<'_>| !found.tentative;
-    let located = |found: &Found<'_>| found.severity == Severity::Error && found.place.is_some();
-    let is_warning = |found: &Found<'_>| found.severity == Severity::Warning;
+fn failing(catalog: &Catalog, items: &[RawDiagnostic<'_>], lines: &[&str]) -> Vec<bool> {
+    let counts = |found: &RawDiagnostic<'_>| !found.tentative;
+    let located = |found: &RawDiagnostic<'_>| found.severity == Severity::Error && found.place.is_some();
+    let is_warning = |found: &RawDiagnostic<'_>| found.severity == Severity::Warning;
     // All lines are asked only where it matters.
     let strict = items.iter().any(is_warning)
         && !items.iter().any(|found| counts(found) && located(found))
         && generic::warnings_fail(lines);
-    let warns = |found: &Found<'_>| is_warning(found) && strict;
-    let fails = |found: &Found<'_>| {
+    let warns = |found: &RawDiagnostic<'_>| is_warning(found) && strict;
+    let fails = |found: &RawDiagnostic<'_>| {
         found.severity == Severity::Error || catalog.tools[found.tool].warnings_fail || warns(found)
     };
     let worst = items.iter().filter(|found| counts(found)).map(|found| found.severity).max();
     let any = items.iter().any(|found| counts(found) && fails(found));
-    let verdict = |found: &Found<'_>| if any { fails(found) } else { Some(found.severity) == worst };
+    let verdict = |found: &RawDiagnostic<'_>| if any { fails(found) } else { Some(found.severity) == worst };
     items.iter().map(|found| counts(found) && verdict(found)).collect()
 }
 

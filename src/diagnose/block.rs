@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use crate::base::limits::GENERIC_BLOCK_LINES_MAX;
 
 use super::baseline;
-use super::engine::Role;
+use super::engine::LineRole;
 use super::generic::{self, Strength};
 use super::{Baseline, Severity, passing};
 
@@ -36,24 +36,24 @@ impl Block {
 }
 
 /// The cleaned output, seen as streams.
-pub(super) struct View<'a> {
+pub(super) struct BlockView<'a> {
     /// All lines.
     pub lines: &'a [&'a str],
     /// For each stream its lines with the byte where their own text starts.
     pub streams: &'a [Vec<(usize, usize)>],
     /// What the definitions made of each line.
-    pub roles: &'a [Role],
+    pub roles: &'a [LineRole],
     /// The last passing output.
     pub baseline: Option<&'a Baseline>,
 }
 
-impl View<'_> {
+impl BlockView<'_> {
     fn text(&self, (index, from): (usize, usize)) -> &str {
         self.lines[index].get(from..).unwrap_or("")
     }
 
     fn is_free(&self, index: usize) -> bool {
-        self.roles[index] == Role::Free
+        self.roles[index] == LineRole::Free
     }
 
     fn is_news(&self, index: usize) -> bool {
@@ -191,8 +191,8 @@ mod tests {
 
     fn blocks<'a>(lines: &[&'a str], baseline: Option<&Baseline>) -> Vec<Vec<&'a str>> {
         let streams = crate::diagnose::streams::split(lines);
-        let roles = vec![Role::Free; lines.len()];
-        let view = View { lines, streams: &streams, roles: &roles, baseline };
+        let roles = vec![LineRole::Free; lines.len()];
+        let view = BlockView { lines, streams: &streams, roles: &roles, baseline };
         let text = |block: &Block| block.lines.iter().map(|&line| lines[line]).collect();
         view.blocks(Vec::new()).iter().map(text).collect()
     }
@@ -240,8 +240,8 @@ mod tests {
         let mut lines = vec![chatter; 3];
         lines.push("users failed on line 195");
         let streams = crate::diagnose::streams::split(&lines);
-        let roles = vec![Role::Free; lines.len()];
-        let view = View { lines: &lines, streams: &streams, roles: &roles, baseline: None };
+        let roles = vec![LineRole::Free; lines.len()];
+        let view = BlockView { lines: &lines, streams: &streams, roles: &roles, baseline: None };
         let blocks = view.blocks(Vec::new());
         assert_eq!(blocks.iter().map(|block| block.strength).max(), Some(Strength::Weak));
         let best = blocks.iter().max_by(|a, b| a.score.total_cmp(&b.score)).expect("there are blocks");

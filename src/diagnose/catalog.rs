@@ -14,8 +14,8 @@ use crate::base::one_or_many::OneOrMany;
 
 #[cfg(test)]
 use super::definition;
-use super::definition::{PackedFile, PackedRule, PackedTool, RuleText, ToolText};
-use super::imported::Imported;
+use super::definition::{PackedFile, PackedRule, PackedTool, DefinitionRuleText, ToolText};
+use super::imported::ImportedFormat;
 
 macro_rules! shipped {
     ($($name:literal)*) => {
@@ -34,34 +34,34 @@ shipped! {
 
 /// A rule, not read and its regex not compiled before it is needed.
 #[derive(Debug)]
-pub(super) struct Rule {
+pub(super) struct DefinitionRule {
     /// Index of its tool.
     pub tool: usize,
     text: Text,
-    matcher: Lazy,
-    closing: Lazy,
+    matcher: LazyDefinition,
+    closing: LazyDefinition,
 }
 
 /// A rule as written.
 #[derive(Debug)]
 enum Text {
     /// Of the user or the project.
-    Read(Box<RuleText>),
+    Read(Box<DefinitionRuleText>),
     /// A shipped one, read on first use: an output needs a few of them.
-    Packed(&'static RawValue, OnceLock<Box<RuleText>>),
+    Packed(&'static RawValue, OnceLock<Box<DefinitionRuleText>>),
 }
 
-impl Rule {
+impl DefinitionRule {
     /// As written.
-    pub(super) fn text(&self) -> &RuleText {
+    pub(super) fn text(&self) -> &DefinitionRuleText {
         match &self.text {
             Text::Read(text) => text,
-            Text::Packed(json, text) => text.get_or_init(|| Box::new(RuleText::unpacked(json))),
+            Text::Packed(json, text) => text.get_or_init(|| Box::new(DefinitionRuleText::unpacked(json))),
         }
     }
 
     /// The compiled regex; `None` when it is broken (a shipped one can't be, a test holds that).
-    pub(super) fn matcher(&self) -> Option<&Matcher> {
+    pub(super) fn matcher(&self) -> Option<&RuleMatcher> {
         self.matcher.get(&self.text().regex)
     }
 
@@ -72,23 +72,23 @@ impl Rule {
     }
 
     /// The compiled regex of a traceback's last line.
-    pub(super) fn closing(&self) -> Option<&Matcher> {
+    pub(super) fn closing(&self) -> Option<&RuleMatcher> {
         self.closing.get(self.text().closing.as_deref()?)
     }
 }
 
 /// A compiled regex, with what its groups say.
 #[derive(Debug)]
-pub(super) struct Matcher {
+pub(super) struct RuleMatcher {
     /// The regex.
     pub regex: Regex,
     /// Of each group that says something its number.
-    pub groups: Vec<(usize, Group)>,
+    pub groups: Vec<(usize, DefinitionGroup)>,
 }
 
 /// What a named group of a regex says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Group {
+pub(super) enum DefinitionGroup {
     /// `file`
     File,
     /// `package`: what the file is below, with dots for slashes.
@@ -115,21 +115,21 @@ pub(super) enum Group {
     Warnings,
 }
 
-impl Group {
+impl DefinitionGroup {
     fn named(name: &str) -> Option<Self> {
         Some(match name {
-            "file" => Group::File,
-            "package" => Group::Package,
-            "line" => Group::Line,
-            "col" => Group::Col,
-            "severity" => Group::Severity,
-            "code" => Group::Code,
-            "message" => Group::Message,
-            "test" => Group::Test,
-            "dir" => Group::Dir,
-            "problems" => Group::Problems,
-            "errors" | "more_errors" => Group::Errors,
-            "warnings" => Group::Warnings,
+            "file" => DefinitionGroup::File,
+            "package" => DefinitionGroup::Package,
+            "line" => DefinitionGroup::Line,
+            "col" => DefinitionGroup::Col,
+            "severity" => DefinitionGroup::Severity,
+            "code" => DefinitionGroup::Code,
+            "message" => DefinitionGroup::Message,
+            "test" => DefinitionGroup::Test,
+            "dir" => DefinitionGroup::Dir,
+            "problems" => DefinitionGroup::Problems,
+            "errors" | "more_errors" => DefinitionGroup::Errors,
+            "warnings" => DefinitionGroup::Warnings,
             _ => return None,
         })
     }
@@ -137,15 +137,15 @@ impl Group {
 
 /// What a regex is compiled to at its first use.
 #[derive(Debug, Default)]
-struct Lazy(OnceLock<Option<Box<Matcher>>>);
+struct LazyDefinition(OnceLock<Option<Box<RuleMatcher>>>);
 
-impl Lazy {
-    fn get(&self, source: &str) -> Option<&Matcher> {
+impl LazyDefinition {
+    fn get(&self, source: &str) -> Option<&RuleMatcher> {
         let compiled = self.0.get_or_init(|| {
             let regex = compile(source).ok()?;
             let groups = regex.capture_names().enumerate();
-            let groups = groups.filter_map(|(number, name)| Some((number, Group::named(name?)?))).collect();
-            Some(Box::new(Matcher { regex, groups }))
+            let groups = groups.filter_map(|(number, name)| Some((number, DefinitionGroup::named(name?)?))).collect();
+            Some(Box::new(RuleMatcher { regex, groups }))
         });
         compiled.as_deref()
     }
@@ -174,9 +174,9 @@ pub(super) struct Catalog {
     /// The tools, in the order in which they win.
     pub tools: Vec<ToolText>,
     /// Their rules, in the same order.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<DefinitionRule>,
     /// What the tools import, with their indices.
-    pub imported: Vec<(usize, Imported)>,
+    pub imported: Vec<(usize, ImportedFormat)>,
     literals: Vec<String>,
     meaning: Vec<Vec<Meaning>>,
 }
@@ -212,7 +212,7 @@ pub(super) enum Meaning {
 impl Catalog {
     /// Builds the catalogue from definitions.
     pub(super) fn new(tools: Vec<ToolText>) -> Self {
-        let text = |rule: RuleText| (rule.needs.clone(), Text::Read(Box::new(rule)));
+        let text = |rule: DefinitionRuleText| (rule.needs.clone(), Text::Read(Box::new(rule)));
         let parted = |mut tool: ToolText| {
             let rules = std::mem::take(&mut tool.rules);
             (tool, rules.into_iter().map(text).collect())
@@ -230,7 +230,7 @@ impl Catalog {
         let mut kept = Vec::with_capacity(tools.len());
         for (index, (mut tool, texts)) in tools.into_iter().enumerate() {
             imported.extend(std::mem::take(&mut tool.imported).into_iter().map(|imported| (index, imported)));
-            let lazy = |(_, text)| Rule { tool: index, text, matcher: Lazy::default(), closing: Lazy::default() };
+            let lazy = |(_, text)| DefinitionRule { tool: index, text, matcher: LazyDefinition::default(), closing: LazyDefinition::default() };
             rules.extend(texts.into_iter().map(lazy));
             kept.push(tool);
         }
@@ -292,7 +292,7 @@ fn packed() -> impl Iterator<Item = PackedTool<'static>> {
 
 /// A tool with all its rules read.
 fn read(packed: PackedTool<'_>) -> ToolText {
-    let rules = packed.rules.iter().map(|packed| RuleText::unpacked(packed.rule)).collect();
+    let rules = packed.rules.iter().map(|packed| DefinitionRuleText::unpacked(packed.rule)).collect();
     ToolText { rules, ..packed.tool }
 }
 

@@ -8,8 +8,8 @@ use crate::run::Ended;
 use crate::whitelist::CheckKind;
 
 use super::catalog::{Catalog, constant};
-use super::engine::Found;
-use super::{Category, Input, Item, Severity, generic, missing};
+use super::engine::RawDiagnostic;
+use super::{Category, Input, Diagnostic, Severity, generic, missing};
 
 mod content;
 
@@ -77,7 +77,7 @@ const OWN_CONFIGURATION: &[&str] = &[
 const COMMAND_PARTS_MAX: usize = 20;
 
 /// Whether an item is no more than a warning with a rule's name, of a tool that wasn't called.
-fn is_rule_only(named: &[bool], found: &Found<'_>) -> bool {
+fn is_rule_only(named: &[bool], found: &RawDiagnostic<'_>) -> bool {
     let is_option = |code: &str| code.starts_with('-');
     let has_rule = found.code.map_or(found.message.starts_with('['), |code| !is_option(code));
     !named[found.tool] && found.severity < Severity::Error && has_rule
@@ -95,7 +95,7 @@ fn of_kind(kind: CheckKind) -> Category {
 
 /// Whether only the form of its lines says what kind of failure an item is, so that what the check is for says it better:
 /// its tool wasn't called, and nothing in it is that tool's own.
-pub(super) fn is_form_only(kind: CheckKind, catalog: &Catalog, named: &[bool], found: &Found<'_>) -> bool {
+pub(super) fn is_form_only(kind: CheckKind, catalog: &Catalog, named: &[bool], found: &RawDiagnostic<'_>) -> bool {
     if found.category.is_some() || found.code.is_some() || named[found.tool] {
         return false;
     }
@@ -115,10 +115,10 @@ pub(super) fn is_form_only(kind: CheckKind, catalog: &Catalog, named: &[bool], f
 pub(super) fn decide<'f, 'i>(
     input: &Input<'_>,
     catalog: &Catalog,
-    failing: impl Iterator<Item = &'f Found<'f>> + Clone,
+    failing: impl Iterator<Item = &'f RawDiagnostic<'f>> + Clone,
     named: &[bool],
     live: &[bool],
-    (located, kept): (impl Iterator<Item = &'i Item> + Clone, impl FnOnce() -> String),
+    (located, kept): (impl Iterator<Item = &'i Diagnostic> + Clone, impl FnOnce() -> String),
     lines: &[&str],
 ) -> Category {
     match input.ended {
@@ -149,10 +149,10 @@ fn of_known<'f>(
     category: Category,
     input: &Input<'_>,
     named: &[bool],
-    failing: impl Iterator<Item = &'f Found<'f>> + Clone,
+    failing: impl Iterator<Item = &'f RawDiagnostic<'f>> + Clone,
     lines: &[&str],
 ) -> Category {
-    let all = |is: &dyn Fn(&Found<'_>) -> bool| failing.clone().all(is);
+    let all = |is: &dyn Fn(&RawDiagnostic<'_>) -> bool| failing.clone().all(is);
     match (category, kind_of(input)) {
         (Category::TestFailure | Category::RuntimeError, _) if all(&is_missing) => Category::MissingDependency,
         (Category::RuntimeError, Some(CheckKind::Test)) if all(&is_uncompiled) => Category::BuildError,
@@ -175,7 +175,7 @@ fn of_known<'f>(
             if all(&|found| found.frames().is_empty()) =>
         {
             // Without a stack it is only a message that begins with `Error:`.
-            let is_message = |found: &Found<'_>| {
+            let is_message = |found: &RawDiagnostic<'_>| {
                 found.span.1 <= found.span.0 + 1 && !content::says(&Category::ConfigError, found.message)
             };
             if all(&is_message) { of_kind(kind) } else { Category::ConfigError }
@@ -187,7 +187,7 @@ fn of_known<'f>(
 /// What the words and the places say where no item has a category; `empty` is what a tool that found nothing makes of it.
 fn of_unknown<'i>(
     input: &Input<'_>,
-    located: impl Iterator<Item = &'i Item> + Clone,
+    located: impl Iterator<Item = &'i Diagnostic> + Clone,
     kept: &str,
     lines: &[&str],
     empty: impl FnOnce() -> Option<Category>,
@@ -227,12 +227,12 @@ fn of_unknown<'i>(
 }
 
 /// Whether an item says of a place that it can't be compiled.
-fn is_uncompiled(found: &Found<'_>) -> bool {
+fn is_uncompiled(found: &RawDiagnostic<'_>) -> bool {
     found.place.is_some() && found.frames().is_empty() && content::says(&Category::BuildError, found.message)
 }
 
 /// Whether an item says that an assertion failed, whatever the form of its line.
-fn is_assertion(found: &Found<'_>) -> bool {
+fn is_assertion(found: &RawDiagnostic<'_>) -> bool {
     static ASSERTION: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r"\b(?:[A-Z]{0,3}Assert[A-Za-z]*|XCT[A-Za-z]+|EXPECT_[A-Z]+|ASSERT_[A-Z]+|REQUIRE|CHECK|[Aa]ssertion)\b.{0,20}(?:fail|:|\()",
@@ -242,14 +242,14 @@ fn is_assertion(found: &Found<'_>) -> bool {
 }
 
 /// Whether an item says that something isn't installed.
-fn is_missing(found: &Found<'_>) -> bool {
+fn is_missing(found: &RawDiagnostic<'_>) -> bool {
     let said = format!("{}: {}", found.code.unwrap_or_default(), found.message);
     missing::is_said_in(said.as_bytes())
 }
 
 /// What diagnostics at places say by their form alone: rules have codes and styles, compilers have errors.
-fn of_located<'i>(mut located: impl Iterator<Item = &'i Item> + Clone) -> Category {
-    let is_rule = |item: &Item| item.code.is_some() || item.severity < Severity::Error;
+fn of_located<'i>(mut located: impl Iterator<Item = &'i Diagnostic> + Clone) -> Category {
+    let is_rule = |item: &Diagnostic| item.code.is_some() || item.severity < Severity::Error;
     match located.clone().next() {
         None => Category::Other,
         Some(_) if located.all(is_rule) => Category::LintError,
@@ -269,7 +269,7 @@ fn majority<'f>(
     input: &Input<'_>,
     catalog: &Catalog,
     named: &[bool],
-    failing: impl Iterator<Item = &'f Found<'f>>,
+    failing: impl Iterator<Item = &'f RawDiagnostic<'f>>,
 ) -> Option<Category> {
     let of_kind = kind_of(input).map(|kind| (kind, of_kind(kind)));
     let mut votes: Vec<(&Category, u64)> = Vec::new();

@@ -16,7 +16,7 @@ pub fn with_colours(kept: String, output: &[u8]) -> String {
     if memchr(ESCAPE, output).is_none() {
         return kept;
     }
-    let printed: Vec<Option<Line>> = output.split(|&byte| byte == b'\n').map(Line::of).collect();
+    let printed: Vec<Option<ColouredLine>> = output.split(|&byte| byte == b'\n').map(ColouredLine::of).collect();
     let mut next = 0;
     let mut coloured = String::with_capacity(kept.len() + kept.len() / 4);
     for line in kept.split_inclusive('\n') {
@@ -38,20 +38,20 @@ pub fn with_colours(kept: String, output: &[u8]) -> String {
 /// `text` without colours.
 pub fn without_colours(text: &str) -> String {
     text.split('\n')
-        .map(|line| Line::of(line.as_bytes()).map_or_else(|| crate::base::text::printable(line), |line| line.text))
+        .map(|line| ColouredLine::of(line.as_bytes()).map_or_else(|| crate::base::text::printable(line), |line| line.text))
         .collect::<Vec<_>>()
         .join("\n")
 }
 
 /// A printed line that has no control sequences but colours.
-struct Line {
+struct ColouredLine {
     text: String,
     coloured: String,
 }
 
-impl Line {
+impl ColouredLine {
     /// `None` where the cursor was moved, or anything else was sent to the terminal.
-    fn of(bytes: &[u8]) -> Option<Line> {
+    fn of(bytes: &[u8]) -> Option<ColouredLine> {
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         let (mut text, mut coloured) = (Vec::new(), Vec::new());
         let mut rest = bytes;
@@ -79,7 +79,7 @@ impl Line {
         if has_colours && !coloured.ends_with(RESET) {
             coloured.push_str(RESET);
         }
-        Some(Line { text, coloured })
+        Some(ColouredLine { text, coloured })
     }
 }
 

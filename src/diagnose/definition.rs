@@ -29,14 +29,14 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::imported::Imported;
+use super::imported::ImportedFormat;
 use super::{Category, Severity};
 use crate::base::one_or_many::OneOrMany;
 
 /// What a matching line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Kind {
+pub(super) enum DefinitionKind {
     /// One diagnostic or failing test on one line.
     Item,
     /// The first line of one that goes on as `body` says.
@@ -71,26 +71,26 @@ pub(super) enum Kind {
     Drop,
 }
 
-impl Kind {
+impl DefinitionKind {
     /// The word in the file.
     pub(super) fn as_str(self) -> &'static str {
         match self {
-            Kind::Item => "item",
-            Kind::Start => "start",
-            Kind::Continue => "continue",
-            Kind::End => "end",
-            Kind::File => "file",
-            Kind::DirEnter => "dir_enter",
-            Kind::DirLeave => "dir_leave",
-            Kind::DirAfter => "dir_after",
-            Kind::DirBase => "dir_base",
-            Kind::TestName => "test_name",
-            Kind::SectionStart => "section_start",
-            Kind::SectionEnd => "section_end",
-            Kind::Frame => "frame",
-            Kind::Note => "note",
-            Kind::Summary => "summary",
-            Kind::Drop => "drop",
+            DefinitionKind::Item => "item",
+            DefinitionKind::Start => "start",
+            DefinitionKind::Continue => "continue",
+            DefinitionKind::End => "end",
+            DefinitionKind::File => "file",
+            DefinitionKind::DirEnter => "dir_enter",
+            DefinitionKind::DirLeave => "dir_leave",
+            DefinitionKind::DirAfter => "dir_after",
+            DefinitionKind::DirBase => "dir_base",
+            DefinitionKind::TestName => "test_name",
+            DefinitionKind::SectionStart => "section_start",
+            DefinitionKind::SectionEnd => "section_end",
+            DefinitionKind::Frame => "frame",
+            DefinitionKind::Note => "note",
+            DefinitionKind::Summary => "summary",
+            DefinitionKind::Drop => "drop",
         }
     }
 }
@@ -98,7 +98,7 @@ impl Kind {
 /// How a block goes on after its first line. Blank lines at its end are not part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Body {
+pub(super) enum DefinitionBody {
     /// It doesn't.
     #[default]
     None,
@@ -133,16 +133,16 @@ pub(super) enum Frames {
 /// A rule.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RuleText {
+pub(super) struct DefinitionRuleText {
     /// What a matching line is.
-    pub kind: Kind,
+    pub kind: DefinitionKind,
     /// Literals, one of which is in every line that the regex matches.
     pub needs: OneOrMany,
     /// Matched on one line; without it, the literal at the start of the line is enough.
     pub regex: String,
     /// How the block goes on.
     #[serde(default)]
-    pub body: Body,
+    pub body: DefinitionBody,
     /// The severity where the line doesn't say it; an error by default. That of a `continue` becomes its item's.
     pub severity: Option<Severity>,
     /// The category where it differs from the tool's.
@@ -245,14 +245,14 @@ pub(super) struct ToolText {
     pub last: bool,
     /// The rules; earlier ones win.
     #[serde(default, rename = "rule")]
-    pub rules: Vec<RuleText>,
+    pub rules: Vec<DefinitionRuleText>,
     /// Files with problem matchers of VS Code or GitHub, relative to the definition's folder.
     pub matcher: Option<OneOrMany>,
     /// Patterns of Vim's `errorformat`: one text as `:set` has it, or one pattern each.
     pub errorformat: Option<OneOrMany>,
     /// What those two are, once they were read.
     #[serde(skip)]
-    pub imported: Vec<Imported>,
+    pub imported: Vec<ImportedFormat>,
     /// Inline tests.
     #[serde(default, rename = "test")]
     pub tests: Vec<TestText>,
@@ -320,7 +320,7 @@ pub(super) const SCHEMA: i64 = 1;
 /// A file of definitions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct FileText {
+pub(super) struct DefinitionFileText {
     /// [`SCHEMA`], also where it isn't said.
     pub verify_run_schema: Option<i64>,
     /// Names of definitions of lower layers that no longer hold.
@@ -363,7 +363,7 @@ pub(super) struct PackedRule<'a> {
     pub rule: &'a RawValue,
 }
 
-impl RuleText {
+impl DefinitionRuleText {
     /// A shipped rule, from [`PackedRule::rule`].
     pub(super) fn unpacked(json: &RawValue) -> Self {
         serde_json::from_str(json.get()).expect("a shipped rule, read in a test")
@@ -374,6 +374,6 @@ impl RuleText {
 ///
 /// # Errors
 /// What TOML or the shape above does not allow, with line and column.
-pub(super) fn parse(text: &str) -> Result<FileText, toml::de::Error> {
+pub(super) fn parse(text: &str) -> Result<DefinitionFileText, toml::de::Error> {
     toml::from_str(text)
 }

@@ -14,8 +14,8 @@ use crate::base::limits::{LINE_MATCH_BYTES_MAX, MESSAGE_BYTES_MAX};
 use crate::base::text::prefix;
 
 use super::Severity;
-use super::catalog::{Catalog, Rule};
-use super::definition::{Body, Kind};
+use super::catalog::{Catalog, DefinitionRule};
+use super::definition::{DefinitionBody, DefinitionKind};
 use super::texts::Texts;
 
 mod block;
@@ -26,12 +26,12 @@ mod found;
 mod tally;
 mod wrapped;
 
-use block::Open;
-use candidates::{Candidate, Candidates};
+use block::OpenBlock;
+use candidates::{RuleCandidate, Candidates};
 pub(super) use drive::is_in as may_have_drives;
 use found::Groups;
-pub(super) use found::{Found, Frame, Outcome, Rest, Role, severity};
-pub(super) use tally::{Said, Tally};
+pub(super) use found::{RawDiagnostic, Frame, TestOutcome, Rest, LineRole, severity};
+pub(super) use tally::{ReportedCounts, Tally};
 
 /// Matches `catalog` against `lines`. `named` says which tools the command names; `streams` lists the indices of the
 /// lines of each interleaved stream, with the byte where its text starts; `texts` keeps what is no piece of a line;
@@ -43,7 +43,7 @@ pub(super) fn run<'a>(
     named: &'a [bool],
     texts: &'a Texts,
     drives: bool,
-) -> Outcome<'a> {
+) -> TestOutcome<'a> {
     let (live, candidates) = Candidates::look(catalog, lines, named, drives);
     let mut engine = Engine {
         catalog,
@@ -52,9 +52,9 @@ pub(super) fn run<'a>(
         texts,
         slots: RefCell::new(vec![None; catalog.rules.len()]),
         drives,
-        outcome: Outcome {
+        outcome: TestOutcome {
             items: Vec::new(),
-            roles: vec![Role::Free; lines.len()],
+            roles: vec![LineRole::Free; lines.len()],
             live,
             vital: Vec::new(),
             tallies: Vec::new(),
@@ -96,8 +96,8 @@ fn logged(message: &str) -> Severity {
 
 /// What a tool remembers between lines.
 #[derive(Debug, Default)]
-struct State<'a> {
-    file: Option<Header<'a>>,
+struct EngineState<'a> {
+    file: Option<BlockHeader<'a>>,
     test: Option<&'a str>,
     section: Option<&'a str>,
     base: Option<&'a str>,
@@ -105,7 +105,7 @@ struct State<'a> {
 
 /// The file that a header names, with its line where it says one.
 #[derive(Debug, Clone, Copy)]
-struct Header<'a> {
+struct BlockHeader<'a> {
     file: &'a str,
     line: Option<u32>,
     /// The line of the output that says so.
@@ -121,13 +121,13 @@ struct Engine<'a> {
     slots: RefCell<Vec<Option<CaptureLocations>>>,
     /// Whether a line may have a path with a drive.
     drives: bool,
-    outcome: Outcome<'a>,
+    outcome: TestOutcome<'a>,
     candidates: Candidates<'a>,
     /// By tool.
-    states: Vec<State<'a>>,
+    states: Vec<EngineState<'a>>,
     dirs: Vec<&'a str>,
-    open: Option<Open>,
-    hits: Vec<Candidate>,
+    open: Option<OpenBlock>,
+    hits: Vec<RuleCandidate>,
     /// What this rule read from the current line when it ended the block before it.
     read: Option<(usize, Groups<'a>)>,
     /// For each tool (or all, for a shared one) the first item that the next `dir_after` speaks of.
@@ -142,7 +142,7 @@ struct Engine<'a> {
 impl<'a> Engine<'a> {
     fn stream(&mut self, stream: &[(usize, usize)]) {
         self.states.clear();
-        self.states.resize_with(self.catalog.tools.len(), State::default);
+        self.states.resize_with(self.catalog.tools.len(), EngineState::default);
         self.dirs.clear();
         self.began = tally::Began { items: self.outcome.items.len(), tallies: self.outcome.tallies.len() };
         let mut claims = self.claims(stream);
@@ -168,7 +168,7 @@ impl<'a> Engine<'a> {
 
     /// The blank lines before the next line: `text` is one of them, begins a section, or none.
     fn blanks_after(&self, text: &str) -> usize {
-        let begins = |hit: &Candidate| hit.kind == Kind::SectionStart;
+        let begins = |hit: &RuleCandidate| hit.kind == DefinitionKind::SectionStart;
         match text.trim().is_empty() {
             true => self.blanks + 1,
             false if self.hits.iter().any(begins) => 2,
@@ -186,7 +186,7 @@ impl<'a> Engine<'a> {
         self.hits = hits;
     }
 
-    fn holds(&self, rule: &Rule) -> bool {
+    fn holds(&self, rule: &DefinitionRule) -> bool {
         rule.text().blank_before <= self.blanks
             && match &rule.text().when {
                 None => true,
@@ -210,9 +210,9 @@ impl<'a> Engine<'a> {
     /// Looks at a line that belongs to no open block.
     fn free(&mut self, index: usize, text: &'a str) {
         for position in 0..self.hits.len() {
-            let Candidate { rule, kind, .. } = self.hits[position];
+            let RuleCandidate { rule, kind, .. } = self.hits[position];
             let rule = usize::from(rule);
-            if matches!(kind, Kind::Continue | Kind::End | Kind::Frame) {
+            if matches!(kind, DefinitionKind::Continue | DefinitionKind::End | DefinitionKind::Frame) {
                 continue;
             }
             // A file header holds until something else is known of the tool; it must not shadow a better rule.
@@ -225,11 +225,11 @@ impl<'a> Engine<'a> {
     }
 
     /// Applies a rule to a free line; whether it claims the line.
-    fn apply(&mut self, index: usize, text: &'a str, rule: usize, kind: Kind, groups: Groups<'a>) -> bool {
+    fn apply(&mut self, index: usize, text: &'a str, rule: usize, kind: DefinitionKind, groups: Groups<'a>) -> bool {
         let tool = self.catalog.rules[rule].tool;
         let state = &mut self.states[tool];
         match kind {
-            Kind::Item | Kind::Start => {
+            DefinitionKind::Item | DefinitionKind::Start => {
                 // A line number alone says nothing without the file that a header named.
                 let homeless = groups.line.is_some() && groups.file.is_none() && state.file.is_none();
                 if !homeless {
@@ -237,45 +237,45 @@ impl<'a> Engine<'a> {
                 }
                 return !homeless;
             }
-            Kind::Drop => {
-                self.outcome.roles[index] = Role::Noise;
+            DefinitionKind::Drop => {
+                self.outcome.roles[index] = LineRole::Noise;
                 return true;
             }
-            Kind::Summary => {
-                self.outcome.roles[index] = Role::Summary;
+            DefinitionKind::Summary => {
+                self.outcome.roles[index] = LineRole::Summary;
                 self.tally(tool, index, groups.said);
                 return true;
             }
-            Kind::Note => {
+            DefinitionKind::Note => {
                 let last = self.outcome.items.len().wrapping_sub(1);
                 let Some(found) = self.outcome.items.get(last).filter(|found| found.tool == tool) else { return false };
-                let role = if found.span.1 + 8 >= index { Role::Note(last) } else { Role::Noise };
+                let role = if found.span.1 + 8 >= index { LineRole::Note(last) } else { LineRole::Noise };
                 self.outcome.roles[index] = role;
                 return true;
             }
-            Kind::File => state.file = groups.file.map(|file| Header { file, line: groups.line, index }),
-            Kind::TestName => state.test = groups.test,
-            Kind::SectionStart => {
+            DefinitionKind::File => state.file = groups.file.map(|file| BlockHeader { file, line: groups.line, index }),
+            DefinitionKind::TestName => state.test = groups.test,
+            DefinitionKind::SectionStart => {
                 state.section = self.catalog.rules[rule].text().section.as_deref();
                 state.test = None;
-                self.outcome.roles[index] = Role::Noise;
+                self.outcome.roles[index] = LineRole::Noise;
                 self.tally(tool, index, groups.said);
                 return true;
             }
-            Kind::SectionEnd => {
+            DefinitionKind::SectionEnd => {
                 state.section = None;
                 state.test = None;
-                self.outcome.roles[index] = Role::Noise;
+                self.outcome.roles[index] = LineRole::Noise;
                 self.tally(tool, index, groups.said);
                 return true;
             }
-            Kind::DirBase => state.base = groups.dir,
-            Kind::DirEnter => self.dirs.extend(groups.dir),
-            Kind::DirLeave => {
+            DefinitionKind::DirBase => state.base = groups.dir,
+            DefinitionKind::DirEnter => self.dirs.extend(groups.dir),
+            DefinitionKind::DirLeave => {
                 self.dirs.pop();
             }
-            Kind::DirAfter => self.dir_after(tool, groups.dir),
-            Kind::Continue | Kind::End | Kind::Frame => {}
+            DefinitionKind::DirAfter => self.dir_after(tool, groups.dir),
+            DefinitionKind::Continue | DefinitionKind::End | DefinitionKind::Frame => {}
         }
         false
     }
@@ -314,21 +314,21 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn item(&mut self, index: usize, text: &str, rule: usize, kind: Kind, groups: Groups<'a>) {
+    fn item(&mut self, index: usize, text: &str, rule: usize, kind: DefinitionKind, groups: Groups<'a>) {
         let catalog = self.catalog;
         let (tool, said) = (catalog.rules[rule].tool, catalog.rules[rule].text());
         let state = &mut self.states[tool];
         let item = self.outcome.items.len();
         let mut place = groups.place();
         if place.is_none()
-            && let Some(Header { file, line, index: header }) = state.file
+            && let Some(BlockHeader { file, line, index: header }) = state.file
         {
             place = Some(Frame { file, line: groups.line.or(line), col: groups.col });
             // The header stays with the first item that counts.
             let weak = |&item: &usize| self.outcome.items[item].severity < Severity::Error;
             match self.outcome.roles[header] {
-                Role::Free => self.outcome.roles[header] = Role::Head(item),
-                Role::Head(other) if weak(&other) => self.outcome.roles[header] = Role::Head(item),
+                LineRole::Free => self.outcome.roles[header] = LineRole::Head(item),
+                LineRole::Head(other) if weak(&other) => self.outcome.roles[header] = LineRole::Head(item),
                 _ => {}
             }
         }
@@ -337,7 +337,7 @@ impl<'a> Engine<'a> {
         let severity = said_so.unwrap_or_else(|| logged(groups.message.unwrap_or_default()));
         let test = groups.test.or(state.test);
         let code = self.code(rule, &groups);
-        self.outcome.items.push(Found {
+        self.outcome.items.push(RawDiagnostic {
             tool,
             severity,
             category: said.category.as_ref(),
@@ -352,12 +352,12 @@ impl<'a> Engine<'a> {
             guessed: false,
             rest: (!dirs.is_empty()).then(|| Box::new(Rest { dirs, ..Default::default() })),
         });
-        self.outcome.roles[index] = Role::Head(item);
+        self.outcome.roles[index] = LineRole::Head(item);
         self.settle(item);
-        if kind == Kind::Start || said.body != Body::None {
+        if kind == DefinitionKind::Start || said.body != DefinitionBody::None {
             let indent = indent(text);
             let (blank, stack) = (false, false);
-            self.open = Some(Open { item, tool, rule, indent, lines: 1, frame: None, end: index + 1, blank, stack });
+            self.open = Some(OpenBlock { item, tool, rule, indent, lines: 1, frame: None, end: index + 1, blank, stack });
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::base::tree::NoTree;
 use crate::run::Ended;
 
 use super::definition::{ExpectText, TestText};
-use super::{Category, Definitions, Diagnosis, Input, Item, Severity, examine};
+use super::{Category, Definitions, Diagnosis, Input, Diagnostic, Severity, examine};
 
 /// Where the project of an inline test is.
 pub(super) const ROOT: &str = "/home/dev/project";
@@ -55,7 +55,7 @@ pub(super) fn check(definitions: &Definitions, test: &TestText) -> Result<(), St
     Ok(())
 }
 
-fn fits(item: &Item, expect: &ExpectText) -> bool {
+fn fits(item: &Diagnostic, expect: &ExpectText) -> bool {
     let same = |want: &Option<String>, have: &Option<String>| want.is_none() || want == have;
     same(&expect.file, &item.file)
         && same(&expect.code, &item.code)
@@ -82,7 +82,7 @@ fn expected(expect: &ExpectText) -> String {
     ])
 }
 
-fn got(item: &Item) -> String {
+fn got(item: &Diagnostic) -> String {
     words([
         text("tool", Some(&item.tool)),
         text("file", item.file.as_deref()),

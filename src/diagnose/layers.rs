@@ -11,7 +11,7 @@ use crate::base::limits::DEFINITION_RULES_MAX;
 use crate::config::Categories;
 
 use super::catalog::{self, Catalog};
-use super::definition::{self, FileText, RuleText, SCHEMA, ToolText};
+use super::definition::{self, DefinitionFileText, DefinitionRuleText, SCHEMA, ToolText};
 use super::{Category, imported, inline};
 
 /// The definitions in force.
@@ -43,7 +43,7 @@ pub fn attachments(text: &str) -> Vec<String> {
 
 /// What is wrong in a file of definitions. Everything else stays in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct DefinitionFault {
     /// The file.
     pub file: PathBuf,
     /// The line in it, from 1, where one is known.
@@ -69,7 +69,7 @@ impl Definitions {
     /// The shipped ones under `files`, which come strongest layer first and may name `categories`. Never fails: what
     /// can't be used is a [`Fault`], and everything else holds. Whether regexes compile is only seen by
     /// [`Definitions::check`].
-    pub fn layered(files: &[DefinitionFile], categories: &Categories) -> (Self, Vec<Fault>) {
+    pub fn layered(files: &[DefinitionFile], categories: &Categories) -> (Self, Vec<DefinitionFault>) {
         if files.is_empty() {
             return (Self::shipped(), Vec::new());
         }
@@ -111,7 +111,7 @@ impl Definitions {
     }
 
     /// Regexes that don't compile and inline tests that don't hold, for `whitelist check`.
-    pub fn check(&self, files: &[DefinitionFile]) -> Vec<Fault> {
+    pub fn check(&self, files: &[DefinitionFile]) -> Vec<DefinitionFault> {
         let mut faults = Vec::new();
         for file in files {
             let Ok(text) = definition::parse(&file.text) else { continue };
@@ -144,12 +144,12 @@ impl Definitions {
     }
 }
 
-fn fault(file: &DefinitionFile, line: Option<usize>, reason: String, without: Option<&'static str>) -> Fault {
-    Fault { file: file.file.clone(), line, reason, without }
+fn fault(file: &DefinitionFile, line: Option<usize>, reason: String, without: Option<&'static str>) -> DefinitionFault {
+    DefinitionFault { file: file.file.clone(), line, reason, without }
 }
 
 /// A file's definitions, without rules that could never hold and without those of categories that nobody declared.
-fn read(file: &DefinitionFile, categories: &Categories, faults: &mut Vec<Fault>) -> Option<FileText> {
+fn read(file: &DefinitionFile, categories: &Categories, faults: &mut Vec<DefinitionFault>) -> Option<DefinitionFileText> {
     let mut text = match definition::parse(&file.text) {
         Ok(text) => text,
         Err(error) => {
@@ -164,7 +164,7 @@ fn read(file: &DefinitionFile, categories: &Categories, faults: &mut Vec<Fault>)
         return None;
     }
     for (index, tool) in text.tools.iter_mut().enumerate() {
-        let literals = |rule: &RuleText| {
+        let literals = |rule: &DefinitionRuleText| {
             let needs = rule.needs.as_slice();
             !needs.is_empty() && needs.iter().all(|literal| !literal.is_empty())
         };
@@ -201,7 +201,7 @@ fn read(file: &DefinitionFile, categories: &Categories, faults: &mut Vec<Fault>)
 }
 
 /// Names in `remove` that no lower layer defines.
-fn idle_removals(parsed: &[(&DefinitionFile, FileText)], shipped: &[ToolText]) -> Vec<Fault> {
+fn idle_removals(parsed: &[(&DefinitionFile, DefinitionFileText)], shipped: &[ToolText]) -> Vec<DefinitionFault> {
     let mut faults = Vec::new();
     for (file, text) in parsed {
         let lower = parsed.iter().filter(|(other, _)| other.layer > file.layer).flat_map(|(_, text)| &text.tools);
@@ -214,7 +214,7 @@ fn idle_removals(parsed: &[(&DefinitionFile, FileText)], shipped: &[ToolText]) -
     faults
 }
 
-fn compiles(rule: &RuleText) -> Result<(), String> {
+fn compiles(rule: &DefinitionRuleText) -> Result<(), String> {
     for source in [Some(&rule.regex), rule.closing.as_ref()].into_iter().flatten() {
         catalog::compile(source).map_err(|error| {
             let error = error.to_string();
@@ -231,7 +231,7 @@ fn rule_name(tool: &ToolText, at: usize) -> String {
 
 /// Which rules of the tool match some line of `input`.
 fn hits(tool: &ToolText, input: &str) -> String {
-    let matching = |rule: &RuleText| {
+    let matching = |rule: &DefinitionRuleText| {
         let regex = catalog::compile(&rule.regex).ok()?;
         input.lines().position(|line| {
             rule.needs.as_slice().iter().any(|need| line.contains(need.as_str())) && regex.is_match(line.as_bytes())

@@ -185,7 +185,7 @@ pub(super) fn bare_place(line: &str) -> Option<BarePlace<'_>> {
 }
 
 /// A row below the file that it speaks of: a line and a column, or a line and how bad it is.
-pub(super) fn row(line: &str) -> Option<Row> {
+pub(super) fn row(line: &str) -> Option<LocatedRow> {
     static ROW: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r"^[ \t|]*(?P<word>[Ll]ine[ :]+|L|#|\[)?(?P<line>[0-9]{1,7})(?:[:,](?P<col>[0-9]{1,5}))?(?:-[0-9]{1,7}(?::[0-9]{1,5})?)?[\]:]*(?P<rest>[ \t|:,].*[A-Za-z].*)$",
@@ -202,7 +202,7 @@ pub(super) fn row(line: &str) -> Option<Row> {
     // A number alone before text is a line of source.
     let sure = said.severity.is_some() || col.is_some() || worded;
     let line = number(&captures, "line").filter(|&line| line > 0 && sure && !said.message.is_empty())?;
-    Some(Row(Located {
+    Some(LocatedRow(Located {
         file: None,
         is_plain: false,
         line,
@@ -214,9 +214,9 @@ pub(super) fn row(line: &str) -> Option<Row> {
 }
 
 /// A diagnostic whose file stands above it.
-pub(super) struct Row(Located);
+pub(super) struct LocatedRow(Located);
 
-impl Row {
+impl LocatedRow {
     /// … in this file.
     pub(super) fn in_file(self, file: &str) -> Located {
         Located { file: Some(file.to_owned()), ..self.0 }

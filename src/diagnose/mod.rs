@@ -46,7 +46,7 @@ pub use crate::config::Category;
 pub use baseline::Baseline;
 pub use clean::clean;
 pub use collected::{Ran, ran};
-pub use layers::{DefinitionFile, Definitions, Fault, attachments};
+pub use layers::{DefinitionFile, Definitions, DefinitionFault, attachments};
 pub use shortfall::Shortfall;
 pub use skeleton::{Skeleton, skeleton};
 
@@ -75,7 +75,7 @@ impl Severity {
 
 /// One diagnostic or failing test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Item {
+pub struct Diagnostic {
     /// The tool definition that found it (`eslint`, `generic`).
     pub tool: String,
     /// Rule code, error code or exception class (`no-undef`, `E0308`, `TypeError`).
@@ -104,10 +104,10 @@ pub struct Diagnosis {
     /// Affected files: sorted, unique, relative to the root.
     pub files: Vec<String>,
     /// Items in output order.
-    pub items: Vec<Item>,
+    pub items: Vec<Diagnostic>,
     /// Diagnostics that did not make the run fail: warnings beside errors, in output order.
     #[serde(default)]
-    pub others: Vec<Item>,
+    pub others: Vec<Diagnostic>,
     /// Items beyond the limit, not listed.
     pub items_cut: usize,
     /// Where a tool counts more than was read of its output.

@@ -23,7 +23,7 @@ const DIFFERENCE_LINES_MAX: usize = 30;
 
 /// What a line is to the tests around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum PassingMark {
     /// A test begins; its verdict comes behind what it prints.
     Begins,
     /// A test begins, and what it prints goes on in this line (`test_a (m.T) ... log`).
@@ -38,25 +38,25 @@ enum Mark {
     Other,
 }
 
-fn mark(line: &str) -> Option<Mark> {
-    static MARKS: LazyLock<[(Mark, Regex); 6]> = LazyLock::new(|| {
+fn mark(line: &str) -> Option<PassingMark> {
+    static MARKS: LazyLock<[(PassingMark, Regex); 6]> = LazyLock::new(|| {
         [
-            (Mark::Begins, constant(r"^(?:=== (?:RUN|CONT) +[^ ]|\[ RUN +\] |Test Case '.+' started)")),
-            (Mark::PassedAbove, constant(r"^PASS: [^ ]")),
+            (PassingMark::Begins, constant(r"^(?:=== (?:RUN|CONT) +[^ ]|\[ RUN +\] |Test Case '.+' started)")),
+            (PassingMark::PassedAbove, constant(r"^PASS: [^ ]")),
             (
-                Mark::Passed,
+                PassingMark::Passed,
                 constant(
                     r"^[ \t]*(?:--- PASS: |\[ +OK \] |Test Case '.+' passed|ok [0-9]+(?: |$)|PASS(?:ED)? [^ ]|(?:\xe2\x9c\x93|\xe2\x9c\x94|\xe2\x88\x9a|\(pass\)) )|^[^ \t].* (?:\.\.\. ?(?:ok|OK|PASS(?:ED)?)|\[ok\]|\[OK\]|PASSED)(?: +\[[^\]]*\])?$",
                 ),
             ),
-            (Mark::Ok, constant(r"^(?:ok|OK)$")),
+            (PassingMark::Ok, constant(r"^(?:ok|OK)$")),
             (
-                Mark::Other,
+                PassingMark::Other,
                 constant(
                     r"^[ \t]*(?:--- (?:FAIL|SKIP): |\[ +(?:FAILED|SKIPPED) +\]|Test Case '.+' failed|not ok |(?:FAIL|FAILED|XFAIL|XPASS|SKIP):? [^ ]|(?:ERROR|ABORT): [^ ]|(?:\xe2\x9c\x97|\xe2\x9c\x98|\xe2\x9c\x96|\xc3\x97|\xe2\x9c\x95|\(fail\)|\(skip\)) |[=-]{20})|^[^ \t].* (?:\.\.\. ?(?:FAIL|FAILED|ERROR|skip.*|SKIP.*)|\[(?:FAIL|ERROR|SKIPPED)\]|FAILED|SKIPPED)(?: +\[[^\]]*\])?$",
                 ),
             ),
-            (Mark::Open, constant(r"^[^ \t].{0,200}[^ .] \.\.\. [^ ]")),
+            (PassingMark::Open, constant(r"^[^ \t].{0,200}[^ .] \.\.\. [^ ]")),
         ]
     });
     let bytes = prefix(line, LINE_MATCH_BYTES_MAX).as_bytes();
@@ -101,7 +101,7 @@ pub(super) fn is_verdict(line: &str) -> bool {
 
 /// Whether a line is a verdict on a test that passed.
 pub(super) fn is_passed(line: &str) -> bool {
-    matches!(mark(line), Some(Mark::Passed | Mark::PassedAbove | Mark::Ok))
+    matches!(mark(line), Some(PassingMark::Passed | PassingMark::PassedAbove | PassingMark::Ok))
 }
 
 /// Of each line whether a passing test printed it. Nothing is where no test failed: then the reason may stand anywhere.
@@ -112,20 +112,20 @@ pub(super) fn passed(lines: &[&str], streams: &[Vec<(usize, usize)>]) -> Vec<boo
             let (index, from): (usize, usize) = stream[at];
             lines[index].get(from..).unwrap_or("")
         };
-        let mut last: Option<(usize, Mark)> = None;
+        let mut last: Option<(usize, PassingMark)> = None;
         let mut parts: Vec<std::ops::Range<usize>> = Vec::new();
         let mut fails = false;
         for at in 0..stream.len() {
             let Some(mark) = mark(text(at)) else { continue };
-            fails |= mark == Mark::Other;
+            fails |= mark == PassingMark::Other;
             // What is indented below a failed test may be why.
             let free =
                 |from: usize| (from + 1..at).find(|&at| !text(at).trim().is_empty() && generic::indent(text(at)) == 0);
             let part = match (last, mark) {
-                (Some((from, Mark::Other | Mark::Open)), Mark::PassedAbove) => free(from).map(|first| first..at),
-                (Some((from, Mark::Begins | Mark::Passed | Mark::PassedAbove | Mark::Ok)), Mark::Passed)
-                | (Some((from, _)), Mark::PassedAbove) => Some(from + 1..at),
-                (Some((from, Mark::Open)), Mark::Ok) => Some(from..at),
+                (Some((from, PassingMark::Other | PassingMark::Open)), PassingMark::PassedAbove) => free(from).map(|first| first..at),
+                (Some((from, PassingMark::Begins | PassingMark::Passed | PassingMark::PassedAbove | PassingMark::Ok)), PassingMark::Passed)
+                | (Some((from, _)), PassingMark::PassedAbove) => Some(from + 1..at),
+                (Some((from, PassingMark::Open)), PassingMark::Ok) => Some(from..at),
                 _ => None,
             };
             parts.extend(part.filter(|part| part.len() <= TEST_LINES_MAX));

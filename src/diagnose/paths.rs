@@ -111,7 +111,7 @@ pub(super) fn is_foreign(path: &str) -> bool {
 
 /// How sure one is that a text is a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trust {
+pub(super) enum PathTrust {
     /// The tool's format says that it is a file: taken as printed when it isn't in the tree.
     Format,
     /// It looks like one: taken only if it exists (or nothing is known of the tree).
@@ -136,16 +136,16 @@ impl<'a> Resolver<'a> {
     ///
     /// `dirs` are folders that the path may be relative to, the likeliest first: absolute, relative to the working
     /// directory, or the name of a module of which a tail is a folder.
-    pub(super) fn resolve(&self, printed: &str, dirs: &[&str], trust: Trust) -> Option<String> {
+    pub(super) fn resolve(&self, printed: &str, dirs: &[&str], trust: PathTrust) -> Option<String> {
         let path = tidy(printed);
         if path.is_empty() || path.contains("://") || is_foreign(&path) || path.contains(['\n', '\0']) {
             return None;
         }
         let found = if is_absolute(&path) { self.absolute(&path) } else { self.relative(&path, dirs) };
-        let found = found.or_else(|| (trust == Trust::Format).then(|| self.behind_label(&path, dirs))?);
+        let found = found.or_else(|| (trust == PathTrust::Format).then(|| self.behind_label(&path, dirs))?);
         match found {
             Some(found) => Some(found),
-            None if !self.tree.is_known() || trust == Trust::Format => self.as_printed(&path),
+            None if !self.tree.is_known() || trust == PathTrust::Format => self.as_printed(&path),
             None => None,
         }
         .filter(|path| !path.is_empty() && (!is_generated(path) || self.tree.contains(path)))
@@ -158,7 +158,7 @@ impl<'a> Resolver<'a> {
 
     /// Whether the printed path is known to be one of the project's files.
     pub(super) fn exists(&self, printed: Option<&str>) -> bool {
-        let exists = |printed: &str| self.resolve(printed, &[], Trust::Looks).is_some();
+        let exists = |printed: &str| self.resolve(printed, &[], PathTrust::Looks).is_some();
         self.knows_files() && printed.is_some_and(exists)
     }
 
@@ -178,7 +178,7 @@ impl<'a> Resolver<'a> {
 
     /// The path by which people know the file: in the repository where it is one of its files, else as printed.
     pub(super) fn shown(&self, printed: &str, dirs: &[&str]) -> String {
-        self.resolve(printed, dirs, Trust::Format).unwrap_or_else(|| {
+        self.resolve(printed, dirs, PathTrust::Format).unwrap_or_else(|| {
             let path = tidy(printed);
             let absolute = dirs.iter().find(|dir| dir.starts_with('/') && path.starts_with("../"));
             let joined = absolute.and_then(|dir| Some(format!("/{}", join(dir.trim_start_matches('/'), &path)?)));
@@ -338,15 +338,15 @@ mod tests {
     fn absolute_paths_of_other_machines_become_relative() {
         let tree = Files(&["src/a.ts", "pkg/calc/calc_test.go"]);
         let resolver = Resolver::new(&tree, "/srv/here", "");
-        assert_eq!(resolver.resolve("/home/dev/project/src/a.ts", &[], Trust::Looks).as_deref(), Some("src/a.ts"));
-        assert_eq!(resolver.resolve("file:///app/src/a.ts", &[], Trust::Looks).as_deref(), Some("src/a.ts"));
-        assert_eq!(resolver.resolve("/home/dev/node_modules/src/a.ts", &[], Trust::Format), None);
-        assert_eq!(resolver.resolve("/elsewhere/x.ts", &[], Trust::Format), None);
-        assert_eq!(resolver.resolve("/srv/here/gone.ts", &[], Trust::Format).as_deref(), Some("gone.ts"));
+        assert_eq!(resolver.resolve("/home/dev/project/src/a.ts", &[], PathTrust::Looks).as_deref(), Some("src/a.ts"));
+        assert_eq!(resolver.resolve("file:///app/src/a.ts", &[], PathTrust::Looks).as_deref(), Some("src/a.ts"));
+        assert_eq!(resolver.resolve("/home/dev/node_modules/src/a.ts", &[], PathTrust::Format), None);
+        assert_eq!(resolver.resolve("/elsewhere/x.ts", &[], PathTrust::Format), None);
+        assert_eq!(resolver.resolve("/srv/here/gone.ts", &[], PathTrust::Format).as_deref(), Some("gone.ts"));
         let resolver = Resolver::new(&tree, r"C:\srv\here", "");
-        assert_eq!(resolver.resolve(r"C:\srv\here\gone.ts", &[], Trust::Format).as_deref(), Some("gone.ts"));
-        assert_eq!(resolver.resolve(r"D:\other\src\a.ts", &[], Trust::Looks).as_deref(), Some("src/a.ts"));
-        assert_eq!(resolver.resolve(r"D:\elsewhere\x.ts", &[], Trust::Format), None);
+        assert_eq!(resolver.resolve(r"C:\srv\here\gone.ts", &[], PathTrust::Format).as_deref(), Some("gone.ts"));
+        assert_eq!(resolver.resolve(r"D:\other\src\a.ts", &[], PathTrust::Looks).as_deref(), Some("src/a.ts"));
+        assert_eq!(resolver.resolve(r"D:\elsewhere\x.ts", &[], PathTrust::Format), None);
     }
 
     #[test]
@@ -354,16 +354,16 @@ mod tests {
         let tree =
             Files(&["backend/tests/a.py", "tests/a.py", "pkg/m1/m_test.go", "pkg/m2/m_test.go", "lib/deep/only.c"]);
         let resolver = Resolver::new(&tree, "", "backend");
-        assert_eq!(resolver.resolve("tests/a.py", &[], Trust::Looks).as_deref(), Some("backend/tests/a.py"));
-        assert_eq!(resolver.resolve("../tests/a.py", &[], Trust::Looks).as_deref(), Some("tests/a.py"));
+        assert_eq!(resolver.resolve("tests/a.py", &[], PathTrust::Looks).as_deref(), Some("backend/tests/a.py"));
+        assert_eq!(resolver.resolve("../tests/a.py", &[], PathTrust::Looks).as_deref(), Some("tests/a.py"));
         let module = ["example.com/shop/pkg/m2"];
-        assert_eq!(resolver.resolve("m_test.go", &module, Trust::Looks).as_deref(), Some("pkg/m2/m_test.go"));
-        assert_eq!(resolver.resolve("m_test.go", &[], Trust::Looks), None);
-        assert_eq!(resolver.resolve("only.c", &[], Trust::Looks).as_deref(), Some("lib/deep/only.c"));
-        assert_eq!(resolver.resolve("new.py", &[], Trust::Format).as_deref(), Some("backend/new.py"));
-        assert_eq!(resolver.resolve("new.py", &[], Trust::Looks), None);
-        assert_eq!(resolver.resolve("chart/lib/deep/only.c", &[], Trust::Looks).as_deref(), Some("lib/deep/only.c"));
-        assert_eq!(resolver.resolve("chart/only.c", &[], Trust::Looks), None);
+        assert_eq!(resolver.resolve("m_test.go", &module, PathTrust::Looks).as_deref(), Some("pkg/m2/m_test.go"));
+        assert_eq!(resolver.resolve("m_test.go", &[], PathTrust::Looks), None);
+        assert_eq!(resolver.resolve("only.c", &[], PathTrust::Looks).as_deref(), Some("lib/deep/only.c"));
+        assert_eq!(resolver.resolve("new.py", &[], PathTrust::Format).as_deref(), Some("backend/new.py"));
+        assert_eq!(resolver.resolve("new.py", &[], PathTrust::Looks), None);
+        assert_eq!(resolver.resolve("chart/lib/deep/only.c", &[], PathTrust::Looks).as_deref(), Some("lib/deep/only.c"));
+        assert_eq!(resolver.resolve("chart/only.c", &[], PathTrust::Looks), None);
     }
 
     #[test]
@@ -371,19 +371,19 @@ mod tests {
         let tree = Files(&["src/a.c", "a b/c.c"]);
         let resolver = Resolver::new(&tree, "", "");
         for printed in ["11% src/a.c", "17:4>src/a.c", "[step 1] src/a.c", "src/a.c"] {
-            assert_eq!(resolver.resolve(printed, &[], Trust::Format).as_deref(), Some("src/a.c"), "{printed}");
+            assert_eq!(resolver.resolve(printed, &[], PathTrust::Format).as_deref(), Some("src/a.c"), "{printed}");
         }
-        assert_eq!(resolver.resolve("a b/c.c", &[], Trust::Format).as_deref(), Some("a b/c.c"));
-        assert_eq!(resolver.resolve("could not read src/a.c", &[], Trust::Looks), None);
+        assert_eq!(resolver.resolve("a b/c.c", &[], PathTrust::Format).as_deref(), Some("a b/c.c"));
+        assert_eq!(resolver.resolve("could not read src/a.c", &[], PathTrust::Looks), None);
     }
 
     #[test]
     fn without_a_tree_paths_are_taken_as_printed() {
         let resolver = Resolver::new(&crate::base::tree::NoTree, "", "");
-        assert_eq!(resolver.resolve("./src/a.c", &[], Trust::Looks).as_deref(), Some("src/a.c"));
-        assert_eq!(resolver.resolve("/x/a.c", &[], Trust::Looks).as_deref(), Some("/x/a.c"));
-        assert_eq!(resolver.resolve("https://x/a.c", &[], Trust::Format), None);
-        assert_eq!(resolver.resolve("././", &[], Trust::Format), None, "the root is no file");
+        assert_eq!(resolver.resolve("./src/a.c", &[], PathTrust::Looks).as_deref(), Some("src/a.c"));
+        assert_eq!(resolver.resolve("/x/a.c", &[], PathTrust::Looks).as_deref(), Some("/x/a.c"));
+        assert_eq!(resolver.resolve("https://x/a.c", &[], PathTrust::Format), None);
+        assert_eq!(resolver.resolve("././", &[], PathTrust::Format), None, "the root is no file");
         assert_eq!(resolver.shown("./", &[]), "./");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::Severity;
-use super::engine::{Found, Said, Tally};
+use super::engine::{RawDiagnostic, ReportedCounts, Tally};
 
 /// A tool's own count that is higher than what was read of its output. The lines that no rule knew are kept then.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,13 +22,13 @@ pub struct Shortfall {
 /// earlier one, with that one; `generic` is the number of items that no definition but the generic layer found.
 pub(super) fn compare(
     tally: &Tally,
-    items: &[Found<'_>],
+    items: &[RawDiagnostic<'_>],
     first_of: &HashMap<usize, usize>,
     generic: usize,
 ) -> Option<(usize, usize)> {
     let (before, behind) = &tally.items;
     let sides = [before.clone(), behind.clone()];
-    let count = |range: &std::ops::Range<usize>, any_tool: bool, wanted: fn(&Found<'_>) -> bool| {
+    let count = |range: &std::ops::Range<usize>, any_tool: bool, wanted: fn(&RawDiagnostic<'_>) -> bool| {
         let counts = |&index: &usize| {
             let found = &items[index];
             // Only tests are listed live and again at the end. Two equal diagnostics of a linter are two.
@@ -37,7 +37,7 @@ pub(super) fn compare(
         };
         range.clone().filter(counts).count()
     };
-    let best = |wanted: fn(&Found<'_>) -> bool| {
+    let best = |wanted: fn(&RawDiagnostic<'_>) -> bool| {
         let most = |any_tool| sides.iter().map(|range| count(range, any_tool, wanted)).max().unwrap_or(0);
         // "Found 2 errors" is the same sentence in several tools.
         match most(false) {
@@ -45,7 +45,7 @@ pub(super) fn compare(
             own => own,
         }
     };
-    let Said { problems, errors, warnings } = tally.said;
+    let ReportedCounts { problems, errors, warnings } = tally.said;
     let short = [
         errors.map(|said| (said, best(|found| found.severity == Severity::Error))),
         warnings.map(|said| (said, best(|found| found.severity == Severity::Warning))),

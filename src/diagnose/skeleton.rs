@@ -16,7 +16,7 @@ use crate::run::Ended;
 use super::catalog;
 use super::definition::SCHEMA;
 use super::generic::{self, looks_like_a_file};
-use super::{Category, DefinitionFile, Definitions, Diagnosis, Input, Item, diagnose, plain_text};
+use super::{Category, DefinitionFile, Definitions, Diagnosis, Input, Diagnostic, diagnose, plain_text};
 
 /// What was made of a sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,7 +203,7 @@ fn part(lines: &[&str], rules: &[Draft]) -> String {
     lines[from..].iter().take(TEST_LINES_MAX).map(|line| format!("{line}\n")).collect()
 }
 
-fn expectation(item: &Item) -> String {
+fn expectation(item: &Diagnostic) -> String {
     let mut fields = Vec::new();
     let mut text = |name: &str, value: Option<&str>| {
         if let Some(value) = value {

@@ -13,18 +13,18 @@ pub(super) fn complete(
     worths: &mut [Worth],
 ) {
     for stream in streams {
-        Surroundings { lines, stream, is_noise: &is_noise }.complete(worths);
+        FailureSurroundings { lines, stream, is_noise: &is_noise }.complete(worths);
     }
 }
 
-struct Surroundings<'a, N> {
+struct FailureSurroundings<'a, N> {
     lines: &'a [&'a str],
     /// The lines of the stream, each with the byte where its own text starts.
     stream: &'a [(usize, usize)],
     is_noise: &'a N,
 }
 
-impl<N: Fn(usize) -> bool> Surroundings<'_, N> {
+impl<N: Fn(usize) -> bool> FailureSurroundings<'_, N> {
     fn text(&self, at: usize) -> &str {
         let (index, from) = self.stream[at];
         self.lines[index].get(from..).unwrap_or("")

@@ -6,7 +6,7 @@ use super::mask::MaskedSlot;
 use super::scan::{SlotClass, MaskLevel};
 use super::subject::MessageContext;
 use super::{FINGERPRINT_VERSION, Fingerprint, FingerprintSteps};
-use crate::diagnose::Item;
+use crate::diagnose::Diagnostic;
 
 /// Where the part of the key before the message comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -67,7 +67,7 @@ pub(crate) struct FingerprintExplanation {
 }
 
 /// The keys of `item`, and how they came about.
-pub(crate) fn explain_fingerprint(item: &Item) -> (Fingerprint, FingerprintExplanation) {
+pub(crate) fn explain_fingerprint(item: &Diagnostic) -> (Fingerprint, FingerprintExplanation) {
     let steps = FingerprintSteps::from_diagnostic(item);
     let keys = steps.to_fingerprint();
     let masked = steps.masked;

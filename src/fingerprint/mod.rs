@@ -16,7 +16,7 @@ mod subject;
 mod vocabulary;
 
 use crate::base::text::prefix;
-use crate::diagnose::Item;
+use crate::diagnose::Diagnostic;
 use mask::MaskedMessage;
 use message::{first_line, split_exception, without_hint, without_kind};
 
@@ -53,13 +53,13 @@ pub(crate) fn key_version(key: &str) -> Option<u32> {
 }
 
 /// The keys of `item`.
-pub(crate) fn compute_fingerprint(item: &Item) -> Fingerprint {
+pub(crate) fn compute_fingerprint(item: &Diagnostic) -> Fingerprint {
     FingerprintSteps::from_diagnostic(item).to_fingerprint()
 }
 
 /// What was made of an item on the way to its keys.
 struct FingerprintSteps<'a> {
-    item: &'a Item,
+    item: &'a Diagnostic,
     class: &'a str,
     text: String,
     code: Option<String>,
@@ -69,7 +69,7 @@ struct FingerprintSteps<'a> {
 }
 
 impl<'a> FingerprintSteps<'a> {
-    fn from_diagnostic(item: &'a Item) -> Self {
+    fn from_diagnostic(item: &'a Diagnostic) -> Self {
         let first = first_line(prefix(&item.message, MESSAGE_BYTES_MAX));
         let (exception, text) = split_exception(&first);
         let (code, code_from) = match (item.code.as_deref(), exception) {

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::FingerprintSteps;
 use super::vocabulary::{ARTICLES, POLARITY};
 use crate::base::text;
-use crate::diagnose::Item;
+use crate::diagnose::Diagnostic;
 
 /// Bands of a sketch.
 pub(crate) const BANDS: usize = 24;
@@ -84,7 +84,7 @@ impl SimilarityVerdict {
 }
 
 /// What is needed to compare `item`'s pattern with others; `None` when its message says too little for that.
-pub(crate) fn sketch_message(item: &Item) -> Option<NearDuplicateSketch> {
+pub(crate) fn sketch_message(item: &Diagnostic) -> Option<NearDuplicateSketch> {
     let steps = FingerprintSteps::from_diagnostic(item);
     if steps.masked.is_weak || !steps.site.is_empty() {
         return None;
@@ -312,8 +312,8 @@ mod tests {
     use crate::base::limits::SIMILARITY_MIN;
     use crate::diagnose::Severity;
 
-    fn item(message: &str) -> Item {
-        Item {
+    fn item(message: &str) -> Diagnostic {
+        Diagnostic {
             tool: "tool".to_owned(),
             code: None,
             severity: Severity::Error,
@@ -377,11 +377,11 @@ mod tests {
         let text = "no overload matches the argument type here";
         let other = "no overload matches the argument types here";
         let mut leaders = PatternLeaders::default();
-        leaders.push(sketch_message(&Item { code: Some("E1".into()), ..item(text) }).expect("says enough"));
+        leaders.push(sketch_message(&Diagnostic { code: Some("E1".into()), ..item(text) }).expect("says enough"));
         for (code, tool, found) in
             [(Some("E1"), "tool", true), (Some("E2"), "tool", false), (Some("E1"), "jest", false)]
         {
-            let asked = Item { code: code.map(str::to_owned), tool: tool.to_owned(), ..item(other) };
+            let asked = Diagnostic { code: code.map(str::to_owned), tool: tool.to_owned(), ..item(other) };
             let found_now = leaders.find_nearest(&sketch_message(&asked).expect("says enough"), SIMILARITY_MIN).is_some();
             assert_eq!(found_now, found, "{code:?} {tool}");
         }

@@ -4,8 +4,8 @@ mod invariance;
 use super::*;
 use crate::diagnose::Severity;
 
-fn item(message: &str) -> Item {
-    Item {
+fn item(message: &str) -> Diagnostic {
+    Diagnostic {
         tool: "tool".to_owned(),
         code: None,
         severity: Severity::Error,
@@ -141,20 +141,20 @@ fn different_failures_share_no_key() {
 #[test]
 fn tool_and_code_come_first() {
     let base = compute_fingerprint(&item("bad thing"));
-    let code = compute_fingerprint(&Item { code: Some("E1".to_owned()), ..item("bad thing") });
-    let tool = compute_fingerprint(&Item { tool: "other".to_owned(), ..item("bad thing") });
+    let code = compute_fingerprint(&Diagnostic { code: Some("E1".to_owned()), ..item("bad thing") });
+    let tool = compute_fingerprint(&Diagnostic { tool: "other".to_owned(), ..item("bad thing") });
     assert!(base.family != code.family && base.family != tool.family && code.family != tool.family);
-    let jest = compute_fingerprint(&Item { tool: "jest".to_owned(), ..item("bad thing") });
-    let vitest = compute_fingerprint(&Item { tool: "vitest".to_owned(), ..item("bad thing") });
+    let jest = compute_fingerprint(&Diagnostic { tool: "jest".to_owned(), ..item("bad thing") });
+    let vitest = compute_fingerprint(&Diagnostic { tool: "vitest".to_owned(), ..item("bad thing") });
     assert_eq!(jest.pattern, vitest.pattern);
     let raised = compute_fingerprint(&item("TypeError: bad thing"));
-    assert_eq!(raised.family, compute_fingerprint(&Item { code: Some("TypeError".to_owned()), ..item("bad thing") }).family);
+    assert_eq!(raised.family, compute_fingerprint(&Diagnostic { code: Some("TypeError".to_owned()), ..item("bad thing") }).family);
 }
 
 #[test]
 fn place_counts_only_where_the_message_says_nothing() {
     let at = |message: &str, file: &str, line, test: Option<&str>| {
-        compute_fingerprint(&Item { file: Some(file.to_owned()), line: Some(line), test: test.map(str::to_owned), ..item(message) })
+        compute_fingerprint(&Diagnostic { file: Some(file.to_owned()), line: Some(line), test: test.map(str::to_owned), ..item(message) })
     };
     let (a, b) = (at("Cannot find module 'x'", "a.ts", 1, None), at("Cannot find module 'x'", "b.ts", 9, None));
     assert_eq!(a.pattern, b.pattern);
@@ -168,7 +168,7 @@ fn place_counts_only_where_the_message_says_nothing() {
 
 #[test]
 fn a_test_that_says_nothing_is_listed_by_its_name() {
-    let silent = compute_fingerprint(&Item { test: Some("store::takes_missing".to_owned()), ..item("") });
+    let silent = compute_fingerprint(&Diagnostic { test: Some("store::takes_missing".to_owned()), ..item("") });
     assert!(silent.masked.contains("takes_missing"), "{}", silent.masked);
     assert_eq!(silent.masked_family, "");
 }
@@ -185,7 +185,7 @@ fn keys_carry_the_version_and_people_can_read_the_mask() {
 
 #[test]
 fn an_explanation_shows_every_step_of_the_same_keys() {
-    let item = Item { code: Some("TS2307".to_owned()), ..item("error: Cannot find module './x' (12 ms)") };
+    let item = Diagnostic { code: Some("TS2307".to_owned()), ..item("error: Cannot find module './x' (12 ms)") };
     let (keys, steps) = explain_fingerprint(&item);
     assert_eq!(keys, super::compute_fingerprint(&item));
     assert_eq!((steps.code.as_deref(), steps.code_from), (Some("TS2307"), CodeOrigin::Code));

@@ -3,7 +3,7 @@
 use crate::base::text;
 use crate::diagnose;
 use crate::fingerprint::{self, FINGERPRINT_VERSION};
-use crate::store::{Atom, AtomList, Item, Run};
+use crate::store::{Atom, AtomList, DiagnosticRecord, Run};
 
 /// Atoms that an event lists of each set; the others are counted.
 pub(super) const ATOMS_MAX: usize = 200;
@@ -44,7 +44,7 @@ pub(crate) fn of_run(run: &Run) -> Atoms {
 
 /// Tool, code, file, test and masked message make the identity: the pattern key has the tool's class, the code and the
 /// message without what changes from run to run.
-pub(super) fn of_item(item: &Item) -> Atom {
+pub(super) fn of_item(item: &DiagnosticRecord) -> Atom {
     let pattern = pattern(item);
     let mut hasher = blake3::Hasher::new();
     let optional = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -65,11 +65,11 @@ pub(super) fn of_item(item: &Item) -> Atom {
 }
 
 /// The pattern key as this version computes it, so that runs recorded by different versions can be compared.
-fn pattern(item: &Item) -> String {
+fn pattern(item: &DiagnosticRecord) -> String {
     if item.pattern.split(':').next() == Some(FINGERPRINT_VERSION.to_string().as_str()) {
         return item.pattern.clone();
     }
-    fingerprint::compute_fingerprint(&diagnose::Item {
+    fingerprint::compute_fingerprint(&diagnose::Diagnostic {
         tool: item.tool.clone(),
         code: item.code.clone(),
         severity: item.severity,

@@ -31,5 +31,5 @@ pub(crate) use recipe::recipes;
 pub(crate) use relation::{Relation, is_setting, only_related, related_first};
 pub(crate) use sets::{Sets, compare};
 pub(crate) use sight::{Sight, is_same_call, is_seen_whole, is_silent, known_as_new};
-pub(crate) use surroundings::{Surroundings, surroundings};
+pub(crate) use surroundings::{DependencyChanges, surroundings};
 pub(crate) use workflow::{Numbered, has_held, standing, workflow};

@@ -18,7 +18,7 @@ const LINE_BYTES_MAX: usize = 4_000;
 
 /// What a line of a hunk is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PatchKind {
     /// On both sides.
     Context,
     /// On the new side only.
@@ -29,9 +29,9 @@ pub(crate) enum Kind {
 
 /// A line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct PatchLine {
     /// What it is.
-    pub kind: Kind,
+    pub kind: PatchKind,
     /// Its number on the old side, 1-based; of an added line the one it stands before.
     pub old: u32,
     /// Its number on the new side, 1-based; of a removed line the one it stood before.
@@ -46,12 +46,12 @@ pub(crate) struct Hunk {
     /// What git prints behind the `@@`: the line that a function, section or key began on.
     pub heading: String,
     /// The lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<PatchLine>,
 }
 
 /// What happened to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum PatchChange {
     /// It is new.
     Added,
     /// It is gone.
@@ -66,7 +66,7 @@ pub(crate) enum Change {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FilePatch {
     /// What happened.
-    pub change: Change,
+    pub change: PatchChange,
     /// Its path before; of a new file the same as `new`.
     pub old: String,
     /// Its path now; of a deleted file the same as `old`.
@@ -79,12 +79,12 @@ pub(crate) struct FilePatch {
 
 impl FilePatch {
     /// All lines of all hunks.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = &Line> {
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &PatchLine> {
         self.hunks.iter().flat_map(|hunk| &hunk.lines)
     }
 
     /// The lines of one kind.
-    pub(crate) fn of(&self, kind: Kind) -> impl Iterator<Item = &Line> {
+    pub(crate) fn of(&self, kind: PatchKind) -> impl Iterator<Item = &PatchLine> {
         self.lines().filter(move |line| line.kind == kind)
     }
 }
@@ -101,7 +101,7 @@ pub(crate) struct Patch {
 impl Patch {
     /// Reads a diff.
     pub(crate) fn parse(diff: &[u8]) -> Self {
-        let mut reader = Reader::default();
+        let mut reader = PatchReader::default();
         for raw in diff.split(|&b| b == b'\n') {
             reader.line(raw);
         }
@@ -117,16 +117,16 @@ impl Patch {
             hunk.lines = (1..).zip(text.lines()).map(|(number, line)| added(number, line)).collect();
         }
         let hunks = if hunk.lines.is_empty() { Vec::new() } else { vec![hunk] };
-        self.files.push(FilePatch { change: Change::Added, old: path.into(), new: path.into(), binary, hunks });
+        self.files.push(FilePatch { change: PatchChange::Added, old: path.into(), new: path.into(), binary, hunks });
     }
 }
 
-fn added(number: u32, line: &str) -> Line {
-    Line { kind: Kind::Added, old: 1, new: number, text: prefix(line, LINE_BYTES_MAX).to_owned() }
+fn added(number: u32, line: &str) -> PatchLine {
+    PatchLine { kind: PatchKind::Added, old: 1, new: number, text: prefix(line, LINE_BYTES_MAX).to_owned() }
 }
 
 #[derive(Default)]
-struct Reader {
+struct PatchReader {
     patch: Patch,
     file: Option<FilePatch>,
     hunk: Option<Hunk>,
@@ -137,7 +137,7 @@ struct Reader {
     lines: usize,
 }
 
-impl Reader {
+impl PatchReader {
     fn line(&mut self, raw: &[u8]) {
         if self.left != (0, 0) {
             if self.hunk_line(raw) {
@@ -184,16 +184,16 @@ impl Reader {
         match word {
             "--- " => match name::of_side(rest) {
                 Some(path) => file.old = path,
-                None => file.change = Change::Added,
+                None => file.change = PatchChange::Added,
             },
             "+++ " => match name::of_side(rest) {
                 Some(path) => file.new = path,
-                None => file.change = Change::Deleted,
+                None => file.change = PatchChange::Deleted,
             },
-            "rename from " => (file.change, file.old) = (Change::Renamed, name::unquoted(rest)),
-            "rename to " => (file.change, file.new) = (Change::Renamed, name::unquoted(rest)),
-            "new file mode" => file.change = Change::Added,
-            "deleted file mode" => file.change = Change::Deleted,
+            "rename from " => (file.change, file.old) = (PatchChange::Renamed, name::unquoted(rest)),
+            "rename to " => (file.change, file.new) = (PatchChange::Renamed, name::unquoted(rest)),
+            "new file mode" => file.change = PatchChange::Added,
+            "deleted file mode" => file.change = PatchChange::Deleted,
             "Binary files " | "GIT binary patch" => file.binary = true,
             _ => {}
         }
@@ -217,21 +217,21 @@ impl Reader {
     /// Whether `raw` belongs to the open hunk.
     fn hunk_line(&mut self, raw: &[u8]) -> bool {
         let (kind, bytes) = match raw.split_first() {
-            Some((b'+', rest)) if self.left.1 > 0 => (Kind::Added, rest),
-            Some((b'-', rest)) if self.left.0 > 0 => (Kind::Removed, rest),
-            Some((b' ', rest)) => (Kind::Context, rest),
+            Some((b'+', rest)) if self.left.1 > 0 => (PatchKind::Added, rest),
+            Some((b'-', rest)) if self.left.0 > 0 => (PatchKind::Removed, rest),
+            Some((b' ', rest)) => (PatchKind::Context, rest),
             // Some mailers and editors strip the blank of an empty line.
-            None => (Kind::Context, raw),
-            Some((b'\r', [])) => (Kind::Context, [].as_slice()),
+            None => (PatchKind::Context, raw),
+            Some((b'\r', [])) => (PatchKind::Context, [].as_slice()),
             Some((b'\\', _)) => return true,
             _ => return false,
         };
         let (old, new) = self.next;
-        if kind != Kind::Added {
+        if kind != PatchKind::Added {
             self.next.0 = old.saturating_add(1);
             self.left.0 = self.left.0.saturating_sub(1);
         }
-        if kind != Kind::Removed {
+        if kind != PatchKind::Removed {
             self.next.1 = new.saturating_add(1);
             self.left.1 = self.left.1.saturating_sub(1);
         }
@@ -243,7 +243,7 @@ impl Reader {
         let text = String::from_utf8_lossy(bytes);
         let text = text.strip_suffix('\r').unwrap_or(&text);
         if let Some(hunk) = &mut self.hunk {
-            hunk.lines.push(Line { kind, old, new, text: prefix(text, LINE_BYTES_MAX).to_owned() });
+            hunk.lines.push(PatchLine { kind, old, new, text: prefix(text, LINE_BYTES_MAX).to_owned() });
         }
         true
     }
@@ -261,11 +261,11 @@ impl Reader {
         self.close_hunk();
         let Some(mut file) = self.file.take() else { return };
         match file.change {
-            Change::Added => file.old.clone_from(&file.new),
-            Change::Deleted => file.new.clone_from(&file.old),
-            Change::Renamed => {}
-            Change::Modified if file.old != file.new => file.change = Change::Renamed,
-            Change::Modified => {}
+            PatchChange::Added => file.old.clone_from(&file.new),
+            PatchChange::Deleted => file.new.clone_from(&file.old),
+            PatchChange::Renamed => {}
+            PatchChange::Modified if file.old != file.new => file.change = PatchChange::Renamed,
+            PatchChange::Modified => {}
         }
         if self.patch.files.len() < FILES_MAX {
             self.patch.files.push(file);
@@ -281,7 +281,7 @@ impl Reader {
 }
 
 fn modified(old: String, new: String) -> FilePatch {
-    FilePatch { change: Change::Modified, old, new, binary: false, hunks: Vec::new() }
+    FilePatch { change: PatchChange::Modified, old, new, binary: false, hunks: Vec::new() }
 }
 
 /// `12,3` into the first line and the count; `12` means one line.

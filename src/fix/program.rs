@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::clock::Timestamp;
 use crate::base::file::is_program;
-use crate::capture::Header;
+use crate::capture::SpoolHeader;
 use crate::run::is_shims_folder;
 use crate::whitelist::{self, Check};
 
@@ -29,7 +29,7 @@ const INTERPRETER_BYTES_MAX: u64 = 256;
 ///
 /// `None` when the program isn't found, when one of the files changed after the run began, when PATH is not known, and
 /// when the check ran elsewhere.
-pub(crate) fn program(header: &Header) -> Option<String> {
+pub(crate) fn program(header: &SpoolHeader) -> Option<String> {
     if header.check.as_ref().is_some_and(|check| check.elsewhere) {
         return None;
     }
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::base::ids::RunId;
     use crate::base::lossless::Lossless;
-    use crate::capture::{Around, Identity, Place};
+    use crate::capture::{EnvironmentDigest, Identity, RepositoryHead};
     use crate::run::Ended;
     use crate::whitelist::{CheckKind, CheckDecision, Whitelist};
 
@@ -195,15 +195,15 @@ mod tests {
         }
 
         /// A run that begins now, after every file time.
-        fn run(&self, argv: &[&str], check: Option<Check>) -> Header {
+        fn run(&self, argv: &[&str], check: Option<Check>) -> SpoolHeader {
             let root = self.0.path().join("root");
             std::thread::sleep(std::time::Duration::from_millis(20));
-            Header {
+            SpoolHeader {
                 schema: 1,
                 run: RunId::fresh(),
                 argv: argv.iter().map(Lossless::from).collect(),
                 cwd: Lossless::from(&root),
-                place: Place { root: Lossless::from(&root), head: None, commit: None },
+                place: RepositoryHead { root: Lossless::from(&root), head: None, commit: None },
                 started_at: Timestamp::now(),
                 ended_at: Timestamp::now(),
                 duration_us: 1,
@@ -222,7 +222,7 @@ mod tests {
                 redacted: false,
                 observed_via: None,
                 call: None,
-                around: Some(Around {
+                around: Some(EnvironmentDigest {
                     environment: String::new(),
                     path: Some(Lossless::from(&format!("/nowhere:{}", self.0.path().join("bin").display()))),
                 }),
@@ -286,8 +286,8 @@ mod tests {
         let header = project.run(&["cargo", "test"], None);
         let bin = project.0.path().join("bin");
         let with_shims = format!("{}:{}", project.0.path().join("nowhere/verify-run/shims").display(), bin.display());
-        let around = header.around.clone().map(|around| Around { path: Some(Lossless::from(&with_shims)), ..around });
-        assert_eq!(program(&Header { around, ..header.clone() }), program(&header));
+        let around = header.around.clone().map(|around| EnvironmentDigest { path: Some(Lossless::from(&with_shims)), ..around });
+        assert_eq!(program(&SpoolHeader { around, ..header.clone() }), program(&header));
         assert_eq!(project.program("cargo test"), before);
     }
 
@@ -310,8 +310,8 @@ mod tests {
         }
         assert_eq!(program(&header), None);
         let header = project.run(&["cargo", "test"], None);
-        assert_eq!(program(&Header { around: None, ..header.clone() }), None);
+        assert_eq!(program(&SpoolHeader { around: None, ..header.clone() }), None);
         let elsewhere = Check { elsewhere: true, ..Check::new("cargo-test", CheckKind::Test) };
-        assert_eq!(program(&Header { check: Some(elsewhere), ..header }), None);
+        assert_eq!(program(&SpoolHeader { check: Some(elsewhere), ..header }), None);
     }
 }

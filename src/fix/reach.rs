@@ -1,6 +1,6 @@
 //! How far a failing run got: what is missing in its output may not have been looked at.
 
-use crate::store::{Atom, Item, Run};
+use crate::store::{Atom, DiagnosticRecord, Run};
 use crate::whitelist::CheckKind;
 
 /// Options that end a run at the first failures, by how they begin.
@@ -81,7 +81,7 @@ pub(crate) fn stops_at(later: &Run, before: &str) -> StopsAt {
     if later.check != Some(CheckKind::Test) {
         return StopsAt::End;
     }
-    let tests: Vec<&Item> = failure.items.iter().filter(|item| item.test.is_some()).collect();
+    let tests: Vec<&DiagnosticRecord> = failure.items.iter().filter(|item| item.test.is_some()).collect();
     if tests.is_empty() {
         return StopsAt::Tests;
     }

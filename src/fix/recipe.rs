@@ -1,7 +1,7 @@
 //! What makes a change the same as another task's: its files, the shape of its hunks, the command.
 
 use crate::base::text;
-use crate::store::{Command, FileChange, Recipe, RecipeKind};
+use crate::store::{RecordedCommand, FileChange, Recipe, RecipeKind};
 
 /// Version of the shapes, in front of every key.
 const RECIPE_VERSION: u32 = 1;
@@ -22,7 +22,7 @@ pub(crate) fn recipes(
     files: &[FileChange],
     files_cut: usize,
     diff: &str,
-    commands: &[Command],
+    commands: &[RecordedCommand],
     surroundings: &[String],
 ) -> Vec<Recipe> {
     let mut found = shapes(diff);
@@ -188,7 +188,7 @@ mod tests {
             removed: 0,
             opaque: false,
         };
-        let run = |line: &str, passed, check| Command {
+        let run = |line: &str, passed, check| RecordedCommand {
             run: crate::base::ids::RunId(uuid::Uuid::nil()),
             line: line.into(),
             passed,

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::patch::{Change, FilePatch, Hunk, Kind, Line, Patch};
+use super::patch::{PatchChange, FilePatch, Hunk, PatchKind, PatchLine, Patch};
 use crate::base::text;
 use crate::diagnose::redact::redact;
 
@@ -74,7 +74,7 @@ pub(crate) fn taken_back(patch: &Patch, fixes: &[Fix]) -> Vec<TakenBack> {
                 continue;
             }
             if let Some(line) = changed.hunks.iter().find_map(|hunk| undone(hunk, changed, file, &here, &everywhere)) {
-                let deleted = line.kind == Kind::Removed;
+                let deleted = line.kind == PatchKind::Removed;
                 found.push(TakenBack {
                     id: fix.id.clone(),
                     path: file.new.clone(),
@@ -96,9 +96,9 @@ fn counterpart<'p>(patch: &'p Patch, changed: &FilePatch) -> Option<(&'p FilePat
     }
     let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
     let lines: HashSet<String> =
-        changed.lines().filter(|line| line.kind != Kind::Context).filter_map(telling).collect();
+        changed.lines().filter(|line| line.kind != PatchKind::Context).filter_map(telling).collect();
     patch.files.iter().filter(|file| name(&file.old) == name(&changed.new)).find_map(|file| {
-        let same = file.lines().filter(|line| line.kind != Kind::Context).filter_map(telling);
+        let same = file.lines().filter(|line| line.kind != PatchKind::Context).filter_map(telling);
         let same = same.filter(|line| lines.contains(line)).count();
         (same >= FOLLOWED_LINES_MIN).then(|| (file, Balance::of(file.lines())))
     })
@@ -108,13 +108,13 @@ fn counterpart<'p>(patch: &'p Patch, changed: &FilePatch) -> Option<(&'p FilePat
 struct Balance(HashMap<String, i64>);
 
 impl Balance {
-    fn of<'l>(lines: impl Iterator<Item = &'l Line>) -> Self {
+    fn of<'l>(lines: impl Iterator<Item = &'l PatchLine>) -> Self {
         let mut counts: HashMap<String, i64> = HashMap::new();
         for line in lines {
             let step = match line.kind {
-                Kind::Added => 1,
-                Kind::Removed => -1,
-                Kind::Context => continue,
+                PatchKind::Added => 1,
+                PatchKind::Removed => -1,
+                PatchKind::Context => continue,
             };
             if let Some(text) = telling(line) {
                 *counts.entry(text).or_default() += step;
@@ -135,9 +135,9 @@ fn undone<'p>(
     file: &'p FilePatch,
     here: &Balance,
     everywhere: &Balance,
-) -> Option<&'p Line> {
+) -> Option<&'p PatchLine> {
     // What a file was deleted with is not missed there, unless the fix brought the file.
-    if file.change == Change::Deleted && changed.change != Change::Added {
+    if file.change == PatchChange::Deleted && changed.change != PatchChange::Added {
         return None;
     }
     let own = Balance::of(hunk.lines.iter());
@@ -145,7 +145,7 @@ fn undone<'p>(
         let lines = hunk.lines.iter().filter(|line| line.kind == kind).filter_map(telling);
         lines.filter(|text| own.get(text) * sign > 0).collect()
     };
-    let (added, removed) = (of(Kind::Added, 1), of(Kind::Removed, -1));
+    let (added, removed) = (of(PatchKind::Added, 1), of(PatchKind::Removed, -1));
     let gone: HashSet<&str> =
         added.iter().map(String::as_str).filter(|text| here.get(text) < 0 && everywhere.get(text) < 0).collect();
     let back: HashSet<&str> = removed.iter().map(String::as_str).filter(|text| here.get(text) > 0).collect();
@@ -156,26 +156,26 @@ fn undone<'p>(
     let comes_back = most(&back, &removed) && (added.is_empty() || most(&gone, &added));
     let goes = most(&gone, &added) && !is_replaced(file, &gone);
     if comes_back {
-        return file.of(Kind::Added).find(|line| telling(line).is_some_and(|text| back.contains(text.as_str())));
+        return file.of(PatchKind::Added).find(|line| telling(line).is_some_and(|text| back.contains(text.as_str())));
     }
-    goes.then(|| file.of(Kind::Removed).find(|line| telling(line).is_some_and(|text| gone.contains(text.as_str()))))?
+    goes.then(|| file.of(PatchKind::Removed).find(|line| telling(line).is_some_and(|text| gone.contains(text.as_str()))))?
 }
 
 /// Whether something else stands where these lines were.
 fn is_replaced(file: &FilePatch, gone: &HashSet<&str>) -> bool {
     file.hunks.iter().any(|hunk| {
-        let blocks = hunk.lines.split(|line| line.kind == Kind::Context);
+        let blocks = hunk.lines.split(|line| line.kind == PatchKind::Context);
         blocks.into_iter().any(|block| {
-            let goes = |line: &Line| {
-                line.kind == Kind::Removed && telling(line).is_some_and(|text| gone.contains(text.as_str()))
+            let goes = |line: &PatchLine| {
+                line.kind == PatchKind::Removed && telling(line).is_some_and(|text| gone.contains(text.as_str()))
             };
-            block.iter().any(goes) && block.iter().any(|line| line.kind == Kind::Added && telling(line).is_some())
+            block.iter().any(goes) && block.iter().any(|line| line.kind == PatchKind::Added && telling(line).is_some())
         })
     })
 }
 
 /// A line without blanks, if it says enough to be known again.
-fn telling(line: &Line) -> Option<String> {
+fn telling(line: &PatchLine) -> Option<String> {
     let text: String = line.text.chars().filter(|c| !c.is_whitespace()).collect();
     let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
     (letters >= TELLING_MIN && !COMMON.contains(&text.as_str())).then_some(text)

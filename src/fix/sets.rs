@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::atom::Atoms;
-use crate::store::{Atom, Outcome};
+use crate::store::{Atom, AttemptOutcome};
 
 /// What became of the atoms of a failure. `fixed`, `persisted` and `not_reached` are the failure's, each in one of
 /// them; `introduced` are new.
@@ -22,12 +22,12 @@ pub(crate) struct Sets {
 impl Sets {
     /// What became of the failure. What is new doesn't count against it when the later run was another check: then it
     /// is that one's failure.
-    pub(crate) fn outcome(&self, same_check: bool) -> Outcome {
+    pub(crate) fn outcome(&self, same_check: bool) -> AttemptOutcome {
         let open = !self.persisted.is_empty() || !self.not_reached.is_empty();
         match (self.fixed.is_empty(), open || (same_check && !self.introduced.is_empty())) {
-            (true, true) => Outcome::Failure,
-            (false, true) => Outcome::Partial,
-            (_, false) => Outcome::Success,
+            (true, true) => AttemptOutcome::Failure,
+            (false, true) => AttemptOutcome::Partial,
+            (_, false) => AttemptOutcome::Success,
         }
     }
 

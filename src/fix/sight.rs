@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::atom::{self, Atoms};
-use crate::store::{Atom, Item, Run};
+use crate::store::{Atom, DiagnosticRecord, Run};
 
 /// Options that colour the output and change nothing else, with their values.
 const COLOURS: [&str; 8] =
@@ -41,7 +41,7 @@ pub(crate) fn is_same_call(one: &Run, other: &Run) -> bool {
 /// What an item says besides its message: items of two reports are compared when they have the same.
 type Form = (String, bool, bool, bool);
 
-fn form(item: &Item) -> Form {
+fn form(item: &DiagnosticRecord) -> Form {
     (item.tool.clone(), item.file.is_some(), item.test.is_some(), item.code.is_some())
 }
 
@@ -73,7 +73,7 @@ impl Sight {
             return Sight::All;
         }
         let items =
-            |run: &'_ Run| -> Vec<Item> { run.failure.as_ref().map_or(Vec::new(), |found| found.items.clone()) };
+            |run: &'_ Run| -> Vec<DiagnosticRecord> { run.failure.as_ref().map_or(Vec::new(), |found| found.items.clone()) };
         Sight::Forms {
             seen: items(by).iter().map(form).collect(),
             of: items(run).iter().map(|item| (atom::of_item(item).hash, form(item))).collect(),
@@ -103,10 +103,10 @@ pub(crate) fn known_as_new(introduced: Atoms, before: &Run, after: &Run) -> Atom
 mod tests {
     use super::*;
     use crate::base::lossless::Lossless;
-    use crate::store::{Body, NAMES_NO_PROBLEM, sample};
+    use crate::store::{EventBody, NAMES_NO_PROBLEM, sample};
 
     fn run(argv: &[&str], change: impl Fn(&mut Run)) -> Run {
-        let Body::Run(run) = sample::failed_run(1, "one", &["a"]).body else { panic!("a run") };
+        let EventBody::Run(run) = sample::failed_run(1, "one", &["a"]).body else { panic!("a run") };
         let mut run = Run { argv: argv.iter().map(|argument| Lossless::from(*argument)).collect(), ..*run };
         change(&mut run);
         run

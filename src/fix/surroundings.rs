@@ -35,7 +35,7 @@ const ENVIRONMENTS: [&str; 3] = [".venv", "venv", "env"];
 
 /// What changed around a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Surroundings {
+pub(crate) struct DependencyChanges {
     /// What changed in the gap, relative to the root, sorted.
     pub changed: Vec<String>,
     /// Something changed later, which hides whether it changed in the gap, too.
@@ -44,8 +44,8 @@ pub(crate) struct Surroundings {
 
 /// What changed around a check in `dir` below `root`, after `from` and before `to`: from the end of one run to the
 /// start of the next.
-pub(crate) fn surroundings(root: &Path, dir: &Path, from: Timestamp, to: Timestamp) -> Surroundings {
-    let mut found = Surroundings::default();
+pub(crate) fn surroundings(root: &Path, dir: &Path, from: Timestamp, to: Timestamp) -> DependencyChanges {
+    let mut found = DependencyChanges::default();
     let inside = if dir.is_absolute() { Path::new("") } else { dir };
     for folder in inside.ancestors().take(FOLDERS_MAX) {
         for (name, changed_at) in states(&root.join(folder)) {
@@ -145,6 +145,6 @@ mod tests {
         let third = now();
         assert_eq!(changed("api", second, third).changed, ["api/.venv"]);
         assert!(changed("api", first, second).unsure);
-        assert_eq!(changed("web", second, third), Surroundings::default());
+        assert_eq!(changed("web", second, third), DependencyChanges::default());
     }
 }

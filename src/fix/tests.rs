@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::base::lossless::Lossless;
-use crate::store::{Atom, Outcome, Scope};
+use crate::store::{Atom, AttemptOutcome, Scope};
 
 fn scope(subject: &str, dir: &str, selectors: &[&str]) -> Scope {
     let mut selectors: Vec<String> = selectors.iter().map(|selector| (*selector).to_owned()).collect();
@@ -117,12 +117,12 @@ fn atoms(names: &[u8]) -> Atoms {
 #[test]
 fn outcomes_are_those_of_the_sets() {
     let outcome = |before: &[u8], after: &[u8], same| compare(&atoms(before), &atoms(after), |_| true).outcome(same);
-    assert_eq!(outcome(&[1, 2], &[], true), Outcome::Success);
-    assert_eq!(outcome(&[1, 2], &[2], true), Outcome::Partial);
-    assert_eq!(outcome(&[1, 2], &[1, 2], true), Outcome::Failure);
-    assert_eq!(outcome(&[1, 2], &[1, 2, 3], true), Outcome::Failure);
-    assert_eq!(outcome(&[1], &[2], true), Outcome::Partial, "the check is still failing");
-    assert_eq!(outcome(&[1], &[2], false), Outcome::Success, "the other is the other check's failure");
+    assert_eq!(outcome(&[1, 2], &[], true), AttemptOutcome::Success);
+    assert_eq!(outcome(&[1, 2], &[2], true), AttemptOutcome::Partial);
+    assert_eq!(outcome(&[1, 2], &[1, 2], true), AttemptOutcome::Failure);
+    assert_eq!(outcome(&[1, 2], &[1, 2, 3], true), AttemptOutcome::Failure);
+    assert_eq!(outcome(&[1], &[2], true), AttemptOutcome::Partial, "the check is still failing");
+    assert_eq!(outcome(&[1], &[2], false), AttemptOutcome::Success, "the other is the other check's failure");
     let unseen = compare(&atoms(&[1, 2]), &atoms(&[]), |atom| atom.text == "1");
     assert_eq!((unseen.fixed, unseen.not_reached), (atoms(&[1]), atoms(&[2])));
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::base::clock::Timestamp;
-use crate::store::{Attempt, FixRow, Means, Outcome, SolvedRow};
+use crate::store::{Attempt, FixRow, Means, AttemptOutcome, SolvedRow};
 
 /// Whether a fix is to be believed; said wherever a fix is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Standing {
+pub(crate) struct FixStatus {
     /// It held in the rest of its task, or the same change made the same kind of failure go away elsewhere.
     pub confirmed: bool,
     /// Why, or why not yet.
@@ -18,11 +18,11 @@ pub(crate) struct Standing {
 
 /// The standing of a fix; `None` of a workflow that has none: not solved, passed without a change, or passed because
 /// the check was made weaker. A task is over after so much `silence`.
-pub(crate) fn standing(row: &FixRow, now: Timestamp, silence: Duration) -> Option<Standing> {
+pub(crate) fn standing(row: &FixRow, now: Timestamp, silence: Duration) -> Option<FixStatus> {
     if row.state != "success" {
         return None;
     }
-    let said = |confirmed: bool, why: String| Some(Standing { confirmed, why });
+    let said = |confirmed: bool, why: String| Some(FixStatus { confirmed, why });
     if row.unknown_cause {
         return said(false, "cause of the fix unknown".to_owned());
     }
@@ -81,7 +81,7 @@ pub(crate) fn workflow(mut attempts: Vec<Attempt>, quickly: u64) -> Workflow {
         if counts && !attempt.fixed.is_empty() && last_step.replace(attempt.run) != Some(attempt.run) {
             workflow.steps += 1;
         }
-        let solved = counts && attempt.outcome == Outcome::Success && !attempt.is_weakened();
+        let solved = counts && attempt.outcome == AttemptOutcome::Success && !attempt.is_weakened();
         workflow.high_value |= solved && number <= quickly;
         workflow.attempts.push(Numbered { number: counts.then_some(number), attempt });
     }

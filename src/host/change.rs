@@ -21,7 +21,7 @@ pub struct Site {
 
 /// A file that installing writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Change {
+pub struct ConfigFileChange {
     /// Absolute.
     pub path: PathBuf,
     /// A few words for the person who is asked.
@@ -40,7 +40,7 @@ pub struct Change {
 #[derive(Debug, Clone, Default)]
 pub struct Planned {
     /// Files to write; those that are as they should be are left out.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ConfigFileChange>,
     /// Files of the user's that are left alone, with the reason.
     pub problems: Vec<Problem>,
 }

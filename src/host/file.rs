@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::config::Problem;
-use crate::host::document::Trouble;
+use crate::host::document::EditError;
 
 /// A file that may be changed, or made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub fn editable(top: &Path, relative: &Path) -> Result<Editable, Problem> {
 }
 
 /// What is wrong with a document that was read.
-pub fn troubled(path: &Path, trouble: Trouble) -> Problem {
+pub fn troubled(path: &Path, trouble: EditError) -> Problem {
     let line = trouble.line.map_or_else(String::new, |line| format!("+{line} "));
     let hint = format!("${{EDITOR:-vi}} {line}{} && verify-run init", quoted(path));
     Problem { warning: trouble.by_hand, ..problem(path, trouble.line, trouble.reason, hint) }

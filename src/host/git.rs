@@ -17,7 +17,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Change, Planned, Site};
+use super::{ConfigFileChange, Planned, Site};
 use crate::base::file::{is_program, read_start};
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::base::text::{count, one_line};
@@ -167,7 +167,7 @@ impl Planning<'_> {
     fn change(&mut self, path: PathBuf, before: Option<String>, after: String, why: &str, executable: bool) {
         if before.as_deref() != Some(&after) {
             let (before, after) = (before.map(String::into_bytes), after.into_bytes());
-            self.planned.changes.push(Change { path, why: why.to_owned(), before, after, executable });
+            self.planned.changes.push(ConfigFileChange { path, why: why.to_owned(), before, after, executable });
         }
     }
 

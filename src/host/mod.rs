@@ -12,5 +12,5 @@ mod permission;
 pub mod process;
 pub mod survey;
 
-pub use change::{Change, Planned, Site};
+pub use change::{ConfigFileChange, Planned, Site};
 pub use permission::Permissions;

@@ -20,7 +20,7 @@ const ANSWER_BYTES_MAX: u64 = 256 << 10;
 
 /// A command that ended, or was ended.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ProcessAnswer {
     /// How it ended; `None` when its time was up.
     pub status: Option<ExitStatus>,
     /// The start of what it printed.
@@ -33,7 +33,7 @@ pub struct Answer {
 
 /// A command to run.
 #[derive(Debug, Clone, Copy)]
-pub struct Call<'a> {
+pub struct ProcessCall<'a> {
     /// Program and arguments.
     pub argv: &'a [OsString],
     /// Its working directory.
@@ -51,7 +51,7 @@ pub struct Call<'a> {
 /// # Errors
 /// When it can't be started.
 #[allow(clippy::disallowed_methods, reason = "the one door to the command lines of hosts")]
-pub fn run(call: Call<'_>) -> io::Result<Answer> {
+pub fn run(call: ProcessCall<'_>) -> io::Result<ProcessAnswer> {
     let Some((program, arguments)) = call.argv.split_first() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program"));
     };
@@ -80,7 +80,7 @@ pub fn run(call: Call<'_>) -> io::Result<Answer> {
         let _ = heard.recv();
     }
     let status = ended.ok().and_then(Result::ok);
-    Ok(Answer { status, stdout: start(&mut stdout)?, stderr: start(&mut stderr)?, took })
+    Ok(ProcessAnswer { status, stdout: start(&mut stdout)?, stderr: start(&mut stderr)?, took })
 }
 
 /// Takes in what commands leave running, so that it can be waited for. Linux only; elsewhere nothing is taken in.
@@ -127,10 +127,10 @@ fn start(file: &mut File) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn sh(line: &str, limit: Duration) -> Answer {
+    fn sh(line: &str, limit: Duration) -> ProcessAnswer {
         let argv = ["sh", "-c", line].map(OsString::from);
         let variables = [("ADDED", Some(OsStr::new("yes"))), ("HOME", None)];
-        run(Call { argv: &argv, dir: Path::new("/"), variables: &variables, input: b"said", limit }).expect("it starts")
+        run(ProcessCall { argv: &argv, dir: Path::new("/"), variables: &variables, input: b"said", limit }).expect("it starts")
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::base::schema::Schema;
+use crate::base::schema::PropertySchema;
 use crate::config::KnowledgeSettings;
 
 /// A text in a property, characters.
@@ -22,10 +22,10 @@ pub(crate) struct EntryType {
     pub merges: bool,
     /// The JSON Schema of its properties.
     #[serde(serialize_with = "schema_value")]
-    pub schema: Schema,
+    pub schema: PropertySchema,
 }
 
-fn schema_value<S: serde::Serializer>(schema: &Schema, serializer: S) -> Result<S::Ok, S::Error> {
+fn schema_value<S: serde::Serializer>(schema: &PropertySchema, serializer: S) -> Result<S::Ok, S::Error> {
     schema.value().serialize(serializer)
 }
 
@@ -50,7 +50,7 @@ fn shipped_types() -> BTreeMap<String, EntryType> {
             "description": description,
         });
         // The shipped schemas use what the checker knows: a test takes each of them.
-        let schema = Schema::new(&schema).ok()?;
+        let schema = PropertySchema::new(&schema).ok()?;
         Some(EntryType { description: description.to_owned(), merges, schema })
     };
     let all = [

@@ -10,7 +10,7 @@ use super::{fix, seal};
 use crate::base::markdown::{clean_line, code, fence};
 use crate::base::text::{count, ellipsis, one_line, prefix, printable};
 use crate::command::typed;
-use crate::diagnose::{Item, Severity, Shortfall};
+use crate::diagnose::{Diagnostic, Severity, Shortfall};
 use crate::run::Ended;
 
 /// A message in a list, bytes.
@@ -58,7 +58,7 @@ fn render_head(facts: &LessonFacts) -> String {
 }
 
 /// What says most of a failure: of the worst item that says anything the test, else the message, else its code.
-fn most_telling_text(items: &[Item]) -> Option<&str> {
+fn most_telling_text(items: &[Diagnostic]) -> Option<&str> {
     let worst = items.iter().map(|item| item.severity).max()?;
     let says = |text: &&str| !text.trim().is_empty();
     let mut worst = items.iter().filter(|item| item.severity == worst);
@@ -97,7 +97,7 @@ fn render_failures(facts: &LessonFacts, budget: usize) -> String {
     let budget = budget.saturating_sub(OVERHEAD);
     let mut out = String::new();
     let mut shown = BTreeSet::new();
-    let worst = |item: &Item| item.severity == Severity::Error;
+    let worst = |item: &Diagnostic| item.severity == Severity::Error;
     let order: Vec<usize> = (0..facts.items.len())
         .filter(|&i| worst(&facts.items[i]))
         .chain((0..facts.items.len()).filter(|&i| !worst(&facts.items[i])))
@@ -138,7 +138,7 @@ fn render_failures(facts: &LessonFacts, budget: usize) -> String {
 }
 
 /// Place and test of an item.
-fn diagnostic_subject(item: &Item) -> String {
+fn diagnostic_subject(item: &Diagnostic) -> String {
     let place = item.file.as_deref().map(|file| {
         let line = item.line.map(|line| format!(":{line}")).unwrap_or_default();
         let col = item.line.and(item.col).map(|col| format!(":{col}")).unwrap_or_default();
@@ -148,7 +148,7 @@ fn diagnostic_subject(item: &Item) -> String {
     place.into_iter().chain(test).collect::<Vec<_>>().join(": ")
 }
 
-fn diagnostic_bullet(item: &Item) -> String {
+fn diagnostic_bullet(item: &Diagnostic) -> String {
     let message = item.message.trim().lines().next().unwrap_or_default();
     let parts = [&diagnostic_subject(item), item.code.as_deref().unwrap_or_default(), &ellipsis(message, MESSAGE_BYTES_MAX)];
     let parts: Vec<String> = parts.into_iter().map(one_line).filter(|part| !part.trim().is_empty()).collect();

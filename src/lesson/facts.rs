@@ -1,7 +1,7 @@
 //! What a lesson is made of.
 
 use crate::base::clock::Timestamp;
-use crate::diagnose::{Category, Item, Shortfall};
+use crate::diagnose::{Category, Diagnostic, Shortfall};
 use crate::run::Ended;
 
 /// Everything a lesson file says about one failed run. Texts come from tools: they are redacted already, and made
@@ -29,7 +29,7 @@ pub struct LessonFacts {
     /// Files beyond the limit, not in `files`.
     pub files_cut: usize,
     /// Diagnostics and failing tests in output order.
-    pub items: Vec<Item>,
+    pub items: Vec<Diagnostic>,
     /// Items beyond the limit, not in `items`.
     pub items_cut: usize,
     /// Problems that were found, those in `items_cut` too; an item that only says how the run ended is none.

@@ -2,11 +2,11 @@
 
 use super::LessonFacts;
 use crate::base::clock::Timestamp;
-use crate::diagnose::{Category, Item, Severity};
+use crate::diagnose::{Category, Diagnostic, Severity};
 use crate::run::Ended;
 
-pub(super) fn item(file: &str, code: &str, message: &str) -> Item {
-    Item {
+pub(super) fn item(file: &str, code: &str, message: &str) -> Diagnostic {
+    Diagnostic {
         tool: "eslint".to_owned(),
         code: (!code.is_empty()).then(|| code.to_owned()),
         severity: Severity::Error,
@@ -98,7 +98,7 @@ pub(super) fn hostile(text: &str) -> LessonFacts {
     facts.command = text.to_owned();
     facts.dir = text.to_owned();
     facts.files = vec![text.to_owned(), format!("src/{text}")];
-    let test = Item { test: Some(text.to_owned()), ..item(text, text, &format!("{text}\n- {text}\n+ {text}")) };
+    let test = Diagnostic { test: Some(text.to_owned()), ..item(text, text, &format!("{text}\n- {text}\n+ {text}")) };
     facts.items = vec![test, item(text, text, text), item("", "", text), item("", text, "")];
     facts.lines = text.lines().map(str::to_owned).collect();
     facts.patterns = vec![text.to_owned()];
@@ -118,7 +118,7 @@ pub(super) fn many(n: usize) -> LessonFacts {
         .iter()
         .map(|file| {
             let test = Some(format!("{file} renders"));
-            Item { test, ..item(file, "", "expected 1 to be 2\n- 1\n+ 2") }
+            Diagnostic { test, ..item(file, "", "expected 1 to be 2\n- 1\n+ 2") }
         })
         .collect();
     facts.items_cut = 7;

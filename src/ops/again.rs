@@ -16,7 +16,7 @@ const REDACTED: &str = "[redacted:";
 
 /// A command to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Command {
+pub(crate) struct AgainCommand {
     /// The command.
     pub argv: Vec<OsString>,
     /// Where to run it.
@@ -52,7 +52,7 @@ pub(crate) enum AgainError {
 ///
 /// # Errors
 /// When there is nothing to run, or it is not known how to run less.
-pub(crate) fn command(places: &Places, environment: &Environment, failed: bool) -> Result<Command, AgainError> {
+pub(crate) fn command(places: &Places, environment: &Environment, failed: bool) -> Result<AgainCommand, AgainError> {
     let Some(last) = last::last(places, environment)?.0 else {
         return Err(AgainError::Nothing(places.root.display().to_string()));
     };
@@ -64,7 +64,7 @@ pub(crate) fn command(places: &Places, environment: &Environment, failed: bool) 
     let dir = places.root.join(last.dir.path());
     let argv = last.argv.iter().map(|word| word.0.clone()).collect();
     if !failed {
-        return Ok(Command { argv, dir });
+        return Ok(AgainCommand { argv, dir });
     }
     if last.passed {
         return Err(AgainError::Passed(line));
@@ -74,7 +74,7 @@ pub(crate) fn command(places: &Places, environment: &Environment, failed: bool) 
     let selectors = check.map(|check| check.selectors).unwrap_or_default();
     let narrowed = Narrowing { words: &words, selectors: &selectors, is_script, dir: last.dir.path() }.of(&last);
     match narrowed {
-        Ok(words) => Ok(Command { argv: words.into_iter().map(OsString::from).collect(), dir }),
+        Ok(words) => Ok(AgainCommand { argv: words.into_iter().map(OsString::from).collect(), dir }),
         Err(why) => Err(AgainError::NotNarrowed { command: line, why }),
     }
 }

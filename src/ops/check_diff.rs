@@ -13,7 +13,7 @@ use crate::fix::patch::Patch;
 use crate::fix::regression::{Fix, taken_back};
 use crate::fix::snapshot::{Compared, Skipped, changes};
 use crate::fix::standing;
-use crate::fix::weakened::{Mark, Severity, detect};
+use crate::fix::weakened::{Mark, RuleSeverity, detect};
 use crate::store::{FixFilter, FixRow, Means, StoreError};
 
 /// Fixes that a change is compared with: the last touched ones.
@@ -23,7 +23,7 @@ const SUMMARY_BYTES_MAX: usize = 160;
 
 /// What to look for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct CheckDiffOptions {
     /// Places where a check is weakened.
     pub weakened: bool,
     /// Of these, only what is certain.
@@ -34,7 +34,7 @@ pub(crate) struct Wanted {
 
 /// What `check-diff --json` prints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct CheckDiffReport {
     /// Version of this shape.
     pub schema: u32,
     /// Where a check was weakened, in the order of the diff.
@@ -71,7 +71,7 @@ pub(crate) struct Regression {
     pub text: String,
 }
 
-impl Report {
+impl CheckDiffReport {
     /// Whether there is nothing to say.
     pub(crate) fn is_clean(&self) -> bool {
         self.weakened.is_empty() && self.regressions.is_empty()
@@ -86,15 +86,15 @@ pub(crate) fn check_diff(
     places: &Places,
     settings: &Settings,
     compared: &Compared,
-    wanted: Wanted,
-) -> Result<Report, Skipped> {
+    wanted: CheckDiffOptions,
+) -> Result<CheckDiffReport, Skipped> {
     let patch = changes(&places.root, compared)?;
     let mut report =
-        Report { schema: 1, weakened: Vec::new(), regressions: Vec::new(), cut: patch.cut, notes: Vec::new() };
+        CheckDiffReport { schema: 1, weakened: Vec::new(), regressions: Vec::new(), cut: patch.cut, notes: Vec::new() };
     if wanted.weakened {
         let findings = detect(&patch, None);
         (report.weakened, report.cut) = (findings.marks, findings.cut);
-        report.weakened.retain(|mark| !wanted.certain || mark.severity == Severity::Certain);
+        report.weakened.retain(|mark| !wanted.certain || mark.severity == RuleSeverity::Certain);
     }
     if wanted.regressions {
         match regressions(places, settings, &patch, &mut report.notes) {

@@ -20,7 +20,7 @@ use crate::base::lossless::Lossless;
 use crate::base::text::ellipsis;
 use crate::config::{Places, Settings};
 use crate::host::ci::{Host, Job};
-use crate::store::{Body, StoreError, own_writer};
+use crate::store::{EventBody, StoreError, own_writer};
 
 /// What GitHub and Buildkite take for a page of a step, bytes; GitHub drops a longer one as a whole.
 const SUMMARY_BYTES_MAX: u64 = 1 << 20;
@@ -127,7 +127,7 @@ fn runs(places: &Places, settings: &Settings, reading: &Reading, wanted: &Wanted
     let mut newest: BTreeMap<String, Subject> = BTreeMap::new();
     for id in ids {
         let event = index.event(&reading.segments, &id)?.filter(|event| event.writer == own);
-        let Some(Body::Run(run)) = event.map(|event| event.body) else { continue };
+        let Some(EventBody::Run(run)) = event.map(|event| event.body) else { continue };
         if wanted.since.is_none_or(|since| run.started_at >= since) {
             newest.insert(run.key.clone(), Subject { id, run: *run });
         }
@@ -138,7 +138,7 @@ fn runs(places: &Places, settings: &Settings, reading: &Reading, wanted: &Wanted
     let (segments, root) = (&reading.segments, places.root.as_path());
     let sources = hint::HintSources { index, segments, registry: None, settings, root };
     for subject in subjects {
-        let key = |item: &crate::store::Item| item.rekeyed().map_or_else(|| item.pattern.clone(), |keys| keys.pattern);
+        let key = |item: &crate::store::DiagnosticRecord| item.rekeyed().map_or_else(|| item.pattern.clone(), |keys| keys.pattern);
         let keys: Vec<String> = subject.items().iter().map(key).collect();
         let known = hint::hint_lines(&sources, &keys, subject.run.started_at, KNOWN_MAX)?;
         told.push(Told { subject, known });

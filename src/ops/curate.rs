@@ -8,7 +8,7 @@ use super::record;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::Places;
 use crate::pattern::PatternGroupSummary;
-use crate::store::{Body, Merge, Review, ReviewState, Split, Store, StoreError, lock};
+use crate::store::{EventBody, Merge, Review, ReviewState, Split, Store, StoreError, lock};
 
 /// What a person says with a change: who they are and why.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(crate) struct Saying {
 
 /// What changing a pattern led to.
 #[derive(Debug, Serialize)]
-pub(crate) struct Changed {
+pub(crate) struct CurationReply {
     /// Version of this shape.
     pub schema: u32,
     /// One line: what was done.
@@ -40,8 +40,8 @@ pub(crate) struct Changed {
 ///
 /// # Errors
 /// When one of the ids names none or more than one, both name the same, or the store can't be written.
-pub(crate) fn merge(places: &Places, from: &str, into: &str, saying: Saying) -> anyhow::Result<Changed> {
-    let mut open = Open::new(places)?;
+pub(crate) fn merge(places: &Places, from: &str, into: &str, saying: Saying) -> anyhow::Result<CurationReply> {
+    let mut open = PatternWriter::new(places)?;
     let (from, into) = (open.store.index().member(from)?, open.store.index().member(into)?);
     let group = open.store.index().group(from.number)?;
     anyhow::ensure!(
@@ -51,7 +51,7 @@ pub(crate) fn merge(places: &Places, from: &str, into: &str, saying: Saying) -> 
         into.id
     );
     let merge = Merge { from: from.key, into: into.key, by: saying.by, similarity_permille: None, why: saying.why };
-    open.store.record(Body::Merge(merge))?;
+    open.store.record(EventBody::Merge(merge))?;
     Ok(open.changed(format!("counts {} and {} together", from.id, into.id), &into.id)?)
 }
 
@@ -59,12 +59,12 @@ pub(crate) fn merge(places: &Places, from: &str, into: &str, saying: Saying) -> 
 ///
 /// # Errors
 /// When the id names none or more than one, it isn't merged with any, or the store can't be written.
-pub(crate) fn split(places: &Places, id: &str, saying: Saying) -> anyhow::Result<Changed> {
-    let mut open = Open::new(places)?;
+pub(crate) fn split(places: &Places, id: &str, saying: Saying) -> anyhow::Result<CurationReply> {
+    let mut open = PatternWriter::new(places)?;
     let member = open.store.index().member(id)?;
     let others = open.store.index().group(member.number)?.len() - 1;
     anyhow::ensure!(others > 0, "{} is merged with no other pattern", member.id);
-    open.store.record(Body::Split(Split { pattern: member.key, by: saying.by, why: saying.why }))?;
+    open.store.record(EventBody::Split(Split { pattern: member.key, by: saying.by, why: saying.why }))?;
     Ok(open.changed(format!("{} stands by itself", member.id), &member.id)?)
 }
 
@@ -72,31 +72,31 @@ pub(crate) fn split(places: &Places, id: &str, saying: Saying) -> anyhow::Result
 ///
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
-pub(crate) fn review(places: &Places, id: &str, state: ReviewState, saying: Saying) -> anyhow::Result<Changed> {
-    let mut open = Open::new(places)?;
+pub(crate) fn review(places: &Places, id: &str, state: ReviewState, saying: Saying) -> anyhow::Result<CurationReply> {
+    let mut open = PatternWriter::new(places)?;
     let row = open.store.index().pattern(id)?;
-    open.store.record(Body::Review(Review { pattern: row.key, state, by: saying.by, why: saying.why }))?;
+    open.store.record(EventBody::Review(Review { pattern: row.key, state, by: saying.by, why: saying.why }))?;
     Ok(open.changed(format!("{} is {} now", row.id, state.as_str()), &row.id)?)
 }
 
 /// The store, open for writing after what waited was recorded.
-struct Open {
+struct PatternWriter {
     store: Store,
     notes: Vec<String>,
 }
 
-impl Open {
+impl PatternWriter {
     fn new(places: &Places) -> Result<Self, StoreError> {
         let notes = record::drain_for_reading(places)?.notes;
         let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
-        Ok(Open { store: Store::open(&places.state, lock)?, notes })
+        Ok(PatternWriter { store: Store::open(&places.state, lock)?, notes })
     }
 
-    fn changed(mut self, done: String, id: &str) -> Result<Changed, StoreError> {
+    fn changed(mut self, done: String, id: &str) -> Result<CurationReply, StoreError> {
         let index = self.store.index();
         let row = index.pattern(id)?;
         let together = PatternGroupSummary::from_rows(index.group(row.number)?, index.merges(row.number)?, index.reviews(row.number)?);
         self.notes.extend(self.store.take_notes());
-        Ok(Changed { schema: 1, done, pattern: row.id, together, notes: self.notes })
+        Ok(CurationReply { schema: 1, done, pattern: row.id, together, notes: self.notes })
     }
 }

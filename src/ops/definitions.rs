@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::{CONFIG_FILE_BYTES_MAX, DEFINITION_FILES_MAX};
 use crate::config::{Categories, Environment, Places, Problem, Settings};
-use crate::diagnose::{self, Category, DefinitionFile, Definitions, Fault};
+use crate::diagnose::{self, Category, DefinitionFile, Definitions, DefinitionFault};
 use crate::pattern::detector::DetectorRegistry;
 use crate::whitelist::{CheckKind, Whitelist};
 
@@ -39,7 +39,7 @@ pub(super) fn files(places: &Places, environment: &Environment) -> Vec<Definitio
     read(places, environment).0
 }
 
-fn read(places: &Places, environment: &Environment) -> (Vec<DefinitionFile>, Vec<Fault>) {
+fn read(places: &Places, environment: &Environment) -> (Vec<DefinitionFile>, Vec<DefinitionFault>) {
     let mut files = Vec::new();
     let mut faults = Vec::new();
     for (layer, dir) in places.definition_dirs(environment).into_iter().enumerate() {
@@ -56,7 +56,7 @@ fn read(places: &Places, environment: &Environment) -> (Vec<DefinitionFile>, Vec
                         names.map(|name| (name.clone(), attached(&file, &name, boundary(&dir, layer, places))));
                     files.push(DefinitionFile { attached: attached.collect(), file, layer, text });
                 }
-                Err(reason) => faults.push(Fault { file, line: None, reason, without: Some("the file") }),
+                Err(reason) => faults.push(DefinitionFault { file, line: None, reason, without: Some("the file") }),
             }
         }
     }
@@ -75,7 +75,7 @@ pub(crate) fn check(places: &Places, environment: &Environment) -> Loaded {
 }
 
 /// What `whitelist new` is asked for.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct NewToolOptions<'a> {
     /// The tool's name: letters, digits, `.`, `_`, `-`.
     pub name: &'a str,
     /// What it does.
@@ -102,7 +102,7 @@ pub(crate) struct Created {
 ///
 /// # Errors
 /// A bad name, a definition that is there already, a sample that says nothing, or a file that can't be written.
-pub(crate) fn create(places: &Places, environment: &Environment, wanted: &Wanted<'_>) -> anyhow::Result<Created> {
+pub(crate) fn create(places: &Places, environment: &Environment, wanted: &NewToolOptions<'_>) -> anyhow::Result<Created> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if !wanted.name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !wanted.name.chars().all(plain) {
         anyhow::bail!("`{}` is no name for a tool: use letters, digits, `.`, `_` and `-`", wanted.name.escape_debug());
@@ -126,7 +126,7 @@ pub(crate) fn create(places: &Places, environment: &Environment, wanted: &Wanted
 }
 
 /// Adds a rule for the program to the layer's whitelist; `None` when it is a check already.
-fn add_rule(places: &Places, environment: &Environment, wanted: &Wanted<'_>) -> anyhow::Result<Option<PathBuf>> {
+fn add_rule(places: &Places, environment: &Environment, wanted: &NewToolOptions<'_>) -> anyhow::Result<Option<PathBuf>> {
     let (known, _) = Whitelist::load(places, environment);
     if known.tool_kind(wanted.name).is_some() {
         return Ok(None);
@@ -192,7 +192,7 @@ fn text_of(file: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())
 }
 
-fn problem(fault: Fault) -> Problem {
+fn problem(fault: DefinitionFault) -> Problem {
     let next = "correct it, then type `verify-run whitelist check`";
     let hint = fault.without.map_or_else(|| next.to_owned(), |what| format!("{what} is left out until then: {next}"));
     Problem {

@@ -19,7 +19,7 @@ use crate::whitelist::Whitelist;
 /// How something stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Status {
+pub(crate) enum CheckStatus {
     /// As it should be.
     Ok,
     /// Works, but worth knowing.
@@ -34,7 +34,7 @@ pub(crate) struct Finding {
     /// What was looked at (`state`, `whitelist`).
     pub name: &'static str,
     /// How it stands.
-    pub status: Status,
+    pub status: CheckStatus,
     /// A sentence for people.
     pub message: String,
     /// The file or folder.
@@ -47,7 +47,7 @@ pub(crate) struct Finding {
 
 /// Everything that was looked at.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct DoctorReport {
     /// Version of this shape.
     pub schema: u32,
     /// Of the program.
@@ -62,14 +62,14 @@ pub(crate) struct Report {
     pub findings: Vec<Finding>,
 }
 
-impl Report {
+impl DoctorReport {
     /// Whether anything does not work.
     pub(crate) fn has_problems(&self) -> bool {
-        self.findings.iter().any(|finding| finding.status == Status::Problem)
+        self.findings.iter().any(|finding| finding.status == CheckStatus::Problem)
     }
 }
 
-fn finding(name: &'static str, status: Status, message: impl Into<String>, file: Option<&Path>) -> Finding {
+fn finding(name: &'static str, status: CheckStatus, message: impl Into<String>, file: Option<&Path>) -> Finding {
     Finding { name, status, message: message.into(), file: file.map(Path::to_owned), line: None, hint: None }
 }
 
@@ -78,7 +78,7 @@ fn hinted(finding: Finding, hint: impl Into<String>) -> Finding {
 }
 
 /// Looks at everything, changes nothing but what recording waiting runs changes.
-pub(crate) fn doctor(places: &Places, environment: &Environment) -> Report {
+pub(crate) fn doctor(places: &Places, environment: &Environment) -> DoctorReport {
     let (settings, problems) = Settings::load(places, environment);
     let mut findings = vec![state(places)];
     findings.extend(waiting(places));
@@ -101,7 +101,7 @@ pub(crate) fn doctor(places: &Places, environment: &Environment) -> Report {
     }
     findings.extend(hosts::findings(places, environment));
     findings.extend(platform());
-    Report {
+    DoctorReport {
         schema: 1,
         version: env!("CARGO_PKG_VERSION"),
         event_version: EVENT_VERSION,
@@ -114,11 +114,11 @@ pub(crate) fn doctor(places: &Places, environment: &Environment) -> Report {
 /// What is wrong with files that people write, or that nothing is.
 fn problems_of(name: &'static str, fine: &str, problems: Vec<Problem>) -> Vec<Finding> {
     if problems.is_empty() {
-        return vec![finding(name, Status::Ok, fine, None)];
+        return vec![finding(name, CheckStatus::Ok, fine, None)];
     }
     let found = problems.into_iter().map(|problem| Finding {
         name,
-        status: if problem.warning { Status::Warning } else { Status::Problem },
+        status: if problem.warning { CheckStatus::Warning } else { CheckStatus::Problem },
         message: problem.reason,
         file: Some(problem.file),
         line: problem.line,
@@ -132,13 +132,13 @@ fn advice(settings: &Settings) -> Vec<Finding> {
     let advice = &settings.advice;
     let off = [("warnings", advice.warnings), ("learning", advice.learning), ("injection", advice.injection)];
     let off = off.iter().filter(|(_, on)| !on).map(|(name, _)| format!("turned off: advice.{name}"));
-    let mut findings: Vec<Finding> = off.map(|message| finding("advice", Status::Ok, message, None)).collect();
+    let mut findings: Vec<Finding> = off.map(|message| finding("advice", CheckStatus::Ok, message, None)).collect();
     let share = advice.held_out() * 100.0;
     let message = if share > 0.0 { format!(
         "{share:.0} % of tasks and families are held out: they are not warned, so that it can be known whether \
          warnings help; advice.holdout = false turns that off"
     ) } else { "nobody is held out: everybody is warned, and whether that helps can't be known".to_owned() };
-    findings.push(finding("advice", Status::Ok, message, None));
+    findings.push(finding("advice", CheckStatus::Ok, message, None));
     findings
 }
 
@@ -148,16 +148,16 @@ fn state(places: &Places) -> Finding {
     let existing = dir.ancestors().find(|dir| dir.exists()).unwrap_or(dir);
     if existing != dir && !existing.is_dir() {
         let message = format!("the state folder can't be made: {} is a file", existing.display());
-        return hinted(finding("state", Status::Problem, message, Some(dir)), format!("rm {}", quoted(existing)));
+        return hinted(finding("state", CheckStatus::Problem, message, Some(dir)), format!("rm {}", quoted(existing)));
     }
     let mode = nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK;
     match nix::unistd::access(existing, mode) {
-        Ok(()) if existing == dir => finding("state", Status::Ok, "the state folder can be written", Some(dir)),
-        Ok(()) => finding("state", Status::Ok, "no state yet: nothing was recorded here", Some(dir)),
+        Ok(()) if existing == dir => finding("state", CheckStatus::Ok, "the state folder can be written", Some(dir)),
+        Ok(()) => finding("state", CheckStatus::Ok, "no state yet: nothing was recorded here", Some(dir)),
         Err(error) => {
             let stand_in = places.fallbacks.first().map(|dir| dir.display().to_string()).unwrap_or_default();
             let message = format!("the state folder can't be written ({}); runs wait in {stand_in}", error.desc());
-            hinted(finding("state", Status::Problem, message, Some(dir)), format!("ls -ld {}", quoted(existing)))
+            hinted(finding("state", CheckStatus::Problem, message, Some(dir)), format!("ls -ld {}", quoted(existing)))
         }
     }
 }
@@ -172,28 +172,28 @@ fn waiting(places: &Places) -> Vec<Finding> {
     let mut findings = Vec::new();
     match &drained {
         Err(error) => {
-            let status = if error.is_newer() { Status::Warning } else { Status::Problem };
+            let status = if error.is_newer() { CheckStatus::Warning } else { CheckStatus::Problem };
             findings.push(hinted(finding("recorder", status, error.to_string(), None), "verify-run store status"));
         }
         Ok(drained) => {
-            findings.extend(drained.notes.iter().map(|note| finding("recorder", Status::Warning, note, None)));
+            findings.extend(drained.notes.iter().map(|note| finding("recorder", CheckStatus::Warning, note, None)));
             findings.extend(drained.left.iter().map(|(path, reason)| {
                 let message = format!("a run waits: {reason}");
-                hinted(finding("spool", Status::Warning, message, Some(path)), "verify-run doctor")
+                hinted(finding("spool", CheckStatus::Warning, message, Some(path)), "verify-run doctor")
             }));
         }
     }
     let waiting = record::pending(places).into_iter().filter(|pending| pending.holds == record::Holds::Run).count();
     if waiting > 0 {
         let message = format!("{} not recorded yet", count(waiting, "run"));
-        findings.push(hinted(finding("spool", Status::Warning, message, None), "verify-run last"));
+        findings.push(hinted(finding("spool", CheckStatus::Warning, message, None), "verify-run last"));
     }
     for path in record::bad(places) {
         let message = "a spool file that can't be recorded; the reason is in the log that `store status` shows";
-        findings.push(hinted(finding("spool", Status::Problem, message, Some(&path)), format!("rm {}", quoted(&path))));
+        findings.push(hinted(finding("spool", CheckStatus::Problem, message, Some(&path)), format!("rm {}", quoted(&path))));
     }
     if findings.is_empty() {
-        findings.push(finding("recorder", Status::Ok, "nothing waits to be recorded", None));
+        findings.push(finding("recorder", CheckStatus::Ok, "nothing waits to be recorded", None));
     }
     findings
 }
@@ -203,17 +203,17 @@ fn promotions(places: &Places) -> Option<Finding> {
     let rows = Index::open_read(&places.index()).ok().flatten()?.promotions().ok()?;
     let approved = rows.iter().filter(|row| row.state == "approved").count();
     let message = format!("{} promoted; verify-run promote list says what waits for a review", count(approved, "line"));
-    (approved > 0).then(|| finding("promotions", Status::Ok, message, None))
+    (approved > 0).then(|| finding("promotions", CheckStatus::Ok, message, None))
 }
 
 /// Index and events.
 fn store(places: &Places) -> Vec<Finding> {
     let path = places.index();
     let index = match Index::open_read(&path) {
-        Ok(None) => return vec![finding("store", Status::Ok, "no store yet", Some(&path))],
+        Ok(None) => return vec![finding("store", CheckStatus::Ok, "no store yet", Some(&path))],
         Ok(Some(index)) => index,
         Err(error) => {
-            let status = if error.is_newer() { Status::Warning } else { Status::Problem };
+            let status = if error.is_newer() { CheckStatus::Warning } else { CheckStatus::Problem };
             let hint = if error.is_newer() { "cargo install verify-run" } else { "verify-run store rebuild" };
             return vec![hinted(finding("store", status, error.to_string(), Some(&path)), hint)];
         }
@@ -224,7 +224,7 @@ fn store(places: &Places) -> Vec<Finding> {
         Ok((None, counts)) => {
             let counted = [(counts.runs, "run"), (counts.failures, "failure"), (counts.patterns, "pattern")];
             let message = counted.map(|(n, noun)| count(n, noun)).join(", ");
-            findings.push(finding("store", Status::Ok, message, Some(&path)));
+            findings.push(finding("store", CheckStatus::Ok, message, Some(&path)));
         }
         Ok((Some(damage), _)) => {
             drop(index);
@@ -236,18 +236,18 @@ fn store(places: &Places) -> Vec<Finding> {
         }
         Err(error) => {
             let message = error.to_string();
-            findings.push(hinted(finding("store", Status::Problem, message, Some(&path)), "verify-run store rebuild"));
+            findings.push(hinted(finding("store", CheckStatus::Problem, message, Some(&path)), "verify-run store rebuild"));
         }
     }
     for path in folder::aside(&places.state) {
         let message = "this was in the place of a file of verify-run; it was moved aside, and nothing reads it";
         findings
-            .push(hinted(finding("state", Status::Warning, message, Some(&path)), format!("ls -ld {}", quoted(&path))));
+            .push(hinted(finding("state", CheckStatus::Warning, message, Some(&path)), format!("ls -ld {}", quoted(&path))));
     }
     for torn in Segments::new(places.events()).torn() {
         let message = "the end of an event that was cut off (a crash or a full disk); everything before it is kept";
         findings
-            .push(hinted(finding("events", Status::Warning, message, Some(&torn)), format!("rm {}", quoted(&torn))));
+            .push(hinted(finding("events", CheckStatus::Warning, message, Some(&torn)), format!("rm {}", quoted(&torn))));
     }
     findings
 }
@@ -256,10 +256,10 @@ fn store(places: &Places) -> Vec<Finding> {
 fn healed(places: &Places, damage: &str) -> Finding {
     let path = places.index();
     match super::store::heal(places, damage) {
-        Ok(notes) => finding("store", Status::Warning, notes.join("; "), Some(&path)),
+        Ok(notes) => finding("store", CheckStatus::Warning, notes.join("; "), Some(&path)),
         Err(error) => {
             let message = format!("the index is damaged: {damage}; {error}");
-            hinted(finding("store", Status::Problem, message, Some(&path)), "verify-run store rebuild")
+            hinted(finding("store", CheckStatus::Problem, message, Some(&path)), "verify-run store rebuild")
         }
     }
 }
@@ -269,7 +269,7 @@ fn snapshots(places: &Places, settings: &Settings) -> Option<Finding> {
     let objects = places.state.join("objects");
     if !settings.snapshot.enabled {
         let message = "turned off: what changed between a failure and the pass after it is not known";
-        return Some(finding("snapshots", Status::Ok, message, None));
+        return Some(finding("snapshots", CheckStatus::Ok, message, None));
     }
     let standings = snapshot::standings(&places.state);
     let standing = standings.iter().find(|standing| standing.root.path() == places.root)?;
@@ -278,12 +278,12 @@ fn snapshots(places: &Places, settings: &Settings) -> Option<Finding> {
             standing.not_before.map_or_else(String::new, |at| format!("; the next try is after {}", at.local()));
         let message = format!("the last one was given up: {why}{again}");
         let hint = "see snapshot.time_ms in verify-run.toml, or turn them off with snapshot.enabled = false";
-        return Some(hinted(finding("snapshots", Status::Warning, message, Some(&objects)), hint));
+        return Some(hinted(finding("snapshots", CheckStatus::Warning, message, Some(&objects)), hint));
     }
     let trees = Index::open_read(&places.index()).ok().flatten().and_then(|index| index.trees().ok());
     let trees = count(trees.map_or(0, |trees| trees.len()), "tree");
     let kibibytes = snapshot::size(&places.state).div_ceil(1024);
-    Some(finding("snapshots", Status::Ok, format!("{trees}, {kibibytes} KiB"), Some(&objects)))
+    Some(finding("snapshots", CheckStatus::Ok, format!("{trees}, {kibibytes} KiB"), Some(&objects)))
 }
 
 fn lessons_folder(places: &Places, settings: &Settings) -> Finding {
@@ -293,20 +293,20 @@ fn lessons_folder(places: &Places, settings: &Settings) -> Finding {
     if !existing.is_dir() {
         let message = format!("lessons can't be written: {} is a file", existing.display());
         let hint = "set lesson.dir in verify-run.toml to a folder of the repository";
-        return hinted(finding("lessons", Status::Problem, message, Some(&dir)), hint);
+        return hinted(finding("lessons", CheckStatus::Problem, message, Some(&dir)), hint);
     }
     if let Err(error) = nix::unistd::access(existing, nix::unistd::AccessFlags::W_OK) {
         let message = format!("lessons can't be written: {}", error.desc());
         return hinted(
-            finding("lessons", Status::Problem, message, Some(&dir)),
+            finding("lessons", CheckStatus::Problem, message, Some(&dir)),
             format!("ls -ld {}", quoted(existing)),
         );
     }
     if folder.is_hidden() {
         let message = "lessons are private; to commit them: verify-run lesson share";
-        return finding("lessons", Status::Ok, message, Some(&dir));
+        return finding("lessons", CheckStatus::Ok, message, Some(&dir));
     }
-    finding("lessons", Status::Ok, "the lessons folder can be written", Some(&dir))
+    finding("lessons", CheckStatus::Ok, "the lessons folder can be written", Some(&dir))
 }
 
 /// Lesson files that can't be read.
@@ -331,7 +331,7 @@ fn lesson_files(places: &Places, settings: &Settings) -> Vec<Finding> {
             |line| format!("${{EDITOR:-vi}} +{line} {}", quoted(&entry.path)),
         );
         let newer = matches!(error, crate::lesson::Error::Newer { .. });
-        let status = if newer { Status::Warning } else { Status::Problem };
+        let status = if newer { CheckStatus::Warning } else { CheckStatus::Problem };
         let mut found = hinted(finding("lesson", status, reason, Some(&entry.path)), hint);
         found.line = line;
         Some(found)
@@ -346,7 +346,7 @@ fn packagers(places: &Places, settings: &Settings) -> Vec<Finding> {
         let file = places.root.join(&found.file);
         let is_moved = found.publishes && settings.lesson.dir.is_none();
         let until = if is_moved { "; until that is changed, lessons are in the state folder" } else { "" };
-        let warned = finding("packager", Status::Warning, format!("{}{until}", found.sentence(&dir)), Some(&file));
+        let warned = finding("packager", CheckStatus::Warning, format!("{}{until}", found.sentence(&dir)), Some(&file));
         Finding { line: found.line, ..hinted(warned, found.remedy) }
     });
     found.collect()
@@ -357,11 +357,11 @@ fn platform() -> Vec<Finding> {
     let mut findings = Vec::new();
     if cfg!(target_os = "macos") {
         let message = "macOS is experimental: signals whose origin is unknown are not forwarded";
-        findings.push(finding("platform", Status::Warning, message, None));
+        findings.push(finding("platform", CheckStatus::Warning, message, None));
     }
     if is_disabled() {
         let message = "VERIFY_RUN_DISABLE is set: commands run bare and nothing is recorded";
-        findings.push(hinted(finding("environment", Status::Warning, message, None), "unset VERIFY_RUN_DISABLE"));
+        findings.push(hinted(finding("environment", CheckStatus::Warning, message, None), "unset VERIFY_RUN_DISABLE"));
     }
     findings
 }

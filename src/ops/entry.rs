@@ -27,7 +27,7 @@ use crate::knowledge::duplicate::{self, EntryLikeness, NormalisedWords};
 use crate::knowledge::{entry, entry_types};
 use crate::pattern::statistics::{to_permille, round_to_thousandth};
 use crate::store::{
-    Body, By, Entry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Index, Origin, Store, StoreError, lock,
+    EventBody, By, KnowledgeEntry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Index, EntryOrigin, Store, StoreError, lock,
 };
 
 pub(crate) use query::{EntryQueryRequest, EntryList, KnowledgeLog, export_entries, read_log, query_entries, relevant_entries, show_entry};
@@ -149,7 +149,7 @@ pub(crate) fn add_entry(places: &Places, settings: &Settings, identity: &Identit
 }
 
 /// The entry for the event, checked, bounded, without secrets; and whether it may be merged.
-pub(super) fn build_entry(settings: &Settings, identity: &Identity, given: &EntryDraft) -> anyhow::Result<(Entry, bool)> {
+pub(super) fn build_entry(settings: &Settings, identity: &Identity, given: &EntryDraft) -> anyhow::Result<(KnowledgeEntry, bool)> {
     let all = entry_types(&settings.knowledge);
     let Some(sort) = all.get(&given.kind) else {
         let known: Vec<&str> = all.keys().map(String::as_str).collect();
@@ -178,7 +178,7 @@ pub(super) fn build_entry(settings: &Settings, identity: &Identity, given: &Entr
         Some("ci") => EntrySource::Check,
         Some(_) => EntrySource::Agent,
     });
-    let entry = Entry {
+    let entry = KnowledgeEntry {
         sort: given.kind.clone(),
         title,
         properties,
@@ -186,7 +186,7 @@ pub(super) fn build_entry(settings: &Settings, identity: &Identity, given: &Entr
         actions,
         tags: clean_labels(&given.tags).into_iter().map(|tag| tag.to_lowercase()).collect(),
         sources: clean_labels(&given.sources),
-        origin: Origin { source, prevented: given.prevented, fix_applied: given.fix_applied },
+        origin: EntryOrigin { source, prevented: given.prevented, fix_applied: given.fix_applied },
     };
     Ok((entry, sort.merges))
 }
@@ -228,7 +228,7 @@ fn clean_value(value: &Value) -> Value {
 }
 
 /// Entries of the type that say the same or may, the most alike first.
-fn find_duplicates(index: &Index, settings: &Settings, new: &Entry) -> anyhow::Result<Vec<(SimilarEntry, EntryLikeness)>> {
+fn find_duplicates(index: &Index, settings: &Settings, new: &KnowledgeEntry) -> anyhow::Result<Vec<(SimilarEntry, EntryLikeness)>> {
     let words = NormalisedWords::from_text(&entry::entry_text(&new.title, &new.properties));
     let shared = words.min_shared_words(settings.knowledge.suggested);
     let mut found: Vec<(i64, f64, EntryLikeness)> = Vec::new();
@@ -384,12 +384,12 @@ impl KnowledgeWriter {
     }
 
     /// Writes an entry, and where it `merges` and says the same as another that it is merged with it.
-    pub(super) fn add_entry(&mut self, settings: &Settings, (mut entry, merges): (Entry, bool)) -> anyhow::Result<EntryAddReply> {
+    pub(super) fn add_entry(&mut self, settings: &Settings, (mut entry, merges): (KnowledgeEntry, bool)) -> anyhow::Result<EntryAddReply> {
         entry.sources = resolve_sources(self.store.index(), entry.sources)?;
         let found = if merges { find_duplicates(self.store.index(), settings, &entry)? } else { Vec::new() };
         let mut event = self.entry_event(String::new(), EntryChange::Created(Box::new(entry)));
-        let id = ids::short(ids::Kind::Knowledge, event.id.as_bytes());
-        if let Body::Knowledge(note) = &mut event.body {
+        let id = ids::short(ids::IdKind::Knowledge, event.id.as_bytes());
+        if let EventBody::Knowledge(note) = &mut event.body {
             note.entry.clone_from(&id);
         }
         let mut events = vec![event];
@@ -441,7 +441,7 @@ impl KnowledgeWriter {
     }
 
     /// Writes what somebody says.
-    pub(super) fn record(&mut self, body: impl FnOnce(By) -> Body) -> anyhow::Result<()> {
+    pub(super) fn record(&mut self, body: impl FnOnce(By) -> EventBody) -> anyhow::Result<()> {
         Ok(self.store.record(body(self.by.clone()))?)
     }
 
@@ -453,7 +453,7 @@ impl KnowledgeWriter {
 
     fn entry_event(&self, entry: String, change: EntryChange) -> Event {
         let note = EntryNote { entry, change, by: self.by.clone() };
-        Event::new(Timestamp::now(), self.store.writer(), Body::Knowledge(note))
+        Event::new(Timestamp::now(), self.store.writer(), EventBody::Knowledge(note))
     }
 
     fn apply_change(mut self, settings: &Settings, id: &str, change: EntryChange, done: String) -> anyhow::Result<EntryChangeReply> {

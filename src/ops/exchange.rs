@@ -14,11 +14,11 @@ use crate::base::file::{Durability, write_atomic};
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::text::count;
 use crate::config::Places;
-use crate::store::{EventLine, ImportFault, Imported, Store, Trust, backup, lock, masked, parse_event};
+use crate::store::{EventLine, ImportFault, ImportedSegments, Store, ImportTrust, backup, lock, masked, parse_event};
 
 /// What is to be exported.
 #[derive(Debug)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct ExportOptions<'a> {
     /// The folder; made if needed.
     pub out: &'a Path,
     /// Without what tools printed, what was typed and what was changed.
@@ -63,7 +63,7 @@ pub(crate) struct Merged {
     /// Lines that are no events.
     pub bad: usize,
     /// The first lines of these two kinds: file, line, reason.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ExchangeFault>,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -71,7 +71,7 @@ pub(crate) struct Merged {
 
 /// A line that was left out.
 #[derive(Debug, Serialize)]
-pub(crate) struct Fault {
+pub(crate) struct ExchangeFault {
     /// The file.
     pub file: PathBuf,
     /// The line, from 1.
@@ -84,7 +84,7 @@ pub(crate) struct Fault {
 ///
 /// # Errors
 /// When the store can't be read or the folder can't be written.
-pub(crate) fn export(places: &Places, wanted: &Wanted<'_>) -> anyhow::Result<Exported> {
+pub(crate) fn export(places: &Places, wanted: &ExportOptions<'_>) -> anyhow::Result<Exported> {
     let reading = reading::open(places)?;
     let out = wanted.out;
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
@@ -126,7 +126,7 @@ pub(crate) fn export(places: &Places, wanted: &Wanted<'_>) -> anyhow::Result<Exp
 ///
 /// # Errors
 /// When a path can't be read, or the store can't be written.
-pub(crate) fn import(places: &Places, paths: &[PathBuf], trust: Trust) -> anyhow::Result<Merged> {
+pub(crate) fn import(places: &Places, paths: &[PathBuf], trust: ImportTrust) -> anyhow::Result<Merged> {
     let mut files = Vec::new();
     for path in paths {
         let found = segments_at(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -138,7 +138,7 @@ pub(crate) fn import(places: &Places, paths: &[PathBuf], trust: Trust) -> anyhow
     let notes = super::record::drain_for_reading(places)?.notes;
     let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
     let mut store = Store::open(&places.state, lock)?;
-    let Imported { events, known, purged, removed, newer, bad, faults } = store.import(&files, trust)?;
+    let ImportedSegments { events, known, purged, removed, newer, bad, faults } = store.import(&files, trust)?;
     let mut merged = Merged {
         schema: 1,
         files: files.len(),
@@ -148,7 +148,7 @@ pub(crate) fn import(places: &Places, paths: &[PathBuf], trust: Trust) -> anyhow
         removed,
         newer,
         bad,
-        faults: faults.into_iter().map(|ImportFault { file, line, reason }| Fault { file, line, reason }).collect(),
+        faults: faults.into_iter().map(|ImportFault { file, line, reason }| ExchangeFault { file, line, reason }).collect(),
         notes,
     };
     if removed > 0 {

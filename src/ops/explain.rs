@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use super::reading;
 use crate::base::limits::{EXPLAIN_LINE_BYTES_MAX, SIMILARITY_MIN};
 use crate::config::Places;
-use crate::diagnose::{Item, Severity};
+use crate::diagnose::{Diagnostic, Severity};
 use crate::fingerprint::{self, MessageComparison, FingerprintExplanation, Fingerprint, PatternLeaders};
-use crate::store::{Index, Item as StoredItem, StoreError};
+use crate::store::{Index, DiagnosticRecord as StoredItem, StoreError};
 
 /// A message to explain; also a line that `pattern explain --jsonl` reads.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct ExplainRequest {
     /// The message.
     pub text: String,
     /// The tool that printed it.
@@ -59,7 +59,7 @@ pub(crate) struct NearPattern {
 
 /// A line that `--jsonl` prints.
 #[derive(Debug, Serialize)]
-struct Answer<'a> {
+struct ExplainReply<'a> {
     family: &'a str,
     pattern: &'a str,
     masked: &'a str,
@@ -70,7 +70,7 @@ struct Answer<'a> {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn message(places: &Places, asked: Asked, similarity_min: f64) -> Result<Explained, StoreError> {
+pub(crate) fn message(places: &Places, asked: ExplainRequest, similarity_min: f64) -> Result<Explained, StoreError> {
     let reading = reading::open(places)?;
     explained(reading.index.as_ref(), &asked.item(), similarity_min, reading.notes)
 }
@@ -93,7 +93,7 @@ pub(crate) fn pattern(places: &Places, id: &str, similarity_min: f64) -> Result<
 
 fn explained(
     index: Option<&Index>,
-    item: &Item,
+    item: &Diagnostic,
     similarity_min: f64,
     notes: Vec<String>,
 ) -> Result<Explained, StoreError> {
@@ -134,7 +134,7 @@ pub(crate) fn lines(mut input: impl BufRead, mut output: impl Write, merge: bool
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let asked: Asked = serde_json::from_slice(&line).with_context(|| {
+        let asked: ExplainRequest = serde_json::from_slice(&line).with_context(|| {
             format!("line {number} is not like {{\"text\": \"…\", \"tool\": \"…\", \"code\": \"…\"}}")
         })?;
         let item = asked.item();
@@ -142,7 +142,7 @@ pub(crate) fn lines(mut input: impl BufRead, mut output: impl Write, merge: bool
         if merge {
             keys = merging.leader(&item, keys);
         }
-        let answer = Answer {
+        let answer = ExplainReply {
             family: &keys.family,
             pattern: &keys.pattern,
             masked: &keys.masked,
@@ -164,7 +164,7 @@ struct Merging {
 
 impl Merging {
     /// The keys of the pattern that `keys` was merged into, else they themselves.
-    fn leader(&mut self, item: &Item, keys: Fingerprint) -> Fingerprint {
+    fn leader(&mut self, item: &Diagnostic, keys: Fingerprint) -> Fingerprint {
         if let Some(known) = self.known.get(&keys.pattern) {
             return known.clone();
         }
@@ -184,9 +184,9 @@ impl Merging {
     }
 }
 
-impl Asked {
-    fn item(&self) -> Item {
-        Item {
+impl ExplainRequest {
+    fn item(&self) -> Diagnostic {
+        Diagnostic {
             tool: self.tool.clone(),
             code: self.code.clone().filter(|code| !code.is_empty()),
             severity: Severity::Error,

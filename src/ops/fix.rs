@@ -18,7 +18,7 @@ use crate::fix::{Numbered, standing, workflow};
 use crate::pattern::knowledge::{Gotcha, Strategy};
 use crate::pattern::statistics::round_to_thousandth;
 use crate::store::{
-    Attempt, Body, FixFilter, FixNote, FixRow, FlakeFilter, FlakeRow, Mark, Proof, RateRow, RecipeRow, SaidRow, Store,
+    Attempt, EventBody, FixFilter, FixNote, FixRow, FlakeFilter, FlakeRow, WeakenedMark, Proof, RateRow, RecipeRow, SaidRow, Store,
     StoreError, lock,
 };
 
@@ -72,7 +72,7 @@ pub(crate) struct Summary {
     pub task: String,
     /// Of a pass that was reached by making the check weaker: by what.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub weakened: Vec<Mark>,
+    pub weakened: Vec<WeakenedMark>,
 }
 
 /// How often failures of a category get fixed.
@@ -87,7 +87,7 @@ pub(crate) struct Rate {
 
 /// A recipe with its success rate.
 #[derive(Debug, Serialize)]
-pub(crate) struct Recipe {
+pub(crate) struct RecipeLine {
     /// The counts.
     #[serde(flatten)]
     pub row: RecipeRow,
@@ -97,7 +97,7 @@ pub(crate) struct Recipe {
 
 /// What `fix list --json` prints.
 #[derive(Debug, Serialize)]
-pub(crate) struct List {
+pub(crate) struct FixList {
     /// Version of this shape.
     pub schema: u32,
     /// The last touched first.
@@ -115,7 +115,7 @@ pub(crate) struct Recipes {
     /// Version of this shape.
     pub schema: u32,
     /// The most widely tried first; each against one family of failures.
-    pub recipes: Vec<Recipe>,
+    pub recipes: Vec<RecipeLine>,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -164,7 +164,7 @@ pub(crate) struct Flakes {
 
 /// One attempt of a page.
 #[derive(Debug, Serialize)]
-pub(crate) struct Step {
+pub(crate) struct FixStep {
     /// From 1; `null` of a run with nothing changed before it.
     pub number: Option<u64>,
     /// The attempt as it is recorded.
@@ -174,16 +174,16 @@ pub(crate) struct Step {
 
 /// What `fix show --json` prints.
 #[derive(Debug, Serialize)]
-pub(crate) struct Page {
+pub(crate) struct FixPage {
     /// Version of this shape.
     pub schema: u32,
     /// The fix.
     #[serde(flatten)]
     pub summary: Summary,
     /// Attempts in their order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<FixStep>,
     /// Its recipes, with how often they worked in all.
-    pub recipes: Vec<Recipe>,
+    pub recipes: Vec<RecipeLine>,
     /// What was tried in it as recovery strategies, each against one of the patterns that it made go away.
     pub strategies: Vec<Strategy>,
     /// What was learnt about these patterns.
@@ -197,7 +197,7 @@ pub(crate) struct Page {
 
 /// What `fix record` says.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Said {
+pub(crate) struct FixNoteText {
     /// Why it failed.
     pub cause: Option<String>,
     /// What was done about it.
@@ -217,10 +217,10 @@ pub(crate) fn list(
     settings: &Settings,
     filter: &FixFilter,
     confirmed: Option<bool>,
-) -> Result<List, StoreError> {
+) -> Result<FixList, StoreError> {
     let reading = reading::open(places)?;
     let Some(index) = &reading.index else {
-        return Ok(List { schema: 1, fixes: Vec::new(), rates: Vec::new(), notes: reading.notes });
+        return Ok(FixList { schema: 1, fixes: Vec::new(), rates: Vec::new(), notes: reading.notes });
     };
     let wanted = FixFilter { limit: if confirmed.is_some() { usize::MAX } else { filter.limit }, ..filter.clone() };
     let now = Timestamp::now();
@@ -233,7 +233,7 @@ pub(crate) fn list(
     }
     let rates = index.fix_rates(settings.fix.quick_attempts)?;
     let rates = rates.into_iter().map(|row| Rate { success_rate: share(row.fixed, row.workflows), row }).collect();
-    Ok(List { schema: 1, fixes, rates, notes: reading.notes })
+    Ok(FixList { schema: 1, fixes, rates, notes: reading.notes })
 }
 
 /// Recipes of two tasks or more.
@@ -267,7 +267,7 @@ pub(crate) fn flakes(places: &Places, limit: usize) -> Result<Flakes, StoreError
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub(crate) fn show(places: &Places, settings: &Settings, id: &str) -> Result<Page, StoreError> {
+pub(crate) fn show(places: &Places, settings: &Settings, id: &str) -> Result<FixPage, StoreError> {
     let reading = reading::open(places)?;
     let Some(index) = reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
     let row = index.fix(id)?;
@@ -283,10 +283,10 @@ pub(crate) fn show(places: &Places, settings: &Settings, id: &str) -> Result<Pag
         gotchas.extend(known.gotcha);
     }
     let steps = workflow(attempts, settings.fix.quick_attempts).attempts.into_iter();
-    Ok(Page {
+    Ok(FixPage {
         schema: 1,
         summary: summary(row, settings, now),
-        steps: steps.map(|Numbered { number, attempt }| Step { number, attempt }).collect(),
+        steps: steps.map(|Numbered { number, attempt }| FixStep { number, attempt }).collect(),
         recipes: recipes.into_iter().map(recipe).collect(),
         strategies,
         gotchas,
@@ -299,7 +299,7 @@ pub(crate) fn show(places: &Places, settings: &Settings, id: &str) -> Result<Pag
 ///
 /// # Errors
 /// When there is no such fix, nothing is said, or the store can't be written.
-pub(crate) fn record(places: &Places, settings: &Settings, id: &str, said: Said) -> anyhow::Result<Page> {
+pub(crate) fn record(places: &Places, settings: &Settings, id: &str, said: FixNoteText) -> anyhow::Result<FixPage> {
     let row = show(places, settings, id)?.summary;
     let [cause, approach, rule, by] = [said.cause, said.approach, said.rule, said.by].map(noted);
     if cause.is_none() && approach.is_none() && rule.is_none() {
@@ -337,7 +337,7 @@ fn noted(text: Option<String>) -> Option<String> {
 fn note(places: &Places, said: FixNote) -> anyhow::Result<()> {
     let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
     let lock = lock(&places.state, wait).context("cannot record it now")?;
-    Store::open(&places.state, lock)?.record(Body::FixNote(said))?;
+    Store::open(&places.state, lock)?.record(EventBody::FixNote(said))?;
     Ok(())
 }
 
@@ -378,8 +378,8 @@ fn once(rows: Vec<RecipeRow>, limit: usize) -> Vec<RecipeRow> {
     rows
 }
 
-fn recipe(row: RecipeRow) -> Recipe {
-    Recipe { success_rate: share(row.successes, row.attempts), row }
+fn recipe(row: RecipeRow) -> RecipeLine {
+    RecipeLine { success_rate: share(row.successes, row.attempts), row }
 }
 
 fn flaky(row: FlakeRow) -> Flaky {

@@ -21,7 +21,7 @@ use crate::advice::mention;
 use crate::base::text::{ellipsis, one_line};
 use crate::capture::{self, Identity, Spooled};
 use crate::config::{Environment, Places, Settings};
-use crate::host::dialect::{Action, Answer, Call, Dialect, Moment};
+use crate::host::dialect::{HookAction, HookAnswer, HookCall, Dialect, Moment};
 use crate::store::{EntryFilter, Index};
 use crate::whitelist::Whitelist;
 
@@ -36,7 +36,7 @@ const ENTRY_CONFIDENCE_MIN: f64 = 0.7;
 
 /// What a hook answers.
 #[derive(Clone)]
-pub(crate) struct Said {
+pub(crate) struct HookReply {
     /// In the host's words.
     pub text: String,
     /// The line that is to be run instead.
@@ -50,7 +50,7 @@ pub(crate) struct Hook {
     dialect: &'static Dialect,
     moment: Moment,
     said: Value,
-    call: Call,
+    call: HookCall,
     cwd: PathBuf,
     places: Places,
     environment: Environment,
@@ -110,21 +110,21 @@ impl Hook {
     }
 
     /// The answer in the host's words without advice: a command's other line. It takes hardly any time.
-    pub(crate) fn plain(&self) -> Said {
+    pub(crate) fn plain(&self) -> HookReply {
         let line = match (&self.call.action, self.moment) {
-            (Action::Shell(line), Moment::BeforeTool) => line::rewritten(self, line),
+            (HookAction::Shell(line), Moment::BeforeTool) => line::rewritten(self, line),
             _ => None,
         };
-        let text = self.dialect.write(self.moment, &self.said, &Answer { context: None, line: line.clone() });
-        Said { text, line, advice: None }
+        let text = self.dialect.write(self.moment, &self.said, &HookAnswer { context: None, line: line.clone() });
+        HookReply { text, line, advice: None }
     }
 
     /// The same with what there is to say.
-    pub(crate) fn advised(&self, plain: Said) -> Said {
+    pub(crate) fn advised(&self, plain: HookReply) -> HookReply {
         let context = self.dialect.hears.contains(&self.moment).then(|| self.context()).flatten();
         let Some((context, advice)) = context else { return plain };
-        let answer = Answer { context, line: plain.line.clone() };
-        Said { text: self.dialect.write(self.moment, &self.said, &answer), line: plain.line, advice: Some(advice) }
+        let answer = HookAnswer { context, line: plain.line.clone() };
+        HookReply { text: self.dialect.write(self.moment, &self.said, &answer), line: plain.line, advice: Some(advice) }
     }
 
     /// Where things are: what was said is recorded there.
@@ -154,8 +154,8 @@ impl Hook {
         };
         let whitelist = || Whitelist::open(&self.places, &self.environment);
         Some(match (self.moment, &self.call.action) {
-            (Moment::BeforeTool, Action::Edit(files)) => warn::WarnRequest { files: files.clone(), at_hand: true, ..asked },
-            (Moment::BeforeTool, Action::Shell(line)) => {
+            (Moment::BeforeTool, HookAction::Edit(files)) => warn::WarnRequest { files: files.clone(), at_hand: true, ..asked },
+            (Moment::BeforeTool, HookAction::Shell(line)) => {
                 whitelist().decide_line(line).into_check()?;
                 warn::WarnRequest { command: Some(line.clone()), at_hand: true, ..asked }
             }

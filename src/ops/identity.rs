@@ -8,7 +8,7 @@ use crate::base::text;
 use crate::capture::Identity;
 use crate::config::Places;
 use crate::diagnose::redact::redact;
-use crate::host::process::{self, Call};
+use crate::host::process::{self, ProcessCall};
 use crate::store::By;
 
 /// A text that somebody gave, bytes.
@@ -28,7 +28,7 @@ pub(super) fn clean(text: &str) -> Option<String> {
 /// The user's name as git knows it.
 pub(super) fn user_name(places: &Places) -> Option<String> {
     let argv = ["git", "config", "user.name"].map(OsString::from);
-    let call = Call { argv: &argv, dir: &places.root, variables: &[], input: b"", limit: GIT_LIMIT };
+    let call = ProcessCall { argv: &argv, dir: &places.root, variables: &[], input: b"", limit: GIT_LIMIT };
     let answer = process::run(call).ok().filter(|answer| answer.status.is_some_and(|status| status.success()))?;
     clean(&String::from_utf8_lossy(&answer.stdout))
 }

@@ -11,7 +11,7 @@ const IDS_MAX: usize = 100;
 
 /// What an id is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RecordKind {
     /// `l-…`
     Lesson,
     /// `p-…`
@@ -27,8 +27,8 @@ pub(crate) enum Kind {
 }
 
 /// The ids of this kind, each with what it is about; the newest first. Empty where nothing can be read.
-pub(crate) fn ids(places: &Places, settings: &Settings, kind: Kind) -> Vec<(String, String)> {
-    if kind == Kind::Lesson {
+pub(crate) fn ids(places: &Places, settings: &Settings, kind: RecordKind) -> Vec<(String, String)> {
+    if kind == RecordKind::Lesson {
         let lessons = lesson::list(places, settings).lessons.into_iter().rev().take(IDS_MAX);
         return lessons.map(|it| (it.lesson.front.id.clone(), it.lesson.title().to_owned())).collect();
     }
@@ -36,26 +36,26 @@ pub(crate) fn ids(places: &Places, settings: &Settings, kind: Kind) -> Vec<(Stri
     index.and_then(|index| of_index(&index, places, kind).ok()).unwrap_or_default()
 }
 
-fn of_index(index: &Index, places: &Places, kind: Kind) -> Result<Vec<(String, String)>, StoreError> {
+fn of_index(index: &Index, places: &Places, kind: RecordKind) -> Result<Vec<(String, String)>, StoreError> {
     Ok(match kind {
-        Kind::Lesson => Vec::new(),
-        Kind::Pattern => {
+        RecordKind::Lesson => Vec::new(),
+        RecordKind::Pattern => {
             let rows = index.patterns(0, IDS_MAX, None)?.into_iter();
             rows.map(|row| (row.id, format!("{} {}", row.tool, row.masked))).collect()
         }
-        Kind::Fix => {
+        RecordKind::Fix => {
             let filter = FixFilter { limit: IDS_MAX, ..FixFilter::default() };
             index.fixes(&filter)?.into_iter().map(|row| (row.id, row.key)).collect()
         }
-        Kind::Entry => {
+        RecordKind::Entry => {
             let numbers = index.newest_entries(&EntryFilter::default(), 0, IDS_MAX)?.into_iter();
             numbers.filter_map(|number| index.entry_at(number).ok()).map(|row| (row.id, row.title)).collect()
         }
-        Kind::Run => {
+        RecordKind::Run => {
             let rows = index.runs_under(&Lossless::from(&places.root), &RunFilter::default(), IDS_MAX)?;
             rows.into_iter().map(super::last::Last::of).map(|run| (run.run, words(&run.argv))).collect()
         }
-        Kind::Task => {
+        RecordKind::Task => {
             let tasks = index.tasks(IDS_MAX)?.into_iter();
             tasks.map(|task| (task.name, task.title.unwrap_or_default())).collect()
         }

@@ -14,9 +14,9 @@ use serde::Serialize;
 
 use crate::advice::diff;
 use crate::config::{Environment, Places, Problem, Settings};
-use crate::host::agent::{self, AGENTS, Agent, Scope};
+use crate::host::agent::{self, AGENTS, Agent, InstallScope};
 use crate::host::survey::Survey;
-use crate::host::{Change, Planned, Site, git};
+use crate::host::{ConfigFileChange, Planned, Site, git};
 use crate::whitelist::Whitelist;
 use ledger::Ledger;
 
@@ -41,7 +41,7 @@ const REWRITES: &str = " pre-tool --rewrite";
 
 /// What shall be set up.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct InstallOptions {
     /// Hosts that were named.
     pub hosts: Vec<String>,
     /// Only these; else those that are found here, too.
@@ -76,12 +76,12 @@ pub(crate) struct File {
     /// The change, unified.
     pub diff: String,
     #[serde(skip)]
-    change: Change,
+    change: ConfigFileChange,
 }
 
 /// What `init --json` prints.
 #[derive(Debug, Serialize)]
-pub(crate) struct Plan {
+pub(crate) struct InstallPlan {
     /// Version of this shape.
     pub schema: u32,
     /// What paths in the diffs are relative to: the project's top, or the home folder.
@@ -106,7 +106,7 @@ pub(crate) struct Plan {
     done: Vec<(Vec<String>, PathBuf)>,
 }
 
-impl Plan {
+impl InstallPlan {
     /// Whether a file could not be set up as it should be.
     pub(crate) fn has_problems(&self) -> bool {
         self.problems.iter().any(|problem| !problem.warning)
@@ -117,7 +117,7 @@ impl Plan {
 ///
 /// # Errors
 /// When a name is no host's, a command to allow is no check, or there is no home folder.
-pub(crate) fn plan(places: &Places, environment: &Environment, wanted: &Wanted) -> anyhow::Result<Plan> {
+pub(crate) fn plan(places: &Places, environment: &Environment, wanted: &InstallOptions) -> anyhow::Result<InstallPlan> {
     let site = site::find(places, environment, wanted.user);
     let found = Survey::of(&site.root, site.home.as_deref());
     let top = top(&site, wanted.user)?;
@@ -129,7 +129,7 @@ pub(crate) fn plan(places: &Places, environment: &Environment, wanted: &Wanted) 
     let is_wanted = |name: &str| !wanted.only || wanted.hosts.iter().any(|host| host == name);
     let planned = agent::plan(
         &site,
-        &agent::Wanted {
+        &agent::AgentPlanOptions {
             agents: &agents,
             scope: wanted.scope(),
             servers: !wanted.no_servers,
@@ -139,7 +139,7 @@ pub(crate) fn plan(places: &Places, environment: &Environment, wanted: &Wanted) 
         },
         &|path| ledger.texts(path),
     );
-    let mut plan = Plan {
+    let mut plan = InstallPlan {
         schema: 1,
         top: top.clone(),
         found,
@@ -160,7 +160,7 @@ pub(crate) fn plan(places: &Places, environment: &Environment, wanted: &Wanted) 
         plan.hosts.push(planner.name.to_owned());
         plan.problems.extend(planned.problems);
         // What is in git's own folder is nobody else's.
-        let is_own = |change: &Change| !wanted.local || !change.path.starts_with(&site.root) || is_gits(places, change);
+        let is_own = |change: &ConfigFileChange| !wanted.local || !change.path.starts_with(&site.root) || is_gits(places, change);
         for change in planned.changes.into_iter().filter(is_own) {
             plan.take(&top, vec![planner.name.to_owned()], change, false);
         }
@@ -172,23 +172,23 @@ pub(crate) fn plan(places: &Places, environment: &Environment, wanted: &Wanted) 
     Ok(plan)
 }
 
-fn is_gits(places: &Places, change: &Change) -> bool {
+fn is_gits(places: &Places, change: &ConfigFileChange) -> bool {
     places.repository.as_ref().is_some_and(|repository| change.path.starts_with(&repository.common_dir))
 }
 
-impl Wanted {
+impl InstallOptions {
     /// In whose settings.
-    pub(crate) fn scope(&self) -> Scope {
+    pub(crate) fn scope(&self) -> InstallScope {
         match (self.user, self.local) {
-            (true, _) => Scope::Home,
-            (_, true) => Scope::Local,
-            _ => Scope::Project,
+            (true, _) => InstallScope::Home,
+            (_, true) => InstallScope::Local,
+            _ => InstallScope::Project,
         }
     }
 }
 
-impl Plan {
-    fn take(&mut self, top: &Path, hosts: Vec<String>, change: Change, is_done: bool) {
+impl InstallPlan {
+    fn take(&mut self, top: &Path, hosts: Vec<String>, change: ConfigFileChange, is_done: bool) {
         let path = change.path.clone();
         if is_done {
             self.done.push((hosts, path));
@@ -202,7 +202,7 @@ impl Plan {
         self.files.push(File { hosts, path, why, is_new, executable, diff, change });
     }
 
-    fn say_what_is_left(&mut self, agents: &[&'static Agent], wanted: &Wanted) {
+    fn say_what_is_left(&mut self, agents: &[&'static Agent], wanted: &InstallOptions) {
         let new = |name: &str| self.files.iter().any(|file| file.hosts.iter().any(|host| host == name));
         let then: Vec<String> = agents
             .iter()
@@ -223,7 +223,7 @@ impl Plan {
     }
 }
 
-impl Plan {
+impl InstallPlan {
     /// Of files that shall not be committed: agents that read none, and files that git would take.
     fn say_of_local(&mut self, shared: &[&Agent], places: &Places) {
         for agent in shared {
@@ -244,7 +244,7 @@ impl Plan {
     }
 
     /// What some agents run is recorded only where their commands are replaced, or shims are called in their place.
-    fn say_of_unrecorded(&mut self, agents: &[&'static Agent], wanted: &Wanted, environment: &Environment) {
+    fn say_of_unrecorded(&mut self, agents: &[&'static Agent], wanted: &InstallOptions, environment: &Environment) {
         if wanted.rewrite || environment.shims_dir().is_some_and(|dir| dir.is_dir()) {
             return;
         }
@@ -294,7 +294,7 @@ fn git_hooks(site: &Site, places: &Places, environment: &Environment) -> Planned
 }
 
 /// Who is set up: those that were named, and those that are found here.
-fn chosen(found: &Survey, wanted: &Wanted) -> anyhow::Result<(Vec<&'static Agent>, Vec<&'static Planner>)> {
+fn chosen(found: &Survey, wanted: &InstallOptions) -> anyhow::Result<(Vec<&'static Agent>, Vec<&'static Planner>)> {
     for name in &wanted.hosts {
         let known = hosts();
         ensure!(known.contains(&name.as_str()), "`{name}` is no host; there are: {}", known.join(", "));
@@ -314,7 +314,7 @@ pub(crate) fn hosts() -> Vec<&'static str> {
 }
 
 /// Whether all that shall run unasked is a check by itself, and somebody is there to be told.
-fn allowed(places: &Places, environment: &Environment, wanted: &Wanted, agents: &[&Agent]) -> anyhow::Result<()> {
+fn allowed(places: &Places, environment: &Environment, wanted: &InstallOptions, agents: &[&Agent]) -> anyhow::Result<()> {
     if wanted.allow.is_empty() {
         return Ok(());
     }
@@ -344,8 +344,8 @@ fn allowed(places: &Places, environment: &Environment, wanted: &Wanted, agents: 
 ///
 /// # Errors
 /// When a file was changed since it was planned, or can't be written: then nothing is.
-pub(crate) fn apply(places: &Places, environment: &Environment, user: bool, plan: &mut Plan) -> anyhow::Result<()> {
-    let changes: Vec<(&[String], &Change)> = plan.files.iter().map(|it| (it.hosts.as_slice(), &it.change)).collect();
+pub(crate) fn apply(places: &Places, environment: &Environment, user: bool, plan: &mut InstallPlan) -> anyhow::Result<()> {
+    let changes: Vec<(&[String], &ConfigFileChange)> = plan.files.iter().map(|it| (it.hosts.as_slice(), &it.change)).collect();
     put::put(places, environment, user, &changes, &plan.done)?;
     plan.applied = true;
     Ok(())

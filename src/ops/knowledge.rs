@@ -7,7 +7,7 @@ use crate::config::Settings;
 use crate::fix::{has_held, standing};
 use crate::knowledge::ledger::{self, EntryHistory};
 use crate::pattern::knowledge::{self, Gotcha, Strategy};
-use crate::store::{Body, BriefRow, By, Change, Index, PatternRow, Segments, StoreError, StrategyRow};
+use crate::store::{EventBody, BriefRow, By, LessonChangeKind, Index, PatternRow, Segments, StoreError, StrategyRow};
 
 /// What is known to help against a pattern.
 pub(super) struct PatternRemedies {
@@ -138,8 +138,8 @@ pub(super) fn cause_and_rule(
     let (mut cause, mut rule) = (None, None);
     for id in index.annotations(pattern)? {
         let Some(event) = index.event(segments, &id)? else { continue };
-        if let Body::Lesson(change) = event.body
-            && let Change::Annotated { cause: said, corrective_rule, .. } = change.change
+        if let EventBody::Lesson(change) = event.body
+            && let LessonChangeKind::Annotated { cause: said, corrective_rule, .. } = change.change
         {
             cause = cause.or(said);
             rule = rule.or(corrective_rule);

@@ -6,16 +6,16 @@ use serde::Serialize;
 
 use super::{reading, record, report};
 use crate::base::clock::Timestamp;
-use crate::base::ids::{self, Kind, RunId};
+use crate::base::ids::{self, IdKind, RunId};
 use crate::base::limits::{CAPTURE_HEAD_BYTES_MAX, CAPTURE_TAIL_BYTES_MAX};
 use crate::base::lossless::Lossless;
 use crate::base::private;
-use crate::capture::Header;
+use crate::capture::SpoolHeader;
 use crate::config::{Environment, Places, Settings};
 use crate::lesson::LessonFolder;
 use crate::pattern::signature::TaskSignature;
 use crate::run::Ended;
-use crate::store::{Index, Item, LastRun, Segments, StoreError};
+use crate::store::{Index, DiagnosticRecord, LastRun, Segments, StoreError};
 
 /// Items of a failure that are told.
 const ITEMS_MAX: usize = 200;
@@ -60,13 +60,13 @@ pub(crate) struct Last {
     /// The failure's first message.
     pub summary: Option<String>,
     /// What failed, in the order of the output, up to 200.
-    pub items: Vec<Failed>,
+    pub items: Vec<LastFailure>,
     /// Items beyond that, and those that were never kept.
     pub items_cut: usize,
     /// Affected files.
     pub files: Vec<String>,
     /// What was different in the work tree, of a recorded failure: since the check last passed, else since the commit.
-    pub changed: Option<Changed>,
+    pub changed: Option<ChangedSince>,
     /// What tells the task of a failure from others: words, tools, categories, file patterns.
     pub signature: Option<TaskSignature>,
     /// `l-…`, when a lesson was written for this run.
@@ -79,7 +79,7 @@ pub(crate) struct Last {
 
 /// One thing that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Failed {
+pub(crate) struct LastFailure {
     /// `p-…` of its pattern.
     pub pattern: String,
     /// The tool that found it.
@@ -100,7 +100,7 @@ pub(crate) struct Failed {
 
 /// What was different in the work tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Changed {
+pub(crate) struct ChangedSince {
     /// `pass`: since this check last passed; `head`: since the commit, because it has not passed yet.
     pub since: String,
     /// The files, sorted, up to 200.
@@ -194,7 +194,7 @@ fn with_details(index: &Index, segments: &Segments, mut last: Last) -> Result<La
     last.check = run.check.map(|check| check.as_str().to_owned());
     if let (Some(failure), Ok(id)) = (run.failure, id) {
         last.items_cut = failure.items_cut + failure.items.len().saturating_sub(ITEMS_MAX);
-        last.items = failure.items.into_iter().take(ITEMS_MAX).map(Failed::of).collect();
+        last.items = failure.items.into_iter().take(ITEMS_MAX).map(LastFailure::of).collect();
         let parts = index.task_signature(&run.task)?;
         last.signature = Some(TaskSignature::from_parts(parts.iter().map(|(part, value)| (part.as_str(), value.as_str()))));
         last.changed = changed(index, segments, id)?;
@@ -203,19 +203,19 @@ fn with_details(index: &Index, segments: &Segments, mut last: Last) -> Result<La
     Ok(last)
 }
 
-fn changed(index: &Index, segments: &Segments, run: RunId) -> Result<Option<Changed>, StoreError> {
+fn changed(index: &Index, segments: &Segments, run: RunId) -> Result<Option<ChangedSince>, StoreError> {
     let Some(row) = index.snapshot(&run.to_string())?.filter(|row| row.unavailable.is_none()) else { return Ok(None) };
     let Some(since) = row.base else { return Ok(None) };
     let (diff, diff_cut) =
         index.snapshot_event(segments, run)?.map(|snapshot| (snapshot.diff, snapshot.diff_cut)).unwrap_or_default();
-    Ok(Some(Changed { since, files: row.files, count: row.file_count, exact: row.exact, diff, diff_cut }))
+    Ok(Some(ChangedSince { since, files: row.files, count: row.file_count, exact: row.exact, diff, diff_cut }))
 }
 
-impl Failed {
-    fn of(item: Item) -> Self {
+impl LastFailure {
+    fn of(item: DiagnosticRecord) -> Self {
         let key = item.rekeyed().map_or(item.pattern, |keys| keys.pattern);
-        Failed {
-            pattern: ids::short(Kind::Pattern, key.as_bytes()),
+        LastFailure {
+            pattern: ids::short(IdKind::Pattern, key.as_bytes()),
             tool: item.tool,
             code: item.code,
             file: item.file,
@@ -269,7 +269,7 @@ impl Last {
         }
     }
 
-    fn waiting(header: Header) -> Self {
+    fn waiting(header: SpoolHeader) -> Self {
         let dir = header.cwd.path().strip_prefix(header.place.root.path());
         Last {
             schema: 1,

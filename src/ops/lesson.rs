@@ -13,11 +13,11 @@ use crate::diagnose::redact::redact;
 use crate::lesson::{LessonFile, LessonFacts, LessonFixSection, LessonFolder, Lesson, LocalMachine};
 use crate::ops::record::drain_for_reading;
 use crate::ops::{reading, record};
-use crate::store::{Body, Change, Index, LessonChange, LessonRow, Outcome, Segments, Store, lock};
+use crate::store::{EventBody, LessonChangeKind, Index, LessonChange, LessonRow, AttemptOutcome, Segments, Store, lock};
 
 /// A lesson and its file.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundLesson {
     /// Absolute.
     pub path: PathBuf,
     /// What it says.
@@ -28,9 +28,9 @@ pub(crate) struct Found {
 
 /// The lessons, oldest first, and the files that can't be read, each with what is wrong.
 #[derive(Debug, Default)]
-pub(crate) struct Listed {
+pub(crate) struct ListedLesson {
     /// Readable ones.
-    pub lessons: Vec<Found>,
+    pub lessons: Vec<FoundLesson>,
     /// The others.
     pub broken: Vec<(PathBuf, String)>,
 }
@@ -78,17 +78,17 @@ pub(crate) struct Forgotten {
 }
 
 /// Reads all lessons, those of runs that still wait included.
-pub(crate) fn list(places: &Places, settings: &Settings) -> Listed {
+pub(crate) fn list(places: &Places, settings: &Settings) -> ListedLesson {
     // A store that can't be opened is `doctor`'s matter: the files can be read without one.
     let _ = drain_for_reading(places);
     read_all(&LessonFolder::find(places, settings))
 }
 
-fn read_all(folder: &LessonFolder) -> Listed {
-    let mut listed = Listed::default();
+fn read_all(folder: &LessonFolder) -> ListedLesson {
+    let mut listed = ListedLesson::default();
     for LessonFile { path, lesson, .. } in folder.read_lesson_files() {
         match lesson {
-            Ok(lesson) => listed.lessons.push(Found { path, lesson, withdrawn: false }),
+            Ok(lesson) => listed.lessons.push(FoundLesson { path, lesson, withdrawn: false }),
             Err(error) => listed.broken.push((path, error.to_string())),
         }
     }
@@ -96,17 +96,17 @@ fn read_all(folder: &LessonFolder) -> Listed {
     listed
 }
 
-fn sort(lessons: &mut [Found]) {
+fn sort(lessons: &mut [FoundLesson]) {
     lessons.sort_by(|a, b| a.lesson.front.recorded_at.cmp(&b.lesson.front.recorded_at).then(a.path.cmp(&b.path)));
 }
 
 /// As [`list`], with the lessons that were withdrawn when their failure was gone: their text follows from the runs.
-pub(crate) fn list_all(places: &Places, settings: &Settings) -> Listed {
+pub(crate) fn list_all(places: &Places, settings: &Settings) -> ListedLesson {
     let mut listed = list(places, settings);
     // What can't be read from the store is left out, as in `list`.
     let withdrawn = withdrawn(places, settings, None).unwrap_or_default();
     let is_new = |found: &Withdrawn| !listed.lessons.iter().any(|known| known.lesson.front.id == found.facts.id);
-    let withdrawn: Vec<Found> = withdrawn.into_iter().filter(is_new).map(|withdrawn| withdrawn.found).collect();
+    let withdrawn: Vec<FoundLesson> = withdrawn.into_iter().filter(is_new).map(|withdrawn| withdrawn.found).collect();
     listed.lessons.extend(withdrawn);
     sort(&mut listed.lessons);
     listed
@@ -116,7 +116,7 @@ pub(crate) fn list_all(places: &Places, settings: &Settings) -> Listed {
 struct Withdrawn {
     facts: LessonFacts,
     part: Option<LessonFixSection>,
-    found: Found,
+    found: FoundLesson,
 }
 
 /// The withdrawn lessons whose id starts with `start`, of all runs the last one's.
@@ -140,7 +140,7 @@ fn withdrawn(places: &Places, settings: &Settings, start: Option<&str>) -> anyho
         };
         let lesson = folder.preview_lesson(&facts, part.as_ref())?;
         let path = folder.dir.join(facts.file_name());
-        found.push(Withdrawn { facts, part, found: Found { path, lesson, withdrawn: true } });
+        found.push(Withdrawn { facts, part, found: FoundLesson { path, lesson, withdrawn: true } });
     }
     Ok(found)
 }
@@ -154,7 +154,7 @@ fn fix_part(
     fix: &str,
 ) -> anyhow::Result<Option<LessonFixSection>> {
     let attempts = index.attempts(segments, fix)?;
-    let Some(last) = attempts.iter().rev().find(|attempt| attempt.outcome == Outcome::Success) else { return Ok(None) };
+    let Some(last) = attempts.iter().rev().find(|attempt| attempt.outcome == AttemptOutcome::Success) else { return Ok(None) };
     let first = index.run(segments, &last.opened_by.to_string())?;
     let since = first.map_or(last.ended_at, |first| first.ended_at);
     let facts = record::fix_facts(index, segments, (&settings.fix, local), since, last)?;
@@ -199,7 +199,7 @@ pub(crate) fn tell_of_fix(places: &Places, settings: &Settings, fix: &str, said:
 ///
 /// # Errors
 /// When there is none or several.
-pub(crate) fn show(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<Found> {
+pub(crate) fn show(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<FoundLesson> {
     let missing = match find(list(places, settings), id) {
         Ok(found) => return Ok(found),
         Err(missing) => missing,
@@ -211,9 +211,9 @@ pub(crate) fn show(places: &Places, settings: &Settings, id: &str) -> anyhow::Re
     }
 }
 
-fn find(listed: Listed, id: &str) -> anyhow::Result<Found> {
+fn find(listed: ListedLesson, id: &str) -> anyhow::Result<FoundLesson> {
     let start = full_id(id);
-    let mut found: Vec<Found> =
+    let mut found: Vec<FoundLesson> =
         listed.lessons.into_iter().filter(|found| found.lesson.front.id.starts_with(&start)).collect();
     if found.len() > 1 && !found.iter().any(|found| found.lesson.front.id == start) {
         let ids: Vec<&str> = found.iter().take(5).map(|found| found.lesson.front.id.as_str()).collect();
@@ -242,8 +242,8 @@ fn full_id(id: &str) -> String {
 /// # Errors
 /// When the lesson isn't found or the file can't be written. A store that can't be written is an error too, after the
 /// file was: annotating again repeats it.
-pub(crate) fn annotate(places: &Places, settings: &Settings, id: &str, annotation: Annotation) -> anyhow::Result<Found> {
-    let Found { path, lesson, withdrawn: is_withdrawn } = show(places, settings, id)?;
+pub(crate) fn annotate(places: &Places, settings: &Settings, id: &str, annotation: Annotation) -> anyhow::Result<FoundLesson> {
+    let FoundLesson { path, lesson, withdrawn: is_withdrawn } = show(places, settings, id)?;
     // The event of it can't be purged, so no secret may get into it.
     let clean = |text: Option<String>| text.map(|text| redact(&text).0.into_owned());
     let [cause, resolution, corrective_rule] =
@@ -261,10 +261,10 @@ pub(crate) fn annotate(places: &Places, settings: &Settings, id: &str, annotatio
     }
     let changed = folder.annotate_lesson(&path, &annotation.texts())?;
     let Annotation { cause, resolution, corrective_rule } = annotation;
-    let change = Change::Annotated { cause, resolution, corrective_rule };
+    let change = LessonChangeKind::Annotated { cause, resolution, corrective_rule };
     let mut store = open(places).with_context(|| format!("{} is written, but not recorded", path.display()))?;
-    store.record(Body::Lesson(LessonChange { lesson: lesson.front.id, change, by: None }))?;
-    Ok(Found { path, lesson: changed, withdrawn: false })
+    store.record(EventBody::Lesson(LessonChange { lesson: lesson.front.id, change, by: None }))?;
+    Ok(FoundLesson { path, lesson: changed, withdrawn: false })
 }
 
 /// Removes a lesson's file; its patterns get none any more. Works for a lesson whose file is gone already.
@@ -279,7 +279,7 @@ pub(crate) fn forget(places: &Places, settings: &Settings, id: &str) -> anyhow::
     let asked = found.as_ref().map_or_else(|_| full_id(id), |found| found.lesson.front.id.clone());
     let runs = store.index().runs_of(&asked);
     let (id, path, mut patterns) = match found {
-        Ok(Found { path, lesson, withdrawn }) => {
+        Ok(FoundLesson { path, lesson, withdrawn }) => {
             // Of a run that isn't in this store (a colleague's, a purged one) the file's ids are all there is.
             let patterns = if runs.is_ok() { Vec::new() } else { lesson.front.patterns };
             (lesson.front.id, Some(path).filter(|_| !withdrawn), patterns.into_iter().collect::<BTreeSet<_>>())
@@ -299,8 +299,8 @@ pub(crate) fn forget(places: &Places, settings: &Settings, id: &str) -> anyhow::
         patterns.extend(items.into_iter().map(|item| item.pattern));
     }
     let patterns: Vec<String> = patterns.into_iter().collect();
-    let change = Change::Forgotten { patterns: patterns.clone() };
-    store.record(Body::Lesson(LessonChange { lesson: id.clone(), change, by: None }))?;
+    let change = LessonChangeKind::Forgotten { patterns: patterns.clone() };
+    store.record(EventBody::Lesson(LessonChange { lesson: id.clone(), change, by: None }))?;
     if let Some(path) = &path {
         LessonFolder::find(places, settings).remove(path)?;
     }
@@ -318,11 +318,11 @@ pub(crate) fn prune(places: &Places, settings: &Settings, prune: Prune, now: Tim
     let folder = LessonFolder::find(places, settings);
     let lessons = list(places, settings).lessons;
     let surplus = lessons.len().saturating_sub(prune.keep.unwrap_or(0));
-    let old = |found: &Found| {
+    let old = |found: &FoundLesson| {
         let age = Duration::from_micros(now.micros_since(found.lesson.front.recorded_at));
         prune.older_than_days.is_none_or(|days| age > Duration::from_secs(days.saturating_mul(86_400)))
     };
-    let front_says_more = |found: &Found| {
+    let front_says_more = |found: &FoundLesson| {
         let front = &found.lesson.front;
         [&front.cause, &front.resolution, &front.corrective_rule]
             .into_iter()

@@ -14,7 +14,7 @@ pub(crate) struct Log {
     /// Version of this shape.
     pub schema: u32,
     /// The newest first.
-    pub runs: Vec<Entry>,
+    pub runs: Vec<LogEntry>,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -22,7 +22,7 @@ pub(crate) struct Log {
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Entry {
+pub(crate) struct LogEntry {
     /// The run's id.
     pub run: String,
     /// `f-…`, when it failed.
@@ -55,13 +55,13 @@ pub(crate) fn runs(places: &Places, filter: &RunFilter, limit: usize) -> Result<
     let reading = reading::open(places)?;
     let root = Lossless::from(&places.root);
     let rows = reading.index.as_ref().map(|index| index.runs_under(&root, filter, limit)).transpose()?;
-    let runs = rows.unwrap_or_default().into_iter().map(|row| Entry::of(Last::of(row))).collect();
+    let runs = rows.unwrap_or_default().into_iter().map(|row| LogEntry::of(Last::of(row))).collect();
     Ok(Log { schema: 1, runs, notes: reading.notes })
 }
 
-impl Entry {
+impl LogEntry {
     fn of(run: Last) -> Self {
-        Entry {
+        LogEntry {
             run: run.run,
             failure: run.failure,
             ended_at: run.ended_at,

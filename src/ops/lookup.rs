@@ -14,7 +14,7 @@ use crate::base::text::{ellipsis, one_line};
 use crate::base::tree::FsTree;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
-use crate::diagnose::{self, Input, Item};
+use crate::diagnose::{self, Input, Diagnostic};
 use crate::fingerprint::{self, SimilarityVerdict};
 use crate::knowledge::remedy::{RemedyEscalation, RemedySuggestion};
 use crate::pattern::confidence::{self, PatternOccurrence, JudgedDelivery};
@@ -179,7 +179,7 @@ pub(crate) struct KnownRemedy {
 struct FailureSubject {
     about: LookupSubject,
     against: Option<ErrorSource>,
-    items: Vec<Item>,
+    items: Vec<Diagnostic>,
     /// The text as one message, where no item was found in it.
     message: Option<String>,
     /// The text without terminal control.
@@ -258,7 +258,7 @@ fn subject_from_run(places: &Places, id: Option<&str>, notes: &mut Vec<String>) 
         summary: failure.items.first().map(|item| bounded_line(&item.message)),
         ..about
     };
-    let items = failure.items.iter().map(crate::store::Item::found).collect();
+    let items = failure.items.iter().map(crate::store::DiagnosticRecord::found).collect();
     Ok(FailureSubject { about, against: Some(ErrorSource::Run(Some(id))), items, message: None, fragment: None, cut: 0 })
 }
 
@@ -313,7 +313,7 @@ fn shorten_text(text: &str) -> (String, usize) {
 fn find_patterns(
     index: &Index,
     settings: &Settings,
-    items: &[Item],
+    items: &[Diagnostic],
     message: Option<&str>,
     fragment: Option<&OutputFragment>,
 ) -> anyhow::Result<(Vec<(PatternMatch, PatternRow)>, usize)> {
@@ -369,7 +369,7 @@ fn add_match(found: &mut Vec<(PatternMatch, PatternRow)>, how: PatternMatch, row
 }
 
 /// The pattern that says the same in other words, if there is one.
-fn nearest_pattern(index: &Index, settings: &Settings, item: &Item) -> Result<Option<PatternRow>, StoreError> {
+fn nearest_pattern(index: &Index, settings: &Settings, item: &Diagnostic) -> Result<Option<PatternRow>, StoreError> {
     let Some(near) = fingerprint::sketch_message(item) else { return Ok(None) };
     let compared = index.near_patterns(&near)?.into_iter().filter_map(|row| {
         let compared = fingerprint::compare_messages(&near.text, &row.text, settings.patterns.similarity);

@@ -19,7 +19,7 @@ use crate::knowledge::duplicate::NormalisedWords;
 use crate::knowledge::memory;
 use crate::pattern::statistics::to_permille;
 use crate::store::{
-    Body, Entry, EntrySource, Event, Index, MemoryChange, MemoryNote, MemoryRow, MemorySort, StoreError, note,
+    EventBody, KnowledgeEntry, EntrySource, Event, Index, MemoryChange, MemoryNote, MemoryRow, MemorySort, StoreError, note,
 };
 
 /// A memory, bytes.
@@ -137,8 +137,8 @@ fn build_memory(settings: &Settings, given: &MemoryDraft) -> anyhow::Result<Memo
 }
 
 fn write_memory(writing: &mut KnowledgeWriter, change: MemoryChange) -> anyhow::Result<String> {
-    let id = ids::short(ids::Kind::Memory, ids::RunId::fresh().0.as_bytes());
-    writing.record(|by| Body::Memory(MemoryNote { memory: id.clone(), change, by }))?;
+    let id = ids::short(ids::IdKind::Memory, ids::RunId::fresh().0.as_bytes());
+    writing.record(|by| EventBody::Memory(MemoryNote { memory: id.clone(), change, by }))?;
     Ok(id)
 }
 
@@ -156,7 +156,7 @@ pub(crate) fn validate_memory(places: &Places, settings: &Settings, identity: &I
     let row = writing.index().memory(id)?;
     let own = identity.agent.as_deref().and_then(clean);
     ensure!(row.by.agent == own, "{} is another agent's", row.id);
-    writing.record(|by| Body::Memory(MemoryNote { memory: row.id.clone(), change: MemoryChange::Validated, by }))?;
+    writing.record(|by| EventBody::Memory(MemoryNote { memory: row.id.clone(), change: MemoryChange::Validated, by }))?;
     single_memory_reply(writing, &row.id)
 }
 
@@ -190,7 +190,7 @@ pub(crate) fn recall_memories(
     let mut ids = found.memories.iter().map(|memory| memory.id.clone());
     if let Some(first) = ids.next().filter(|_| settings.advice.learning) {
         let change = MemoryChange::Recalled { with: ids.collect() };
-        let body = Body::Memory(MemoryNote { memory: first, change, by: by(identity, Some(&task)) });
+        let body = EventBody::Memory(MemoryNote { memory: first, change, by: by(identity, Some(&task)) });
         // The writer is the store's that takes it.
         if let Err(error) = note::put(places, &Event::new(now, "", body)) {
             found.notes.push(format!("cannot remember that it was looked up: {error}"));
@@ -227,10 +227,10 @@ pub(crate) fn learn_entry(
 }
 
 /// Writes the entry that a memory becomes, and that it did.
-fn promote_memory(writing: &mut KnowledgeWriter, settings: &Settings, memory: &str, entry: (Entry, bool)) -> anyhow::Result<EntryAddReply> {
+fn promote_memory(writing: &mut KnowledgeWriter, settings: &Settings, memory: &str, entry: (KnowledgeEntry, bool)) -> anyhow::Result<EntryAddReply> {
     let added = writing.add_entry(settings, entry)?;
     let change = MemoryChange::Promoted { entry: added.written.clone() };
-    writing.record(|by| Body::Memory(MemoryNote { memory: memory.to_owned(), change, by }))?;
+    writing.record(|by| EventBody::Memory(MemoryNote { memory: memory.to_owned(), change, by }))?;
     Ok(added)
 }
 

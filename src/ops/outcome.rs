@@ -10,7 +10,7 @@ use super::reading;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::capture::Identity;
 use crate::config::Places;
-use crate::store::{Ack, Body, DeliveryRow, Index, Store, StoreError, lock};
+use crate::store::{Ack, EventBody, DeliveryRow, Index, Store, StoreError, lock};
 
 /// What `outcome ack --json` prints.
 #[derive(Debug, Serialize)]
@@ -42,7 +42,7 @@ pub(crate) fn acknowledge(
     let row = find(reading.index.as_ref(), id)?;
     let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX)).context("cannot record it now")?;
     let mut store = Store::open(&places.state, lock)?;
-    store.record(Body::Ack(Ack { warning: row.warning.clone(), useful, by: by(identity, None) }))?;
+    store.record(EventBody::Ack(Ack { warning: row.warning.clone(), useful, by: by(identity, None) }))?;
     let row = find(Some(store.index()), &row.warning)?;
     Ok(Acknowledged { schema: 1, warning: row.warning, task: row.task, useful: row.useful, notes: reading.notes })
 }

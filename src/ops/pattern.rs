@@ -26,7 +26,7 @@ const LATELY_US: i64 = 30 * 24 * 3600 * 1_000_000;
 
 /// What `pattern list --json` prints.
 #[derive(Debug, Serialize)]
-pub(crate) struct List {
+pub(crate) struct PatternList {
     /// Version of this shape.
     pub schema: u32,
     /// The last seen first.
@@ -50,7 +50,7 @@ pub(crate) struct Filter {
 }
 
 /// Everything that words and figures are made of.
-pub(super) struct Desk {
+pub(super) struct PatternReader {
     pub index: Index,
     pub segments: Segments,
     pub settings: Settings,
@@ -63,9 +63,9 @@ pub(super) struct Desk {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list(places: &Places, environment: &Environment, filter: Filter) -> Result<List, StoreError> {
+pub(crate) fn list(places: &Places, environment: &Environment, filter: Filter) -> Result<PatternList, StoreError> {
     let (desk, notes) = desk(places, environment)?;
-    let Some(desk) = desk else { return Ok(List { schema: 1, patterns: Vec::new(), findings: Vec::new(), notes }) };
+    let Some(desk) = desk else { return Ok(PatternList { schema: 1, patterns: Vec::new(), findings: Vec::new(), notes }) };
     let Filter { limit, recurring, all } = filter;
     let failures_min = recurring.then_some(desk.settings.patterns.recurring_tasks);
     let (mut patterns, mut collapsed) = (Vec::new(), HashSet::new());
@@ -90,7 +90,7 @@ pub(crate) fn list(places: &Places, environment: &Environment, filter: Filter) -
             patterns.push(summary);
         }
     }
-    Ok(List { schema: 1, patterns, findings: desk.registry.examine_history(&desk.history, &desk.settings), notes })
+    Ok(PatternList { schema: 1, patterns, findings: desk.registry.examine_history(&desk.history, &desk.settings), notes })
 }
 
 /// Everything about the pattern whose id starts with `id`, with notes for standard error.
@@ -107,7 +107,7 @@ pub(crate) fn show(places: &Places, environment: &Environment, id: &str) -> Resu
 }
 
 /// Opens what is needed; `None` when nothing was ever recorded here.
-pub(super) fn desk(places: &Places, environment: &Environment) -> Result<(Option<Desk>, Vec<String>), StoreError> {
+pub(super) fn desk(places: &Places, environment: &Environment) -> Result<(Option<PatternReader>, Vec<String>), StoreError> {
     let Reading { index, segments, mut notes } = reading::open(places)?;
     let Some(index) = index else { return Ok((None, notes)) };
     let (settings, _) = Settings::load(places, environment);
@@ -118,10 +118,10 @@ pub(super) fn desk(places: &Places, environment: &Environment) -> Result<(Option
         format!("{}{line}: {}; look again with: verify-run whitelist check", fault.file.display(), fault.reason)
     }));
     let history = TaskHistory::from_rows(index.history()?);
-    Ok((Some(Desk { index, segments, settings, registry, history, now: Timestamp::now() }), notes))
+    Ok((Some(PatternReader { index, segments, settings, registry, history, now: Timestamp::now() }), notes))
 }
 
-impl Desk {
+impl PatternReader {
     /// What detectors know of a pattern: why it happens, and what to do about it.
     pub(super) fn told_by_detectors(&self, number: i64) -> Result<(Option<String>, Option<String>), StoreError> {
         let row = self.index.brief(number)?;

@@ -16,7 +16,7 @@ use anyhow::bail;
 use serde::Serialize;
 
 use super::identity::by;
-use super::pattern::{self, Desk};
+use super::pattern::{self, PatternReader};
 use super::{knowledge, stats, warn};
 use crate::advice::outcome::{ObservedDelivery, holdout_trial};
 use crate::advice::promotion::{
@@ -33,7 +33,7 @@ use crate::config::{Environment, Places, Settings};
 use crate::pattern::PatternPage;
 use crate::pattern::confidence::{self, PatternOccurrence, JudgedDelivery};
 use crate::store::{
-    Body, By, Event, PatternRow, Promotion, PromotionChangeRow, PromotionRow, PromotionStep, StoreError, note,
+    EventBody, By, Event, PatternRow, Promotion, PromotionChangeRow, PromotionRow, PromotionStep, StoreError, note,
 };
 
 pub(crate) use target::TargetOptions;
@@ -162,7 +162,7 @@ impl PromotionItem {
     }
 
     /// With the file that has the line, or would get it.
-    fn with_target(mut self, places: &Places, desk: &Desk) -> Self {
+    fn with_target(mut self, places: &Places, desk: &PatternReader) -> Self {
         let written = self.row.as_ref().filter(|_| self.state == PromotionState::Approved).and_then(|row| row.target.clone());
         match written {
             Some(path) => {
@@ -285,7 +285,7 @@ fn find_promotion<'a>(items: &'a [PromotionItem], id: &str) -> anyhow::Result<&'
 }
 
 /// All promotions, decided or proposed by what is known now.
-fn collect_promotions(places: &Places, desk: &Desk) -> Result<Vec<PromotionItem>, StoreError> {
+fn collect_promotions(places: &Places, desk: &PatternReader) -> Result<Vec<PromotionItem>, StoreError> {
     let silence = desk.settings.fix.silence();
     let mut families: HashMap<String, Vec<ObservedDelivery>> = HashMap::new();
     for row in desk.index.deliveries()? {
@@ -347,7 +347,7 @@ fn collect_promotions(places: &Places, desk: &Desk) -> Result<Vec<PromotionItem>
 /// A pattern as a promotion; `None` when it was never proposed and does not pass the gate, or nobody wants advice about it.
 fn pattern_promotion(
     places: &Places,
-    desk: &Desk,
+    desk: &PatternReader,
     families: &HashMap<String, Vec<ObservedDelivery>>,
     pattern: PatternRow,
     row: Option<PromotionRow>,
@@ -406,7 +406,7 @@ fn pattern_promotion(
 }
 
 /// A promotion whose source is gone, as `what` says: its line can still be taken out.
-fn orphaned_promotion(places: &Places, desk: &Desk, about: PromotionSource, what: &str, row: PromotionRow) -> PromotionItem {
+fn orphaned_promotion(places: &Places, desk: &PatternReader, about: PromotionSource, what: &str, row: PromotionRow) -> PromotionItem {
     let figures = PromotionFigures::default();
     let label = proof_label(&figures, &desk.settings.promotion);
     let title = format!("({what})");
@@ -426,13 +426,13 @@ fn orphaned_promotion(places: &Places, desk: &Desk, about: PromotionSource, what
     item
 }
 
-fn pattern_occurrences(desk: &Desk, pattern: &PatternRow) -> Result<Vec<PatternOccurrence>, StoreError> {
+fn pattern_occurrences(desk: &PatternReader, pattern: &PatternRow) -> Result<Vec<PatternOccurrence>, StoreError> {
     let rows = desk.index.sightings(pattern.number)?.into_iter();
     Ok(rows.map(|row| PatternOccurrence { run: row.run, at: row.at, task: row.task }).collect())
 }
 
 fn pattern_figures(
-    desk: &Desk,
+    desk: &PatternReader,
     families: &HashMap<String, Vec<ObservedDelivery>>,
     pattern: &PatternRow,
     sightings: &[PatternOccurrence],
@@ -498,7 +498,7 @@ fn record_proposals(places: &Places, settings: &Settings, identity: &Identity, i
         };
         let said = item.to_event(step, by(identity, None));
         // The writer is the store's that takes it.
-        let event = Event::new(Timestamp::now(), "", Body::Promotion(Box::new(said)));
+        let event = Event::new(Timestamp::now(), "", EventBody::Promotion(Box::new(said)));
         if let Err(error) = note::put(places, &event) {
             notes.push(format!("cannot remember that {} was proposed: {error}", item.id));
             return;

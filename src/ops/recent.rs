@@ -27,7 +27,7 @@ pub(crate) struct Recent {
     /// Version of this shape.
     pub schema: u32,
     /// The newest first.
-    pub failures: Vec<Failed>,
+    pub failures: Vec<RecentFailure>,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -35,7 +35,7 @@ pub(crate) struct Recent {
 
 /// A failure. Every text is one line without control characters.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Failed {
+pub(crate) struct RecentFailure {
     /// `f-…`
     pub id: String,
     /// When it ended.
@@ -85,14 +85,14 @@ pub(crate) fn failures(places: &Places, open: bool, limit: usize) -> Result<Rece
         }
         None => Vec::new(),
     };
-    Ok(Recent { schema: 1, failures: rows.into_iter().map(Failed::of).collect(), notes: reading.notes })
+    Ok(Recent { schema: 1, failures: rows.into_iter().map(RecentFailure::of).collect(), notes: reading.notes })
 }
 
-impl Failed {
+impl RecentFailure {
     fn of(row: FailureRow) -> Self {
         let line = |text: &str, max| ellipsis(one_line(text).trim(), max);
         let command = shell_words::join(row.argv.iter().map(Lossless::display));
-        Failed {
+        RecentFailure {
             id: row.failure,
             at: row.at,
             command: line(&command, COMMAND_BYTES_MAX),

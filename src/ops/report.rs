@@ -17,7 +17,7 @@ use crate::base::lossless::Lossless;
 use crate::base::text::count;
 use crate::config::Places;
 use crate::run::Ended;
-use crate::store::{Item, Run, StoreError};
+use crate::store::{DiagnosticRecord, Run, StoreError};
 
 use super::reading;
 
@@ -94,7 +94,7 @@ pub(crate) fn render(subjects: &[Subject], format: Format) -> Rendered {
 }
 
 /// The items of some runs, each with its run.
-fn items(subjects: &[Subject]) -> impl Iterator<Item = (&Subject, &Item)> {
+fn items(subjects: &[Subject]) -> impl Iterator<Item = (&Subject, &DiagnosticRecord)> {
     subjects.iter().flat_map(|subject| subject.items().iter().map(move |item| (subject, item)))
 }
 
@@ -112,7 +112,7 @@ impl Subject {
         }
     }
 
-    pub(super) fn items(&self) -> &[Item] {
+    pub(super) fn items(&self) -> &[DiagnosticRecord] {
         self.run.failure.as_ref().map_or(&[], |failure| &failure.items)
     }
 
@@ -148,12 +148,12 @@ impl Subject {
 }
 
 /// The name of the rule that an item breaks; the run's category for one without a code.
-pub(super) fn rule<'a>(item: &'a Item, subject: &'a Subject) -> &'a str {
+pub(super) fn rule<'a>(item: &'a DiagnosticRecord, subject: &'a Subject) -> &'a str {
     item.code.as_deref().unwrap_or_else(|| subject.category())
 }
 
 /// What an item says, never empty.
-pub(super) fn message(item: &Item) -> String {
+pub(super) fn message(item: &DiagnosticRecord) -> String {
     let said = match (&item.test, item.message.trim()) {
         (Some(test), "") => format!("{test} failed"),
         (Some(test), message) => format!("{test}: {message}"),

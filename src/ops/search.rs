@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::lesson::{self, Found};
+use super::lesson::{self, FoundLesson};
 use crate::base::clock::Timestamp;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::base::words::normalised;
@@ -30,7 +30,7 @@ pub(crate) struct Hits {
     /// Version of this shape.
     pub schema: u32,
     /// The best first.
-    pub lessons: Vec<Hit>,
+    pub lessons: Vec<SearchHit>,
     /// How many more fit.
     pub more: usize,
     /// For standard error.
@@ -40,7 +40,7 @@ pub(crate) struct Hits {
 
 /// A lesson that fits. Every text is one line without control characters.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Hit {
+pub(crate) struct SearchHit {
     /// `l-…`
     pub id: String,
     /// What it is about.
@@ -76,12 +76,12 @@ pub(crate) fn lessons(places: &Places, settings: &Settings, text: &str, limit: u
     let asked = text.trim().to_lowercase();
     let is_id = asked.strip_prefix("l-").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
     let words: Vec<String> = normalised(text).into_iter().take(WORDS_MAX).collect();
-    let weigh = |found: &Found| match () {
+    let weigh = |found: &FoundLesson| match () {
         () if is_id => found.lesson.front.id.starts_with(&asked).then_some(1.0),
         () if words.is_empty() => asked.is_empty().then_some(0.0),
         () => fit(found, &words),
     };
-    let mut found: Vec<(f64, Found)> =
+    let mut found: Vec<(f64, FoundLesson)> =
         listed.lessons.into_iter().filter_map(|found| Some((weigh(&found)?, found))).collect();
     found.sort_by(|(a, one), (b, other)| {
         let newest_first = other.lesson.front.recorded_at.cmp(&one.lesson.front.recorded_at);
@@ -89,13 +89,13 @@ pub(crate) fn lessons(places: &Places, settings: &Settings, text: &str, limit: u
     });
     let shown = found.len().min(limit.min(LESSONS_MAX));
     let more = found.len() - shown;
-    let lessons = found.into_iter().take(shown).map(|(score, found)| Hit::of(places, score, &found)).collect();
+    let lessons = found.into_iter().take(shown).map(|(score, found)| SearchHit::of(places, score, &found)).collect();
     Hits { schema: 1, lessons, more, notes }
 }
 
 /// How well a lesson fits: the share of the words that it has, and a little for where; `None` when it has none.
 #[allow(clippy::cast_precision_loss, reason = "a few words")]
-fn fit(found: &Found, words: &[String]) -> Option<f64> {
+fn fit(found: &FoundLesson, words: &[String]) -> Option<f64> {
     let front = &found.lesson.front;
     let lower = |texts: &[&str]| texts.join("\n").to_lowercase();
     let said = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -125,15 +125,15 @@ fn has(text: &str, word: &str) -> bool {
     }
 }
 
-impl Hit {
-    fn of(places: &Places, score: f64, found: &Found) -> Self {
+impl SearchHit {
+    fn of(places: &Places, score: f64, found: &FoundLesson) -> Self {
         let front = &found.lesson.front;
         let line = |text: &str, max| ellipsis(one_line(text).trim(), max);
         let said = |text: &Option<String>| {
             text.as_deref().map(|text| line(text, SAID_BYTES_MAX)).filter(|text| !text.is_empty())
         };
         let file = places.relative(&found.path).unwrap_or_else(|| found.path.clone().into_os_string());
-        Hit {
+        SearchHit {
             id: line(&front.id, LINE_BYTES_MAX),
             title: line(found.lesson.title(), LINE_BYTES_MAX),
             file: PathBuf::from(line(&file.to_string_lossy(), LINE_BYTES_MAX)),

@@ -48,7 +48,7 @@ const ENVIRONMENTS: [&str; 2] = [".venv/bin", "venv/bin"];
 /// How one program stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum State {
+pub(crate) enum ShimState {
     /// Its shim works.
     Ready,
     /// It is installed, and `install` would make a shim for it.
@@ -65,11 +65,11 @@ pub(crate) enum State {
 
 /// One program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Entry {
+pub(crate) struct ShimEntry {
     /// What it is called.
     pub name: String,
     /// How it stands.
-    pub state: State,
+    pub state: ShimState,
     /// The program itself.
     pub program: Option<PathBuf>,
     /// What is found before the shim.
@@ -79,7 +79,7 @@ pub(crate) struct Entry {
 /// Whether the shims are what names find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Standing {
+pub(crate) enum ShimStanding {
     /// There are none.
     NotInstalled,
     /// Their folder is not on `PATH`.
@@ -92,20 +92,20 @@ pub(crate) enum Standing {
 
 /// Everything about the folder.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Status {
+pub(crate) struct ShimStatus {
     /// Version of this shape.
     pub schema: u32,
     /// The folder of shims.
     pub folder: PathBuf,
     /// Whether they are in front.
-    pub standing: Standing,
+    pub standing: ShimStanding,
     /// By name.
-    pub programs: Vec<Entry>,
+    pub programs: Vec<ShimEntry>,
 }
 
 /// What installing or removing did, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Done {
+pub(crate) struct ShimsReply {
     /// Version of this shape.
     pub schema: u32,
     /// The folder of shims.
@@ -124,7 +124,7 @@ pub(crate) struct Done {
 
 /// Which programs to make shims for.
 #[derive(Debug, Clone)]
-pub(crate) enum Wanted {
+pub(crate) enum ShimOptions {
     /// Those in which checks begin, as far as they are installed.
     Usual,
     /// Every program of the whitelist that is installed.
@@ -172,16 +172,16 @@ impl Scene {
     }
 
     /// Whether the shims are what names find: what `doctor` asks.
-    pub(crate) fn standing(&self) -> Standing {
+    pub(crate) fn standing(&self) -> ShimStanding {
         let shims: Vec<_> = self.links().into_iter().filter(|(_, is_ours)| *is_ours).map(|(name, _)| name).collect();
         if shims.is_empty() {
-            Standing::NotInstalled
+            ShimStanding::NotInstalled
         } else if !std::env::split_paths(&self.path).any(|place| self.is_folder(&place)) {
-            Standing::NotOnPath
+            ShimStanding::NotOnPath
         } else if shims.iter().any(|name| self.shadow(name).is_some()) {
-            Standing::Shadowed
+            ShimStanding::Shadowed
         } else {
-            Standing::InFront
+            ShimStanding::InFront
         }
     }
 
@@ -219,40 +219,40 @@ impl Scene {
         real_program(OsStr::new(name), &self.path, &self.program)
     }
 
-    fn entry(&self, name: &str, is_ours: Option<bool>) -> Entry {
+    fn entry(&self, name: &str, is_ours: Option<bool>) -> ShimEntry {
         let (on_path, by) = (self.real(name), self.shadow(name));
         let program = on_path.clone().or_else(|| self.of_environment(name));
         let is_right = || fs::read_link(self.folder.join(name)).is_ok_and(|target| target == self.program);
         let state = match is_ours {
-            None => State::New,
-            Some(false) => State::Foreign,
-            Some(true) if !is_right() => State::Stale,
-            Some(true) if on_path.is_none() => State::Missing,
-            Some(true) if by.is_some() => State::Shadowed,
-            Some(true) => State::Ready,
+            None => ShimState::New,
+            Some(false) => ShimState::Foreign,
+            Some(true) if !is_right() => ShimState::Stale,
+            Some(true) if on_path.is_none() => ShimState::Missing,
+            Some(true) if by.is_some() => ShimState::Shadowed,
+            Some(true) => ShimState::Ready,
         };
-        Entry { name: name.to_owned(), state, program, by: by.filter(|_| state == State::Shadowed) }
+        ShimEntry { name: name.to_owned(), state, program, by: by.filter(|_| state == ShimState::Shadowed) }
     }
 }
 
 /// Every shim, and every program that would get one.
-pub(crate) fn status(scene: &Scene, whitelist: &Whitelist) -> Status {
+pub(crate) fn status(scene: &Scene, whitelist: &Whitelist) -> ShimStatus {
     let links = scene.links();
-    let mut programs: Vec<Entry> = links.iter().map(|(name, is_ours)| scene.entry(name, Some(*is_ours))).collect();
+    let mut programs: Vec<ShimEntry> = links.iter().map(|(name, is_ours)| scene.entry(name, Some(*is_ours))).collect();
     let new = names::usual(whitelist).into_iter().filter(|name| !links.iter().any(|(link, _)| link == name));
     programs.extend(new.map(|name| scene.entry(&name, None)).filter(|entry| entry.program.is_some()));
     programs.sort_by(|a, b| a.name.cmp(&b.name));
-    Status { schema: 1, folder: scene.folder.clone(), standing: scene.standing(), programs }
+    ShimStatus { schema: 1, folder: scene.folder.clone(), standing: scene.standing(), programs }
 }
 
 /// Makes the shims that are wanted, and mends those that are there. A file that isn't ours stays as it is.
 ///
 /// # Errors
 /// When a name is no program of the whitelist (nothing is done then), or a link can't be made.
-pub(crate) fn install(scene: &Scene, whitelist: &Whitelist, wanted: &Wanted) -> anyhow::Result<Done> {
+pub(crate) fn install(scene: &Scene, whitelist: &Whitelist, wanted: &ShimOptions) -> anyhow::Result<ShimsReply> {
     let names = wanted_names(scene, whitelist, wanted)?;
     prepare(&scene.folder).with_context(|| format!("cannot make the folder {}", scene.folder.display()))?;
-    let mut done = Done { schema: 1, folder: scene.folder.clone(), ..Done::default() };
+    let mut done = ShimsReply { schema: 1, folder: scene.folder.clone(), ..ShimsReply::default() };
     for name in names {
         let path = scene.folder.join(&name);
         let is_there = fs::symlink_metadata(&path).is_ok();
@@ -274,8 +274,8 @@ pub(crate) fn install(scene: &Scene, whitelist: &Whitelist, wanted: &Wanted) -> 
 ///
 /// # Errors
 /// When there is no shim of a name (nothing is done then), or one can't be removed.
-pub(crate) fn uninstall(scene: &Scene, names: &[String]) -> anyhow::Result<Done> {
-    let mut done = Done { schema: 1, folder: scene.folder.clone(), ..Done::default() };
+pub(crate) fn uninstall(scene: &Scene, names: &[String]) -> anyhow::Result<ShimsReply> {
+    let mut done = ShimsReply { schema: 1, folder: scene.folder.clone(), ..ShimsReply::default() };
     let links = scene.links();
     for name in names {
         let known = links.iter().any(|(link, is_ours)| link == name && *is_ours);
@@ -299,13 +299,13 @@ pub(crate) fn uninstall(scene: &Scene, names: &[String]) -> anyhow::Result<Done>
     Ok(done)
 }
 
-fn wanted_names(scene: &Scene, whitelist: &Whitelist, wanted: &Wanted) -> anyhow::Result<BTreeSet<String>> {
+fn wanted_names(scene: &Scene, whitelist: &Whitelist, wanted: &ShimOptions) -> anyhow::Result<BTreeSet<String>> {
     let is_installed = |name: &String| scene.real(name).is_some() || scene.of_environment(name).is_some();
     let installed = |names: BTreeSet<String>| names.into_iter().filter(is_installed);
     let mut names: BTreeSet<String> = match wanted {
-        Wanted::Usual => installed(names::usual(whitelist)).collect(),
-        Wanted::All => installed(whitelist.program_names()).collect(),
-        Wanted::Named(names) => {
+        ShimOptions::Usual => installed(names::usual(whitelist)).collect(),
+        ShimOptions::All => installed(whitelist.program_names()).collect(),
+        ShimOptions::Named(names) => {
             for name in names {
                 let is_name = !name.starts_with('.') && !name.contains('/') && name != "verify-run";
                 anyhow::ensure!(

@@ -11,12 +11,12 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::Places;
-use crate::fix::snapshot::{self, Standing};
+use crate::fix::snapshot::{self, ObjectFolderStatus};
 use crate::store::{Counts, Index, Segments, Store, StoreError, backup, lock};
 
 /// What `store status --json` prints. Sizes are bytes.
 #[derive(Debug, Serialize)]
-pub(crate) struct Status {
+pub(crate) struct StoreStatus {
     /// Version of this shape.
     pub schema: u32,
     /// The state folder.
@@ -56,7 +56,7 @@ pub(crate) struct SnapshotStatus {
     /// Size of their objects.
     pub bytes: u64,
     /// How the last snapshot of each work tree went, by path.
-    pub work_trees: Vec<Standing>,
+    pub work_trees: Vec<ObjectFolderStatus>,
 }
 
 /// One segment.
@@ -75,14 +75,14 @@ const LOG_LINES_MAX: usize = 10;
 ///
 /// # Errors
 /// When it can't be read.
-pub(crate) fn status(places: &Places) -> Result<Status, StoreError> {
+pub(crate) fn status(places: &Places) -> Result<StoreStatus, StoreError> {
     let reading = reading::open(places)?;
     let (counts, index_damage, trees) = match &reading.index {
         Some(index) => (Some(index.counts()?), index.check()?, index.trees()?.len()),
         None => (None, None, 0),
     };
     let segments = reading.segments.list()?;
-    Ok(Status {
+    Ok(StoreStatus {
         schema: 1,
         state: places.state.clone(),
         counts,
@@ -106,16 +106,16 @@ pub(crate) fn status(places: &Places) -> Result<Status, StoreError> {
 
 /// What was done to the store, for people and as JSON.
 #[derive(Debug, Serialize)]
-pub(crate) struct Done {
+pub(crate) struct StoreReply {
     /// Version of this shape.
     pub schema: u32,
     /// One line each.
     pub done: Vec<String>,
 }
 
-impl Done {
+impl StoreReply {
     fn of(done: Vec<String>) -> Self {
-        Done { schema: 1, done }
+        StoreReply { schema: 1, done }
     }
 }
 
@@ -123,7 +123,7 @@ impl Done {
 ///
 /// # Errors
 /// When the store can't be opened or written.
-pub(crate) fn rebuild(places: &Places, from: Option<&Path>) -> Result<Done, StoreError> {
+pub(crate) fn rebuild(places: &Places, from: Option<&Path>) -> Result<StoreReply, StoreError> {
     let lock = lock(&places.state, wait())?;
     let mut done = Vec::new();
     if let Some(from) = from {
@@ -133,7 +133,7 @@ pub(crate) fn rebuild(places: &Places, from: Option<&Path>) -> Result<Done, Stor
     let mut store = Store::open(&places.state, lock)?;
     store.rebuild("was asked for")?;
     done.extend(store.take_notes());
-    Ok(Done::of(done))
+    Ok(StoreReply::of(done))
 }
 
 /// Moves an index that turned out to be damaged aside, and computes it anew; what was done.
@@ -152,18 +152,18 @@ pub(crate) fn heal(places: &Places, damage: &str) -> Result<Vec<String>, StoreEr
 ///
 /// # Errors
 /// When it can't be written.
-pub(crate) fn back_up(places: &Places) -> Result<Done, StoreError> {
+pub(crate) fn back_up(places: &Places) -> Result<StoreReply, StoreError> {
     let store = Store::open(&places.state, lock(&places.state, wait())?)?;
     let made = backup::make(&places.state, store.segments(), &Timestamp::now().local_day())?;
     let kept = backup::list(&places.state).len();
-    Ok(Done::of(vec![format!("made {} ({kept} kept)", made.display())]))
+    Ok(StoreReply::of(vec![format!("made {} ({kept} kept)", made.display())]))
 }
 
 /// Removes the text of every run that `id` stands for: events, index, raw output, backups.
 ///
 /// # Errors
 /// When there is no such id, or a file can't be written: repeating finishes the job.
-pub(crate) fn purge(places: &Places, id: &str) -> Result<Done, StoreError> {
+pub(crate) fn purge(places: &Places, id: &str) -> Result<StoreReply, StoreError> {
     let mut done = record::drain_for_reading(places)?.notes;
     let mut store = Store::open(&places.state, lock(&places.state, wait())?)?;
     let runs = store.index().runs_of(id)?;
@@ -191,7 +191,7 @@ pub(crate) fn purge(places: &Places, id: &str) -> Result<Done, StoreError> {
     done.extend(lessons.into_iter().map(|(id, file)| {
         format!("the lesson {file} may still have the text; to remove it: verify-run lesson forget {id}")
     }));
-    Ok(Done::of(done))
+    Ok(StoreReply::of(done))
 }
 
 fn lessons_of(index: &Index, runs: &[RunId]) -> Result<Vec<(String, String)>, StoreError> {

@@ -21,7 +21,7 @@ use crate::knowledge::duplicate::NormalisedWords;
 use crate::knowledge::remedy::{self, RemedyCandidate, RemedyEscalation, STEPS_MAX, RemedySituation, RemedySuggestion, compile_error_regex};
 use crate::run::Ended;
 use crate::store::{
-    Body, DECLARED, Index, Item, Matches, Outcome, RecoveryRow, Run, StoreError, StrategyChange, StrategyNote,
+    EventBody, DECLARED, Index, DiagnosticRecord, Matches, AttemptOutcome, RecoveryRow, Run, StoreError, StrategyChange, StrategyNote,
 };
 
 /// An error that is looked up, bytes.
@@ -52,7 +52,7 @@ pub(crate) struct StrategyDraft {
 #[derive(Debug, Clone)]
 pub(crate) struct StrategyAttempt {
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: AttemptOutcome,
     /// What kind of task it was (else the task's).
     pub category: Option<String>,
     /// What kind of file.
@@ -73,7 +73,7 @@ pub(crate) enum ErrorSource {
         /// Its category, where it has one.
         category: Option<String>,
         /// What it says is wrong.
-        items: Vec<diagnose::Item>,
+        items: Vec<diagnose::Diagnostic>,
     },
     /// A recorded run, by an id; `None` for the last one.
     Run(Option<String>),
@@ -127,7 +127,7 @@ pub(crate) fn add_strategy(places: &Places, settings: &Settings, identity: &Iden
     let id = ids::said_strategy(given.matches.as_str(), &given.matches.normal(&text), &technique);
     let steps: Vec<String> = given.steps.iter().filter_map(|step| clean(step)).take(STEPS_MAX).collect();
     let change = StrategyChange::Created { matches: given.matches, text, technique, steps, declared: false };
-    writing.record(|by| Body::Strategy(StrategyNote { strategy: id.clone(), change, by }))?;
+    writing.record(|by| EventBody::Strategy(StrategyNote { strategy: id.clone(), change, by }))?;
     change_reply(writing, settings, &id)
 }
 
@@ -157,7 +157,7 @@ pub(crate) fn record_attempt(
         file_type: tried.file_type.as_deref().and_then(clean).map(|kind| kind.trim_start_matches('.').to_lowercase()),
         note: tried.note.as_deref().and_then(clean),
     };
-    writing.record(|by| Body::Strategy(StrategyNote { strategy: id.clone(), change, by }))?;
+    writing.record(|by| EventBody::Strategy(StrategyNote { strategy: id.clone(), change, by }))?;
     change_reply(writing, settings, &id)
 }
 
@@ -170,7 +170,7 @@ fn record_declared_strategy(writing: &mut KnowledgeWriter, settings: &Settings, 
     };
     let (text, technique, steps) = (found.error_regex().to_owned(), found.technique, found.steps);
     let change = StrategyChange::Created { matches: Matches::Regex, text, technique, steps, declared: true };
-    writing.record(|by| Body::Strategy(StrategyNote { strategy: found.id.clone(), change, by }))?;
+    writing.record(|by| EventBody::Strategy(StrategyNote { strategy: found.id.clone(), change, by }))?;
     Ok(found.id)
 }
 
@@ -274,7 +274,7 @@ fn recoveries_against(
 }
 
 /// What a text is found to be: its category, and what is wrong.
-type DiagnosedText = (Option<String>, Vec<diagnose::Item>);
+type DiagnosedText = (Option<String>, Vec<diagnose::Diagnostic>);
 
 /// An error, and the run that it is of.
 struct ResolvedError {
@@ -347,11 +347,11 @@ fn fitting_declared(
     Ok((candidates, problems))
 }
 
-fn recorded_diagnostic(item: &Item) -> StrategyDiagnostic<'_> {
+fn recorded_diagnostic(item: &DiagnosticRecord) -> StrategyDiagnostic<'_> {
     StrategyDiagnostic { tool: &item.tool, code: item.code.as_deref(), message: &item.message, file: item.file.as_deref() }
 }
 
-fn printed_diagnostic(item: &diagnose::Item) -> StrategyDiagnostic<'_> {
+fn printed_diagnostic(item: &diagnose::Diagnostic) -> StrategyDiagnostic<'_> {
     StrategyDiagnostic { tool: &item.tool, code: item.code.as_deref(), message: &item.message, file: item.file.as_deref() }
 }
 

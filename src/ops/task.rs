@@ -18,7 +18,7 @@ use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::capture::Identity;
 use crate::config::{Places, Settings};
 use crate::pattern::signature::TaskSignature;
-use crate::store::{Body, Index, KnownTask, Store, StoreError, TaskNote, TaskOutcome, TaskStep, lock};
+use crate::store::{EventBody, Index, KnownTask, Store, StoreError, TaskNote, TaskOutcome, TaskStep, lock};
 
 /// Tasks that may be like another that are compared.
 const COMPARED_MAX: usize = 200;
@@ -44,7 +44,7 @@ pub(crate) struct Announced {
 
 /// What `task start`, `done` and `show --json` print.
 #[derive(Debug, Serialize)]
-pub(crate) struct Page {
+pub(crate) struct TaskPage {
     /// Version of this shape.
     pub schema: u32,
     /// Its name.
@@ -121,7 +121,7 @@ pub(crate) fn start(
     cwd: &Path,
     identity: &Identity,
     announced: &Announced,
-) -> anyhow::Result<Page> {
+) -> anyhow::Result<TaskPage> {
     let name = named(places, settings, identity, announced.name.as_deref())?;
     let depends_on: Vec<String> = announced.depends_on.iter().filter_map(|task| clean(task)).collect();
     if depends_on.contains(&name) {
@@ -147,7 +147,7 @@ pub(crate) fn done(
     identity: &Identity,
     name: Option<&str>,
     outcome: Option<TaskOutcome>,
-) -> anyhow::Result<Page> {
+) -> anyhow::Result<TaskPage> {
     let name = named(places, settings, identity, name)?;
     let is_known = match &reading::open(places)?.index {
         Some(index) => index.task(&name)?.is_some() || index.remembers(&name)?,
@@ -168,7 +168,7 @@ fn say(places: &Places, identity: &Identity, name: &str, step: TaskStep) -> anyh
     let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
     let lock = lock(&places.state, wait).context("cannot record it now")?;
     let mut store = Store::open(&places.state, lock)?;
-    store.record(Body::Task(TaskNote { name: name.to_owned(), step, by: by(identity, Some(name)) }))?;
+    store.record(EventBody::Task(TaskNote { name: name.to_owned(), step, by: by(identity, Some(name)) }))?;
     Ok(())
 }
 
@@ -187,7 +187,7 @@ fn named(places: &Places, settings: &Settings, identity: &Identity, name: Option
 ///
 /// # Errors
 /// When there is none, or the store can't be read.
-pub(crate) fn show(places: &Places, settings: &Settings, identity: &Identity, name: Option<&str>) -> anyhow::Result<Page> {
+pub(crate) fn show(places: &Places, settings: &Settings, identity: &Identity, name: Option<&str>) -> anyhow::Result<TaskPage> {
     let name = named(places, settings, identity, name)?;
     let reading = reading::open(places)?;
     let found = match &reading.index {
@@ -215,7 +215,7 @@ pub(crate) fn show(places: &Places, settings: &Settings, identity: &Identity, na
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list(places: &Places, settings: &Settings, limit: usize) -> Result<(Vec<Page>, Vec<String>), StoreError> {
+pub(crate) fn list(places: &Places, settings: &Settings, limit: usize) -> Result<(Vec<TaskPage>, Vec<String>), StoreError> {
     let reading = reading::open(places)?;
     let Some(index) = reading.index else { return Ok((Vec::new(), reading.notes)) };
     let now = Timestamp::now();
@@ -324,10 +324,10 @@ pub(super) fn like(
     Ok(tasks)
 }
 
-fn page(task: KnownTask, parts: &[(String, String)], settings: &Settings, now: Timestamp) -> Page {
+fn page(task: KnownTask, parts: &[(String, String)], settings: &Settings, now: Timestamp) -> TaskPage {
     let silence = settings.fix.silence();
     let end = task::task_end(&task, now, silence);
-    Page {
+    TaskPage {
         schema: 1,
         state: if end.is_some() { "done" } else { "open" },
         end,

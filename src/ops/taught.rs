@@ -12,14 +12,14 @@ use super::identity::clean;
 use super::warn::tool_class;
 use crate::advice::ProvenRemedy;
 use crate::base::clock::Timestamp;
-use crate::base::ids::{self, Kind};
+use crate::base::ids::{self, IdKind};
 use crate::base::lossless::Lossless;
 use crate::base::text::prefix;
 use crate::config::{Environment, Places, Settings};
 use crate::fix;
 use crate::lesson::{LessonFolder, SharedLessonFile, SharedLesson};
 use crate::store::{
-    By, Entry, EntryRow, EntrySource, Index, Origin, Store, StoreError, TaughtFile, TaughtLesson, lock,
+    By, KnowledgeEntry, EntryRow, EntrySource, Index, EntryOrigin, Store, StoreError, TaughtFile, TaughtLesson, lock,
 };
 use crate::whitelist::Whitelist;
 
@@ -175,12 +175,12 @@ fn teach(lesson: &SharedLesson, path: &str, places: &Places, whitelist: &Whiteli
     let tool = tool_class(whitelist, &places.root, &places.root.join(&front.directory), command);
     let tags = [tool.or_else(|| clean(&front.tool)), clean(&front.category)];
     let sources = [path.to_owned()].into_iter().chain(pattern_ids(lesson)).take(LABELS_MAX);
-    let origin = Origin {
+    let origin = EntryOrigin {
         source: if lesson.is_explained() { EntrySource::Human } else { EntrySource::Check },
         prevented: false,
         fix_applied: lesson.fix.is_some(),
     };
-    let entry = Entry {
+    let entry = KnowledgeEntry {
         sort: "gotcha".to_owned(),
         title: pitfall,
         properties,
@@ -206,7 +206,7 @@ fn is_file(text: &str) -> bool {
 /// # Errors
 /// When the store can't be read.
 pub(super) fn of_patterns(index: &Index, root: &Path, keys: &[String]) -> Result<Vec<(EntryRow, String)>, StoreError> {
-    let ids: Vec<String> = keys.iter().map(|key| ids::short(Kind::Pattern, key.as_bytes())).collect();
+    let ids: Vec<String> = keys.iter().map(|key| ids::short(IdKind::Pattern, key.as_bytes())).collect();
     let mut found = Vec::new();
     for row in index.taught_about(&Lossless::from(root), &ids)? {
         let Some(entry) = row.entry else { continue };

@@ -17,7 +17,7 @@ use crate::store::lock;
 
 /// What there is to remove.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Plan {
+pub(crate) struct UninstallPlan {
     /// Version of this shape.
     pub schema: u32,
     /// Folders that go with all that is in them.
@@ -38,7 +38,7 @@ pub(crate) struct Plan {
     pub removed: bool,
 }
 
-impl Plan {
+impl UninstallPlan {
     /// Whether there is nothing to remove.
     pub(crate) fn is_empty(&self) -> bool {
         self.folders.is_empty() && self.installed.is_empty() && !self.hidden
@@ -49,18 +49,18 @@ impl Plan {
 ///
 /// # Errors
 /// When what is installed can't be read.
-pub(crate) fn plan(places: &Places, environment: &Environment) -> anyhow::Result<Plan> {
+pub(crate) fn plan(places: &Places, environment: &Environment) -> anyhow::Result<UninstallPlan> {
     let (installed_at_home, installed) = init::standing::status(places, environment)?
         .files
         .into_iter()
         .filter(|file| file.recorded)
         .partition::<Vec<_>, _>(|file| file.user);
-    let paths = |files: Vec<init::standing::Standing>| files.into_iter().map(|file| file.path).collect();
+    let paths = |files: Vec<init::standing::InstallStanding>| files.into_iter().map(|file| file.path).collect();
     let settings = Settings::load(places, environment).0;
     let folder = LessonFolder::find(places, &settings);
     // Outside of a work tree the lessons are in the state folder and can only go with it.
     let is_inside = folder.dir.starts_with(&places.state);
-    Ok(Plan {
+    Ok(UninstallPlan {
         schema: 1,
         folders: places.state_dirs().filter(|dir| dir.is_dir()).map(PathBuf::from).collect(),
         hidden: LessonFolder::is_excluded(places, &settings),
@@ -103,7 +103,7 @@ fn shell_lines(environment: &Environment) -> Vec<(PathBuf, usize)> {
 /// # Errors
 /// When something can't be removed; the rest may be gone by then. A file of the user's that an installation can't be taken
 /// out of comes first: then nothing is gone.
-pub(crate) fn purge(places: &Places, environment: &Environment, mut plan: Plan) -> anyhow::Result<Plan> {
+pub(crate) fn purge(places: &Places, environment: &Environment, mut plan: UninstallPlan) -> anyhow::Result<UninstallPlan> {
     let report = init::removal::uninstall(places, environment, false, &[])?;
     if let Some(problem) = report.problems.first() {
         bail!("{}: {}; the records are still there", problem.file.display(), problem.reason);

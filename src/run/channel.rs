@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use nix::libc;
 
-use super::keys::Keys;
+use super::keys::TerminalKeys;
 use super::pty::{self, Terminal};
 use super::sys;
 use super::transcript::Transcript;
@@ -35,7 +35,7 @@ enum Way {
 }
 
 /// What the stream is made of.
-pub(super) enum Kind {
+pub(super) enum ChannelKind {
     /// A pipe or FIFO; the inner one's capacity in bytes.
     Pipe(usize),
     /// A Unix stream socket.
@@ -50,7 +50,7 @@ pub(super) struct Channel {
     inner: Option<OwnedFd>,
     /// The caller's descriptor, as it was inherited.
     outer: RawFd,
-    kind: Kind,
+    kind: ChannelKind,
     way: Way,
     /// What was read and not written yet lies at `start..end`.
     buffer: Box<[u8]>,
@@ -71,11 +71,11 @@ const GONE: i16 = libc::POLLERR | libc::POLLHUP | libc::POLLNVAL;
 
 impl Channel {
     /// A channel from `inner`, our end, to the inherited descriptor `outer`.
-    pub(super) fn new(inner: OwnedFd, outer: RawFd, kind: Kind) -> Self {
+    pub(super) fn new(inner: OwnedFd, outer: RawFd, kind: ChannelKind) -> Self {
         let way = match kind {
-            Kind::Pipe(_) => Way::Pipe,
-            Kind::Socket => Way::Socket,
-            Kind::Terminal(_) => private(outer),
+            ChannelKind::Pipe(_) => Way::Pipe,
+            ChannelKind::Socket => Way::Socket,
+            ChannelKind::Terminal(_) => private(outer),
         };
         let buffer = vec![0; BLOCK_BYTES].into_boxed_slice();
         Channel {
@@ -101,15 +101,15 @@ impl Channel {
     /// Gives a half terminal the real one's size; whether that was a change.
     pub(super) fn follow_size(&mut self) -> bool {
         match (&self.kind, &self.inner) {
-            (Kind::Terminal(terminal), Some(master)) => terminal.follow_size(master, self.outer),
+            (ChannelKind::Terminal(terminal), Some(master)) => terminal.follow_size(master, self.outer),
             _ => false,
         }
     }
 
     /// A program that has begun to wait for keys on the half terminal.
-    pub(super) fn keys_sought(&mut self) -> Option<Keys> {
-        let (Kind::Terminal(terminal), Some(master)) = (&mut self.kind, &self.inner) else { return None };
-        if terminal.take_switched() { Keys::sought(master, self.outer) } else { None }
+    pub(super) fn keys_sought(&mut self) -> Option<TerminalKeys> {
+        let (ChannelKind::Terminal(terminal), Some(master)) = (&mut self.kind, &self.inner) else { return None };
+        if terminal.take_switched() { TerminalKeys::sought(master, self.outer) } else { None }
     }
 
     /// Of a terminal, after a read of `count` bytes: takes output processing out of the block. One that ends with a
@@ -117,7 +117,7 @@ impl Channel {
     /// this is no terminal.
     fn undo(&mut self, count: usize) -> Option<Range<usize>> {
         self.mirror();
-        let Kind::Terminal(terminal) = &self.kind else { return None };
+        let ChannelKind::Terminal(terminal) = &self.kind else { return None };
         self.whole = true;
         if terminal.undoes() {
             self.end = pty::undo_onlcr(&mut self.buffer[..self.end]);
@@ -127,7 +127,7 @@ impl Channel {
     }
 
     fn mirror(&mut self) {
-        if let (Kind::Terminal(terminal), Some(master)) = (&mut self.kind, &self.inner) {
+        if let (ChannelKind::Terminal(terminal), Some(master)) = (&mut self.kind, &self.inner) {
             terminal.mirror(master, self.outer);
         }
     }
@@ -223,7 +223,7 @@ impl Channel {
         self.whole = self.end < BLOCK_BYTES;
         let fresh = self.undo(count).unwrap_or(held..self.end);
         transcript.append(&self.buffer[fresh]);
-        self.pages = held == 0 && count == BLOCK_BYTES && matches!(self.kind, Kind::Pipe(BLOCK_BYTES));
+        self.pages = held == 0 && count == BLOCK_BYTES && matches!(self.kind, ChannelKind::Pipe(BLOCK_BYTES));
         if let Some(owed) = &mut self.owed {
             *owed = owed.saturating_sub(count);
         }
@@ -268,7 +268,7 @@ impl Channel {
         let pending = self.pending();
         let at_end = self.whole || self.inner.is_none() || self.owed == Some(0);
         match (&self.kind, &self.way) {
-            (Kind::Terminal(_), way) => {
+            (ChannelKind::Terminal(_), way) => {
                 let ready = if at_end { pending } else { pending.strip_suffix(b"\r").unwrap_or(pending) };
                 if matches!(way, Way::Waiting) { ready.len().min(ATOMIC_BYTES) } else { ready.len() }
             }

@@ -18,7 +18,7 @@ use super::{pty, sys};
 const KEYS_BYTES: usize = 1024;
 
 /// A program that waits for keys on the half terminal.
-pub(super) struct Keys {
+pub(super) struct TerminalKeys {
     /// The descriptor that it reads from, in `/proc`.
     reader: PathBuf,
     /// The name of the half terminal.
@@ -28,7 +28,7 @@ pub(super) struct Keys {
     real: OwnedFd,
 }
 
-impl Keys {
+impl TerminalKeys {
     /// Looks for the program that has opened the half terminal behind `master` for reading. `None` when there is none,
     /// or no `/proc`, or the real terminal can't be read.
     pub(super) fn sought(master: &OwnedFd, real: RawFd) -> Option<Self> {
@@ -36,7 +36,7 @@ impl Keys {
         let reader = processes().find_map(|process| reading(&process, &half))?;
         let flags = libc::O_RDONLY | libc::O_NONBLOCK | libc::O_NOCTTY;
         let real = sys::open(&std::ffi::CString::new(format!("/dev/fd/{real}")).ok()?, flags).ok()?;
-        Some(Keys { reader, half, master: master.try_clone().ok()?, real })
+        Some(TerminalKeys { reader, half, master: master.try_clone().ok()?, real })
     }
 
     /// What to wait for: something was typed.

@@ -7,7 +7,7 @@ use nix::libc;
 
 #[cfg(target_os = "linux")]
 use super::channel::BLOCK_BYTES;
-use super::channel::{Channel, Kind};
+use super::channel::{Channel, ChannelKind};
 use super::files::Region;
 use super::{pty, sys};
 
@@ -71,7 +71,7 @@ impl Ends {
 }
 
 /// Channels to relay, the command's ends of them, and files to read back.
-pub(super) struct Plan {
+pub(super) struct StreamPlan {
     /// One per object that is captured by relaying.
     pub channels: Vec<Channel>,
     /// To be installed in the child and closed in the wrapper.
@@ -82,14 +82,14 @@ pub(super) struct Plan {
     pub unseen: bool,
 }
 
-impl Plan {
+impl StreamPlan {
     /// Looks at the descriptors and opens what is needed. Must come before anything else opens a descriptor.
     ///
     /// # Errors
     /// When a channel can't be set up; nothing has changed then, and the command should be executed bare.
     pub(super) fn make() -> io::Result<Self> {
         let outers: Vec<Outer> = [libc::STDOUT_FILENO, libc::STDERR_FILENO].iter().filter_map(|fd| look(*fd)).collect();
-        let mut plan = Plan { channels: Vec::new(), ends: Ends(Vec::new()), files: Vec::new(), unseen: false };
+        let mut plan = StreamPlan { channels: Vec::new(), ends: Ends(Vec::new()), files: Vec::new(), unseen: false };
         let mut seen: Vec<(u64, u64)> = Vec::new();
         for outer in &outers {
             if outer.object == Object::Inherited {
@@ -171,16 +171,16 @@ fn open(outer: &Outer) -> io::Result<(Channel, OwnedFd)> {
     let (inner, end, kind) = match outer.object {
         Object::Terminal => {
             let (terminal, inner, end) = pty::open(outer.fd)?;
-            (inner, end, Kind::Terminal(terminal))
+            (inner, end, ChannelKind::Terminal(terminal))
         }
         Object::Socket => {
             let (inner, end) = sys::socket_pair()?;
-            (inner, end, Kind::Socket)
+            (inner, end, ChannelKind::Socket)
         }
         _ => {
             let (inner, end) = sys::pipe()?;
             let capacity = same_capacity(outer.fd, &end);
-            (inner, end, Kind::Pipe(capacity))
+            (inner, end, ChannelKind::Pipe(capacity))
         }
     };
     if outer.object != Object::Terminal {

@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use nix::libc;
 
-use super::shim::{Found, Shim};
+use super::shim::{FoundProgram, Shim};
 use super::sys;
 
 /// Found, but it could not be executed; the code of env(1) and of every shell.
@@ -85,10 +85,10 @@ impl Program {
         for place in places {
             let between = if place.is_empty() { &b""[..] } else { b"/" };
             let Ok(file) = CString::new([place, between, name].concat()) else { continue };
-            let error = match self.shim.as_ref().map_or(Ok(Found::Program), |shim| shim.look_at(place, &file)) {
-                Ok(Found::Program) => self.execute(&file),
-                Ok(Found::Ours) => continue,
-                Ok(Found::Round(with)) => {
+            let error = match self.shim.as_ref().map_or(Ok(FoundProgram::Program), |shim| shim.look_at(place, &file)) {
+                Ok(FoundProgram::Program) => self.execute(&file),
+                Ok(FoundProgram::Ours) => continue,
+                Ok(FoundProgram::Round(with)) => {
                     round = round.or(Some((with, file)));
                     continue;
                 }

@@ -57,7 +57,7 @@ struct Slot {
 }
 
 /// A program that could be executed in place of a shim.
-pub(super) struct Candidate<'c> {
+pub(super) struct LoopCandidate<'c> {
     pub shim: &'c Shim,
     /// The folder of the shim.
     pub folder: &'c [u8],
@@ -67,7 +67,7 @@ pub(super) struct Candidate<'c> {
     pub found: libc::stat,
 }
 
-impl Candidate<'_> {
+impl LoopCandidate<'_> {
     /// Whether handing the call to it would go round. If not, it is noted that it was handed to it.
     pub(super) fn round(&self) -> Option<Round> {
         self.goes_round().then(|| Round { folder: self.folder.to_owned(), key: self.key() })

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use nix::libc;
 
-use super::rounds::{Candidate, Round};
+use super::rounds::{LoopCandidate, Round};
 use super::sys;
 
 /// The file that makes a folder one of shims, whatever the folder is called.
@@ -30,7 +30,7 @@ const FINDS_ITSELF: [&str; 20] = [
 ];
 
 /// What is in a place of PATH under a shim's name.
-pub enum Found {
+pub enum FoundProgram {
     /// What may be executed.
     Program,
     /// A shim, ours or of another installation.
@@ -87,17 +87,17 @@ impl Shim {
     ///
     /// # Errors
     /// When it isn't there, or can't be reached.
-    pub fn look_at(&self, place: &[u8], file: &CStr) -> io::Result<Found> {
+    pub fn look_at(&self, place: &[u8], file: &CStr) -> io::Result<FoundProgram> {
         let folder = split(self.path.as_bytes()).0;
         if place == folder {
-            return Ok(Found::Ours);
+            return Ok(FoundProgram::Ours);
         }
         let found = sys::stat_file(file)?;
         if is_ours(&found, &self.path) || is_shims_folder(place) {
-            return Ok(Found::Ours);
+            return Ok(FoundProgram::Ours);
         }
-        let candidate = Candidate { shim: self, folder, place, file, found };
-        Ok(candidate.round().map_or(Found::Program, Found::Round))
+        let candidate = LoopCandidate { shim: self, folder, place, file, found };
+        Ok(candidate.round().map_or(FoundProgram::Program, FoundProgram::Round))
     }
 
     /// Whether it was called by a path.

@@ -17,7 +17,7 @@ use super::sys;
 
 /// Who sent a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum SignalOrigin {
     /// A process, by `kill` or its like.
     Process(libc::pid_t),
     /// The kernel: a key on the terminal, a timer, a closed pipe.
@@ -34,12 +34,12 @@ pub(super) struct Received {
     /// Its number.
     pub number: c_int,
     /// Its sender.
-    pub origin: Origin,
+    pub origin: SignalOrigin,
 }
 
 /// What to do with a received signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum SignalVerdict {
     /// A child changed its state.
     Child,
     /// The command has it already, or it concerns only us.
@@ -54,19 +54,19 @@ pub(super) enum Verdict {
 
 impl Received {
     /// Judges the signal. `command` is the command's process id.
-    pub(super) fn verdict(self, command: libc::pid_t) -> Verdict {
+    pub(super) fn verdict(self, command: libc::pid_t) -> SignalVerdict {
         match (self.number, self.origin) {
-            (libc::SIGCHLD, _) => Verdict::Child,
-            (_, Origin::Process(pid)) if pid == command || pid == sys::own_id() => Verdict::Keep,
-            (_, Origin::Process(_)) => Verdict::ForwardIfDirect,
-            (libc::SIGWINCH, _) => Verdict::Resized,
+            (libc::SIGCHLD, _) => SignalVerdict::Child,
+            (_, SignalOrigin::Process(pid)) if pid == command || pid == sys::own_id() => SignalVerdict::Keep,
+            (_, SignalOrigin::Process(_)) => SignalVerdict::ForwardIfDirect,
+            (libc::SIGWINCH, _) => SignalVerdict::Resized,
             // The terminal is gone: the kernel tells only the leader of its session.
-            (libc::SIGHUP, Origin::Kernel) if sys::own_session() == sys::own_id() => Verdict::Forward,
+            (libc::SIGHUP, SignalOrigin::Kernel) if sys::own_session() == sys::own_id() => SignalVerdict::Forward,
             // A timer that the caller set before it executed us (`perl -e 'alarm 10; exec …'`) is meant for the
             // command, and a fork does not inherit it.
-            (libc::SIGALRM | libc::SIGVTALRM | libc::SIGPROF, _) => Verdict::Forward,
-            (_, Origin::Kernel) | (libc::SIGINT | libc::SIGQUIT | libc::SIGTSTP, Origin::Unknown) => Verdict::Keep,
-            (_, Origin::Unknown) => Verdict::ForwardIfDirect,
+            (libc::SIGALRM | libc::SIGVTALRM | libc::SIGPROF, _) => SignalVerdict::Forward,
+            (_, SignalOrigin::Kernel) | (libc::SIGINT | libc::SIGQUIT | libc::SIGTSTP, SignalOrigin::Unknown) => SignalVerdict::Keep,
+            (_, SignalOrigin::Unknown) => SignalVerdict::ForwardIfDirect,
         }
     }
 }
@@ -307,8 +307,8 @@ mod source {
         // SAFETY: zeroed at first and then filled by the kernel.
         let record = unsafe { record.assume_init() };
         let origin = match record.ssi_code {
-            code if code > 0 => Origin::Kernel,
-            _ => Origin::Process(record.ssi_pid.cast_signed()),
+            code if code > 0 => SignalOrigin::Kernel,
+            _ => SignalOrigin::Process(record.ssi_pid.cast_signed()),
         };
         Some(Received { number: record.ssi_signo.cast_signed(), origin })
     }
@@ -384,8 +384,8 @@ mod source {
         }
         let number = c_int::from_ne_bytes(record[..4].try_into().ok()?);
         let origin = match libc::pid_t::from_ne_bytes(record[4..].try_into().ok()?) {
-            0 => Origin::Unknown,
-            pid => Origin::Process(pid),
+            0 => SignalOrigin::Unknown,
+            pid => SignalOrigin::Process(pid),
         };
         Some(Received { number, origin })
     }
@@ -395,28 +395,28 @@ mod source {
 mod tests {
     use super::*;
 
-    fn verdict(number: c_int, origin: Origin) -> Verdict {
+    fn verdict(number: c_int, origin: SignalOrigin) -> SignalVerdict {
         Received { number, origin }.verdict(4_000_000)
     }
 
     #[test]
     fn keys_of_the_terminal_are_not_sent_twice() {
         for number in [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP] {
-            assert_eq!(verdict(number, Origin::Kernel), Verdict::Keep);
-            assert_eq!(verdict(number, Origin::Unknown), Verdict::Keep);
-            assert_eq!(verdict(number, Origin::Process(1)), Verdict::ForwardIfDirect);
+            assert_eq!(verdict(number, SignalOrigin::Kernel), SignalVerdict::Keep);
+            assert_eq!(verdict(number, SignalOrigin::Unknown), SignalVerdict::Keep);
+            assert_eq!(verdict(number, SignalOrigin::Process(1)), SignalVerdict::ForwardIfDirect);
         }
     }
 
     #[test]
     fn what_the_command_or_we_ourselves_sent_stays_here() {
-        assert_eq!(verdict(libc::SIGTERM, Origin::Process(4_000_000)), Verdict::Keep);
-        assert_eq!(verdict(libc::SIGPIPE, Origin::Process(sys::own_id())), Verdict::Keep);
+        assert_eq!(verdict(libc::SIGTERM, SignalOrigin::Process(4_000_000)), SignalVerdict::Keep);
+        assert_eq!(verdict(libc::SIGPIPE, SignalOrigin::Process(sys::own_id())), SignalVerdict::Keep);
     }
 
     #[test]
     fn a_timer_set_before_the_exec_reaches_the_command() {
-        assert_eq!(verdict(libc::SIGALRM, Origin::Kernel), Verdict::Forward);
+        assert_eq!(verdict(libc::SIGALRM, SignalOrigin::Kernel), SignalVerdict::Forward);
     }
 
     #[test]

@@ -11,11 +11,11 @@ use super::channel::Channel;
 use super::child::become_command;
 use super::ended::Ended;
 use super::files::Region;
-use super::keys::Keys;
+use super::keys::TerminalKeys;
 use super::linger::{Wait, in_turn, relay_on, turn};
-use super::plan::Plan;
+use super::plan::StreamPlan;
 use super::program::Program;
-use super::signals::{self, Origin, Received, Signals, Verdict};
+use super::signals::{self, SignalOrigin, Received, Signals, SignalVerdict};
 use super::sys::{self, ChildState};
 use super::transcript::Transcript;
 use crate::base::clock::Timestamp;
@@ -58,7 +58,7 @@ pub struct Finished {
 /// # Errors
 /// When it can't be supervised. Nothing was started and nothing has changed: execute it bare.
 pub fn supervise(program: &Program) -> io::Result<Finished> {
-    let Plan { channels, ends, files, unseen } = Plan::make()?;
+    let StreamPlan { channels, ends, files, unseen } = StreamPlan::make()?;
     let signals = Signals::take()?;
     sys::name_process(RECORDING);
     let (started_at, clock) = (Timestamp::now(), Instant::now());
@@ -80,7 +80,7 @@ pub fn supervise(program: &Program) -> io::Result<Finished> {
     signals.listen();
     let transcript = Transcript::default();
     let mut run =
-        Run { command, signals, canary: None, channels, keys: None, transcript, late: None, interrupted: false };
+        SupervisedRun { command, signals, canary: None, channels, keys: None, transcript, late: None, interrupted: false };
     let ended = run.until_end(clock);
     let (ended_at, duration) = (Timestamp::now(), clock.elapsed());
     run.canary.iter().for_each(Canary::dismiss);
@@ -115,14 +115,14 @@ pub fn release_signals() {
     signals::reset();
 }
 
-struct Run {
+struct SupervisedRun {
     command: libc::pid_t,
     signals: Signals,
     /// `None` in the first moments, and when there is no process to be had.
     canary: Option<Canary>,
     channels: Vec<Channel>,
     /// A program that waits for keys where nobody types.
-    keys: Option<Keys>,
+    keys: Option<TerminalKeys>,
     transcript: Transcript,
     /// A signal that came when the command had ended and its end was not known yet.
     late: Option<c_int>,
@@ -130,7 +130,7 @@ struct Run {
     interrupted: bool,
 }
 
-impl Run {
+impl SupervisedRun {
     /// Relays and passes signals on until the command has ended. `clock` is when it was started.
     fn until_end(&mut self, clock: Instant) -> Ended {
         let mut wait = Wait::AtMost(CANARY_AFTER_MS);
@@ -157,11 +157,11 @@ impl Run {
 
     /// One turn of the channels; whether signals have arrived.
     fn turn(&mut self, wait: Wait) -> bool {
-        let keys = self.keys.as_ref().map_or(-1, Keys::fd);
+        let keys = self.keys.as_ref().map_or(-1, TerminalKeys::fd);
         let mut own = [sys::watch(self.signals.fd(), libc::POLLIN), sys::watch(keys, libc::POLLIN)];
         // A failing poll (no memory) is tried again.
         let _ = turn(&mut self.channels, &mut own, &mut self.transcript, wait);
-        if own[1].revents != 0 && !self.keys.as_ref().is_some_and(Keys::pass_on) {
+        if own[1].revents != 0 && !self.keys.as_ref().is_some_and(TerminalKeys::pass_on) {
             self.keys = None;
         }
         if let Some(keys) = self.channels.iter_mut().find_map(Channel::keys_sought) {
@@ -174,10 +174,10 @@ impl Run {
         let number = received.number;
         self.interrupted |= number == libc::SIGINT;
         match received.verdict(self.command) {
-            Verdict::Forward => self.forward(number),
-            Verdict::ForwardIfDirect if !self.group_got(number) => self.forward(number),
-            Verdict::Resized => self.resize(),
-            Verdict::Child | Verdict::Keep | Verdict::ForwardIfDirect => {}
+            SignalVerdict::Forward => self.forward(number),
+            SignalVerdict::ForwardIfDirect if !self.group_got(number) => self.forward(number),
+            SignalVerdict::Resized => self.resize(),
+            SignalVerdict::Child | SignalVerdict::Keep | SignalVerdict::ForwardIfDirect => {}
         }
     }
 
@@ -266,7 +266,7 @@ impl Run {
             }
             while let Some(received) = self.signals.next() {
                 match received {
-                    Received { origin: Origin::Process(pid), .. } if pid == sys::own_id() => {}
+                    Received { origin: SignalOrigin::Process(pid), .. } if pid == sys::own_id() => {}
                     Received { number: libc::SIGTSTP | libc::SIGTTIN, .. } => signals::act_by_default(received.number),
                     Received { number, .. } if signals::ends_by_default(number) => return Some(number),
                     _ => {}

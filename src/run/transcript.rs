@@ -8,8 +8,8 @@ use crate::base::limits::{CAPTURE_HEAD_BYTES_MAX, CAPTURE_TAIL_BYTES_MAX};
 /// Without the memory for a part its bytes are counted as cut.
 #[derive(Debug)]
 pub struct Transcript {
-    head: Part,
-    tail: Part,
+    head: TranscriptPart,
+    tail: TranscriptPart,
     /// Where the oldest byte of a full tail is.
     oldest: usize,
     total: u64,
@@ -18,12 +18,12 @@ pub struct Transcript {
 }
 
 #[derive(Debug)]
-struct Part {
+struct TranscriptPart {
     bytes: Vec<u8>,
     max: usize,
 }
 
-impl Part {
+impl TranscriptPart {
     /// Takes as much of `bytes` as there is room for; the rest.
     fn take<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         if self.bytes.capacity() == 0 && !bytes.is_empty() && self.bytes.try_reserve_exact(self.max).is_err() {
@@ -44,7 +44,7 @@ impl Default for Transcript {
 impl Transcript {
     /// An empty one that keeps the first `head` and the last `tail` bytes.
     pub fn with_limits(head: usize, tail: usize) -> Self {
-        let part = |max| Part { bytes: Vec::new(), max };
+        let part = |max| TranscriptPart { bytes: Vec::new(), max };
         Transcript { head: part(head), tail: part(tail), oldest: 0, total: 0, last_from: 0 }
     }
 

@@ -20,7 +20,7 @@ const NAMED: &str = "named (pattern_no) AS (
 
 /// What an entry, with those that it was merged with, is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct About {
+pub(super) struct StoreSummary {
     /// Row numbers of the patterns, with those that are counted with them.
     pub patterns: BTreeSet<i64>,
     /// They are named as its source; else their messages say what its pitfall says.
@@ -32,8 +32,8 @@ pub(super) struct About {
 }
 
 /// What the entry with this id is about; nothing where nobody wrote it yet.
-pub(super) fn of_entry(connection: &Connection, id: &str) -> rusqlite::Result<About> {
-    let mut about = About { patterns: named(connection, id)?, named: true, ..About::default() };
+pub(super) fn of_entry(connection: &Connection, id: &str) -> rusqlite::Result<StoreSummary> {
+    let mut about = StoreSummary { patterns: named(connection, id)?, named: true, ..StoreSummary::default() };
     let mut pitfalls = Vec::new();
     let mut statement = connection.prepare_cached(
         "SELECT e.globs, e.actions, CASE WHEN e.type = 'gotcha' THEN

@@ -17,7 +17,7 @@ use rusqlite::{Transaction, params};
 pub(super) use advice::places_of_file;
 pub(super) use knowledge::{forget_entry, insert_entry, places_of_path};
 
-use super::event::{Body, Event, Purge};
+use super::event::{EventBody, Event, Purge};
 use super::segment::Span;
 use crate::base::ids::RunId;
 
@@ -60,25 +60,25 @@ pub(super) fn apply(
         return Ok(Applied::Done);
     }
     match &event.body {
-        Body::Run(run) => run::insert_run(transaction, &id, run)?,
-        Body::Lesson(change) => lesson::insert_lesson_change(transaction, &id, &event.at.rfc3339(), change)?,
-        Body::Attempt(attempt) => fix::insert_attempt(transaction, &id, attempt, &event.body.quotes())?,
-        Body::Flake(flake) => fix::insert_flake(transaction, &id, flake, &event.body.quotes())?,
-        Body::FixNote(note) => fix::insert_note(transaction, &id, &event.at.rfc3339(), note)?,
-        Body::Snapshot(snapshot) => {
+        EventBody::Run(run) => run::insert_run(transaction, &id, run)?,
+        EventBody::Lesson(change) => lesson::insert_lesson_change(transaction, &id, &event.at.rfc3339(), change)?,
+        EventBody::Attempt(attempt) => fix::insert_attempt(transaction, &id, attempt, &event.body.quotes())?,
+        EventBody::Flake(flake) => fix::insert_flake(transaction, &id, flake, &event.body.quotes())?,
+        EventBody::FixNote(note) => fix::insert_note(transaction, &id, &event.at.rfc3339(), note)?,
+        EventBody::Snapshot(snapshot) => {
             snapshot::insert_snapshot(transaction, &id, &event.at.rfc3339(), snapshot, &event.body.quotes())?;
         }
-        Body::Merge(merge) => pattern::insert_merge(transaction, &id, &event.at.rfc3339(), merge)?,
-        Body::Split(split) => pattern::insert_split(transaction, &id, &event.at.rfc3339(), split)?,
-        Body::Review(review) => pattern::insert_review(transaction, &id, &event.at.rfc3339(), review)?,
-        Body::Task(note) => advice::insert_task_note(transaction, &id, &event.at.rfc3339(), note)?,
-        Body::Delivery(delivery) => advice::insert_delivery(transaction, &id, &event.at.rfc3339(), delivery)?,
-        Body::Ack(ack) => advice::insert_ack(transaction, &id, &event.at.rfc3339(), ack)?,
-        Body::Knowledge(note) => knowledge::insert_entry_note(transaction, &id, &event.at.rfc3339(), note)?,
-        Body::Strategy(note) => strategy::insert_strategy_note(transaction, &id, &event.at.rfc3339(), note)?,
-        Body::Memory(note) => memory::insert_memory_note(transaction, &id, &event.at.rfc3339(), note)?,
-        Body::Promotion(said) => promotion::insert_promotion(transaction, &id, &event.at.rfc3339(), said)?,
-        Body::Purge(purge) => return purge_runs(transaction, purge),
+        EventBody::Merge(merge) => pattern::insert_merge(transaction, &id, &event.at.rfc3339(), merge)?,
+        EventBody::Split(split) => pattern::insert_split(transaction, &id, &event.at.rfc3339(), split)?,
+        EventBody::Review(review) => pattern::insert_review(transaction, &id, &event.at.rfc3339(), review)?,
+        EventBody::Task(note) => advice::insert_task_note(transaction, &id, &event.at.rfc3339(), note)?,
+        EventBody::Delivery(delivery) => advice::insert_delivery(transaction, &id, &event.at.rfc3339(), delivery)?,
+        EventBody::Ack(ack) => advice::insert_ack(transaction, &id, &event.at.rfc3339(), ack)?,
+        EventBody::Knowledge(note) => knowledge::insert_entry_note(transaction, &id, &event.at.rfc3339(), note)?,
+        EventBody::Strategy(note) => strategy::insert_strategy_note(transaction, &id, &event.at.rfc3339(), note)?,
+        EventBody::Memory(note) => memory::insert_memory_note(transaction, &id, &event.at.rfc3339(), note)?,
+        EventBody::Promotion(said) => promotion::insert_promotion(transaction, &id, &event.at.rfc3339(), said)?,
+        EventBody::Purge(purge) => return purge_runs(transaction, purge),
     }
     Ok(Applied::Done)
 }

@@ -23,14 +23,14 @@ use crate::base::ids::RunId;
 pub(crate) use advice::{Ack, Delivery, DeliveryArm};
 pub(crate) use by::By;
 pub(crate) use fix::{
-    Atom, AtomList, Attempt, Command, FixNote, Flake, Mark, Means, Outcome, Proof, Recipe, RecipeKind, Trees, Unseen,
+    Atom, AtomList, Attempt, RecordedCommand, FixNote, Flake, WeakenedMark, Means, AttemptOutcome, Proof, Recipe, RecipeKind, AttemptTrees, Unseen,
 };
-pub(crate) use knowledge::{Entry, EntryChange, EntryNote, EntrySource, EntryUse, Origin};
-pub(crate) use lesson::{Change, LessonChange};
+pub(crate) use knowledge::{KnowledgeEntry, EntryChange, EntryNote, EntrySource, EntryUse, EntryOrigin};
+pub(crate) use lesson::{LessonChangeKind, LessonChange};
 pub(crate) use memory::{MemoryChange, MemoryNote, MemorySort};
 pub(crate) use pattern::{Merge, NEAR_DUPLICATE, Review, ReviewState, Split};
 pub(crate) use promotion::{Promotion, PromotionStep};
-pub(crate) use run::{ENDED_BY_SIGNAL, Failure, Item, LessonDecision, NAMES_NO_PROBLEM, NoLesson, Run};
+pub(crate) use run::{ENDED_BY_SIGNAL, Failure, DiagnosticRecord, LessonDecision, NAMES_NO_PROBLEM, NoLesson, Run};
 pub(crate) use scope::Scope;
 pub(crate) use snapshot::{Base, FileChange, FileChangeKind, Snapshot};
 pub(crate) use strategy::{DECLARED, Matches, StrategyChange, StrategyNote};
@@ -54,13 +54,13 @@ pub(crate) struct Event {
     pub writer: String,
     /// What happened.
     #[serde(flatten)]
-    pub body: Body,
+    pub body: EventBody,
 }
 
 /// What happened; `kind` in the line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(crate) enum Body {
+pub(crate) enum EventBody {
     /// A run, passed or failed.
     Run(Box<Run>),
     /// Something was done to a lesson after it had been written.
@@ -127,24 +127,24 @@ pub(crate) struct Purge {
 
 impl Event {
     /// A new event with a fresh id.
-    pub(crate) fn new(at: Timestamp, writer: &str, body: Body) -> Self {
+    pub(crate) fn new(at: Timestamp, writer: &str, body: EventBody) -> Self {
         Event { v: EVENT_VERSION, id: Uuid::now_v7(), at, writer: writer.to_owned(), body }
     }
 
     /// The event of a run: its id is the run's, so that recording a run twice is one event.
     pub(crate) fn of_run(id: RunId, at: Timestamp, writer: &str, run: Run) -> Self {
-        Event { v: EVENT_VERSION, id: id.0, at, writer: writer.to_owned(), body: Body::Run(Box::new(run)) }
+        Event { v: EVENT_VERSION, id: id.0, at, writer: writer.to_owned(), body: EventBody::Run(Box::new(run)) }
     }
 
     /// An event that follows from others: its id is made of `kind` and `parts` alone, so that a recorder that was
     /// killed and does its work again writes nothing twice. A UUIDv8 (RFC 9562, section 5.8) of BLAKE3.
-    pub(crate) fn derived(kind: &str, parts: &[&str], at: Timestamp, writer: &str, body: Body) -> Self {
+    pub(crate) fn derived(kind: &str, parts: &[&str], at: Timestamp, writer: &str, body: EventBody) -> Self {
         Event { v: EVENT_VERSION, id: derived_id(kind, parts), at, writer: writer.to_owned(), body }
     }
 
     /// The event of a run's work tree.
     pub(crate) fn of_snapshot(at: Timestamp, writer: &str, snapshot: Snapshot) -> Self {
-        Event::derived("snapshot", &[&snapshot.run.to_string()], at, writer, Body::Snapshot(Box::new(snapshot)))
+        Event::derived("snapshot", &[&snapshot.run.to_string()], at, writer, EventBody::Snapshot(Box::new(snapshot)))
     }
 
     /// The id of the event of a run's work tree.
@@ -173,12 +173,12 @@ pub(crate) fn derived_id(kind: &str, parts: &[&str]) -> Uuid {
     uuid::Builder::from_custom_bytes(bytes).into_uuid()
 }
 
-impl Body {
+impl EventBody {
     /// When what it tells of ended, as far as it says so itself.
     pub(crate) fn ended_at(&self) -> Option<Timestamp> {
         match self {
-            Body::Run(run) => Some(run.ended_at),
-            Body::Attempt(attempt) => Some(attempt.ended_at),
+            EventBody::Run(run) => Some(run.ended_at),
+            EventBody::Attempt(attempt) => Some(attempt.ended_at),
             _ => None,
         }
     }
@@ -186,36 +186,36 @@ impl Body {
     /// The name in the line.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
-            Body::Run(_) => KINDS[0],
-            Body::Lesson(_) => KINDS[1],
-            Body::Purge(_) => KINDS[2],
-            Body::Attempt(_) => KINDS[3],
-            Body::Flake(_) => KINDS[4],
-            Body::FixNote(_) => KINDS[5],
-            Body::Snapshot(_) => KINDS[6],
-            Body::Merge(_) => KINDS[7],
-            Body::Split(_) => KINDS[8],
-            Body::Review(_) => KINDS[9],
-            Body::Task(_) => KINDS[10],
-            Body::Delivery(_) => KINDS[11],
-            Body::Ack(_) => KINDS[12],
-            Body::Knowledge(_) => KINDS[13],
-            Body::Strategy(_) => KINDS[14],
-            Body::Memory(_) => KINDS[15],
-            Body::Promotion(_) => KINDS[16],
+            EventBody::Run(_) => KINDS[0],
+            EventBody::Lesson(_) => KINDS[1],
+            EventBody::Purge(_) => KINDS[2],
+            EventBody::Attempt(_) => KINDS[3],
+            EventBody::Flake(_) => KINDS[4],
+            EventBody::FixNote(_) => KINDS[5],
+            EventBody::Snapshot(_) => KINDS[6],
+            EventBody::Merge(_) => KINDS[7],
+            EventBody::Split(_) => KINDS[8],
+            EventBody::Review(_) => KINDS[9],
+            EventBody::Task(_) => KINDS[10],
+            EventBody::Delivery(_) => KINDS[11],
+            EventBody::Ack(_) => KINDS[12],
+            EventBody::Knowledge(_) => KINDS[13],
+            EventBody::Strategy(_) => KINDS[14],
+            EventBody::Memory(_) => KINDS[15],
+            EventBody::Promotion(_) => KINDS[16],
         }
     }
 
     /// Who it comes from, where it is somebody's word.
     pub(super) fn by_mut(&mut self) -> Option<&mut By> {
         match self {
-            Body::Task(note) => Some(&mut note.by),
-            Body::Delivery(delivery) => Some(&mut delivery.by),
-            Body::Ack(ack) => Some(&mut ack.by),
-            Body::Knowledge(note) => Some(&mut note.by),
-            Body::Strategy(note) => Some(&mut note.by),
-            Body::Memory(note) => Some(&mut note.by),
-            Body::Promotion(said) => Some(&mut said.by),
+            EventBody::Task(note) => Some(&mut note.by),
+            EventBody::Delivery(delivery) => Some(&mut delivery.by),
+            EventBody::Ack(ack) => Some(&mut ack.by),
+            EventBody::Knowledge(note) => Some(&mut note.by),
+            EventBody::Strategy(note) => Some(&mut note.by),
+            EventBody::Memory(note) => Some(&mut note.by),
+            EventBody::Promotion(said) => Some(&mut said.by),
             _ => None,
         }
     }
@@ -223,36 +223,36 @@ impl Body {
     /// The runs whose text is in it: it goes with any of them when that is purged.
     pub(crate) fn quotes(&self) -> Vec<RunId> {
         match self {
-            Body::Attempt(attempt) => {
+            EventBody::Attempt(attempt) => {
                 let between = attempt.commands.iter().map(|command| command.run);
                 [attempt.run, attempt.opened_by, attempt.before].into_iter().chain(between).collect()
             }
-            Body::Flake(flake) => flake.runs.to_vec(),
-            Body::Snapshot(snapshot) => match snapshot.base {
+            EventBody::Flake(flake) => flake.runs.to_vec(),
+            EventBody::Snapshot(snapshot) => match snapshot.base {
                 Some(Base::Pass { run, .. }) => vec![snapshot.run, run],
                 _ => vec![snapshot.run],
             },
-            Body::Delivery(delivery) => delivery.runs.clone(),
-            Body::Run(_)
-            | Body::Lesson(_)
-            | Body::FixNote(_)
-            | Body::Merge(_)
-            | Body::Split(_)
-            | Body::Review(_)
-            | Body::Task(_)
-            | Body::Ack(_)
-            | Body::Knowledge(_)
-            | Body::Strategy(_)
-            | Body::Memory(_)
-            | Body::Promotion(_)
-            | Body::Purge(_) => Vec::new(),
+            EventBody::Delivery(delivery) => delivery.runs.clone(),
+            EventBody::Run(_)
+            | EventBody::Lesson(_)
+            | EventBody::FixNote(_)
+            | EventBody::Merge(_)
+            | EventBody::Split(_)
+            | EventBody::Review(_)
+            | EventBody::Task(_)
+            | EventBody::Ack(_)
+            | EventBody::Knowledge(_)
+            | EventBody::Strategy(_)
+            | EventBody::Memory(_)
+            | EventBody::Promotion(_)
+            | EventBody::Purge(_) => Vec::new(),
         }
     }
 }
 
 /// A line read back.
 #[derive(Debug)]
-pub(crate) enum Line {
+pub(crate) enum EventLine {
     /// An event that this binary understands.
     Event(Box<Event>),
     /// Written by a newer binary.
@@ -267,9 +267,9 @@ pub(crate) enum Line {
 }
 
 /// Parses one line, without its newline.
-pub(crate) fn parse(line: &[u8]) -> Line {
+pub(crate) fn parse(line: &[u8]) -> EventLine {
     #[derive(Deserialize)]
-    struct Kind {
+    struct EventKind {
         v: u32,
         kind: String,
     }
@@ -284,27 +284,27 @@ pub(crate) fn parse(line: &[u8]) -> Line {
     let head = match serde_json::from_slice::<Head>(line) {
         Ok(head) => head,
         // A newer binary's id may be something else.
-        Err(_) => match serde_json::from_slice::<Kind>(line) {
-            Ok(Kind { v, kind }) => Head { v, kind, id: None, at: None, writer: None },
-            Err(_) => return Line::Bad,
+        Err(_) => match serde_json::from_slice::<EventKind>(line) {
+            Ok(EventKind { v, kind }) => Head { v, kind, id: None, at: None, writer: None },
+            Err(_) => return EventLine::Bad,
         },
     };
     if head.v > EVENT_VERSION || !KINDS.contains(&head.kind.as_str()) {
-        return Line::Newer { v: head.v, kind: head.kind };
+        return EventLine::Newer { v: head.v, kind: head.kind };
     }
-    let (Some(id), Some(at), Some(writer)) = (head.id, head.at, head.writer) else { return Line::Bad };
+    let (Some(id), Some(at), Some(writer)) = (head.id, head.at, head.writer) else { return EventLine::Bad };
     match body(&head.kind, line) {
-        Ok(body) => Line::Event(Box::new(Event { v: head.v, id, at, writer, body })),
-        Err(_) => Line::Bad,
+        Ok(body) => EventLine::Event(Box::new(Event { v: head.v, id, at, writer, body })),
+        Err(_) => EventLine::Bad,
     }
 }
 
 /// What [`Body`] itself would read, without what serde collects first to find the kind: half of a rebuild's time.
-fn body(kind: &str, line: &[u8]) -> serde_json::Result<Body> {
+fn body(kind: &str, line: &[u8]) -> serde_json::Result<EventBody> {
     Ok(match kind {
-        "run" => Body::Run(serde_json::from_slice(line)?),
-        "attempt" => Body::Attempt(serde_json::from_slice(line)?),
-        "snapshot" => Body::Snapshot(serde_json::from_slice(line)?),
+        "run" => EventBody::Run(serde_json::from_slice(line)?),
+        "attempt" => EventBody::Attempt(serde_json::from_slice(line)?),
+        "snapshot" => EventBody::Snapshot(serde_json::from_slice(line)?),
         _ => serde_json::from_slice::<Event>(line)?.body,
     })
 }
@@ -315,11 +315,11 @@ pub(super) fn purged_by(line: &[u8]) -> Vec<RunId> {
         return Vec::new();
     }
     match parse(line) {
-        Line::Event(event) => match event.body {
-            Body::Purge(purge) => purge.runs,
+        EventLine::Event(event) => match event.body {
+            EventBody::Purge(purge) => purge.runs,
             _ => Vec::new(),
         },
-        Line::Newer { .. } | Line::Bad => Vec::new(),
+        EventLine::Newer { .. } | EventLine::Bad => Vec::new(),
     }
 }
 
@@ -336,13 +336,13 @@ mod tests {
             Event::new(
                 Timestamp(7),
                 "w",
-                Body::Lesson(LessonChange {
+                EventBody::Lesson(LessonChange {
                     lesson: "l-x".into(),
-                    change: Change::Forgotten { patterns: vec!["k".into()] },
+                    change: LessonChangeKind::Forgotten { patterns: vec!["k".into()] },
                     by: None,
                 }),
             ),
-            sample::attempt(1, 2, Outcome::Partial),
+            sample::attempt(1, 2, AttemptOutcome::Partial),
             sample::flake(1, 2),
             sample::merge(1, "a", "b", None),
             sample::merge(1, "a", "b", Some(900)),
@@ -361,17 +361,17 @@ mod tests {
             sample::entry_change(5, 1, 3),
             sample::entry_change(6, 1, 3),
             sample::said_strategy(1, "alpha", "install it"),
-            sample::strategy_report(2, "alpha", "install it", Outcome::Failure),
+            sample::strategy_report(2, "alpha", "install it", AttemptOutcome::Failure),
             sample::memory(1),
             sample::memory_change(2, 1),
             sample::memory_change(3, 1),
             sample::memory_change(4, 1),
-            Event::new(Timestamp(7), "w", Body::Purge(Purge { runs: vec![RunId::fresh()] })),
+            Event::new(Timestamp(7), "w", EventBody::Purge(Purge { runs: vec![RunId::fresh()] })),
         ];
         for event in events {
             let line = event.line();
             match parse(line.strip_suffix(b"\n").expect("ends in a newline")) {
-                Line::Event(read) => assert_eq!(*read, event),
+                EventLine::Event(read) => assert_eq!(*read, event),
                 other => panic!("{other:?}"),
             }
         }
@@ -380,12 +380,12 @@ mod tests {
     #[test]
     fn a_run_of_an_older_binary_is_read() {
         let mut event = sample::passed_run(1, "main");
-        let Body::Run(run) = &mut event.body else { panic!("a run") };
+        let EventBody::Run(run) = &mut event.body else { panic!("a run") };
         assert!(run.environment.is_some() && run.program.is_some());
         (run.environment, run.program) = (None, None);
         let line = event.line();
         assert!(!line.windows(11).any(|word| word == b"environment"), "what isn't known takes no room");
-        assert!(matches!(parse(&line), Line::Event(read) if *read == event));
+        assert!(matches!(parse(&line), EventLine::Event(read) if *read == event));
     }
 
     #[test]
@@ -398,11 +398,11 @@ mod tests {
 
     #[test]
     fn newer_versions_and_unknown_kinds_are_told_from_rubbish() {
-        assert!(matches!(parse(br#"{"v":2,"kind":"run","x":1}"#), Line::Newer { v: 2, .. }));
-        assert!(matches!(parse(br#"{"v":1,"kind":"warning"}"#), Line::Newer { .. }));
-        assert!(matches!(parse(br#"{"v":2,"kind":"run","id":7,"at":[]}"#), Line::Newer { v: 2, .. }));
-        assert!(matches!(parse(br#"{"v":1,"kind":"run"}"#), Line::Bad));
-        assert!(matches!(parse(br#"{"v":1,"kind":"run","id":7}"#), Line::Bad));
-        assert!(matches!(parse(br#"{"v":1,"ki"#), Line::Bad));
+        assert!(matches!(parse(br#"{"v":2,"kind":"run","x":1}"#), EventLine::Newer { v: 2, .. }));
+        assert!(matches!(parse(br#"{"v":1,"kind":"warning"}"#), EventLine::Newer { .. }));
+        assert!(matches!(parse(br#"{"v":2,"kind":"run","id":7,"at":[]}"#), EventLine::Newer { v: 2, .. }));
+        assert!(matches!(parse(br#"{"v":1,"kind":"run"}"#), EventLine::Bad));
+        assert!(matches!(parse(br#"{"v":1,"kind":"run","id":7}"#), EventLine::Bad));
+        assert!(matches!(parse(br#"{"v":1,"ki"#), EventLine::Bad));
     }
 }

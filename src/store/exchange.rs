@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use nix::libc;
 
 use super::error::{StoreError, io_at};
-use super::event::{self, Body, Event, Line};
+use super::event::{self, EventBody, Event, EventLine};
 use super::index::is_faster_anew;
 use super::writer::Store;
 use crate::base::clock::Timestamp;
@@ -44,7 +44,7 @@ const STRANGER: &str = "imported";
 
 /// What becomes of texts that other people wrote: knowledge, strategies, notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Trust {
+pub(crate) enum ImportTrust {
     /// Reading commands show them as imported; agents are not told them unasked.
     #[default]
     Shown,
@@ -54,7 +54,7 @@ pub(crate) enum Trust {
 
 /// What an import did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Imported {
+pub(crate) struct ImportedSegments {
     /// Events that were new here.
     pub events: usize,
     /// Events that were here already.
@@ -88,8 +88,8 @@ impl Store {
     /// # Errors
     /// When a file can't be read or this store can't be written. What was merged by then stays; importing again does
     /// the rest.
-    pub(crate) fn import(&mut self, files: &[PathBuf], trust: Trust) -> Result<Imported, StoreError> {
-        let mut imported = Imported::default();
+    pub(crate) fn import(&mut self, files: &[PathBuf], trust: ImportTrust) -> Result<ImportedSegments, StoreError> {
+        let mut imported = ImportedSegments::default();
         // Known before any run comes by: the text of a purged run is not written anywhere, not even for a moment.
         let mut purged = self.index().purged_runs()?;
         let mut news = false;
@@ -103,7 +103,7 @@ impl Store {
         for file in files {
             each_line(file, |number, line, whole| {
                 match whole.then(|| event::parse(line)) {
-                    Some(Line::Event(event)) => {
+                    Some(EventLine::Event(event)) => {
                         if is_purged(&event, &purged) {
                             imported.purged += 1;
                         } else if event.at > latest || event.body.ended_at().is_some_and(|at| at > latest) {
@@ -116,12 +116,12 @@ impl Store {
                             batch.push(line, *event);
                         }
                     }
-                    Some(Line::Newer { v, kind }) => {
+                    Some(EventLine::Newer { v, kind }) => {
                         imported.newer += 1;
                         let kind = crate::base::text::ellipsis(&kind, 40);
                         imported.fault(file, number, format!("of a newer verify-run (version {v}, kind {kind:?})"));
                     }
-                    Some(Line::Bad) => {
+                    Some(EventLine::Bad) => {
                         imported.bad += 1;
                         imported.fault(file, number, "no event".to_owned());
                     }
@@ -154,11 +154,11 @@ impl Store {
     }
 
     /// Whether it is here already, and as much to be trusted.
-    fn has(&self, event: &Event, trust: Trust) -> Result<bool, StoreError> {
+    fn has(&self, event: &Event, trust: ImportTrust) -> Result<bool, StoreError> {
         let id = crate::base::ids::RunId(event.id);
         match trust {
-            Trust::Shown => self.index().has_event(id),
-            Trust::Used => Ok(self.index().has_event(id)? && !self.index().is_imported(id)?),
+            ImportTrust::Shown => self.index().has_event(id),
+            ImportTrust::Used => Ok(self.index().has_event(id)? && !self.index().is_imported(id)?),
         }
     }
 
@@ -180,7 +180,7 @@ impl Store {
     }
 }
 
-impl Imported {
+impl ImportedSegments {
     fn fault(&mut self, file: &Path, line: usize, reason: String) {
         if self.faults.len() < FAULTS_MAX {
             self.faults.push(ImportFault { file: file.to_owned(), line, reason });
@@ -196,7 +196,7 @@ struct Batch {
     ids: HashSet<uuid::Uuid>,
     events: usize,
     bytes: usize,
-    trust: Trust,
+    trust: ImportTrust,
     /// Each batch is indexed; else the index is computed anew when all are written.
     is_indexed: bool,
 }
@@ -221,17 +221,17 @@ impl Batch {
 }
 
 /// The segment that an event belongs to. Its writer's name comes from a file: it is not trusted to be one.
-fn segment_of(event: &Event, trust: Trust) -> String {
+fn segment_of(event: &Event, trust: ImportTrust) -> String {
     let writer = event.writer.as_str();
     let is_name = (1..=WRITER_BYTES_MAX).contains(&writer.len()) && writer.bytes().all(|b| b.is_ascii_alphanumeric());
-    let start = if trust == Trust::Shown { IMPORTED } else { "" };
+    let start = if trust == ImportTrust::Shown { IMPORTED } else { "" };
     format!("{start}{}-{}.jsonl", if is_name { writer } else { STRANGER }, event.at.month())
 }
 
 /// Whether an event is a purged run's, or quotes one.
 pub(super) fn is_purged(event: &Event, purged: &HashSet<String>) -> bool {
     match &event.body {
-        Body::Run(_) => purged.contains(&event.id.to_string()),
+        EventBody::Run(_) => purged.contains(&event.id.to_string()),
         body => body.quotes().iter().any(|run| purged.contains(&run.to_string())),
     }
 }
@@ -270,7 +270,7 @@ fn each_line(
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let whole = ended || !matches!(event::parse(&line), Line::Bad);
+        let whole = ended || !matches!(event::parse(&line), EventLine::Bad);
         each(number, &line, whole)?;
     }
     Ok(())

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 use super::apply::{Applied, apply};
 use super::error::{StoreError, io_at, sql_at};
-use super::event::{self, EVENT_VERSION, Event, Line};
+use super::event::{self, EVENT_VERSION, Event, EventLine};
 use super::journal;
 use super::memory;
 use super::schema::{self, APPLICATION_ID, INDEX_VERSION};
@@ -161,7 +161,7 @@ impl Index {
         &mut self,
         segments: &Segments,
         listed: &[Segment],
-        known: &HashMap<String, Known>,
+        known: &HashMap<String, IndexedSegment>,
     ) -> Result<Progress, StoreError> {
         let path = self.path.clone();
         if let Some(version) = self.computed_with()? {
@@ -212,7 +212,7 @@ impl Index {
     ///
     /// # Errors
     /// I/O and SQLite errors.
-    pub(super) fn is_far_behind(&self, listed: &[Segment], known: &HashMap<String, Known>) -> Result<bool, StoreError> {
+    pub(super) fn is_far_behind(&self, listed: &[Segment], known: &HashMap<String, IndexedSegment>) -> Result<bool, StoreError> {
         if self.computed_with()?.is_some_and(|version| version > FINGERPRINT_VERSION) {
             return Ok(false);
         }
@@ -287,13 +287,13 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(super) fn known_segments(&self) -> Result<HashMap<String, Known>, StoreError> {
+    pub(super) fn known_segments(&self) -> Result<HashMap<String, IndexedSegment>, StoreError> {
         let read = || {
             let sql = "SELECT name, indexed_bytes, mark, stamp FROM segments";
             let mut statement = self.connection.prepare_cached(sql)?;
             let rows = statement.query_map([], |row| {
                 let bytes = u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
-                Ok((row.get(0)?, Known { bytes, mark: row.get(2)?, stamp: row.get(3)? }))
+                Ok((row.get(0)?, IndexedSegment { bytes, mark: row.get(2)?, stamp: row.get(3)? }))
             })?;
             rows.collect()
         };
@@ -368,17 +368,17 @@ pub(super) fn read_segments(
         let number = segment_number(transaction, &segment.name).map_err(sql_at("write", path))?;
         let end = segments.read(&segment.name, indexed, |span, line| {
             match event::parse(line) {
-                Line::Event(event) => {
+                EventLine::Event(event) => {
                     let outcome = apply(transaction, number, span, &event).map_err(sql_at("write", path))?;
                     read.applied = if outcome == Applied::Outdated { outcome } else { read.applied };
                     read.events += 1;
                 }
-                Line::Newer { v, kind } => {
+                EventLine::Newer { v, kind } => {
                     let found = format!("event version {v}, kind {kind:?}");
                     let path = segments.path(&segment.name);
                     return Err(StoreError::Newer { path, found, known: EVENT_VERSION });
                 }
-                Line::Bad => read.bad_lines += 1,
+                EventLine::Bad => read.bad_lines += 1,
             }
             Ok(())
         })?;
@@ -390,7 +390,7 @@ pub(super) fn read_segments(
 }
 
 /// What is indexed of a segment.
-pub(super) struct Known {
+pub(super) struct IndexedSegment {
     /// So much.
     pub(super) bytes: u64,
     /// [`Segments::mark`] of its end.
@@ -403,7 +403,7 @@ pub(super) struct Known {
 fn outdated(
     segments: &Segments,
     name: &str,
-    known: &Known,
+    known: &IndexedSegment,
     found: Option<&Segment>,
 ) -> Result<Option<String>, StoreError> {
     Ok(match found {

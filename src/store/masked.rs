@@ -1,7 +1,7 @@
 //! An event as it may leave the house: what tools printed, what was typed and what was changed taken out, what is
 //! counted and recognised left in.
 
-use super::event::{AtomList, Attempt, Body, Event, MemoryChange, Run, TaskStep};
+use super::event::{AtomList, Attempt, EventBody, Event, MemoryChange, Run, TaskStep};
 use crate::base::lossless::Lossless;
 
 /// What stands where something was taken out.
@@ -16,18 +16,18 @@ pub(crate) fn masked(mut event: Event) -> Event {
         by.task = by.task.as_deref().map(task);
     }
     match &mut event.body {
-        Body::Run(run) => mask_run(run),
-        Body::Snapshot(snapshot) => {
+        EventBody::Run(run) => mask_run(run),
+        EventBody::Snapshot(snapshot) => {
             snapshot.diff_cut += snapshot.diff.len() as u64;
             snapshot.diff.clear();
         }
-        Body::Attempt(attempt) => mask_attempt(attempt),
-        Body::Flake(flake) => {
+        EventBody::Attempt(attempt) => mask_attempt(attempt),
+        EventBody::Flake(flake) => {
             flake.task = task(&flake.task);
             flake.root = outside(&flake.root);
             atoms(&mut flake.atoms);
         }
-        Body::Task(note) => {
+        EventBody::Task(note) => {
             note.name = task(&note.name);
             match &mut note.step {
                 TaskStep::Started { title, files, depends_on, .. } => {
@@ -39,29 +39,29 @@ pub(crate) fn masked(mut event: Event) -> Event {
                 TaskStep::Done { why, .. } => *why = None,
             }
         }
-        Body::Delivery(delivery) => {
+        EventBody::Delivery(delivery) => {
             delivery.session = hidden(&delivery.session);
             delivery.files.retain(|file| !file.starts_with('/'));
             delivery.text = delivery.text.take().map(|_| MASKED.to_owned());
             delivery.task = task(&delivery.task);
         }
         // An agent's own.
-        Body::Memory(note) => {
+        EventBody::Memory(note) => {
             if let MemoryChange::Remembered { text, .. } = &mut note.change {
                 *text = MASKED.to_owned();
             }
         }
         // Written for everybody.
-        Body::Knowledge(_)
-        | Body::Strategy(_)
-        | Body::Promotion(_)
-        | Body::Ack(_)
-        | Body::Lesson(_)
-        | Body::FixNote(_)
-        | Body::Purge(_)
-        | Body::Merge(_)
-        | Body::Split(_)
-        | Body::Review(_) => {}
+        EventBody::Knowledge(_)
+        | EventBody::Strategy(_)
+        | EventBody::Promotion(_)
+        | EventBody::Ack(_)
+        | EventBody::Lesson(_)
+        | EventBody::FixNote(_)
+        | EventBody::Purge(_)
+        | EventBody::Merge(_)
+        | EventBody::Split(_)
+        | EventBody::Review(_) => {}
     }
     event
 }

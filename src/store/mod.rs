@@ -27,15 +27,15 @@ mod writer;
 
 pub(crate) use error::{StoreError, io_at};
 pub(crate) use event::{
-    Ack, Atom, AtomList, Attempt, Base, Body, By, Change, Command, DECLARED, Delivery, DeliveryArm, ENDED_BY_SIGNAL,
-    EVENT_VERSION, Entry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Failure, FileChange, FileChangeKind,
-    FixNote, Flake, Item, LessonChange, LessonDecision, Mark, Matches, Means, MemoryChange, MemoryNote, MemorySort,
-    Merge, NAMES_NO_PROBLEM, NEAR_DUPLICATE, NoLesson, Origin, Outcome, Promotion, PromotionStep, Proof, Purge, Recipe,
+    Ack, Atom, AtomList, Attempt, Base, EventBody, By, LessonChangeKind, RecordedCommand, DECLARED, Delivery, DeliveryArm, ENDED_BY_SIGNAL,
+    EVENT_VERSION, KnowledgeEntry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Failure, FileChange, FileChangeKind,
+    FixNote, Flake, DiagnosticRecord, LessonChange, LessonDecision, WeakenedMark, Matches, Means, MemoryChange, MemoryNote, MemorySort,
+    Merge, NAMES_NO_PROBLEM, NEAR_DUPLICATE, NoLesson, EntryOrigin, AttemptOutcome, Promotion, PromotionStep, Proof, Purge, Recipe,
     RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split, StrategyChange, StrategyNote, TaskNote, TaskOutcome,
-    TaskStep, Trees, Unseen, derived_id,
+    TaskStep, AttemptTrees, Unseen, derived_id,
 };
-pub(crate) use event::{Line as EventLine, parse as parse_event};
-pub(crate) use exchange::{ImportFault, Imported, Trust};
+pub(crate) use event::{EventLine as EventLine, parse as parse_event};
+pub(crate) use exchange::{ImportFault, ImportedSegments, ImportTrust};
 pub(crate) use index::Index;
 pub(crate) use masked::masked;
 pub(crate) use query::history::{

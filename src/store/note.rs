@@ -9,7 +9,7 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use super::event::{self, Body, Event, Line};
+use super::event::{self, EventBody, Event, EventLine};
 use crate::base::file::{self, Durability};
 use crate::base::limits::NOTE_BYTES_MAX;
 use crate::base::private;
@@ -38,24 +38,24 @@ pub(crate) enum NoteError {
     Bad(&'static str),
 }
 
-impl Body {
+impl EventBody {
     /// Whether it may come as a note: something that somebody said or was told. What the recorder finds out itself may
     /// not, neither may a purge, which removes text for good, and no review, which a person does.
     pub(crate) fn is_note(&self) -> bool {
         match self {
-            Body::Lesson(_)
-            | Body::FixNote(_)
-            | Body::Merge(_)
-            | Body::Split(_)
-            | Body::Review(_)
-            | Body::Task(_)
-            | Body::Delivery(_)
-            | Body::Ack(_)
-            | Body::Knowledge(_)
-            | Body::Strategy(_)
-            | Body::Memory(_) => true,
-            Body::Promotion(said) => !said.step.is_decision(),
-            Body::Run(_) | Body::Attempt(_) | Body::Flake(_) | Body::Snapshot(_) | Body::Purge(_) => false,
+            EventBody::Lesson(_)
+            | EventBody::FixNote(_)
+            | EventBody::Merge(_)
+            | EventBody::Split(_)
+            | EventBody::Review(_)
+            | EventBody::Task(_)
+            | EventBody::Delivery(_)
+            | EventBody::Ack(_)
+            | EventBody::Knowledge(_)
+            | EventBody::Strategy(_)
+            | EventBody::Memory(_) => true,
+            EventBody::Promotion(said) => !said.step.is_decision(),
+            EventBody::Run(_) | EventBody::Attempt(_) | EventBody::Flake(_) | EventBody::Snapshot(_) | EventBody::Purge(_) => false,
         }
     }
 }
@@ -111,9 +111,9 @@ pub(crate) fn read(path: &Path) -> Result<Event, NoteError> {
         return Err(NoteError::Bad("torn"));
     };
     let event = match event::parse(line) {
-        Line::Event(event) => *event,
-        Line::Newer { v, kind } => return Err(NoteError::Newer { v, kind }),
-        Line::Bad => return Err(NoteError::Bad("no event")),
+        EventLine::Event(event) => *event,
+        EventLine::Newer { v, kind } => return Err(NoteError::Newer { v, kind }),
+        EventLine::Bad => return Err(NoteError::Bad("no event")),
     };
     if path.file_stem().and_then(OsStr::to_str).and_then(|name| Uuid::parse_str(name).ok()) != Some(event.id) {
         return Err(NoteError::Bad("its name is not its event's id"));

@@ -33,7 +33,7 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::run::Ended;
-use crate::store::event::{Body, Event, Run};
+use crate::store::event::{EventBody, Event, Run};
 
 pub(crate) use about::AboutRow;
 pub(crate) use advice::{AdviceRow, DeliveryRow, WorkedRow};
@@ -144,7 +144,7 @@ impl Index {
     /// SQLite's and I/O.
     pub(crate) fn run(&self, segments: &Segments, id: &str) -> Result<Option<Run>, StoreError> {
         Ok(match self.event(segments, id)?.map(|event| event.body) {
-            Some(Body::Run(run)) => Some(*run),
+            Some(EventBody::Run(run)) => Some(*run),
             _ => None,
         })
     }

@@ -9,9 +9,9 @@ use crate::diagnose::{self, Severity};
 use crate::fingerprint;
 use crate::run::Ended;
 use crate::store::event::{
-    Ack, Atom, AtomList, Attempt, Base, Body, By, Delivery, DeliveryArm, Event, Failure, FileChange, FileChangeKind,
-    Flake, Item, LessonDecision, Means, Merge, NEAR_DUPLICATE, Outcome, Promotion, PromotionStep, Proof, Recipe,
-    RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split, TaskNote, TaskOutcome, TaskStep, Trees,
+    Ack, Atom, AtomList, Attempt, Base, EventBody, By, Delivery, DeliveryArm, Event, Failure, FileChange, FileChangeKind,
+    Flake, DiagnosticRecord, LessonDecision, Means, Merge, NEAR_DUPLICATE, AttemptOutcome, Promotion, PromotionStep, Proof, Recipe,
+    RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split, TaskNote, TaskOutcome, TaskStep, AttemptTrees,
 };
 use crate::whitelist::CheckKind;
 
@@ -75,11 +75,11 @@ pub(crate) fn passed_run(n: u64, task: &str) -> Event {
 pub(crate) fn failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
     let mut event = passed_run(n, task);
     let id = run_id(n);
-    if let Body::Run(run) = &mut event.body {
+    if let EventBody::Run(run) = &mut event.body {
         run.ended = Ended::Exit(1);
         run.failure = Some(Failure {
             category_means: None,
-            id: ids::short(ids::Kind::Failure, id.0.as_bytes()),
+            id: ids::short(ids::IdKind::Failure, id.0.as_bytes()),
             category: "test_failure".into(),
             files: vec!["src/a.js".into(), format!("src/{n}.js")],
             items: patterns.iter().map(|name| recorded(&found(name))).collect(),
@@ -98,7 +98,7 @@ pub(crate) fn failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
 
 /// A failed run of another category.
 pub(crate) fn of_category(mut event: Event, category: &str) -> Event {
-    if let Body::Run(run) = &mut event.body {
+    if let EventBody::Run(run) = &mut event.body {
         run.failure.iter_mut().for_each(|failure| failure.category = category.to_owned());
     }
     event
@@ -134,7 +134,7 @@ pub(crate) fn snapshot(n: u64, tree: Option<&str>) -> Event {
 /// that begin with the same letter had one key.
 pub(crate) fn old_failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
     let mut event = failed_run(n, task, patterns);
-    if let Body::Run(run) = &mut event.body {
+    if let EventBody::Run(run) = &mut event.body {
         for item in run.failure.iter_mut().flat_map(|failure| &mut failure.items) {
             item.pattern = old_key(&item.message);
             item.family = "1:family".into();
@@ -157,13 +157,13 @@ pub(crate) fn key(name: &str) -> String {
 /// The ids and the key by which an entry may name the pattern of a name: its own, that of an older algorithm, and its
 /// family's key.
 pub(crate) fn names(name: &str) -> [String; 3] {
-    let id = |key: &str| ids::short(ids::Kind::Pattern, key.as_bytes());
+    let id = |key: &str| ids::short(ids::IdKind::Pattern, key.as_bytes());
     [id(&key(name)), id(&old_key(name)), recorded(&found(name)).family]
 }
 
 /// What is found of one name.
-pub(crate) fn found(name: &str) -> diagnose::Item {
-    diagnose::Item {
+pub(crate) fn found(name: &str) -> diagnose::Diagnostic {
+    diagnose::Diagnostic {
         tool: "jest".into(),
         code: Some("E1".into()),
         severity: Severity::Error,
@@ -177,11 +177,11 @@ pub(crate) fn found(name: &str) -> diagnose::Item {
 }
 
 /// What was found as it stands in an event.
-pub(crate) fn recorded(found: &diagnose::Item) -> Item {
-    Item::new(found, fingerprint::compute_fingerprint(found))
+pub(crate) fn recorded(found: &diagnose::Diagnostic) -> DiagnosticRecord {
+    DiagnosticRecord::new(found, fingerprint::compute_fingerprint(found))
 }
 
-fn event(n: u64, base: u64, body: Body) -> Event {
+fn event(n: u64, base: u64, body: EventBody) -> Event {
     let at = Timestamp(i64::try_from(n).expect("small") * 1_000_000);
     Event { id: run_id(base + n).0, ..Event::new(at, "w-test", body) }
 }
@@ -190,21 +190,21 @@ fn event(n: u64, base: u64, body: Body) -> Event {
 pub(crate) fn merge(n: u64, from: &str, into: &str, similarity_permille: Option<u16>) -> Event {
     let by = similarity_permille.map(|_| NEAR_DUPLICATE.to_owned());
     let merge = Merge { from: from.into(), into: into.into(), by, similarity_permille, why: None };
-    event(n, if similarity_permille.is_some() { 4000 } else { 5000 }, Body::Merge(merge))
+    event(n, if similarity_permille.is_some() { 4000 } else { 5000 }, EventBody::Merge(merge))
 }
 
 /// A key stands by itself, said in second `n`.
 pub(crate) fn split(n: u64, pattern: &str) -> Event {
-    event(n, 6000, Body::Split(Split { pattern: pattern.into(), by: Some("ann".into()), why: None }))
+    event(n, 6000, EventBody::Split(Split { pattern: pattern.into(), by: Some("ann".into()), why: None }))
 }
 
 /// What somebody thinks in second `n`.
 pub(crate) fn review(n: u64, pattern: &str, state: ReviewState) -> Event {
-    event(n, 7000, Body::Review(Review { pattern: pattern.into(), state, by: None, why: Some("so".into()) }))
+    event(n, 7000, EventBody::Review(Review { pattern: pattern.into(), state, by: None, why: Some("so".into()) }))
 }
 
 /// An attempt at what failed in run `before`, by run `run`.
-pub(crate) fn attempt(before: u64, run: u64, outcome: Outcome) -> Event {
+pub(crate) fn attempt(before: u64, run: u64, outcome: AttemptOutcome) -> Event {
     let atom = |name: &str| Atom {
         hash: format!("hash-{name}"),
         pattern: format!("pattern-{name}"),
@@ -231,7 +231,7 @@ pub(crate) fn attempt(before: u64, run: u64, outcome: Outcome) -> Event {
         not_reached: list(&[]),
         remaining: None,
         unseen: Vec::new(),
-        trees: Some(Trees { before: "t1".into(), after: "t2".into(), exact: true }),
+        trees: Some(AttemptTrees { before: "t1".into(), after: "t2".into(), exact: true }),
         files: vec![FileChange {
             path: Lossless::from("src/a.js"),
             kind: FileChangeKind::Modified,
@@ -253,11 +253,11 @@ pub(crate) fn attempt(before: u64, run: u64, outcome: Outcome) -> Event {
         weakened: Vec::new(),
     };
     let parts = [&*run_id(run).to_string(), &*run_id(before).to_string(), outcome.as_str()];
-    Event::derived("attempt", &parts, at, "w-test", Body::Attempt(Box::new(attempt)))
+    Event::derived("attempt", &parts, at, "w-test", EventBody::Attempt(Box::new(attempt)))
 }
 
 /// An attempt at patterns with these keys.
-pub(crate) fn tried(before: u64, run: u64, outcome: Outcome, fixed: &[String], persisted: &[String]) -> Event {
+pub(crate) fn tried(before: u64, run: u64, outcome: AttemptOutcome, fixed: &[String], persisted: &[String]) -> Event {
     let mut event = attempt(before, run, outcome);
     let atoms = |keys: &[String]| AtomList {
         count: keys.len(),
@@ -272,7 +272,7 @@ pub(crate) fn tried(before: u64, run: u64, outcome: Outcome, fixed: &[String], p
             })
             .collect(),
     };
-    if let Body::Attempt(attempt) = &mut event.body {
+    if let EventBody::Attempt(attempt) = &mut event.body {
         attempt.fixed = atoms(fixed);
         attempt.persisted = atoms(persisted);
     }
@@ -294,7 +294,7 @@ pub(crate) fn flake(pass: u64, fail: u64) -> Event {
         why: "the same tree".into(),
     };
     let parts = [&*run_id(pass).to_string(), &*run_id(fail).to_string()];
-    Event::derived("flake", &parts, at, "w-test", Body::Flake(Box::new(flake)))
+    Event::derived("flake", &parts, at, "w-test", EventBody::Flake(Box::new(flake)))
 }
 
 fn by() -> By {
@@ -305,13 +305,13 @@ fn by() -> By {
 pub(crate) fn task_started(n: u64, name: &str, title: &str) -> Event {
     let (files, depends_on) = (vec!["src/a.js".into()], vec!["another".into()]);
     let step = TaskStep::Started { title: Some(title.into()), category: Some("bugfix".into()), files, depends_on };
-    event(n, 8000, Body::Task(TaskNote { name: name.into(), step, by: by() }))
+    event(n, 8000, EventBody::Task(TaskNote { name: name.into(), step, by: by() }))
 }
 
 /// A task that is over in second `n`.
 pub(crate) fn task_done(n: u64, name: &str) -> Event {
     let step = TaskStep::Done { outcome: Some(TaskOutcome::Completed), why: None };
-    event(n, 9000, Body::Task(TaskNote { name: name.into(), step, by: By::default() }))
+    event(n, 9000, EventBody::Task(TaskNote { name: name.into(), step, by: By::default() }))
 }
 
 /// A warning in second `n`.
@@ -334,12 +334,12 @@ pub(crate) fn delivery(n: u64, task: &str, pattern: &str) -> Event {
         runs: if n.is_multiple_of(2) { vec![run_id(n)] } else { Vec::new() },
         by: by(),
     };
-    event(n, 10_000, Body::Delivery(Box::new(delivery)))
+    event(n, 10_000, EventBody::Delivery(Box::new(delivery)))
 }
 
 /// What somebody thinks of the warning of second `n`.
 pub(crate) fn ack(n: u64) -> Event {
-    event(n, 11_000, Body::Ack(Ack { warning: format!("w-{n}"), useful: Some(n.is_multiple_of(2)), by: by() }))
+    event(n, 11_000, EventBody::Ack(Ack { warning: format!("w-{n}"), useful: Some(n.is_multiple_of(2)), by: by() }))
 }
 
 /// What is said of the promotion of a pattern in second `n`.
@@ -354,5 +354,5 @@ pub(crate) fn promotion(n: u64, pattern: &str) -> Event {
     };
     let by = By { person: Some("Ada".into()), ..by() };
     let said = Promotion { promotion: format!("r-{pattern}"), pattern: Some(pattern.into()), entry: None, step, by };
-    event(n, 12_000, Body::Promotion(Box::new(said)))
+    event(n, 12_000, EventBody::Promotion(Box::new(said)))
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::error::{StoreError, io_at};
-use super::event::{self, Event, Line};
+use super::event::{self, Event, EventLine};
 use crate::base::file::{self, Durability};
 use crate::base::private;
 
@@ -227,7 +227,7 @@ impl Segments {
         let whole = whole_len(&mut file, len).map_err(io_at("read", &path))?;
         let mut tail = Vec::new();
         file.seek(SeekFrom::Start(whole)).and_then(|_| file.read_to_end(&mut tail)).map_err(io_at("read", &path))?;
-        if !matches!(event::parse(&tail), Line::Bad) {
+        if !matches!(event::parse(&tail), EventLine::Bad) {
             file.write_all(b"\n").and_then(|()| file.sync_data()).map_err(io_at("mend", &path))?;
             return Ok(Some(Mended::Completed { segment: segment.to_owned() }));
         }
@@ -276,8 +276,8 @@ impl Segments {
         let mut line = Vec::with_capacity(usize::try_from(span.len.min(EXPECTED_BYTES)).unwrap_or(0));
         file.take(span.len).read_to_end(&mut line).map_err(io_at("read", &path))?;
         match event::parse(line.strip_suffix(b"\n").unwrap_or(&line)) {
-            Line::Event(event) => Ok(Some(*event)),
-            Line::Newer { .. } | Line::Bad => Ok(None),
+            EventLine::Event(event) => Ok(Some(*event)),
+            EventLine::Newer { .. } | EventLine::Bad => Ok(None),
         }
     }
 
@@ -370,7 +370,7 @@ mod tests {
         let mut ids = Vec::new();
         segments
             .read(name, 0, |_, line| {
-                if let Line::Event(event) = event::parse(line) {
+                if let EventLine::Event(event) = event::parse(line) {
                     ids.push(event.id);
                 }
                 Ok(())

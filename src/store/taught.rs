@@ -6,12 +6,12 @@ use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::apply::{forget_entry, insert_entry};
 use super::error::{StoreError, sql_at};
-use super::event::{By, Entry, derived_id};
+use super::event::{By, KnowledgeEntry, derived_id};
 use super::index::Index;
 use super::json;
 use super::writer::Store;
 use crate::base::clock::Timestamp;
-use crate::base::ids::{self, Kind};
+use crate::base::ids::{self, IdKind};
 use crate::base::lossless::Lossless;
 
 /// Entries of shared lessons that one question finds.
@@ -36,7 +36,7 @@ pub(crate) struct TaughtFile {
 #[derive(Debug, Clone)]
 pub(crate) struct TaughtLesson {
     /// As an entry.
-    pub entry: Entry,
+    pub entry: KnowledgeEntry,
     /// When its failure was recorded.
     pub at: Timestamp,
     /// Who recorded it.
@@ -96,7 +96,7 @@ impl Store {
 fn insert(transaction: &Transaction<'_>, root: &str, file: &TaughtFile) -> rusqlite::Result<()> {
     let TaughtFile { path, stamp, lesson, patterns, teaches } = file;
     let of_lesson = lesson.as_deref().unwrap_or_default();
-    let entry = teaches.as_ref().map(|_| ids::short(Kind::Knowledge, format!("lesson\0{of_lesson}").as_bytes()));
+    let entry = teaches.as_ref().map(|_| ids::short(IdKind::Knowledge, format!("lesson\0{of_lesson}").as_bytes()));
     let event = entry.as_ref().map(|entry| derived_id("taught", &[entry.as_str()]).hyphenated().to_string());
     transaction
         .prepare_cached("INSERT INTO taught_files VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?

@@ -16,7 +16,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use rusqlite::types::Value;
 
-use super::event::{Body, Change, Event, LessonChange, Outcome};
+use super::event::{EventBody, LessonChangeKind, Event, LessonChange, AttemptOutcome};
 use super::index::{Index, Progress};
 use super::sample::{
     attempt, failed_run, flake, folder, key, merge, of_category, old_failed_run, old_key, passed_run, review, run_id,
@@ -26,7 +26,7 @@ use super::schema::APPLICATION_ID;
 use super::segment::Segments;
 use super::{Store, StoreError, lock};
 use crate::base::clock::Timestamp;
-use crate::base::ids::{self, Kind};
+use crate::base::ids::{self, IdKind};
 use crate::base::lossless::Lossless;
 use crate::config::Category;
 pub(super) use worlds::world;
@@ -189,7 +189,7 @@ fn a_rebuilt_index_has_everything_that_a_new_one_has_and_is_sound() {
     let (old, new) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let mut store = open(old.path());
     store.append(&history()).expect("appends");
-    store.append(&[attempt(1, 2, Outcome::Success)]).expect("appends");
+    store.append(&[attempt(1, 2, AttemptOutcome::Success)]).expect("appends");
     store.rebuild("is tested").expect("rebuilds");
     assert_eq!(schema(store.index()), schema(open(new.path()).index()));
     assert_eq!(store.index().check().expect("checks"), None);
@@ -353,8 +353,8 @@ fn purged_text_is_nowhere() {
     let mut store = open(state);
     let mut events = history();
     events.push(failed_run(6, "two", &["huntersecret"]));
-    let mut fixed = attempt(6, 7, Outcome::Success);
-    if let Body::Attempt(attempt) = &mut fixed.body {
+    let mut fixed = attempt(6, 7, AttemptOutcome::Success);
+    if let EventBody::Attempt(attempt) = &mut fixed.body {
         attempt.diff = "-password = huntersecret\n".into();
     }
     events.push(fixed.clone());
@@ -409,7 +409,7 @@ fn the_last_passing_tree_is_the_key_s_and_before_the_run() {
     let mut store = open(dir.path());
     let other = |n, key: &str| {
         let mut event = passed_run(n, "one");
-        if let Body::Run(run) = &mut event.body {
+        if let EventBody::Run(run) = &mut event.body {
             run.key = key.into();
         }
         event
@@ -439,9 +439,9 @@ fn the_last_passing_tree_is_the_key_s_and_before_the_run() {
 fn patterns_are_forgotten_by_key_or_id() {
     let dir = folder();
     let mut store = open(dir.path());
-    let patterns = vec!["1:a".to_owned(), ids::short(Kind::Pattern, b"1:b")];
-    let change = Change::Forgotten { patterns };
-    store.record(Body::Lesson(LessonChange { lesson: "l-x".into(), change, by: None })).expect("records");
+    let patterns = vec!["1:a".to_owned(), ids::short(IdKind::Pattern, b"1:b")];
+    let change = LessonChangeKind::Forgotten { patterns };
+    store.record(EventBody::Lesson(LessonChange { lesson: "l-x".into(), change, by: None })).expect("records");
     let forgotten = store.index().forgotten_patterns(&["1:a", "1:b", "1:c"]).expect("reads");
     assert_eq!(forgotten.len(), 2, "{forgotten:?}");
     assert!(!forgotten.contains("1:c"));

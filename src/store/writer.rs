@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use super::build::build;
 use super::error::{StoreError, io_at};
-use super::event::{Body, Event};
+use super::event::{EventBody, Event};
 use super::exchange::is_purged;
 use super::folder;
-use super::index::{self, Index, Known, Progress};
+use super::index::{self, Index, IndexedSegment, Progress};
 use super::segment::{Appended, Mended, Segment, Segments};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
@@ -96,7 +96,7 @@ impl Store {
     }
 
     /// Brings the index up to what the segments have. `why` there is nothing in it.
-    fn bring_up(&mut self, known: &HashMap<String, Known>, why: Option<String>) -> Result<(), StoreError> {
+    fn bring_up(&mut self, known: &HashMap<String, IndexedSegment>, why: Option<String>) -> Result<(), StoreError> {
         if self.index.is_far_behind(&self.listed, known)? {
             return self.rebuild(&why.unwrap_or_else(|| "was far behind".to_owned()));
         }
@@ -214,7 +214,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::append`].
-    pub(crate) fn record(&mut self, body: Body) -> Result<(), StoreError> {
+    pub(crate) fn record(&mut self, body: EventBody) -> Result<(), StoreError> {
         let event = Event::new(Timestamp::now(), &self.writer, body);
         self.append(&[event])
     }
@@ -227,7 +227,7 @@ impl Store {
     /// # Errors
     /// I/O and SQLite errors.
     pub(crate) fn purge(&mut self, runs: &[RunId]) -> Result<usize, StoreError> {
-        self.record(Body::Purge(super::Purge { runs: runs.to_vec() }))?;
+        self.record(EventBody::Purge(super::Purge { runs: runs.to_vec() }))?;
         self.drop_purged()
     }
 
@@ -242,7 +242,7 @@ impl Store {
             dropped += self.segments.rewrite(&segment.name, |line| {
                 // The id is the line's own only if it parses; a line that merely mentions it stays.
                 match super::event::parse(line) {
-                    super::event::Line::Event(event) => !is_purged(&event, &purged),
+                    super::event::EventLine::Event(event) => !is_purged(&event, &purged),
                     _ => true,
                 }
             })?;

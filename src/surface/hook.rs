@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use crate::config::Places;
 use crate::host::dialect::Dialect;
-use crate::ops::hook::{self, Hook, Said};
+use crate::ops::hook::{self, Hook, HookReply};
 use crate::ops::warn;
 
 /// Input that is looked at, bytes; of more nothing is, but it is read to its end.
@@ -47,7 +47,7 @@ pub fn start(args: &[OsString]) -> c_int {
 }
 
 /// The answer; `None` when there is nothing to say, or it would be said too late.
-fn answer(dialect: Option<&'static Dialect>, named: Option<&str>, rewrite: bool) -> Option<(Said, Places)> {
+fn answer(dialect: Option<&'static Dialect>, named: Option<&str>, rewrite: bool) -> Option<(HookReply, Places)> {
     let said = input()?;
     // A host may take its time to write.
     let started = Instant::now();

@@ -10,7 +10,7 @@ use super::resolution::{Resolution, read_options};
 use super::{Check, CheckKind, Whitelist};
 use crate::base::bytes;
 use crate::base::limits::RUNNERS_MAX;
-use crate::command::{Line, Step};
+use crate::command::{ShellLine, LineStep};
 
 /// One decision.
 pub(super) struct CheckSearch<'w> {
@@ -38,7 +38,7 @@ impl<'w> CheckSearch<'w> {
     /// The check that a shell line names first.
     pub(super) fn find_in_line(&mut self, text: &str, trail: &Resolution) -> Option<Check> {
         self.beside = true;
-        let line = match Line::parse(text) {
+        let line = match ShellLine::parse(text) {
             Ok(line) => line,
             Err(gave_up) => {
                 self.note_reason(NotACheckReason::GaveUp(gave_up));
@@ -50,12 +50,12 @@ impl<'w> CheckSearch<'w> {
         for step in &line.steps {
             let Some(here) = trails.last_mut() else { break };
             match step {
-                Step::Open => {
+                LineStep::Open => {
                     let inner = here.clone();
                     trails.push(inner);
                 }
-                Step::Close => drop(trails.pop()),
-                Step::Run(simple) => {
+                LineStep::Close => drop(trails.pop()),
+                LineStep::Run(simple) => {
                     let words: Vec<&[u8]> = simple.words.iter().map(String::as_bytes).collect();
                     if let Some(dir) = change_of_directory(&words) {
                         here.enter_directory(dir);

@@ -4,7 +4,7 @@ use super::program::base_name;
 use super::recognise::{CheckSearch, change_of_directory};
 use super::resolution::Resolution;
 use super::{Check, Whitelist};
-use crate::command::{Line, Simple, Step};
+use crate::command::{ShellLine, Simple, LineStep};
 
 /// A longer line is left alone, bytes.
 const LINE_BYTES_MAX: usize = 64 * 1024;
@@ -40,18 +40,18 @@ impl Whitelist {
         if line.len() > LINE_BYTES_MAX {
             return Vec::new();
         }
-        let Ok(parsed) = Line::parse(line) else { return Vec::new() };
+        let Ok(parsed) = ShellLine::parse(line) else { return Vec::new() };
         let mut trails = vec![Resolution::default()];
         let (mut found, mut prepared) = (Vec::new(), false);
         for step in &parsed.steps {
             let Some(here) = trails.last_mut() else { break };
             match step {
-                Step::Open => {
+                LineStep::Open => {
                     let inner = here.clone();
                     trails.push(inner);
                 }
-                Step::Close => drop(trails.pop()),
-                Step::Run(simple) => {
+                LineStep::Close => drop(trails.pop()),
+                LineStep::Run(simple) => {
                     let words: Vec<&[u8]> = simple.words.iter().map(String::as_bytes).collect();
                     match command_effect(simple) {
                         CommandEffect::Doubt => return Vec::new(),

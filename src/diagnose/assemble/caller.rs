@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::diagnose::catalog::Catalog;
 use crate::diagnose::definition::ToolText;
-use crate::diagnose::engine::Found;
+use crate::diagnose::engine::RawDiagnostic;
 use crate::diagnose::{Category, Input, category};
 use crate::whitelist::CheckKind;
 
@@ -38,7 +38,7 @@ impl<'a> Caller<'a> {
     }
 
     /// The tool of an item. A check whose lines only look like another tool's speaks for itself.
-    pub(super) fn tool_of<'t>(&self, catalog: &'t Catalog, found: &Found<'_>) -> &'t str
+    pub(super) fn tool_of<'t>(&self, catalog: &'t Catalog, found: &RawDiagnostic<'_>) -> &'t str
     where
         'a: 't,
     {
@@ -51,7 +51,7 @@ impl<'a> Caller<'a> {
 }
 
 /// Whether an item is what a library says that reads command lines for many tools: the tool that was called said it.
-fn is_usage(found: &Found<'_>) -> bool {
+fn is_usage(found: &RawDiagnostic<'_>) -> bool {
     let words = [
         "unexpected argument",
         "unrecognized subcommand",

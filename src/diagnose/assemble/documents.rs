@@ -5,17 +5,17 @@ use std::fmt::Write;
 
 use crate::base::limits::LINE_KEEP_BYTES_MAX;
 use crate::base::text::{ellipsis, one_line};
-use crate::diagnose::engine::Role;
-use crate::diagnose::paths::{Resolver, Trust};
-use crate::diagnose::structured::{Document, Entry};
-use crate::diagnose::{Item, Severity};
+use crate::diagnose::engine::LineRole;
+use crate::diagnose::paths::{Resolver, PathTrust};
+use crate::diagnose::structured::{StructuredDocument, StructuredFinding};
+use crate::diagnose::{Diagnostic, Severity};
 
 use super::Assembled;
 use super::caller::canonical_code;
 
 impl Assembled<'_> {
     /// Rules are made for text; what they found inside a document is not what it says.
-    pub(super) fn give_way_to(&mut self, documents: &[Document]) {
+    pub(super) fn give_way_to(&mut self, documents: &[StructuredDocument]) {
         for (found, failing) in self.outcome.items.iter_mut().zip(&mut self.failing) {
             let line = found.span.0;
             let at = documents.partition_point(|document| document.lines.end <= line);
@@ -26,16 +26,16 @@ impl Assembled<'_> {
         }
         for document in documents {
             if let Some(roles) = self.outcome.roles.get_mut(document.lines.clone()) {
-                roles.fill(Role::Noise);
+                roles.fill(LineRole::Noise);
             }
         }
     }
 
     /// Makes items of what the documents say.
-    pub(super) fn take(&mut self, documents: Vec<Document>, resolver: &Resolver<'_>) {
+    pub(super) fn take(&mut self, documents: Vec<StructuredDocument>, resolver: &Resolver<'_>) {
         let known = self.failing.iter().any(|failing| *failing);
         let entries = || documents.iter().flat_map(|document| &document.entries);
-        let bad = |entry: &Entry| entry.severity.unwrap_or(Severity::Error);
+        let bad = |entry: &StructuredFinding| entry.severity.unwrap_or(Severity::Error);
         let worst = entries().map(bad).max().unwrap_or(Severity::Error);
         let needed = if known { Severity::Error } else { worst };
         let told = Told::of(self);
@@ -49,7 +49,7 @@ impl Assembled<'_> {
                     self.beside.push(item);
                     continue;
                 }
-                let file = entry.file.as_ref().and_then(|file| resolver.resolve(file, &[], Trust::Format));
+                let file = entry.file.as_ref().and_then(|file| resolver.resolve(file, &[], PathTrust::Format));
                 self.files.extend(file);
                 self.written.entry(document.lines.start).or_default().push(written(&item));
                 self.generic.push(item);
@@ -76,16 +76,16 @@ impl Told {
         Told(told)
     }
 
-    fn contains(&self, item: &Item) -> bool {
+    fn contains(&self, item: &Diagnostic) -> bool {
         let place = item.file.clone().zip(item.line);
         let messages = place.and_then(|place| self.0.get(&place));
         messages.is_some_and(|messages| messages.iter().any(|message| item.message.contains(message.as_str())))
     }
 }
 
-fn item(entry: &Entry, document: &Document, resolver: &Resolver<'_>, tool: &str) -> Item {
+fn item(entry: &StructuredFinding, document: &StructuredDocument, resolver: &Resolver<'_>, tool: &str) -> Diagnostic {
     let file = entry.file.as_deref().map(|file| resolver.shown(file, &[]));
-    Item {
+    Diagnostic {
         tool: tool.to_owned(),
         code: entry.code.as_deref().map(canonical_code),
         severity: entry.severity.unwrap_or(Severity::Error),
@@ -99,7 +99,7 @@ fn item(entry: &Entry, document: &Document, resolver: &Resolver<'_>, tool: &str)
 }
 
 /// An item as compilers would print it.
-fn written(item: &Item) -> String {
+fn written(item: &Diagnostic) -> String {
     let mut text = item.file.clone().unwrap_or_default();
     for number in [item.line, item.col].into_iter().flatten() {
         let _ = write!(text, ":{number}");

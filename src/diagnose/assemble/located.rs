@@ -3,16 +3,16 @@
 use crate::base::limits::{LINE_KEEP_BYTES_MAX, MESSAGE_BYTES_MAX};
 use crate::base::text::{ellipsis, prefix};
 use crate::diagnose::block::Block;
-use crate::diagnose::engine::{self, Role};
+use crate::diagnose::engine::{self, LineRole};
 use crate::diagnose::generic::{self, Strength, looks_like_a_file};
 use crate::diagnose::located::{self, Located};
-use crate::diagnose::paths::{Resolver, Trust};
-use crate::diagnose::{Baseline, Item, Severity};
+use crate::diagnose::paths::{Resolver, PathTrust};
+use crate::diagnose::{Baseline, Diagnostic, Severity};
 
 use super::Assembled;
 
 /// A diagnostic with the lines that belong to it.
-struct Candidate {
+struct LocationCandidate {
     said: Located,
     lines: (usize, usize),
 }
@@ -34,13 +34,13 @@ impl Assembled<'_> {
         let mut candidates = self.candidates(resolver);
         candidates.retain(|candidate| !candidate.said.is_plain || resolver.exists(candidate.said.file.as_deref()));
         candidates.retain(|candidate| baseline.is_none_or(|known| !known.contains(self.lines[candidate.lines.0])));
-        let severity = |candidate: &Candidate| candidate.said.severity.unwrap_or(Severity::Error);
+        let severity = |candidate: &LocationCandidate| candidate.said.severity.unwrap_or(Severity::Error);
         let worst = candidates.iter().map(severity).max().unwrap_or(Severity::Error);
-        let errs = |candidate: &Candidate| severity(candidate) == Severity::Error && candidate.said.file.is_some();
+        let errs = |candidate: &LocationCandidate| severity(candidate) == Severity::Error && candidate.said.file.is_some();
         let warns = candidates.iter().any(|candidate| severity(candidate) == Severity::Warning);
         let says_worse = || {
             let free =
-                |&line: &usize| self.outcome.roles[line] == Role::Free && located::read(self.lines[line]).is_none();
+                |&line: &usize| self.outcome.roles[line] == LineRole::Free && located::read(self.lines[line]).is_none();
             let mut free = (0..self.lines.len()).filter(free).map(|line| self.lines[line]);
             free.any(|line| generic::strength(line) == Some(Strength::Strong) && !generic::is_wrapper(line))
         };
@@ -61,7 +61,7 @@ impl Assembled<'_> {
             }
             let fails = severity(&candidate) >= needed && !unsaid;
             let (start, end) = candidate.lines;
-            self.outcome.roles[start..end].fill(if fails { Role::Summary } else { Role::Noise });
+            self.outcome.roles[start..end].fill(if fails { LineRole::Summary } else { LineRole::Noise });
             let item = self.located_item(&candidate, fails, resolver);
             let key = (item.file.clone(), item.line, item.col, item.message.clone());
             if last.as_ref() == Some(&key) {
@@ -95,21 +95,21 @@ impl Assembled<'_> {
             // … or preceded by it, with the source between (gfortran).
             let before = (found.span.0.saturating_sub(PLACE_DISTANCE_MAX)..found.span.0).rev();
             let above = before.filter(|&line| self.lines[line].trim_end().ends_with(':'));
-            let mut free = below.into_iter().chain(above).filter(|&line| self.outcome.roles[line] == Role::Free);
+            let mut free = below.into_iter().chain(above).filter(|&line| self.outcome.roles[line] == LineRole::Free);
             let place = free.find_map(|line| Some((line, located::bare_place(self.lines[line])?.place)));
             let Some((line, place)) = place else { continue };
-            self.files.extend(resolver.resolve(place.file, &[], Trust::Looks));
+            self.files.extend(resolver.resolve(place.file, &[], PathTrust::Looks));
             self.places[index] = Some(resolver.shown(place.file, &[]).into());
             self.outcome.items[index].place = Some(place);
             let end = self.end_of(line);
-            self.outcome.roles[line..end].fill(Role::Detail(index));
+            self.outcome.roles[line..end].fill(LineRole::Detail(index));
         }
     }
 
-    fn located_item(&mut self, candidate: &Candidate, fails: bool, resolver: &Resolver<'_>) -> Item {
+    fn located_item(&mut self, candidate: &LocationCandidate, fails: bool, resolver: &Resolver<'_>) -> Diagnostic {
         let said = &candidate.said;
         if let Some(file) = said.file.as_ref().filter(|_| fails) {
-            match resolver.resolve(file, &[], Trust::Looks) {
+            match resolver.resolve(file, &[], PathTrust::Looks) {
                 Some(file) => {
                     self.files.insert(file);
                 }
@@ -120,7 +120,7 @@ impl Assembled<'_> {
             "" => ellipsis(self.lines[candidate.lines.0].trim(), LINE_KEEP_BYTES_MAX),
             message => prefix(message, MESSAGE_BYTES_MAX).to_owned(),
         };
-        Item {
+        Diagnostic {
             tool: "generic".to_owned(),
             code: said.code.clone(),
             severity: said.severity.unwrap_or(Severity::Error),
@@ -133,15 +133,15 @@ impl Assembled<'_> {
         }
     }
 
-    fn candidates(&self, resolver: &Resolver<'_>) -> Vec<Candidate> {
-        let mut candidates: Vec<Candidate> = Vec::new();
+    fn candidates(&self, resolver: &Resolver<'_>) -> Vec<LocationCandidate> {
+        let mut candidates: Vec<LocationCandidate> = Vec::new();
         let mut header: Option<&str> = None;
         let mut index = 0;
         while index < self.lines.len() {
             let line = self.lines[index];
-            if self.outcome.roles[index] != Role::Free {
+            if self.outcome.roles[index] != LineRole::Free {
                 if let Some(said) = self.swallowed(index) {
-                    candidates.push(Candidate { said, lines: (index, index + 1) });
+                    candidates.push(LocationCandidate { said, lines: (index, index + 1) });
                 }
                 (header, index) = (None, index + 1);
                 continue;
@@ -159,7 +159,7 @@ impl Assembled<'_> {
             let mut end = self.end_of(last);
             // Where a line only says where and how bad, the next one says what.
             let next = Some(end).filter(|&next| next == last + 1 && is_mere(&said.message));
-            let next = next.filter(|&next| self.outcome.roles.get(next) == Some(&Role::Free));
+            let next = next.filter(|&next| self.outcome.roles.get(next) == Some(&LineRole::Free));
             let said = match next.map(|next| self.lines[next]).filter(|next| is_sentence(next)) {
                 Some(message) => {
                     end += 1;
@@ -167,7 +167,7 @@ impl Assembled<'_> {
                 }
                 None => said,
             };
-            candidates.push(Candidate { said, lines: (start.max(taken), end) });
+            candidates.push(LocationCandidate { said, lines: (start.max(taken), end) });
             index = end;
         }
         candidates
@@ -175,7 +175,7 @@ impl Assembled<'_> {
 
     /// A diagnostic of its own that the block of one without a place ran over (`error: linking failed`, then others).
     fn swallowed(&self, index: usize) -> Option<Located> {
-        let Role::Detail(item) = self.outcome.roles[index] else { return None };
+        let LineRole::Detail(item) = self.outcome.roles[index] else { return None };
         let line = self.lines[index];
         if self.outcome.items[item].place.is_some() || line.starts_with([' ', '\t']) {
             return None;
@@ -196,7 +196,7 @@ impl Assembled<'_> {
             code: None,
             message: message.trim().to_owned(),
         };
-        let is_free = |line: &usize| self.outcome.roles.get(*line) == Some(&Role::Free);
+        let is_free = |line: &usize| self.outcome.roles.get(*line) == Some(&LineRole::Free);
         let filled = |line: &usize| !self.lines[*line].trim().is_empty();
         let next = Some(index + 1).filter(is_free).map(|line| self.lines[line]);
         let begins = index.checked_sub(1).is_none_or(|above| !filled(&above));
@@ -239,7 +239,7 @@ impl Assembled<'_> {
         let mut end = start + 1;
         while end < self.lines.len()
             && end - start < LOCATED_LINES_MAX
-            && self.outcome.roles[end] == Role::Free
+            && self.outcome.roles[end] == LineRole::Free
             && !self.lines[end].trim().is_empty()
             && indent(self.lines[end]) > depth
             && located::read(self.lines[end]).is_none()
@@ -298,7 +298,7 @@ mod tests {
             baseline: None,
             definitions: &Definitions::shipped(),
         });
-        let shown = |item: &crate::diagnose::Item| {
+        let shown = |item: &crate::diagnose::Diagnostic| {
             format!("{}:{}", item.file.as_deref().unwrap_or("-"), item.line.unwrap_or(0))
         };
         (said.items.iter().map(shown).collect(), said.others.iter().map(shown).collect())

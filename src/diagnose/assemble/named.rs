@@ -6,10 +6,10 @@ use std::collections::{HashMap, HashSet};
 use crate::base::limits::LINE_KEEP_BYTES_MAX;
 use crate::base::text::ellipsis;
 use crate::diagnose::block::Block;
-use crate::diagnose::engine::Role;
+use crate::diagnose::engine::LineRole;
 use crate::diagnose::generic;
-use crate::diagnose::paths::{Resolver, Trust};
-use crate::diagnose::{Baseline, Item, Severity, located, named};
+use crate::diagnose::paths::{Resolver, PathTrust};
+use crate::diagnose::{Baseline, Diagnostic, Severity, located, named};
 use crate::whitelist::CheckKind;
 
 use super::Assembled;
@@ -53,8 +53,8 @@ impl Assembled<'_> {
             // A log names the same files over and over.
             let mut resolved = resolved.borrow_mut();
             if !resolved.contains_key(*name) {
-                let found = resolver.resolve(name, &[], Trust::Looks);
-                let found = found.or_else(|| resolver.resolve(name, &scanned, Trust::Looks));
+                let found = resolver.resolve(name, &[], PathTrust::Looks);
+                let found = found.or_else(|| resolver.resolve(name, &scanned, PathTrust::Looks));
                 resolved.insert((*name).to_owned(), found);
             }
             resolved.get(*name)?.clone()
@@ -87,9 +87,9 @@ impl Assembled<'_> {
     /// Whether a line is none that is known to be about something else.
     fn may_name(&self, line: usize) -> bool {
         let counts = match self.outcome.roles[line] {
-            Role::Free | Role::Summary => true,
-            Role::Head(item) | Role::Told(item) | Role::Detail(item) | Role::Note(item) => self.failing[item],
-            Role::Noise => false,
+            LineRole::Free | LineRole::Summary => true,
+            LineRole::Head(item) | LineRole::Told(item) | LineRole::Detail(item) | LineRole::Note(item) => self.failing[item],
+            LineRole::Noise => false,
         };
         counts && !generic::is_wrapper(self.lines[line])
     }
@@ -205,7 +205,7 @@ impl Assembled<'_> {
     /// Keeps the line, and makes an item of it unless it is known why the run failed, or an item has it.
     fn take_mention(&mut self, mention: &Mention, known: bool) {
         let line = mention.line;
-        if self.outcome.roles[line] != Role::Free {
+        if self.outcome.roles[line] != LineRole::Free {
             return;
         }
         if !self.blocks.iter().any(|block| block.lines.contains(&line)) {
@@ -215,7 +215,7 @@ impl Assembled<'_> {
         let covering = self.generic.iter_mut().find(|item| (item.span.0..item.span.1).contains(&line));
         match covering {
             Some(item) => item.file = item.file.take().or(file),
-            None if !known => self.generic.push(Item {
+            None if !known => self.generic.push(Diagnostic {
                 tool: "generic".to_owned(),
                 code: None,
                 severity: Severity::Error,

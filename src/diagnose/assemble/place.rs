@@ -7,10 +7,10 @@ use foldhash::fast::RandomState;
 
 use crate::base::limits::FRAMES_MAX;
 use crate::diagnose::Severity;
-use crate::diagnose::engine::{Frame, Role};
+use crate::diagnose::engine::{Frame, LineRole};
 use crate::diagnose::generic::{self, looks_like_a_file};
 use crate::diagnose::located;
-use crate::diagnose::paths::{Resolver, Trust};
+use crate::diagnose::paths::{Resolver, PathTrust};
 
 use super::Assembled;
 
@@ -48,7 +48,7 @@ impl<'a> Assembled<'a> {
             }
             if *failing {
                 let frames = found.frames().iter();
-                self.files.extend(frames.filter_map(|frame| resolver.resolve(frame.file, found.dirs(), Trust::Looks)));
+                self.files.extend(frames.filter_map(|frame| resolver.resolve(frame.file, found.dirs(), PathTrust::Looks)));
             }
             let Some(Frame { file, line, .. }) = found.place else {
                 self.places.push(None);
@@ -56,7 +56,7 @@ impl<'a> Assembled<'a> {
             };
             let printed = known.entry((file, found.dirs())).or_insert_with(|| {
                 // What only its position says to be a file (`%f:%l: %m` on `step:3: done`) has to exist.
-                let trust = if looks_like_a_file(file) { Trust::Format } else { Trust::Looks };
+                let trust = if looks_like_a_file(file) { PathTrust::Format } else { PathTrust::Looks };
                 let inside = resolver.resolve(file, found.dirs(), trust).map(Rc::from);
                 Printed { inside, shown: None, affected: false }
             });
@@ -76,7 +76,7 @@ impl<'a> Assembled<'a> {
     /// without its folder.
     fn prefer_what_exists(&mut self, index: usize, resolver: &Resolver<'_>) {
         let found = &self.outcome.items[index];
-        let exists = |frame: &Frame<'_>| resolver.resolve(frame.file, found.dirs(), Trust::Looks).is_some();
+        let exists = |frame: &Frame<'_>| resolver.resolve(frame.file, found.dirs(), PathTrust::Looks).is_some();
         let from_stack = found.place.filter(|place| found.frames().len() > 1 && found.frames().contains(place));
         let Some(place) = from_stack.filter(|_| resolver.knows_files()) else { return };
         if let Some(inside) = found.frames().iter().copied().find(exists).filter(|_| !exists(&place)) {
@@ -88,7 +88,7 @@ impl<'a> Assembled<'a> {
     fn search_block(&mut self, index: usize, may_name: impl Fn(&str) -> bool, resolver: &Resolver<'_>) {
         let (from, until) = self.outcome.items[index].span;
         let mine =
-            |role: &Role| matches!(role, Role::Head(item) | Role::Told(item) | Role::Detail(item) if *item == index);
+            |role: &LineRole| matches!(role, LineRole::Head(item) | LineRole::Told(item) | LineRole::Detail(item) if *item == index);
         let lines = (from..until).filter(|&line| mine(&self.outcome.roles[line]) && may_name(self.lines[line]));
         let widest = |line: &'a str| {
             let places = generic::places(line).into_iter();
@@ -97,7 +97,7 @@ impl<'a> Assembled<'a> {
         let places: Vec<Frame<'_>> = lines.flat_map(|line| widest(self.lines[line])).collect();
         let found = &mut self.outcome.items[index];
         for place in places {
-            if resolver.resolve(place.file, found.dirs(), Trust::Looks).is_none() {
+            if resolver.resolve(place.file, found.dirs(), PathTrust::Looks).is_none() {
                 self.missing.extend(resolver.missing(place.file));
             } else if found.place.is_none() {
                 found.place = Some(place);
@@ -118,6 +118,6 @@ fn is_error_at_a_place(line: &str) -> bool {
 fn name_from_root(test: &str, resolver: &Resolver<'_>, dirs: &[&str]) -> Option<String> {
     let (file, rest) = test.split_once("::")?;
     let inside =
-        resolver.resolve(file, dirs, Trust::Looks).filter(|inside| looks_like_a_file(file) && inside != file)?;
+        resolver.resolve(file, dirs, PathTrust::Looks).filter(|inside| looks_like_a_file(file) && inside != file)?;
     Some(format!("{inside}::{rest}"))
 }

@@ -6,7 +6,7 @@ use crate::base::limits::LINE_KEEP_BYTES_MAX;
 use crate::base::text::ellipsis;
 use crate::diagnose::Severity;
 use crate::diagnose::choice::{self, Details, Kept, Worth};
-use crate::diagnose::engine::Role;
+use crate::diagnose::engine::LineRole;
 use crate::diagnose::surroundings;
 
 use super::Assembled;
@@ -33,7 +33,7 @@ impl<'a> Assembled<'a> {
     /// What each line is worth, with what belongs to a kept one.
     fn whole(&self) -> Vec<Worth> {
         let mut worths = self.worths();
-        let is_noise = |line: usize| matches!(self.outcome.roles[line], Role::Noise | Role::Summary);
+        let is_noise = |line: usize| matches!(self.outcome.roles[line], LineRole::Noise | LineRole::Summary);
         surroundings::complete(self.lines, &self.streams, is_noise, &mut worths);
         worths
     }
@@ -131,8 +131,8 @@ impl<'a> Assembled<'a> {
         let mut last_detail = vec![0; items.len()];
         for (index, role) in self.outcome.roles.iter().enumerate() {
             match *role {
-                Role::Head(item) => last_head[item] = index,
-                Role::Told(item) | Role::Detail(item) => last_detail[item] = index,
+                LineRole::Head(item) => last_head[item] = index,
+                LineRole::Told(item) | LineRole::Detail(item) => last_detail[item] = index,
                 _ => {}
             }
         }
@@ -149,21 +149,21 @@ impl<'a> Assembled<'a> {
         for (index, role) in self.outcome.roles.iter().enumerate() {
             let line = self.lines[index];
             match *role {
-                Role::Head(item) if self.failing[item] && index < items[item].span.0 => {
+                LineRole::Head(item) if self.failing[item] && index < items[item].span.0 => {
                     say(index, Worth::Core(rank[item]));
                 }
-                Role::Head(item) if self.failing[item] && index < last_head[item] => {
+                LineRole::Head(item) if self.failing[item] && index < last_head[item] => {
                     say(index, Worth::Context(rank[item]));
                 }
-                Role::Head(item) if self.failing[item] => {
+                LineRole::Head(item) if self.failing[item] => {
                     if last_detail[item] > index {
                         details.entry(item).or_insert_with(|| details_of(item)).see_head(line);
                     }
                     say(index, Worth::Core(rank[item]));
                 }
-                Role::Told(item) | Role::Detail(item) if self.failing[item] => {
+                LineRole::Told(item) | LineRole::Detail(item) if self.failing[item] => {
                     let own = details.entry(item).or_insert_with(|| details_of(item));
-                    let worth = own.rate(line, matches!(role, Role::Told(_)));
+                    let worth = own.rate(line, matches!(role, LineRole::Told(_)));
                     let is_told = rank[item] < VITAL_ITEMS_MAX && items[item].code.is_some();
                     let worth = match (self.outcome.vital.binary_search(&index).is_ok(), is_told) {
                         (true, true) => Worth::Core(rank[item]),
@@ -175,8 +175,8 @@ impl<'a> Assembled<'a> {
                         details.remove(&item);
                     }
                 }
-                Role::Note(item) if self.failing[item] => say(index, Worth::Context(rank[item])),
-                Role::Summary => say(index, Worth::Context(0)),
+                LineRole::Note(item) if self.failing[item] => say(index, Worth::Context(rank[item])),
+                LineRole::Summary => say(index, Worth::Context(0)),
                 _ => {}
             }
         }

@@ -2,11 +2,11 @@ use super::*;
 use crate::base::literals::LONG_TEXT_BYTES_MIN;
 use crate::base::tree::NoTree;
 use crate::config::Categories;
-use crate::diagnose::definition::FileText;
+use crate::diagnose::definition::DefinitionFileText;
 use crate::diagnose::{DefinitionFile, Definitions, Input, diagnose, inline};
 use crate::run::Ended;
 
-fn files() -> Vec<(&'static str, FileText)> {
+fn files() -> Vec<(&'static str, DefinitionFileText)> {
     let read = |&(name, text): &(&'static str, &'static str)| {
         (name, definition::parse(text).unwrap_or_else(|error| panic!("{name}.toml: {error}")))
     };
@@ -115,7 +115,7 @@ fn only_what_may_match_is_compiled() {
         assert_eq!(said.items.len(), usize::from(!passed));
     }
     let total = catalog.rules.len();
-    let compiled: Vec<&Rule> = catalog.rules.iter().filter(|rule| rule.compiled() > 0).collect();
+    let compiled: Vec<&DefinitionRule> = catalog.rules.iter().filter(|rule| rule.compiled() > 0).collect();
     for rule in &compiled {
         let there = |line: &str| rule.text().needs.as_slice().iter().any(|literal| line.contains(literal.as_str()));
         assert!(output.lines().any(there), "compiled for nothing: {}", rule.text().regex);

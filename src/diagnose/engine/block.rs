@@ -5,23 +5,23 @@ use std::borrow::Cow;
 use crate::base::limits::{BLOCK_LINES_MAX, FRAMES_MAX, MESSAGE_BYTES_MAX};
 use crate::base::text::prefix;
 use crate::base::tree::ends_with_path;
-use crate::diagnose::definition::{Body, Frames, Kind};
+use crate::diagnose::definition::{DefinitionBody, Frames, DefinitionKind};
 use crate::diagnose::paths;
 
-use super::candidates::Candidate;
-use super::found::{Found, Frame, Groups, Role};
+use super::candidates::RuleCandidate;
+use super::found::{RawDiagnostic, Frame, Groups, LineRole};
 use super::{Engine, drive, head, indent};
 
 /// The open block.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenBlock {
     pub item: usize,
     pub tool: usize,
     pub rule: usize,
     pub indent: usize,
     pub lines: usize,
     /// Indentation and role of the last frame: lines below it that are deeper share its fate.
-    pub frame: Option<(usize, Role)>,
+    pub frame: Option<(usize, LineRole)>,
     pub end: usize,
     /// Whether its first blank line was seen.
     pub blank: bool,
@@ -38,14 +38,14 @@ impl<'a> Engine<'a> {
         let belongs = open.lines < BLOCK_LINES_MAX && self.belongs(open, body, stream, at, text);
         if belongs && open.lines == 1 && self.catalog.rules[open.rule].text().test_next {
             self.outcome.items[item].test = Some(prefix(text.trim(), MESSAGE_BYTES_MAX));
-            self.keep_as(stream[at].0, Role::Detail(item));
+            self.keep_as(stream[at].0, LineRole::Detail(item));
             return true;
         }
         if self.catalog.rules[open.rule].text().wraps && self.wrapped(stream, at, text) {
             return true;
         }
         for position in 0..self.hits.len() {
-            let Candidate { rule, tool: owner, kind, .. } = self.hits[position];
+            let RuleCandidate { rule, tool: owner, kind, .. } = self.hits[position];
             let (rule, owner) = (usize::from(rule), usize::from(owner));
             let own = owner == tool;
             if !own && !self.catalog.tools[owner].shared {
@@ -58,35 +58,35 @@ impl<'a> Engine<'a> {
                 self.close();
                 return false;
             }
-            if !(matches!(kind, Kind::Frame | Kind::Drop) || own && is_of_block(kind)) {
+            if !(matches!(kind, DefinitionKind::Frame | DefinitionKind::Drop) || own && is_of_block(kind)) {
                 continue;
             }
             let Some(groups) = self.matching(rule, text) else { continue };
             match kind {
-                Kind::Continue if self.catalog.rules[rule].text().join.is_some() => {
+                DefinitionKind::Continue if self.catalog.rules[rule].text().join.is_some() => {
                     if !self.join(item, &groups, rule) {
                         continue;
                     }
                 }
-                Kind::Continue => self.fill(item, &groups, rule),
-                Kind::Frame if belongs || own => {
+                DefinitionKind::Continue => self.fill(item, &groups, rule),
+                DefinitionKind::Frame if belongs || own => {
                     self.stack_began();
                     self.frame(stream[at].0, indent(text), groups, rule);
                     return true;
                 }
-                Kind::Frame => continue,
-                Kind::Drop if belongs || own => {
+                DefinitionKind::Frame => continue,
+                DefinitionKind::Drop if belongs || own => {
                     if !own && text.trim_start().starts_with("at ") {
                         self.stack_began();
                     }
-                    self.keep_as(stream[at].0, Role::Noise);
+                    self.keep_as(stream[at].0, LineRole::Noise);
                     return true;
                 }
-                Kind::Drop => continue,
-                Kind::Note => {}
-                Kind::End => {
+                DefinitionKind::Drop => continue,
+                DefinitionKind::Note => {}
+                DefinitionKind::End => {
                     self.fill(item, &groups, rule);
-                    self.keep_as(stream[at].0, Role::Told(item));
+                    self.keep_as(stream[at].0, LineRole::Told(item));
                     self.close();
                     return true;
                 }
@@ -98,7 +98,7 @@ impl<'a> Engine<'a> {
             if self.catalog.rules[rule].text().vital {
                 self.outcome.vital.push(stream[at].0);
             }
-            let role = if kind == Kind::Note { Role::Note(item) } else { Role::Told(item) };
+            let role = if kind == DefinitionKind::Note { LineRole::Note(item) } else { LineRole::Told(item) };
             self.keep_as(stream[at].0, role);
             return true;
         }
@@ -106,11 +106,11 @@ impl<'a> Engine<'a> {
     }
 
     /// A line of the open block that no rule knows.
-    fn unmatched(&mut self, index: usize, text: &'a str, body: Body, belongs: bool) -> bool {
+    fn unmatched(&mut self, index: usize, text: &'a str, body: DefinitionBody, belongs: bool) -> bool {
         let Some(open) = &mut self.open else { return false };
         let (item, rule) = (open.item, open.rule);
         if !belongs {
-            let closing = (body == Body::Traceback && indent(text) == open.indent && !text.trim().is_empty())
+            let closing = (body == DefinitionBody::Traceback && indent(text) == open.indent && !text.trim().is_empty())
                 .then(|| self.catalog.rules[rule].closing())
                 .flatten()
                 .and_then(|matcher| {
@@ -120,7 +120,7 @@ impl<'a> Engine<'a> {
                 });
             if let Some(groups) = closing {
                 self.fill(item, &groups, rule);
-                self.keep_as(index, Role::Told(item));
+                self.keep_as(index, LineRole::Told(item));
                 self.close();
                 return true;
             }
@@ -128,14 +128,14 @@ impl<'a> Engine<'a> {
             return false;
         }
         let blank = text.trim().is_empty();
-        let mut role = if self.catalog.rules[rule].text().body_is_noise { Role::Noise } else { Role::Detail(item) };
+        let mut role = if self.catalog.rules[rule].text().body_is_noise { LineRole::Noise } else { LineRole::Detail(item) };
         match open.frame {
             Some((depth, frame_role)) if blank || indent(text) > depth => role = frame_role,
             _ => open.frame = None,
         }
         let below_frame = open.frame.is_some();
         let found = &mut self.outcome.items[item];
-        if !blank && !below_frame && role != Role::Noise && found.message.is_empty() && is_telling(text) {
+        if !blank && !below_frame && role != LineRole::Noise && found.message.is_empty() && is_telling(text) {
             found.message = prefix(text.trim(), MESSAGE_BYTES_MAX);
             found.guessed = true;
         }
@@ -143,18 +143,18 @@ impl<'a> Engine<'a> {
         true
     }
 
-    fn belongs(&self, open: &Open, body: Body, stream: &[(usize, usize)], at: usize, text: &'a str) -> bool {
+    fn belongs(&self, open: &OpenBlock, body: DefinitionBody, stream: &[(usize, usize)], at: usize, text: &'a str) -> bool {
         let blank = text.trim().is_empty();
         let deeper = indent(text) > open.indent;
         match body {
-            Body::None => false,
-            Body::Deeper => blank || deeper,
-            Body::Thrown => blank || deeper || !open.stack && self.leads_to_a_stack(stream, at),
-            Body::Paragraph => !blank && (deeper || !self.is_of_another(open.tool, text)),
-            Body::Open => true,
-            Body::Stack => !(blank && open.stack),
-            Body::Traceback => !blank && deeper,
-            Body::Snippet => {
+            DefinitionBody::None => false,
+            DefinitionBody::Deeper => blank || deeper,
+            DefinitionBody::Thrown => blank || deeper || !open.stack && self.leads_to_a_stack(stream, at),
+            DefinitionBody::Paragraph => !blank && (deeper || !self.is_of_another(open.tool, text)),
+            DefinitionBody::Open => true,
+            DefinitionBody::Stack => !(blank && open.stack),
+            DefinitionBody::Traceback => !blank && deeper,
+            DefinitionBody::Snippet => {
                 let after = stream.get(at + 1).map(|&(index, from)| self.lines[index].get(from..).unwrap_or(""));
                 !blank && (deeper || is_caret_line(text) || after.is_some_and(is_caret_line))
             }
@@ -172,8 +172,8 @@ impl<'a> Engine<'a> {
 
     /// Whether a line is a diagnostic with its place of another tool than the block's, which the command doesn't name.
     fn is_of_another(&self, tool: usize, text: &'a str) -> bool {
-        let begins = |hit: &Candidate| {
-            let item = usize::from(hit.tool) != tool && matches!(hit.kind, Kind::Item | Kind::Start);
+        let begins = |hit: &RuleCandidate| {
+            let item = usize::from(hit.tool) != tool && matches!(hit.kind, DefinitionKind::Item | DefinitionKind::Start);
             item && self
                 .matching(usize::from(hit.rule), text)
                 .is_some_and(|groups| groups.file.is_some() && groups.line.is_some())
@@ -181,7 +181,7 @@ impl<'a> Engine<'a> {
         !self.named[tool] && self.hits.iter().any(begins)
     }
 
-    pub(super) fn keep_as(&mut self, index: usize, role: Role) {
+    pub(super) fn keep_as(&mut self, index: usize, role: LineRole) {
         self.outcome.roles[index] = role;
         if let Some(open) = &mut self.open {
             open.lines += 1;
@@ -216,7 +216,7 @@ impl<'a> Engine<'a> {
         let Some(open) = &mut self.open else { return };
         let item = open.item;
         let inside = groups.file.is_some_and(|file| !paths::is_foreign(file));
-        let role = if inside { Role::Detail(item) } else { Role::Noise };
+        let role = if inside { LineRole::Detail(item) } else { LineRole::Noise };
         open.frame = Some((depth, role));
         if inside && self.outcome.items[item].frames().len() < FRAMES_MAX {
             let frames = &mut self.outcome.items[item].rest().frames;
@@ -267,12 +267,12 @@ impl<'a> Engine<'a> {
             let found = &mut self.outcome.items[open.item];
             found.span.1 = open.end;
             if self.catalog.rules[open.rule].text().needs_body {
-                let mine = Role::Detail(open.item);
+                let mine = LineRole::Detail(open.item);
                 found.tentative = !(found.span.0 + 1..found.span.1).any(|line| self.outcome.roles[line] == mine);
             }
             if found.message.is_empty() {
                 let body = (found.span.0 + 1..found.span.1)
-                    .filter(|&index| matches!(self.outcome.roles[index], Role::Detail(item) | Role::Told(item) if item == open.item));
+                    .filter(|&index| matches!(self.outcome.roles[index], LineRole::Detail(item) | LineRole::Told(item) if item == open.item));
                 let said = body.map(|index| head(self.lines[index]).trim()).find(|line| !line.is_empty());
                 found.message = said.map_or("", |line| prefix(line, MESSAGE_BYTES_MAX));
                 found.guessed = true;
@@ -306,18 +306,18 @@ impl<'a> Engine<'a> {
 }
 
 /// Whether a rule of this kind is about something else than the block before it.
-fn begins_another(kind: Kind) -> bool {
-    use Kind::{File, Item, SectionEnd, SectionStart, Start, Summary, TestName};
+fn begins_another(kind: DefinitionKind) -> bool {
+    use DefinitionKind::{File, Item, SectionEnd, SectionStart, Start, Summary, TestName};
     matches!(kind, Item | Start | File | TestName | Summary | SectionStart | SectionEnd)
 }
 
 /// Whether a rule of this kind is about the lines of its own tool's blocks.
-fn is_of_block(kind: Kind) -> bool {
-    matches!(kind, Kind::Continue | Kind::Note | Kind::End)
+fn is_of_block(kind: DefinitionKind) -> bool {
+    matches!(kind, DefinitionKind::Continue | DefinitionKind::Note | DefinitionKind::End)
 }
 
 /// `TypeError: x is undefined` and `RangeError [ERR_OUT_OF_RANGE]: …` are a class and a message.
-fn split_exception(found: &mut Found<'_>) {
+fn split_exception(found: &mut RawDiagnostic<'_>) {
     let Some((class, message)) = found.message.split_once(": ") else { return };
     let class = class.split_once(" [").map_or(class, |(class, _)| class);
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');

@@ -7,16 +7,16 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::diagnose::catalog::{Catalog, Meaning, Scanner};
-use crate::diagnose::definition::Kind;
+use crate::diagnose::definition::DefinitionKind;
 
 use super::{drive, head};
 
 /// A rule that may match a line, with what is asked about it before its regex.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate {
+pub(super) struct RuleCandidate {
     pub rule: u16,
     pub tool: u16,
-    pub kind: Kind,
+    pub kind: DefinitionKind,
     /// Whether it holds only in its section, or behind blank lines.
     pub conditional: bool,
 }
@@ -24,13 +24,13 @@ pub(super) struct Candidate {
 /// For each line the rules that may match it, each once, those of the tools that the command names first. All layers'
 /// rules together are far fewer than 65,536.
 pub(super) struct Candidates<'a> {
-    literals: Literals<'a>,
+    literals: CandidateLiterals<'a>,
     named: &'a [bool],
-    sets: Vec<Vec<Candidate>>,
+    sets: Vec<Vec<RuleCandidate>>,
     /// By line: index of its set; [`NO_SET`] where there were too many.
     set_of: Vec<u32>,
     /// The set of a line that has none of its own.
-    spare: Vec<Candidate>,
+    spare: Vec<RuleCandidate>,
 }
 
 /// Sets that are remembered; a line with yet another one is looked at again when its turn comes.
@@ -38,7 +38,7 @@ const SETS_MAX: usize = 4_096;
 const NO_SET: u32 = u32::MAX;
 
 /// Finds literals.
-struct Literals<'a> {
+struct CandidateLiterals<'a> {
     catalog: &'a Catalog,
     scanner: Scanner,
     /// By literal: the last look that saw it.
@@ -49,12 +49,12 @@ struct Literals<'a> {
     drives: bool,
 }
 
-impl<'a> Literals<'a> {
+impl<'a> CandidateLiterals<'a> {
     /// For the literals of these lines.
     fn new(catalog: &'a Catalog, lines: &[&str], drives: bool) -> Self {
         let printed = lines.iter().map(|line| Cow::Borrowed(head(line).as_bytes()));
         let scanner = if drives { catalog.scanner(printed.chain(lines.iter().map(|line| drive::as_posix(head(line))))) } else { catalog.scanner(printed) };
-        Literals { catalog, scanner, seen_in: vec![0; catalog.literal_count()], looks: 0, found: Vec::new(), drives }
+        CandidateLiterals { catalog, scanner, seen_in: vec![0; catalog.literal_count()], looks: 0, found: Vec::new(), drives }
     }
 
     /// The literals in a line, each once, in the order of their numbers.
@@ -81,7 +81,7 @@ impl<'a> Literals<'a> {
 impl<'a> Candidates<'a> {
     /// One look at the literals of all lines: which tools' output is here, and which rules may match where.
     pub(super) fn look(catalog: &'a Catalog, lines: &[&str], named: &'a [bool], drives: bool) -> (Vec<bool>, Self) {
-        let mut literals = Literals::new(catalog, lines, drives);
+        let mut literals = CandidateLiterals::new(catalog, lines, drives);
         let mut live: Vec<bool> =
             catalog.tools.iter().zip(named).map(|(tool, &named)| named || tool.markers.is_empty()).collect();
         let mut known: HashMap<Box<[u32]>, u32> = HashMap::new();
@@ -123,7 +123,7 @@ impl<'a> Candidates<'a> {
     }
 
     /// The rules that may match the line with this index.
-    pub(super) fn of(&mut self, index: usize, line: &str, live: &[bool]) -> &[Candidate] {
+    pub(super) fn of(&mut self, index: usize, line: &str, live: &[bool]) -> &[RuleCandidate] {
         match self.sets.get(self.set_of[index] as usize) {
             Some(set) => set,
             None => {
@@ -136,7 +136,7 @@ impl<'a> Candidates<'a> {
     }
 }
 
-fn fill(set: &mut Vec<Candidate>, catalog: &Catalog, literals: &[u32], live: &[bool], named: &[bool]) {
+fn fill(set: &mut Vec<RuleCandidate>, catalog: &Catalog, literals: &[u32], live: &[bool], named: &[bool]) {
     for &literal in literals {
         for what in catalog.meaning(literal as usize) {
             let Meaning::Rule(index) = *what else { continue };
@@ -145,7 +145,7 @@ fn fill(set: &mut Vec<Candidate>, catalog: &Catalog, literals: &[u32], live: &[b
                 && live[rule.tool]
             {
                 let conditional = rule.text().blank_before > 0 || rule.text().when.is_some();
-                set.push(Candidate { rule: index, tool, kind: rule.text().kind, conditional });
+                set.push(RuleCandidate { rule: index, tool, kind: rule.text().kind, conditional });
             }
         }
     }
@@ -169,7 +169,7 @@ mod tests {
         let lines: Vec<String> = (0..2 * SETS_MAX).map(subset).collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let named = vec![false; catalog.tools.len()];
-        let rules = |set: &[Candidate]| set.iter().map(|candidate| candidate.rule).collect::<Vec<_>>();
+        let rules = |set: &[RuleCandidate]| set.iter().map(|candidate| candidate.rule).collect::<Vec<_>>();
         let (live, mut many) = Candidates::look(catalog, &lines, &named, false);
         assert_eq!(many.sets.len(), SETS_MAX);
         assert!(many.set_of.contains(&NO_SET));

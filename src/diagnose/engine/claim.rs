@@ -6,15 +6,15 @@ use std::collections::HashMap;
 use crate::base::limits::MESSAGE_BYTES_MAX;
 use crate::base::text::prefix;
 use crate::diagnose::Severity;
-use crate::diagnose::imported::Seen;
+use crate::diagnose::imported::MatcherHit;
 
-use super::found::{Found, Frame, Rest, Role};
+use super::found::{RawDiagnostic, Frame, Rest, LineRole};
 use super::{Engine, head};
 
 /// What imported matchers see in a stream, by the position of the first line.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
-    by_start: HashMap<usize, Vec<(usize, Seen)>>,
+    by_start: HashMap<usize, Vec<(usize, MatcherHit)>>,
     taken: Vec<bool>,
 }
 
@@ -37,7 +37,7 @@ impl Engine<'_> {
                 claims.taken = vec![false; stream.len()];
             }
             // A time is no place, whatever a pattern that fits everything makes of it.
-            let named = |seen: &Seen| seen.file.as_ref().is_none_or(|file| file.contains(char::is_alphabetic));
+            let named = |seen: &MatcherHit| seen.file.as_ref().is_none_or(|file| file.contains(char::is_alphabetic));
             for seen in imported.run(&texts).into_iter().filter(named) {
                 if let Some(&start) = seen.lines.first() {
                     claims.by_start.entry(start).or_default().push((*tool, seen));
@@ -53,8 +53,8 @@ impl Engine<'_> {
         let Some(seen) = claims.by_start.get(&at) else { return false };
         let any_named = self.named.contains(&true);
         let turn = |tool: usize| first == (self.named[tool] || !any_named);
-        let untouched = first || self.outcome.roles[stream[at].0] == Role::Free;
-        let free = |seen: &Seen| seen.lines.iter().all(|line| !claims.taken[*line]);
+        let untouched = first || self.outcome.roles[stream[at].0] == LineRole::Free;
+        let free = |seen: &MatcherHit| seen.lines.iter().all(|line| !claims.taken[*line]);
         let Some((tool, seen)) = seen.iter().find(|(tool, seen)| turn(*tool) && untouched && free(seen)).cloned()
         else {
             return false;
@@ -69,16 +69,16 @@ impl Engine<'_> {
         true
     }
 
-    fn take(&mut self, stream: &[(usize, usize)], tool: usize, seen: Seen) {
+    fn take(&mut self, stream: &[(usize, usize)], tool: usize, seen: MatcherHit) {
         let item = self.outcome.items.len();
         let lines: Vec<usize> = seen.lines.iter().map(|line| stream[*line].0).collect();
         let (Some(&start), Some(&last)) = (lines.first(), lines.last()) else { return };
         for line in lines {
-            self.outcome.roles[line] = if line == start { Role::Head(item) } else { Role::Detail(item) };
+            self.outcome.roles[line] = if line == start { LineRole::Head(item) } else { LineRole::Detail(item) };
         }
         let texts = self.texts;
-        let Seen { file, line, col, severity, code, message, dir, .. } = seen;
-        self.outcome.items.push(Found {
+        let MatcherHit { file, line, col, severity, code, message, dir, .. } = seen;
+        self.outcome.items.push(RawDiagnostic {
             tool,
             severity: severity.unwrap_or(Severity::Error),
             category: None,

@@ -2,15 +2,15 @@
 
 use regex::bytes::CaptureLocations;
 
-use crate::diagnose::catalog::{Group, Matcher};
+use crate::diagnose::catalog::{DefinitionGroup, RuleMatcher};
 use crate::diagnose::texts::Texts;
 use crate::diagnose::{Category, Severity};
 
-use super::tally::{Said, Tally};
+use super::tally::{ReportedCounts, Tally};
 
 /// What a line is to the item that it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Role {
+pub(crate) enum LineRole {
     /// No definition knows it.
     #[default]
     Free,
@@ -42,7 +42,7 @@ pub(crate) struct Frame<'a> {
 /// An item before its paths are resolved. There may be as many as the output has lines, so that it owns no text, and
 /// what few items have is apart.
 #[derive(Debug)]
-pub(crate) struct Found<'a> {
+pub(crate) struct RawDiagnostic<'a> {
     /// Index of the tool.
     pub tool: usize,
     /// How bad.
@@ -82,7 +82,7 @@ pub(crate) struct Rest<'a> {
     pub dirs: Vec<&'a str>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> RawDiagnostic<'a> {
     /// Places inside the project that its block names, in order.
     pub(crate) fn frames(&self) -> &[Frame<'a>] {
         self.rest.as_ref().map_or(&[], |rest| &rest.frames)
@@ -106,11 +106,11 @@ impl<'a> Found<'a> {
 
 /// What the definitions made of the output.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome<'a> {
+pub(crate) struct TestOutcome<'a> {
     /// The items in output order.
-    pub items: Vec<Found<'a>>,
+    pub items: Vec<RawDiagnostic<'a>>,
     /// A role for every line.
-    pub roles: Vec<Role>,
+    pub roles: Vec<LineRole>,
     /// Tools whose output was seen.
     pub live: Vec<bool>,
     /// Lines of items that their rules call vital, in order of the streams.
@@ -131,13 +131,13 @@ pub(super) struct Groups<'a> {
     pub test: Option<&'a str>,
     pub dir: Option<&'a str>,
     /// What the line counts.
-    pub said: Said,
+    pub said: ReportedCounts,
 }
 
 impl<'a> Groups<'a> {
     /// What `matcher` reads from `text`, matched on `seen`, which is as long; `slots` are of its regex.
     pub(super) fn take(
-        matcher: &Matcher,
+        matcher: &RuleMatcher,
         slots: &mut CaptureLocations,
         text: &'a str,
         seen: &[u8],
@@ -158,22 +158,22 @@ impl<'a> Groups<'a> {
             }
             let counted = || value.replace(',', "").parse::<usize>().ok();
             match group {
-                Group::File => groups.file = Some(unlabelled(value)),
-                Group::Package => package = Some(value.replace('.', "/")),
+                DefinitionGroup::File => groups.file = Some(unlabelled(value)),
+                DefinitionGroup::Package => package = Some(value.replace('.', "/")),
                 // cpplint says 0 of what concerns the whole file.
-                Group::Line => groups.line = value.parse().ok().filter(|&line| line > 0),
-                Group::Col => groups.col = value.parse().ok(),
-                Group::Severity => groups.severity = Some(value),
-                Group::Code => groups.code = Some(value),
-                Group::Message => groups.message = Some(value),
-                Group::Test => groups.test = Some(value),
-                Group::Dir => groups.dir = Some(value),
-                Group::Problems => groups.said.problems = counted(),
-                Group::Errors => {
+                DefinitionGroup::Line => groups.line = value.parse().ok().filter(|&line| line > 0),
+                DefinitionGroup::Col => groups.col = value.parse().ok(),
+                DefinitionGroup::Severity => groups.severity = Some(value),
+                DefinitionGroup::Code => groups.code = Some(value),
+                DefinitionGroup::Message => groups.message = Some(value),
+                DefinitionGroup::Test => groups.test = Some(value),
+                DefinitionGroup::Dir => groups.dir = Some(value),
+                DefinitionGroup::Problems => groups.said.problems = counted(),
+                DefinitionGroup::Errors => {
                     let sum = |more: usize| groups.said.errors.unwrap_or(0).saturating_add(more);
                     groups.said.errors = counted().map(sum).or(groups.said.errors);
                 }
-                Group::Warnings => groups.said.warnings = counted(),
+                DefinitionGroup::Warnings => groups.said.warnings = counted(),
             }
         }
         if let (Some(package), Some(file)) = (package, &mut groups.file) {

@@ -4,7 +4,7 @@ use super::Engine;
 
 /// The numbers of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Said {
+pub(crate) struct ReportedCounts {
     /// Items of any severity.
     pub problems: Option<usize>,
     /// Errors and failing tests.
@@ -21,7 +21,7 @@ pub(crate) struct Tally {
     /// The line.
     pub line: usize,
     /// What it says.
-    pub said: Said,
+    pub said: ReportedCounts,
     /// Indices of the items before it, since the tool's last such line in the same stream, and of those behind it, until
     /// the next one: some runners count first and list then.
     pub items: (std::ops::Range<usize>, std::ops::Range<usize>),
@@ -31,8 +31,8 @@ pub(crate) struct Tally {
 
 impl Engine<'_> {
     /// Remembers what `line` counts, for [`Engine::close_tallies`] to say where it ends.
-    pub(super) fn tally(&mut self, tool: usize, line: usize, said: Said) {
-        if said == Said::default() || self.outcome.tallies.len() >= TALLIES_MAX {
+    pub(super) fn tally(&mut self, tool: usize, line: usize, said: ReportedCounts) {
+        if said == ReportedCounts::default() || self.outcome.tallies.len() >= TALLIES_MAX {
             return;
         }
         let now = self.outcome.items.len();

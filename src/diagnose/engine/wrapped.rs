@@ -3,7 +3,7 @@
 use crate::base::limits::MESSAGE_BYTES_MAX;
 use crate::base::text::prefix;
 
-use super::found::Role;
+use super::found::LineRole;
 use super::{Engine, head};
 
 impl<'a> Engine<'a> {
@@ -25,7 +25,7 @@ impl<'a> Engine<'a> {
         let message = format!("{} {}", found.message, said.trim());
         found.message = prefix(self.texts.keep(message).trim_end(), MESSAGE_BYTES_MAX);
         found.code = code;
-        self.keep_as(stream[at].0, Role::Told(item));
+        self.keep_as(stream[at].0, LineRole::Told(item));
         true
     }
 }

@@ -3,8 +3,8 @@
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
-use super::Seen;
-use super::vim::{FILE_NAME_CHARACTER, Part, translate};
+use super::MatcherHit;
+use super::vim::{FILE_NAME_CHARACTER, ScanfPart, translate};
 use crate::base::limits::{BLOCK_LINES_MAX, DEFINITION_REGEX_BYTES_MAX, DEFINITION_RULES_MAX};
 use crate::base::one_or_many::OneOrMany;
 use crate::diagnose::{Severity, engine};
@@ -12,11 +12,11 @@ use crate::diagnose::{Severity, engine};
 /// A list of patterns.
 #[derive(Debug, Clone)]
 pub(crate) struct ErrorFormat {
-    patterns: Vec<Pattern>,
+    patterns: Vec<ErrorformatPattern>,
 }
 
 #[derive(Debug, Clone)]
-struct Pattern {
+struct ErrorformatPattern {
     regex: Regex,
     /// One of `DXAEWINCZGOPQ`.
     prefix: Option<char>,
@@ -40,13 +40,13 @@ impl ErrorFormat {
         if texts.len() > DEFINITION_RULES_MAX {
             return Err(format!("more than {DEFINITION_RULES_MAX} patterns"));
         }
-        let pattern = |text: &String| Pattern::parse(text).map_err(|reason| format!("`{text}`: {reason}"));
+        let pattern = |text: &String| ErrorformatPattern::parse(text).map_err(|reason| format!("`{text}`: {reason}"));
         Ok(ErrorFormat { patterns: texts.iter().map(pattern).collect::<Result<_, _>>()? })
     }
 
     /// What is seen in `lines`.
-    pub(crate) fn run(&self, lines: &[&str]) -> Vec<Seen> {
-        let mut state = State::default();
+    pub(crate) fn run(&self, lines: &[&str]) -> Vec<MatcherHit> {
+        let mut state = ErrorformatState::default();
         for (at, line) in lines.iter().enumerate() {
             self.line(&mut state, at, line);
         }
@@ -54,14 +54,14 @@ impl ErrorFormat {
         state.seen
     }
 
-    fn line(&self, state: &mut State, at: usize, line: &str) {
+    fn line(&self, state: &mut ErrorformatState, at: usize, line: &str) {
         let mut line = line;
         let mut rest_only = false;
         // `%O`, `%P` and `%Q` may leave a rest to be looked at, once for each file name in the line.
         for _ in 0..RESTS_MAX {
             let start = std::mem::take(&mut state.start);
             let tried = self.patterns.iter().enumerate().skip(start);
-            let fits = |pattern: &Pattern| match pattern.prefix {
+            let fits = |pattern: &ErrorformatPattern| match pattern.prefix {
                 Some('C' | 'Z') => state.open.is_some(),
                 Some('O' | 'P' | 'Q') => true,
                 _ => !rest_only,
@@ -76,7 +76,7 @@ impl ErrorFormat {
             if pattern.stays {
                 state.start = index;
             }
-            let rest = state.apply(pattern, &Fields::take(&captures, line), at);
+            let rest = state.apply(pattern, &ErrorformatFields::take(&captures, line), at);
             match rest {
                 Some(rest) => line = &line[line.len() - rest..],
                 None => return,
@@ -111,25 +111,25 @@ fn split(text: &str) -> Vec<String> {
     parts
 }
 
-impl Pattern {
+impl ErrorformatPattern {
     fn parse(text: &str) -> Result<Self, String> {
         let chars: Vec<char> = text.chars().collect();
-        let mut parts = vec![Part::Vim('^')];
+        let mut parts = vec![ScanfPart::Vim('^')];
         let (mut prefix, mut flag, mut stays) = (None, None, false);
         let mut named = String::new();
         let mut at = 0;
         while let Some(&c) = chars.get(at) {
             at += 1;
             if c == '\\' && at < chars.len() {
-                parts.push(Part::Vim(chars[at]));
+                parts.push(ScanfPart::Vim(chars[at]));
                 at += 1;
                 continue;
             }
             if c != '%' {
                 if ".*^$~[".contains(c) {
-                    parts.push(Part::Vim('\\'));
+                    parts.push(ScanfPart::Vim('\\'));
                 }
-                parts.push(Part::Vim(c));
+                parts.push(ScanfPart::Vim(c));
                 continue;
             }
             let Some(&item) = chars.get(at) else { return Err("ends in `%`".to_owned()) };
@@ -139,13 +139,13 @@ impl Pattern {
                     return Err(format!("`%{item}` stands twice"));
                 }
                 named.push(item);
-                parts.push(Part::Done(format!("(?P<{item}>{field})")));
+                parts.push(ScanfPart::Done(format!("(?P<{item}>{field})")));
                 continue;
             }
             match item {
                 '*' => at = scanned(&chars, at, &mut parts)?,
-                '#' => parts.push(Part::Vim('*')),
-                '%' | '\\' | '.' | '^' | '$' | '~' | '[' => parts.push(Part::Vim(item)),
+                '#' => parts.push(ScanfPart::Vim('*')),
+                '%' | '\\' | '.' | '^' | '$' | '~' | '[' => parts.push(ScanfPart::Vim(item)),
                 '>' => stays = true,
                 _ if at == 2 => {
                     let mut item = item;
@@ -162,7 +162,7 @@ impl Pattern {
                 _ => return Err(format!("`%{item}` is not known")),
             }
         }
-        parts.push(Part::Vim('$'));
+        parts.push(ScanfPart::Vim('$'));
         let regex = RegexBuilder::new(&translate(&parts)?)
             .unicode(false)
             .case_insensitive(true)
@@ -170,7 +170,7 @@ impl Pattern {
             .dfa_size_limit(DEFINITION_REGEX_BYTES_MAX)
             .build()
             .map_err(|error| error.to_string().lines().last().unwrap_or_default().to_owned())?;
-        Ok(Pattern { regex, prefix, flag, stays })
+        Ok(ErrorformatPattern { regex, prefix, flag, stays })
     }
 }
 
@@ -192,7 +192,7 @@ fn field(item: char, next: Option<char>) -> Option<String> {
 }
 
 /// `%*[…]` and `%*\d`; the position after it.
-fn scanned(chars: &[char], at: usize, parts: &mut Vec<Part>) -> Result<usize, String> {
+fn scanned(chars: &[char], at: usize, parts: &mut Vec<ScanfPart>) -> Result<usize, String> {
     let mut end = at;
     match chars.get(end) {
         Some('[') => {
@@ -210,14 +210,14 @@ fn scanned(chars: &[char], at: usize, parts: &mut Vec<Part>) -> Result<usize, St
         Some('\\') if at + 1 < chars.len() => end += 2,
         _ => return Err("`%*` wants `[` or `\\` behind it".to_owned()),
     }
-    parts.extend(chars[at..end].iter().map(|c| Part::Vim(*c)));
-    parts.extend([Part::Vim('\\'), Part::Vim('+')]);
+    parts.extend(chars[at..end].iter().map(|c| ScanfPart::Vim(*c)));
+    parts.extend([ScanfPart::Vim('\\'), ScanfPart::Vim('+')]);
     Ok(end)
 }
 
 /// What a line said.
 #[derive(Debug, Default)]
-struct Fields {
+struct ErrorformatFields {
     file: Option<String>,
     line: Option<u32>,
     col: Option<u32>,
@@ -229,14 +229,14 @@ struct Fields {
     rest: usize,
 }
 
-impl Fields {
+impl ErrorformatFields {
     fn take(captures: &Captures<'_>, line: &str) -> Self {
         let text = |name: &str| {
             let bytes = captures.name(name)?.as_bytes();
             Some(String::from_utf8_lossy(bytes).into_owned())
         };
         let number = |name: &str| text(name)?.parse::<u32>().ok().filter(|number| *number > 0);
-        Fields {
+        ErrorformatFields {
             file: text("f").map(|file| file.trim().to_owned()).filter(|file| !file.is_empty()),
             line: number("l"),
             col: number("c").or_else(|| number("v")).or_else(|| text("p").map(|pointer| pointed(&pointer))),
@@ -260,8 +260,8 @@ fn pointed(pointer: &str) -> u32 {
 
 /// What is remembered between lines.
 #[derive(Debug, Default)]
-struct State {
-    seen: Vec<Seen>,
+struct ErrorformatState {
+    seen: Vec<MatcherHit>,
     /// The message that `%C` and `%Z` go on with: its index, and whether its lines are left out (`%-C`).
     open: Option<Option<usize>>,
     /// Where the next line's patterns start.
@@ -270,9 +270,9 @@ struct State {
     files: Vec<String>,
 }
 
-impl State {
+impl ErrorformatState {
     /// Applies a matching pattern; the bytes of the line that are still to be looked at.
-    fn apply(&mut self, pattern: &Pattern, fields: &Fields, at: usize) -> Option<usize> {
+    fn apply(&mut self, pattern: &ErrorformatPattern, fields: &ErrorformatFields, at: usize) -> Option<usize> {
         let left_out = pattern.flag == Some('-');
         match pattern.prefix {
             Some('D') => self.dirs.extend(fields.file.clone()),
@@ -318,11 +318,11 @@ impl State {
         None
     }
 
-    fn new_seen(&self, pattern: &Pattern, fields: &Fields, at: usize) -> Seen {
+    fn new_seen(&self, pattern: &ErrorformatPattern, fields: &ErrorformatFields, at: usize) -> MatcherHit {
         let kind = fields.kind.or(pattern.prefix.filter(|prefix| "EWIN".contains(*prefix)));
         let message = if pattern.flag == Some('+') { Some(&fields.whole) } else { fields.message.as_ref() };
         let known = self.files.last().filter(|_| self.dirs.is_empty());
-        Seen {
+        MatcherHit {
             lines: vec![at],
             file: fields.file.clone().or_else(|| known.cloned()),
             line: fields.line,
@@ -334,7 +334,7 @@ impl State {
         }
     }
 
-    fn go_on(&mut self, open: usize, pattern: &Pattern, fields: &Fields, at: usize) {
+    fn go_on(&mut self, open: usize, pattern: &ErrorformatPattern, fields: &ErrorformatFields, at: usize) {
         let seen = &mut self.seen[open];
         if seen.lines.len() >= BLOCK_LINES_MAX {
             return;

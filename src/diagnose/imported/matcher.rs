@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use regex::bytes::{Captures, Regex};
 use serde_json::Value;
 
-use super::{Seen, javascript};
+use super::{MatcherHit, javascript};
 use crate::base::limits::{BLOCK_LINES_MAX, DEFINITION_RULES_MAX};
 use crate::diagnose::{Severity, catalog, engine};
 
 /// A matcher.
 #[derive(Debug, Clone)]
-pub(crate) struct Matcher {
-    patterns: Vec<Pattern>,
+pub(crate) struct ProblemMatcher {
+    patterns: Vec<MatcherPattern>,
     severity: Option<Severity>,
     /// The folder below the workspace that paths start from.
     dir: Option<String>,
@@ -23,15 +23,15 @@ pub(crate) struct Matcher {
 
 /// A pattern: a regex and what its groups are.
 #[derive(Debug, Clone)]
-struct Pattern {
+struct MatcherPattern {
     regex: Regex,
-    groups: BTreeMap<Role, usize>,
+    groups: BTreeMap<CaptureRole, usize>,
     loops: bool,
 }
 
 /// What a group holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Role {
+enum CaptureRole {
     File,
     FromPath,
     Location,
@@ -43,23 +43,23 @@ enum Role {
 }
 
 /// The property of each role; VS Code's `character` is an older name of `column`.
-const PROPERTIES: [(&str, Role); 9] = [
-    ("file", Role::File),
-    ("fromPath", Role::FromPath),
-    ("location", Role::Location),
-    ("line", Role::Line),
-    ("column", Role::Column),
-    ("character", Role::Column),
-    ("severity", Role::Severity),
-    ("code", Role::Code),
-    ("message", Role::Message),
+const PROPERTIES: [(&str, CaptureRole); 9] = [
+    ("file", CaptureRole::File),
+    ("fromPath", CaptureRole::FromPath),
+    ("location", CaptureRole::Location),
+    ("line", CaptureRole::Line),
+    ("column", CaptureRole::Column),
+    ("character", CaptureRole::Column),
+    ("severity", CaptureRole::Severity),
+    ("code", CaptureRole::Code),
+    ("message", CaptureRole::Message),
 ];
 
 /// The matchers of a file, each with what is wrong with it if it can't be used.
 ///
 /// # Errors
 /// When the file is no JSON, or holds no matcher.
-pub(super) fn parse(text: &str) -> Result<Vec<Result<Matcher, String>>, String> {
+pub(super) fn parse(text: &str) -> Result<Vec<Result<ProblemMatcher, String>>, String> {
     let document: Value = serde_json::from_str(&without_comments(text)).map_err(|error| format!("no JSON: {error}"))?;
     let mut matchers = Vec::new();
     let mut patterns = BTreeMap::new();
@@ -68,7 +68,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Result<Matcher, String>>, String> 
         return Err("holds no problem matcher".to_owned());
     }
     matchers.truncate(DEFINITION_RULES_MAX);
-    Ok(matchers.into_iter().map(|matcher| Matcher::of(matcher, &patterns)).collect())
+    Ok(matchers.into_iter().map(|matcher| ProblemMatcher::of(matcher, &patterns)).collect())
 }
 
 /// Folders of JSON that are looked into.
@@ -102,7 +102,7 @@ fn collect<'a>(
     }
 }
 
-impl Matcher {
+impl ProblemMatcher {
     fn of(value: &Value, named: &BTreeMap<&str, Vec<&Value>>) -> Result<Self, String> {
         let owner = ["owner", "name"].iter().find_map(|key| value[*key].as_str()).unwrap_or("a matcher");
         let wrong = |reason: String| format!("{owner}: {reason}");
@@ -117,10 +117,10 @@ impl Matcher {
         };
         let alone = patterns.len() == 1;
         let last = patterns.len().saturating_sub(1);
-        let patterns: Result<Vec<Pattern>, String> = patterns
+        let patterns: Result<Vec<MatcherPattern>, String> = patterns
             .into_iter()
             .enumerate()
-            .map(|(index, pattern)| Pattern::of(pattern, alone, index == last))
+            .map(|(index, pattern)| MatcherPattern::of(pattern, alone, index == last))
             .enumerate()
             .map(|(index, pattern)| pattern.map_err(|reason| wrong(format!("pattern {}: {reason}", index + 1))))
             .collect();
@@ -129,11 +129,11 @@ impl Matcher {
             return Err(wrong("has no pattern".to_owned()));
         }
         let severity = value["severity"].as_str().and_then(engine::severity);
-        Ok(Matcher { patterns, severity, dir: dir(&value["fileLocation"]) })
+        Ok(ProblemMatcher { patterns, severity, dir: dir(&value["fileLocation"]) })
     }
 
     /// What is seen in `lines`.
-    pub(crate) fn run(&self, lines: &[&str]) -> Vec<Seen> {
+    pub(crate) fn run(&self, lines: &[&str]) -> Vec<MatcherHit> {
         let mut seen = Vec::new();
         let mut at = 0;
         while at < lines.len() {
@@ -147,12 +147,12 @@ impl Matcher {
     }
 
     /// Tries the patterns from a line on; the position after what matched.
-    fn at(&self, lines: &[&str], start: usize, seen: &mut Vec<Seen>) -> usize {
+    fn at(&self, lines: &[&str], start: usize, seen: &mut Vec<MatcherHit>) -> usize {
         let (last, before) = match self.patterns.split_last() {
             Some(parts) if start + parts.1.len() < lines.len() => parts,
             _ => return start,
         };
-        let mut known = Known::default();
+        let mut known = KnownProperty::default();
         for (pattern, at) in before.iter().zip(start..) {
             let Some(captures) = pattern.regex.captures(lines[at].as_bytes()) else { return start };
             known.fill(pattern, &captures);
@@ -182,25 +182,25 @@ fn dir(location: &Value) -> Option<String> {
     (!below.is_empty() && !below.contains("${")).then(|| below.to_owned())
 }
 
-impl Pattern {
+impl MatcherPattern {
     fn of(value: &Value, alone: bool, last: bool) -> Result<Self, String> {
         let source = value["regexp"].as_str().ok_or("has no `regexp`")?;
         let translated = javascript::translate(source)?;
         let regex = catalog::compile(&translated)
             .map_err(|error| error.to_string().lines().last().unwrap_or_default().to_owned())?;
         let group = |key: &str| value[key].as_u64().and_then(|group| usize::try_from(group).ok());
-        let mut groups: BTreeMap<Role, usize> =
+        let mut groups: BTreeMap<CaptureRole, usize> =
             PROPERTIES.iter().filter_map(|(key, role)| Some((*role, group(key)?))).collect();
         if alone {
             // What VS Code takes a pattern to mean that doesn't say it.
             let mut default = |role, group| {
                 groups.entry(role).or_insert(group);
             };
-            default(Role::File, 1);
-            default(Role::Message, 0);
+            default(CaptureRole::File, 1);
+            default(CaptureRole::Message, 0);
             if value["kind"] != "file" && value["location"].is_null() && value["fromPath"].is_null() {
-                default(Role::Line, 2);
-                default(Role::Column, 3);
+                default(CaptureRole::Line, 2);
+                default(CaptureRole::Column, 3);
             }
         }
         let loops = value["loop"].as_bool().unwrap_or(false);
@@ -212,22 +212,22 @@ impl Pattern {
         {
             return Err(format!("`{role:?}` names group {group}, which the regexp doesn't have").to_lowercase());
         }
-        Ok(Pattern { regex, groups, loops: loops && !alone })
+        Ok(MatcherPattern { regex, groups, loops: loops && !alone })
     }
 }
 
 /// What the patterns so far have said.
 #[derive(Debug, Clone, Default)]
-struct Known(BTreeMap<Role, String>);
+struct KnownProperty(BTreeMap<CaptureRole, String>);
 
-impl Known {
-    fn fill(&mut self, pattern: &Pattern, captures: &Captures<'_>) {
+impl KnownProperty {
+    fn fill(&mut self, pattern: &MatcherPattern, captures: &Captures<'_>) {
         for (role, group) in &pattern.groups {
             let Some(value) = captures.get(*group) else { continue };
             let value = String::from_utf8_lossy(value.as_bytes()).trim().to_owned();
             match self.0.get_mut(role) {
                 // A message may go on over several lines.
-                Some(known) if *role == Role::Message => {
+                Some(known) if *role == CaptureRole::Message => {
                     known.push('\n');
                     known.push_str(&value);
                 }
@@ -239,24 +239,24 @@ impl Known {
         }
     }
 
-    fn seen(mut self, matcher: &Matcher, lines: Vec<usize>) -> Seen {
+    fn seen(mut self, matcher: &ProblemMatcher, lines: Vec<usize>) -> MatcherHit {
         let mut take = |role| self.0.remove(&role).filter(|value: &String| !value.is_empty());
-        let place = take(Role::Location).unwrap_or_default();
+        let place = take(CaptureRole::Location).unwrap_or_default();
         let mut numbers = place.split(',').map(|number| number.trim().parse::<u32>().ok());
         let (line, col) = (numbers.next().flatten(), numbers.next().flatten());
         let number = |value: Option<String>| value?.parse::<u32>().ok().filter(|number| *number > 0);
-        let severity = take(Role::Severity).as_deref().and_then(engine::severity).or(matcher.severity);
+        let severity = take(CaptureRole::Severity).as_deref().and_then(engine::severity).or(matcher.severity);
         // The project file that the path is relative to.
-        let project = take(Role::FromPath);
+        let project = take(CaptureRole::FromPath);
         let above = project.as_deref().and_then(|file| Some(file.rsplit_once('/')?.0.to_owned()));
-        Seen {
+        MatcherHit {
             lines,
-            file: take(Role::File),
-            line: number(take(Role::Line)).or(line),
-            col: number(take(Role::Column)).or(col),
+            file: take(CaptureRole::File),
+            line: number(take(CaptureRole::Line)).or(line),
+            col: number(take(CaptureRole::Column)).or(col),
             severity,
-            code: take(Role::Code),
-            message: take(Role::Message).unwrap_or_default(),
+            code: take(CaptureRole::Code),
+            message: take(CaptureRole::Message).unwrap_or_default(),
             dir: above.or_else(|| matcher.dir.clone()),
         }
     }

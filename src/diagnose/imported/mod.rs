@@ -13,16 +13,16 @@ mod vim;
 
 /// Looks at the lines of one stream and says what it sees.
 #[derive(Debug, Clone)]
-pub(super) enum Imported {
+pub(super) enum ImportedFormat {
     /// A problem matcher.
-    Matcher(matcher::Matcher),
+    Matcher(matcher::ProblemMatcher),
     /// An `errorformat`.
     Format(errorformat::ErrorFormat),
 }
 
 /// One problem that was seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct MatcherHit {
     /// Its lines, as positions in what was looked at; at least one, rising.
     pub lines: Vec<usize>,
     /// The file as printed.
@@ -41,12 +41,12 @@ pub(super) struct Seen {
     pub dir: Option<String>,
 }
 
-impl Imported {
+impl ImportedFormat {
     /// What is seen in `lines`, in their order.
-    pub(super) fn run(&self, lines: &[&str]) -> Vec<Seen> {
+    pub(super) fn run(&self, lines: &[&str]) -> Vec<MatcherHit> {
         match self {
-            Imported::Matcher(matcher) => matcher.run(lines),
-            Imported::Format(format) => format.run(lines),
+            ImportedFormat::Matcher(matcher) => matcher.run(lines),
+            ImportedFormat::Format(format) => format.run(lines),
         }
     }
 }
@@ -55,12 +55,12 @@ impl Imported {
 ///
 /// # Errors
 /// For each part that can't be used, what is wrong with it. The other parts hold.
-pub(super) fn of(tool: &ToolText, attached: impl Fn(&str) -> Result<String, String>) -> (Vec<Imported>, Vec<String>) {
+pub(super) fn of(tool: &ToolText, attached: impl Fn(&str) -> Result<String, String>) -> (Vec<ImportedFormat>, Vec<String>) {
     let mut imported = Vec::new();
     let mut faults = Vec::new();
     if let Some(format) = &tool.errorformat {
         match errorformat::ErrorFormat::parse(format) {
-            Ok(format) => imported.push(Imported::Format(format)),
+            Ok(format) => imported.push(ImportedFormat::Format(format)),
             Err(reason) => faults.push(format!("errorformat: {reason}")),
         }
     }
@@ -69,7 +69,7 @@ pub(super) fn of(tool: &ToolText, attached: impl Fn(&str) -> Result<String, Stri
             Ok(found) => {
                 for found in found {
                     match found {
-                        Ok(matcher) => imported.push(Imported::Matcher(matcher)),
+                        Ok(matcher) => imported.push(ImportedFormat::Matcher(matcher)),
                         Err(reason) => faults.push(format!("{name}: {reason}")),
                     }
                 }

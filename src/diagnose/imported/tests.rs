@@ -3,8 +3,8 @@ use super::*;
 use crate::base::one_or_many::OneOrMany;
 
 /// What is seen, one line each: the lines, the place, the severity, the code, the message.
-fn shown(seen: &[Seen]) -> Vec<String> {
-    let line = |seen: &Seen| {
+fn shown(seen: &[MatcherHit]) -> Vec<String> {
+    let line = |seen: &MatcherHit| {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let number = |number: Option<u32>| number.map(|number| format!(":{number}")).unwrap_or_default();
         format!(

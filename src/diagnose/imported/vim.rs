@@ -2,7 +2,7 @@
 
 /// A part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ScanfPart {
     /// A character of a Vim pattern.
     Vim(char),
     /// A regex of the `regex` crate, taken as it is.
@@ -13,17 +13,17 @@ pub(super) enum Part {
 ///
 /// # Errors
 /// What the `regex` crate does not have (lookaround, `\zs`), and what is not known.
-pub(super) fn translate(parts: &[Part]) -> Result<String, String> {
+pub(super) fn translate(parts: &[ScanfPart]) -> Result<String, String> {
     let mut out = String::new();
     let mut at = 0;
     while let Some(part) = parts.get(at) {
         at += 1;
         match part {
-            Part::Done(regex) => out.push_str(regex),
-            Part::Vim('\\') => at = escape(parts, at, &mut out)?,
-            Part::Vim('[') => at = class(parts, at, &mut out),
-            Part::Vim(c @ ('*' | '.' | '^' | '$')) => out.push(*c),
-            Part::Vim(c) => literal(*c, &mut out),
+            ScanfPart::Done(regex) => out.push_str(regex),
+            ScanfPart::Vim('\\') => at = escape(parts, at, &mut out)?,
+            ScanfPart::Vim('[') => at = class(parts, at, &mut out),
+            ScanfPart::Vim(c @ ('*' | '.' | '^' | '$')) => out.push(*c),
+            ScanfPart::Vim(c) => literal(*c, &mut out),
         }
     }
     Ok(out)
@@ -37,15 +37,15 @@ fn literal(c: char, out: &mut String) {
     out.push(c);
 }
 
-fn vim(parts: &[Part], at: usize) -> Option<char> {
+fn vim(parts: &[ScanfPart], at: usize) -> Option<char> {
     match parts.get(at) {
-        Some(Part::Vim(c)) => Some(*c),
+        Some(ScanfPart::Vim(c)) => Some(*c),
         _ => None,
     }
 }
 
 /// What follows a backslash; the position after it.
-fn escape(parts: &[Part], at: usize, out: &mut String) -> Result<usize, String> {
+fn escape(parts: &[ScanfPart], at: usize, out: &mut String) -> Result<usize, String> {
     let Some(c) = vim(parts, at) else { return Err("a `\\` with nothing behind it".to_owned()) };
     let known = match c {
         '(' => "(?:",
@@ -99,7 +99,7 @@ fn escape(parts: &[Part], at: usize, out: &mut String) -> Result<usize, String> 
 pub(super) const FILE_NAME_CHARACTER: &str = "[0-9A-Za-z/.\\-_+,#$%~=\\x80-\\xFF]";
 
 /// `\{n,m}`, `\{-n,m}`.
-fn repetition(parts: &[Part], at: usize, out: &mut String) -> Result<usize, String> {
+fn repetition(parts: &[ScanfPart], at: usize, out: &mut String) -> Result<usize, String> {
     let mut inside = String::new();
     let mut at = at;
     loop {
@@ -131,7 +131,7 @@ fn repetition(parts: &[Part], at: usize, out: &mut String) -> Result<usize, Stri
 }
 
 /// `[…]`; the position after it. A `[` that is not closed means itself.
-fn class(parts: &[Part], at: usize, out: &mut String) -> usize {
+fn class(parts: &[ScanfPart], at: usize, out: &mut String) -> usize {
     let mut end = at + usize::from(vim(parts, at) == Some('^'));
     end += usize::from(vim(parts, end) == Some(']'));
     while vim(parts, end).is_some_and(|c| c != ']') {

@@ -9,7 +9,7 @@ const LINE_BYTES_MAX: usize = 1 << 10;
 
 /// How an option has its password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum CommandForm {
     /// `user:password`, attached or as the next word.
     Pair,
     /// The next word or what is attached.
@@ -23,30 +23,30 @@ enum Form {
 struct Secretive {
     program: &'static str,
     option: &'static str,
-    form: Form,
+    form: CommandForm,
 }
 
-const fn row(program: &'static str, option: &'static str, form: Form) -> Secretive {
+const fn row(program: &'static str, option: &'static str, form: CommandForm) -> Secretive {
     Secretive { program, option, form }
 }
 
 const OPTIONS: [Secretive; 15] = [
-    row("curl", "-u", Form::Pair),
-    row("curl", "--user", Form::Pair),
-    row("curl", "-U", Form::Pair),
-    row("curl", "--proxy-user", Form::Pair),
-    row("mysql", "-p", Form::Attached),
-    row("mysqldump", "-p", Form::Attached),
-    row("mysqladmin", "-p", Form::Attached),
-    row("mariadb", "-p", Form::Attached),
-    row("sshpass", "-p", Form::Whole),
-    row("redis-cli", "-a", Form::Whole),
-    row("ldapsearch", "-w", Form::Whole),
-    row("mongosh", "-p", Form::Whole),
-    row("mongodump", "-p", Form::Whole),
-    row("sqlcmd", "-P", Form::Whole),
+    row("curl", "-u", CommandForm::Pair),
+    row("curl", "--user", CommandForm::Pair),
+    row("curl", "-U", CommandForm::Pair),
+    row("curl", "--proxy-user", CommandForm::Pair),
+    row("mysql", "-p", CommandForm::Attached),
+    row("mysqldump", "-p", CommandForm::Attached),
+    row("mysqladmin", "-p", CommandForm::Attached),
+    row("mariadb", "-p", CommandForm::Attached),
+    row("sshpass", "-p", CommandForm::Whole),
+    row("redis-cli", "-a", CommandForm::Whole),
+    row("ldapsearch", "-w", CommandForm::Whole),
+    row("mongosh", "-p", CommandForm::Whole),
+    row("mongodump", "-p", CommandForm::Whole),
+    row("sqlcmd", "-P", CommandForm::Whole),
     // `docker login`, `podman login`, `helm registry login`.
-    row("login", "-p", Form::Whole),
+    row("login", "-p", CommandForm::Whole),
 ];
 
 /// The names of the programs, each once.
@@ -65,7 +65,7 @@ pub(super) fn password_in<W: AsRef<[u8]>>(program: &[u8], words: &[W]) -> Option
             let attached = row.option.len() + usize::from(rest.first() == Some(&b'='));
             let is_long = row.option.starts_with("--");
             let (at, from) = match rest.first() {
-                None if row.form == Form::Attached => return None,
+                None if row.form == CommandForm::Attached => return None,
                 None => (number + 1, 0),
                 Some(first) if is_long && *first != b'=' => return None,
                 Some(_) => (number, attached),
@@ -77,16 +77,16 @@ pub(super) fn password_in<W: AsRef<[u8]>>(program: &[u8], words: &[W]) -> Option
     })
 }
 
-fn password(value: &[u8], form: Form) -> Option<Range<usize>> {
+fn password(value: &[u8], form: CommandForm) -> Option<Range<usize>> {
     let open = usize::from(value.first().is_some_and(|b| b"\"'".contains(b)));
     let close = value.len() - usize::from(open == 1 && value.len() > 1 && value.last() == value.first());
     let start = match form {
-        Form::Pair => {
+        CommandForm::Pair => {
             let colon = memchr::memchr(b':', value)? + 1;
             // `-u token:` has it as the user's name.
             if colon >= close { open } else { run_end(value, colon, 1, |b| b"\"'".contains(&b)) }
         }
-        Form::Whole | Form::Attached => open,
+        CommandForm::Whole | CommandForm::Attached => open,
     };
     let shown = value.get(start..close)?;
     let is_shown = |b: &u8| b.is_ascii_digit() || *b == b':';
@@ -94,7 +94,7 @@ fn password(value: &[u8], form: Form) -> Option<Range<usize>> {
         || b"$<{[%-".contains(&shown[0])
         || shown.starts_with(MARKER)
         || shown.iter().all(|b| b"*xX.".contains(b))
-        || form != Form::Pair && shown.iter().all(is_shown);
+        || form != CommandForm::Pair && shown.iter().all(is_shown);
     (!placeholder).then_some(start..close)
 }
 

@@ -32,13 +32,13 @@ struct Value {
 }
 
 /// A name in a text.
-struct Name<'a> {
+struct SecretName<'a> {
     text: &'a [u8],
     start: usize,
     end: usize,
 }
 
-impl<'a> Name<'a> {
+impl<'a> SecretName<'a> {
     fn identifier(&self) -> &'a [u8] {
         &self.text[self.start..self.end]
     }
@@ -93,7 +93,7 @@ pub(super) fn assignment(text: &[u8], hit: Range<usize>, weight: Weight) -> Opti
     if text[..start].ends_with(MARKER) {
         return None;
     }
-    let name = Name { text, start, end };
+    let name = SecretName { text, start, end };
     let identifier = name.identifier();
     // A longer name that ends here, or one further right, judges the same value; one is enough, but each may be first.
     let ends_it = text[hit.end..end].iter().all(u8::is_ascii_digit);
@@ -143,7 +143,7 @@ fn kind(name: &[u8]) -> &'static str {
 }
 
 /// Finds the value after an identifier.
-fn value_behind(name: &Name<'_>, max: usize, weight: Weight) -> Option<(Value, Join)> {
+fn value_behind(name: &SecretName<'_>, max: usize, weight: Weight) -> Option<(Value, Join)> {
     let (text, end) = (name.text, name.end);
     if text.get(end) == Some(&b'>') && text[..name.start].ends_with(b"<") {
         let stop = run_end(text, end + 1, max, |b| b != b'<' && b != b'\n');
@@ -264,7 +264,7 @@ fn is_placeholder(value: &[u8], identifier: &[u8], quoted: bool) -> bool {
 }
 
 /// `password` and its like: any value, but not the words of a sentence or of source code.
-fn strong(name: &Name<'_>, value: &Value, join: Join) -> bool {
+fn strong(name: &SecretName<'_>, value: &Value, join: Join) -> bool {
     let (text, identifier) = (name.text, name.identifier());
     let shown = &text[value.range.clone()];
     let is_path = shown[0] == b'/' || shown.starts_with(b"./") || shown.starts_with(b"~/");
@@ -292,7 +292,7 @@ fn strong(name: &Name<'_>, value: &Value, join: Join) -> bool {
 }
 
 /// `token`: parsers and lexers say it too, so the value has to have letters and digits, and in a sentence to be long.
-fn weak(name: &Name<'_>, value: &Value, join: Join) -> bool {
+fn weak(name: &SecretName<'_>, value: &Value, join: Join) -> bool {
     let (text, identifier) = (name.text, name.identifier());
     let shown = &text[value.range.clone()];
     if is_public(identifier) || !value.quoted && is_field(shown) {
@@ -323,7 +323,7 @@ fn is_field(value: &[u8]) -> bool {
 }
 
 /// `key`: maps, caches and databases have keys too, and `CACHE_KEY=…` is as long as a secret.
-fn key(name: &Name<'_>, value: &Value, join: Join) -> bool {
+fn key(name: &SecretName<'_>, value: &Value, join: Join) -> bool {
     let identifier = name.identifier().to_ascii_lowercase();
     let shown = &name.text[value.range.clone()];
     if HARMLESS_KEYS.iter().any(|part| contains(&identifier, part)) {
@@ -343,7 +343,7 @@ fn is_one_run(value: &[u8]) -> bool {
 }
 
 /// `API key`, `access key`: the word before says what it is.
-fn is_key_of(name: &Name<'_>) -> bool {
+fn is_key_of(name: &SecretName<'_>) -> bool {
     let end = run_start(name.text, name.start, 2, is_space);
     let start = run_start(name.text, end, NAME_BYTES_MAX, |b| b.is_ascii_alphanumeric());
     let word = name.text[start..end].to_ascii_lowercase();
@@ -351,14 +351,14 @@ fn is_key_of(name: &Name<'_>) -> bool {
 }
 
 /// Whether the words before `key` on its line say that it is one of a cache or a table.
-fn is_harmless_here(name: &Name<'_>) -> bool {
+fn is_harmless_here(name: &SecretName<'_>) -> bool {
     let start = run_start(name.text, name.start, CONTEXT_BYTES_MAX, |b| b != b'\n');
     let before = name.text[start..name.start].to_ascii_lowercase();
     HARMLESS_KEYS.iter().any(|part| contains(&before, part))
 }
 
 /// `token 3f9…`, `key for staging: 3f9…`: nothing but the value says that it is one.
-fn prose(name: &Name<'_>, shown: &[u8], weight: Weight) -> bool {
+fn prose(name: &SecretName<'_>, shown: &[u8], weight: Weight) -> bool {
     if weight == Weight::Key {
         let identifier = name.identifier().to_ascii_lowercase();
         let harmless = HARMLESS_KEYS.iter().any(|part| contains(&identifier, part)) || is_harmless_here(name);

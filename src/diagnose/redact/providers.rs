@@ -12,12 +12,12 @@ use super::{Secret, run_end, run_start};
 pub(super) struct Provider {
     /// The name, in any case.
     pub(super) name: &'static str,
-    keys: &'static [Key],
+    keys: &'static [ProviderKey],
 }
 
 /// One format of key.
 #[derive(Debug, Clone, Copy)]
-enum Key {
+enum ProviderKey {
     /// This alphabet, in so many bytes.
     Of(Alphabet, usize, usize),
     /// The same behind a prefix.
@@ -25,20 +25,20 @@ enum Key {
     Uuid,
 }
 
-use Key::{Behind, Of, Uuid};
+use ProviderKey::{Behind, Of, Uuid};
 
-const fn provider(name: &'static str, keys: &'static [Key]) -> Provider {
+const fn provider(name: &'static str, keys: &'static [ProviderKey]) -> Provider {
     Provider { name, keys }
 }
 
-const JFROG: &[Key] = &[Of(Alnum, 64, 64), Of(Alnum, 73, 73)];
-const ATLASSIAN: &[Key] = &[Of(Alnum, 24, 24)];
-const LINKEDIN: &[Key] = &[Of(Alnum, 14, 14), Of(Alnum, 16, 16)];
-const MESSAGEBIRD: &[Key] = &[Of(Alnum, 25, 25), Uuid];
-const NEW_RELIC: &[Key] = &[Of(Alnum, 64, 64), Of(Alnum, 40, 40)];
-const NYTIMES: &[Key] = &[Of(UrlPadded, 32, 32)];
-const PRIVATE_AI: &[Key] = &[Of(Alnum, 32, 32)];
-const CONTRIBSYS: &[Key] = &[Of(Joined, 17, 17)];
+const JFROG: &[ProviderKey] = &[Of(Alnum, 64, 64), Of(Alnum, 73, 73)];
+const ATLASSIAN: &[ProviderKey] = &[Of(Alnum, 24, 24)];
+const LINKEDIN: &[ProviderKey] = &[Of(Alnum, 14, 14), Of(Alnum, 16, 16)];
+const MESSAGEBIRD: &[ProviderKey] = &[Of(Alnum, 25, 25), Uuid];
+const NEW_RELIC: &[ProviderKey] = &[Of(Alnum, 64, 64), Of(Alnum, 40, 40)];
+const NYTIMES: &[ProviderKey] = &[Of(UrlPadded, 32, 32)];
+const PRIVATE_AI: &[ProviderKey] = &[Of(Alnum, 32, 32)];
+const CONTRIBSYS: &[ProviderKey] = &[Of(Joined, 17, 17)];
 
 #[rustfmt::skip]
 pub(super) const PROVIDERS: &[Provider] = &[
@@ -173,7 +173,7 @@ fn behind_option(text: &[u8], hit: &Range<usize>) -> Option<usize> {
     is_option.then(|| run_end(text, end, 2, |b| is_quote(b) || b == b' '))
 }
 
-impl Key {
+impl ProviderKey {
     /// The key that starts there and ends where it should.
     fn matches(self, text: &[u8], start: usize) -> Option<Range<usize>> {
         let (body, alphabet, min, max) = match self {
@@ -197,7 +197,7 @@ impl Key {
 impl Provider {
     /// For each format an alphabet, what stands before it, and a length.
     pub(super) fn samples(&self) -> Vec<(Alphabet, &'static str, usize)> {
-        let sample = |key: &Key| match *key {
+        let sample = |key: &ProviderKey| match *key {
             Of(alphabet, min, _) => (alphabet, "", min),
             Behind(prefix, alphabet, min, _) => (alphabet, prefix, min),
             Uuid => (Alphabet::Hex, "0a1b2c3d-0a1b-0a1b-0a1b-", 12),

@@ -1,10 +1,10 @@
 //! Diagnostics as commands to a CI system: GitHub's `::error file=a.js,line=3::message` and Azure's
 //! `##vso[task.logissue type=error;sourcepath=a.js;linenumber=3]message`, a line each.
 
-use super::{Entry, severity};
+use super::{StructuredFinding, severity};
 
 /// The diagnostic that a line hands to a CI system; `None` of one without a file.
-pub(super) fn entry(line: &str) -> Option<Entry> {
+pub(super) fn entry(line: &str) -> Option<StructuredFinding> {
     let line = line.trim();
     let (word, properties, message) = match line.strip_prefix("::") {
         Some(rest) => {
@@ -19,7 +19,7 @@ pub(super) fn entry(line: &str) -> Option<Entry> {
     };
     let severity = severity(word.map_or_else(|| properties.get(&["type"]), |word| Some(word.to_owned()))?.as_str());
     let number = |names: &[&str]| properties.get(names)?.parse().ok().filter(|number| *number > 0);
-    Some(Entry {
+    Some(StructuredFinding {
         file: Some(properties.get(&["file", "sourcepath"])?),
         line: number(&["line", "linenumber"]),
         col: number(&["col", "column", "columnnumber"]),

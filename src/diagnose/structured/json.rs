@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::lean::Lean;
-use super::{Entry, report, severity};
+use super::{StructuredFinding, report, severity};
 use crate::diagnose::Severity;
 
 type Object = Map<String, Value>;
@@ -125,13 +125,13 @@ pub(crate) fn value(text: &str, budget: &mut usize) -> Option<(usize, Lean)> {
 }
 
 /// The diagnostics in a value, in order.
-pub(crate) fn entries(value: &Value) -> Vec<Entry> {
+pub(crate) fn entries(value: &Value) -> Vec<StructuredFinding> {
     let mut entries = Vec::new();
     walk(value, None, &mut entries);
     entries
 }
 
-fn walk(value: &Value, file: Option<&str>, entries: &mut Vec<Entry>) {
+fn walk(value: &Value, file: Option<&str>, entries: &mut Vec<StructuredFinding>) {
     match value {
         Value::Array(values) => values.iter().for_each(|value| walk(value, file, entries)),
         Value::Object(object) if object.get("assertionResults").is_some_and(Value::is_array) => {
@@ -149,7 +149,7 @@ fn walk(value: &Value, file: Option<&str>, entries: &mut Vec<Entry>) {
 }
 
 /// The object as a diagnostic: it has a message or a code, and a line.
-fn entry(object: &Object, outer: Option<&str>) -> Option<Entry> {
+fn entry(object: &Object, outer: Option<&str>) -> Option<StructuredFinding> {
     let message = message(object).unwrap_or_default();
     let code = code(object);
     if message.is_empty() && code.is_none() {
@@ -163,7 +163,7 @@ fn entry(object: &Object, outer: Option<&str>) -> Option<Entry> {
         return None;
     }
     let file = file.filter(|file| !matches!(file.as_str(), "-" | "<stdin>" | "stdin" | "<text>"));
-    Some(Entry { file, line: Some(line), col, severity: said, code, test: None, message })
+    Some(StructuredFinding { file, line: Some(line), col, severity: said, code, test: None, message })
 }
 
 fn text_of<'a>(object: &'a Object, names: &[&str]) -> Option<&'a str> {
@@ -259,7 +259,7 @@ mod tests {
     fn read(text: &str) -> Vec<String> {
         let entries = entries(&serde_json::from_str(text).expect("JSON"));
         let or = |number: Option<u32>| number.unwrap_or(0);
-        let shown = |e: Entry| {
+        let shown = |e: StructuredFinding| {
             let (file, code) = (e.file.unwrap_or_default(), e.code.unwrap_or_default());
             format!("{file}:{}:{} [{code}] {}", or(e.line), or(e.col), e.message)
         };

@@ -29,14 +29,14 @@ impl<'de> Deserialize<'de> for Lean {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         ROOM.set(DOCUMENT_VALUES_MAX);
         LEFT_OUT.set(0);
-        let value = Part.deserialize(deserializer)?;
+        let value = XmlPart.deserialize(deserializer)?;
         Ok(Lean { value, left_out: LEFT_OUT.get() })
     }
 }
 
-struct Part;
+struct XmlPart;
 
-impl<'de> DeserializeSeed<'de> for Part {
+impl<'de> DeserializeSeed<'de> for XmlPart {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -45,7 +45,7 @@ impl<'de> DeserializeSeed<'de> for Part {
     }
 }
 
-impl<'de> Visitor<'de> for Part {
+impl<'de> Visitor<'de> for XmlPart {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -79,7 +79,7 @@ impl<'de> Visitor<'de> for Part {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
         let mut values = Vec::new();
         while ROOM.get() > 0 {
-            match list.next_element_seed(Part)? {
+            match list.next_element_seed(XmlPart)? {
                 Some(value) => values.push(value),
                 None => return Ok(Value::Array(values)),
             }
@@ -96,7 +96,7 @@ impl<'de> Visitor<'de> for Part {
             if ROOM.get() == 0 {
                 map.next_value::<IgnoredAny>()?;
             } else {
-                object.insert(name, map.next_value_seed(Part)?);
+                object.insert(name, map.next_value_seed(XmlPart)?);
             }
         }
         Ok(Value::Object(object))

@@ -20,7 +20,7 @@ pub(super) mod xml;
 
 /// One diagnostic of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct StructuredFinding {
     /// The file as printed.
     pub file: Option<String>,
     /// Line, 1-based.
@@ -39,17 +39,17 @@ pub(super) struct Entry {
 
 /// A document inside an output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Document {
+pub(super) struct StructuredDocument {
     /// The lines that it covers, 0-based.
     pub lines: Range<usize>,
     /// What it says, at most `DOCUMENT_ENTRIES_MAX` entries.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<StructuredFinding>,
     /// Entries beyond the limit.
     pub cut: usize,
 }
 
 /// The documents in `text` that hold diagnostics, in order. Their lines are those of `text.lines()`.
-pub(super) fn documents(text: &str) -> Vec<Document> {
+pub(super) fn documents(text: &str) -> Vec<StructuredDocument> {
     let mut documents = Vec::new();
     // A text that begins a document again and again and never ends one is not read again and again.
     let mut budget = text.len().saturating_mul(2);
@@ -69,13 +69,13 @@ pub(super) fn documents(text: &str) -> Vec<Document> {
     documents
 }
 
-fn document(lines: Range<usize>, mut entries: Vec<Entry>, left_out: usize) -> Document {
+fn document(lines: Range<usize>, mut entries: Vec<StructuredFinding>, left_out: usize) -> StructuredDocument {
     let cut = entries.len().saturating_sub(DOCUMENT_ENTRIES_MAX) + left_out;
     entries.truncate(DOCUMENT_ENTRIES_MAX);
     for entry in &mut entries {
         entry.message = prefix(entry.message.trim(), MESSAGE_BYTES_MAX).to_owned();
     }
-    Document { lines, entries, cut }
+    StructuredDocument { lines, entries, cut }
 }
 
 fn line_end(text: &str, at: usize) -> usize {
@@ -87,7 +87,7 @@ fn line_end(text: &str, at: usize) -> usize {
 
 /// Reads the document that begins in the first line of `rest`: how many bytes it has, what it says, and how many elements
 /// of its lists were left out.
-fn read(rest: &str, line: &str, budget: &mut usize) -> Option<(usize, Vec<Entry>, usize)> {
+fn read(rest: &str, line: &str, budget: &mut usize) -> Option<(usize, Vec<StructuredFinding>, usize)> {
     let indent = line.len() - line.trim_start().len();
     let (used, entries, left_out) = match line.as_bytes().get(indent)? {
         b'{' | b'[' => {

@@ -6,10 +6,10 @@ use crate::diagnose::clean::clean;
 use crate::diagnose::engine::Frame;
 use crate::diagnose::{Severity, generic};
 
-use super::Entry;
+use super::StructuredFinding;
 
 /// The failing tests of one file, or why the file didn't run.
-pub(super) fn entries(suite: &Map<String, Value>, entries: &mut Vec<Entry>) {
+pub(super) fn entries(suite: &Map<String, Value>, entries: &mut Vec<StructuredFinding>) {
     let file = text(suite.get("name")).map(str::to_owned);
     let tests = suite.get("assertionResults").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let before = entries.len();
@@ -20,14 +20,14 @@ pub(super) fn entries(suite: &Map<String, Value>, entries: &mut Vec<Entry>) {
         let line = test.get("location").and_then(|place| number(place.get("line")));
         let col = test.get("location").and_then(|place| number(place.get("column")));
         let entry = entry(said, file.as_deref(), Some(names.join(" > ")));
-        entries.push(Entry { line: entry.line.or(line), col: entry.col.or(col), ..entry });
+        entries.push(StructuredFinding { line: entry.line.or(line), col: entry.col.or(col), ..entry });
     }
     if entries.len() == before && text(suite.get("status")) == Some("failed") {
         entries.push(entry(text(suite.get("message")).unwrap_or_default(), file.as_deref(), None));
     }
 }
 
-fn entry(said: &str, file: Option<&str>, test: Option<String>) -> Entry {
+fn entry(said: &str, file: Option<&str>, test: Option<String>) -> StructuredFinding {
     let said = clean(said.as_bytes());
     let first = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let is_class = |class: &str| class.ends_with("Error") && class.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -42,7 +42,7 @@ fn entry(said: &str, file: Option<&str>, test: Option<String>) -> Entry {
     let place = frames.flat_map(generic::places).find(own).map(|place| (place.line, place.col));
     let (line, col) = place.unwrap_or_default();
     let (file, message) = (file.map(str::to_owned), message.to_owned());
-    Entry { file, line, col, severity: Some(Severity::Error), code, test, message }
+    StructuredFinding { file, line, col, severity: Some(Severity::Error), code, test, message }
 }
 
 fn text(value: Option<&Value>) -> Option<&str> {
@@ -66,7 +66,7 @@ mod tests {
         let mut found = Vec::new();
         entries(&suite, &mut found);
         assert_eq!(found.len(), 1);
-        let Entry { file, line, code, test, message, .. } = &found[0];
+        let StructuredFinding { file, line, code, test, message, .. } = &found[0];
         assert_eq!(
             (file.as_deref(), *line, code.as_deref()),
             (Some("/p/t/a.test.js"), Some(5), Some("AssertionError"))

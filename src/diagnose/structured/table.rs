@@ -1,7 +1,7 @@
 //! Diagnostics in tables: a header line that names the columns, then one diagnostic a line (PMD's and coffeelint's CSV,
 //! Polyspace's tab-separated export).
 
-use super::{Entry, severity};
+use super::{StructuredFinding, severity};
 use crate::base::limits::{DOCUMENT_ENTRIES_MAX, LINE_MATCH_BYTES_MAX};
 
 /// A column by what it holds.
@@ -31,7 +31,7 @@ fn column(name: &str) -> Column {
 
 /// The table at the start of `rest`, whose first line is `header`: its bytes and what it says. A table has a column for
 /// the line and one for the file or the message.
-pub(crate) fn entries(rest: &str, header: &str, budget: &mut usize) -> Option<(usize, Vec<Entry>)> {
+pub(crate) fn entries(rest: &str, header: &str, budget: &mut usize) -> Option<(usize, Vec<StructuredFinding>)> {
     // Almost every line stops here.
     if *budget == 0 || header.len() > LINE_MATCH_BYTES_MAX || !header.contains([',', '\t', ';']) {
         return None;
@@ -55,7 +55,7 @@ pub(crate) fn entries(rest: &str, header: &str, budget: &mut usize) -> Option<(u
         used += row.len();
         let line: Option<u32> = cell(Column::Line).and_then(|line| line.parse().ok()).filter(|line| *line > 0);
         if line.is_some() {
-            entries.push(Entry {
+            entries.push(StructuredFinding {
                 test: None,
                 file: cell(Column::File).filter(|file| file != "stdin"),
                 line,

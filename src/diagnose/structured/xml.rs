@@ -6,7 +6,7 @@ use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
-use super::{Entry, severity};
+use super::{StructuredFinding, severity};
 use crate::base::limits::MESSAGE_BYTES_MAX;
 use crate::diagnose::{Severity, generic};
 
@@ -39,12 +39,12 @@ struct Element {
     severity: Option<Severity>,
     text: String,
     /// What is below it and has no message yet, with how far below it is.
-    waiting: Vec<(usize, Entry)>,
+    waiting: Vec<(usize, StructuredFinding)>,
 }
 
 /// What the document at the start of `text` says, and its bytes. A document that breaks off says what it said until
 /// then; what is read without finding anything is taken from `budget`.
-pub(crate) fn entries(text: &str, budget: &mut usize) -> Option<(usize, Vec<Entry>)> {
+pub(crate) fn entries(text: &str, budget: &mut usize) -> Option<(usize, Vec<StructuredFinding>)> {
     let begins = text.get(1..)?.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '?' | '!'));
     if *budget == 0 || !begins {
         return None;
@@ -156,7 +156,7 @@ fn element(start: &BytesStart<'_>) -> Element {
 }
 
 /// An element ended: what it says goes to the entries, or to the element around it.
-fn close(mut element: Element, open: &mut [Element], entries: &mut Vec<Entry>) {
+fn close(mut element: Element, open: &mut [Element], entries: &mut Vec<StructuredFinding>) {
     let text = element.text.trim();
     // JUnit: whatever is below a test case with a failure, it failed, and it may have no place.
     let of_test = open.last().is_some_and(|outer| outer.test.is_some());
@@ -175,7 +175,7 @@ fn close(mut element: Element, open: &mut [Element], entries: &mut Vec<Entry>) {
     let file = || element.file.clone().or_else(|| open.iter().rev().find_map(|outer| outer.file.clone()));
     if let Some((line, col)) = element.place {
         let (severity, code) = (element.severity, element.code.clone());
-        let entry = Entry {
+        let entry = StructuredFinding {
             file: file(),
             line: Some(line),
             col,
@@ -190,7 +190,7 @@ fn close(mut element: Element, open: &mut [Element], entries: &mut Vec<Entry>) {
     if let Some(message) = own.clone().filter(|_| !element.waiting.is_empty()) {
         // Of several places of one message the nearest and first is where it is.
         let nearest = element.waiting.into_iter().min_by_key(|(distance, _)| *distance);
-        entries.extend(nearest.map(|(_, entry)| Entry {
+        entries.extend(nearest.map(|(_, entry)| StructuredFinding {
             code: entry.code.or(element.code),
             severity: entry.severity.or(element.severity),
             message,
@@ -220,11 +220,11 @@ fn test_name(name: &str, class: Option<String>) -> String {
 }
 
 /// A failed test whose case has no line: its text may name one.
-fn failed_test(element: Element, open: &[Element]) -> Entry {
+fn failed_test(element: Element, open: &[Element]) -> StructuredFinding {
     let said = element.text.lines().flat_map(generic::places).next();
     let (line, col) = said.as_ref().map_or((None, None), |place| (place.line, place.col));
     let outer = || open.iter().rev().find_map(|outer| outer.file.clone());
-    Entry {
+    StructuredFinding {
         file: said.map(|place| place.file.to_owned()).or(element.file).or_else(outer),
         line,
         col,
@@ -242,7 +242,7 @@ mod tests {
     fn read(text: &str) -> Vec<String> {
         let (_, entries) = entries(text, &mut usize::MAX.clone()).unwrap_or_default();
         let or = |number: Option<u32>| number.unwrap_or(0);
-        let shown = |e: Entry| {
+        let shown = |e: StructuredFinding| {
             let (file, code) = (e.file.unwrap_or_default(), e.code.unwrap_or_default());
             format!("{file}:{}:{} {:?} [{code}] {}", or(e.line), or(e.col), e.severity, e.message)
         };

@@ -5,7 +5,7 @@ mod properties;
 mod unseen;
 
 use crate::base::tree::{NoTree, Tree, ends_with_path};
-use crate::diagnose::{Definitions, Diagnosis, Input, Item, diagnose};
+use crate::diagnose::{Definitions, Diagnosis, Input, Diagnostic, diagnose};
 use crate::run::Ended;
 
 /// A project of these files.
@@ -44,8 +44,8 @@ fn diagnosed_in(tree: &dyn Tree, command: &str, output: impl AsRef<[u8]>) -> Dia
 }
 
 /// Where items are: `file:line`.
-fn places<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<String> {
-    let place = |item: &Item| {
+fn places<'a>(items: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<String> {
+    let place = |item: &Diagnostic| {
         let line = item.line.map_or_else(|| "-".to_owned(), |line| line.to_string());
         format!("{}:{line}", item.file.as_deref().unwrap_or("-"))
     };

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 
 use super::compute_fingerprint;
 use crate::base::tree::NoTree;
-use crate::diagnose::{Definitions, Input, Item, diagnose};
+use crate::diagnose::{Definitions, Input, Diagnostic, diagnose};
 use crate::run::Ended;
 
 /// How an output was printed: the command, the folder that it ran in, and the text.
 type Form = (&'static str, &'static str, &'static str);
 
-fn items(definitions: &Definitions, (command, dir, output): &Form) -> Vec<Item> {
+fn items(definitions: &Definitions, (command, dir, output): &Form) -> Vec<Diagnostic> {
     let tool =
         ["eslint", "ruff", "mypy", "vitest", "prettier", "pytest"].into_iter().find(|tool| command.contains(tool));
     let input = Input {

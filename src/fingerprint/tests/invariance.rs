@@ -13,7 +13,7 @@ use regex::{Captures, Regex};
 
 use super::compute_fingerprint;
 use crate::base::tree::FsTree;
-use crate::diagnose::{Definitions, Input, Item, diagnose};
+use crate::diagnose::{Definitions, Input, Diagnostic, diagnose};
 use crate::run::Ended;
 
 /// Where the outputs were recorded.
@@ -58,17 +58,17 @@ static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
 });
 
 /// What is found in each of the outputs as it is.
-static ITEMS: LazyLock<Vec<Vec<Item>>> =
+static ITEMS: LazyLock<Vec<Vec<Diagnostic>>> =
     LazyLock::new(|| CASES.iter().map(|case| items(case, &case.output, ROOT)).collect());
 
 /// The items that say something else than those before them, each with the name of its case.
-static SAID: LazyLock<Vec<(&str, &Item)>> = LazyLock::new(|| {
+static SAID: LazyLock<Vec<(&str, &Diagnostic)>> = LazyLock::new(|| {
     let mut known = BTreeSet::new();
     let all = CASES.iter().zip(&*ITEMS).flat_map(|(case, items)| items.iter().map(|item| (&*case.name, item)));
     all.filter(|(_, item)| known.insert((&item.tool, &item.code, &item.message))).collect()
 });
 
-fn items(case: &Case, output: &str, root: &str) -> Vec<Item> {
+fn items(case: &Case, output: &str, root: &str) -> Vec<Diagnostic> {
     static DEFINITIONS: LazyLock<Definitions> = LazyLock::new(Definitions::shipped);
     diagnose(&Input {
         output: output.as_bytes(),
@@ -86,12 +86,12 @@ fn items(case: &Case, output: &str, root: &str) -> Vec<Item> {
 }
 
 /// The pattern keys, of which the family is a part, each with its text.
-fn pattern_keys(items: &[Item]) -> BTreeMap<String, String> {
+fn pattern_keys(items: &[Diagnostic]) -> BTreeMap<String, String> {
     items.iter().map(compute_fingerprint).map(|keys| (keys.pattern, keys.masked)).collect()
 }
 
 /// What the keys before and after a change don't share, if anything.
-fn difference(name: &str, before: &[Item], after: &[Item]) -> Option<String> {
+fn difference(name: &str, before: &[Diagnostic], after: &[Diagnostic]) -> Option<String> {
     let (before, after) = (pattern_keys(before), pattern_keys(after));
     let only = |these: &BTreeMap<String, String>, others: &BTreeMap<String, String>| {
         let only = these.iter().filter(|(key, _)| !others.contains_key(*key));
@@ -238,13 +238,13 @@ fn with_another_value_in_its_message() {
 }
 
 /// The item with `text` at the end of the line by which it is keyed.
-fn behind(item: &Item, text: &str) -> Item {
+fn behind(item: &Diagnostic, text: &str) -> Diagnostic {
     let message = item.message.lines().find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or_default();
-    Item { message: format!("{} {text}", message.trim_end().trim_end_matches(':')), ..item.clone() }
+    Diagnostic { message: format!("{} {text}", message.trim_end().trim_end_matches(':')), ..item.clone() }
 }
 
 /// Asserts for every message that its two variants have the same keys, or that they don't.
-fn assert_pairs(what: &str, at_least: usize, same: bool, variants: impl Fn(&Item) -> Option<(Item, Item)>) {
+fn assert_pairs(what: &str, at_least: usize, same: bool, variants: impl Fn(&Diagnostic) -> Option<(Diagnostic, Diagnostic)>) {
     let (mut tried, mut found) = (0, Vec::new());
     for (name, item) in &*SAID {
         let Some((one, other)) = variants(item) else { continue };
@@ -279,7 +279,7 @@ fn with_the_code_moved() {
 type Span = (usize, usize);
 
 /// The spans of the items in the output's own lines, where these are the cleaned ones.
-fn spans(case: &Case, items: &[Item]) -> Option<(Vec<String>, Vec<Span>)> {
+fn spans(case: &Case, items: &[Diagnostic]) -> Option<(Vec<String>, Vec<Span>)> {
     let lines: Vec<String> = case.output.lines().map(str::to_owned).collect();
     let mut spans: Vec<Span> = items.iter().map(|item| item.span).collect();
     spans.sort_unstable();
@@ -288,7 +288,7 @@ fn spans(case: &Case, items: &[Item]) -> Option<(Vec<String>, Vec<Span>)> {
     is_plain.then_some((lines, spans))
 }
 
-fn items_of(case: &Case) -> &'static [Item] {
+fn items_of(case: &Case) -> &'static [Diagnostic] {
     let at = CASES.iter().position(|other| other.name == case.name).expect("one of them");
     &ITEMS[at]
 }
@@ -348,22 +348,22 @@ fn behind_another_command() {
 
 #[test]
 fn with_another_word_it_is_another_failure() {
-    let other_code = |item: &Item| Item { code: Some("another-rule".to_owned()), ..item.clone() };
+    let other_code = |item: &Diagnostic| Diagnostic { code: Some("another-rule".to_owned()), ..item.clone() };
     assert_pairs("rule", 300, false, |item| Some((item.clone(), other_code(item))));
     assert_pairs("exception", 40, false, |item| {
         let exception = |text: &str| text.ends_with("Error") || text.ends_with("Exception");
         let in_code = item.code.as_deref().filter(|code| exception(code));
         let said = item.message.split_once(": ").filter(|(class, _)| !class.contains(' ') && exception(class));
         let other = match (in_code, said) {
-            (Some(_), _) => Item { code: Some("OtherError".to_owned()), ..item.clone() },
-            (None, Some((_, message))) => Item { message: format!("OtherError: {message}"), ..item.clone() },
+            (Some(_), _) => Diagnostic { code: Some("OtherError".to_owned()), ..item.clone() },
+            (None, Some((_, message))) => Diagnostic { message: format!("OtherError: {message}"), ..item.clone() },
             (None, None) => return None,
         };
         item.message.lines().next()?;
         Some((item.clone(), other))
     });
     // A word that the family keeps, wherever in the message it is.
-    let word_of = |item: &Item| {
+    let word_of = |item: &Diagnostic| {
         let kept = compute_fingerprint(item).masked_family;
         let words = |text: &str| -> Vec<String> {
             text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').map(str::to_owned).collect()
@@ -372,9 +372,9 @@ fn with_another_word_it_is_another_failure() {
         let first = item.message.lines().next().unwrap_or_default();
         words(first).into_iter().find(|word| word.len() > 3 && kept.contains(word))
     };
-    let said = |item: &Item, word: &str, by: &str| {
+    let said = |item: &Diagnostic, word: &str, by: &str| {
         let word = Regex::new(&format!(r"(?-u:\b){word}(?-u:\b)")).expect("a valid pattern");
-        Item { message: word.replace_all(&item.message, by).into_owned(), ..item.clone() }
+        Diagnostic { message: word.replace_all(&item.message, by).into_owned(), ..item.clone() }
     };
     assert_pairs("word", 300, false, |item| {
         let word = word_of(item)?;
@@ -394,9 +394,9 @@ fn with_another_word_it_is_another_failure() {
     }
     // What a message about syntax asks for, not what it found there or speaks of besides.
     let asked = Regex::new(r"(?i)(expect(?:ed|ing) )'(?:;|\)|,)'").expect("a valid pattern");
-    let asks_for = |item: &Item, mark: &str| {
+    let asks_for = |item: &Diagnostic, mark: &str| {
         let message = asked.replace(&item.message, format!("${{1}}'{mark}'")).into_owned();
-        Item { message, ..item.clone() }
+        Diagnostic { message, ..item.clone() }
     };
     assert_pairs("';' and ')'", 3, false, |item| {
         asked.is_match(item.message.lines().next()?).then(|| (asks_for(item, ";"), asks_for(item, ")")))
@@ -410,7 +410,7 @@ fn with_another_word_it_is_another_failure() {
         let message = item.message.lines().next()?;
         missing.is_match(message).then(|| {
             let other = missing.replace(message, "${1}otherwise").into_owned();
-            (item.clone(), Item { message: other, ..item.clone() })
+            (item.clone(), Diagnostic { message: other, ..item.clone() })
         })
     });
 }

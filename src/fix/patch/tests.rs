@@ -51,12 +51,12 @@ fn every_kind_of_change_is_read() {
     assert_eq!(
         seen,
         [
-            (Change::Modified, "src/a.rs", "src/a.rs"),
-            (Change::Renamed, "old name.py", "new name.py"),
-            (Change::Deleted, "gone.txt", "gone.txt"),
-            (Change::Added, "täst.py", "täst.py"),
-            (Change::Modified, "logo.png", "logo.png"),
-            (Change::Modified, "run.sh", "run.sh"),
+            (PatchChange::Modified, "src/a.rs", "src/a.rs"),
+            (PatchChange::Renamed, "old name.py", "new name.py"),
+            (PatchChange::Deleted, "gone.txt", "gone.txt"),
+            (PatchChange::Added, "täst.py", "täst.py"),
+            (PatchChange::Modified, "logo.png", "logo.png"),
+            (PatchChange::Modified, "run.sh", "run.sh"),
         ]
     );
     assert!(patch.files[4].binary);
@@ -69,8 +69,8 @@ fn lines_have_the_numbers_of_their_sides_whatever_they_look_like() {
     let file = &patch.files[0];
     assert_eq!(file.hunks[0].heading, "fn outer() {");
     let changed = |kind| file.of(kind).map(|line| (line.old, line.new, line.text.as_str())).collect::<Vec<_>>();
-    assert_eq!(changed(Kind::Removed), [(11, 11, "- two"), (30, 30, "x")]);
-    assert_eq!(changed(Kind::Added), [(12, 11, "+ two"), (31, 30, "y"), (31, 31, "z")]);
+    assert_eq!(changed(PatchKind::Removed), [(11, 11, "- two"), (30, 30, "x")]);
+    assert_eq!(changed(PatchKind::Added), [(12, 11, "+ two"), (31, 30, "y"), (31, 31, "z")]);
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use super::git::{Git, Trouble, View};
-use super::place::Place;
+use super::git::{Git, GitError, GitView};
+use super::place::ObjectFolder;
 use super::prune::is_hash;
 use super::take::folders;
-use super::{Options, Skipped};
+use super::{SnapshotOptions, Skipped};
 use crate::config::Places;
 
 /// A larger file is not read, bytes.
@@ -32,9 +32,9 @@ impl Blobs {
     ///
     /// # Errors
     /// When there is no repository or no git.
-    pub(crate) fn open(places: &Places, options: &Options) -> Result<Self, Skipped> {
+    pub(crate) fn open(places: &Places, options: &SnapshotOptions) -> Result<Self, Skipped> {
         let Some(repository) = &places.repository else { return Err(Skipped::because("not in a git repository")) };
-        let place = Place::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
+        let place = ObjectFolder::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
         Ok(Blobs { git: Git::new(folders(places, repository, &place), Instant::now() + options.time_max)? })
     }
 
@@ -96,14 +96,14 @@ impl Blobs {
         if !is_hash(tree) {
             return Err(Skipped::because("that is no tree"));
         }
-        let listed = self.git.run(View::Both, ["ls-tree", "-r", "--name-only", "-z", "--full-tree", tree], None);
+        let listed = self.git.run(GitView::Both, ["ls-tree", "-r", "--name-only", "-z", "--full-tree", tree], None);
         let listed = listed.map_err(|trouble| Skipped::because(trouble.reason()))?;
         let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).take(PATHS_MAX);
         Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
     }
 
     fn ask(&self, arguments: &[&str], input: &str) -> Result<Vec<u8>, Skipped> {
-        let answer: Result<Vec<u8>, Trouble> = self.git.run(View::Both, arguments, Some(input.as_bytes()));
+        let answer: Result<Vec<u8>, GitError> = self.git.run(GitView::Both, arguments, Some(input.as_bytes()));
         answer.map_err(|trouble| Skipped::because(trouble.reason()))
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::Skipped;
-use super::git::{Folders, Git, Trouble, View};
+use super::git::{Folders, Git, GitError, GitView};
 use crate::base::limits::{CHANGES_MS_MAX, UNTRACKED_BYTES_MAX, UNTRACKED_FILES_MAX};
 use crate::fix::patch::{CONTEXT_LINES, Patch};
 
@@ -51,18 +51,18 @@ pub(crate) fn changes(root: &Path, compared: &Compared) -> Result<Patch, Skipped
         scratch: none,
     };
     let git = Git::new(folders, Instant::now() + Duration::from_millis(CHANGES_MS_MAX))?;
-    Asked(git).patch(compared).map_err(|trouble| Skipped::because(trouble.reason()))
+    ChangesRequest(git).patch(compared).map_err(|trouble| Skipped::because(trouble.reason()))
 }
 
 /// git in the user's own repository.
-struct Asked(Git);
+struct ChangesRequest(Git);
 
-impl Asked {
-    fn run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Result<Vec<u8>, Trouble> {
-        self.0.run(View::Caller, arguments, None)
+impl ChangesRequest {
+    fn run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Result<Vec<u8>, GitError> {
+        self.0.run(GitView::Caller, arguments, None)
     }
 
-    fn patch(&mut self, compared: &Compared) -> Result<Patch, Trouble> {
+    fn patch(&mut self, compared: &Compared) -> Result<Patch, GitError> {
         let fixed = [
             "diff",
             "--patch",
@@ -86,7 +86,7 @@ impl Asked {
             Compared::WorkTree => arguments.push(self.head()?),
             Compared::Index => arguments.extend(["--cached".into(), self.head()?]),
             Compared::Range(range) if range.starts_with('-') => {
-                return Err(Trouble::Failed(format!("not a commit or range: {range}")));
+                return Err(GitError::Failed(format!("not a commit or range: {range}")));
             }
             Compared::Range(range) => arguments.push(range.clone()),
         }
@@ -99,7 +99,7 @@ impl Asked {
     }
 
     /// `HEAD`, before the first commit the tree without files.
-    fn head(&self) -> Result<String, Trouble> {
+    fn head(&self) -> Result<String, GitError> {
         if self.run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).is_ok() {
             return Ok("HEAD".to_owned());
         }
@@ -108,7 +108,7 @@ impl Asked {
     }
 
     /// Files that git would add are part of the work tree: a test that moved to one of them is not gone.
-    fn add_untracked(&self, patch: &mut Patch) -> Result<(), Trouble> {
+    fn add_untracked(&self, patch: &mut Patch) -> Result<(), GitError> {
         let top = self.run(["rev-parse", "--show-toplevel"])?;
         let top = PathBuf::from(OsString::from_vec(top.strip_suffix(b"\n").unwrap_or(&top).to_vec()));
         let names = self.run(["ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", ":/"])?;

@@ -4,13 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
-use super::git::{Git, Trouble, View};
+use super::git::{Git, GitError, GitView};
 use super::look::FILTERED;
-use super::place::Place;
+use super::place::ObjectFolder;
 use super::prune::is_hash;
 use super::secret_files::is_secret;
 use super::take::folders;
-use super::{Options, Skipped};
+use super::{SnapshotOptions, Skipped};
 use crate::base::limits::{
     LINE_KEEP_BYTES_MAX, SNAPSHOT_DIFF_BYTES_MAX, SNAPSHOT_DIFF_FILE_BYTES_MAX, SNAPSHOT_DIFF_FILES_MAX,
 };
@@ -66,7 +66,7 @@ pub(crate) struct Diff {
 ///
 /// # Errors
 /// When objects of a tree are gone, when it takes too long, when git can't be started.
-pub(crate) fn diff(places: &Places, from: &str, to: &str, options: &Options, limits: DiffLimits) -> Result<Diff, Skipped> {
+pub(crate) fn diff(places: &Places, from: &str, to: &str, options: &SnapshotOptions, limits: DiffLimits) -> Result<Diff, Skipped> {
     if from == to {
         return Ok(Diff::default());
     }
@@ -77,13 +77,13 @@ pub(crate) fn diff(places: &Places, from: &str, to: &str, options: &Options, lim
         }
     }
     let Some(repository) = &places.repository else { return Err(Skipped::because("not in a git repository")) };
-    let place = Place::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
+    let place = ObjectFolder::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
     let until = |time: Duration| Instant::now() + time;
     let mut git = Git::new(folders(places, repository, &place), until(options.time_max))?;
     let whole = [OsStr::new("--find-renames"), OsStr::new("--raw"), OsStr::new("--numstat"), OsStr::new("--patch")];
     let printed = match ask(&git, &whole, from, to, options) {
         // Too much for its text: the names at least.
-        Err(Trouble::Late | Trouble::TooMuch) => {
+        Err(GitError::Late | GitError::TooMuch) => {
             git.until(until(options.time_max / 2));
             ask(&git, &[OsStr::new("--no-renames"), OsStr::new("--raw")], from, to, options)
         }
@@ -91,7 +91,7 @@ pub(crate) fn diff(places: &Places, from: &str, to: &str, options: &Options, lim
     };
     match printed {
         Ok(printed) => Ok(read(&printed, limits)),
-        Err(Trouble::Failed(why)) if is_loss(&why) => Err(Skipped::because("objects of the base are gone")),
+        Err(GitError::Failed(why)) if is_loss(&why) => Err(Skipped::because("objects of the base are gone")),
         Err(trouble) => Err(Skipped::because(trouble.reason())),
     }
 }
@@ -101,12 +101,12 @@ pub(crate) fn diff(places: &Places, from: &str, to: &str, options: &Options, lim
 ///
 /// # Errors
 /// As [`diff()`].
-pub(crate) fn patch(places: &Places, from: &str, to: &str, options: &Options) -> Result<Patch, Skipped> {
+pub(crate) fn patch(places: &Places, from: &str, to: &str, options: &SnapshotOptions) -> Result<Patch, Skipped> {
     if !is_hash(from) || !is_hash(to) {
         return Err(Skipped::because("that is no tree"));
     }
     let Some(repository) = &places.repository else { return Err(Skipped::because("not in a git repository")) };
-    let place = Place::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
+    let place = ObjectFolder::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
     let git = Git::new(folders(places, repository, &place), Instant::now() + options.time_max)?;
     let context = format!("--unified={CONTEXT_LINES}");
     let what = ["--find-renames", "--patch", "--histogram", &context].map(OsStr::new);
@@ -116,7 +116,7 @@ pub(crate) fn patch(places: &Places, from: &str, to: &str, options: &Options) ->
     }
 }
 
-fn ask(git: &Git, what: &[&OsStr], from: &str, to: &str, options: &Options) -> Result<Vec<u8>, Trouble> {
+fn ask(git: &Git, what: &[&OsStr], from: &str, to: &str, options: &SnapshotOptions) -> Result<Vec<u8>, GitError> {
     let fixed = ["diff-tree", "-r", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/"];
     let mut arguments: Vec<OsString> = fixed.iter().map(OsString::from).collect();
     arguments.push("--dst-prefix=b/".into());
@@ -127,7 +127,7 @@ fn ask(git: &Git, what: &[&OsStr], from: &str, to: &str, options: &Options) -> R
         excluded.push(folder);
         arguments.push(excluded);
     }
-    git.run(View::Both, arguments, None)
+    git.run(GitView::Both, arguments, None)
 }
 
 /// What git says of an object that it can't find.
@@ -139,7 +139,7 @@ fn is_loss(why: &str) -> bool {
 
 /// Reads `--raw --numstat --patch -z`: two lists whose fields end in NUL, a NUL, and the text.
 fn read(printed: &[u8], limits: DiffLimits) -> Diff {
-    let mut fields = Fields(printed);
+    let mut fields = DiffFields(printed);
     let mut diff = Diff::default();
     let mut files: Vec<FileChange> = Vec::new();
     while let Some(file) = fields.raw() {
@@ -239,9 +239,9 @@ fn clean(path: &Lossless) -> Lossless {
 }
 
 /// What is left to read.
-struct Fields<'a>(&'a [u8]);
+struct DiffFields<'a>(&'a [u8]);
 
-impl<'a> Fields<'a> {
+impl<'a> DiffFields<'a> {
     fn next(&mut self) -> Option<&'a [u8]> {
         let end = self.0.iter().position(|&byte| byte == 0)?;
         let field = &self.0[..end];

@@ -40,7 +40,7 @@ const MISLEADING: [&str; 5] = ["GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS", "GIT_PAGER"
 
 /// Why git did not give an answer.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum GitError {
     /// The time is up.
     Late,
     /// It printed more than is read.
@@ -51,19 +51,19 @@ pub(super) enum Trouble {
     Failed(String),
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for GitError {
     fn from(error: io::Error) -> Self {
-        Trouble::Failed(error.to_string())
+        GitError::Failed(error.to_string())
     }
 }
 
-impl Trouble {
+impl GitError {
     /// For people.
     pub(super) fn reason(&self) -> String {
         match self {
-            Trouble::Late => "git did not finish in time".to_owned(),
-            Trouble::TooMuch => "git has more to say than is read".to_owned(),
-            Trouble::Unfit(why) | Trouble::Failed(why) => why.clone(),
+            GitError::Late => "git did not finish in time".to_owned(),
+            GitError::TooMuch => "git has more to say than is read".to_owned(),
+            GitError::Unfit(why) | GitError::Failed(why) => why.clone(),
         }
     }
 }
@@ -91,7 +91,7 @@ pub(super) struct Git {
 
 /// Whose repository a git looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum View {
+pub(super) enum GitView {
     /// Ours, and only what is in our objects.
     Own,
     /// Ours, with the user's objects to read.
@@ -156,9 +156,9 @@ impl Git {
 
     /// From now on no filter driver runs in the caller's repository: a configuration that came with a project can name any
     /// program. A file that was changed is compared as it is on the disk.
-    pub(super) fn empty_filters(&mut self) -> Result<(), Trouble> {
-        let listed = match self.run(View::Caller, ["config", "--null", "--name-only", "--get-regexp", FILTERS], None) {
-            Err(Trouble::Failed(why)) if why.ends_with(": exit status: 1") => Vec::new(),
+    pub(super) fn empty_filters(&mut self) -> Result<(), GitError> {
+        let listed = match self.run(GitView::Caller, ["config", "--null", "--name-only", "--get-regexp", FILTERS], None) {
+            Err(GitError::Failed(why)) if why.ends_with(": exit status: 1") => Vec::new(),
             listed => listed?,
         };
         let names = listed.split(|&byte| byte == 0).filter(|name| !name.is_empty());
@@ -169,24 +169,24 @@ impl Git {
     }
 
     /// Whether the time is up.
-    pub(super) fn check_time(&self) -> Result<(), Trouble> {
-        if Instant::now() < self.until { Ok(()) } else { Err(Trouble::Late) }
+    pub(super) fn check_time(&self) -> Result<(), GitError> {
+        if Instant::now() < self.until { Ok(()) } else { Err(GitError::Late) }
     }
 
     /// Runs git with these arguments and `input` on its standard input; what it printed.
     #[allow(clippy::disallowed_methods, reason = "the one door to git")]
     pub(super) fn run<A: AsRef<OsStr>>(
         &self,
-        view: View,
+        view: GitView,
         arguments: impl IntoIterator<Item = A>,
         input: Option<&[u8]>,
-    ) -> Result<Vec<u8>, Trouble> {
+    ) -> Result<Vec<u8>, GitError> {
         self.check_time()?;
         let arguments: Vec<OsString> = arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
         let mut command = std::process::Command::new(&self.program);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         // A hook's git folder is relative to where it stands.
-        if view != View::Caller || std::env::var_os("GIT_DIR").is_none() {
+        if view != GitView::Caller || std::env::var_os("GIT_DIR").is_none() {
             command.current_dir(&self.root);
         }
         command.stdin(match input {
@@ -194,14 +194,14 @@ impl Git {
             None => Stdio::null(),
         });
         self.set_environment(&mut command, view);
-        if view == View::Caller {
+        if view == GitView::Caller {
             for setting in CALLER_CONFIGURATION {
                 command.arg("-c").arg(setting);
             }
         }
         command.arg("--no-pager").args(&arguments);
         let named = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let mut child = command.spawn().map_err(|error| Trouble::Failed(format!("cannot start git: {error}")))?;
+        let mut child = command.spawn().map_err(|error| GitError::Failed(format!("cannot start git: {error}")))?;
         let (printed, said) = match self.read(&mut child) {
             Ok(read) => read,
             Err(trouble) => {
@@ -221,11 +221,11 @@ impl Git {
         let said = String::from_utf8_lossy(&said);
         let said = text::one_line(said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default());
         let colon = if said.is_empty() { "" } else { ": " };
-        Err(Trouble::Failed(format!("git {named}{colon}{said}: {status}")))
+        Err(GitError::Failed(format!("git {named}{colon}{said}: {status}")))
     }
 
     /// What it prints until it closes both its streams: standard output, and the start of standard error.
-    fn read(&self, child: &mut Child) -> Result<(Vec<u8>, Vec<u8>), Trouble> {
+    fn read(&self, child: &mut Child) -> Result<(Vec<u8>, Vec<u8>), GitError> {
         let (Some(stdout), Some(stderr)) = (child.stdout.as_mut(), child.stderr.as_mut()) else {
             return Ok((Vec::new(), Vec::new()));
         };
@@ -239,7 +239,7 @@ impl Git {
                 (true, false) => &[stdout.as_fd()],
                 _ => &[stderr.as_fd()],
             };
-            let Some(which) = readable(watched, left) else { return Err(Trouble::Late) };
+            let Some(which) = readable(watched, left) else { return Err(GitError::Late) };
             if prints && which == 0 {
                 let count = read_piece(stdout, &mut piece)?;
                 printed.extend_from_slice(&piece[..count]);
@@ -251,14 +251,14 @@ impl Git {
                 says = count > 0;
             }
             if printed.len() > SNAPSHOT_LISTING_BYTES_MAX {
-                return Err(Trouble::TooMuch);
+                return Err(GitError::TooMuch);
             }
         }
         Ok((printed, said))
     }
 
-    fn set_environment(&self, command: &mut std::process::Command, view: View) {
-        if view == View::Caller {
+    fn set_environment(&self, command: &mut std::process::Command, view: GitView) {
+        if view == GitView::Caller {
             MISLEADING.iter().for_each(|name| {
                 command.env_remove(name);
             });
@@ -270,7 +270,7 @@ impl Git {
         for (name, _) in std::env::vars_os() {
             let name_bytes = name.as_bytes();
             // The user's own settings may come by variables, too; anything else is about another git at work.
-            let is_setting = view == View::User && name_bytes.starts_with(b"GIT_CONFIG");
+            let is_setting = view == GitView::User && name_bytes.starts_with(b"GIT_CONFIG");
             if name_bytes.starts_with(b"GIT_") && !is_setting {
                 command.env_remove(name);
             }
@@ -279,14 +279,14 @@ impl Git {
         command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_NO_LAZY_FETCH", "1");
         // It stands above what a configuration allows by a protocol's name.
         command.env("GIT_ALLOW_PROTOCOL", "none");
-        if view == View::User {
+        if view == GitView::User {
             command.env("GIT_DIR", &self.user_git_dir);
             return;
         }
         command.env("GIT_DIR", &self.git_dir).env("GIT_WORK_TREE", &self.root);
         command.env("GIT_OBJECT_DIRECTORY", &self.objects);
         command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
-        if view == View::Both {
+        if view == GitView::Both {
             command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", &self.alternates);
         }
     }

@@ -7,10 +7,10 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::git::{Git, Trouble, View};
-use super::place::Place;
+use super::git::{Git, GitError, GitView};
+use super::place::ObjectFolder;
 use super::take::{folders, repository};
-use super::{Options, Skipped};
+use super::{SnapshotOptions, Skipped};
 use crate::config::Places;
 
 /// Of a branch's log of moves the last so many bytes are read.
@@ -44,15 +44,15 @@ pub(crate) struct Moved<'a> {
 ///
 /// # Errors
 /// When git can't be asked.
-pub(crate) fn is_ancestor(places: &Places, old: &str, new: &str, options: &Options) -> Result<bool, Skipped> {
+pub(crate) fn is_ancestor(places: &Places, old: &str, new: &str, options: &SnapshotOptions) -> Result<bool, Skipped> {
     if old == new {
         return Ok(true);
     }
     check_hashes(&[old, new])?;
     let git = open(places, options)?;
-    match git.run(View::User, ["merge-base", "--is-ancestor", old, new], None) {
+    match git.run(GitView::User, ["merge-base", "--is-ancestor", old, new], None) {
         Ok(_) => Ok(true),
-        Err(Trouble::Failed(why)) if why.ends_with("exit status: 1") => Ok(false),
+        Err(GitError::Failed(why)) if why.ends_with("exit status: 1") => Ok(false),
         Err(trouble) => Err(Skipped::because(trouble.reason())),
     }
 }
@@ -61,14 +61,14 @@ pub(crate) fn is_ancestor(places: &Places, old: &str, new: &str, options: &Optio
 ///
 /// # Errors
 /// When git can't be asked.
-pub(crate) fn ancestors(places: &Places, olds: &[&str], new: &str, options: &Options) -> Result<BTreeSet<String>, Skipped> {
+pub(crate) fn ancestors(places: &Places, olds: &[&str], new: &str, options: &SnapshotOptions) -> Result<BTreeSet<String>, Skipped> {
     let hashes: Vec<&str> = olds.iter().copied().chain([new]).collect();
     check_hashes(&hashes)?;
     let git = open(places, options)?;
-    let ask = || -> Result<BTreeSet<String>, Trouble> {
+    let ask = || -> Result<BTreeSet<String>, GitError> {
         let lines = |hashes: &[&str]| hashes.iter().map(|hash| format!("{hash}\n")).collect::<String>();
         let check = ["cat-file", "--batch-check=%(objectname) %(objecttype)"];
-        let answer = git.run(View::User, check, Some(lines(&hashes).as_bytes()))?;
+        let answer = git.run(GitView::User, check, Some(lines(&hashes).as_bytes()))?;
         let answer = String::from_utf8_lossy(&answer);
         let here: BTreeSet<&str> = answer.lines().filter_map(|line| line.strip_suffix(" commit")).collect();
         let olds: Vec<&str> = olds.iter().copied().filter(|old| here.contains(old)).collect();
@@ -77,7 +77,7 @@ pub(crate) fn ancestors(places: &Places, olds: &[&str], new: &str, options: &Opt
         }
         // What can be reached from them but not from the new one: an ancestor is not among it.
         let walk = format!("{}^{new}\n", lines(&olds));
-        let beyond = git.run(View::User, ["rev-list", "--stdin"], Some(walk.as_bytes()))?;
+        let beyond = git.run(GitView::User, ["rev-list", "--stdin"], Some(walk.as_bytes()))?;
         let beyond = String::from_utf8_lossy(&beyond);
         let beyond: BTreeSet<&str> = beyond.lines().collect();
         Ok(olds.into_iter().filter(|old| !beyond.contains(old)).map(str::to_owned).collect())
@@ -90,14 +90,14 @@ pub(crate) fn ancestors(places: &Places, olds: &[&str], new: &str, options: &Opt
 ///
 /// # Errors
 /// When git can't be asked.
-pub(crate) fn came_with_base(places: &Places, moved: Moved<'_>, options: &Options) -> Result<BTreeSet<PathBuf>, Skipped> {
+pub(crate) fn came_with_base(places: &Places, moved: Moved<'_>, options: &SnapshotOptions) -> Result<BTreeSet<PathBuf>, Skipped> {
     let [old, new] = moved.commits;
     if old == new {
         return Ok(BTreeSet::new());
     }
     check_hashes(&[old, new, moved.trees[0], moved.trees[1]])?;
     let git = open(places, options)?;
-    let came = || -> Result<BTreeSet<PathBuf>, Trouble> {
+    let came = || -> Result<BTreeSet<PathBuf>, GitError> {
         let own = own_commits(places, moved.branch);
         let mut steps = BTreeSet::new();
         for base in bases(&git, moved.branch)? {
@@ -126,9 +126,9 @@ pub(crate) fn came_with_base(places: &Places, moved: Moved<'_>, options: &Option
     came().map_err(|trouble| Skipped::because(trouble.reason()))
 }
 
-fn open(places: &Places, options: &Options) -> Result<Git, Skipped> {
+fn open(places: &Places, options: &SnapshotOptions) -> Result<Git, Skipped> {
     let repository = repository(places)?;
-    let place = Place::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
+    let place = ObjectFolder::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
     Git::new(folders(places, repository, &place), Instant::now() + options.time_max)
 }
 
@@ -139,11 +139,11 @@ fn check_hashes(hashes: &[&str]) -> Result<(), Skipped> {
 }
 
 /// Commits that the branch may be based on, without its own.
-fn bases(git: &Git, branch: Option<&str>) -> Result<BTreeSet<String>, Trouble> {
+fn bases(git: &Git, branch: Option<&str>) -> Result<BTreeSet<String>, GitError> {
     let mut arguments = vec!["for-each-ref".to_owned(), "--format=%(refname) %(objectname)".to_owned()];
     arguments.extend(BASES.iter().map(|base| (*base).to_owned()));
     let upstream = branch.map(|branch| format!("refs/heads/{branch}"));
-    let listed = git.run(View::User, arguments, None)?;
+    let listed = git.run(GitView::User, arguments, None)?;
     let mut found = BTreeSet::new();
     for line in String::from_utf8_lossy(&listed).lines() {
         if let Some((name, commit)) = line.split_once(' ')
@@ -154,7 +154,7 @@ fn bases(git: &Git, branch: Option<&str>) -> Result<BTreeSet<String>, Trouble> {
         }
     }
     if let Some(name) = upstream {
-        let asked = git.run(View::User, ["rev-parse", "--quiet", "--verify", &format!("{name}@{{upstream}}")], None);
+        let asked = git.run(GitView::User, ["rev-parse", "--quiet", "--verify", &format!("{name}@{{upstream}}")], None);
         let commit = asked.map(|answer| String::from_utf8_lossy(&answer).trim().to_owned()).unwrap_or_default();
         found.extend((!commit.is_empty()).then_some(commit));
     }
@@ -162,16 +162,16 @@ fn bases(git: &Git, branch: Option<&str>) -> Result<BTreeSet<String>, Trouble> {
 }
 
 /// Where `commit` left `base`; `None` when they have nothing in common.
-fn fork(git: &Git, commit: &str, base: &str) -> Result<Option<String>, Trouble> {
-    match git.run(View::User, ["merge-base", commit, base], None) {
+fn fork(git: &Git, commit: &str, base: &str) -> Result<Option<String>, GitError> {
+    match git.run(GitView::User, ["merge-base", commit, base], None) {
         Ok(answer) => Ok(String::from_utf8_lossy(&answer).lines().next().map(str::to_owned)),
-        Err(Trouble::Failed(why)) if why.ends_with("exit status: 1") => Ok(None),
+        Err(GitError::Failed(why)) if why.ends_with("exit status: 1") => Ok(None),
         Err(trouble) => Err(trouble),
     }
 }
 
 /// The contents of each file that differs, before and after.
-fn changes(git: &Git, from: &str, to: &str, options: &Options) -> Result<BTreeMap<PathBuf, (String, String)>, Trouble> {
+fn changes(git: &Git, from: &str, to: &str, options: &SnapshotOptions) -> Result<BTreeMap<PathBuf, (String, String)>, GitError> {
     let mut arguments: Vec<std::ffi::OsString> =
         ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", from, to, "--", ":(top)"]
             .map(Into::into)
@@ -181,7 +181,7 @@ fn changes(git: &Git, from: &str, to: &str, options: &Options) -> Result<BTreeMa
         excluded.push(folder);
         arguments.push(excluded);
     }
-    let printed = git.run(View::Both, arguments, None)?;
+    let printed = git.run(GitView::Both, arguments, None)?;
     let mut found = BTreeMap::new();
     let mut fields = printed.split(|byte| *byte == 0);
     while let (Some(head), Some(path)) = (fields.next(), fields.next()) {

@@ -7,17 +7,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::Options;
-use super::git::{Git, Trouble, View, quoted};
+use super::SnapshotOptions;
+use super::git::{Git, GitError, GitView, quoted};
 use super::secret_files::is_secret;
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
 use crate::base::limits::{SNAPSHOT_FILTERED_MAX, SNAPSHOT_NEW_BYTES_MAX};
 
 /// What is different from our index, and what to do about it.
-pub(super) struct Look<'a> {
+pub(super) struct WorkTreeScan<'a> {
     root: PathBuf,
-    options: &'a Options,
+    options: &'a SnapshotOptions,
     /// In the tree, as far as is known.
     kept: Vec<Vec<u8>>,
     /// To be read again or for the first time.
@@ -38,17 +38,17 @@ pub(super) struct Look<'a> {
     real_folders: HashMap<PathBuf, bool>,
 }
 
-impl<'a> Look<'a> {
+impl<'a> WorkTreeScan<'a> {
     /// What git says of the work tree and our index.
-    pub(super) fn list(git: &Git) -> Result<Vec<u8>, Trouble> {
+    pub(super) fn list(git: &Git) -> Result<Vec<u8>, GitError> {
         let arguments =
             ["ls-files", "-z", "-v", "--cached", "--deleted", "--modified", "--others", "--exclude-standard"];
-        git.run(View::Own, arguments, None)
+        git.run(GitView::Own, arguments, None)
     }
 
     /// Reads that.
-    pub(super) fn read(listing: &[u8], git: &Git, options: &'a Options) -> Result<Self, Trouble> {
-        let mut look = Look {
+    pub(super) fn read(listing: &[u8], git: &Git, options: &'a SnapshotOptions) -> Result<Self, GitError> {
+        let mut look = WorkTreeScan {
             root: git.root().to_owned(),
             options,
             kept: Vec::new(),
@@ -80,7 +80,7 @@ impl<'a> Look<'a> {
         if look.new_bytes > SNAPSHOT_NEW_BYTES_MAX {
             let mebibytes = look.new_bytes >> 20;
             let count = look.changed.len();
-            return Err(Trouble::Unfit(format!(
+            return Err(GitError::Unfit(format!(
                 "{count} files with {mebibytes} MiB are new to git; have it ignore what is made by tools"
             )));
         }
@@ -156,7 +156,7 @@ impl<'a> Look<'a> {
     }
 
     /// Puts what is different into our index.
-    pub(super) fn put_in(&mut self, git: &Git, format: &str) -> Result<(), Trouble> {
+    pub(super) fn put_in(&mut self, git: &Git, format: &str) -> Result<(), GitError> {
         let mut filtered = self.filtered(git)?;
         filtered.extend(self.secret());
         let mut lines = Vec::new();
@@ -166,7 +166,7 @@ impl<'a> Look<'a> {
         }
         self.stand_in(git, &filtered, &mut lines)?;
         if !lines.is_empty() {
-            git.run(View::Own, ["update-index", "-z", "--add", "--replace", "--index-info"], Some(&lines))?;
+            git.run(GitView::Own, ["update-index", "-z", "--add", "--replace", "--index-info"], Some(&lines))?;
         }
         let read: Vec<u8> = self
             .changed
@@ -176,19 +176,19 @@ impl<'a> Look<'a> {
             .collect();
         if !read.is_empty() {
             let arguments = ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"];
-            git.run(View::Own, arguments, Some(&read))?;
+            git.run(GitView::Own, arguments, Some(&read))?;
         }
         self.kept.append(&mut self.changed);
         Ok(())
     }
 
     /// Those of the changed files whose content only a filter's program could tell (LFS, encryption).
-    fn filtered(&self, git: &Git) -> Result<HashSet<Vec<u8>>, Trouble> {
+    fn filtered(&self, git: &Git) -> Result<HashSet<Vec<u8>>, GitError> {
         if self.changed.is_empty() {
             return Ok(HashSet::new());
         }
         let paths: Vec<u8> = self.changed.iter().flat_map(|path| [path.as_slice(), b"\0"].concat()).collect();
-        let printed = git.run(View::Own, ["check-attr", "-z", "--stdin", "filter"], Some(&paths))?;
+        let printed = git.run(GitView::Own, ["check-attr", "-z", "--stdin", "filter"], Some(&paths))?;
         let fields: Vec<&[u8]> = printed.split(|&byte| byte == 0).collect();
         let named = fields.chunks_exact(3).filter(|field| !matches!(field[2], b"unspecified" | b"unset" | b"set"));
         Ok(named.map(|field| field[0].to_owned()).collect())
@@ -204,7 +204,7 @@ impl<'a> Look<'a> {
 
     /// For a filtered or secret file a text with the hash of what is in the work tree: a change of it is a change of the tree, and
     /// what somebody encrypts is stored nowhere.
-    fn stand_in(&mut self, git: &Git, filtered: &HashSet<Vec<u8>>, lines: &mut Vec<u8>) -> Result<(), Trouble> {
+    fn stand_in(&mut self, git: &Git, filtered: &HashSet<Vec<u8>>, lines: &mut Vec<u8>) -> Result<(), GitError> {
         let folder = tempfile::Builder::new().prefix(".tmp-").tempdir_in(git.scratch())?;
         let mut names = Vec::new();
         let mut paths = Vec::new();
@@ -227,7 +227,7 @@ impl<'a> Look<'a> {
             return Ok(());
         }
         let arguments = ["hash-object", "-w", "--no-filters", "--stdin-paths"];
-        let printed = git.run(View::Own, arguments, Some(&names))?;
+        let printed = git.run(GitView::Own, arguments, Some(&names))?;
         let ids = printed.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
         for (id, path) in ids.zip(paths) {
             lines.extend([b"100644 ", id, b"\t", path, b"\0"].concat());
@@ -237,7 +237,7 @@ impl<'a> Look<'a> {
 
     /// When anything in the tree changed last. Asked after everything was read: a file that changes later changes
     /// after the run, too.
-    pub(super) fn last_change(&mut self, git: &Git) -> Result<Timestamp, Trouble> {
+    pub(super) fn last_change(&mut self, git: &Git) -> Result<Timestamp, GitError> {
         let mut last = i64::MIN;
         let gone: HashSet<&[u8]> = self.gone.iter().map(Vec::as_slice).collect();
         for (number, name) in self.kept.iter().enumerate() {

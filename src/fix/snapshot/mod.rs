@@ -35,13 +35,13 @@ pub(crate) use blobs::Blobs;
 pub(crate) use changes::{Compared, changes};
 pub(crate) use diff::{Diff, DiffLimits, diff, patch};
 pub(crate) use history::{Moved, ancestors, came_with_base, is_ancestor};
-pub(crate) use place::{Standing, standings};
+pub(crate) use place::{ObjectFolderStatus, standings};
 pub(crate) use prune::{Pruned, is_due, prune, purge, size};
 pub(crate) use take::{Taken, head_tree, take};
 
 /// What a snapshot leaves out and how long it may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Options {
+pub(crate) struct SnapshotOptions {
     /// For everything together.
     pub time_max: Duration,
     /// A larger file is left out, bytes.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Skipped;
 use super::prune::start_period;
-use super::settings::Settings;
+use super::settings::GitSettings;
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability, read_start};
 use crate::base::limits::{SNAPSHOT_INFO_BYTES_MAX, SNAPSHOT_PAUSE_SECONDS_MAX, SNAPSHOT_PAUSE_SECONDS_MIN};
@@ -20,7 +20,7 @@ use crate::config::{Places, Repository};
 
 /// How snapshots of one work tree stand.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Standing {
+pub(crate) struct ObjectFolderStatus {
     /// The work tree.
     pub root: Lossless,
     /// The last tree.
@@ -74,9 +74,9 @@ impl Stamp {
 
 /// Our folder for one work tree.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ObjectFolder {
     dir: PathBuf,
-    pub standing: Standing,
+    pub standing: ObjectFolderStatus,
 }
 
 /// `snapshots/` of a state folder.
@@ -90,14 +90,14 @@ pub(super) fn objects(state: &Path) -> PathBuf {
 }
 
 /// How snapshots stand, of every work tree that shares the state folder, by path.
-pub(crate) fn standings(state: &Path) -> Vec<Standing> {
+pub(crate) fn standings(state: &Path) -> Vec<ObjectFolderStatus> {
     let entries = fs::read_dir(folder(state)).into_iter().flatten().flatten();
     let mut standings: Vec<_> = entries.filter_map(|entry| read_standing(&entry.path())).collect();
     standings.sort_by(|a, b| a.root.0.cmp(&b.root.0));
     standings
 }
 
-pub(super) fn read_standing(dir: &Path) -> Option<Standing> {
+pub(super) fn read_standing(dir: &Path) -> Option<ObjectFolderStatus> {
     serde_json::from_slice(&private::read_start(&dir.join("standing.json"), SNAPSHOT_INFO_BYTES_MAX).ok()?).ok()
 }
 
@@ -106,7 +106,7 @@ pub(super) fn forget_unused(state: &Path, is_used: impl Fn(&str) -> bool) {
     for entry in fs::read_dir(folder(state)).into_iter().flatten().flatten() {
         let Some(standing) = read_standing(&entry.path()) else { continue };
         if standing.tree.as_deref().is_some_and(|tree| !is_used(tree)) {
-            let mut place = Place { dir: entry.path(), standing };
+            let mut place = ObjectFolder { dir: entry.path(), standing };
             place.start_anew();
             place.standing.copied = None;
             place.save();
@@ -114,7 +114,7 @@ pub(super) fn forget_unused(state: &Path, is_used: impl Fn(&str) -> bool) {
     }
 }
 
-impl Place {
+impl ObjectFolder {
     /// The folder of this work tree, made if needed.
     ///
     /// # Errors
@@ -129,7 +129,7 @@ impl Place {
         start_period(&places.state)?;
         let root = Lossless::from(&places.root);
         let standing = read_standing(&dir).filter(|standing| standing.root == root);
-        let mut place = Place { dir, standing: standing.unwrap_or_else(|| Standing { root, ..Standing::default() }) };
+        let mut place = ObjectFolder { dir, standing: standing.unwrap_or_else(|| ObjectFolderStatus { root, ..ObjectFolderStatus::default() }) };
         let id = identity(&objects)?;
         if place.standing.objects_id != id {
             place.start_anew();
@@ -152,7 +152,7 @@ impl Place {
     ///
     /// # Errors
     /// The operating system's.
-    pub(super) fn prepare(&mut self, repository: &Repository, settings: &Settings) -> io::Result<bool> {
+    pub(super) fn prepare(&mut self, repository: &Repository, settings: &GitSettings) -> io::Result<bool> {
         let git_dir = self.git_dir();
         // Whoever held it is dead: there is one recorder.
         let _ = fs::remove_file(git_dir.join("index.lock"));

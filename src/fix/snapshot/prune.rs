@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::git::{Git, Trouble, View};
-use super::place::{self, Place, standings};
+use super::git::{Git, GitError, GitView};
+use super::place::{self, ObjectFolder, standings};
 use super::take::{folders, repository};
 use super::{Keep, Skipped};
 use crate::base::clock::Timestamp;
@@ -76,7 +76,7 @@ pub(crate) fn prune(places: &Places, uses: &[TreeUse], keep: Keep, time_max: Dur
     let bytes_before = size(&places.state);
     forget_gone_work_trees(&places.state);
     let repository = repository(places)?;
-    let place = Place::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
+    let place = ObjectFolder::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
     // Also when it fails: it would the next time, too.
     let marked = write_atomic(&mark(&places.state), b"", 0o600, Durability::Cached);
     marked.map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
@@ -116,7 +116,7 @@ fn pack(
     needed: &[String],
     mut young: Vec<String>,
     bytes_max: u64,
-) -> Result<usize, Trouble> {
+) -> Result<usize, GitError> {
     let needed = present(git, needed)?;
     young = present(git, &young)?;
     let folder = objects.join("pack");
@@ -131,7 +131,7 @@ fn pack(
         // Contents that only the user's objects have are theirs to keep.
         let arguments = ["pack-objects", "--revs", "--missing=allow-any", "--quiet", "--window=5"];
         let arguments = arguments.iter().map(std::ffi::OsStr::new).chain([base.as_os_str()]);
-        let printed = git.run(View::Own, arguments, Some((trees.join("\n") + "\n").as_bytes()))?;
+        let printed = git.run(GitView::Own, arguments, Some((trees.join("\n") + "\n").as_bytes()))?;
         let name = format!("pack-{}", String::from_utf8_lossy(&printed).trim());
         let bytes = fs::metadata(folder.join(format!("{name}.pack"))).map_or(0, |metadata| metadata.len());
         if bytes <= bytes_max || young.is_empty() || round == ROUNDS_MAX {
@@ -144,12 +144,12 @@ fn pack(
 }
 
 /// Those that are in our objects: another machine's are not.
-fn present(git: &Git, trees: &[String]) -> Result<Vec<String>, Trouble> {
+fn present(git: &Git, trees: &[String]) -> Result<Vec<String>, GitError> {
     if trees.is_empty() {
         return Ok(Vec::new());
     }
     let asked: String = trees.iter().filter(|tree| is_hash(tree)).map(|tree| format!("{tree}\n")).collect();
-    let printed = git.run(View::Own, ["cat-file", "--batch-check"], Some(asked.as_bytes()))?;
+    let printed = git.run(GitView::Own, ["cat-file", "--batch-check"], Some(asked.as_bytes()))?;
     let printed = String::from_utf8_lossy(&printed);
     let trees = printed.lines().filter_map(|line| line.split_once(" tree ")).map(|(tree, _)| tree.to_owned());
     Ok(trees.collect())

@@ -3,7 +3,7 @@
 //! They stand in its `config` file, not on command lines: git then reads them once, not also from a variable that
 //! every start of it has to take apart.
 
-use super::git::{Git, Trouble, View};
+use super::git::{Git, GitError, GitView};
 
 /// What our git does whatever the user's does. Nothing that starts a program, asks, or writes more than it must.
 const OWN: [&str; 23] = [
@@ -41,7 +41,7 @@ const CARRIED: &str = "^(core\\.(autocrlf|eol|filemode|ignorecase|symlinks|preco
 
 /// The user's settings that matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Settings {
+pub(super) struct GitSettings {
     /// Key and value.
     carried: Vec<(Vec<u8>, Vec<u8>)>,
     /// The repository's object format.
@@ -50,22 +50,22 @@ pub(super) struct Settings {
     pub has_sparse_index: bool,
 }
 
-impl Settings {
+impl GitSettings {
     /// Asks the user's git for them.
-    pub(super) fn ask(git: &Git) -> Result<Self, Trouble> {
+    pub(super) fn ask(git: &Git) -> Result<Self, GitError> {
         let arguments = ["config", "--null", "--type=path", "--get-regexp", CARRIED];
-        let answer = match git.run(View::User, arguments, None) {
+        let answer = match git.run(GitView::User, arguments, None) {
             Ok(answer) => answer,
             // It says so with its exit code alone when there is none of them.
-            Err(Trouble::Failed(why)) if why.ends_with(": exit status: 1") => Vec::new(),
+            Err(GitError::Failed(why)) if why.ends_with(": exit status: 1") => Vec::new(),
             Err(trouble) => return Err(trouble),
         };
-        Ok(Settings::read(&answer))
+        Ok(GitSettings::read(&answer))
     }
 
     /// Reads `key`, a line end, `value`, a NUL, and so on.
     fn read(answer: &[u8]) -> Self {
-        let mut settings = Settings { carried: Vec::new(), format: "sha1".to_owned(), has_sparse_index: false };
+        let mut settings = GitSettings { carried: Vec::new(), format: "sha1".to_owned(), has_sparse_index: false };
         for entry in answer.split(|&byte| byte == 0).filter(|entry| !entry.is_empty()) {
             let (key, value) = match entry.iter().position(|&byte| byte == b'\n') {
                 Some(end) => (&entry[..end], &entry[end + 1..]),
@@ -124,7 +124,7 @@ mod tests {
     fn what_is_the_users_stands_before_what_is_ours_and_no_value_ends_its_line() {
         let answer = b"core.autocrlf\ninput\0core.filemode\0core.excludesfile\n/a \"b\"\\c\n[core]\n\tpager = x\0\
                        index.sparse\ntrue\0extensions.objectformat\nsha256]\0";
-        let settings = Settings::read(answer);
+        let settings = GitSettings::read(answer);
         assert_eq!((settings.format.as_str(), settings.has_sparse_index), ("sha256", true));
         let file = String::from_utf8(settings.file()).expect("text");
         let after = file.split_once("objectformat = sha256\n").expect("the format").1;
@@ -132,6 +132,6 @@ mod tests {
                        [core]\n\texcludesfile = \"/a \\\"b\\\"\\\\c\\n[core]\\n\tpager = x\"\n[core]\n\tfsmonitor = \"false\"\n";
         assert!(after.starts_with(carried), "{file}");
         assert!(after.contains("[credential]\n\thelper = \"\"\n"), "{file}");
-        assert!(!Settings::read(b"").file().windows(9).any(|bytes| bytes == b"extension"));
+        assert!(!GitSettings::read(b"").file().windows(9).any(|bytes| bytes == b"extension"));
     }
 }

@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::git::{Folders, Git, Trouble, View};
-use super::look::Look;
-use super::place::{self, Place};
-use super::settings::Settings;
-use super::{Options, Skipped};
+use super::git::{Folders, Git, GitError, GitView};
+use super::look::WorkTreeScan;
+use super::place::{self, ObjectFolder};
+use super::settings::GitSettings;
+use super::{SnapshotOptions, Skipped};
 use crate::base::clock::Timestamp;
 use crate::base::file::create_private_dir;
 use crate::config::{Places, Repository};
@@ -61,11 +61,11 @@ fn tick_micros() -> i64 {
 ///
 /// # Errors
 /// When there is none, with the reason; one that took too long is not tried again for a while.
-pub(crate) fn take(places: &Places, options: &Options) -> Result<Taken, Skipped> {
+pub(crate) fn take(places: &Places, options: &SnapshotOptions) -> Result<Taken, Skipped> {
     let now = Timestamp::now();
     let until = Instant::now() + options.time_max;
     let repository = repository(places)?;
-    let mut place = Place::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
+    let mut place = ObjectFolder::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
     if let Some(skipped) = place.pauses(now) {
         return Err(skipped);
     }
@@ -78,10 +78,10 @@ pub(crate) fn take(places: &Places, options: &Options) -> Result<Taken, Skipped>
         }
         Err(trouble) => {
             let why = Skipped::because(match &trouble {
-                Trouble::Late => format!("it took longer than {} s", options.time_max.as_secs_f64()),
+                GitError::Late => format!("it took longer than {} s", options.time_max.as_secs_f64()),
                 other => other.reason(),
             });
-            if matches!(trouble, Trouble::Failed(_)) {
+            if matches!(trouble, GitError::Failed(_)) {
                 // Whatever it was, it may be our own index.
                 place.start_anew();
             }
@@ -97,18 +97,18 @@ pub(crate) fn take(places: &Places, options: &Options) -> Result<Taken, Skipped>
 /// When git can't be asked.
 pub(crate) fn head_tree(places: &Places, commit: Option<&str>, time_max: Duration) -> Result<Option<String>, Skipped> {
     let repository = repository(places)?;
-    let place = Place::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
+    let place = ObjectFolder::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
     let git = Git::new(folders(places, repository, &place), Instant::now() + time_max)?;
     ask_head_tree(&git, commit).map_err(|trouble| Skipped::because(trouble.reason()))
 }
 
-fn ask_head_tree(git: &Git, commit: Option<&str>) -> Result<Option<String>, Trouble> {
+fn ask_head_tree(git: &Git, commit: Option<&str>) -> Result<Option<String>, GitError> {
     // From a file that anybody can have written: only a hash is a commit here.
     let commit = commit.filter(|commit| commit.bytes().all(|byte| byte.is_ascii_hexdigit())).unwrap_or("HEAD");
     let tree = format!("{commit}^{{tree}}");
-    match git.run(View::User, ["rev-parse", "--quiet", "--verify", &tree], None) {
+    match git.run(GitView::User, ["rev-parse", "--quiet", "--verify", &tree], None) {
         Ok(answer) => Ok(Some(String::from_utf8_lossy(&answer).trim().to_owned())),
-        Err(Trouble::Failed(why)) if why.ends_with(": exit status: 1") => Ok(None),
+        Err(GitError::Failed(why)) if why.ends_with(": exit status: 1") => Ok(None),
         Err(trouble) => Err(trouble),
     }
 }
@@ -121,7 +121,7 @@ pub(super) fn repository(places: &Places) -> Result<&Repository, Skipped> {
     }
 }
 
-pub(super) fn folders(places: &Places, repository: &Repository, place: &Place) -> Folders {
+pub(super) fn folders(places: &Places, repository: &Repository, place: &ObjectFolder) -> Folders {
     Folders {
         root: places.root.clone(),
         git_dir: place.git_dir(),
@@ -134,11 +134,11 @@ pub(super) fn folders(places: &Places, repository: &Repository, place: &Place) -
 
 fn take_with(
     git: &Git,
-    place: &mut Place,
+    place: &mut ObjectFolder,
     repository: &Repository,
-    options: &Options,
+    options: &SnapshotOptions,
     now: Timestamp,
-) -> Result<Taken, Trouble> {
+) -> Result<Taken, GitError> {
     let (settings, listing) = ask(git, place.standing.tree.is_some())?;
     let is_changed = place.prepare(repository, &settings)?;
     let mut listing = listing.filter(|_| !is_changed);
@@ -152,17 +152,17 @@ fn take_with(
                 refresh(git)?;
             }
         }
-        let listed = listing.take().filter(|_| !is_new).map_or_else(|| Look::list(git), Ok)?;
-        let mut look = Look::read(&listed, git, options)?;
+        let listed = listing.take().filter(|_| !is_new).map_or_else(|| WorkTreeScan::list(git), Ok)?;
+        let mut look = WorkTreeScan::read(&listed, git, options)?;
         if look.is_overlooked {
             refresh(git)?;
-            look = Look::read(&Look::list(git)?, git, options)?;
+            look = WorkTreeScan::read(&WorkTreeScan::list(git)?, git, options)?;
         }
         let known = place.standing.tree.clone().filter(|_| !is_new && look.is_unchanged());
         let tree = match known {
             Some(tree) => tree,
             None => match look.put_in(git, &settings.format).and_then(|()| write_tree(git)) {
-                Err(Trouble::Failed(_)) if tries < TRIES => continue,
+                Err(GitError::Failed(_)) if tries < TRIES => continue,
                 result => result?,
             },
         };
@@ -173,10 +173,10 @@ fn take_with(
 
 /// Asks for the user's settings and, where our git folder probably has them already, for what is in the work tree at the
 /// same time: that answer holds if nothing of what it depends on turns out to have changed.
-fn ask(git: &Git, is_known: bool) -> Result<(Settings, Option<Vec<u8>>), Trouble> {
+fn ask(git: &Git, is_known: bool) -> Result<(GitSettings, Option<Vec<u8>>), GitError> {
     thread::scope(|scope| {
-        let listed = is_known.then(|| thread::Builder::new().spawn_scoped(scope, || Look::list(git).ok()));
-        let settings = Settings::ask(git);
+        let listed = is_known.then(|| thread::Builder::new().spawn_scoped(scope, || WorkTreeScan::list(git).ok()));
+        let settings = GitSettings::ask(git);
         let listed = listed.and_then(|begun| begun.ok()?.join().ok()?);
         Ok((settings?, listed))
     })
@@ -186,7 +186,7 @@ fn ask(git: &Git, is_known: bool) -> Result<(Settings, Option<Vec<u8>>), Trouble
 ///
 /// Without the user's objects git writes every tree that it doesn't find in ours ([`write_tree`]), each as a file: of
 /// 6,000 folders that takes seconds. Copied from pack to pack it takes a tenth of one.
-fn copy_folders(git: &Git, place: &mut Place) -> Result<(), Trouble> {
+fn copy_folders(git: &Git, place: &mut ObjectFolder) -> Result<(), GitError> {
     let Ok(Some(head)) = ask_head_tree(git, None) else { return Ok(()) };
     let copied = place.standing.copied.replace(head.clone());
     if copied.as_ref() == Some(&head) {
@@ -194,7 +194,7 @@ fn copy_folders(git: &Git, place: &mut Place) -> Result<(), Trouble> {
     }
     let list = |without: Option<&str>| {
         let fixed = ["rev-list", "--objects", "--filter=blob:none", "--no-object-names", head.as_str()];
-        git.run(View::Both, fixed.into_iter().chain(without), None)
+        git.run(GitView::Both, fixed.into_iter().chain(without), None)
     };
     let without = copied.map(|copied| format!("^{copied}"));
     // The other one may be gone; and where there is nothing to copy, everything goes on, slower.
@@ -204,29 +204,29 @@ fn copy_folders(git: &Git, place: &mut Place) -> Result<(), Trouble> {
     };
     let trees = match new {
         Ok(trees) if trees.iter().filter(|&&byte| byte == b'\n').count() >= COPIED_MIN => trees,
-        Err(trouble @ Trouble::Late) => return Err(trouble),
+        Err(trouble @ GitError::Late) => return Err(trouble),
         _ => return Ok(()),
     };
     let base = git.objects().join("pack");
     create_private_dir(&base)?;
     let arguments = ["pack-objects", "--quiet", "--window=0"].map(OsStr::new);
     let base = base.join("pack");
-    git.run(View::Both, arguments.into_iter().chain([base.as_os_str()]), Some(&trees)).map(|_| ())
+    git.run(GitView::Both, arguments.into_iter().chain([base.as_os_str()]), Some(&trees)).map(|_| ())
 }
 
 /// Looks also at files that somebody told git to take as unchanged, and unfolds a sparse index, which takes the user's
 /// objects.
-fn refresh(git: &Git) -> Result<(), Trouble> {
-    match git.run(View::Both, ["update-index", "-q", "--really-refresh", "--force-write-index"], None) {
+fn refresh(git: &Git) -> Result<(), GitError> {
+    match git.run(GitView::Both, ["update-index", "-q", "--really-refresh", "--force-write-index"], None) {
         // That something differs.
-        Err(Trouble::Failed(why)) if why.ends_with(": exit status: 1") => Ok(()),
+        Err(GitError::Failed(why)) if why.ends_with(": exit status: 1") => Ok(()),
         result => result.map(|_| ()),
     }
 }
 
-fn write_tree(git: &Git) -> Result<String, Trouble> {
+fn write_tree(git: &Git) -> Result<String, GitError> {
     // Without the user's objects: whatever the tree is made of is then written to ours, and nothing of theirs is
     // touched, not even the time of a pack that has the same tree.
-    let printed = git.run(View::Own, ["write-tree", "--missing-ok"], None)?;
+    let printed = git.run(GitView::Own, ["write-tree", "--missing-ok"], None)?;
     Ok(String::from_utf8_lossy(&printed).trim().to_owned())
 }

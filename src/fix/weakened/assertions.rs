@@ -8,13 +8,13 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::census::{Census, Test, identifiers, squeezed};
-use super::language::{Language, Part};
+use super::language::{Language, FileRole};
 use super::lazy::compile;
-use super::rule::{Rules, Severity};
-use super::view::{Seen, Side, View};
+use super::rule::{Rules, RuleSeverity};
+use super::view::{DiffLine, Side, FileView};
 use super::{Sheet, gone, ground, lines, loosened, numbers, source_changed, swallowed};
 use crate::base::text;
-use crate::fix::patch::{Change, Hunk, Kind};
+use crate::fix::patch::{PatchChange, Hunk, PatchKind};
 
 /// What a body may consist of and still do nothing.
 const NOTHING: [&str; 16] = [
@@ -93,23 +93,23 @@ pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
         let Some(language) = views[new.file].language else { continue };
         let before = &views[old.file].hunks[old.hunk].old;
         let after = &views[new.file].hunks[new.hunk].new;
-        let body: Vec<&Seen<'_>> = after[new.at..new.end].iter().collect();
-        let was: Vec<&Seen<'_>> = before[old.at..old.end].iter().collect();
+        let body: Vec<&DiffLine<'_>> = after[new.at..new.end].iter().collect();
+        let was: Vec<&DiffLine<'_>> = before[old.at..old.end].iter().collect();
         let left = Left::of(&was, &body);
         if left.is_unchanged() || gone::mentions(&subjects, &before[old.at..old.end]) {
             continue;
         }
         if emptied(new, after, &left) {
-            sheet.add_named("test-emptied", (new.file, Side::New, &after[new.at]), Severity::Certain, &new.name);
+            sheet.add_named("test-emptied", (new.file, Side::New, &after[new.at]), RuleSeverity::Certain, &new.name);
             continue;
         }
         if let Some(line) = returns_early(new, after, &left.added) {
-            sheet.add_named("test-returns-early", (new.file, Side::New, line), Severity::Certain, &new.name);
+            sheet.add_named("test-returns-early", (new.file, Side::New, line), RuleSeverity::Certain, &new.name);
         }
         judge(sheet, language, &added, &left, (new.file, old.file, &new.name), (&was, &body));
     }
     if !source_changed(views) {
-        for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == Part::Test) {
+        for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Test) {
             for (index, hunk) in view.file.hunks.iter().enumerate() {
                 fitted(census, sheet, (file, index), hunk);
             }
@@ -125,43 +125,43 @@ fn judge<'v>(
     added: &Asserted,
     left: &Left<'v, '_>,
     (new_file, old_file, name): (usize, usize, &str),
-    (before, body): (&[&'v Seen<'_>], &[&'v Seen<'_>]),
+    (before, body): (&[&'v DiffLine<'_>], &[&'v DiffLine<'_>]),
 ) {
     if let Some(line) = loosened::conditional(body, &left.removed, &left.added, language) {
-        sheet.add_named("assertion-conditional", (new_file, Side::New, line), Severity::Certain, name);
+        sheet.add_named("assertion-conditional", (new_file, Side::New, line), RuleSeverity::Certain, name);
     }
     if let Some(line) = loosened::vaguer(&left.removed, &left.added, language) {
-        sheet.add_named("assertion-loosened", (new_file, Side::New, line), Severity::Certain, name);
+        sheet.add_named("assertion-loosened", (new_file, Side::New, line), RuleSeverity::Certain, name);
     }
     if let Some(line) = loosened::narrowed(body, &left.removed, &left.added, language) {
-        sheet.add_named("assertion-loosened", (new_file, Side::New, line), Severity::Certain, name);
+        sheet.add_named("assertion-loosened", (new_file, Side::New, line), RuleSeverity::Certain, name);
     }
     if let Some(line) = swallowed::caught(before, body, &left.added, language) {
-        sheet.add_named("failure-caught", (new_file, Side::New, line), Severity::Certain, name);
+        sheet.add_named("failure-caught", (new_file, Side::New, line), RuleSeverity::Certain, name);
     }
     let (rules, view) = (sheet.rules, &sheet.views[new_file]);
     let is_logged = left.added.iter().any(|line| lines::has(rules, view, line, "failure-logged"));
     let remarked = swallowed::remarked(&left.removed, &left.added, language).filter(|_| !is_logged);
     if let Some(line) = remarked {
-        sheet.add_named("failure-remarked", (new_file, Side::New, line), Severity::Certain, name);
+        sheet.add_named("failure-remarked", (new_file, Side::New, line), RuleSeverity::Certain, name);
     }
     if let Some(line) =
         loosened::skips_more(before, body, |line| loosened::says_skip(line) || lines::skips(rules, view, line))
     {
-        sheet.add_named("skip-widened", (new_file, Side::New, line), Severity::Certain, name);
+        sheet.add_named("skip-widened", (new_file, Side::New, line), RuleSeverity::Certain, name);
     }
-    let mut lost: Vec<&Seen<'_>> = left.lost_assertions(language, added, before, body);
+    let mut lost: Vec<&DiffLine<'_>> = left.lost_assertions(language, added, before, body);
     lost.retain(|line| !is_logged && remarked.is_none() && !says_nothing(rules, &sheet.views[old_file], line));
     if let Some(first) = lost.first() {
         let count = text::count(lost.len(), "assertion");
         // As many new ones in other tests of the file are where they went, by the look of it.
-        let severity = if added.fresh(new_file) >= lost.len() { Severity::Likely } else { Severity::Certain };
+        let severity = if added.fresh(new_file) >= lost.len() { RuleSeverity::Likely } else { RuleSeverity::Certain };
         sheet.add_named("assertion-removed", (old_file, Side::Old, first), severity, &count);
     }
 }
 
 /// Whether an assertion couldn't fail anyway.
-fn says_nothing(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
+fn says_nothing(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
     let mut candidates = rules.candidates(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
     repeated_operand(&line.masked.text).is_some()
         || candidates.any(|rule| {
@@ -173,9 +173,9 @@ fn says_nothing(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
 
 /// The hunks of test files, with the name that their heading has for what they are in: a test that begins above, or a
 /// helper of tests.
-fn hunks_of_tests<'v>(views: &'v [View<'_>]) -> impl Iterator<Item = (usize, usize, &'v str)> {
-    let tests = views.iter().enumerate().filter(|(_, view)| view.part == Part::Test);
-    tests.filter(|(_, view)| view.file.change != Change::Deleted).flat_map(|(file, view)| {
+fn hunks_of_tests<'v>(views: &'v [FileView<'_>]) -> impl Iterator<Item = (usize, usize, &'v str)> {
+    let tests = views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Test);
+    tests.filter(|(_, view)| view.file.change != PatchChange::Deleted).flat_map(|(file, view)| {
         let hunks = view.file.hunks.iter().enumerate();
         hunks.map(move |(hunk, lines)| {
             (file, hunk, named_in(&lines.heading).unwrap_or_else(|| file_name(&view.file.new)))
@@ -196,10 +196,10 @@ fn named_in(heading: &str) -> Option<&str> {
 /// The lines of a side that belong to no test that the hunk shows the beginning of.
 fn outside_tests<'v, 'p>(
     census: &Census,
-    lines: &'v [Seen<'p>],
+    lines: &'v [DiffLine<'p>],
     (file, hunk): (usize, usize),
     side: Side,
-) -> Vec<&'v Seen<'p>> {
+) -> Vec<&'v DiffLine<'p>> {
     let tests: Vec<&Test> = census.side(side).iter().filter(|test| test.file == file && test.hunk == hunk).collect();
     let inside = |at: usize| tests.iter().any(|test| test.start <= at && at < test.end);
     lines.iter().enumerate().filter(|(at, _)| !inside(*at)).map(|(_, line)| line).collect()
@@ -209,7 +209,7 @@ fn outside_tests<'v, 'p>(
 fn commented(census: &Census, sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate() {
-        let Some(language) = view.language.filter(|_| matches!(view.part, Part::Source | Part::Test)) else { continue };
+        let Some(language) = view.language.filter(|_| matches!(view.part, FileRole::Source | FileRole::Test)) else { continue };
         let comments: Vec<String> = view
             .changed(Side::New)
             .map(|line| squeezed(&line.masked.comment))
@@ -226,7 +226,7 @@ fn commented(census: &Census, sheet: &mut Sheet<'_, '_>) {
                     && !view.lines(Side::New).any(|line| squeezed(&line.masked.text) == own)
                     && census.around(Side::Old, file, hunk, at).is_none_or(|test| test.twin.is_some())
                 {
-                    sheet.add_named("assertion-commented-out", (file, Side::Old, line), Severity::Certain, "");
+                    sheet.add_named("assertion-commented-out", (file, Side::Old, line), RuleSeverity::Certain, "");
                     break;
                 }
             }
@@ -237,10 +237,10 @@ fn commented(census: &Census, sheet: &mut Sheet<'_, '_>) {
 /// Marks code of tests that a comment has been put around: the lines are the same, and are no code any more.
 fn enclosed(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
-    for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == Part::Test) {
+    for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Test) {
         for sides in &view.hunks {
-            let kept = |lines: &'_ [Seen<'_>]| (0..lines.len()).filter(|&at| !lines[at].changed).collect::<Vec<_>>();
-            let opens = |line: &Seen<'_>| line.changed && !line.has_code() && !line.masked.comment.trim().is_empty();
+            let kept = |lines: &'_ [DiffLine<'_>]| (0..lines.len()).filter(|&at| !lines[at].changed).collect::<Vec<_>>();
+            let opens = |line: &DiffLine<'_>| line.changed && !line.has_code() && !line.masked.comment.trim().is_empty();
             let found = kept(&sides.old).into_iter().zip(kept(&sides.new)).find(|&(old, new)| {
                 let now = &sides.new[new];
                 CHECKS.is_match(&sides.old[old].masked.code)
@@ -249,7 +249,7 @@ fn enclosed(sheet: &mut Sheet<'_, '_>) {
                     && sides.new[..new].iter().any(opens)
             });
             if let Some((_, at)) = found {
-                sheet.add_named("assertion-commented-out", (file, Side::New, &sides.new[at]), Severity::Certain, "");
+                sheet.add_named("assertion-commented-out", (file, Side::New, &sides.new[at]), RuleSeverity::Certain, "");
             }
         }
     }
@@ -257,12 +257,12 @@ fn enclosed(sheet: &mut Sheet<'_, '_>) {
 
 /// What only one of two versions of a test has.
 struct Left<'s, 'p> {
-    removed: Vec<&'s Seen<'p>>,
-    added: Vec<&'s Seen<'p>>,
+    removed: Vec<&'s DiffLine<'p>>,
+    added: Vec<&'s DiffLine<'p>>,
 }
 
 impl<'s, 'p> Left<'s, 'p> {
-    fn of(before: &[&'s Seen<'p>], after: &[&'s Seen<'p>]) -> Self {
+    fn of(before: &[&'s DiffLine<'p>], after: &[&'s DiffLine<'p>]) -> Self {
         Left { removed: only_in(before, after), added: only_in(after, before) }
     }
 
@@ -275,11 +275,11 @@ impl<'s, 'p> Left<'s, 'p> {
         &self,
         language: &Language,
         added: &Asserted,
-        before: &[&Seen<'_>],
-        after: &[&Seen<'_>],
-    ) -> Vec<&'s Seen<'p>> {
-        let asserts = |line: &&&Seen<'_>| language.asserts.is_match(&line.masked.code);
-        let mut gone: Vec<&'s Seen<'p>> = self.removed.iter().filter(asserts).copied().collect();
+        before: &[&DiffLine<'_>],
+        after: &[&DiffLine<'_>],
+    ) -> Vec<&'s DiffLine<'p>> {
+        let asserts = |line: &&&DiffLine<'_>| language.asserts.is_match(&line.masked.code);
+        let mut gone: Vec<&'s DiffLine<'p>> = self.removed.iter().filter(asserts).copied().collect();
         // The same with other values stands in an old one's place; any other may stand in that of many.
         for line in self.added.iter().filter(asserts) {
             let shape = skeleton(&line.masked.code);
@@ -289,7 +289,7 @@ impl<'s, 'p> Left<'s, 'p> {
         let removed: Vec<String> = self.removed.iter().map(|line| squeezed(&line.masked.text)).collect();
         let says_only = self.added.iter().any(|line| swallowed::is_remark(line));
         // What is left of an assertion (the call without the comparison) is nothing new.
-        let remains = |line: &Seen<'_>| {
+        let remains = |line: &DiffLine<'_>| {
             let own = squeezed(&line.masked.text);
             let own = own.trim_end_matches([';', ',', ')']);
             own.trim_start_matches("let_=").trim_start_matches("_=").len() < 3
@@ -300,7 +300,7 @@ impl<'s, 'p> Left<'s, 'p> {
             gone.retain(|line| is_cut_out(line, before, after));
         }
         gone.sort_by_key(|line| line.number);
-        let still = |line: &Seen<'_>| {
+        let still = |line: &DiffLine<'_>| {
             let own = squeezed(&line.masked.text);
             after.iter().any(|other| squeezed(&other.masked.text) == own)
         };
@@ -309,8 +309,8 @@ impl<'s, 'p> Left<'s, 'p> {
 }
 
 /// Whether nothing stands between a line's neighbours now that it is gone.
-fn is_cut_out(line: &Seen<'_>, before: &[&Seen<'_>], after: &[&Seen<'_>]) -> bool {
-    let told = |lines: &[&Seen<'_>]| -> Vec<(bool, String)> {
+fn is_cut_out(line: &DiffLine<'_>, before: &[&DiffLine<'_>], after: &[&DiffLine<'_>]) -> bool {
+    let told = |lines: &[&DiffLine<'_>]| -> Vec<(bool, String)> {
         let told = lines.iter().filter(|line| line.has_code());
         told.map(|line| (line.changed, squeezed(&line.masked.text))).collect()
     };
@@ -331,12 +331,12 @@ struct Asserted {
 }
 
 impl Asserted {
-    fn of(views: &[View<'_>], census: &Census) -> Self {
+    fn of(views: &[FileView<'_>], census: &Census) -> Self {
         let mut asserted = Asserted { lines: HashSet::new(), words: Vec::new(), fresh: HashMap::new() };
         for line in views.iter().flat_map(|view| view.changed(Side::New)) {
             asserted.lines.insert(squeezed(&line.masked.text));
         }
-        for view in views.iter().filter(|view| !matches!(view.part, Part::Foreign | Part::Document)) {
+        for view in views.iter().filter(|view| !matches!(view.part, FileRole::Foreign | FileRole::Document)) {
             let Some(language) = view.language else { continue };
             let asserts = view.changed(Side::New).filter(|line| language.asserts.is_match(&line.masked.code));
             asserted.words.extend(asserts.take(ASSERTIONS_MAX).map(words));
@@ -351,7 +351,7 @@ impl Asserted {
     }
 
     /// Whether an assertion stands elsewhere now, maybe in other words.
-    fn has(&self, line: &Seen<'_>) -> bool {
+    fn has(&self, line: &DiffLine<'_>) -> bool {
         let own = words(line);
         let there = |other: &HashSet<String>| {
             own.intersection(other).count() as f64 >= MOVED_SHARE * own.len().max(other.len()) as f64
@@ -364,12 +364,12 @@ impl Asserted {
     }
 }
 
-fn words(line: &Seen<'_>) -> HashSet<String> {
+fn words(line: &DiffLine<'_>) -> HashSet<String> {
     identifiers(&line.masked.text).map(str::to_owned).collect()
 }
 
 /// The lines with code of `lines` that `other` has not, or not as often; blanks don't matter.
-fn only_in<'s, 'p>(lines: &[&'s Seen<'p>], other: &[&Seen<'_>]) -> Vec<&'s Seen<'p>> {
+fn only_in<'s, 'p>(lines: &[&'s DiffLine<'p>], other: &[&DiffLine<'_>]) -> Vec<&'s DiffLine<'p>> {
     let mut there: HashMap<String, usize> = HashMap::new();
     for line in other {
         *there.entry(squeezed(&line.masked.text)).or_default() += 1;
@@ -388,8 +388,8 @@ fn only_in<'s, 'p>(lines: &[&'s Seen<'p>], other: &[&Seen<'_>]) -> Vec<&'s Seen<
 }
 
 /// Whether a test that did something does nothing any more.
-fn emptied(new: &Test, after: &[Seen<'_>], left: &Left<'_, '_>) -> bool {
-    let idle = |line: &Seen<'_>| {
+fn emptied(new: &Test, after: &[DiffLine<'_>], left: &Left<'_, '_>) -> bool {
+    let idle = |line: &DiffLine<'_>| {
         let code = line.masked.text.trim();
         code.is_empty() || NOTHING.contains(&code)
     };
@@ -399,7 +399,7 @@ fn emptied(new: &Test, after: &[Seen<'_>], left: &Left<'_, '_>) -> bool {
 }
 
 /// A return that is new, with more behind it: at once, or under a condition that is new as well.
-fn returns_early<'s, 'p>(new: &Test, after: &'s [Seen<'p>], added: &[&Seen<'_>]) -> Option<&'s Seen<'p>> {
+fn returns_early<'s, 'p>(new: &Test, after: &'s [DiffLine<'p>], added: &[&DiffLine<'_>]) -> Option<&'s DiffLine<'p>> {
     let body = new.body(after);
     // One that says that it skips is found as such.
     let skips = |at: usize| {
@@ -407,7 +407,7 @@ fn returns_early<'s, 'p>(new: &Test, after: &'s [Seen<'p>], added: &[&Seen<'_>])
         before.is_some_and(|line| line.changed && line.masked.code.to_ascii_lowercase().contains("skip"))
     };
     let indent = body.iter().find(|line| line.has_code())?.indent;
-    let is_added = |line: &Seen<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
+    let is_added = |line: &DiffLine<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
     let at = body.iter().enumerate().position(|(at, line)| {
         let code = line.masked.code.trim();
         let guards = || ground::above(body, at).filter(|guard| guard.indent >= indent);
@@ -425,7 +425,7 @@ fn returns_early<'s, 'p>(new: &Test, after: &'s [Seen<'p>], added: &[&Seen<'_>])
 pub(super) fn same_operands(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate() {
-        let Some(language) = view.language.filter(|_| !matches!(view.part, Part::Foreign | Part::Document)) else {
+        let Some(language) = view.language.filter(|_| !matches!(view.part, FileRole::Foreign | FileRole::Document)) else {
             continue;
         };
         for line in view.changed(Side::New) {
@@ -435,7 +435,7 @@ pub(super) fn same_operands(sheet: &mut Sheet<'_, '_>) {
                 let literal = operand.starts_with(|c: char| c.is_ascii_digit() || c == '"' || c == '\'');
                 let literal =
                     literal || matches!(operand, "true" | "false" | "True" | "False" | "nil" | "null" | "None");
-                let severity = if literal { Severity::Certain } else { Severity::Likely };
+                let severity = if literal { RuleSeverity::Certain } else { RuleSeverity::Likely };
                 sheet.add_named("assertion-of-itself", (file, Side::New, line), severity, operand);
             }
         }
@@ -475,7 +475,7 @@ fn fitted(census: &Census, sheet: &mut Sheet<'_, '_>, (file, index): (usize, usi
     let Some(language) = view.language else { return };
     let sides = &view.hunks[index];
     let Some(pairs) = replaced(hunk) else { return };
-    let find = |lines: &[Seen<'_>], number: u32| lines.iter().position(|line| line.changed && line.number == number);
+    let find = |lines: &[DiffLine<'_>], number: u32| lines.iter().position(|line| line.changed && line.number == number);
     let mut fitted: Vec<(usize, &str)> = Vec::new();
     for (old, new) in pairs {
         let (Some(old), Some(new)) = (find(&sides.old, old), find(&sides.new, new)) else { return };
@@ -497,7 +497,7 @@ fn fitted(census: &Census, sheet: &mut Sheet<'_, '_>, (file, index): (usize, usi
     }
     fitted.dedup_by_key(|(_, name)| *name);
     for (at, name) in fitted {
-        sheet.add_named("expectation-changed", (file, Side::New, &sides.new[at]), Severity::Likely, name);
+        sheet.add_named("expectation-changed", (file, Side::New, &sides.new[at]), RuleSeverity::Likely, name);
     }
 }
 
@@ -505,11 +505,11 @@ fn fitted(census: &Census, sheet: &mut Sheet<'_, '_>, (file, index): (usize, usi
 fn replaced(hunk: &Hunk) -> Option<Vec<(u32, u32)>> {
     let mut pairs = Vec::new();
     let (mut old, mut new) = (Vec::new(), Vec::new());
-    let end = [Kind::Context];
+    let end = [PatchKind::Context];
     for kind in hunk.lines.iter().map(Some).chain([None]) {
         match kind.map(|line| (line.kind, line)) {
-            Some((Kind::Removed, line)) if new.is_empty() => old.push(line.old),
-            Some((Kind::Added, line)) => new.push(line.new),
+            Some((PatchKind::Removed, line)) if new.is_empty() => old.push(line.old),
+            Some((PatchKind::Added, line)) => new.push(line.new),
             other => {
                 if old.len() != new.len() {
                     return None;
@@ -541,13 +541,13 @@ fn skeleton(code: &str) -> String {
 }
 
 /// Whether a line is the condition under which the test fails: `if got != 3 {` above `t.Error(got)`.
-fn guards_failure(lines: &[Seen<'_>], at: usize, language: &Language) -> bool {
+fn guards_failure(lines: &[DiffLine<'_>], at: usize, language: &Language) -> bool {
     lines[at].masked.code.trim_start().starts_with("if")
         && lines.get(at + 1).is_some_and(|next| language.asserts.is_match(&next.masked.code))
 }
 
 /// Whether a line is an assertion or inside one that began above.
-fn in_assertion(lines: &[Seen<'_>], at: usize, language: &Language) -> bool {
+fn in_assertion(lines: &[DiffLine<'_>], at: usize, language: &Language) -> bool {
     let mut open = 0_i32;
     for line in lines[..=at].iter().rev().take(ASSERTION_LINES_MAX) {
         let code = &line.masked.code;

@@ -4,11 +4,11 @@
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::language::{Language, Part};
-use super::rule::Severity;
-use super::view::{Seen, Side, View};
+use super::language::{Language, FileRole};
+use super::rule::RuleSeverity;
+use super::view::{DiffLine, Side, FileView};
 use super::{Sheet, gone, lines};
-use crate::fix::patch::Change;
+use crate::fix::patch::PatchChange;
 
 /// Two tests whose words agree in this share are the same test under two names.
 const SAME_SHARE: f64 = 0.5;
@@ -43,7 +43,7 @@ pub(super) struct Test {
 
 impl Test {
     /// The lines between the definition and the end.
-    pub(super) fn body<'s, 'p>(&self, lines: &'s [Seen<'p>]) -> &'s [Seen<'p>] {
+    pub(super) fn body<'s, 'p>(&self, lines: &'s [DiffLine<'p>]) -> &'s [DiffLine<'p>] {
         lines.get(self.at + 1..self.end).unwrap_or_default()
     }
 }
@@ -55,18 +55,18 @@ pub(super) struct Census {
 }
 
 /// Finds the tests of a diff and which are the same on both sides.
-pub(super) fn take(views: &[View<'_>]) -> Census {
+pub(super) fn take(views: &[FileView<'_>]) -> Census {
     let mut census = Census { old: tests(views, Side::Old), new: tests(views, Side::New) };
     census.pair_by_name(views);
     census.pair_by_words(views);
     census
 }
 
-fn tests(views: &[View<'_>], side: Side) -> Vec<Test> {
+fn tests(views: &[FileView<'_>], side: Side) -> Vec<Test> {
     let mut found = Vec::new();
     for (file, view) in views.iter().enumerate() {
         let Some(language) = view.language.filter(|language| !language.cases.is_empty()) else { continue };
-        if matches!(view.part, Part::Foreign | Part::Document | Part::Snapshot) {
+        if matches!(view.part, FileRole::Foreign | FileRole::Document | FileRole::Snapshot) {
             continue;
         }
         for (hunk, sides) in view.hunks.iter().enumerate() {
@@ -77,7 +77,7 @@ fn tests(views: &[View<'_>], side: Side) -> Vec<Test> {
     found
 }
 
-fn in_hunk(lines: &[Seen<'_>], language: &Language, mut found: impl FnMut(Test)) {
+fn in_hunk(lines: &[DiffLine<'_>], language: &Language, mut found: impl FnMut(Test)) {
     // The lines right above that can only be attributes, annotations and comments.
     let mut above: Option<usize> = None;
     for (at, line) in lines.iter().enumerate() {
@@ -111,18 +111,18 @@ fn in_hunk(lines: &[Seen<'_>], language: &Language, mut found: impl FnMut(Test))
 }
 
 /// Whether a line is of a comment that documents something, not of code that was made one.
-fn is_documented(line: &Seen<'_>) -> bool {
+fn is_documented(line: &DiffLine<'_>) -> bool {
     line.raw.trim_start().starts_with(['*', '/']) && !line.raw.trim_start().starts_with("//")
 }
 
 /// Whether a line stands in front of a definition: an attribute, an annotation, a comment.
-pub(super) fn is_attribute(line: &Seen<'_>) -> bool {
+pub(super) fn is_attribute(line: &DiffLine<'_>) -> bool {
     let code = line.masked.code.trim_start();
     code.starts_with(['#', '@', '[']) || code.is_empty() && !line.masked.comment.trim().is_empty()
 }
 
 /// Whether a line goes on with what was opened above: the arguments of an attribute on lines of their own.
-pub(super) fn is_continued(lines: &[Seen<'_>], at: usize) -> bool {
+pub(super) fn is_continued(lines: &[DiffLine<'_>], at: usize) -> bool {
     let line = &lines[at];
     let before = lines[..at].iter().rev().find(|line| !line.raw.trim().is_empty());
     let closes = line.masked.code.trim_start().starts_with([')', ']']);
@@ -139,7 +139,7 @@ pub(super) fn is_continued(lines: &[Seen<'_>], at: usize) -> bool {
 
 /// Where the block that begins at `at` ends, by indentation: behind the first line that is not deeper. Its closing
 /// bracket or `end` belongs to it.
-pub(super) fn end_of_block(lines: &[Seen<'_>], at: usize) -> (usize, bool) {
+pub(super) fn end_of_block(lines: &[DiffLine<'_>], at: usize) -> (usize, bool) {
     let indent = lines[at].indent;
     let mut opened = false;
     for (index, line) in lines.iter().enumerate().skip(at + 1) {
@@ -184,7 +184,7 @@ impl Census {
     }
 
     /// Tests of the same name, in the same file first.
-    fn pair_by_name(&mut self, views: &[View<'_>]) {
+    fn pair_by_name(&mut self, views: &[FileView<'_>]) {
         for same_file in [true, false] {
             let mut free: HashMap<(&str, String), Vec<usize>> = HashMap::new();
             for (index, test) in self.new.iter().enumerate().rev().filter(|(_, test)| test.twin.is_none()) {
@@ -208,7 +208,7 @@ impl Census {
     }
 
     /// Tests that say the same under other names.
-    fn pair_by_words(&mut self, views: &[View<'_>]) {
+    fn pair_by_words(&mut self, views: &[FileView<'_>]) {
         let fresh: Vec<usize> = (0..self.new.len()).filter(|&index| self.new[index].twin.is_none()).collect();
         let words: HashMap<usize, BTreeMap<&str, usize>> =
             fresh.iter().map(|&index| (index, words(&self.new[index], views, Side::New))).collect();
@@ -235,7 +235,7 @@ impl Census {
     /// Marks the tests that are gone.
     pub(super) fn mark(&self, sheet: &mut Sheet<'_, '_>) {
         let views = sheet.views;
-        let added = Added::of(views);
+        let added = AddedTest::of(views);
         let subjects = LazyCell::new(|| gone::subjects(views, self));
         let loses_deprecated = LazyCell::new(|| gone::loses_deprecated(views));
         let mut lost: BTreeMap<usize, Vec<&Test>> = BTreeMap::new();
@@ -250,13 +250,13 @@ impl Census {
                 Fate::Uncollected => sheet.add_named(
                     "test-uncollected",
                     (test.file, Side::Old, &lines[test.at]),
-                    Severity::Certain,
+                    RuleSeverity::Certain,
                     &test.name,
                 ),
                 Fate::Commented => sheet.add_named(
                     "test-commented-out",
                     (test.file, Side::Old, &lines[test.at]),
-                    Severity::Certain,
+                    RuleSeverity::Certain,
                     &test.name,
                 ),
                 Fate::Gone if gone::mentions(&subjects, &lines[test.at..test.end]) => {}
@@ -268,10 +268,10 @@ impl Census {
         let fresh_anywhere = self.new.iter().filter(|test| test.twin.is_none()).count();
         for (file, tests) in lost {
             let view = &views[file];
-            let deleted = view.file.change == Change::Deleted;
+            let deleted = view.file.change == PatchChange::Deleted;
             // As many new ones as were lost: rewritten, by the look of it.
             let rewritten = if deleted { fresh_anywhere } else { fresh(file) } >= tests.len();
-            let severity = if rewritten { Severity::Likely } else { Severity::Certain };
+            let severity = if rewritten { RuleSeverity::Likely } else { RuleSeverity::Certain };
             if deleted && gone::subject_of_file(views, &view.file.old) {
                 continue;
             }
@@ -290,11 +290,11 @@ impl Census {
     }
 
     /// What became of a test that no test on the new side is.
-    fn fate(&self, test: &Test, views: &[View<'_>], added: &Added<'_>) -> Fate {
+    fn fate(&self, test: &Test, views: &[FileView<'_>], added: &AddedTest<'_>) -> Fate {
         let view = &views[test.file];
         let (old, new) = (&view.hunks[test.hunk].old, &view.hunks[test.hunk].new);
         let body = test.body(old);
-        let telling: Vec<&Seen<'_>> = body.iter().filter(|line| is_telling(line)).collect();
+        let telling: Vec<&DiffLine<'_>> = body.iter().filter(|line| is_telling(line)).collect();
         let kept = telling.iter().filter(|line| !line.changed).count();
         if !old[test.at].changed {
             // The definition is still there: what made it a test is not.
@@ -333,7 +333,7 @@ impl Census {
     }
 
     /// Whether a test on the new side that has another name says what this one said: several became one.
-    fn is_merged(&self, test: &Test, views: &[View<'_>]) -> bool {
+    fn is_merged(&self, test: &Test, views: &[FileView<'_>]) -> bool {
         let own = words(test, views, Side::Old);
         let all: usize = own.values().sum();
         let others = self.new.iter().filter(|other| other.twin.is_none_or(|twin| self.old[twin].name != other.name));
@@ -345,15 +345,15 @@ impl Census {
     }
 
     /// Marks test files that have another name, or none any more.
-    fn mark_files(&self, sheet: &mut Sheet<'_, '_>, added: &Added<'_>) {
+    fn mark_files(&self, sheet: &mut Sheet<'_, '_>, added: &AddedTest<'_>) {
         let views = sheet.views;
         let collected = |path: &str| Language::of(path).is_some_and(|language| language.is_collected(path));
-        for (index, view) in views.iter().enumerate().filter(|(_, view)| view.part != Part::Foreign) {
+        for (index, view) in views.iter().enumerate().filter(|(_, view)| view.part != FileRole::Foreign) {
             let (old, new) = (&view.file.old, &view.file.new);
             let (rule, side, path) = match view.file.change {
-                Change::Renamed if collected(old) && !collected(new) => ("test-file-uncollected", Side::New, new),
+                PatchChange::Renamed if collected(old) && !collected(new) => ("test-file-uncollected", Side::New, new),
                 // With tests that can be told apart it has been judged by them.
-                Change::Deleted
+                PatchChange::Deleted
                     if collected(old)
                         && !self.old.iter().any(|test| test.file == index)
                         && !gone::subject_of_file(views, old)
@@ -364,7 +364,7 @@ impl Census {
                 _ => continue,
             };
             if let Some(rule) = sheet.rules.named(rule) {
-                sheet.push(rule, index, side, 1, path, Severity::Certain, "tests");
+                sheet.push(rule, index, side, 1, path, RuleSeverity::Certain, "tests");
             }
         }
     }
@@ -382,16 +382,16 @@ enum Fate {
 }
 
 /// What the new side has that the old one hadn't, without blanks.
-struct Added<'v> {
+struct AddedTest<'v> {
     code: HashSet<String>,
     comments: Vec<String>,
     words: HashMap<&'v str, usize>,
 }
 
-impl<'v> Added<'v> {
-    fn of(views: &'v [View<'_>]) -> Self {
-        let mut added = Added { code: HashSet::new(), comments: Vec::new(), words: HashMap::new() };
-        for line in views.iter().filter(|view| view.part != Part::Document).flat_map(|view| view.changed(Side::New)) {
+impl<'v> AddedTest<'v> {
+    fn of(views: &'v [FileView<'_>]) -> Self {
+        let mut added = AddedTest { code: HashSet::new(), comments: Vec::new(), words: HashMap::new() };
+        for line in views.iter().filter(|view| view.part != FileRole::Document).flat_map(|view| view.changed(Side::New)) {
             if line.has_code() {
                 added.code.insert(squeezed(&line.masked.text));
                 for word in identifiers(&line.masked.code) {
@@ -407,7 +407,7 @@ impl<'v> Added<'v> {
     }
 
     /// Whether most of what these lines say stands among them; also when they say nothing.
-    fn has_most_of<'l>(&self, lines: impl Iterator<Item = &'l Seen<'l>>) -> bool {
+    fn has_most_of<'l>(&self, lines: impl Iterator<Item = &'l DiffLine<'l>>) -> bool {
         let (mut all, mut there) = (0_u32, 0_u32);
         for line in lines.filter(|line| is_telling(line)) {
             all += 1;
@@ -422,7 +422,7 @@ impl<'v> Added<'v> {
     }
 }
 
-fn is_telling(line: &Seen<'_>) -> bool {
+fn is_telling(line: &DiffLine<'_>) -> bool {
     line.has_code() && line.masked.text.trim().len() >= TELLING_BYTES_MIN
 }
 
@@ -437,17 +437,17 @@ pub(super) fn identifiers(code: &str) -> impl Iterator<Item = &str> {
         .filter(|word| word.len() > 1 && !word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-fn language(views: &[View<'_>], test: &Test) -> &'static str {
+fn language(views: &[FileView<'_>], test: &Test) -> &'static str {
     views[test.file].language.map_or("", |language| language.name.as_str())
 }
 
 /// Whether a test that goes from one file to another is still run, as far as names decide that.
-fn stays_collected(views: &[View<'_>], from: usize, to: usize) -> bool {
+fn stays_collected(views: &[FileView<'_>], from: usize, to: usize) -> bool {
     let Some(language) = views[from].language else { return true };
     !language.is_collected(views[from].path(Side::Old)) || language.is_collected(views[to].path(Side::New))
 }
 
-fn words<'v>(test: &Test, views: &'v [View<'_>], side: Side) -> BTreeMap<&'v str, usize> {
+fn words<'v>(test: &Test, views: &'v [FileView<'_>], side: Side) -> BTreeMap<&'v str, usize> {
     let lines = views[test.file].hunks[test.hunk].side(side);
     let mut words = BTreeMap::new();
     for line in &lines[test.at..test.end] {

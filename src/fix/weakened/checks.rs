@@ -6,11 +6,11 @@ use regex::Regex;
 
 use super::Sheet;
 use super::census::squeezed;
-use super::language::Part;
+use super::language::FileRole;
 use super::lazy::compile;
-use super::rule::Severity;
-use super::view::{Seen, Side, View};
-use crate::fix::patch::Change;
+use super::rule::RuleSeverity;
+use super::view::{DiffLine, Side, FileView};
+use crate::fix::patch::PatchChange;
 use crate::whitelist::{CheckKind, Whitelist};
 
 /// Commands looked at on one side.
@@ -49,9 +49,9 @@ const RUNNERS: [&str; 19] = [
 static SESSION: LazyLock<Regex> =
     LazyLock::new(|| compile(r"\b(?:nox|tox)\s(?:run\s)?.*?-(?:s|e|-session|-env)[ =]\S+").expect("a regex"));
 /// A command on a changed line.
-struct Command<'v, 'p> {
+struct CheckCommand<'v, 'p> {
     file: usize,
-    line: &'v Seen<'p>,
+    line: &'v DiffLine<'p>,
     /// Without what swallows its status.
     text: String,
     /// Whether its status counts for nothing.
@@ -72,7 +72,7 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
     let whitelist = Whitelist::shipped_only();
     let (old, new) = (commands(views, Side::Old, &whitelist), commands(views, Side::New, &whitelist));
     for command in new.iter().filter(|command| command.swallowed) {
-        let same = |other: &&Command<'_, '_>| squeezed(&other.text) == squeezed(&command.text);
+        let same = |other: &&CheckCommand<'_, '_>| squeezed(&other.text) == squeezed(&command.text);
         let before = old.iter().filter(same).filter(|other| other.swallowed).count();
         let after = new.iter().filter(same).filter(|other| other.swallowed).count();
         if after <= before {
@@ -82,9 +82,9 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         match (command.check, command.by_name) {
             (None, _) => {}
             (Some(_), false) if counted => {
-                sheet.add_named("status-swallowed", place(command, Side::New), Severity::Certain, &command.text)
+                sheet.add_named("status-swallowed", place(command, Side::New), RuleSeverity::Certain, &command.text)
             }
-            _ => sheet.add_named("status-swallowed", place(command, Side::New), Severity::Likely, &command.text),
+            _ => sheet.add_named("status-swallowed", place(command, Side::New), RuleSeverity::Likely, &command.text),
         }
     }
     let kept: Vec<String> = views
@@ -94,25 +94,25 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         .map(|line| bare(&line.masked.text))
         .collect();
     let pipeline_added = views.iter().any(|view| {
-        matches!(view.file.change, Change::Added | Change::Renamed) && view.is("yaml") && holds_commands(view)
+        matches!(view.file.change, PatchChange::Added | PatchChange::Renamed) && view.is("yaml") && holds_commands(view)
     });
     let mut told = Vec::new();
     for command in old.iter().filter(|command| !command.swallowed) {
         let Some(kind) = command.check.filter(|kind| !matches!(kind, CheckKind::Build)) else { continue };
         let view = &views[command.file];
         let own = bare(&command.text);
-        let like = |other: &Command<'_, '_>| other.check.is_some_and(|other| is_like(kind, other));
+        let like = |other: &CheckCommand<'_, '_>| other.check.is_some_and(|other| is_like(kind, other));
         let there = new.iter().any(like) && !command.is_linked_in(&new)
             || kept.iter().any(|line| line.contains(&own))
             || command.program(kind).is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
-        let deleted = view.file.change == Change::Deleted;
+        let deleted = view.file.change == PatchChange::Deleted;
         if there || deleted && (told.contains(&command.file) || !is_pipeline(view)) {
             continue;
         }
         told.push(command.file);
         // Another service's pipeline may have taken over long ago.
         let stays = if deleted { view.file.old.contains("/workflows/") && !pipeline_added } else { is_pipeline(view) };
-        let severity = if stays { Severity::Certain } else { Severity::Likely };
+        let severity = if stays { RuleSeverity::Certain } else { RuleSeverity::Likely };
         sheet.add_named("check-removed", place(command, Side::Old), severity, &command.text);
     }
 }
@@ -128,10 +128,10 @@ fn bare(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'' | ',' | '[' | ']')).collect()
 }
 
-impl Command<'_, '_> {
+impl CheckCommand<'_, '_> {
     /// Whether its chain is still there without it: nothing has come that could do the same.
-    fn is_linked_in(&self, new: &[Command<'_, '_>]) -> bool {
-        let chain: Vec<&Command<'_, '_>> =
+    fn is_linked_in(&self, new: &[CheckCommand<'_, '_>]) -> bool {
+        let chain: Vec<&CheckCommand<'_, '_>> =
             new.iter().filter(|other| other.file == self.file && other.line.path == self.line.path).collect();
         self.links > 1
             && chain.len() + 1 == self.links
@@ -160,21 +160,21 @@ impl Command<'_, '_> {
     }
 }
 
-fn place<'v, 'p>(command: &Command<'v, 'p>, side: Side) -> (usize, Side, &'v Seen<'p>) {
+fn place<'v, 'p>(command: &CheckCommand<'v, 'p>, side: Side) -> (usize, Side, &'v DiffLine<'p>) {
     (command.file, side, command.line)
 }
 
-fn holds_commands(view: &View<'_>) -> bool {
+fn holds_commands(view: &FileView<'_>) -> bool {
     let known = ["json", "yaml", "shell", "make", "toml", "ini", "docker"];
-    view.part != Part::Foreign
-        && view.part != Part::Test
+    view.part != FileRole::Foreign
+        && view.part != FileRole::Test
         // What Cargo calls a test is no command.
         && !view.file.new.ends_with("Cargo.toml")
         && view.language.is_some_and(|own| known.contains(&own.name.as_str()))
 }
 
 /// Whether a file decides by itself what is checked: pipelines, hooks, manifests with scripts.
-fn is_pipeline(view: &View<'_>) -> bool {
+fn is_pipeline(view: &FileView<'_>) -> bool {
     let path = view.path(Side::Old);
     let name = path.rsplit('/').next().unwrap_or(path);
     view.is("yaml")
@@ -182,7 +182,7 @@ fn is_pipeline(view: &View<'_>) -> bool {
         || path.contains(".husky/")
 }
 
-fn commands<'v, 'p>(views: &'v [View<'p>], side: Side, whitelist: &Whitelist) -> Vec<Command<'v, 'p>> {
+fn commands<'v, 'p>(views: &'v [FileView<'p>], side: Side, whitelist: &Whitelist) -> Vec<CheckCommand<'v, 'p>> {
     let mut found = Vec::new();
     for (file, view) in views.iter().enumerate().filter(|(_, view)| holds_commands(view)) {
         for line in view.changed(side) {
@@ -201,7 +201,7 @@ fn commands<'v, 'p>(views: &'v [View<'p>], side: Side, whitelist: &Whitelist) ->
                 let known = checks(text, whitelist);
                 let check = known.or_else(|| named_check(text));
                 let by_name = known.is_none() && check.is_some();
-                found.push(Command {
+                found.push(CheckCommand {
                     file,
                     line,
                     text: text.trim().to_owned(),
@@ -217,7 +217,7 @@ fn commands<'v, 'p>(views: &'v [View<'p>], side: Side, whitelist: &Whitelist) ->
 }
 
 /// The command of a line, and whether the file's own syntax ignores its status.
-fn command_on(view: &View<'_>, line: &Seen<'_>) -> Option<(String, bool)> {
+fn command_on(view: &FileView<'_>, line: &DiffLine<'_>) -> Option<(String, bool)> {
     let language = view.language?.name.as_str();
     let text = line.masked.text.trim();
     match language {

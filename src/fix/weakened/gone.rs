@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::census::{Census, identifiers};
-use super::language::Part;
+use super::language::FileRole;
 use super::lazy::compile;
-use super::view::{Seen, Side, View};
-use crate::fix::patch::Change;
+use super::view::{DiffLine, Side, FileView};
+use crate::fix::patch::PatchChange;
 
 /// Names as they are defined in the languages of the table: after a keyword, as a function, a field, a variant, an
 /// option of a command line.
@@ -27,11 +27,11 @@ static DEFINED: LazyLock<[Regex; 4]> = LazyLock::new(|| {
 const NAME_BYTES_MIN: usize = 4;
 
 /// Names that the diff takes out of the program and doesn't write elsewhere.
-pub(super) fn subjects<'v>(views: &'v [View<'_>], census: &Census) -> HashSet<&'v str> {
-    let sources = || views.iter().filter(|view| view.part == Part::Source);
+pub(super) fn subjects<'v>(views: &'v [FileView<'_>], census: &Census) -> HashSet<&'v str> {
+    let sources = || views.iter().filter(|view| view.part == FileRole::Source);
     let mut names = HashSet::new();
     // Tests that stand among the code they test are no part of it.
-    let lines = views.iter().enumerate().filter(|(_, view)| view.part == Part::Source).flat_map(|(file, view)| {
+    let lines = views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Source).flat_map(|(file, view)| {
         view.hunks.iter().enumerate().flat_map(move |(hunk, sides)| {
             let lines = sides.old.iter().enumerate().filter(|(_, line)| line.changed);
             lines.filter(move |(at, _)| census.around(Side::Old, file, hunk, *at).is_none())
@@ -54,7 +54,7 @@ pub(super) fn subjects<'v>(views: &'v [View<'_>], census: &Census) -> HashSet<&'
 }
 
 /// Whether any of `lines` speaks of one of `subjects`.
-pub(super) fn mentions<'l, 'p: 'l>(subjects: &HashSet<&str>, lines: impl IntoIterator<Item = &'l Seen<'p>>) -> bool {
+pub(super) fn mentions<'l, 'p: 'l>(subjects: &HashSet<&str>, lines: impl IntoIterator<Item = &'l DiffLine<'p>>) -> bool {
     !subjects.is_empty()
         && lines.into_iter().any(|line| {
             let words = identifiers(&line.masked.text);
@@ -64,21 +64,21 @@ pub(super) fn mentions<'l, 'p: 'l>(subjects: &HashSet<&str>, lines: impl IntoIte
 }
 
 /// Whether the diff takes something out of the program that it calls deprecated.
-pub(super) fn loses_deprecated(views: &[View<'_>]) -> bool {
-    let sources = || views.iter().filter(|view| view.part == Part::Source);
+pub(super) fn loses_deprecated(views: &[FileView<'_>]) -> bool {
+    let sources = || views.iter().filter(|view| view.part == FileRole::Source);
     let count = |side| sources().flat_map(|view| view.changed(side)).filter(|line| is_deprecated(line)).count();
     count(Side::Old) > count(Side::New)
 }
 
 /// Whether a line says that something is deprecated.
-pub(super) fn is_deprecated(line: &Seen<'_>) -> bool {
+pub(super) fn is_deprecated(line: &DiffLine<'_>) -> bool {
     line.masked.text.to_ascii_lowercase().contains("deprecat")
 }
 
 /// Whether the file that the test file `path` is named after is deleted as well.
-pub(super) fn subject_of_file(views: &[View<'_>], path: &str) -> bool {
+pub(super) fn subject_of_file(views: &[FileView<'_>], path: &str) -> bool {
     let stem = stem(path);
-    let deleted = views.iter().filter(|view| view.file.change == Change::Deleted && view.part == Part::Source);
+    let deleted = views.iter().filter(|view| view.file.change == PatchChange::Deleted && view.part == FileRole::Source);
     !stem.is_empty() && deleted.into_iter().any(|view| self::stem(&view.file.old) == stem)
 }
 

@@ -2,12 +2,12 @@
 
 use super::census::{Census, is_attribute, is_continued, squeezed};
 use super::language::Language;
-use super::lines::Hit;
-use super::view::{Seen, Side, Sides, View};
+use super::lines::LineHit;
+use super::view::{DiffLine, Side, Sides, FileView};
 
 /// Whether what a match belongs to (its test, its function, what it is attached to) is new as well: nothing was
 /// stricter before.
-pub(super) fn is_new(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) -> bool {
+pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], side: Side) -> bool {
     if let Some(test) = census.around(side, hit.file, hit.hunk, hit.at) {
         return test.twin.is_none();
     }
@@ -17,12 +17,12 @@ pub(super) fn is_new(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], sid
     if view.is("yaml") && is_in_new_step(sides, hit.at, side) {
         return true;
     }
-    let told = |line: &&Seen<'_>| !line.raw.trim().is_empty();
+    let told = |line: &&DiffLine<'_>| !line.raw.trim().is_empty();
     let before = lines[..hit.at].iter().rfind(told);
     let after = lines[hit.at + 1..].iter().find(told);
     // In other words, or at another place of the hunk.
-    let code = |line: &Seen<'_>| squeezed(&line.masked.code);
-    let is_old = |line: &Seen<'_>| {
+    let code = |line: &DiffLine<'_>| squeezed(&line.masked.code);
+    let is_old = |line: &DiffLine<'_>| {
         !line.changed || side == Side::New && sides.old.iter().any(|old| old.changed && code(old) == code(line))
     };
     let guarded = if hit.line.has_code() { Some(hit.line) } else { after };
@@ -56,7 +56,7 @@ pub(super) fn is_new(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], sid
     if has_functions && outermost > 0 && (beside_old || is_within_old()) {
         return false;
     }
-    let new = |line: Option<&Seen<'_>>| line.is_none_or(|line| !is_old(line));
+    let new = |line: Option<&DiffLine<'_>>| line.is_none_or(|line| !is_old(line));
     new(before) && new(after)
 }
 
@@ -66,7 +66,7 @@ fn stands_for_removed(sides: &Sides<'_>, at: usize) -> bool {
     let Some(owner) = above(lines, at).take_while(|line| line.changed).last() else { return false };
     let inside = lines.iter().skip_while(|line| line.number <= owner.number);
     let inside = inside.take_while(|line| line.changed && line.indent > owner.indent);
-    let text = |line: &Seen<'_>| squeezed(&line.masked.text);
+    let text = |line: &DiffLine<'_>| squeezed(&line.masked.text);
     let mut removed = sides.old.iter().filter(|line| line.changed).map(text).filter(|text| text.len() > 2);
     let values: Vec<String> = inside.map(text).collect();
     removed.any(|old| values.contains(&old))
@@ -74,25 +74,25 @@ fn stands_for_removed(sides: &Sides<'_>, at: usize) -> bool {
 
 /// Whether the item of a list that a line belongs to is one more than there were: a step of a pipeline, a job of a list.
 fn is_in_new_step(sides: &Sides<'_>, at: usize, side: Side) -> bool {
-    let begins = |line: &Seen<'_>| line.masked.code.trim_start().starts_with("- ");
+    let begins = |line: &DiffLine<'_>| line.masked.code.trim_start().starts_with("- ");
     let lines = sides.side(side);
     let own = Some(&lines[at]).filter(|line| begins(line));
     let Some(item) = own.or_else(|| above(lines, at).find(|line| begins(line))) else { return false };
-    let count = |lines: &[Seen<'_>]| {
+    let count = |lines: &[DiffLine<'_>]| {
         lines.iter().filter(|line| line.changed && line.indent == item.indent && begins(line)).count()
     };
     item.changed && side == Side::New && count(&sides.new) > count(&sides.old)
 }
 
 /// Whether a match stands in a function that is new, be it within an old one.
-pub(super) fn has_new_owner(hit: &Hit<'_, '_>, view: &View<'_>, side: Side) -> bool {
+pub(super) fn has_new_owner(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: Side) -> bool {
     let lines = view.hunks[hit.hunk].side(side);
     let owner = view.language.and_then(|language| above(lines, hit.at).find(|line| defines(language, line)));
     owner.is_some_and(|owner| owner.changed)
 }
 
 /// Whether a match counts only under a condition: by itself, by words on its line, or below a line that is one.
-pub(super) fn is_conditional(hit: &Hit<'_, '_>, view: &View<'_>, side: Side) -> bool {
+pub(super) fn is_conditional(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: Side) -> bool {
     let code = hit.line.masked.code.as_str();
     let mut words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
     if hit.rule.text.conditional
@@ -115,7 +115,7 @@ pub(super) fn is_conditional(hit: &Hit<'_, '_>, view: &View<'_>, side: Side) -> 
 }
 
 /// The lines above that a line is deeper than, the nearest first.
-pub(super) fn above<'s, 'p>(lines: &'s [Seen<'p>], at: usize) -> impl Iterator<Item = &'s Seen<'p>> + Clone {
+pub(super) fn above<'s, 'p>(lines: &'s [DiffLine<'p>], at: usize) -> impl Iterator<Item = &'s DiffLine<'p>> + Clone {
     let mut indent = lines[at].indent;
     lines[..at].iter().rev().filter(|line| line.has_code()).filter(move |line| {
         let is_above = line.indent < indent;
@@ -127,16 +127,16 @@ pub(super) fn above<'s, 'p>(lines: &'s [Seen<'p>], at: usize) -> impl Iterator<I
     })
 }
 
-fn is_preprocessed(line: &Seen<'_>) -> bool {
+fn is_preprocessed(line: &DiffLine<'_>) -> bool {
     line.masked.code.starts_with('#') && !line.masked.code.starts_with("#[")
 }
 
 /// Whether a line leaves a block open.
-fn opens(line: &Seen<'_>) -> bool {
+fn opens(line: &DiffLine<'_>) -> bool {
     line.masked.code.trim_end().ends_with(['{', '(', '[', ':', '>']) || line.masked.code.trim_end().ends_with(" do")
 }
 
 /// Whether a line defines a test or a function.
-fn defines(language: &Language, line: &Seen<'_>) -> bool {
+fn defines(language: &Language, line: &DiffLine<'_>) -> bool {
     language.defines_test(&line.masked.text) || language.functions.iter().any(|regex| regex.is_match(&line.masked.text))
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::language::Keys;
+use super::language::LanguageKeys;
 use super::lazy::compile;
 
 /// Keys followed into each other; deeper ones are not.
@@ -24,13 +24,13 @@ static CALLED: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The keys above the next line.
 pub(super) struct Keyring {
-    kind: Option<Keys>,
+    kind: Option<LanguageKeys>,
     section: String,
     open: Vec<(usize, String)>,
 }
 
 impl Keyring {
-    pub(super) fn new(kind: Option<Keys>, heading: &str) -> Self {
+    pub(super) fn new(kind: Option<LanguageKeys>, heading: &str) -> Self {
         let mut keyring = Keyring { kind, section: String::new(), open: Vec::new() };
         keyring.enter(heading);
         keyring
@@ -43,7 +43,7 @@ impl Keyring {
             return String::new();
         }
         let indent = line.len() - line.trim_start().len();
-        if kind != Keys::Indent
+        if kind != LanguageKeys::Indent
             && let Some(name) = capture(&SECTION, line)
         {
             self.section = name.replace(['"', '\''], "");
@@ -51,9 +51,9 @@ impl Keyring {
             return self.section.clone();
         }
         let (indent, key) = match kind {
-            Keys::Indent => named(line, indent),
-            Keys::Toml => (indent, capture(&ASSIGNED, line).map(|key| key.replace(['"', '\'', ' '], ""))),
-            Keys::Ini => (indent, if indent == 0 { capture(&INI, line) } else { None }),
+            LanguageKeys::Indent => named(line, indent),
+            LanguageKeys::Toml => (indent, capture(&ASSIGNED, line).map(|key| key.replace(['"', '\'', ' '], ""))),
+            LanguageKeys::Ini => (indent, if indent == 0 { capture(&INI, line) } else { None }),
         };
         // A closing bracket ends its key, but belongs to it.
         let closes = line.trim_start().starts_with([']', '}', ')']);
@@ -103,7 +103,7 @@ fn named(line: &str, indent: usize) -> (usize, Option<String>) {
 mod tests {
     use super::*;
 
-    fn paths(kind: Keys, heading: &str, text: &str) -> Vec<String> {
+    fn paths(kind: LanguageKeys, heading: &str, text: &str) -> Vec<String> {
         let mut keyring = Keyring::new(Some(kind), heading);
         text.lines().map(|line| keyring.enter(line)).collect()
     }
@@ -111,14 +111,14 @@ mod tests {
     #[test]
     fn the_keys_above_a_line_are_known() {
         let toml = paths(
-            Keys::Toml,
+            LanguageKeys::Toml,
             "",
             "[tool.ruff.lint]\nselect = [\"E\"]\nignore = [\n    \"E501\",\n]\n[tool.mypy]\nstrict = true",
         );
         assert_eq!(toml[3], "tool.ruff.lint.ignore");
         assert_eq!(toml[6], "tool.mypy.strict");
         let yaml = paths(
-            Keys::Indent,
+            LanguageKeys::Indent,
             "",
             "jobs:\n  test:\n    steps:\n    - run: npm test\n      continue-on-error: true\n    - uses: a/b\n  lint:",
         );
@@ -126,20 +126,20 @@ mod tests {
         assert_eq!(yaml[4], "jobs.test.steps.continue-on-error");
         assert_eq!(yaml[6], "jobs.lint");
         let json = paths(
-            Keys::Indent,
+            LanguageKeys::Indent,
             "",
             "{\n  \"compilerOptions\": {\n    \"strict\": false\n  },\n  \"exclude\": [\n    \"src\"\n  ]",
         );
         assert_eq!(json[2], "compilerOptions.strict");
         assert_eq!(json[5], "exclude");
-        let ini = paths(Keys::Ini, "", "[flake8]\nextend-ignore =\n    E501\n    E203\nexclude = a");
+        let ini = paths(LanguageKeys::Ini, "", "[flake8]\nextend-ignore =\n    E501\n    E203\nexclude = a");
         assert_eq!(ini[3], "flake8.extend-ignore");
         assert_eq!(ini[4], "flake8.exclude");
     }
 
     #[test]
     fn a_heading_stands_for_what_is_above_the_hunk() {
-        assert_eq!(paths(Keys::Toml, "ignore = [", "    \"E501\",")[0], "ignore");
-        assert_eq!(paths(Keys::Indent, "exclude:", "  - a")[0], "exclude");
+        assert_eq!(paths(LanguageKeys::Toml, "ignore = [", "    \"E501\",")[0], "ignore");
+        assert_eq!(paths(LanguageKeys::Indent, "exclude:", "  - a")[0], "exclude");
     }
 }

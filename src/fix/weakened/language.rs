@@ -6,14 +6,14 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::lazy::{Lazy, LazySet};
+use super::lazy::{LazyRegex, LazySet};
 use super::lexis::Lexis;
 use crate::base::glob;
 
 /// How the key that a line belongs to is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Keys {
+pub(super) enum LanguageKeys {
     /// Nested by indentation: YAML, formatted JSON and JavaScript.
     Indent,
     /// `[section]`, `key = value`.
@@ -27,9 +27,9 @@ pub(super) enum Keys {
 pub(super) struct Language {
     pub(super) name: String,
     pub(super) lexis: Lexis,
-    pub(super) keys: Option<Keys>,
+    pub(super) keys: Option<LanguageKeys>,
     pub(super) cases: Vec<Case>,
-    pub(super) functions: Vec<Lazy>,
+    pub(super) functions: Vec<LazyRegex>,
     pub(super) asserts: LazySet,
     pub(super) guards: LazySet,
     tests: LazySet,
@@ -40,9 +40,9 @@ pub(super) struct Language {
 #[derive(Debug)]
 pub(super) struct Case {
     /// On one of the lines right above.
-    pub(super) marker: Option<Lazy>,
+    pub(super) marker: Option<LazyRegex>,
     /// The definition, with the groups `name`, `name2`, `name3`.
-    pub(super) regex: Lazy,
+    pub(super) regex: LazyRegex,
 }
 
 #[derive(Debug, Deserialize)]
@@ -79,7 +79,7 @@ struct LanguageText {
     asserts: Vec<String>,
     #[serde(default)]
     guards: Vec<String>,
-    keys: Option<Keys>,
+    keys: Option<LanguageKeys>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -91,7 +91,7 @@ struct CaseText {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct LanguageTable {
     #[serde(rename = "language")]
     languages: Vec<LanguageText>,
 }
@@ -105,7 +105,7 @@ struct Languages {
 }
 
 static LANGUAGES: LazyLock<Languages> = LazyLock::new(|| {
-    let table = serde_json::from_str::<Table>(include_str!(concat!(env!("OUT_DIR"), "/languages.json")));
+    let table = serde_json::from_str::<LanguageTable>(include_str!(concat!(env!("OUT_DIR"), "/languages.json")));
     let mut all =
         Languages { languages: Vec::new(), names: Vec::new(), folders: HashMap::new(), extensions: HashMap::new() };
     // A broken table would mean that nothing is ever found: a test holds that it is not.
@@ -121,12 +121,12 @@ static LANGUAGES: LazyLock<Languages> = LazyLock::new(|| {
 
 impl From<LanguageText> for Language {
     fn from(text: LanguageText) -> Self {
-        let case = |case: CaseText| Case { marker: case.marker.map(Lazy::new), regex: Lazy::new(case.regex) };
+        let case = |case: CaseText| Case { marker: case.marker.map(LazyRegex::new), regex: LazyRegex::new(case.regex) };
         Language {
             lexis: Lexis::new(text.comments, text.spaced, text.blocks, &text.strings, &text.long, text.heredoc),
             keys: text.keys,
             cases: text.cases.into_iter().map(case).collect(),
-            functions: text.functions.into_iter().map(Lazy::new).collect(),
+            functions: text.functions.into_iter().map(LazyRegex::new).collect(),
             asserts: LazySet::new(text.asserts),
             guards: LazySet::new(text.guards),
             tests: LazySet::new(text.tests),
@@ -180,20 +180,20 @@ impl Language {
 }
 
 /// Lines that are of one language, by its name.
-static SPEAKING: LazyLock<[(&str, Lazy); 3]> = LazyLock::new(|| {
+static SPEAKING: LazyLock<[(&str, LazyRegex); 3]> = LazyLock::new(|| {
     [
         ("python", r"^\s*(?:(?:async\s+)?def|class)\s+\w.*:\s*$|^\s*(?:import|from)\s+[\w.]+|\bself\.\w|^\s*(?:if|elif|for|while|with)\b.*:\s*$"),
         ("shell", r"^\s*(?:fi|done|esac|then|do)\s*$|^\s*(?:el)?if\s+(?:!\s+)?(?:\[|test\s)|;\s*then\s*$|\$\{\w|^\s*\w+\(\)\s*\{"),
         ("perl", r"^\s*(?:my|our|local)\s+[($@%]|^\s*(?:use|sub)\s+[\w:]+.*[;{]\s*$|\$\w+->"),
     ]
-    .map(|(name, source)| (name, Lazy::new(source.to_owned())))
+    .map(|(name, source)| (name, LazyRegex::new(source.to_owned())))
 });
 /// So many lines have to be of it.
 const SPEAKING_LINES_MIN: usize = 3;
 
 /// The part that a file plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum FileRole {
     /// The program, its configuration, anything else.
     Source,
     /// Tests.
@@ -277,18 +277,18 @@ fn is_document(path: &str, language: Option<&Language>) -> bool {
 }
 
 /// What `path` is, a file of `language`.
-pub(super) fn part(path: &str, language: Option<&Language>) -> Part {
+pub(super) fn part(path: &str, language: Option<&Language>) -> FileRole {
     let has = |words: &[&str]| words.iter().any(|word| path.contains(word));
     if has(&SNAPSHOT_WORDS) && SNAPSHOTS.is_match(path) {
-        Part::Snapshot
+        FileRole::Snapshot
     } else if has(&FOREIGN_WORDS) && FOREIGN.is_match(path) {
-        Part::Foreign
+        FileRole::Foreign
     } else if language.is_some_and(|language| language.is_test(path)) {
-        Part::Test
+        FileRole::Test
     } else if is_document(path, language) {
-        Part::Document
+        FileRole::Document
     } else {
-        Part::Source
+        FileRole::Source
     }
 }
 
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn the_table_is_sound() {
-        let table: Table = toml::from_str(include_str!("languages.toml")).expect("TOML of the documented shape");
+        let table: LanguageTable = toml::from_str(include_str!("languages.toml")).expect("TOML of the documented shape");
         for text in &table.languages {
             let cases = text.cases.iter().flat_map(|case| case.marker.iter().chain([&case.regex]));
             let all = [&text.tests, &text.collected, &text.functions, &text.asserts, &text.guards];
@@ -311,7 +311,7 @@ mod tests {
         assert!([&SNAPSHOTS, &FOREIGN].iter().all(|set| set.is_sound()));
     }
 
-    fn part_at(path: &str) -> Part {
+    fn part_at(path: &str) -> FileRole {
         part(path, Language::of(path))
     }
 
@@ -338,19 +338,19 @@ mod tests {
         assert_eq!(name("debian/rules"), Some("make"));
         assert_eq!(name("logo.png"), None);
         let parts = [
-            ("src/cart.ts", Part::Source),
-            ("src/cart.test.ts", Part::Test),
-            ("src/__snapshots__/cart.test.ts.snap", Part::Snapshot),
-            ("tests/snapshots/cli__help.snap", Part::Snapshot),
-            ("pkg/testdata/bad.go", Part::Foreign),
-            ("docs/rules.md", Part::Document),
-            ("src/store/tests.rs", Part::Test),
-            ("CMakeLists.txt", Part::Source),
-            ("t/basic.t", Part::Test),
-            ("LICENSE-MIT", Part::Document),
-            ("man/verify-run.1", Part::Document),
-            ("src/license.rs", Part::Source),
-            ("bin/changes", Part::Source),
+            ("src/cart.ts", FileRole::Source),
+            ("src/cart.test.ts", FileRole::Test),
+            ("src/__snapshots__/cart.test.ts.snap", FileRole::Snapshot),
+            ("tests/snapshots/cli__help.snap", FileRole::Snapshot),
+            ("pkg/testdata/bad.go", FileRole::Foreign),
+            ("docs/rules.md", FileRole::Document),
+            ("src/store/tests.rs", FileRole::Test),
+            ("CMakeLists.txt", FileRole::Source),
+            ("t/basic.t", FileRole::Test),
+            ("LICENSE-MIT", FileRole::Document),
+            ("man/verify-run.1", FileRole::Document),
+            ("src/license.rs", FileRole::Source),
+            ("bin/changes", FileRole::Source),
         ];
         for (path, wanted) in parts {
             assert_eq!(part_at(path), wanted, "{path}");
@@ -370,7 +370,7 @@ mod tests {
             "a.ambr",
         ];
         for path in snapshots.into_iter().chain(more) {
-            assert!(SNAPSHOTS.is_match(path) && part_at(path) == Part::Snapshot, "{path}");
+            assert!(SNAPSHOTS.is_match(path) && part_at(path) == FileRole::Snapshot, "{path}");
         }
         let folders = "fixture fixtures __fixtures__ testdata test-data corpus corpora sample samples testcases test-cases resources \
                        node_modules vendor vendored thirdparty third_party third-party external dist generated __generated__ .yarn \
@@ -378,7 +378,7 @@ mod tests {
         let names = ["a.min.js", "a.gen.ts", "gen.go", "a_generated.rs", "a.pb.go", "a_pb2.py", "a_pb2_grpc.pyi"];
         let paths = folders.split_whitespace().map(|folder| format!("{folder}/a.rs"));
         for path in paths.chain(names.map(str::to_owned)) {
-            assert!(FOREIGN.is_match(&path) && part_at(&path) == Part::Foreign, "{path}");
+            assert!(FOREIGN.is_match(&path) && part_at(&path) == FileRole::Foreign, "{path}");
         }
     }
 }

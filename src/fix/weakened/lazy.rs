@@ -9,14 +9,14 @@ const REGEX_BYTES_MAX: usize = 1 << 20;
 
 /// One regex.
 #[derive(Debug)]
-pub(super) struct Lazy {
+pub(super) struct LazyRegex {
     source: String,
     compiled: OnceLock<Option<Regex>>,
 }
 
-impl Lazy {
+impl LazyRegex {
     pub(super) fn new(source: String) -> Self {
-        Lazy { source, compiled: OnceLock::new() }
+        LazyRegex { source, compiled: OnceLock::new() }
     }
 
     /// `None` of a broken one; a shipped one always compiles, a test holds that.

@@ -4,7 +4,7 @@
 
 /// Where a line begins or ends.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) enum State {
+pub(super) enum LexerState {
     /// In code.
     #[default]
     Code,
@@ -69,12 +69,12 @@ impl Lexis {
     }
 
     /// Where the first of `lines` begins: inside a comment or a string, if that is closed before one is opened.
-    pub(super) fn state_before<'l>(&self, lines: impl Iterator<Item = &'l str> + Clone) -> State {
+    pub(super) fn state_before<'l>(&self, lines: impl Iterator<Item = &'l str> + Clone) -> LexerState {
         for (index, (start, end)) in self.blocks.iter().enumerate() {
             for line in lines.clone() {
                 match (block_start(line, start), block_end(line, end)) {
-                    (Some(start), Some(end)) if end < start => return State::Block(index),
-                    (None, Some(_)) => return State::Block(index),
+                    (Some(start), Some(end)) if end < start => return LexerState::Block(index),
+                    (None, Some(_)) => return LexerState::Block(index),
                     (Some(_), _) => break,
                     (None, None) => {}
                 }
@@ -86,7 +86,7 @@ impl Lexis {
             && let Some(first) = lines.clone().find(|line| !line.trim().is_empty())
             && (first.trim_start().starts_with("* ") || first.trim() == "*")
         {
-            return State::Block(index);
+            return LexerState::Block(index);
         }
         for (index, long) in self.long.iter().enumerate() {
             if long.start.len() < 3 || long.start != long.end {
@@ -101,7 +101,7 @@ impl Lexis {
                     let closes =
                         trimmed.len() == long.start.len() && !opens || at > 0 && trimmed.ends_with(long.end.as_str());
                     if count % 2 == 1 && closes && !before.is_empty() {
-                        return State::Long(index);
+                        return LexerState::Long(index);
                     }
                     break;
                 }
@@ -112,33 +112,33 @@ impl Lexis {
     }
 
     /// Whether lines begin in a string that goes over lines and ends as it begins: where fewer lines are all text.
-    fn long_state_before<'l>(&self, lines: impl Iterator<Item = &'l str> + Clone) -> State {
-        let inside = |first: State| {
+    fn long_state_before<'l>(&self, lines: impl Iterator<Item = &'l str> + Clone) -> LexerState {
+        let inside = |first: LexerState| {
             let mut state = first;
             let is_text = |line: &str| {
-                let began = matches!(state, State::Long(_));
+                let began = matches!(state, LexerState::Long(_));
                 self.mask(&mut state, line);
-                began && matches!(state, State::Long(_))
+                began && matches!(state, LexerState::Long(_))
             };
             lines.clone().map(is_text).filter(|text| *text).count()
         };
-        let as_code = inside(State::Code);
+        let as_code = inside(LexerState::Code);
         let alike = |index: &usize| self.long[*index].start == self.long[*index].end;
         if as_code == 0 {
-            return State::Code;
+            return LexerState::Code;
         }
-        let better = (0..self.long.len()).filter(alike).find(|&index| inside(State::Long(index)) < as_code);
-        better.map_or(State::Code, State::Long)
+        let better = (0..self.long.len()).filter(alike).find(|&index| inside(LexerState::Long(index)) < as_code);
+        better.map_or(LexerState::Code, LexerState::Long)
     }
 
     /// Reads one line; `state` is where it begins and, after, where the next one does.
-    pub(super) fn mask(&self, state: &mut State, line: &str) -> Masked {
+    pub(super) fn mask(&self, state: &mut LexerState, line: &str) -> Masked {
         let mut masks = Masks::new(line);
         let bytes = line.as_bytes();
         let mut at = 0;
-        if let State::Heredoc(word) = state {
+        if let LexerState::Heredoc(word) = state {
             if line.trim().trim_end_matches([';', ')', ',']) == word.as_str() {
-                *state = State::Code;
+                *state = LexerState::Code;
             }
             masks.string(0, line.len());
             return masks.end();
@@ -147,44 +147,44 @@ impl Lexis {
         while at < bytes.len() {
             let rest = &line[at..];
             match state {
-                State::Block(index) => {
+                LexerState::Block(index) => {
                     let end = &self.blocks[*index].1;
                     let stop = rest.find(end.as_str()).map(|n| n + end.len());
                     masks.comment(at, at + stop.unwrap_or(rest.len()));
                     at += stop.unwrap_or(rest.len());
                     if stop.is_some() {
-                        *state = State::Code;
+                        *state = LexerState::Code;
                     }
                 }
-                State::Long(index) => {
+                LexerState::Long(index) => {
                     let long = &self.long[*index];
                     let stop = string_end(rest, &long.end, long.escapes);
                     masks.string(at, at + stop.unwrap_or(rest.len()));
                     at += stop.map_or(rest.len(), |n| n + long.end.len());
                     if stop.is_some() || long.one_line {
-                        *state = State::Code;
+                        *state = LexerState::Code;
                     }
                 }
-                State::Heredoc(_) | State::Code => at = self.code(state, line, at, &mut masks, &mut heredoc),
+                LexerState::Heredoc(_) | LexerState::Code => at = self.code(state, line, at, &mut masks, &mut heredoc),
             }
         }
-        if let State::Long(index) = state
+        if let LexerState::Long(index) = state
             && self.long[*index].one_line
         {
-            *state = State::Code;
+            *state = LexerState::Code;
         }
-        if let Some(word) = heredoc.filter(|_| *state == State::Code) {
-            *state = State::Heredoc(word);
+        if let Some(word) = heredoc.filter(|_| *state == LexerState::Code) {
+            *state = LexerState::Heredoc(word);
         }
         masks.end()
     }
 
     /// Takes one word of code at `at`; where the next one is.
-    fn code(&self, state: &mut State, line: &str, at: usize, masks: &mut Masks, heredoc: &mut Option<String>) -> usize {
+    fn code(&self, state: &mut LexerState, line: &str, at: usize, masks: &mut Masks, heredoc: &mut Option<String>) -> usize {
         let rest = &line[at..];
         let after_blank = at == 0 || line.as_bytes()[at - 1].is_ascii_whitespace();
         if let Some(index) = self.blocks.iter().position(|(start, _)| rest.starts_with(start.as_str())) {
-            *state = State::Block(index);
+            *state = LexerState::Block(index);
             let start = self.blocks[index].0.len();
             masks.comment(at, at + start);
             return at + start;
@@ -197,7 +197,7 @@ impl Lexis {
             return line.len();
         }
         if let Some(index) = self.long.iter().position(|long| rest.starts_with(long.start.as_str())) {
-            *state = State::Long(index);
+            *state = LexerState::Long(index);
             return at + self.long[index].start.len();
         }
         let first = rest.as_bytes()[0];

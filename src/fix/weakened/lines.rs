@@ -6,12 +6,12 @@ use std::sync::LazyLock;
 use regex::Captures;
 
 use super::census::{Census, identifiers, squeezed};
-use super::language::Part;
+use super::language::FileRole;
 use super::lazy::LazySet;
-use super::rule::{Kind, Rule, Rules, Severity, Where};
-use super::view::{Seen, Side, View};
+use super::rule::{RuleKind, WeakenedRule, Rules, RuleSeverity, RuleScope};
+use super::view::{DiffLine, Side, FileView};
 use super::{Sheet, ground};
-use crate::fix::patch::Change;
+use crate::fix::patch::PatchChange;
 
 /// Files that configure a linter, a formatter or a type checker and nothing else.
 static LINTERS: LazyLock<LazySet> = LazyLock::new(|| {
@@ -38,26 +38,26 @@ const CONDITION: &str = "condition";
 const EVERYTHING: &str = "*";
 
 /// A rule's match on one side.
-pub(super) struct Hit<'v, 'p> {
-    pub(super) rule: &'static Rule,
+pub(super) struct LineHit<'v, 'p> {
+    pub(super) rule: &'static WeakenedRule,
     pub(super) file: usize,
     pub(super) hunk: usize,
     pub(super) at: usize,
-    pub(super) line: &'v Seen<'p>,
+    pub(super) line: &'v DiffLine<'p>,
     pub(super) units: Vec<String>,
 }
 
 /// Marks what rules of these kinds find, unless the other side lost the same.
 pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
     let (rules, views) = (sheet.rules, sheet.views);
-    let of = |side| hits(rules, views, side, &[Kind::Added, Kind::Removed, Kind::Replaced, Kind::Grown]);
+    let of = |side| hits(rules, views, side, &[RuleKind::Added, RuleKind::Removed, RuleKind::Replaced, RuleKind::Grown]);
     let (old, new) = (of(Side::Old), of(Side::New));
     for (side, found, other) in [(Side::New, &new, &old), (Side::Old, &old, &new)] {
-        let wanted: Vec<&Hit<'_, '_>> = found.iter().filter(|hit| counts(hit, census, views, side)).collect();
-        let others = other.iter().filter(|hit| !matches!(hit.rule.text.kind, Kind::Replaced));
+        let wanted: Vec<&LineHit<'_, '_>> = found.iter().filter(|hit| counts(hit, census, views, side)).collect();
+        let others = other.iter().filter(|hit| !matches!(hit.rule.text.kind, RuleKind::Replaced));
         let left = uncompensated(&wanted, others);
         let left: Vec<_> = left.into_iter().filter(|hit| !is_split(hit, other)).collect();
-        let others: Vec<&Hit<'_, '_>> = other.iter().filter(|hit| hit.rule.text.replaceable).collect();
+        let others: Vec<&LineHit<'_, '_>> = other.iter().filter(|hit| hit.rule.text.replaceable).collect();
         let fresh = uncompensated(&others, found.iter());
         let mut rest = left.as_slice();
         while let Some(hit) = rest.first() {
@@ -65,7 +65,7 @@ pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
             let (together, after) = rest.split_at(count);
             rest = after;
             // One mark says that a list of exceptions got longer.
-            if hit.rule.text.kind == Kind::Grown {
+            if hit.rule.text.kind == RuleKind::Grown {
                 rest = &rest[rest.iter().take_while(|next| next.file == hit.file && same_rule(hit, next)).count()..];
             }
             // A tool in place of another.
@@ -81,13 +81,13 @@ pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
     }
 }
 
-fn same_rule(a: &Hit<'_, '_>, b: &Hit<'_, '_>) -> bool {
+fn same_rule(a: &LineHit<'_, '_>, b: &LineHit<'_, '_>) -> bool {
     a.rule.text.id == b.rule.text.id
 }
 
 /// How many of `hits`, which are sorted by place, stand on neighbouring lines and are of one rule.
-fn in_a_row(hits: &[&Hit<'_, '_>]) -> usize {
-    let follows = |pair: &[&Hit<'_, '_>]| {
+fn in_a_row(hits: &[&LineHit<'_, '_>]) -> usize {
+    let follows = |pair: &[&LineHit<'_, '_>]| {
         let (a, b) = (pair[0], pair[1]);
         same_rule(a, b) && (a.file, a.hunk) == (b.file, b.hunk) && a.at + 1 == b.at
     };
@@ -95,15 +95,15 @@ fn in_a_row(hits: &[&Hit<'_, '_>]) -> usize {
 }
 
 /// What the units of these are called together.
-fn named(hits: &[&Hit<'_, '_>]) -> String {
+fn named(hits: &[&LineHit<'_, '_>]) -> String {
     let units: Vec<&str> = hits.iter().flat_map(|hit| &hit.units).map(String::as_str).collect();
     if units.contains(&EVERYTHING) { "every rule".to_owned() } else { units.join(", ") }
 }
 
 /// Whether a rule says something about this side, and nothing speaks against it.
-fn counts(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) -> bool {
+fn counts(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], side: Side) -> bool {
     let wanted = match hit.rule.text.kind {
-        Kind::Removed => Side::Old,
+        RuleKind::Removed => Side::Old,
         _ => Side::New,
     };
     let view = &views[hit.file];
@@ -113,9 +113,9 @@ fn counts(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) ->
     side == wanted
         && hit.line.changed
         && !hit.rule.excused(hit.line.raw)
-        && !(text.kind != Kind::Structure && is_migrated(hit, views))
-        && (text.new_files || view.file.change != Change::Added && (side == Side::Old || !is_new_table(hit, view)))
-        && !(text.kind == Kind::Removed && view.file.change == Change::Deleted && !text.new_files)
+        && !(text.kind != RuleKind::Structure && is_migrated(hit, views))
+        && (text.new_files || view.file.change != PatchChange::Added && (side == Side::Old || !is_new_table(hit, view)))
+        && !(text.kind == RuleKind::Removed && view.file.change == PatchChange::Deleted && !text.new_files)
         && hit.rule.is_beside(view.lines(side).map(|line| line.masked.text.as_str()))
         && !(text.owner_stays
             && ground::above(view.hunks[hit.hunk].side(side), hit.at).next().is_none_or(|owner| owner.changed))
@@ -127,12 +127,12 @@ fn counts(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) ->
         && !(text.attached && census.around(side, hit.file, hit.hunk, hit.at).is_none())
         && !(skips && ground::is_conditional(hit, view, side) && ground::is_new(hit, census, views, side))
         && !(text.conditional && side == Side::New && had_condition(hit, view))
-        && (text.kind != Kind::Replaced || was_stricter(hit, view))
-        && (text.kind != Kind::Removed || text.along.is_none() || is_replaced_along(hit, view))
+        && (text.kind != RuleKind::Replaced || was_stricter(hit, view))
+        && (text.kind != RuleKind::Removed || text.along.is_none() || is_replaced_along(hit, view))
 }
 
 /// Whether what a match makes a test depend on is what a condition within it depended on.
-fn had_condition(hit: &Hit<'_, '_>, view: &View<'_>) -> bool {
+fn had_condition(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
     let Some(language) = view.language else { return false };
     let own: HashSet<&str> = identifiers(&hit.line.masked.code).collect();
     view.hunks[hit.hunk].old.iter().filter(|line| language.guards.is_match(&line.masked.code)).any(|line| {
@@ -142,35 +142,35 @@ fn had_condition(hit: &Hit<'_, '_>, view: &View<'_>) -> bool {
 }
 
 /// Whether a preprocessor's condition ends among these lines.
-fn is_closed(lines: &[Seen<'_>]) -> bool {
+fn is_closed(lines: &[DiffLine<'_>]) -> bool {
     lines.iter().any(|line| line.masked.code.trim_start().starts_with("#endif"))
 }
 
 /// Whether the command that an option is gone from is still there.
-fn is_replaced_along(hit: &Hit<'_, '_>, view: &View<'_>) -> bool {
+fn is_replaced_along(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
     view.hunks[hit.hunk].new.iter().any(|line| line.changed && hit.rule.is_along(line.raw))
 }
 
 /// Whether what is suppressed is itself a new test or a new helper of tests: nothing was stricter before, and tests do
 /// on purpose what a linter doesn't like.
-fn is_comment_for_new_test(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) -> bool {
+fn is_comment_for_new_test(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], side: Side) -> bool {
     let text = &hit.rule.text;
     side == Side::New
         && text.family == "disabled-rule"
         && !text.languages.is_empty()
-        && views[hit.file].part == Part::Test
+        && views[hit.file].part == FileRole::Test
         && (ground::is_new(hit, census, views, side)
             || ground::has_new_owner(hit, &views[hit.file], side)
             || is_new_statement(hit, &views[hit.file]))
 }
 
 /// Whether a line says something that no line of the hunk said before, in whatever words.
-fn is_new_statement(hit: &Hit<'_, '_>, view: &View<'_>) -> bool {
-    let words = |line: &Seen<'_>| identifiers(&line.masked.code).map(str::to_owned).collect::<HashSet<String>>();
+fn is_new_statement(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
+    let words = |line: &DiffLine<'_>| identifiers(&line.masked.code).map(str::to_owned).collect::<HashSet<String>>();
     let own = words(hit.line);
-    let same = |line: &Seen<'_>| 2 * words(line).intersection(&own).count() >= own.len();
+    let same = |line: &DiffLine<'_>| 2 * words(line).intersection(&own).count() >= own.len();
     let code = hit.line.masked.code.trim_start();
-    hit.rule.text.place == Where::Comment
+    hit.rule.text.place == RuleScope::Comment
         && hit.line.has_code()
         && !code.starts_with("import ")
         && !code.starts_with("from ")
@@ -178,7 +178,7 @@ fn is_new_statement(hit: &Hit<'_, '_>, view: &View<'_>) -> bool {
 }
 
 /// Whether a file that many tools share has a table for this tool only now: nothing was stricter before.
-fn is_new_table(hit: &Hit<'_, '_>, view: &View<'_>) -> bool {
+fn is_new_table(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
     let name = view.file.new.rsplit('/').next().unwrap_or(&view.file.new);
     if !SHARED_FILES.contains(&name) {
         return false;
@@ -190,10 +190,10 @@ fn is_new_table(hit: &Hit<'_, '_>, view: &View<'_>) -> bool {
     // `[mypy-cart.*]` is a part of what `[mypy]` says.
     let table = table.split('-').next().unwrap_or(&table);
     let within =
-        |line: &&Seen<'_>| line.path.strip_prefix(table).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+        |line: &&DiffLine<'_>| line.path.strip_prefix(table).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
     let lines = view.hunks[hit.hunk].new.get(..=hit.at).unwrap_or_default();
-    let opens = |line: &&&Seen<'_>| line.raw.trim_start().starts_with('[') || line.path == table;
-    let headers: Vec<&Seen<'_>> = lines.iter().filter(within).collect();
+    let opens = |line: &&&DiffLine<'_>| line.raw.trim_start().starts_with('[') || line.path == table;
+    let headers: Vec<&DiffLine<'_>> = lines.iter().filter(within).collect();
     let Some(nearest) = headers.iter().rev().find(opens) else { return false };
     // A part that is new may belong to a table that is not.
     let top = nearest.path.strip_suffix(".lint").unwrap_or(&nearest.path) == table
@@ -203,33 +203,33 @@ fn is_new_table(hit: &Hit<'_, '_>, view: &View<'_>) -> bool {
 
 /// Whether a file that configures nothing but linters comes or goes with the change, so that what this one says may
 /// stand there, or did.
-fn is_migrated(hit: &Hit<'_, '_>, views: &[View<'_>]) -> bool {
+fn is_migrated(hit: &LineHit<'_, '_>, views: &[FileView<'_>]) -> bool {
     let text = &hit.rule.text;
     let configures = !text.files.is_empty()
         && !text.new_files
         && matches!(text.family.as_str(), "disabled-rule" | "excluded-file" | "removed-check");
     configures
         && views.iter().any(|view| {
-            let moves = matches!(view.file.change, Change::Added | Change::Deleted | Change::Renamed);
+            let moves = matches!(view.file.change, PatchChange::Added | PatchChange::Deleted | PatchChange::Renamed);
             moves
-                && LINTERS.is_match(view.path(if view.file.change == Change::Deleted { Side::Old } else { Side::New }))
+                && LINTERS.is_match(view.path(if view.file.change == PatchChange::Deleted { Side::Old } else { Side::New }))
         })
 }
 
-fn severity(hit: &Hit<'_, '_>, census: &Census, views: &[View<'_>], side: Side) -> Severity {
-    if hit.rule.text.alone && ground::is_new(hit, census, views, side) { Severity::Likely } else { Severity::Certain }
+fn severity(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], side: Side) -> RuleSeverity {
+    if hit.rule.text.alone && ground::is_new(hit, census, views, side) { RuleSeverity::Likely } else { RuleSeverity::Certain }
 }
 
 /// The matches of all rules of `kinds` on the changed lines of a side.
 pub(super) fn hits<'v, 'p>(
     rules: &'static Rules,
-    views: &'v [View<'p>],
+    views: &'v [FileView<'p>],
     side: Side,
-    kinds: &[Kind],
-) -> Vec<Hit<'v, 'p>> {
+    kinds: &[RuleKind],
+) -> Vec<LineHit<'v, 'p>> {
     let mut found = Vec::new();
     for (file, view) in views.iter().enumerate() {
-        if matches!(view.part, Part::Foreign | Part::Snapshot) {
+        if matches!(view.part, FileRole::Foreign | FileRole::Snapshot) {
             continue;
         }
         let untold = untold(rules, view, side, kinds);
@@ -238,7 +238,7 @@ pub(super) fn hits<'v, 'p>(
                 for index in rules.candidates(line.raw, &untold) {
                     let rule = &rules.rules[index];
                     // Two words for the same on one line are one.
-                    let mut here = found.iter().rev().take_while(|hit: &&Hit<'_, '_>| std::ptr::eq(hit.line, line));
+                    let mut here = found.iter().rev().take_while(|hit: &&LineHit<'_, '_>| std::ptr::eq(hit.line, line));
                     let twice = here.any(|hit| hit.rule.group() == rule.group());
                     if twice || !kinds.contains(&rule.text.kind) || !applies(rule, view, side) {
                         continue;
@@ -246,10 +246,10 @@ pub(super) fn hits<'v, 'p>(
                     let heading = view.file.hunks[hunk].heading.as_str();
                     let above = ground::above(sides.side(side), at).map(|line| line.masked.text.as_str());
                     if let Some(units) = units_of(rule, sides.side(side), at)
-                        && !(rule.text.kind == Kind::Added && is_excused(rule, sides.side(side), at))
+                        && !(rule.text.kind == RuleKind::Added && is_excused(rule, sides.side(side), at))
                         && rule.is_below(above.chain([heading]))
                     {
-                        let mut hit = Hit { rule, file, hunk, at, line, units };
+                        let mut hit = LineHit { rule, file, hunk, at, line, units };
                         if rule.text.family == SKIPPED
                             && hit.units == [EVERYTHING]
                             && ground::is_conditional(&hit, view, side)
@@ -266,7 +266,7 @@ pub(super) fn hits<'v, 'p>(
 }
 
 /// The units of a match on the line at `at`, or on what its brackets hold.
-fn units_of(rule: &Rule, lines: &[Seen<'_>], at: usize) -> Option<Vec<String>> {
+fn units_of(rule: &WeakenedRule, lines: &[DiffLine<'_>], at: usize) -> Option<Vec<String>> {
     let line = &lines[at];
     if let Some(groups) = matched(rule, line) {
         return Some(all_units(rule, line, &groups));
@@ -281,14 +281,14 @@ fn units_of(rule: &Rule, lines: &[Seen<'_>], at: usize) -> Option<Vec<String>> {
 }
 
 /// Whether `unless` speaks against a line, or against it and the one that its arguments begin on.
-fn is_excused(rule: &Rule, lines: &[Seen<'_>], at: usize) -> bool {
+fn is_excused(rule: &WeakenedRule, lines: &[DiffLine<'_>], at: usize) -> bool {
     let line = lines[at].raw;
     let opens = || line.trim_end().ends_with('(').then(|| lines.get(at + 1)).flatten();
     rule.excused(line) || opens().is_some_and(|next| rule.excused(&[line.trim_end(), next.raw.trim()].concat()))
 }
 
 /// Whether a line skips the test that it belongs to.
-pub(super) fn skips(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
+pub(super) fn skips(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
     let mut candidates = rules.candidates(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
     candidates.any(|rule| {
         rule.text.family == SKIPPED
@@ -300,12 +300,12 @@ pub(super) fn skips(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
 }
 
 /// Whether the rule `id` matches a line.
-pub(super) fn has(rules: &Rules, view: &View<'_>, line: &Seen<'_>, id: &str) -> bool {
+pub(super) fn has(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>, id: &str) -> bool {
     rules.named(id).is_some_and(|rule| applies(rule, view, Side::New) && matched(rule, line).is_some())
 }
 
 /// The rules of `kinds` that look at every line of a file.
-pub(super) fn untold(rules: &Rules, view: &View<'_>, side: Side, kinds: &[Kind]) -> Vec<usize> {
+pub(super) fn untold(rules: &Rules, view: &FileView<'_>, side: Side, kinds: &[RuleKind]) -> Vec<usize> {
     let looks = |&index: &usize| {
         let rule = &rules.rules[index];
         let headings = view.file.hunks.iter().map(|hunk| hunk.heading.as_str());
@@ -316,36 +316,36 @@ pub(super) fn untold(rules: &Rules, view: &View<'_>, side: Side, kinds: &[Kind])
 }
 
 /// Whether a rule looks at such files at all.
-pub(super) fn applies(rule: &Rule, view: &View<'_>, side: Side) -> bool {
+pub(super) fn applies(rule: &WeakenedRule, view: &FileView<'_>, side: Side) -> bool {
     let text = &rule.text;
     let language = text.languages.is_empty() || text.languages.iter().any(|name| view.is(name));
     let file = || text.files.is_empty() || rule.files.is_match(view.folded(side));
     let part = match text.tests {
-        None => view.part != Part::Document || view.is("markdown") || !text.files.is_empty(),
-        Some(true) => view.part == Part::Test,
-        Some(false) => view.part == Part::Source,
+        None => view.part != FileRole::Document || view.is("markdown") || !text.files.is_empty(),
+        Some(true) => view.part == FileRole::Test,
+        Some(false) => view.part == FileRole::Source,
     };
     language && part && file()
 }
 
 /// The match of `rule` on what it looks at of `line`.
-pub(super) fn matched<'s>(rule: &Rule, line: &'s Seen<'_>) -> Option<Captures<'s>> {
+pub(super) fn matched<'s>(rule: &WeakenedRule, line: &'s DiffLine<'_>) -> Option<Captures<'s>> {
     let groups = rule.regex()?.captures(looked_at(rule, line))?;
     (rule.is_under(&line.path) && rule.is_along(line.raw)).then_some(groups)
 }
 
 /// What `rule` looks at of `line`.
-pub(super) fn looked_at<'s>(rule: &Rule, line: &'s Seen<'_>) -> &'s str {
+pub(super) fn looked_at<'s>(rule: &WeakenedRule, line: &'s DiffLine<'_>) -> &'s str {
     match rule.text.place {
-        Where::Code => line.masked.code.as_str(),
-        Where::Text => line.masked.text.as_str(),
-        Where::Comment => line.masked.comment.as_str(),
-        Where::Line => line.raw,
+        RuleScope::Code => line.masked.code.as_str(),
+        RuleScope::Text => line.masked.text.as_str(),
+        RuleScope::Comment => line.masked.comment.as_str(),
+        RuleScope::Line => line.raw,
     }
 }
 
 /// The units of every match on a line: a command may have an option several times.
-fn all_units(rule: &Rule, line: &Seen<'_>, first: &Captures<'_>) -> Vec<String> {
+fn all_units(rule: &WeakenedRule, line: &DiffLine<'_>, first: &Captures<'_>) -> Vec<String> {
     let mut all = units(rule, first);
     let end = first.get(0).map_or(0, |all| all.end());
     if rule.text.unit.is_none()
@@ -359,7 +359,7 @@ fn all_units(rule: &Rule, line: &Seen<'_>, first: &Captures<'_>) -> Vec<String> 
 }
 
 /// What a match turns off: the names in its group `units`, everything where that is there and empty, else the match.
-fn units(rule: &Rule, groups: &Captures<'_>) -> Vec<String> {
+fn units(rule: &WeakenedRule, groups: &Captures<'_>) -> Vec<String> {
     if let Some(unit) = &rule.text.unit {
         return vec![unit.clone()];
     }
@@ -377,10 +377,10 @@ fn units(rule: &Rule, groups: &Captures<'_>) -> Vec<String> {
 }
 
 /// Whether a suppression is that of a longer line, of which this one was a part.
-fn is_split(hit: &Hit<'_, '_>, other: &[Hit<'_, '_>]) -> bool {
+fn is_split(hit: &LineHit<'_, '_>, other: &[LineHit<'_, '_>]) -> bool {
     let own = squeezed(&hit.line.masked.code);
     let own = own.trim_end_matches([',', ';', ')']);
-    hit.rule.text.place == Where::Comment
+    hit.rule.text.place == RuleScope::Comment
         && own.len() >= PART_BYTES_MIN
         && other.iter().any(|other| {
             other.line.changed
@@ -392,9 +392,9 @@ fn is_split(hit: &Hit<'_, '_>, other: &[Hit<'_, '_>]) -> bool {
 
 /// Those of `wanted` for whose units nothing was taken away on the other side.
 fn uncompensated<'h, 'v: 'h, 'p: 'h>(
-    wanted: &[&'h Hit<'v, 'p>],
-    other: impl Iterator<Item = &'h Hit<'v, 'p>>,
-) -> Vec<&'h Hit<'v, 'p>> {
+    wanted: &[&'h LineHit<'v, 'p>],
+    other: impl Iterator<Item = &'h LineHit<'v, 'p>>,
+) -> Vec<&'h LineHit<'v, 'p>> {
     // Some tools take both.
     let alike = |unit: &str| unit.replace('-', "_");
     let mut pool: HashMap<(&str, String), Vec<usize>> = HashMap::new();
@@ -415,7 +415,7 @@ fn uncompensated<'h, 'v: 'h, 'p: 'h>(
         };
         Some(places.swap_remove(at))
     };
-    let mut open: Vec<(&Hit<'_, '_>, Vec<&'h str>)> =
+    let mut open: Vec<(&LineHit<'_, '_>, Vec<&'h str>)> =
         wanted.iter().map(|hit| (*hit, hit.units.iter().map(String::as_str).collect())).collect();
     for same_file in [true, false] {
         for (hit, units) in &mut open {
@@ -433,13 +433,13 @@ fn uncompensated<'h, 'v: 'h, 'p: 'h>(
 }
 
 /// Whether the hunk takes away a line that says the same more strictly.
-fn was_stricter(hit: &Hit<'_, '_>, view: &View<'_>) -> bool {
+fn was_stricter(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
     let (Some(before), Some(regex)) = (hit.rule.before(), hit.rule.regex()) else { return false };
-    let text = |line: &Seen<'_>| looked_at(hit.rule, line).to_owned();
+    let text = |line: &DiffLine<'_>| looked_at(hit.rule, line).to_owned();
     let subject = |groups: &Captures<'_>| groups.name("subject").map(|subject| squeezed(subject.as_str()));
     let own = regex.captures(&text(hit.line)).and_then(|groups| subject(&groups));
     let mut removed = view.hunks[hit.hunk].old.iter().filter(|line| line.changed);
     // One that said it no more strictly has only got another ending.
-    let is_as_lax = |line: &Seen<'_>| regex.captures(&text(line)).is_some_and(|groups| subject(&groups) == own);
+    let is_as_lax = |line: &DiffLine<'_>| regex.captures(&text(line)).is_some_and(|groups| subject(&groups) == own);
     removed.any(|line| before.captures(&text(line)).is_some_and(|groups| subject(&groups) == own) && !is_as_lax(line))
 }

@@ -9,7 +9,7 @@ use regex::Regex;
 use super::census::{identifiers, squeezed};
 use super::language::Language;
 use super::lazy::{LazySet, compile};
-use super::view::Seen;
+use super::view::DiffLine;
 
 /// Says exactly what comes out.
 static EXACT: LazyLock<LazySet> = LazyLock::new(|| {
@@ -86,22 +86,22 @@ const VOCABULARY: [&str; 22] = [
 
 /// The assertion of `removed` that has a vaguer one in its place, and that one.
 pub(super) fn vaguer<'s, 'p>(
-    removed: &[&'s Seen<'p>],
-    added: &[&'s Seen<'p>],
+    removed: &[&'s DiffLine<'p>],
+    added: &[&'s DiffLine<'p>],
     language: &Language,
-) -> Option<&'s Seen<'p>> {
-    let asserts = |line: &&&Seen<'_>| language.asserts.is_match(&line.masked.code);
+) -> Option<&'s DiffLine<'p>> {
+    let asserts = |line: &&&DiffLine<'_>| language.asserts.is_match(&line.masked.code);
     let (old, new): (Vec<_>, Vec<_>) =
         (removed.iter().filter(asserts).collect(), added.iter().filter(asserts).collect());
     // More of them than before say more, each of them less.
     if new.len() > old.len() {
         return None;
     }
-    let looser = |line: &&Seen<'_>| old.iter().any(|old| same_subject(old, line) && leeway(line) > leeway(old));
+    let looser = |line: &&DiffLine<'_>| old.iter().any(|old| same_subject(old, line) && leeway(line) > leeway(old));
     if let Some(line) = new.iter().copied().copied().find(looser) {
         return Some(line);
     }
-    let wider = |line: &&Seen<'_>| {
+    let wider = |line: &&DiffLine<'_>| {
         let now = statement(added, line);
         old.iter().any(|old| {
             let before = statement(removed, old);
@@ -121,7 +121,7 @@ pub(super) fn vaguer<'s, 'p>(
 }
 
 /// An assertion's line and those that go on with it, in `lines`.
-fn statement(lines: &[&Seen<'_>], first: &Seen<'_>) -> String {
+fn statement(lines: &[&DiffLine<'_>], first: &DiffLine<'_>) -> String {
     let mut text = String::new();
     let mut open = 0_i32;
     let from = lines.iter().skip_while(|line| line.number != first.number);
@@ -160,14 +160,14 @@ fn catches_more(old: &str, new: &str) -> bool {
 }
 
 /// Whether `new` says less of the same thing than `old`.
-fn is_vaguer(old: &Seen<'_>, new: &Seen<'_>) -> bool {
+fn is_vaguer(old: &DiffLine<'_>, new: &DiffLine<'_>) -> bool {
     if !same_subject(old, new) || !is_exact(old) {
         return false;
     }
     if is_exact(new) && !is_negated(new) {
         return leeway(new) > leeway(old);
     }
-    let words = |line: &Seen<'_>| VAGUE.find_iter(&line.masked.code).count();
+    let words = |line: &DiffLine<'_>| VAGUE.find_iter(&line.masked.code).count();
     // A bare `assert x` has no word of its own.
     let vaguer = words(new) > words(old)
         || words(new) == 0 && (is_bare(new) || is_part(new, old))
@@ -177,43 +177,43 @@ fn is_vaguer(old: &Seen<'_>, new: &Seen<'_>) -> bool {
 }
 
 /// `assert x`: true or not, whatever it is. A helper's name says nothing of what it holds.
-fn is_bare(line: &Seen<'_>) -> bool {
+fn is_bare(line: &DiffLine<'_>) -> bool {
     let code = line.masked.code.trim_start();
     ["assert ", "assert(", "assert!("].iter().any(|start| code.starts_with(start))
 }
 
 /// Whether `new` says nothing that `old` doesn't: `raises(Error)` for `raises(Error, match="…")`.
-fn is_part(new: &Seen<'_>, old: &Seen<'_>) -> bool {
+fn is_part(new: &DiffLine<'_>, old: &DiffLine<'_>) -> bool {
     let known: HashSet<&str> = identifiers(&old.masked.code).collect();
     identifiers(&new.masked.code).all(|word| known.contains(word))
 }
 
 /// `!=`, `assert_ne`, `not.toBe`: all but one answer is right.
-fn is_negated(line: &Seen<'_>) -> bool {
+fn is_negated(line: &DiffLine<'_>) -> bool {
     let code = squeezed(&line.masked.code).to_ascii_lowercase();
     ["!=", "notequal", "not.to", "assert_ne", "_ne(", "isnot", "refute", "to.not"]
         .iter()
         .any(|sign| code.contains(sign))
 }
 
-fn is_exact(line: &Seen<'_>) -> bool {
+fn is_exact(line: &DiffLine<'_>) -> bool {
     EXACT.is_match(&line.masked.code) && !NEARLY.is_match(&line.masked.code)
 }
 
-fn leeway(line: &Seen<'_>) -> usize {
+fn leeway(line: &DiffLine<'_>) -> usize {
     LEEWAY.find_iter(&line.masked.code).count()
 }
 
 /// Whether two assertions are about the same thing, by the names in them.
-fn same_subject(old: &Seen<'_>, new: &Seen<'_>) -> bool {
-    let names = |line: &Seen<'_>| -> HashSet<String> {
+fn same_subject(old: &DiffLine<'_>, new: &DiffLine<'_>) -> bool {
+    let names = |line: &DiffLine<'_>| -> HashSet<String> {
         let subject = identifiers(&line.masked.code)
             .filter(|word| !VOCABULARY.contains(word) && !word.starts_with("assert") && !is_matcher(word));
         subject.map(str::to_owned).collect()
     };
     let (old_names, new_names) = (names(old), names(new));
     let shared = old_names.intersection(&new_names).count();
-    let is_chain = |line: &Seen<'_>| line.masked.code.trim_start().starts_with('.');
+    let is_chain = |line: &DiffLine<'_>| line.masked.code.trim_start().starts_with('.');
     is_chain(old) && is_chain(new) && old.indent == new.indent
         || shared > 0 && 2 * shared >= old_names.len().min(new_names.len())
 }
@@ -225,13 +225,13 @@ fn is_matcher(word: &str) -> bool {
 
 /// The condition in `body` that has to hold, besides the one that was there, before the test fails below it.
 pub(super) fn narrowed<'s, 'p>(
-    body: &[&'s Seen<'p>],
-    removed: &[&Seen<'_>],
-    added: &[&'s Seen<'p>],
+    body: &[&'s DiffLine<'p>],
+    removed: &[&DiffLine<'_>],
+    added: &[&'s DiffLine<'p>],
     language: &Language,
-) -> Option<&'s Seen<'p>> {
-    let is_added = |line: &Seen<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
-    let stem = |line: &Seen<'_>| {
+) -> Option<&'s DiffLine<'p>> {
+    let is_added = |line: &DiffLine<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
+    let stem = |line: &DiffLine<'_>| {
         let code = squeezed(&line.masked.text);
         code.trim_end_matches(['{', ')', ':']).to_owned()
     };
@@ -243,9 +243,9 @@ pub(super) fn narrowed<'s, 'p>(
             && pair[1].indent > pair[0].indent
             && (language.asserts.is_match(fails) || FAILS.is_match(fails))
     });
-    let narrower = |line: &Seen<'_>| {
+    let narrower = |line: &DiffLine<'_>| {
         let now = stem(line);
-        let rest = |old: &&Seen<'_>| now.strip_prefix(&stem(old)).map(|rest| rest.trim_start_matches(')').to_owned());
+        let rest = |old: &&DiffLine<'_>| now.strip_prefix(&stem(old)).map(|rest| rest.trim_start_matches(')').to_owned());
         let denied = now.contains("not(") || now.contains("!(");
         removed.iter().filter_map(rest).any(|rest| {
             let starts = |words: [&str; 2]| words.iter().any(|word| rest.starts_with(word));
@@ -256,22 +256,22 @@ pub(super) fn narrowed<'s, 'p>(
 }
 
 /// Whether a line says that the test is skipped.
-pub(super) fn says_skip(line: &Seen<'_>) -> bool {
+pub(super) fn says_skip(line: &DiffLine<'_>) -> bool {
     SAYS_SKIP.is_match(&line.masked.text)
 }
 
 /// The condition in `body` under which the test is skipped, and that holds in more cases than before.
 pub(super) fn skips_more<'s, 'p>(
-    before: &[&Seen<'_>],
-    body: &[&'s Seen<'p>],
-    skips: impl Fn(&Seen<'_>) -> bool,
-) -> Option<&'s Seen<'p>> {
+    before: &[&DiffLine<'_>],
+    body: &[&'s DiffLine<'p>],
+    skips: impl Fn(&DiffLine<'_>) -> bool,
+) -> Option<&'s DiffLine<'p>> {
     // The changed lines right above a line, but for a bracket that closes them.
-    let above = |lines: &[&Seen<'_>], at: usize| -> Vec<usize> {
+    let above = |lines: &[&DiffLine<'_>], at: usize| -> Vec<usize> {
         let near = (0..at).rev().skip_while(|&at| !lines[at].changed && !lines[at].has_code());
         near.take_while(|&at| lines[at].changed).take(STATEMENT_LINES_MAX).collect()
     };
-    let text = |lines: &[&Seen<'_>], at: &[usize]| -> String {
+    let text = |lines: &[&DiffLine<'_>], at: &[usize]| -> String {
         at.iter().rev().map(|&at| lines[at].masked.text.as_str()).collect::<Vec<_>>().join(" ")
     };
     body.iter().enumerate().filter(|(_, line)| !line.changed && skips(line)).find_map(|(at, line)| {
@@ -301,23 +301,23 @@ fn is_longer_list(was: &str, is: &str) -> bool {
 
 /// The new condition in `body` under which an assertion stands that was made before in any case.
 pub(super) fn conditional<'s, 'p>(
-    body: &[&'s Seen<'p>],
-    removed: &[&Seen<'_>],
-    added: &[&'s Seen<'p>],
+    body: &[&'s DiffLine<'p>],
+    removed: &[&DiffLine<'_>],
+    added: &[&'s DiffLine<'p>],
     language: &Language,
-) -> Option<&'s Seen<'p>> {
-    let asserts = |line: &Seen<'_>| language.asserts.is_match(&line.masked.code);
+) -> Option<&'s DiffLine<'p>> {
+    let asserts = |line: &DiffLine<'_>| language.asserts.is_match(&line.masked.code);
     // With others besides them they are cases of their own.
     if added.iter().any(|line| asserts(line)) {
         return None;
     }
-    let is_added = |line: &Seen<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
-    let conditions = |lines: &[&Seen<'_>]| lines.iter().filter(|line| CONDITION.is_match(&line.masked.code)).count();
+    let is_added = |line: &DiffLine<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
+    let conditions = |lines: &[&DiffLine<'_>]| lines.iter().filter(|line| CONDITION.is_match(&line.masked.code)).count();
     let (was, is) = (conditions(removed), conditions(added));
     // One condition may stand in another's place.
-    let in_place = |line: &Seen<'_>| {
+    let in_place = |line: &DiffLine<'_>| {
         let words: HashSet<&str> = identifiers(&line.masked.code).filter(|word| *word != "if").collect();
-        let shares = |old: &&&Seen<'_>| identifiers(&old.masked.code).any(|word| words.contains(word));
+        let shares = |old: &&&DiffLine<'_>| identifiers(&old.masked.code).any(|word| words.contains(word));
         was > 0
             && (is <= was || removed.iter().filter(|old| CONDITION.is_match(&old.masked.code)).any(|old| shares(&old)))
     };
@@ -329,7 +329,7 @@ pub(super) fn conditional<'s, 'p>(
             inner.raw.trim().is_empty()
                 || if preprocessed { !code.starts_with('#') } else { inner.indent > line.indent || code == "{" }
         });
-        let moved = |inner: &Seen<'_>| asserts(inner) && !is_added(inner) && (preprocessed || inner.changed);
+        let moved = |inner: &DiffLine<'_>| asserts(inner) && !is_added(inner) && (preprocessed || inner.changed);
         (guards && within.any(|inner| moved(inner))).then_some(*line)
     })
 }

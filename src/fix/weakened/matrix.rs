@@ -7,10 +7,10 @@ use regex::Regex;
 
 use super::Sheet;
 use super::lazy::compile;
-use super::lines::{Hit, hits};
-use super::rule::{Kind, Severity};
-use super::view::{Side, View};
-use crate::fix::patch::Change;
+use super::lines::{LineHit, hits};
+use super::rule::{RuleKind, RuleSeverity};
+use super::view::{Side, FileView};
+use crate::fix::patch::PatchChange;
 
 /// Keys beside the values of a matrix.
 static NO_VALUE: LazyLock<Regex> = LazyLock::new(|| {
@@ -24,28 +24,28 @@ static SUPPORTED: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// A value that only one side has.
-struct Entry<'h, 'v, 'p> {
-    hit: &'h Hit<'v, 'p>,
+struct MatrixEntry<'h, 'v, 'p> {
+    hit: &'h LineHit<'v, 'p>,
     unit: &'h str,
 }
 
 /// Marks values that are gone, and combinations that are taken out.
 pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
-    let of = |side| hits(sheet.rules, views, side, &[Kind::Matrix]);
+    let of = |side| hits(sheet.rules, views, side, &[RuleKind::Matrix]);
     let (old, new) = (of(Side::Old), of(Side::New));
     if old.is_empty() && new.is_empty() {
         return;
     }
-    let is_value = |hit: &&Hit<'_, '_>| {
+    let is_value = |hit: &&LineHit<'_, '_>| {
         hit.rule.text.id == "matrix-entry-removed"
-            && views[hit.file].file.change == Change::Modified
+            && views[hit.file].file.change == PatchChange::Modified
             && !NO_VALUE.is_match(&hit.line.path)
             && !hit.line.masked.text.trim_end().ends_with(':')
     };
     let (mut removed, added) = only_one_side(old.iter().filter(is_value), new.iter().filter(is_value));
     removed.retain(|entry| {
-        let is_there = |other: &&Hit<'_, '_>| {
+        let is_there = |other: &&LineHit<'_, '_>| {
             !is_included(other)
                 && other.units.iter().any(|unit| plain(unit) == entry.unit)
                 && key(other) == key(entry.hit)
@@ -61,9 +61,9 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
             continue;
         }
         places.push(place);
-        let mut gone: Vec<&Entry<'_, '_, '_>> =
+        let mut gone: Vec<&MatrixEntry<'_, '_, '_>> =
             removed.iter().filter(|other| (other.hit.file, key(other.hit)) == place).collect();
-        let is_expanded = |entry: &Entry<'_, '_, '_>| {
+        let is_expanded = |entry: &MatrixEntry<'_, '_, '_>| {
             (entry.hit.file, key(entry.hit)) == place
                 && entry.hit.line.raw.contains('{')
                 && !entry.hit.line.raw.contains("${")
@@ -83,8 +83,8 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         }
         let severity = match is_oldest(&gone, &views[entry.hit.file]) {
             true if supported() => continue,
-            true => Severity::Likely,
-            false => Severity::Certain,
+            true => RuleSeverity::Likely,
+            false => RuleSeverity::Certain,
         };
         let names: Vec<&str> = gone.iter().map(|entry| entry.unit).collect();
         sheet.add(entry.hit.rule, (entry.hit.file, Side::Old, entry.hit.line), severity, &names.join(", "));
@@ -93,9 +93,9 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
 }
 
 /// Marks the first combination that is taken out, unless it is of a value that the change adds.
-fn excluded(sheet: &mut Sheet<'_, '_>, old: &[Hit<'_, '_>], new: &[Hit<'_, '_>], added: &[Entry<'_, '_, '_>]) {
+fn excluded(sheet: &mut Sheet<'_, '_>, old: &[LineHit<'_, '_>], new: &[LineHit<'_, '_>], added: &[MatrixEntry<'_, '_, '_>]) {
     let views = sheet.views;
-    let of = |hits: &[Hit<'_, '_>], side: Side| -> Vec<String> {
+    let of = |hits: &[LineHit<'_, '_>], side: Side| -> Vec<String> {
         let hits = hits.iter().filter(|hit| hit.rule.text.id == "matrix-excluded");
         hits.map(|hit| item(hit, &views[hit.file], side)).collect()
     };
@@ -106,17 +106,17 @@ fn excluded(sheet: &mut Sheet<'_, '_>, old: &[Hit<'_, '_>], new: &[Hit<'_, '_>],
     let hits = new.iter().filter(|hit| hit.rule.text.id == "matrix-excluded");
     let first = hits.zip(&now).find(|(hit, item)| {
         let words: Vec<&str> = item.split([' ', ',', '"', '\'', '{', '}']).map(plain).collect();
-        views[hit.file].file.change == Change::Modified
+        views[hit.file].file.change == PatchChange::Modified
             && !before.contains(item)
             && !added.iter().any(|entry| !is_included(entry.hit) && words.contains(&entry.unit))
     });
     if let Some((hit, _)) = first {
-        sheet.add(hit.rule, (hit.file, Side::New, hit.line), Severity::Certain, "");
+        sheet.add(hit.rule, (hit.file, Side::New, hit.line), RuleSeverity::Certain, "");
     }
 }
 
 /// The text of the item of a list that begins with a match.
-fn item(hit: &Hit<'_, '_>, view: &View<'_>, side: Side) -> String {
+fn item(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: Side) -> String {
     let lines = &view.hunks[hit.hunk].side(side)[hit.at..];
     let rest = lines[1..].iter().take_while(|line| line.indent > hit.line.indent);
     let texts: Vec<&str> = lines.iter().take(1).chain(rest).map(|line| line.masked.text.trim()).collect();
@@ -124,7 +124,7 @@ fn item(hit: &Hit<'_, '_>, view: &View<'_>, side: Side) -> String {
 }
 
 /// The key that a value is of, by its last name.
-fn key<'v>(hit: &Hit<'v, '_>) -> &'v str {
+fn key<'v>(hit: &LineHit<'v, '_>) -> &'v str {
     match hit.line.path.rsplit('.').next().unwrap_or_default() {
         "env_list" => "envlist",
         key => key,
@@ -133,16 +133,16 @@ fn key<'v>(hit: &Hit<'v, '_>) -> &'v str {
 
 /// The values that the other side lacks, or has less often, of each side.
 fn only_one_side<'h, 'v: 'h, 'p: 'h>(
-    old: impl Iterator<Item = &'h Hit<'v, 'p>>,
-    new: impl Iterator<Item = &'h Hit<'v, 'p>>,
-) -> (Vec<Entry<'h, 'v, 'p>>, Vec<Entry<'h, 'v, 'p>>) {
-    let entries = |hit: &'h Hit<'v, 'p>| hit.units.iter().map(move |unit| Entry { hit, unit: plain(unit) });
+    old: impl Iterator<Item = &'h LineHit<'v, 'p>>,
+    new: impl Iterator<Item = &'h LineHit<'v, 'p>>,
+) -> (Vec<MatrixEntry<'h, 'v, 'p>>, Vec<MatrixEntry<'h, 'v, 'p>>) {
+    let entries = |hit: &'h LineHit<'v, 'p>| hit.units.iter().map(move |unit| MatrixEntry { hit, unit: plain(unit) });
     let mut new: Vec<_> = new.flat_map(entries).filter(|entry| !entry.unit.is_empty()).map(Some).collect();
     let mut free: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, entry) in new.iter().enumerate() {
         free.entry(entry.as_ref().map_or("", |entry| entry.unit)).or_default().push(index);
     }
-    let mut removed: Vec<Entry<'h, 'v, 'p>> = Vec::new();
+    let mut removed: Vec<MatrixEntry<'h, 'v, 'p>> = Vec::new();
     for entry in old.flat_map(entries).filter(|entry| !entry.unit.is_empty()) {
         match free.get_mut(entry.unit).and_then(Vec::pop) {
             Some(index) => new[index] = None,
@@ -153,12 +153,12 @@ fn only_one_side<'h, 'v: 'h, 'p: 'h>(
 }
 
 /// Whether a value belongs to one combination that is added to the matrix.
-fn is_included(hit: &Hit<'_, '_>) -> bool {
+fn is_included(hit: &LineHit<'_, '_>) -> bool {
     hit.line.path.split('.').any(|key| key == "include")
 }
 
 /// Whether the values of `key` are made when the pipeline runs.
-fn is_computed(view: &View<'_>, key: &str) -> bool {
+fn is_computed(view: &FileView<'_>, key: &str) -> bool {
     view.lines(Side::New).any(|line| {
         let own = line.path.rsplit('.').next().unwrap_or_default();
         own == key && line.path.contains("matrix") && line.masked.text.contains("${{")
@@ -167,7 +167,7 @@ fn is_computed(view: &View<'_>, key: &str) -> bool {
 
 /// Takes the values out of `gone` that `come` has another version of: `ubuntu-22.04` for `ubuntu-20.04`. How many of
 /// `come` are left.
-fn unpaired(gone: &mut Vec<&Entry<'_, '_, '_>>, mut come: Vec<&str>) -> usize {
+fn unpaired(gone: &mut Vec<&MatrixEntry<'_, '_, '_>>, mut come: Vec<&str>) -> usize {
     gone.retain(|entry| match come.iter().position(|other| stem(other) == stem(entry.unit)) {
         Some(at) => {
             come.swap_remove(at);
@@ -189,7 +189,7 @@ fn plain(unit: &str) -> &str {
 }
 
 /// Whether all of these are versions, and a newer one of the same key is still there.
-fn is_oldest(gone: &[&Entry<'_, '_, '_>], view: &View<'_>) -> bool {
+fn is_oldest(gone: &[&MatrixEntry<'_, '_, '_>], view: &FileView<'_>) -> bool {
     let Some(gone) = gone.iter().map(|entry| version(entry.unit)).collect::<Option<Vec<_>>>() else { return false };
     let words =
         view.lines(Side::New).flat_map(|line| line.masked.text.split([',', ' ', '[', ']', '"', '\'', '{', '}']));

@@ -38,16 +38,16 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use self::language::Part;
-use self::rule::{Rule, Rules};
-use self::view::{Seen, Side, View};
+use self::language::FileRole;
+use self::rule::{WeakenedRule, Rules};
+use self::view::{DiffLine, Side, FileView};
 use crate::base::arena;
 use crate::base::text;
 use crate::diagnose::redact::redact;
 use crate::fix::patch::Patch;
 use crate::whitelist::CheckKind;
 
-pub(crate) use self::rule::Severity;
+pub(crate) use self::rule::RuleSeverity;
 
 /// Marks kept of one diff; further ones are counted.
 const MARKS_MAX: usize = 200;
@@ -80,7 +80,7 @@ pub(crate) struct Mark {
     /// What it means, for people: completes "this …".
     pub message: String,
     /// How sure it is.
-    pub severity: Severity,
+    pub severity: RuleSeverity,
 }
 
 fn is_zero(line: &u32) -> bool {
@@ -100,7 +100,7 @@ impl Mark {
     /// Whether a pass that came with it proves nothing: it is certain, or says that nothing else changed.
     pub(crate) fn decides(&self) -> bool {
         let explains = || rule::shipped().named(&self.rule).is_some_and(|rule| rule.text.explains);
-        self.severity == Severity::Certain || explains()
+        self.severity == RuleSeverity::Certain || explains()
     }
 
     /// `path:line`, as far as there is one.
@@ -167,7 +167,7 @@ pub(crate) fn detect(patch: &Patch, tests: Option<Counts>) -> Findings {
 /// Marks being collected.
 struct Sheet<'v, 'p> {
     rules: &'static Rules,
-    views: &'v [View<'p>],
+    views: &'v [FileView<'p>],
     /// With their place in the diff, for sorting: file, line, whether it is deleted.
     marks: Vec<((usize, u32, bool), Mark)>,
     /// Places and families that have a mark: one says it.
@@ -175,24 +175,24 @@ struct Sheet<'v, 'p> {
 }
 
 impl<'v, 'p> Sheet<'v, 'p> {
-    fn new(rules: &'static Rules, views: &'v [View<'p>]) -> Self {
+    fn new(rules: &'static Rules, views: &'v [FileView<'p>]) -> Self {
         Sheet { rules, views, marks: Vec::new(), known: HashSet::new() }
     }
 
     /// Marks `line` of file `index`. `name` stands for `{name}` in the rule's message.
-    fn add(&mut self, rule: &Rule, (index, side, line): (usize, Side, &Seen<'_>), severity: Severity, name: &str) {
+    fn add(&mut self, rule: &WeakenedRule, (index, side, line): (usize, Side, &DiffLine<'_>), severity: RuleSeverity, name: &str) {
         self.push(rule, index, side, line.number, line.raw, severity, name);
     }
 
     /// The same under a rule's name.
-    fn add_named(&mut self, id: &str, place: (usize, Side, &Seen<'_>), severity: Severity, name: &str) {
+    fn add_named(&mut self, id: &str, place: (usize, Side, &DiffLine<'_>), severity: RuleSeverity, name: &str) {
         if let Some(rule) = self.rules.named(id) {
             self.add(rule, place, severity, name);
         }
     }
 
     #[expect(clippy::too_many_arguments, reason = "the one place where a mark is put together")]
-    fn push(&mut self, rule: &Rule, index: usize, side: Side, line: u32, raw: &str, severity: Severity, name: &str) {
+    fn push(&mut self, rule: &WeakenedRule, index: usize, side: Side, line: u32, raw: &str, severity: RuleSeverity, name: &str) {
         let view = &self.views[index];
         let clean = |raw: &str, max| text::ellipsis(&text::one_line(&redact(raw.trim()).0), max);
         let mark = Mark {
@@ -215,7 +215,7 @@ impl<'v, 'p> Sheet<'v, 'p> {
     /// Marks that fewer tests ran, unless a line says which ones don't.
     fn fewer(&mut self, counts: Counts) {
         let told = ["deleted-test", "skipped-test", "focused-test"];
-        if self.marks.iter().any(|(_, mark)| mark.severity == Severity::Certain && told.contains(&mark.family.as_str()))
+        if self.marks.iter().any(|(_, mark)| mark.severity == RuleSeverity::Certain && told.contains(&mark.family.as_str()))
         {
             return;
         }
@@ -243,6 +243,6 @@ impl<'v, 'p> Sheet<'v, 'p> {
 }
 
 /// Whether anything in the diff but tests, their recorded output and documents changed.
-fn source_changed(views: &[View<'_>]) -> bool {
-    views.iter().any(|view| view.part == Part::Source)
+fn source_changed(views: &[FileView<'_>]) -> bool {
+    views.iter().any(|view| view.part == FileRole::Source)
 }

@@ -6,49 +6,49 @@ use regex::Regex;
 
 use super::Sheet;
 use super::census::squeezed;
-use super::language::Part;
+use super::language::FileRole;
 use super::lazy::compile;
 use super::lines::{applies, looked_at, matched, untold};
-use super::rule::{Kind, Rule, Rules, Severity};
-use super::view::{Seen, Side, View};
-use crate::fix::patch::Change;
+use super::rule::{RuleKind, WeakenedRule, Rules, RuleSeverity};
+use super::view::{DiffLine, Side, FileView};
+use crate::fix::patch::PatchChange;
 
 /// Lines of one statement.
 const STATEMENT_LINES_MAX: usize = 6;
 
 /// A number that a rule found.
-struct Found<'v, 'p> {
-    rule: &'static Rule,
+struct FoundNumber<'v, 'p> {
+    rule: &'static WeakenedRule,
     /// What it is the number of: the group `key`, else the keys above it, else the line without it.
     key: String,
     number: f64,
-    line: &'v Seen<'p>,
+    line: &'v DiffLine<'p>,
 }
 
 /// Marks numbers that went the wrong way, and those that are gone.
 pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
-    let all: Vec<Vec<Found<'_, '_>>> = views.iter().map(|view| numbers(sheet, view, Side::New)).collect();
+    let all: Vec<Vec<FoundNumber<'_, '_>>> = views.iter().map(|view| numbers(sheet, view, Side::New)).collect();
     for (file, view) in views.iter().enumerate() {
-        let mut new: Vec<&Found<'_, '_>> = all[file].iter().collect();
+        let mut new: Vec<&FoundNumber<'_, '_>> = all[file].iter().collect();
         for old in numbers(sheet, view, Side::Old) {
             let twin = new.iter().position(|new| new.rule.text.id == old.rule.text.id && new.key == old.key);
             match twin.map(|at| new.remove(at)) {
                 Some(new) => {
                     let weaker = match old.rule.text.kind {
-                        Kind::Lowered => new.number < old.number,
+                        RuleKind::Lowered => new.number < old.number,
                         _ => new.number > old.number,
                     };
                     if weaker {
                         let change = format!("{} to {}", old.number, new.number);
-                        sheet.add(new.rule, (file, Side::New, new.line), Severity::Certain, &change);
+                        sheet.add(new.rule, (file, Side::New, new.line), RuleSeverity::Certain, &change);
                     }
                 }
                 None => {
                     let elsewhere = all.iter().flatten().any(|new| new.rule.text.id == old.rule.text.id);
-                    if old.rule.text.gone && !elsewhere && view.file.change != Change::Deleted {
+                    if old.rule.text.gone && !elsewhere && view.file.change != PatchChange::Deleted {
                         let change = format!("{} to none", old.number);
-                        sheet.add(old.rule, (file, Side::Old, old.line), Severity::Certain, &change);
+                        sheet.add(old.rule, (file, Side::Old, old.line), RuleSeverity::Certain, &change);
                     }
                 }
             }
@@ -57,36 +57,36 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
 }
 
 /// Whether a line has a number that a rule judges.
-pub(super) fn is_threshold(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
-    let untold = untold(rules, view, Side::New, &[Kind::Lowered, Kind::Raised]);
+pub(super) fn is_threshold(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
+    let untold = untold(rules, view, Side::New, &[RuleKind::Lowered, RuleKind::Raised]);
     let mut judged = rules.candidates(line.raw, &untold).into_iter().map(|index| &rules.rules[index]);
     judged.any(|rule| {
-        matches!(rule.text.kind, Kind::Lowered | Kind::Raised)
-            && rule.text.severity == Severity::Certain
+        matches!(rule.text.kind, RuleKind::Lowered | RuleKind::Raised)
+            && rule.text.severity == RuleSeverity::Certain
             && applies(rule, view, Side::New)
             && matched(rule, line).is_some()
     })
 }
 
 /// The numbers on the changed lines of a side.
-fn numbers<'v, 'p>(sheet: &Sheet<'_, '_>, view: &'v View<'p>, side: Side) -> Vec<Found<'v, 'p>> {
+fn numbers<'v, 'p>(sheet: &Sheet<'_, '_>, view: &'v FileView<'p>, side: Side) -> Vec<FoundNumber<'v, 'p>> {
     let mut found = Vec::new();
-    if matches!(view.part, Part::Foreign | Part::Snapshot) {
+    if matches!(view.part, FileRole::Foreign | FileRole::Snapshot) {
         return found;
     }
     let rules = sheet.rules;
-    let untold = untold(rules, view, side, &[Kind::Lowered, Kind::Raised]);
-    let lines: Vec<&Seen<'_>> = view.changed(side).collect();
+    let untold = untold(rules, view, side, &[RuleKind::Lowered, RuleKind::Raised]);
+    let lines: Vec<&DiffLine<'_>> = view.changed(side).collect();
     for (at, line) in lines.iter().copied().enumerate() {
         for index in rules.candidates(line.raw, &untold) {
             let rule = &rules.rules[index];
-            if !matches!(rule.text.kind, Kind::Lowered | Kind::Raised) || !applies(rule, view, side) {
+            if !matches!(rule.text.kind, RuleKind::Lowered | RuleKind::Raised) || !applies(rule, view, side) {
                 continue;
             }
             let goes_on =
-                || number_of(rule, statement(&lines[at..])).filter(|_| rule.text.severity == Severity::Likely);
+                || number_of(rule, statement(&lines[at..])).filter(|_| rule.text.severity == RuleSeverity::Likely);
             if let Some((key, number)) = number_of(rule, &lines[at..=at]).or_else(goes_on) {
-                found.push(Found { rule, key, number, line });
+                found.push(FoundNumber { rule, key, number, line });
             }
         }
     }
@@ -94,7 +94,7 @@ fn numbers<'v, 'p>(sheet: &Sheet<'_, '_>, view: &'v View<'p>, side: Side) -> Vec
 }
 
 /// A number in a statement, and what it is the number of.
-fn number_of(rule: &Rule, lines: &[&Seen<'_>]) -> Option<(String, f64)> {
+fn number_of(rule: &WeakenedRule, lines: &[&DiffLine<'_>]) -> Option<(String, f64)> {
     let first = lines.first()?;
     if !rule.is_under(&first.path) || !rule.is_along(first.raw) {
         return None;
@@ -131,11 +131,11 @@ const BEGINNING_BYTES_MIN: usize = 16;
 pub(super) fn leeway(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     let bare = |text: &str| squeezed(text).replace(',', "");
-    for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == Part::Test) {
+    for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Test) {
         for sides in &view.hunks {
             let old: Vec<String> =
                 sides.old.iter().filter(|line| line.changed).map(|line| bare(&line.masked.text)).collect();
-            let is_given = |line: &&Seen<'_>| {
+            let is_given = |line: &&DiffLine<'_>| {
                 let text = &line.masked.text;
                 TOLERANCE.find_iter(text).any(|given| {
                     let rest = bare(&[&text[..given.start()], &text[given.end()..]].concat());
@@ -143,14 +143,14 @@ pub(super) fn leeway(sheet: &mut Sheet<'_, '_>) {
                 })
             };
             if let Some(line) = sides.new.iter().filter(|line| line.changed).find(is_given) {
-                sheet.add_named("tolerance-given", (file, Side::New, line), Severity::Certain, "");
+                sheet.add_named("tolerance-given", (file, Side::New, line), RuleSeverity::Certain, "");
             }
         }
     }
 }
 
 /// The lines of the statement that the first of `lines` begins: up to where its brackets are closed.
-fn statement<'s, 'v, 'p>(lines: &'s [&'v Seen<'p>]) -> &'s [&'v Seen<'p>] {
+fn statement<'s, 'v, 'p>(lines: &'s [&'v DiffLine<'p>]) -> &'s [&'v DiffLine<'p>] {
     let mut open = 0_usize;
     for (at, line) in lines.iter().take(STATEMENT_LINES_MAX).enumerate() {
         open += line.masked.code.matches(['(', '[']).count();

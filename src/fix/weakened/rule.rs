@@ -32,12 +32,12 @@ use crate::base::literals::Literals;
 use crate::base::one_or_many::OneOrMany;
 
 use super::files::Files;
-use super::lazy::Lazy;
+use super::lazy::LazyRegex;
 
 /// How sure it is that a mark weakens a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Severity {
+pub(crate) enum RuleSeverity {
     /// It usually is, but good reasons look the same.
     Likely,
     /// It is, whatever the reason for it.
@@ -48,7 +48,7 @@ pub(crate) enum Severity {
 /// How a rule finds something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Kind {
+pub(super) enum RuleKind {
     /// A line that the new side has and the old one hadn't.
     #[default]
     Added,
@@ -71,7 +71,7 @@ pub(super) enum Kind {
 /// What of a line is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Where {
+pub(super) enum RuleScope {
     /// Neither strings nor comments.
     #[default]
     Code,
@@ -86,24 +86,24 @@ pub(super) enum Where {
 /// A rule.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RuleText {
+pub(super) struct WeakenedRuleText {
     pub(super) id: String,
     pub(super) family: String,
     #[serde(default)]
-    pub(super) kind: Kind,
+    pub(super) kind: RuleKind,
     #[serde(default)]
     pub(super) languages: Vec<String>,
     #[serde(default)]
     pub(super) files: Vec<String>,
     #[serde(default, rename = "where")]
-    pub(super) place: Where,
+    pub(super) place: RuleScope,
     pub(super) needs: Option<OneOrMany>,
     pub(super) regex: Option<String>,
     /// For `replaced`: matched on the old line.
     pub(super) before: Option<String>,
     pub(super) message: String,
     #[serde(default)]
-    pub(super) severity: Severity,
+    pub(super) severity: RuleSeverity,
     /// Only in test files, or only outside them.
     pub(super) tests: Option<bool>,
     /// A regex that says that the line is no finding after all.
@@ -184,9 +184,9 @@ fn yes() -> bool {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct FileText {
+pub(super) struct RuleFileText {
     #[serde(rename = "rule")]
-    pub(super) rules: Vec<RuleText>,
+    pub(super) rules: Vec<WeakenedRuleText>,
 }
 
 macro_rules! shipped {
@@ -203,35 +203,35 @@ shipped! { "tests" "suites" "assertions" "skipped" "disabled" "configuration" "e
 
 /// A rule, its regexes not compiled before they are needed.
 #[derive(Debug)]
-pub(super) struct Rule {
-    pub(super) text: RuleText,
+pub(super) struct WeakenedRule {
+    pub(super) text: WeakenedRuleText,
     pub(super) files: Files,
-    regex: Option<Lazy>,
-    before: Option<Lazy>,
-    unless: Option<Lazy>,
-    under: Option<Lazy>,
-    not_under: Option<Lazy>,
-    along: Option<Lazy>,
-    below: Option<Lazy>,
-    not_below: Option<Lazy>,
-    beside: Option<Lazy>,
-    replaced_by: Option<Lazy>,
+    regex: Option<LazyRegex>,
+    before: Option<LazyRegex>,
+    unless: Option<LazyRegex>,
+    under: Option<LazyRegex>,
+    not_under: Option<LazyRegex>,
+    along: Option<LazyRegex>,
+    below: Option<LazyRegex>,
+    not_below: Option<LazyRegex>,
+    beside: Option<LazyRegex>,
+    replaced_by: Option<LazyRegex>,
 }
 
-impl Rule {
-    fn new(text: RuleText) -> Self {
-        Rule {
+impl WeakenedRule {
+    fn new(text: WeakenedRuleText) -> Self {
+        WeakenedRule {
             files: Files::new(&text.files),
-            regex: text.regex.clone().map(Lazy::new),
-            before: text.before.clone().map(Lazy::new),
-            unless: text.unless.clone().map(Lazy::new),
-            under: text.under.clone().map(Lazy::new),
-            not_under: text.not_under.clone().map(Lazy::new),
-            along: text.along.clone().map(Lazy::new),
-            below: text.below.clone().map(Lazy::new),
-            not_below: text.not_below.clone().map(Lazy::new),
-            beside: text.beside.clone().map(Lazy::new),
-            replaced_by: text.replaced_by.clone().map(Lazy::new),
+            regex: text.regex.clone().map(LazyRegex::new),
+            before: text.before.clone().map(LazyRegex::new),
+            unless: text.unless.clone().map(LazyRegex::new),
+            under: text.under.clone().map(LazyRegex::new),
+            not_under: text.not_under.clone().map(LazyRegex::new),
+            along: text.along.clone().map(LazyRegex::new),
+            below: text.below.clone().map(LazyRegex::new),
+            not_below: text.not_below.clone().map(LazyRegex::new),
+            beside: text.beside.clone().map(LazyRegex::new),
+            replaced_by: text.replaced_by.clone().map(LazyRegex::new),
             text,
         }
     }
@@ -262,7 +262,7 @@ impl Rule {
 
     /// Whether what a line stands in is what the rule asks for; `above` are the lines that it is deeper than.
     pub(super) fn is_below<'l>(&self, above: impl Iterator<Item = &'l str> + Clone) -> bool {
-        let any = |regex: &Lazy| above.clone().any(|line| regex.is_match(line));
+        let any = |regex: &LazyRegex| above.clone().any(|line| regex.is_match(line));
         self.below.as_ref().is_none_or(any) && !self.not_below.as_ref().is_some_and(any)
     }
 
@@ -290,7 +290,7 @@ impl Rule {
 /// All rules, ready to match.
 #[derive(Debug)]
 pub(super) struct Rules {
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<WeakenedRule>,
     literals: Literals,
     /// The rules of each literal.
     meaning: Vec<Vec<usize>>,
@@ -299,7 +299,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    fn new(texts: Vec<RuleText>) -> Self {
+    fn new(texts: Vec<WeakenedRuleText>) -> Self {
         let (mut literals, mut meaning): (Vec<String>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
         for (index, text) in texts.iter().enumerate() {
             for literal in text.needs.iter().flat_map(OneOrMany::as_slice) {
@@ -314,9 +314,9 @@ impl Rules {
         }
         // One that is built fast: most changes are short.
         let literals = Literals::new(&literals, true, 0).expect("a small table of literals");
-        let is_untold = |text: &RuleText| text.needs.is_none() && text.regex.is_some();
+        let is_untold = |text: &WeakenedRuleText| text.needs.is_none() && text.regex.is_some();
         let untold = (0..texts.len()).filter(|&index| is_untold(&texts[index])).collect();
-        Rules { rules: texts.into_iter().map(Rule::new).collect(), literals, meaning, untold }
+        Rules { rules: texts.into_iter().map(WeakenedRule::new).collect(), literals, meaning, untold }
     }
 
     /// The rules that may match `line`: those that a literal of it tells, and `untold` ones of its file.
@@ -327,7 +327,7 @@ impl Rules {
     }
 
     /// The rule of this name.
-    pub(super) fn named(&self, id: &str) -> Option<&Rule> {
+    pub(super) fn named(&self, id: &str) -> Option<&WeakenedRule> {
         self.rules.iter().find(|rule| rule.text.id == id)
     }
 }
@@ -336,7 +336,7 @@ impl Rules {
 pub(super) fn shipped() -> &'static Rules {
     static RULES: LazyLock<Rules> = LazyLock::new(|| {
         // A broken file would lose its rules: a test holds that none is.
-        let files = SHIPPED.iter().filter_map(|json| serde_json::from_str::<FileText>(json).ok());
+        let files = SHIPPED.iter().filter_map(|json| serde_json::from_str::<RuleFileText>(json).ok());
         Rules::new(files.flat_map(|file| file.rules).collect())
     });
     &RULES

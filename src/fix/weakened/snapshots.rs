@@ -1,33 +1,33 @@
 //! Recorded output that was recorded again while nothing else changed: the test now expects whatever comes out.
 
-use super::language::Part;
-use super::rule::Severity;
+use super::language::FileRole;
+use super::rule::RuleSeverity;
 use super::view::Side;
 use super::{Sheet, source_changed};
-use crate::fix::patch::{Change, Kind};
+use crate::fix::patch::{PatchChange, PatchKind};
 
 /// Marks rewritten and deleted snapshots, one mark a file.
 pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     // Where the program or a test changed, its output may well have to.
-    let tests_changed = views.iter().any(|view| view.part == Part::Test || view.part == Part::Foreign);
+    let tests_changed = views.iter().any(|view| view.part == FileRole::Test || view.part == FileRole::Foreign);
     if source_changed(views) || tests_changed {
         return;
     }
-    for (index, view) in views.iter().enumerate().filter(|(_, view)| view.part == Part::Snapshot) {
+    for (index, view) in views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Snapshot) {
         let (id, side, kind) = match view.file.change {
-            Change::Added | Change::Renamed => continue,
-            Change::Deleted => ("snapshot-deleted", Side::Old, Kind::Removed),
-            Change::Modified => ("snapshot-rewritten", Side::New, Kind::Added),
+            PatchChange::Added | PatchChange::Renamed => continue,
+            PatchChange::Deleted => ("snapshot-deleted", Side::Old, PatchKind::Removed),
+            PatchChange::Modified => ("snapshot-rewritten", Side::New, PatchKind::Added),
         };
-        let first = view.file.of(kind).next().or_else(|| view.file.of(Kind::Removed).next());
+        let first = view.file.of(kind).next().or_else(|| view.file.of(PatchKind::Removed).next());
         let Some(rule) = sheet.rules.named(id) else { continue };
         match first {
             Some(line) => {
-                let number = if kind == Kind::Removed { line.old } else { line.new };
-                sheet.push(rule, index, side, number, &line.text, Severity::Likely, "");
+                let number = if kind == PatchKind::Removed { line.old } else { line.new };
+                sheet.push(rule, index, side, number, &line.text, RuleSeverity::Likely, "");
             }
-            None if view.file.binary => sheet.push(rule, index, side, 0, "", Severity::Likely, ""),
+            None if view.file.binary => sheet.push(rule, index, side, 0, "", RuleSeverity::Likely, ""),
             None => {}
         }
     }

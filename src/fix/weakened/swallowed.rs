@@ -7,12 +7,12 @@ use regex::Regex;
 
 use super::Sheet;
 use super::census::{identifiers, squeezed};
-use super::language::{Language, Part};
+use super::language::{Language, FileRole};
 use super::lazy::compile;
 use super::lines::{applies, matched};
-use super::rule::{Kind, Rules, Severity};
-use super::view::{Seen, Side, View};
-use crate::fix::patch::Change;
+use super::rule::{RuleKind, Rules, RuleSeverity};
+use super::view::{DiffLine, Side, FileView};
+use crate::fix::patch::PatchChange;
 
 /// Lines of a block that are looked at.
 const BLOCK_LINES_MAX: usize = 40;
@@ -52,24 +52,24 @@ static BRANCH: LazyLock<Regex> =
     LazyLock::new(|| compile(r"^\s*(?:\}\s*)?(?:if|unless|else)\b.*[{):]\s*$").expect("a regex"));
 
 /// Whether a line says something and goes on.
-pub(super) fn is_remark(line: &Seen<'_>) -> bool {
+pub(super) fn is_remark(line: &DiffLine<'_>) -> bool {
     REMARKS.is_match(&line.masked.code)
 }
 
 /// Whether a line can't make a test fail: a remark, or the condition of one.
-pub(super) fn is_idle(line: &Seen<'_>) -> bool {
+pub(super) fn is_idle(line: &DiffLine<'_>) -> bool {
     is_remark(line) || BRANCH.is_match(&line.masked.code)
 }
 
 /// The handler in `body` that lets an assertion fail without a word, which nothing caught before.
 pub(super) fn caught<'s, 'p>(
-    before: &[&Seen<'_>],
-    body: &[&'s Seen<'p>],
-    added: &[&'s Seen<'p>],
+    before: &[&DiffLine<'_>],
+    body: &[&'s DiffLine<'p>],
+    added: &[&'s DiffLine<'p>],
     language: &Language,
-) -> Option<&'s Seen<'p>> {
-    let is_added = |line: &Seen<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
-    let was = |line: &Seen<'_>| {
+) -> Option<&'s DiffLine<'p>> {
+    let is_added = |line: &DiffLine<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
+    let was = |line: &DiffLine<'_>| {
         let own = squeezed(&line.masked.text);
         before.iter().any(|old| squeezed(&old.masked.text) == own)
     };
@@ -90,18 +90,18 @@ pub(super) fn caught<'s, 'p>(
 
 /// The remark in the place of a failure that said the same.
 pub(super) fn remarked<'s, 'p>(
-    removed: &[&Seen<'_>],
-    added: &[&'s Seen<'p>],
+    removed: &[&DiffLine<'_>],
+    added: &[&'s DiffLine<'p>],
     language: &Language,
-) -> Option<&'s Seen<'p>> {
-    let fails = |line: &Seen<'_>| {
+) -> Option<&'s DiffLine<'p>> {
+    let fails = |line: &DiffLine<'_>| {
         let code = &line.masked.code;
         language.asserts.is_match(code) || FAILURES.is_match(code)
     };
     if added.iter().any(|line| fails(line)) {
         return None;
     }
-    let words = |line: &Seen<'_>| identifiers(&line.masked.text).map(str::to_owned).collect::<HashSet<_>>();
+    let words = |line: &DiffLine<'_>| identifiers(&line.masked.text).map(str::to_owned).collect::<HashSet<_>>();
     added.iter().copied().filter(|line| REMARKS.is_match(&line.masked.code)).find(|line| {
         let now = words(line);
         removed.iter().filter(|old| fails(old)).any(|old| {
@@ -117,19 +117,19 @@ pub(super) fn conditions(sheet: &mut Sheet<'_, '_>) {
     for (file, view) in views.iter().enumerate() {
         let builds = ["build", "cmake", "make"];
         let Some(language) = view.language else { continue };
-        let judged = (view.part == Part::Test || builds.contains(&language.name.as_str()))
-            && view.file.change == Change::Modified
-            && !matches!(view.part, Part::Foreign | Part::Snapshot | Part::Document);
+        let judged = (view.part == FileRole::Test || builds.contains(&language.name.as_str()))
+            && view.file.change == PatchChange::Modified
+            && !matches!(view.part, FileRole::Foreign | FileRole::Snapshot | FileRole::Document);
         if !judged {
             continue;
         }
         // What a script of tests does is what it tests.
-        let is_script = view.part == Part::Test && ["shell", "test-script"].contains(&language.name.as_str());
+        let is_script = view.part == FileRole::Test && ["shell", "test-script"].contains(&language.name.as_str());
         for sides in &view.hunks {
             if sides.old.iter().any(|line| line.changed && CONDITION.is_match(&line.masked.code)) {
                 continue;
             }
-            let was = |inner: &Seen<'_>| {
+            let was = |inner: &DiffLine<'_>| {
                 let own = squeezed(&inner.masked.text);
                 sides.old.iter().any(|old| squeezed(&old.masked.text) == own)
             };
@@ -142,7 +142,7 @@ pub(super) fn conditions(sheet: &mut Sheet<'_, '_>) {
                         && block(&sides.new, *at).filter(|inner| was(inner)).count() >= SCRIPT_LINES_MIN)
             });
             if let Some((_, line)) = found {
-                sheet.add_named("test-conditional", (file, Side::New, line), Severity::Certain, "");
+                sheet.add_named("test-conditional", (file, Side::New, line), RuleSeverity::Certain, "");
             }
         }
     }
@@ -158,13 +158,13 @@ pub(super) fn fewer_builds(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate() {
         let id = match (view.part, view.language.map(|own| own.name.as_str())) {
-            (Part::Test | Part::Source, Some("rust")) => "rust-skip-if",
-            (Part::Test, Some("go")) => "go-build-constraint",
-            (Part::Source, Some("yaml")) => "step-conditional",
+            (FileRole::Test | FileRole::Source, Some("rust")) => "rust-skip-if",
+            (FileRole::Test, Some("go")) => "go-build-constraint",
+            (FileRole::Source, Some("yaml")) => "step-conditional",
             _ => continue,
         };
         for sides in &view.hunks {
-            let conditions = |lines: &'_ [Seen<'_>]| -> Vec<usize> {
+            let conditions = |lines: &'_ [DiffLine<'_>]| -> Vec<usize> {
                 (0..lines.len()).filter(|&at| lines[at].changed && BUILDS.is_match(lines[at].raw)).collect()
             };
             let (old, new) = (conditions(&sides.old), conditions(&sides.new));
@@ -173,17 +173,17 @@ pub(super) fn fewer_builds(sheet: &mut Sheet<'_, '_>) {
             }
             let narrowed = |&(old, new): &(usize, usize)| {
                 is_narrowed(sides.old[old].raw, sides.new[new].raw)
-                    && (id != "rust-skip-if" || view.part == Part::Test || is_by_test(&sides.new, new))
+                    && (id != "rust-skip-if" || view.part == FileRole::Test || is_by_test(&sides.new, new))
             };
             if let Some((_, at)) = old.into_iter().zip(new).find(narrowed) {
-                sheet.add_named(id, (file, Side::New, &sides.new[at]), Severity::Certain, "");
+                sheet.add_named(id, (file, Side::New, &sides.new[at]), RuleSeverity::Certain, "");
             }
         }
     }
 }
 
 /// Whether an attribute beside the one at `at` makes a function a test.
-fn is_by_test(lines: &[Seen<'_>], at: usize) -> bool {
+fn is_by_test(lines: &[DiffLine<'_>], at: usize) -> bool {
     let near = lines.iter().skip(at.saturating_sub(ATTRIBUTES_MAX)).take(2 * ATTRIBUTES_MAX + 1);
     near.map(|line| line.masked.code.trim()).any(|code| code.starts_with("#[") && code.contains("test"))
 }
@@ -215,27 +215,27 @@ static CHECKED: LazyLock<Regex> = LazyLock::new(|| {
 /// Marks lists on one line that got shorter and are otherwise the same: cases of a test, paths that a check is given.
 pub(super) fn shortened(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
-    for (file, view) in views.iter().enumerate().filter(|(_, view)| view.file.change == Change::Modified) {
+    for (file, view) in views.iter().enumerate().filter(|(_, view)| view.file.change == PatchChange::Modified) {
         let (rule, listed) = match (view.part, view.language.map(|own| own.name.as_str())) {
-            (Part::Test, Some(_)) => ("test-cases-shortened", &LISTED),
-            (Part::Source, Some("yaml" | "make" | "shell" | "ini" | "toml" | "json" | "python")) => {
+            (FileRole::Test, Some(_)) => ("test-cases-shortened", &LISTED),
+            (FileRole::Source, Some("yaml" | "make" | "shell" | "ini" | "toml" | "json" | "python")) => {
                 ("check-narrowed", &CHECKED)
             }
             _ => continue,
         };
         for sides in &view.hunks {
-            let changed = |lines: &'_ [Seen<'_>]| -> Vec<usize> {
-                let listed = |line: &Seen<'_>| line.changed && listed.is_match(&line.masked.text);
+            let changed = |lines: &'_ [DiffLine<'_>]| -> Vec<usize> {
+                let listed = |line: &DiffLine<'_>| line.changed && listed.is_match(&line.masked.text);
                 (0..lines.len()).filter(|&at| listed(&lines[at])).collect()
             };
             let (old, new) = (changed(&sides.old), changed(&sides.new));
-            let literal = view.part == Part::Test && !view.is("shell");
+            let literal = view.part == FileRole::Test && !view.is("shell");
             let shorter = |at: &&usize| {
                 let now = words(&sides.new[**at].masked.text);
                 old.iter().any(|&was| is_shortened(&words(&sides.old[was].masked.text), &now, literal))
             };
             if let Some(&at) = new.iter().find(shorter).filter(|_| old.len() == new.len()) {
-                sheet.add_named(rule, (file, Side::New, &sides.new[at]), Severity::Certain, "");
+                sheet.add_named(rule, (file, Side::New, &sides.new[at]), RuleSeverity::Certain, "");
             }
         }
     }
@@ -259,11 +259,11 @@ fn is_shortened(was: &[&str], now: &[&str], literal: bool) -> bool {
 }
 
 /// The lines under the condition at `at`.
-fn block<'s, 'p>(lines: &'s [Seen<'p>], at: usize) -> impl Iterator<Item = &'s Seen<'p>> {
+fn block<'s, 'p>(lines: &'s [DiffLine<'p>], at: usize) -> impl Iterator<Item = &'s DiffLine<'p>> {
     let indent = lines[at].indent;
     let marked = lines[at].masked.code.trim_start().starts_with(['#', 'i', 'I']);
     let keyword = lines[at].masked.code.trim().ends_with([')', ':', '{', ';']) && !lines[at].masked.code.contains('#');
-    let ends = |line: &Seen<'_>| line.masked.code.trim_start().to_ascii_lowercase().starts_with("endif");
+    let ends = |line: &DiffLine<'_>| line.masked.code.trim_start().to_ascii_lowercase().starts_with("endif");
     let flat = marked
         && (!keyword || lines[at + 1..].iter().any(ends))
         && lines[at + 1..].iter().find(|line| line.has_code()).is_some_and(|line| line.indent <= indent);
@@ -278,11 +278,11 @@ fn block<'s, 'p>(lines: &'s [Seen<'p>], at: usize) -> impl Iterator<Item = &'s S
 }
 
 /// Whether a line says that there is a test.
-fn registers(rules: &Rules, view: &View<'_>, line: &Seen<'_>) -> bool {
+fn registers(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
     let mut candidates = rules.candidates(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
     candidates.any(|rule| {
         rule.text.family == "deleted-test"
-            && rule.text.kind == Kind::Removed
+            && rule.text.kind == RuleKind::Removed
             && rule.text.below.is_none()
             && applies(rule, view, Side::New)
             && matched(rule, line).is_some()

@@ -5,18 +5,18 @@ use std::fmt::Write as _;
 
 use super::*;
 use crate::fix::weakened::lazy::compile;
-use crate::fix::weakened::rule::{FileText, Kind, RuleText, WRITTEN};
+use crate::fix::weakened::rule::{RuleFileText, RuleKind, WeakenedRuleText, WRITTEN};
 
-fn all_rules() -> Vec<(&'static str, RuleText)> {
+fn all_rules() -> Vec<(&'static str, WeakenedRuleText)> {
     let read = |&(name, text): &(&'static str, &'static str)| {
-        let file: FileText = toml::from_str(text).unwrap_or_else(|error| panic!("{name}.toml: {error}"));
+        let file: RuleFileText = toml::from_str(text).unwrap_or_else(|error| panic!("{name}.toml: {error}"));
         file.rules.into_iter().map(move |rule| (name, rule))
     };
     WRITTEN.iter().flat_map(read).collect()
 }
 
 /// The file that a rule's examples are in.
-fn path(rule: &RuleText) -> &str {
+fn path(rule: &WeakenedRuleText) -> &str {
     let by_language = |language: &str| match language {
         "javascript" => "src/a.ts",
         "python" => "src/a.py",
@@ -106,7 +106,7 @@ fn every_rule_finds_its_examples_and_no_rule_what_is_none() {
     assert!(failures.is_empty(), "{} examples:\n{}", failures.len(), failures.join("\n----\n"));
 }
 
-fn path_or_none(rule: &RuleText) -> &str {
+fn path_or_none(rule: &WeakenedRuleText) -> &str {
     let whole = |example: &String| example.trim_start().starts_with("diff --git ");
     let none = rule.add.is_empty() && rule.keep.is_empty();
     if rule.path.is_none() && none && rule.marked.iter().chain(&rule.clean).all(whole) { "" } else { path(rule) }
@@ -138,7 +138,7 @@ fn every_rule_compiles_and_keeps_the_rules_of_rules() {
             assert!(*glob == glob.to_lowercase(), "{place}: {glob} is not in lower case");
         }
         assert!(!ids.contains(&rule.id), "{place}: twice");
-        let structure = rule.kind == Kind::Structure;
+        let structure = rule.kind == RuleKind::Structure;
         assert!(rule.needs.is_none() || !structure, "{place}: `needs` goes with a regex");
         let literals = rule.needs.iter().flat_map(|needs| needs.as_slice());
         for literal in literals.filter(|literal| literal.len() == 1) {
@@ -147,7 +147,7 @@ fn every_rule_compiles_and_keeps_the_rules_of_rules() {
         }
         assert_eq!(rule.regex.is_none(), structure, "{place}: a rule without a regex needs code that looks");
         assert!(structure || !(rule.languages.is_empty() && rule.files.is_empty()), "{place}: looks everywhere");
-        assert_eq!(rule.before.is_some(), rule.kind == Kind::Replaced, "{place}: `before` goes with `replaced`");
+        assert_eq!(rule.before.is_some(), rule.kind == RuleKind::Replaced, "{place}: `before` goes with `replaced`");
         for name in &rule.languages {
             assert!(
                 include_str!("languages.toml").contains(&format!("name = \"{name}\"")),
@@ -192,7 +192,7 @@ fn a_mark_says_where_and_what() {
     assert_eq!((mark.place().as_str(), mark.deleted), ("tests/test_cart.py:3", true));
     assert_eq!((mark.rule.as_str(), mark.family.as_str()), ("test-deleted", "deleted-test"));
     assert_eq!(mark.message, "deletes the test `test_total`");
-    assert_eq!(mark.severity, Severity::Certain);
+    assert_eq!(mark.severity, RuleSeverity::Certain);
     assert_eq!(mark.text, "def test_total():");
 }
 
@@ -235,7 +235,7 @@ fn many_marks_are_cut_and_counted() {
     let body: String = (0..300).map(|n| format!("+import m{n}  # noqa: F401\n")).collect();
     let findings = detect(&Patch::parse(diff("a.py", &format!(" \n{body}")).as_bytes()), None);
     assert_eq!((findings.marks.len(), findings.cut), (200, 100));
-    assert!(findings.marks.iter().skip(1).all(|mark| mark.severity == Severity::Likely), "new code was never stricter");
+    assert!(findings.marks.iter().skip(1).all(|mark| mark.severity == RuleSeverity::Likely), "new code was never stricter");
 }
 
 mod properties {
@@ -274,8 +274,8 @@ mod properties {
         fn taking_weakenings_back_is_none(index in 0_usize..1000) {
             // What only adds suppressions, read backwards, only takes them away.
             let rules = all_rules();
-            let adds: Vec<(&RuleText, &String)> =
-                rules.iter().filter(|(_, rule)| rule.kind == Kind::Added).flat_map(|(_, rule)| rule.add.iter().map(move |line| (rule, line))).collect();
+            let adds: Vec<(&WeakenedRuleText, &String)> =
+                rules.iter().filter(|(_, rule)| rule.kind == RuleKind::Added).flat_map(|(_, rule)| rule.add.iter().map(move |line| (rule, line))).collect();
             let (rule, lines) = adds[index % adds.len()];
             let forwards = added(path(rule), lines);
             let backwards: String = forwards.lines().map(|line| match line.strip_prefix('+') {

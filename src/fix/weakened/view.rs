@@ -1,9 +1,9 @@
 //! A diff as the rules see it: each hunk as its two sides, each line with what of it is code and which key it is under.
 
 use super::keys::Keyring;
-use super::language::{Language, Part, part};
+use super::language::{Language, FileRole, part};
 use super::lexis::Masked;
-use crate::fix::patch::{Change, FilePatch, Hunk, Kind, Patch};
+use crate::fix::patch::{PatchChange, FilePatch, Hunk, PatchKind, Patch};
 
 /// Which side of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(super) enum Side {
 
 /// A line of one side.
 #[derive(Debug)]
-pub(super) struct Seen<'p> {
+pub(super) struct DiffLine<'p> {
     /// Its number on this side.
     pub(super) number: u32,
     /// Whether the other side doesn't have it.
@@ -27,7 +27,7 @@ pub(super) struct Seen<'p> {
     pub(super) indent: usize,
 }
 
-impl Seen<'_> {
+impl DiffLine<'_> {
     /// Whether there is anything on it but blanks, comments and brackets.
     pub(super) fn has_code(&self) -> bool {
         self.masked.code.bytes().any(|b| b.is_ascii_alphanumeric() || b == b'_' || !b.is_ascii())
@@ -37,12 +37,12 @@ impl Seen<'_> {
 /// A hunk's sides.
 #[derive(Debug)]
 pub(super) struct Sides<'p> {
-    pub(super) old: Vec<Seen<'p>>,
-    pub(super) new: Vec<Seen<'p>>,
+    pub(super) old: Vec<DiffLine<'p>>,
+    pub(super) new: Vec<DiffLine<'p>>,
 }
 
 impl<'p> Sides<'p> {
-    pub(super) fn side(&self, side: Side) -> &[Seen<'p>] {
+    pub(super) fn side(&self, side: Side) -> &[DiffLine<'p>] {
         match side {
             Side::Old => &self.old,
             Side::New => &self.new,
@@ -52,32 +52,32 @@ impl<'p> Sides<'p> {
 
 /// A file of the diff.
 #[derive(Debug)]
-pub(super) struct View<'p> {
+pub(super) struct FileView<'p> {
     pub(super) file: &'p FilePatch,
     pub(super) language: Option<&'static Language>,
-    pub(super) part: Part,
+    pub(super) part: FileRole,
     pub(super) hunks: Vec<Sides<'p>>,
     /// Its paths in lower case, before and after.
     folded: [String; 2],
 }
 
-impl<'p> View<'p> {
+impl<'p> FileView<'p> {
     fn new(file: &'p FilePatch) -> Self {
-        let path = if file.change == Change::Deleted { &file.old } else { &file.new };
+        let path = if file.change == PatchChange::Deleted { &file.old } else { &file.new };
         let lines = file.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| line.text.as_str());
         let language = Language::of(path).or_else(|| Language::by_lines(path, lines));
         let hunks = file.hunks.iter().map(|hunk| sides(hunk, language)).collect();
         let folded = [file.old.to_lowercase(), file.new.to_lowercase()];
-        View { file, language, part: part(path, language), hunks, folded }
+        FileView { file, language, part: part(path, language), hunks, folded }
     }
 
     /// All lines of a side.
-    pub(super) fn lines(&self, side: Side) -> impl Iterator<Item = &Seen<'p>> {
+    pub(super) fn lines(&self, side: Side) -> impl Iterator<Item = &DiffLine<'p>> {
         self.hunks.iter().flat_map(move |hunk| hunk.side(side))
     }
 
     /// The lines that only `side` has.
-    pub(super) fn changed(&self, side: Side) -> impl Iterator<Item = &Seen<'p>> {
+    pub(super) fn changed(&self, side: Side) -> impl Iterator<Item = &DiffLine<'p>> {
         self.lines(side).filter(|line| line.changed)
     }
 
@@ -104,16 +104,16 @@ impl<'p> View<'p> {
 }
 
 /// The files of a diff.
-pub(super) fn views(patch: &Patch) -> Vec<View<'_>> {
-    patch.files.iter().map(View::new).collect()
+pub(super) fn views(patch: &Patch) -> Vec<FileView<'_>> {
+    patch.files.iter().map(FileView::new).collect()
 }
 
 fn sides<'p>(hunk: &'p Hunk, language: Option<&'static Language>) -> Sides<'p> {
-    Sides { old: side(hunk, language, Kind::Added), new: side(hunk, language, Kind::Removed) }
+    Sides { old: side(hunk, language, PatchKind::Added), new: side(hunk, language, PatchKind::Removed) }
 }
 
 /// The side of `hunk` that doesn't have lines of the kind `other`.
-fn side<'p>(hunk: &'p Hunk, language: Option<&'static Language>, other: Kind) -> Vec<Seen<'p>> {
+fn side<'p>(hunk: &'p Hunk, language: Option<&'static Language>, other: PatchKind) -> Vec<DiffLine<'p>> {
     let lines = || hunk.lines.iter().filter(move |line| line.kind != other);
     // What begins the file is in nothing that began above.
     let above = language.filter(|_| hunk.lines.first().is_some_and(|line| line.old > 1 || line.new > 1));
@@ -126,9 +126,9 @@ fn side<'p>(hunk: &'p Hunk, language: Option<&'static Language>, other: Kind) ->
                 Some(own) => own.lexis.mask(&mut state, raw),
                 None => Masked { code: raw.to_owned(), text: raw.to_owned(), comment: String::new() },
             };
-            Seen {
-                number: if other == Kind::Added { line.old } else { line.new },
-                changed: line.kind != Kind::Context,
+            DiffLine {
+                number: if other == PatchKind::Added { line.old } else { line.new },
+                changed: line.kind != PatchKind::Context,
                 raw,
                 path: keyring.enter(&masked.text),
                 masked,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
-use crate::host::document::yaml::Keys;
+use crate::host::document::yaml::YamlKeys;
 
 /// Something that a project is made with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -73,7 +73,7 @@ fn javascript(package: &str) -> Option<&'static str> {
 }
 
 /// What Aider runs by itself, with us in front.
-pub(super) fn keys(root: &Path, program: &str, comment: &str) -> Keys {
+pub(super) fn keys(root: &Path, program: &str, comment: &str) -> YamlKeys {
     let stacks = Stack::of(root);
     let mut keys = Vec::new();
     if let Some(test) = stacks.iter().find_map(|stack| stack.test) {
@@ -82,7 +82,7 @@ pub(super) fn keys(root: &Path, program: &str, comment: &str) -> Keys {
     if let Some((language, lint)) = stacks.iter().find_map(|stack| stack.lint) {
         keys.push(("lint-cmd", format!("lint-cmd:\n  - \"{language}: {program} -- {lint}\"\n")));
     }
-    Keys { keys, comment: comment.to_owned() }
+    YamlKeys { keys, comment: comment.to_owned() }
 }
 
 #[cfg(test)]

@@ -3,19 +3,19 @@
 use serde_json::{Map, Value, json};
 
 use crate::host::dialect::{Dialect, Rewriting};
-use crate::host::document::json::Entry;
+use crate::host::document::json::JsonEntry;
 
 /// How long a host waits for an answer, seconds. Ours takes milliseconds; a machine that is asleep must not hold it.
 const ANSWER_SECONDS_MAX: u64 = 5;
 
 /// The hooks of a host.
-pub struct Form {
+pub struct InstructionForm {
     /// How one is written.
     pub shape: Shape,
     /// The host's event, ours, and the tools that it is about; an empty matcher is for events without tools.
     pub events: &'static [Event],
     /// How earlier versions wrote them. An entry that still stands so is replaced, whoever wrote it.
-    pub earlier: &'static [Form],
+    pub earlier: &'static [InstructionForm],
 }
 
 /// The host's event, ours, and the tools that it is about.
@@ -46,19 +46,19 @@ pub enum Shape {
     Named,
 }
 
-impl Form {
+impl InstructionForm {
     /// The entries of `agent`, which calls us `program`; with `rewrite` the user wants commands replaced even where that
     /// allows them.
-    pub fn entries(&self, agent: &str, program: &str, rewrite: bool) -> Vec<Entry> {
+    pub fn entries(&self, agent: &str, program: &str, rewrite: bool) -> Vec<JsonEntry> {
         let version = match self.shape {
             Shape::BareFlat | Shape::Flat | Shape::Shells => Some(json!(1)),
             Shape::Listed => Some(json!("v1")),
             _ => None,
         };
-        let version = version.map(|value| Entry::Member { path: Vec::new(), key: "version", value });
+        let version = version.map(|value| JsonEntry::Member { path: Vec::new(), key: "version", value });
         let hooks = self.events.iter().map(|event| {
             let value = self.hook(agent, program, event, rewrite);
-            let of_event = |form: &Form| -> Vec<Value> {
+            let of_event = |form: &InstructionForm| -> Vec<Value> {
                 let same = form.events.iter().filter(|earlier| (earlier.0, earlier.1) == (event.0, event.1));
                 same.map(|earlier| form.hook(agent, program, earlier, rewrite)).collect()
             };
@@ -68,7 +68,7 @@ impl Form {
                 Shape::Named => vec!["verify-run", event.0],
                 _ => vec!["hooks", event.0],
             };
-            Entry::Element { path, value, earlier }
+            JsonEntry::Element { path, value, earlier }
         });
         version.into_iter().chain(hooks).collect()
     }
@@ -136,7 +136,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
-    use crate::host::agent::{AGENTS, What, plan};
+    use crate::host::agent::{AGENTS, ConfigPart, plan};
 
     /// Larger than a pipe's buffer, so that a line that doesn't read it closes the pipe on the host.
     const PAYLOAD_BYTES: usize = 200_000;
@@ -146,7 +146,7 @@ mod tests {
         for agent in AGENTS {
             let neutral = Dialect::named(agent.name).map_or("", |dialect| dialect.neutral);
             for piece in agent.project {
-                let What::Hooks(form) = &piece.what else { continue };
+                let ConfigPart::Hooks(form) = &piece.what else { continue };
                 let entries = form.entries(agent.name, "verify-run-that-is-not-there", true);
                 for line in entries.iter().flat_map(|entry| lines(plan::value(entry))) {
                     // Gemini CLI and Copilot start bash, look at the exit code, and show no errors.

@@ -8,9 +8,9 @@ pub mod probe;
 mod table;
 
 pub use checks::Stack;
-pub use form::{Form, Shape};
+pub use form::{InstructionForm, Shape};
 pub use instructions::displacing;
-pub use plan::{Edit, Plan, Wanted, Writings, of, plan};
+pub use plan::{Edit, AgentPlan, AgentPlanOptions, Writings, of, plan};
 pub use table::AGENTS;
 
 use std::path::Path;
@@ -28,11 +28,11 @@ pub struct Agent {
     /// The same below the home folder.
     pub home_signs: &'static [&'static str],
     /// What goes into a project.
-    pub project: &'static [Piece],
+    pub project: &'static [ConfigPiece],
     /// What goes into files of a project that are not committed, where the host reads such files.
-    pub local: &'static [Piece],
+    pub local: &'static [ConfigPiece],
     /// What goes into the home folder.
-    pub home: &'static [Piece],
+    pub home: &'static [ConfigPiece],
     /// What a person has to do once it is in place.
     pub then: &'static str,
     /// Settings of the host that keep it from calling any hook.
@@ -41,7 +41,7 @@ pub struct Agent {
 
 /// Whose settings are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Scope {
+pub enum InstallScope {
     /// Everybody's who has the project: its committed files.
     #[default]
     Project,
@@ -62,19 +62,19 @@ pub struct Off {
 }
 
 /// Something that goes into one file.
-pub struct Piece {
+pub struct ConfigPiece {
     /// Names of the file, relative; the first that is there, else the first of all.
     pub paths: &'static [&'static str],
     /// What.
-    pub what: What,
+    pub what: ConfigPart,
 }
 
 /// What goes into a file.
-pub enum What {
+pub enum ConfigPart {
     /// Hooks, as this host has them.
-    Hooks(Form),
+    Hooks(InstructionForm),
     /// Our MCP server under this key.
-    Server(Server),
+    Server(McpServerEntry),
     /// A program that the host runs at this moment of ours.
     Script(&'static str),
     /// A file that is the host's plugin.
@@ -85,7 +85,7 @@ pub enum What {
 
 /// How a host wants an MCP server described.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Server {
+pub enum McpServerEntry {
     /// `mcpServers`: command and arguments.
     Plain,
     /// `servers`, with its kind.
@@ -102,11 +102,11 @@ pub enum Server {
 
 impl Agent {
     /// What goes into the files of a scope.
-    pub fn pieces(&self, scope: Scope) -> &'static [Piece] {
+    pub fn pieces(&self, scope: InstallScope) -> &'static [ConfigPiece] {
         match scope {
-            Scope::Project => self.project,
-            Scope::Local => self.local,
-            Scope::Home => self.home,
+            InstallScope::Project => self.project,
+            InstallScope::Local => self.local,
+            InstallScope::Home => self.home,
         }
     }
 

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Agent, Piece, Scope, Server, What, checks, instructions};
+use super::{Agent, ConfigPiece, InstallScope, McpServerEntry, ConfigPart, checks, instructions};
 use crate::advice::block::{self, BlockError};
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::config::Problem;
-use crate::host::change::{Change, Site};
-use crate::host::document::json::{self, Entry};
-use crate::host::document::toml::Table;
-use crate::host::document::yaml::Keys;
-use crate::host::document::{Trouble, Written, toml, yaml};
+use crate::host::change::{ConfigFileChange, Site};
+use crate::host::document::json::{self, JsonEntry};
+use crate::host::document::toml::TomlTable;
+use crate::host::document::yaml::YamlKeys;
+use crate::host::document::{EditError, Written, toml, yaml};
 use crate::host::file::{self, Editable, quoted};
 
 /// What a file that tells where an entry comes from says.
@@ -25,11 +25,11 @@ const EVERYBODY: &str = "instructions";
 const SCRIPT: &str = include_str!("../../../hooks/agent/cline/hook.sh");
 
 /// What shall be set up.
-pub struct Wanted<'a> {
+pub struct AgentPlanOptions<'a> {
     /// For these agents.
     pub agents: &'a [&'static Agent],
     /// In whose settings.
-    pub scope: Scope,
+    pub scope: InstallScope,
     /// The MCP server, too.
     pub servers: bool,
     /// The instructions for everybody else, too.
@@ -49,7 +49,7 @@ pub struct Edit {
     /// Names of agents; `instructions` for those without a name.
     pub hosts: Vec<&'static str>,
     /// What is written.
-    pub change: Change,
+    pub change: ConfigFileChange,
     /// It is as it should be: there is nothing to write.
     pub is_done: bool,
     /// What would be written if there was no such file.
@@ -60,7 +60,7 @@ pub struct Edit {
 
 /// What has to be written for agents.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct AgentPlan {
     /// Every file that is ours to write, also those that are as they should be.
     pub edits: Vec<Edit>,
     /// Files that are left alone.
@@ -70,10 +70,10 @@ pub struct Plan {
 }
 
 /// What shall be in a file.
-enum Content {
-    Json(Vec<Entry>),
-    Toml(Table),
-    Yaml(Keys),
+enum PlannedContent {
+    Json(Vec<JsonEntry>),
+    Toml(TomlTable),
+    Yaml(YamlKeys),
     Whole { text: String, executable: bool },
     Lines(Vec<String>),
     Block,
@@ -91,29 +91,29 @@ struct Filled {
 struct Sheet {
     hosts: Vec<&'static str>,
     whys: Vec<String>,
-    content: Content,
+    content: PlannedContent,
 }
 
 /// What has to be written at this site.
-pub fn plan(site: &Site, wanted: &Wanted<'_>, writings: Writings<'_>) -> Plan {
-    let mut plan = Plan::default();
+pub fn plan(site: &Site, wanted: &AgentPlanOptions<'_>, writings: Writings<'_>) -> AgentPlan {
+    let mut plan = AgentPlan::default();
     let top = match (&site.home, wanted.scope) {
-        (Some(home), Scope::Home) => home.as_path(),
-        (None, Scope::Home) => return plan,
-        (_, Scope::Project | Scope::Local) => site.root.as_path(),
+        (Some(home), InstallScope::Home) => home.as_path(),
+        (None, InstallScope::Home) => return plan,
+        (_, InstallScope::Project | InstallScope::Local) => site.root.as_path(),
     };
     let mut sheets = BTreeMap::new();
     for agent in wanted.agents {
         for piece in agent.pieces(wanted.scope) {
-            if wanted.servers || !matches!(piece.what, What::Server(_)) {
+            if wanted.servers || !matches!(piece.what, ConfigPart::Server(_)) {
                 put(&mut sheets, top, site, agent, piece, wanted);
             }
         }
         allow(&mut sheets, agent, wanted);
     }
-    if wanted.instructions && wanted.scope == Scope::Project {
+    if wanted.instructions && wanted.scope == InstallScope::Project {
         let sheet =
-            Sheet { hosts: vec![EVERYBODY], whys: vec!["what agents are told".into()], content: Content::Block };
+            Sheet { hosts: vec![EVERYBODY], whys: vec!["what agents are told".into()], content: PlannedContent::Block };
         sheets.insert(instructions::file(&site.root), sheet);
     }
     for (relative, sheet) in sheets {
@@ -143,44 +143,44 @@ fn put(
     top: &Path,
     site: &Site,
     agent: &'static Agent,
-    piece: &Piece,
-    wanted: &Wanted<'_>,
+    piece: &ConfigPiece,
+    wanted: &AgentPlanOptions<'_>,
 ) {
     let program = site.program.as_str();
     let there = piece.paths.iter().find(|path| top.join(path).symlink_metadata().is_ok());
     let Some(path) = there.or(piece.paths.first()) else { return };
     let (why, content) = match &piece.what {
-        What::Hooks(form) => {
+        ConfigPart::Hooks(form) => {
             // Whoever wanted that once wants it still.
             let wished = read_start(&top.join(path), CONFIG_FILE_BYTES_MAX).unwrap_or_default();
             let rewrite = wanted.rewrite || memchr::memmem::find(&wished, b" pre-tool --rewrite").is_some();
-            ("hooks", Content::Json(form.entries(agent.name, program, rewrite)))
+            ("hooks", PlannedContent::Json(form.entries(agent.name, program, rewrite)))
         }
-        What::Server(Server::Toml) => ("MCP server", Content::Toml(table(program))),
-        What::Server(server) => ("MCP server", Content::Json(vec![server.entry(program)])),
-        What::Script(moment) => {
+        ConfigPart::Server(McpServerEntry::Toml) => ("MCP server", PlannedContent::Toml(table(program))),
+        ConfigPart::Server(server) => ("MCP server", PlannedContent::Json(vec![server.entry(program)])),
+        ConfigPart::Script(moment) => {
             let text = SCRIPT.replace("EVENT", moment);
-            ("a hook", Content::Whole { text, executable: true })
+            ("a hook", PlannedContent::Whole { text, executable: true })
         }
-        What::Plugin(text) => ("a plugin", Content::Whole { text: (*text).to_owned(), executable: false }),
-        What::Checks => {
+        ConfigPart::Plugin(text) => ("a plugin", PlannedContent::Whole { text: (*text).to_owned(), executable: false }),
+        ConfigPart::Checks => {
             let keys = checks::keys(top, program, COMMENT);
             if keys.keys.is_empty() {
                 return;
             }
-            ("its own checks, with verify-run in front", Content::Yaml(keys))
+            ("its own checks, with verify-run in front", PlannedContent::Yaml(keys))
         }
     };
     add(sheets, PathBuf::from(path), agent.name, format!("{}: {why}", agent.title), content);
 }
 
-fn add(sheets: &mut BTreeMap<PathBuf, Sheet>, path: PathBuf, host: &'static str, why: String, content: Content) {
+fn add(sheets: &mut BTreeMap<PathBuf, Sheet>, path: PathBuf, host: &'static str, why: String, content: PlannedContent) {
     let sheet = sheets.entry(path).or_insert_with(|| Sheet {
         hosts: Vec::new(),
         whys: Vec::new(),
         content: match &content {
-            Content::Lines(_) => Content::Lines(Vec::new()),
-            _ => Content::Json(Vec::new()),
+            PlannedContent::Lines(_) => PlannedContent::Lines(Vec::new()),
+            _ => PlannedContent::Json(Vec::new()),
         },
     });
     if !sheet.hosts.contains(&host) {
@@ -188,16 +188,16 @@ fn add(sheets: &mut BTreeMap<PathBuf, Sheet>, path: PathBuf, host: &'static str,
     }
     sheet.whys.push(why);
     match (&mut sheet.content, content) {
-        (Content::Json(entries), Content::Json(more)) => {
+        (PlannedContent::Json(entries), PlannedContent::Json(more)) => {
             entries.extend(more.into_iter().filter(|entry| !entries.contains(entry)).collect::<Vec<_>>());
         }
-        (Content::Lines(lines), Content::Lines(more)) => lines.extend(more),
+        (PlannedContent::Lines(lines), PlannedContent::Lines(more)) => lines.extend(more),
         (place, other) => *place = other,
     }
 }
 
 /// Rules that let these commands run unasked, as checks and nothing else.
-fn allow(sheets: &mut BTreeMap<PathBuf, Sheet>, agent: &'static Agent, wanted: &Wanted<'_>) {
+fn allow(sheets: &mut BTreeMap<PathBuf, Sheet>, agent: &'static Agent, wanted: &AgentPlanOptions<'_>) {
     let commands = wanted.allow;
     if commands.is_empty() {
         return;
@@ -205,15 +205,15 @@ fn allow(sheets: &mut BTreeMap<PathBuf, Sheet>, agent: &'static Agent, wanted: &
     let line = |command: &String| format!("verify-run --only-checks -- {command}");
     let why = format!("{}: {} may run unasked", agent.title, commands.join(", "));
     if agent.name == "claude" {
-        let rule = |command| Entry::Element {
+        let rule = |command| JsonEntry::Element {
             path: vec!["permissions", "allow"],
             value: json!(format!("Bash({})", line(command))),
             earlier: Vec::new(),
         };
         let entries = commands.iter().map(rule).collect();
-        let local = wanted.scope == Scope::Local;
+        let local = wanted.scope == InstallScope::Local;
         let file = if local { ".claude/settings.local.json" } else { ".claude/settings.json" };
-        add(sheets, file.into(), agent.name, why, Content::Json(entries));
+        add(sheets, file.into(), agent.name, why, PlannedContent::Json(entries));
     } else if agent.name == "codex" {
         let rule = |command| {
             let words = shell_words::split(&line(command)).unwrap_or_default();
@@ -221,55 +221,55 @@ fn allow(sheets: &mut BTreeMap<PathBuf, Sheet>, agent: &'static Agent, wanted: &
             format!("prefix_rule(pattern={pattern}, decision=\"allow\", justification=\"a check\", match=[{example}])")
         };
         let rules = commands.iter().map(rule).collect();
-        add(sheets, ".codex/rules/verify-run.rules".into(), agent.name, why, Content::Lines(rules));
+        add(sheets, ".codex/rules/verify-run.rules".into(), agent.name, why, PlannedContent::Lines(rules));
     }
 }
 
-fn table(program: &str) -> Table {
-    Table {
+fn table(program: &str) -> TomlTable {
+    TomlTable {
         path: vec!["mcp_servers", "verify-run"],
         lines: format!("command = {}\nargs = [\"mcp\"]\n", Value::from(program)),
         comment: COMMENT.to_owned(),
     }
 }
 
-impl Server {
-    fn entry(self, program: &str) -> Entry {
+impl McpServerEntry {
+    fn entry(self, program: &str) -> JsonEntry {
         let (path, value) = match self {
-            Server::Plain | Server::Toml => ("mcpServers", json!({"command": program, "args": ["mcp"]})),
-            Server::VsCode => ("servers", json!({"type": "stdio", "command": program, "args": ["mcp"]})),
-            Server::Crush => ("mcp", json!({"type": "stdio", "command": program, "args": ["mcp"]})),
-            Server::OpenCode => ("mcp", json!({"type": "local", "command": [program, "mcp"], "enabled": true})),
-            Server::Copilot => {
+            McpServerEntry::Plain | McpServerEntry::Toml => ("mcpServers", json!({"command": program, "args": ["mcp"]})),
+            McpServerEntry::VsCode => ("servers", json!({"type": "stdio", "command": program, "args": ["mcp"]})),
+            McpServerEntry::Crush => ("mcp", json!({"type": "stdio", "command": program, "args": ["mcp"]})),
+            McpServerEntry::OpenCode => ("mcp", json!({"type": "local", "command": [program, "mcp"], "enabled": true})),
+            McpServerEntry::Copilot => {
                 ("mcpServers", json!({"type": "local", "command": program, "args": ["mcp"], "tools": ["*"]}))
             }
         };
-        Entry::Member { path: vec![path], key: "verify-run", value }
+        JsonEntry::Member { path: vec![path], key: "verify-run", value }
     }
 }
 
-impl Content {
+impl PlannedContent {
     /// The file's text with this in it.
     fn fill(&self, found: &Editable, written: Option<Written<'_>>, notes: &mut Vec<String>) -> Result<Filled, Problem> {
         let text = found.text.as_deref().unwrap_or_default();
-        let troubled = |trouble: Trouble| file::troubled(&found.path, trouble);
+        let troubled = |trouble: EditError| file::troubled(&found.path, trouble);
         let mut is_outdated = false;
         let text = match self {
-            Content::Json(entries) => {
+            PlannedContent::Json(entries) => {
                 let added = json::add(text, entries, written).map_err(troubled)?;
                 let path = found.path.display();
                 notes.extend(added.kept.iter().map(|name| format!("{path}: `{name}` is yours and stays as it is")));
                 is_outdated = added.upgraded > 0;
                 added.text
             }
-            Content::Toml(table) => toml::add(text, table).map_err(troubled)?.unwrap_or_else(|| text.to_owned()),
-            Content::Yaml(keys) => yaml::add(text, keys).map_err(troubled)?.unwrap_or_else(|| text.to_owned()),
-            Content::Lines(lines) => {
+            PlannedContent::Toml(table) => toml::add(text, table).map_err(troubled)?.unwrap_or_else(|| text.to_owned()),
+            PlannedContent::Yaml(keys) => yaml::add(text, keys).map_err(troubled)?.unwrap_or_else(|| text.to_owned()),
+            PlannedContent::Lines(lines) => {
                 let missing = lines.iter().filter(|line| text.lines().all(|there| there != line.as_str()));
                 let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
                 missing.fold(format!("{text}{gap}"), |text, line| format!("{text}{line}\n"))
             }
-            Content::Whole { text: whole, .. } => {
+            PlannedContent::Whole { text: whole, .. } => {
                 let is_ours = found.text.is_none() || text == whole || written.is_some_and(|it| it.after == text);
                 if !is_ours {
                     let path = quoted(&found.path);
@@ -280,7 +280,7 @@ impl Content {
                 }
                 whole.clone()
             }
-            Content::Block => {
+            PlannedContent::Block => {
                 block::with_instructions(text, instructions::TEXT).map_err(|error| troubled(of(&error)))?
             }
         };
@@ -289,28 +289,28 @@ impl Content {
 }
 
 /// The value of an entry.
-pub(super) fn value(entry: &Entry) -> &Value {
+pub(super) fn value(entry: &JsonEntry) -> &Value {
     match entry {
-        Entry::Member { value, .. } | Entry::Element { value, .. } => value,
+        JsonEntry::Member { value, .. } | JsonEntry::Element { value, .. } => value,
     }
 }
 
 /// What is wrong with the marks of a block.
-pub fn of(error: &BlockError) -> Trouble {
+pub fn of(error: &BlockError) -> EditError {
     let (line, reason) = match error {
         BlockError::Edited { line } => (Some(*line), "the lines between verify-run's marks were edited".to_owned()),
         BlockError::Broken { line, what } => (Some(*line), (*what).to_owned()),
         BlockError::Full { .. } => (None, error.to_string()),
     };
-    Trouble { line, reason, by_hand: true }
+    EditError { line, reason, by_hand: true }
 }
 
 impl Sheet {
     fn edit(self, found: Editable, filled: Filled, alone: String) -> Edit {
-        let executable = matches!(self.content, Content::Whole { executable: true, .. });
+        let executable = matches!(self.content, PlannedContent::Whole { executable: true, .. });
         let Filled { text: after, is_outdated } = filled;
         let is_done = found.text.as_ref() == Some(&after);
-        let change = Change {
+        let change = ConfigFileChange {
             path: found.path,
             why: self.whys.join("; "),
             before: found.text.map(String::into_bytes),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Form, plan};
+use super::{InstructionForm, plan};
 use crate::base::text::{ellipsis, one_line};
 use crate::host::document::ours;
 
@@ -17,7 +17,7 @@ const OUTPUT: &str = "error[E0425]: cannot find value `probe` in this scope\n --
 
 /// A command line that a host is configured with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct ProbeLine {
     /// What of ours it runs: `hook claude pre-tool`, `mcp`.
     pub runs: String,
     /// The line, for `sh -c`.
@@ -25,17 +25,17 @@ pub struct Line {
 }
 
 /// The command lines of ours in a host's settings, in their order.
-pub fn lines(settings: &Value) -> Vec<Line> {
+pub fn lines(settings: &Value) -> Vec<ProbeLine> {
     let mut found = Vec::new();
     collect(settings, &mut found);
     found
 }
 
-fn collect(value: &Value, found: &mut Vec<Line>) {
+fn collect(value: &Value, found: &mut Vec<ProbeLine>) {
     if let Some(runs) = ours(value)
         && let Some(line) = line(value)
     {
-        found.push(Line { runs, line });
+        found.push(ProbeLine { runs, line });
         return;
     }
     match value {
@@ -62,7 +62,7 @@ fn line(value: &Value) -> Option<String> {
 
 /// The lines that we write for a host, whatever we are called: only these are run by way of trial. A repository that was
 /// cloned may have any other.
-pub fn known(form: &Form, agent: &str, programs: &[String]) -> Vec<String> {
+pub fn known(form: &InstructionForm, agent: &str, programs: &[String]) -> Vec<String> {
     let forms = std::iter::once(form).chain(form.earlier);
     let entries = forms.flat_map(|form| {
         programs.iter().flat_map(|program| [false, true].map(|rewrite| form.entries(agent, program, rewrite)))
@@ -282,8 +282,8 @@ pub fn judge(agent: &str, neutral: &str, printed: &[u8]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::agent::{AGENTS, What};
-    use crate::host::dialect::{Action, Dialect, Moment};
+    use crate::host::agent::{AGENTS, ConfigPart};
+    use crate::host::dialect::{HookAction, Dialect, Moment};
 
     #[test]
     fn every_hook_of_the_table_has_a_payload_that_is_understood() {
@@ -291,8 +291,8 @@ mod tests {
         for agent in AGENTS {
             for piece in agent.project {
                 let moments: Vec<&str> = match &piece.what {
-                    What::Hooks(form) => form.events.iter().map(|(_, ours, _)| *ours).collect(),
-                    What::Script(moment) => vec![*moment],
+                    ConfigPart::Hooks(form) => form.events.iter().map(|(_, ours, _)| *ours).collect(),
+                    ConfigPart::Script(moment) => vec![*moment],
                     _ => continue,
                 };
                 let dialect = Dialect::named(agent.name).expect("a dialect");
@@ -301,7 +301,7 @@ mod tests {
                     let call = dialect.read(moment, &payload(agent.name, name, dir).expect("a payload"));
                     assert_eq!(call.session.as_deref(), Some("verify-run-doctor"), "{} {name}", agent.name);
                     if name == "pre-tool" {
-                        assert_eq!(call.action, Action::Shell(CHECK.into()), "{}", agent.name);
+                        assert_eq!(call.action, HookAction::Shell(CHECK.into()), "{}", agent.name);
                     }
                     if telling(agent.name) == Some(name) {
                         let ended = call.ended.expect("how it ended");
@@ -329,7 +329,7 @@ mod tests {
     fn only_lines_that_we_write_are_known() {
         for agent in AGENTS {
             for piece in agent.project {
-                let What::Hooks(form) = &piece.what else { continue };
+                let ConfigPart::Hooks(form) = &piece.what else { continue };
                 let known = known(form, agent.name, &["verify-run".into(), "/opt/my tools/verify-run".into()]);
                 assert!(known.iter().any(|line| line.contains("verify-run hook ")), "{known:?}");
                 assert!(known.iter().any(|line| line.contains("'/opt/my tools/verify-run' hook ")), "{known:?}");

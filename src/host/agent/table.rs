@@ -1,7 +1,7 @@
 //! The agents. Sources of what stands here, and which versions they are of: [`crate::host::dialect`].
 
 use super::form::Event;
-use super::{Agent, Form, Off, Piece, Server, Shape, What};
+use super::{Agent, InstructionForm, Off, ConfigPiece, McpServerEntry, Shape, ConfigPart};
 
 /// Shell lines, and what changes files, as Claude Code names them. On Windows there may be no `Bash`.
 const CLAUDE_TOOLS: &str = "Bash|PowerShell|Edit|Write|MultiEdit|NotebookEdit";
@@ -15,10 +15,10 @@ const CLAUDE_EVENTS: &[Event] = &[
     ("UserPromptSubmit", "prompt", ""),
     ("SessionEnd", "session-end", ""),
 ];
-const CLAUDE: Form = Form {
+const CLAUDE: InstructionForm = InstructionForm {
     shape: Shape::Line,
     events: CLAUDE_EVENTS,
-    earlier: &[Form { shape: Shape::Words, events: CLAUDE_EVENTS, earlier: &[] }],
+    earlier: &[InstructionForm { shape: Shape::Words, events: CLAUDE_EVENTS, earlier: &[] }],
 };
 
 /// Versions before 0.160 may not know `SessionEnd`, and one of a failure is never sent.
@@ -28,10 +28,10 @@ const CODEX_EVENTS: &[Event] = &[
     ("SessionStart", "session-start", ""),
     ("UserPromptSubmit", "prompt", ""),
 ];
-const CODEX: Form = Form {
+const CODEX: InstructionForm = InstructionForm {
     shape: Shape::Line,
     events: CODEX_EVENTS,
-    earlier: &[Form { shape: Shape::BareLine, events: CODEX_EVENTS, earlier: &[] }],
+    earlier: &[InstructionForm { shape: Shape::BareLine, events: CODEX_EVENTS, earlier: &[] }],
 };
 
 /// `afterShellExecution` is told of the same commands as these.
@@ -42,10 +42,10 @@ const CURSOR_EVENTS: &[Event] = &[
     ("sessionStart", "session-start", ""),
     ("sessionEnd", "session-end", ""),
 ];
-const CURSOR: Form = Form {
+const CURSOR: InstructionForm = InstructionForm {
     shape: Shape::Flat,
     events: CURSOR_EVENTS,
-    earlier: &[Form { shape: Shape::BareFlat, events: CURSOR_EVENTS, earlier: &[] }],
+    earlier: &[InstructionForm { shape: Shape::BareFlat, events: CURSOR_EVENTS, earlier: &[] }],
 };
 
 const GEMINI_EVENTS: &[Event] = &[
@@ -55,7 +55,7 @@ const GEMINI_EVENTS: &[Event] = &[
     ("BeforeAgent", "prompt", ""),
     ("SessionEnd", "session-end", ""),
 ];
-const GEMINI: Form = Form { shape: Shape::Guarded, events: GEMINI_EVENTS, earlier: &[] };
+const GEMINI: InstructionForm = InstructionForm { shape: Shape::Guarded, events: GEMINI_EVENTS, earlier: &[] };
 
 /// A command that fails is a tool that succeeded there: `postToolUseFailure` would tell of nothing.
 const COPILOT_EVENTS: &[Event] = &[
@@ -66,18 +66,18 @@ const COPILOT_EVENTS: &[Event] = &[
     ("sessionEnd", "session-end", ""),
 ];
 /// Before `apply_patch` was among its tools.
-const COPILOT_EARLIER: Form = Form {
+const COPILOT_EARLIER: InstructionForm = InstructionForm {
     shape: Shape::Shells,
     events: &[("preToolUse", "pre-tool", "bash|edit|create|write|str_replace_editor")],
     earlier: &[],
 };
-const COPILOT: Form = Form { shape: Shape::Shells, events: COPILOT_EVENTS, earlier: &[COPILOT_EARLIER] };
+const COPILOT: InstructionForm = InstructionForm { shape: Shape::Shells, events: COPILOT_EVENTS, earlier: &[COPILOT_EARLIER] };
 
 /// Later versions know more events; this one all of them know.
-const CRUSH: Form =
-    Form { shape: Shape::Plain, events: &[("PreToolUse", "pre-tool", "^(bash|edit|write|multiedit)$")], earlier: &[] };
+const CRUSH: InstructionForm =
+    InstructionForm { shape: Shape::Plain, events: &[("PreToolUse", "pre-tool", "^(bash|edit|write|multiedit)$")], earlier: &[] };
 
-const DROID: Form = Form {
+const DROID: InstructionForm = InstructionForm {
     shape: Shape::Line,
     events: &[
         ("PreToolUse", "pre-tool", "Execute|Edit|MultiEdit|Create|ApplyPatch"),
@@ -89,7 +89,7 @@ const DROID: Form = Form {
     earlier: &[],
 };
 
-const QWEN: Form = Form {
+const QWEN: InstructionForm = InstructionForm {
     shape: Shape::Guarded,
     events: &[
         ("PreToolUse", "pre-tool", "^(run_shell_command|edit|replace|write_file)$"),
@@ -102,7 +102,7 @@ const QWEN: Form = Form {
 };
 
 /// What a hook prints after a tool is not passed on, but how a command ended is told there.
-const KIRO: Form = Form {
+const KIRO: InstructionForm = InstructionForm {
     shape: Shape::Listed,
     events: &[
         ("PreToolUse", "pre-tool", "execute_bash|fs_write|fs_append|str_replace"),
@@ -114,7 +114,7 @@ const KIRO: Form = Form {
 };
 
 /// Nothing that a hook prints reaches the model: only what tells how a command ended.
-const GOOSE: Form = Form {
+const GOOSE: InstructionForm = InstructionForm {
     shape: Shape::Line,
     events: &[
         ("PostToolUse", "post-tool", "^developer__shell$"),
@@ -126,21 +126,21 @@ const GOOSE_PLUGIN: &str = include_str!("../../../hooks/agent/goose/plugin.json"
 
 /// Called before each of the model's answers. Before a tool it wants a decision, of which `allow` skips the user's own
 /// rules; after one it tells neither code nor output, and nothing is passed on.
-const ANTIGRAVITY: Form = Form { shape: Shape::Named, events: &[("PreInvocation", "session-start", "")], earlier: &[] };
+const ANTIGRAVITY: InstructionForm = InstructionForm { shape: Shape::Named, events: &[("PreInvocation", "session-start", "")], earlier: &[] };
 
 const PI: &str = include_str!("../../../hooks/agent/pi/verify-run.ts");
 const OPENCODE: &str = include_str!("../../../hooks/agent/opencode/verify-run.ts");
 
-const fn hooks(paths: &'static [&'static str], form: Form) -> Piece {
-    Piece { paths, what: What::Hooks(form) }
+const fn hooks(paths: &'static [&'static str], form: InstructionForm) -> ConfigPiece {
+    ConfigPiece { paths, what: ConfigPart::Hooks(form) }
 }
 
-const fn server(paths: &'static [&'static str], server: Server) -> Piece {
-    Piece { paths, what: What::Server(server) }
+const fn server(paths: &'static [&'static str], server: McpServerEntry) -> ConfigPiece {
+    ConfigPiece { paths, what: ConfigPart::Server(server) }
 }
 
-const fn script(paths: &'static [&'static str], moment: &'static str) -> Piece {
-    Piece { paths, what: What::Script(moment) }
+const fn script(paths: &'static [&'static str], moment: &'static str) -> ConfigPiece {
+    ConfigPiece { paths, what: ConfigPart::Script(moment) }
 }
 
 /// Every agent that is set up by its name.
@@ -150,7 +150,7 @@ pub const AGENTS: &[Agent] = &[
         title: "Claude Code",
         signs: &[".claude", "CLAUDE.md", ".mcp.json"],
         home_signs: &[".claude"],
-        project: &[hooks(&[".claude/settings.json"], CLAUDE), server(&[".mcp.json"], Server::Plain)],
+        project: &[hooks(&[".claude/settings.json"], CLAUDE), server(&[".mcp.json"], McpServerEntry::Plain)],
         local: &[hooks(&[".claude/settings.local.json"], CLAUDE)],
         // Its own list of servers is in a file that it writes all the time: `claude mcp add` changes that.
         home: &[hooks(&[".claude/settings.json"], CLAUDE)],
@@ -166,9 +166,9 @@ pub const AGENTS: &[Agent] = &[
         title: "Codex",
         signs: &[".codex"],
         home_signs: &[".codex"],
-        project: &[hooks(&[".codex/hooks.json"], CODEX), server(&[".codex/config.toml"], Server::Toml)],
+        project: &[hooks(&[".codex/hooks.json"], CODEX), server(&[".codex/config.toml"], McpServerEntry::Toml)],
         local: &[],
-        home: &[hooks(&[".codex/hooks.json"], CODEX), server(&[".codex/config.toml"], Server::Toml)],
+        home: &[hooks(&[".codex/hooks.json"], CODEX), server(&[".codex/config.toml"], McpServerEntry::Toml)],
         then: "Codex leaves hooks out until you trust them: type /hooks in Codex, and again whenever they change",
         off: &[
             Off { files: &[".codex/config.toml"], path: &["features", "hooks"], value: false },
@@ -180,9 +180,9 @@ pub const AGENTS: &[Agent] = &[
         title: "Cursor",
         signs: &[".cursor", ".cursorrules"],
         home_signs: &[".cursor"],
-        project: &[hooks(&[".cursor/hooks.json"], CURSOR), server(&[".cursor/mcp.json"], Server::Plain)],
+        project: &[hooks(&[".cursor/hooks.json"], CURSOR), server(&[".cursor/mcp.json"], McpServerEntry::Plain)],
         local: &[],
-        home: &[hooks(&[".cursor/hooks.json"], CURSOR), server(&[".cursor/mcp.json"], Server::Plain)],
+        home: &[hooks(&[".cursor/hooks.json"], CURSOR), server(&[".cursor/mcp.json"], McpServerEntry::Plain)],
         then: "Cursor asks once whether the MCP server may be used",
         off: &[],
     },
@@ -191,9 +191,9 @@ pub const AGENTS: &[Agent] = &[
         title: "Gemini CLI",
         signs: &[".gemini", "GEMINI.md"],
         home_signs: &[".gemini"],
-        project: &[hooks(&[".gemini/settings.json"], GEMINI), server(&[".gemini/settings.json"], Server::Plain)],
+        project: &[hooks(&[".gemini/settings.json"], GEMINI), server(&[".gemini/settings.json"], McpServerEntry::Plain)],
         local: &[],
-        home: &[hooks(&[".gemini/settings.json"], GEMINI), server(&[".gemini/settings.json"], Server::Plain)],
+        home: &[hooks(&[".gemini/settings.json"], GEMINI), server(&[".gemini/settings.json"], McpServerEntry::Plain)],
         then: "Gemini CLI reads a project's hooks in trusted folders only: type /permissions there",
         off: &[Off { files: &[".gemini/settings.json"], path: &["hooksConfig", "enabled"], value: false }],
     },
@@ -202,11 +202,11 @@ pub const AGENTS: &[Agent] = &[
         title: "GitHub Copilot",
         signs: &[".github/hooks", ".github/copilot-instructions.md", ".github/instructions"],
         home_signs: &[".copilot"],
-        project: &[hooks(&[".github/hooks/verify-run.json"], COPILOT), server(&[".mcp.json"], Server::Plain)],
+        project: &[hooks(&[".github/hooks/verify-run.json"], COPILOT), server(&[".mcp.json"], McpServerEntry::Plain)],
         local: &[],
         home: &[
             hooks(&[".copilot/hooks/verify-run.json"], COPILOT),
-            server(&[".copilot/mcp-config.json"], Server::Copilot),
+            server(&[".copilot/mcp-config.json"], McpServerEntry::Copilot),
         ],
         then: "",
         off: &[],
@@ -216,7 +216,7 @@ pub const AGENTS: &[Agent] = &[
         title: "VS Code",
         signs: &[".vscode/mcp.json"],
         home_signs: &[],
-        project: &[server(&[".vscode/mcp.json"], Server::VsCode)],
+        project: &[server(&[".vscode/mcp.json"], McpServerEntry::VsCode)],
         local: &[],
         home: &[],
         then: "VS Code asks once whether the MCP server may be started",
@@ -228,13 +228,13 @@ pub const AGENTS: &[Agent] = &[
         signs: &[".opencode", "opencode.json", "opencode.jsonc"],
         home_signs: &[".config/opencode"],
         project: &[
-            Piece { paths: &[".opencode/plugins/verify-run.ts"], what: What::Plugin(OPENCODE) },
-            server(&["opencode.json", "opencode.jsonc"], Server::OpenCode),
+            ConfigPiece { paths: &[".opencode/plugins/verify-run.ts"], what: ConfigPart::Plugin(OPENCODE) },
+            server(&["opencode.json", "opencode.jsonc"], McpServerEntry::OpenCode),
         ],
         local: &[],
         home: &[
-            Piece { paths: &[".config/opencode/plugins/verify-run.ts"], what: What::Plugin(OPENCODE) },
-            server(&[".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"], Server::OpenCode),
+            ConfigPiece { paths: &[".config/opencode/plugins/verify-run.ts"], what: ConfigPart::Plugin(OPENCODE) },
+            server(&[".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"], McpServerEntry::OpenCode),
         ],
         then: "OpenCode does not let a plugin replace commands: verify-run shims install",
         off: &[],
@@ -265,9 +265,9 @@ pub const AGENTS: &[Agent] = &[
         title: "Crush",
         signs: &["crush.json", ".crush.json", ".crush"],
         home_signs: &[".config/crush"],
-        project: &[hooks(&["crush.json", ".crush.json"], CRUSH), server(&["crush.json", ".crush.json"], Server::Crush)],
+        project: &[hooks(&["crush.json", ".crush.json"], CRUSH), server(&["crush.json", ".crush.json"], McpServerEntry::Crush)],
         local: &[],
-        home: &[hooks(&[".config/crush/crush.json"], CRUSH), server(&[".config/crush/crush.json"], Server::Crush)],
+        home: &[hooks(&[".config/crush/crush.json"], CRUSH), server(&[".config/crush/crush.json"], McpServerEntry::Crush)],
         then: "",
         off: &[],
     },
@@ -287,9 +287,9 @@ pub const AGENTS: &[Agent] = &[
         title: "Qwen Code",
         signs: &[".qwen", "QWEN.md"],
         home_signs: &[".qwen"],
-        project: &[hooks(&[".qwen/settings.json"], QWEN), server(&[".qwen/settings.json"], Server::Plain)],
+        project: &[hooks(&[".qwen/settings.json"], QWEN), server(&[".qwen/settings.json"], McpServerEntry::Plain)],
         local: &[],
-        home: &[hooks(&[".qwen/settings.json"], QWEN), server(&[".qwen/settings.json"], Server::Plain)],
+        home: &[hooks(&[".qwen/settings.json"], QWEN), server(&[".qwen/settings.json"], McpServerEntry::Plain)],
         then: "Qwen Code reads a project's hooks in trusted folders only",
         off: &[Off { files: &[".qwen/settings.json"], path: &["disableAllHooks"], value: true }],
     },
@@ -298,9 +298,9 @@ pub const AGENTS: &[Agent] = &[
         title: "pi",
         signs: &[".pi"],
         home_signs: &[".pi"],
-        project: &[Piece { paths: &[".pi/extensions/verify-run.ts"], what: What::Plugin(PI) }],
+        project: &[ConfigPiece { paths: &[".pi/extensions/verify-run.ts"], what: ConfigPart::Plugin(PI) }],
         local: &[],
-        home: &[Piece { paths: &[".pi/agent/extensions/verify-run.ts"], what: What::Plugin(PI) }],
+        home: &[ConfigPiece { paths: &[".pi/agent/extensions/verify-run.ts"], what: ConfigPart::Plugin(PI) }],
         then: "pi loads a project's extensions once the project is trusted",
         off: &[],
     },
@@ -309,9 +309,9 @@ pub const AGENTS: &[Agent] = &[
         title: "Kiro",
         signs: &[".kiro"],
         home_signs: &[".kiro"],
-        project: &[hooks(&[".kiro/hooks/verify-run.json"], KIRO), server(&[".kiro/settings/mcp.json"], Server::Plain)],
+        project: &[hooks(&[".kiro/hooks/verify-run.json"], KIRO), server(&[".kiro/settings/mcp.json"], McpServerEntry::Plain)],
         local: &[],
-        home: &[hooks(&[".kiro/hooks/verify-run.json"], KIRO), server(&[".kiro/settings/mcp.json"], Server::Plain)],
+        home: &[hooks(&[".kiro/hooks/verify-run.json"], KIRO), server(&[".kiro/settings/mcp.json"], McpServerEntry::Plain)],
         then: "Kiro has these hooks since IDE 1.0 and CLI 3.0, and lets none replace commands: verify-run shims install",
         off: &[],
     },
@@ -322,14 +322,14 @@ pub const AGENTS: &[Agent] = &[
         home_signs: &[".config/goose"],
         project: &[
             hooks(&[".agents/plugins/verify-run/hooks/hooks.json"], GOOSE),
-            Piece { paths: &[".agents/plugins/verify-run/plugin.json"], what: What::Plugin(GOOSE_PLUGIN) },
-            server(&[".agents/plugins/verify-run/.mcp.json"], Server::Plain),
+            ConfigPiece { paths: &[".agents/plugins/verify-run/plugin.json"], what: ConfigPart::Plugin(GOOSE_PLUGIN) },
+            server(&[".agents/plugins/verify-run/.mcp.json"], McpServerEntry::Plain),
         ],
         local: &[],
         home: &[
             hooks(&[".agents/plugins/verify-run/hooks/hooks.json"], GOOSE),
-            Piece { paths: &[".agents/plugins/verify-run/plugin.json"], what: What::Plugin(GOOSE_PLUGIN) },
-            server(&[".agents/plugins/verify-run/.mcp.json"], Server::Plain),
+            ConfigPiece { paths: &[".agents/plugins/verify-run/plugin.json"], what: ConfigPart::Plugin(GOOSE_PLUGIN) },
+            server(&[".agents/plugins/verify-run/.mcp.json"], McpServerEntry::Plain),
         ],
         then: "goose passes neither output to hooks nor their texts to the model: verify-run shims install",
         off: &[],
@@ -339,11 +339,11 @@ pub const AGENTS: &[Agent] = &[
         title: "Antigravity",
         signs: &[".agents/hooks.json", ".agents/mcp_config.json", ".agents/rules", ".agent/rules"],
         home_signs: &[".gemini/antigravity", ".gemini/antigravity-cli", ".gemini/config"],
-        project: &[hooks(&[".agents/hooks.json"], ANTIGRAVITY), server(&[".agents/mcp_config.json"], Server::Plain)],
+        project: &[hooks(&[".agents/hooks.json"], ANTIGRAVITY), server(&[".agents/mcp_config.json"], McpServerEntry::Plain)],
         local: &[],
         home: &[
             hooks(&[".gemini/config/hooks.json"], ANTIGRAVITY),
-            server(&[".gemini/config/mcp_config.json"], Server::Plain),
+            server(&[".gemini/config/mcp_config.json"], McpServerEntry::Plain),
         ],
         then: "Antigravity's CLI calls hooks of the home folder only (--user), none tells exit codes: verify-run shims install",
         off: &[],
@@ -355,7 +355,7 @@ pub const AGENTS: &[Agent] = &[
         home_signs: &[".codeium/windsurf"],
         project: &[],
         local: &[],
-        home: &[server(&[".codeium/windsurf/mcp_config.json"], Server::Plain)],
+        home: &[server(&[".codeium/windsurf/mcp_config.json"], McpServerEntry::Plain)],
         then: "Windsurf passes neither exit codes to hooks nor their texts to the model: verify-run shims install",
         off: &[],
     },
@@ -364,7 +364,7 @@ pub const AGENTS: &[Agent] = &[
         title: "Aider",
         signs: &[".aider.conf.yml"],
         home_signs: &[],
-        project: &[Piece { paths: &[".aider.conf.yml"], what: What::Checks }],
+        project: &[ConfigPiece { paths: &[".aider.conf.yml"], what: ConfigPart::Checks }],
         local: &[],
         home: &[],
         then: "",
@@ -386,8 +386,8 @@ mod tests {
         for agent in AGENTS {
             for piece in agent.project.iter().chain(agent.home) {
                 let moments: Vec<&str> = match &piece.what {
-                    What::Hooks(form) => form.events.iter().map(|(_, ours, _)| *ours).collect(),
-                    What::Script(moment) => vec![*moment],
+                    ConfigPart::Hooks(form) => form.events.iter().map(|(_, ours, _)| *ours).collect(),
+                    ConfigPart::Script(moment) => vec![*moment],
                     _ => continue,
                 };
                 assert!(Dialect::named(agent.name).is_some(), "{} is not understood", agent.name);

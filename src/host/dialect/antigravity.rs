@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::{Answer, Call, Dialect, Moment, Rewriting};
+use super::{HookAnswer, HookCall, Dialect, Moment, Rewriting};
 
 /// Commands can't be replaced, and how they ended is not told.
 pub(super) const DIALECT: Dialect = Dialect {
@@ -21,19 +21,19 @@ pub(super) const DIALECT: Dialect = Dialect {
 const FIRST_STEPS_MAX: u64 = 2;
 
 /// The hook runs where its file is, so without a workspace it is not known what is worked on.
-fn read(_moment: Moment, said: &Value) -> Call {
+fn read(_moment: Moment, said: &Value) -> HookCall {
     let number = |key: &str| said.get(key).and_then(Value::as_u64);
     let is_first =
         number("invocationNum") == Some(0) && number("initialNumSteps").is_none_or(|steps| steps <= FIRST_STEPS_MAX);
     let cwd = said.get("workspacePaths").and_then(|paths| paths.get(0)?.as_str().map(PathBuf::from));
-    Call {
+    HookCall {
         session: super::text(said, &["conversationId"]),
         ignored: !is_first || cwd.is_none(),
         cwd,
-        ..Call::default()
+        ..HookCall::default()
     }
 }
 
-fn write(_moment: Moment, _said: &Value, answer: &Answer) -> Value {
+fn write(_moment: Moment, _said: &Value, answer: &HookAnswer) -> Value {
     serde_json::json!({ "injectSteps": [{ "ephemeralMessage": answer.context }] })
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, milliseconds, replaced, specific,
+    HookAnswer, HookCall, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, milliseconds, replaced, specific,
     text,
 };
 
@@ -21,9 +21,9 @@ pub(super) const DIALECT: Dialect = Dialect {
 /// Tools that run a line in bash or zsh (`PowerShell` is another language), and those that change a file.
 pub(super) const TOOLS: (&[&str], &[&str]) = (&["Bash"], &["Edit", "Write", "MultiEdit", "NotebookEdit"]);
 
-fn read(moment: Moment, said: &Value) -> Call {
+fn read(moment: Moment, said: &Value) -> HookCall {
     let input = said.get("tool_input").unwrap_or(&Value::Null);
-    Call {
+    HookCall {
         session: text(said, &["session_id"]),
         cwd: folder(said, &["cwd"]),
         id: text(said, &["tool_use_id"]),
@@ -68,7 +68,7 @@ fn failed(said: &Value) -> Option<Ending> {
     Some(Ending { code: code(number)?, output: Some(rest.to_owned()), duration_ms: milliseconds(said, "duration_ms") })
 }
 
-fn write(moment: Moment, said: &Value, answer: &Answer) -> Value {
+fn write(moment: Moment, said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("updatedInput".to_owned(), replaced(said.get("tool_input").unwrap_or(&Value::Null), line));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, milliseconds, text};
+use super::{HookAnswer, HookCall, Dialect, Ending, Moment, Rewriting, Unruled, action, code, milliseconds, text};
 
 /// Commands can't be replaced.
 pub(super) const DIALECT: Dialect = Dialect {
@@ -23,9 +23,9 @@ const OUTPUT: &str = "\nOutput:\n";
 /// At the end where only the first and the last lines are told.
 const CUT: &str = "\nFull output saved to: ";
 
-fn read(_moment: Moment, said: &Value) -> Call {
+fn read(_moment: Moment, said: &Value) -> HookCall {
     let tool = said.get("preToolUse").or_else(|| said.get("postToolUse")).unwrap_or(&Value::Null);
-    Call {
+    HookCall {
         session: text(said, &["taskId"]),
         cwd: said.get("workspaceRoots").and_then(|roots| roots.get(0)?.as_str().map(Into::into)),
         id: None,
@@ -54,6 +54,6 @@ fn ended(tool: &Value) -> Option<Ending> {
     Some(Ending { code: code(Some(number))?, output, duration_ms: milliseconds(tool, "executionTimeMs") })
 }
 
-fn write(_moment: Moment, _said: &Value, answer: &Answer) -> Value {
+fn write(_moment: Moment, _said: &Value, answer: &HookAnswer) -> Value {
     serde_json::json!({ "cancel": false, "contextModification": answer.context })
 }

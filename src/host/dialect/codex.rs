@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use super::{Action, Answer, Call, Dialect, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
+use super::{HookAction, HookAnswer, HookCall, Dialect, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
 
 /// It tells no exit code, and calls nothing for a failure.
 pub(super) const DIALECT: Dialect = Dialect {
@@ -22,11 +22,11 @@ const PATCHED: [&str; 4] = ["*** Update File: ", "*** Add File: ", "*** Delete F
 /// Files of one patch.
 const FILES_MAX: usize = 50;
 
-fn read(_moment: Moment, said: &Value) -> Call {
+fn read(_moment: Moment, said: &Value) -> HookCall {
     let name = said.get("tool_name").and_then(Value::as_str);
     let input = said.get("tool_input").unwrap_or(&Value::Null);
     let patch = (name == Some("apply_patch")).then(|| text(input, &["command"]).or_else(|| text(input, &["patch"])));
-    Call {
+    HookCall {
         session: text(said, &["session_id"]),
         cwd: folder(said, &["cwd"]),
         id: text(said, &["tool_use_id"]),
@@ -42,14 +42,14 @@ fn read(_moment: Moment, said: &Value) -> Call {
 }
 
 /// The files that a patch names.
-pub(super) fn patched(patch: &str) -> Action {
+pub(super) fn patched(patch: &str) -> HookAction {
     let named =
         |line: &str| PATCHED.iter().find_map(|start| line.strip_prefix(start)).map(|file| file.trim().to_owned());
     let files: Vec<PathBuf> = patch.lines().filter_map(named).take(FILES_MAX).map(PathBuf::from).collect();
-    if files.is_empty() { Action::Other } else { Action::Edit(files) }
+    if files.is_empty() { HookAction::Other } else { HookAction::Edit(files) }
 }
 
-fn write(moment: Moment, said: &Value, answer: &Answer) -> Value {
+fn write(moment: Moment, said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("permissionDecision".to_owned(), "allow".into());

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::codex::patched;
-use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, replaced, text};
+use super::{HookAnswer, HookCall, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, replaced, text};
 
 /// A command that fails is a tool that succeeded. An exit code of ours other than 0 would be a refusal.
 pub(super) const DIALECT: Dialect = Dialect {
@@ -21,9 +21,9 @@ const TOOLS: (&[&str], &[&str]) = (&["bash"], &["edit", "create", "write", "str_
 /// The tool that changes files with OpenAI's models; its argument is the patch.
 const PATCH: &str = "apply_patch";
 
-fn read(moment: Moment, said: &Value) -> Call {
+fn read(moment: Moment, said: &Value) -> HookCall {
     let tool = said.get("toolName").or_else(|| said.get("tool_name")).and_then(Value::as_str);
-    Call {
+    HookCall {
         session: text(said, &["sessionId"]).or_else(|| text(said, &["session_id"])),
         cwd: folder(said, &["cwd"]),
         id: None,
@@ -63,7 +63,7 @@ fn ended(said: &Value) -> Option<Ending> {
     Some(Ending { code: code(number)?, output: Some(output.to_owned()), duration_ms: None })
 }
 
-fn write(_moment: Moment, said: &Value, answer: &Answer) -> Value {
+fn write(_moment: Moment, said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("modifiedArgs".to_owned(), replaced(&input(said), line));

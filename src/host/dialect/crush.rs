@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Call, Dialect, Moment, Rewriting, Unruled, action, folder, text};
+use super::{HookAnswer, HookCall, Dialect, Moment, Rewriting, Unruled, action, folder, text};
 
 /// What is answered about the input is merged over it, without a decision. How a command ended is not told.
 pub(super) const DIALECT: Dialect = Dialect {
@@ -15,8 +15,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     write,
 };
 
-fn read(_moment: Moment, said: &Value) -> Call {
-    Call {
+fn read(_moment: Moment, said: &Value) -> HookCall {
+    HookCall {
         session: text(said, &["session_id"]),
         cwd: folder(said, &["cwd"]),
         id: None,
@@ -32,7 +32,7 @@ fn read(_moment: Moment, said: &Value) -> Call {
     }
 }
 
-fn write(_moment: Moment, _said: &Value, answer: &Answer) -> Value {
+fn write(_moment: Moment, _said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("updated_input".to_owned(), json!({ "command": line }));

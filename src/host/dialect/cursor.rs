@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, milliseconds, replaced, text,
+    HookAnswer, HookCall, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, milliseconds, replaced, text,
 };
 
 /// Its neutral answer has to be an object. A text before a tool is not passed on.
@@ -20,10 +20,10 @@ pub(super) const DIALECT: Dialect = Dialect {
 /// A failure's exit code is not told: this stands for it.
 const SOME_FAILURE: u8 = 1;
 
-fn read(moment: Moment, said: &Value) -> Call {
+fn read(moment: Moment, said: &Value) -> HookCall {
     let input = said.get("tool_input").unwrap_or(&Value::Null);
     let workspace = || said.get("workspace_roots")?.get(0)?.as_str().map(Into::into);
-    Call {
+    HookCall {
         session: text(said, &["conversation_id"]).or_else(|| text(said, &["session_id"])),
         cwd: folder(input, &["cwd"]).or_else(|| folder(said, &["cwd"])).or_else(workspace),
         id: text(said, &["tool_use_id"]),
@@ -68,7 +68,7 @@ fn failed(said: &Value) -> Option<Ending> {
     (is_its_own && !is_interrupt).then_some(ending)
 }
 
-fn write(_moment: Moment, said: &Value, answer: &Answer) -> Value {
+fn write(_moment: Moment, said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("updated_input".to_owned(), replaced(said.get("tool_input").unwrap_or(&Value::Null), line));

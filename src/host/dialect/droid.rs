@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::codex::patched;
-use super::{Answer, Call, Dialect, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
+use super::{HookAnswer, HookCall, Dialect, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
 
 /// Its documentation has another input only beside a decision, and no text before a tool; how a command ended is not told.
 pub(super) const DIALECT: Dialect = Dialect {
@@ -16,11 +16,11 @@ pub(super) const DIALECT: Dialect = Dialect {
     write,
 };
 
-fn read(_moment: Moment, said: &Value) -> Call {
+fn read(_moment: Moment, said: &Value) -> HookCall {
     let name = said.get("tool_name").and_then(Value::as_str);
     let input = said.get("tool_input").unwrap_or(&Value::Null);
     let patch = text(input, &["input"]).or_else(|| text(input, &["patch"])).filter(|_| name == Some("ApplyPatch"));
-    Call {
+    HookCall {
         session: text(said, &["session_id"]),
         cwd: folder(said, &["cwd"]),
         id: text(said, &["tool_use_id"]),
@@ -38,7 +38,7 @@ fn read(_moment: Moment, said: &Value) -> Call {
     }
 }
 
-fn write(moment: Moment, said: &Value, answer: &Answer) -> Value {
+fn write(moment: Moment, said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("permissionDecision".to_owned(), "allow".into());

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, specific, text};
+use super::{HookAnswer, HookCall, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, specific, text};
 
 /// What is answered about the input is merged over it, without a decision.
 pub(super) const DIALECT: Dialect = Dialect {
@@ -15,9 +15,9 @@ pub(super) const DIALECT: Dialect = Dialect {
     write,
 };
 
-fn read(moment: Moment, said: &Value) -> Call {
+fn read(moment: Moment, said: &Value) -> HookCall {
     let input = said.get("tool_input").unwrap_or(&Value::Null);
-    Call {
+    HookCall {
         session: text(said, &["session_id"]),
         cwd: folder(input, &["dir_path"]).filter(|dir| dir.is_absolute()).or_else(|| folder(said, &["cwd"])),
         id: None,
@@ -66,7 +66,7 @@ fn ended(said: &Value) -> Option<Ending> {
     Some(Ending { code, output: Some(rest.to_owned()), duration_ms: None })
 }
 
-fn write(moment: Moment, _said: &Value, answer: &Answer) -> Value {
+fn write(moment: Moment, _said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("tool_input".to_owned(), serde_json::json!({ "command": line }));

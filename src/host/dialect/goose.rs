@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, folder, text};
+use super::{HookAnswer, HookCall, Dialect, Ending, Moment, Rewriting, Unruled, action, folder, text};
 
 /// Commands can't be replaced, and nothing that is printed reaches the model.
 pub(super) const DIALECT: Dialect =
@@ -11,8 +11,8 @@ pub(super) const DIALECT: Dialect =
 /// A failure's exit code is not told: this stands for it.
 const SOME_FAILURE: u8 = 1;
 
-fn read(moment: Moment, said: &Value) -> Call {
-    Call {
+fn read(moment: Moment, said: &Value) -> HookCall {
+    HookCall {
         session: text(said, &["session_id"]),
         cwd: folder(said, &["working_dir"]),
         id: text(said, &["tool_call_id"]),
@@ -34,6 +34,6 @@ fn read(moment: Moment, said: &Value) -> Call {
 }
 
 /// It hears nothing.
-fn write(_moment: Moment, _said: &Value, _answer: &Answer) -> Value {
+fn write(_moment: Moment, _said: &Value, _answer: &HookAnswer) -> Value {
     Value::String(String::new())
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, text};
+use super::{HookAnswer, HookCall, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, text};
 
 /// Commands can't be replaced. What is printed after a tool is not passed on.
 pub(super) const DIALECT: Dialect = Dialect {
@@ -18,9 +18,9 @@ pub(super) const DIALECT: Dialect = Dialect {
 /// Between the output of a command and its code. Some versions have no such end, or no `tool_input`.
 const CODE: &str = "\nExit Code: ";
 
-fn read(moment: Moment, said: &Value) -> Call {
+fn read(moment: Moment, said: &Value) -> HookCall {
     let input = said.get("tool_input").unwrap_or(&Value::Null);
-    Call {
+    HookCall {
         session: text(said, &["session_id"]),
         cwd: folder(input, &["cwd"]).filter(|dir| dir.is_absolute()).or_else(|| folder(said, &["cwd"])),
         id: None,
@@ -43,6 +43,6 @@ fn ended(said: &Value) -> Option<Ending> {
     Some(Ending { code: code(number.trim().parse().ok())?, output: Some(output.to_owned()), duration_ms: None })
 }
 
-fn write(_moment: Moment, _said: &Value, answer: &Answer) -> Value {
+fn write(_moment: Moment, _said: &Value, answer: &HookAnswer) -> Value {
     answer.context.as_deref().unwrap_or_default().into()
 }

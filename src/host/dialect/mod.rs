@@ -75,7 +75,7 @@ impl Moment {
 
 /// What a host says, as far as it is understood.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Call {
+pub struct HookCall {
     /// The host's session.
     pub session: Option<String>,
     /// Where the agent is at work, absolute.
@@ -83,7 +83,7 @@ pub struct Call {
     /// The host's name for this use of a tool.
     pub id: Option<String>,
     /// What the tool is told to do.
-    pub action: Action,
+    pub action: HookAction,
     /// How a shell command ended.
     pub ended: Option<Ending>,
     /// What a person said.
@@ -110,7 +110,7 @@ pub enum Unruled {
 
 /// What a tool is told to do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Action {
+pub enum HookAction {
     /// A line for a POSIX shell.
     Shell(String),
     /// Changes files, as they are named.
@@ -133,7 +133,7 @@ pub struct Ending {
 
 /// What is answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct HookAnswer {
     /// Text for the model.
     pub context: Option<String>,
     /// The shell line that is to be run instead.
@@ -163,8 +163,8 @@ pub struct Dialect {
     pub hears: &'static [Moment],
     /// What it is answered when there is nothing to say. Never understood as a refusal.
     pub neutral: &'static str,
-    read: fn(Moment, &Value) -> Call,
-    write: fn(Moment, &Value, &Answer) -> Value,
+    read: fn(Moment, &Value) -> HookCall,
+    write: fn(Moment, &Value, &HookAnswer) -> Value,
 }
 
 /// Every host, by name.
@@ -192,7 +192,7 @@ impl Dialect {
     }
 
     /// What the host says.
-    pub fn read(&self, moment: Moment, said: &Value) -> Call {
+    pub fn read(&self, moment: Moment, said: &Value) -> HookCall {
         let mut call = (self.read)(moment, said);
         call.cwd = call.cwd.filter(|cwd| cwd.is_absolute());
         call
@@ -200,13 +200,13 @@ impl Dialect {
 
     /// The answer in the host's words, one JSON object, or plain text for Kiro; [`Dialect::neutral`] when there is nothing in it that the host
     /// would understand at this moment.
-    pub fn write(&self, moment: Moment, said: &Value, answer: &Answer) -> String {
+    pub fn write(&self, moment: Moment, said: &Value, answer: &HookAnswer) -> String {
         let context = answer.context.clone().filter(|_| self.hears.contains(&moment));
         let line = answer.line.clone().filter(|_| moment == Moment::BeforeTool && self.rewriting != Rewriting::Never);
         if context.is_none() && line.is_none() {
             return self.neutral.to_owned();
         }
-        match (self.write)(moment, said, &Answer { context, line }) {
+        match (self.write)(moment, said, &HookAnswer { context, line }) {
             Value::String(plain) => plain,
             answer => answer.to_string(),
         }
@@ -227,16 +227,16 @@ fn folder(value: &Value, path: &[&str]) -> Option<PathBuf> {
 const FILE_KEYS: [&str; 6] = ["file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file"];
 
 /// What a tool of this name is told by this input. `tools` are those that run a shell line, and those that change files.
-fn action(tools: (&[&str], &[&str]), name: Option<&str>, input: &Value) -> Action {
+fn action(tools: (&[&str], &[&str]), name: Option<&str>, input: &Value) -> HookAction {
     let is = |names: &[&str]| name.is_some_and(|name| names.iter().any(|known| name.eq_ignore_ascii_case(known)));
     if is(tools.0) {
-        return text(input, &["command"]).map_or(Action::Other, Action::Shell);
+        return text(input, &["command"]).map_or(HookAction::Other, HookAction::Shell);
     }
     if is(tools.1) {
         let files: Vec<_> = FILE_KEYS.iter().filter_map(|key| folder(input, &[key])).collect();
-        return if files.is_empty() { Action::Other } else { Action::Edit(files) };
+        return if files.is_empty() { HookAction::Other } else { HookAction::Edit(files) };
     }
-    Action::Other
+    HookAction::Other
 }
 
 /// A tool's input with another command in it, everything else as it was.
@@ -247,7 +247,7 @@ fn replaced(input: &Value, line: &str) -> Value {
 }
 
 /// `{"hookSpecificOutput": {"hookEventName": …, …}}`, as Claude Code and those after it have it.
-fn specific(event: &str, answer: &Answer, mut fields: Map<String, Value>) -> Value {
+fn specific(event: &str, answer: &HookAnswer, mut fields: Map<String, Value>) -> Value {
     fields.insert("hookEventName".to_owned(), event.into());
     if let Some(context) = &answer.context {
         fields.insert("additionalContext".to_owned(), context.as_str().into());

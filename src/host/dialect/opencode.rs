@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::{Answer, Call, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, text};
+use super::{HookAnswer, HookCall, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, text};
 
 /// What a plugin puts into a command's place is not run, so that is left to the shims.
 pub(super) const DIALECT: Dialect = Dialect {
@@ -18,9 +18,9 @@ pub(super) const DIALECT: Dialect = Dialect {
     write,
 };
 
-fn read(moment: Moment, said: &Value) -> Call {
+fn read(moment: Moment, said: &Value) -> HookCall {
     let input = said.get("args").unwrap_or(&Value::Null);
-    Call {
+    HookCall {
         session: text(said, &["sessionID"]),
         cwd: folder(input, &["workdir"]).filter(|dir| dir.is_absolute()).or_else(|| folder(said, &["cwd"])),
         id: text(said, &["callID"]),
@@ -37,6 +37,6 @@ fn ended(said: &Value) -> Option<Ending> {
     Some(Ending { code: code(said.get("exit")?.as_i64())?, output, duration_ms: None })
 }
 
-fn write(_moment: Moment, _said: &Value, answer: &Answer) -> Value {
+fn write(_moment: Moment, _said: &Value, answer: &HookAnswer) -> Value {
     serde_json::json!({ "context": answer.context })
 }

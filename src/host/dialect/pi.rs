@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Answer, Call, Dialect, Moment, Rewriting, Unruled, action, folder, text};
+use super::{HookAnswer, HookCall, Dialect, Moment, Rewriting, Unruled, action, folder, text};
 
 /// It asks about no command: one that is replaced is run as any other.
 pub(super) const DIALECT: Dialect = Dialect {
@@ -18,8 +18,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     write,
 };
 
-fn read(_moment: Moment, said: &Value) -> Call {
-    Call {
+fn read(_moment: Moment, said: &Value) -> HookCall {
+    HookCall {
         session: text(said, &["session"]),
         cwd: folder(said, &["cwd"]),
         id: text(said, &["callId"]),
@@ -35,7 +35,7 @@ fn read(_moment: Moment, said: &Value) -> Call {
     }
 }
 
-fn write(_moment: Moment, _said: &Value, answer: &Answer) -> Value {
+fn write(_moment: Moment, _said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("command".to_owned(), line.as_str().into());

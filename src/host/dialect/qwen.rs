@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Answer, Call, Dialect, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
+use super::{HookAnswer, HookCall, Dialect, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
 
 /// Before a tool every answer needs a decision; how a command ended is not told in a documented form.
 pub(super) const DIALECT: Dialect = Dialect {
@@ -18,9 +18,9 @@ pub(super) const DIALECT: Dialect = Dialect {
 /// Why the tool is allowed; that has to be said.
 const REASON: &str = "runs the same command under verify-run";
 
-fn read(_moment: Moment, said: &Value) -> Call {
+fn read(_moment: Moment, said: &Value) -> HookCall {
     let input = said.get("tool_input").unwrap_or(&Value::Null);
-    Call {
+    HookCall {
         session: text(said, &["session_id"]),
         cwd: folder(input, &["directory"]).filter(|dir| dir.is_absolute()).or_else(|| folder(said, &["cwd"])),
         id: text(said, &["tool_use_id"]),
@@ -40,7 +40,7 @@ fn read(_moment: Moment, said: &Value) -> Call {
     }
 }
 
-fn write(moment: Moment, said: &Value, answer: &Answer) -> Value {
+fn write(moment: Moment, said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("permissionDecision".to_owned(), "allow".into());

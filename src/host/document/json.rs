@@ -7,7 +7,7 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions};
 use serde_json::{Map, Value};
 
-use super::{Trouble, Written, line, ours};
+use super::{EditError, Written, line, ours};
 
 pub use removal::take_out;
 
@@ -18,7 +18,7 @@ const FIRST: [&str; 8] = ["matcher", "name", "type", "command", "bash", "powersh
 
 /// Something that a document shall have.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Entry {
+pub enum JsonEntry {
     /// A member of the object at `path`, called `key`.
     Member {
         /// Keys from the top.
@@ -39,17 +39,17 @@ pub enum Entry {
     },
 }
 
-impl Entry {
+impl JsonEntry {
     fn path(&self) -> &[&'static str] {
         match self {
-            Entry::Member { path, .. } | Entry::Element { path, .. } => path,
+            JsonEntry::Member { path, .. } | JsonEntry::Element { path, .. } => path,
         }
     }
 }
 
 /// A document with the entries in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Added {
+pub struct AddedMember {
     /// Its text.
     pub text: String,
     /// Entries that somebody has written in another way, and that stay so.
@@ -62,7 +62,7 @@ pub struct Added {
 ///
 /// # Errors
 /// When it can't be read.
-pub fn value(text: &str) -> Result<Value, Trouble> {
+pub fn value(text: &str) -> Result<Value, EditError> {
     Ok(parse(text)?.as_ref().map_or(Value::Null, plain))
 }
 
@@ -71,9 +71,9 @@ pub fn value(text: &str) -> Result<Value, Trouble> {
 ///
 /// # Errors
 /// When the document can't be read, or something on the way to an entry is of another kind.
-pub fn add(text: &str, entries: &[Entry], written: Option<Written<'_>>) -> Result<Added, Trouble> {
+pub fn add(text: &str, entries: &[JsonEntry], written: Option<Written<'_>>) -> Result<AddedMember, EditError> {
     let (mark, rest) = line::split_mark(text);
-    let mut added = Added { text: rest.to_owned(), kept: Vec::new(), upgraded: 0 };
+    let mut added = AddedMember { text: rest.to_owned(), kept: Vec::new(), upgraded: 0 };
     for entry in entries {
         add_one(&mut added, entry, written)?;
     }
@@ -88,7 +88,7 @@ pub fn add(text: &str, entries: &[Entry], written: Option<Written<'_>>) -> Resul
     Ok(added)
 }
 
-fn add_one(added: &mut Added, entry: &Entry, written: Option<Written<'_>>) -> Result<(), Trouble> {
+fn add_one(added: &mut AddedMember, entry: &JsonEntry, written: Option<Written<'_>>) -> Result<(), EditError> {
     let text = added.text.clone();
     let Some(root) = parse(&text)? else {
         // Comments of an empty file stay in front.
@@ -109,11 +109,11 @@ fn add_one(added: &mut Added, entry: &Entry, written: Option<Written<'_>>) -> Re
         }
     }
     match (entry, node) {
-        (Entry::Member { key, value, .. }, ast::Value::Object(object)) => match last(object, key) {
+        (JsonEntry::Member { key, value, .. }, ast::Value::Object(object)) => match last(object, key) {
             None => added.text = insert(&text, node, Some(key), value),
             Some(prop) => differs(added, &text, &prop.value, value, entry, written),
         },
-        (Entry::Element { value, .. }, ast::Value::Array(array)) => {
+        (JsonEntry::Element { value, .. }, ast::Value::Array(array)) => {
             let wanted = what(value);
             match array.elements.iter().find(|element| is_same(&plain(element), value, &wanted)) {
                 None => added.text = insert(&text, node, None, value),
@@ -127,11 +127,11 @@ fn add_one(added: &mut Added, entry: &Entry, written: Option<Written<'_>>) -> Re
 
 /// An entry that is there: as it shall be, as we once wrote it, or as somebody wants it.
 fn differs(
-    added: &mut Added,
+    added: &mut AddedMember,
     text: &str,
     node: &ast::Value<'_>,
     value: &Value,
-    entry: &Entry,
+    entry: &JsonEntry,
     written: Option<Written<'_>>,
 ) {
     let there = plain(node);
@@ -139,10 +139,10 @@ fn differs(
         return;
     }
     let name = match entry {
-        Entry::Member { path, key, .. } => path.iter().chain([key]).copied().collect::<Vec<_>>().join("."),
-        Entry::Element { path, .. } => path.join("."),
+        JsonEntry::Member { path, key, .. } => path.iter().chain([key]).copied().collect::<Vec<_>>().join("."),
+        JsonEntry::Element { path, .. } => path.join("."),
     };
-    let is_earlier = matches!(entry, Entry::Element { earlier, .. } if earlier.contains(&there));
+    let is_earlier = matches!(entry, JsonEntry::Element { earlier, .. } if earlier.contains(&there));
     added.upgraded += usize::from(is_earlier);
     if !is_earlier && !written.is_some_and(|written| removal::was_added(written, entry, &there)) {
         added.kept.push(name);
@@ -154,10 +154,10 @@ fn differs(
     added.text = format!("{}{new}{}", &text[..range.start], &text[range.end..]);
 }
 
-fn other_kind(text: &str, node: &ast::Value<'_>, path: &[&'static str]) -> Trouble {
+fn other_kind(text: &str, node: &ast::Value<'_>, path: &[&'static str]) -> EditError {
     let (name, kind) = (path.join("."), kind_of(node));
     let what = if name.is_empty() { format!("it is {kind}") } else { format!("`{name}` is {kind}") };
-    Trouble::at(text, node.range().start, format!("{what}, which can't take an entry"))
+    EditError::at(text, node.range().start, format!("{what}, which can't take an entry"))
 }
 
 fn kind_of(node: &ast::Value<'_>) -> &'static str {
@@ -172,10 +172,10 @@ fn kind_of(node: &ast::Value<'_>) -> &'static str {
 }
 
 /// The entry inside of objects for the rest of its path.
-fn nested(path: &[&'static str], entry: &Entry) -> Value {
+fn nested(path: &[&'static str], entry: &JsonEntry) -> Value {
     let innermost = match entry {
-        Entry::Member { key, value, .. } => Value::Object(Map::from_iter([((*key).to_owned(), value.clone())])),
-        Entry::Element { value, .. } => Value::Array(vec![value.clone()]),
+        JsonEntry::Member { key, value, .. } => Value::Object(Map::from_iter([((*key).to_owned(), value.clone())])),
+        JsonEntry::Element { value, .. } => Value::Array(vec![value.clone()]),
     };
     path.iter().rev().fold(innermost, |inner, key| Value::Object(Map::from_iter([((*key).to_owned(), inner)])))
 }
@@ -333,7 +333,7 @@ fn last<'a, 'b>(object: &'b ast::Object<'a>, key: &str) -> Option<&'b ObjectProp
 }
 
 /// The text's value, with positions in the text without its byte order mark; `None` where it has none.
-fn parse(text: &str) -> Result<Option<ast::Value<'_>>, Trouble> {
+fn parse(text: &str) -> Result<Option<ast::Value<'_>>, EditError> {
     let (_, text) = line::split_mark(text);
     let strict = ParseOptions {
         allow_comments: true,
@@ -351,7 +351,7 @@ fn parse(text: &str) -> Result<Option<ast::Value<'_>>, Trouble> {
     let parsed = parsed.map_err(|error| {
         let reason = error.kind().to_string();
         let reason = reason.chars().next().map(|first| reason.replacen(first, &first.to_lowercase().to_string(), 1));
-        Trouble::at(text, error.range().start, format!("this is no JSON: {}", reason.unwrap_or_default()))
+        EditError::at(text, error.range().start, format!("this is no JSON: {}", reason.unwrap_or_default()))
     })?;
     Ok(parsed.value)
 }

@@ -18,7 +18,7 @@ use thiserror::Error;
 /// Why a document is left alone.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{reason}")]
-pub struct Trouble {
+pub struct EditError {
     /// Line, from 1, where one is known.
     pub line: Option<usize>,
     /// What is wrong, a lowercase fragment.
@@ -27,13 +27,13 @@ pub struct Trouble {
     pub by_hand: bool,
 }
 
-impl Trouble {
+impl EditError {
     fn at(text: &str, offset: usize, reason: impl Into<String>) -> Self {
-        Trouble { line: Some(line::number(text, offset)), reason: reason.into(), by_hand: false }
+        EditError { line: Some(line::number(text, offset)), reason: reason.into(), by_hand: false }
     }
 
     fn by_hand(text: &str, offset: usize, reason: impl Into<String>) -> Self {
-        Trouble { by_hand: true, ..Trouble::at(text, offset, reason) }
+        EditError { by_hand: true, ..EditError::at(text, offset, reason) }
     }
 }
 
@@ -53,12 +53,12 @@ pub struct Written<'a> {
 ///
 /// # Errors
 /// When it can't be told what of it is ours any more; `current` is to be left as it is.
-pub fn take_out(path: &Path, written: Written<'_>, current: &str) -> Result<String, Trouble> {
+pub fn take_out(path: &Path, written: Written<'_>, current: &str) -> Result<String, EditError> {
     match path.extension().and_then(|kind| kind.to_str()).unwrap_or_default() {
         "json" | "jsonc" => json::take_out(written, current),
         "toml" => toml::take_out(written, current),
         "yml" | "yaml" => yaml::take_out(written, current),
-        _ => reverse::take_out(written, current).ok_or_else(|| Trouble {
+        _ => reverse::take_out(written, current).ok_or_else(|| EditError {
             line: None,
             reason: "what verify-run wrote in it was changed since".to_owned(),
             by_hand: true,

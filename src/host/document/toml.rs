@@ -2,11 +2,11 @@
 
 use toml_edit::{Document, Item};
 
-use super::{Trouble, Written, line, reverse};
+use super::{EditError, Written, line, reverse};
 
 /// A table that a document shall have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Table {
+pub struct TomlTable {
     /// Keys from the top; its header.
     pub path: Vec<&'static str>,
     /// Its lines, each with its end; no header.
@@ -24,7 +24,7 @@ pub fn value(text: &str) -> Option<serde_json::Value> {
 ///
 /// # Errors
 /// When the document can't be read, or has the name on the way as something that no header can add to.
-pub fn add(text: &str, table: &Table) -> Result<Option<String>, Trouble> {
+pub fn add(text: &str, table: &TomlTable) -> Result<Option<String>, EditError> {
     let document = parse(text)?;
     let mut item = document.as_item();
     for (depth, key) in table.path.iter().enumerate() {
@@ -48,14 +48,14 @@ pub fn add(text: &str, table: &Table) -> Result<Option<String>, Trouble> {
     }
     let at = item.span().map_or(0, |span| span.start);
     let reason = format!("`{}` is written so that no table can be added to it", table.path[0]);
-    Err(Trouble::by_hand(text, at, reason))
+    Err(EditError::by_hand(text, at, reason))
 }
 
 /// `current` without the table of `written`, whatever is in it by now.
 ///
 /// # Errors
 /// When one of the texts can't be read.
-pub fn take_out(written: Written<'_>, current: &str) -> Result<String, Trouble> {
+pub fn take_out(written: Written<'_>, current: &str) -> Result<String, EditError> {
     let (before, after) = (values(written.before)?, values(written.after)?);
     let Some(path) = beyond(&before, &after) else { return Ok(current.to_owned()) };
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -66,12 +66,12 @@ pub fn take_out(written: Written<'_>, current: &str) -> Result<String, Trouble> 
     let as_text = reverse::take_out(written, current).filter(is_meant);
     match as_text.map_or_else(|| without(written, current, &path), Ok)? {
         text if is_meant(&text) => Ok(text),
-        _ => Err(Trouble::by_hand(current, 0, format!("[{}] was written anew since", path.join(".")))),
+        _ => Err(EditError::by_hand(current, 0, format!("[{}] was written anew since", path.join(".")))),
     }
 }
 
 /// `current` without the lines of a table.
-fn without(written: Written<'_>, current: &str, path: &[&str]) -> Result<String, Trouble> {
+fn without(written: Written<'_>, current: &str, path: &[&str]) -> Result<String, EditError> {
     let document = parse(current)?;
     let Some(table) = path.iter().try_fold(document.as_item(), |item, key| item.get(key)) else {
         return Ok(current.to_owned());
@@ -139,18 +139,18 @@ fn remove(table: &mut toml::Table, path: &[&str]) {
     }
 }
 
-fn values(text: &str) -> Result<toml::Table, Trouble> {
+fn values(text: &str) -> Result<toml::Table, EditError> {
     let (_, text) = line::split_mark(text);
     text.parse::<toml::Table>().map_err(|error| broken(text, error.span(), error.message()))
 }
 
-fn parse(text: &str) -> Result<Document<&str>, Trouble> {
+fn parse(text: &str) -> Result<Document<&str>, EditError> {
     Document::parse(text).map_err(|error| broken(text, error.span(), error.message()))
 }
 
-fn broken(text: &str, span: Option<std::ops::Range<usize>>, message: &str) -> Trouble {
+fn broken(text: &str, span: Option<std::ops::Range<usize>>, message: &str) -> EditError {
     let message = crate::base::text::one_line(message);
-    Trouble::at(text, span.map_or(0, |span| span.start), format!("this is no TOML: {message}"))
+    EditError::at(text, span.map_or(0, |span| span.start), format!("this is no TOML: {message}"))
 }
 
 #[cfg(test)]
@@ -159,8 +159,8 @@ mod tests {
 
     use super::*;
 
-    fn server() -> Table {
-        Table {
+    fn server() -> TomlTable {
+        TomlTable {
             path: vec!["mcp_servers", "verify-run"],
             lines: "command = \"verify-run\"\nargs = [\"mcp\"]\n".into(),
             comment: "Added by verify-run init".into(),

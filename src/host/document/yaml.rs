@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use granit_parser::{Event, Parser, StructureStyle};
 
-use super::{Trouble, Written, line, reverse};
+use super::{EditError, Written, line, reverse};
 
 /// Top keys and their lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Keys {
+pub struct YamlKeys {
     /// Each with its lines, which start with the key and end with a line end; not indented.
     pub keys: Vec<(&'static str, String)>,
     /// A comment line before them, without its `#`.
@@ -19,7 +19,7 @@ pub struct Keys {
 ///
 /// # Errors
 /// When it can't be read, or isn't one document with keys at its top.
-pub fn keys(text: &str) -> Result<Vec<String>, Trouble> {
+pub fn keys(text: &str) -> Result<Vec<String>, EditError> {
     Ok(top(text)?.into_iter().map(|key| key.name).collect())
 }
 
@@ -27,7 +27,7 @@ pub fn keys(text: &str) -> Result<Vec<String>, Trouble> {
 ///
 /// # Errors
 /// When it can't be read, or isn't one document with keys at its top.
-pub fn add(text: &str, wanted: &Keys) -> Result<Option<String>, Trouble> {
+pub fn add(text: &str, wanted: &YamlKeys) -> Result<Option<String>, EditError> {
     let there = top(text)?;
     let missing: Vec<_> = wanted.keys.iter().filter(|(key, _)| there.iter().all(|it| it.name != *key)).collect();
     if missing.is_empty() {
@@ -47,14 +47,14 @@ pub fn add(text: &str, wanted: &Keys) -> Result<Option<String>, Trouble> {
         return Ok(Some(added));
     }
     let last = there.last().map_or(0, |key| key.start);
-    Err(Trouble::by_hand(text, last, "nothing can be added behind its last line without changing what it says"))
+    Err(EditError::by_hand(text, last, "nothing can be added behind its last line without changing what it says"))
 }
 
 /// `current` without the keys of `written`, whatever their values are by now.
 ///
 /// # Errors
 /// When one of the texts can't be read.
-pub fn take_out(written: Written<'_>, current: &str) -> Result<String, Trouble> {
+pub fn take_out(written: Written<'_>, current: &str) -> Result<String, EditError> {
     let before = keys(written.before)?;
     let ours: Vec<String> = keys(written.after)?.into_iter().filter(|key| !before.contains(key)).collect();
     let mut text = current.to_owned();
@@ -65,7 +65,7 @@ pub fn take_out(written: Written<'_>, current: &str) -> Result<String, Trouble> 
         let comment = comment.filter(|line| line.trim_start().starts_with('#') && written.after.contains(*line));
         text.replace_range(start - comment.map_or(0, str::len)..end, "");
     }
-    let says = |text: &str| Ok::<_, Trouble>(parse(text)?.into_iter().map(|(event, _)| format!("{event:?}")).collect());
+    let says = |text: &str| Ok::<_, EditError>(parse(text)?.into_iter().map(|(event, _)| format!("{event:?}")).collect());
     let wanted: Vec<String> = says(&text)?;
     // Where what was written is still there as one piece, cutting it out leaves the fewest traces.
     let as_text = reverse::take_out(written, current).filter(|text| says(text).is_ok_and(|said| said == wanted));
@@ -76,23 +76,23 @@ pub fn take_out(written: Written<'_>, current: &str) -> Result<String, Trouble> 
 const CLOSING: usize = 3;
 
 /// A key of the top, from its first byte to the end of its value.
-struct Key {
+struct YamlKey {
     name: String,
     start: usize,
     end: usize,
 }
 
-fn top(text: &str) -> Result<Vec<Key>, Trouble> {
+fn top(text: &str) -> Result<Vec<YamlKey>, EditError> {
     let events = parse(text)?;
-    let unfit = |at: &Range<usize>, what: &str| Err(Trouble::by_hand(text, at.start, what));
+    let unfit = |at: &Range<usize>, what: &str| Err(EditError::by_hand(text, at.start, what));
     let mut documents = events.iter().filter(|(event, _)| matches!(event, Event::DocumentStart(..)));
     if let Some((_, at)) = documents.nth(1) {
         return unfit(at, "it has several documents");
     }
     if let Some(closed) = text.lines().position(|line| line.trim_end() == "...") {
-        return Err(Trouble { line: Some(closed + 1), reason: "its document is closed".into(), by_hand: true });
+        return Err(EditError { line: Some(closed + 1), reason: "its document is closed".into(), by_hand: true });
     }
-    let (mut keys, mut depth, mut is_key): (Vec<Key>, usize, bool) = (Vec::new(), 0, true);
+    let (mut keys, mut depth, mut is_key): (Vec<YamlKey>, usize, bool) = (Vec::new(), 0, true);
     for (event, at) in &events {
         let outer = depth;
         match event {
@@ -108,7 +108,7 @@ fn top(text: &str) -> Result<Vec<Key>, Trouble> {
                 return unfit(at, "its keys stand in braces");
             }
             Event::Scalar(value, ..) if outer == 1 && is_key => {
-                keys.push(Key { name: value.to_string(), start: at.start, end: at.end });
+                keys.push(YamlKey { name: value.to_string(), start: at.start, end: at.end });
                 is_key = false;
             }
             Event::MappingStart(..) | Event::SequenceStart(..) if outer == 1 && is_key => {
@@ -130,14 +130,14 @@ fn top(text: &str) -> Result<Vec<Key>, Trouble> {
 }
 
 /// What it says, without its comments, each with its bytes.
-fn parse(text: &str) -> Result<Vec<(Event<'_>, Range<usize>)>, Trouble> {
+fn parse(text: &str) -> Result<Vec<(Event<'_>, Range<usize>)>, EditError> {
     let (mark, rest) = line::split_mark(text);
     let mut events = Vec::new();
     for event in Parser::new_from_str(rest) {
         let (event, span) = event.map_err(|error| {
             let message = crate::base::text::one_line(&error.info());
             let reason = format!("this is no YAML: {message}");
-            Trouble { line: Some(error.marker().line()), reason, by_hand: false }
+            EditError { line: Some(error.marker().line()), reason, by_hand: false }
         })?;
         let bytes = span.byte_range().unwrap_or_default();
         if !matches!(event, Event::Comment(..)) {
@@ -153,10 +153,10 @@ mod tests {
 
     use super::*;
 
-    fn wanted() -> Keys {
+    fn wanted() -> YamlKeys {
         let lint = "lint-cmd:\n  - \"python: verify-run -- ruff check\"\n".to_owned();
         let keys = vec![("test-cmd", "test-cmd: verify-run -- pytest\n".to_owned()), ("lint-cmd", lint)];
-        Keys { keys, comment: "Added by verify-run init".into() }
+        YamlKeys { keys, comment: "Added by verify-run init".into() }
     }
 
     fn with(text: &str) -> String {

@@ -17,7 +17,7 @@ const BEFORE_A_COMMAND: [&str; 11] = ["if", "then", "else", "elif", "while", "un
 /// Left out are commands inside of substitutions, ones with a here-document, and those whose name is a function or an
 /// alias in the same script.
 pub(super) fn commands(script: &str, is_check: &dyn Fn(&str) -> bool) -> Option<Vec<usize>> {
-    let mut reader = Reader {
+    let mut reader = ScriptReader {
         text: script.as_bytes(),
         at: 0,
         found: Vec::new(),
@@ -41,7 +41,7 @@ pub(super) fn commands(script: &str, is_check: &dyn Fn(&str) -> bool) -> Option<
 
 /// What surrounds a place of a script.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Around {
+enum ScriptContext {
     /// `( … )`
     Group,
     /// `case … esac`, where a pattern stands.
@@ -50,7 +50,7 @@ enum Around {
     Arm,
 }
 
-struct Reader<'a> {
+struct ScriptReader<'a> {
     text: &'a [u8],
     at: usize,
     /// Simple commands without their assignments.
@@ -78,14 +78,14 @@ enum First {
 }
 
 /// A word, unquoted as far as it has quotes.
-struct Word {
+struct ScriptWord {
     start: usize,
     text: Vec<u8>,
     /// Nothing of it was quoted or substituted.
     bare: bool,
 }
 
-impl Reader<'_> {
+impl ScriptReader<'_> {
     fn peek(&self, ahead: usize) -> u8 {
         self.text.get(self.at + ahead).copied().unwrap_or(0)
     }
@@ -95,32 +95,32 @@ impl Reader<'_> {
     }
 
     /// Reads all of it; `None` for what no shell would take or what is beyond us.
-    fn script(&mut self, around: &mut Vec<Around>) -> Option<()> {
+    fn script(&mut self, around: &mut Vec<ScriptContext>) -> Option<()> {
         loop {
             self.blanks();
             if self.ended() {
                 return (around.is_empty() && self.due.is_empty()).then_some(());
             }
-            if around.last() == Some(&Around::Pattern) {
+            if around.last() == Some(&ScriptContext::Pattern) {
                 self.pattern(around)?;
                 continue;
             }
             match (self.peek(0), self.peek(1)) {
                 (b'\n', _) => self.line_end()?,
                 (b';', b';') => {
-                    if around.pop() != Some(Around::Arm) {
+                    if around.pop() != Some(ScriptContext::Arm) {
                         return None;
                     }
-                    around.push(Around::Pattern);
+                    around.push(ScriptContext::Pattern);
                     self.at += 2 + usize::from(self.peek(2) == b'&');
                 }
                 (b'(', b'(') => self.balanced(b'(', b')')?,
                 (b'(', _) => {
-                    around.push(Around::Group);
+                    around.push(ScriptContext::Group);
                     self.at += 1;
                 }
                 (b')', _) => {
-                    if around.pop() != Some(Around::Group) {
+                    if around.pop() != Some(ScriptContext::Group) {
                         return None;
                     }
                     self.at += 1;
@@ -132,7 +132,7 @@ impl Reader<'_> {
     }
 
     /// `word | word)` of a `case`, or its end.
-    fn pattern(&mut self, around: &mut Vec<Around>) -> Option<()> {
+    fn pattern(&mut self, around: &mut Vec<ScriptContext>) -> Option<()> {
         match self.peek(0) {
             b'\n' => self.line_end(),
             b'(' | b'|' | b';' => {
@@ -141,7 +141,7 @@ impl Reader<'_> {
             }
             b')' => {
                 around.pop();
-                around.push(Around::Arm);
+                around.push(ScriptContext::Arm);
                 self.at += 1;
                 Some(())
             }
@@ -156,9 +156,9 @@ impl Reader<'_> {
     }
 
     /// Reads a simple command, or a word that begins a compound one.
-    fn command(&mut self, around: &mut Vec<Around>) -> Option<()> {
+    fn command(&mut self, around: &mut Vec<ScriptContext>) -> Option<()> {
         let mut is_plain = true;
-        let mut words: Vec<Word> = Vec::new();
+        let mut words: Vec<ScriptWord> = Vec::new();
         let mut splits = false;
         loop {
             self.blanks();
@@ -208,7 +208,7 @@ impl Reader<'_> {
     }
 
     /// What the first word of a command begins.
-    fn first(&mut self, word: &Word, around: &mut Vec<Around>) -> Option<First> {
+    fn first(&mut self, word: &ScriptWord, around: &mut Vec<ScriptContext>) -> Option<First> {
         let text = std::str::from_utf8(&word.text).ok()?;
         Some(match text {
             "}" => First::Compound,
@@ -224,7 +224,7 @@ impl Reader<'_> {
                 First::Compound
             }
             "esac" => {
-                if around.pop() != Some(Around::Arm) {
+                if around.pop() != Some(ScriptContext::Arm) {
                     return None;
                 }
                 First::Compound
@@ -245,7 +245,7 @@ impl Reader<'_> {
     }
 
     /// What a command does to those after it. `splits`: it was given words to be split in another way.
-    fn effect(&mut self, words: &[Word], splits: bool) -> Option<()> {
+    fn effect(&mut self, words: &[ScriptWord], splits: bool) -> Option<()> {
         let Some((first, arguments)) = words.split_first() else {
             self.is_special |= splits;
             return Some(());
@@ -272,7 +272,7 @@ impl Reader<'_> {
     }
 
     /// `case WORD in`.
-    fn case(&mut self, around: &mut Vec<Around>) -> Option<()> {
+    fn case(&mut self, around: &mut Vec<ScriptContext>) -> Option<()> {
         self.blanks();
         self.word()?;
         while matches!(self.peek(0), b' ' | b'\t' | b'\n' | b'\\') {
@@ -281,7 +281,7 @@ impl Reader<'_> {
                 self.line_end()?;
             }
         }
-        (self.word()?.text == b"in").then(|| around.push(Around::Pattern))
+        (self.word()?.text == b"in").then(|| around.push(ScriptContext::Pattern))
     }
 
     /// Skips `[[ … ]]` up to its end; its `&&` and `<` are its own.
@@ -351,8 +351,8 @@ impl Reader<'_> {
         Some(true)
     }
 
-    fn word(&mut self) -> Option<Word> {
-        let mut word = Word { start: self.at, text: Vec::new(), bare: true };
+    fn word(&mut self) -> Option<ScriptWord> {
+        let mut word = ScriptWord { start: self.at, text: Vec::new(), bare: true };
         while !self.ended() {
             let from = self.at;
             match (self.peek(0), self.peek(1)) {
@@ -475,7 +475,7 @@ impl Reader<'_> {
 }
 
 /// Whether a word names a program as it is written: no variable, no substitution.
-fn is_program(word: &Word) -> bool {
+fn is_program(word: &ScriptWord) -> bool {
     !word.text.starts_with(b"$") && !word.text.starts_with(b"`") && !word.text.starts_with(b"-")
 }
 

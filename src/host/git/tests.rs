@@ -27,8 +27,8 @@ fn planned(site: &Site, hooks: &HookSettings) -> Planned {
 
 /// What the plan makes of each file, by its path below the root.
 fn after(site: &Site, planned: &Planned) -> Vec<(String, String)> {
-    let path = |change: &Change| change.path.strip_prefix(&site.root).expect("below").display().to_string();
-    let text = |change: &Change| String::from_utf8(change.after.clone()).expect("UTF-8");
+    let path = |change: &ConfigFileChange| change.path.strip_prefix(&site.root).expect("below").display().to_string();
+    let text = |change: &ConfigFileChange| String::from_utf8(change.after.clone()).expect("UTF-8");
     planned.changes.iter().map(|change| (path(change), text(change))).collect()
 }
 

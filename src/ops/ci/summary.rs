@@ -6,7 +6,7 @@ use super::Told;
 use crate::base::markdown::{code, escaped, fence};
 use crate::base::text::{count, ellipsis, one_line};
 use crate::ops::report::{Subject, message, rule};
-use crate::store::Item;
+use crate::store::DiagnosticRecord;
 
 /// Problems of a run that are listed.
 const ITEMS_MAX: usize = 50;
@@ -81,7 +81,7 @@ fn section(told: &Told, is_whole: bool) -> String {
 }
 
 /// `src/a.ts:3:5`, the rule, the message: each in a code span, which nothing of a tool's leaves.
-fn problem(subject: &Subject, item: &Item) -> String {
+fn problem(subject: &Subject, item: &DiagnosticRecord) -> String {
     let mut parts = Vec::new();
     if let Some(file) = &item.file {
         let mut place = file.clone();

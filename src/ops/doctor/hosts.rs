@@ -10,18 +10,18 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Finding, Status, finding, hinted, shells};
+use super::{Finding, CheckStatus, finding, hinted, shells};
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::config::{Environment, Places};
-use crate::host::agent::probe::{self, Line};
-use crate::host::agent::{self, AGENTS, Agent, What};
+use crate::host::agent::probe::{self, ProbeLine};
+use crate::host::agent::{self, AGENTS, Agent, ConfigPart};
 use crate::host::dialect::Dialect;
 use crate::host::document::{self, json as jsonc};
 use crate::host::file::quoted;
-use crate::host::process::{Answer, Call, Orphanage, run};
-use crate::ops::init::standing::{self, Standing, State};
+use crate::host::process::{ProcessAnswer, ProcessCall, Orphanage, run};
+use crate::ops::init::standing::{self, InstallStanding, InstallState};
 
 /// How long a hook may take, milliseconds; hosts wait for so long.
 const ANSWER_MS_MAX: u64 = 5_000;
@@ -38,19 +38,19 @@ pub(super) fn findings(places: &Places, environment: &Environment) -> Vec<Findin
         Ok(status) => status,
         Err(error) => {
             let message = format!("{error:#}");
-            return vec![hinted(finding("hosts", Status::Problem, message, None), "verify-run hook status")];
+            return vec![hinted(finding("hosts", CheckStatus::Problem, message, None), "verify-run hook status")];
         }
     };
     let mut findings = Vec::new();
     for problem in &status.problems {
-        let status = if problem.warning { Status::Warning } else { Status::Problem };
+        let status = if problem.warning { CheckStatus::Warning } else { CheckStatus::Problem };
         let found = hinted(finding("hosts", status, &problem.reason, Some(&problem.file)), &problem.hint);
         findings.push(Finding { line: problem.line, ..found });
     }
     for name in &status.missing {
         let title = Agent::named(name).map_or(*name, |agent| agent.title);
         let message = format!("{title} is used here and doesn't call verify-run");
-        findings.push(hinted(finding(name, Status::Warning, message, None), format!("verify-run hook install {name}")));
+        findings.push(hinted(finding(name, CheckStatus::Warning, message, None), format!("verify-run hook install {name}")));
     }
     let shims = shells::shims(environment);
     if status.files.is_empty() && shims.is_none() {
@@ -59,12 +59,12 @@ pub(super) fn findings(places: &Places, environment: &Environment) -> Vec<Findin
     let installed = |name: &&str| status.files.iter().any(|file| file.hosts.iter().any(|host| host == name));
     let agents: Vec<&str> = AGENTS.iter().map(|agent| agent.name).filter(installed).collect();
     let reached = shells::findings(environment, shims.as_deref(), &agents);
-    let is_found = reached.iter().all(|finding| finding.status != Status::Problem);
+    let is_found = reached.iter().all(|finding| finding.status != CheckStatus::Problem);
     findings.extend(reached);
     findings.extend(shells::front(environment));
     findings.extend(shells::environments(places, environment));
     for agent in AGENTS {
-        let files: Vec<&Standing> =
+        let files: Vec<&InstallStanding> =
             status.files.iter().filter(|it| it.hosts.iter().any(|host| host == agent.name)).collect();
         if files.is_empty() {
             continue;
@@ -83,22 +83,22 @@ pub(super) fn findings(places: &Places, environment: &Environment) -> Vec<Findin
 }
 
 /// A file that isn't as it was written.
-fn standing_of(agent: &Agent, file: &Standing) -> Option<Finding> {
+fn standing_of(agent: &Agent, file: &InstallStanding) -> Option<Finding> {
     let user = if file.user { " --user" } else { "" };
     let repair = format!("verify-run hook install{user} {}", agent.name);
     let (status, message) = match file.state {
-        State::AsWritten | State::FoundHere => return None,
-        State::Outdated => {
-            (Status::Warning, "written by an earlier version: prints an error where verify-run is not installed")
+        InstallState::AsWritten | InstallState::FoundHere => return None,
+        InstallState::Outdated => {
+            (CheckStatus::Warning, "written by an earlier version: prints an error where verify-run is not installed")
         }
-        State::Edited => (Status::Ok, "edited since it was installed; what verify-run needs is there"),
-        State::Incomplete => {
-            (Status::Warning, "edited since it was installed, and entries of verify-run's are missing")
+        InstallState::Edited => (CheckStatus::Ok, "edited since it was installed; what verify-run needs is there"),
+        InstallState::Incomplete => {
+            (CheckStatus::Warning, "edited since it was installed, and entries of verify-run's are missing")
         }
-        State::Gone => (Status::Warning, "it was installed and is gone"),
+        InstallState::Gone => (CheckStatus::Warning, "it was installed and is gone"),
     };
     let found = finding(agent.name, status, message, Some(&file.path));
-    Some(if status == Status::Ok { found } else { hinted(found, repair) })
+    Some(if status == CheckStatus::Ok { found } else { hinted(found, repair) })
 }
 
 /// A setting that keeps the host from calling any hook.
@@ -118,7 +118,7 @@ fn disabled(agent: &Agent, places: &Places, environment: &Environment) -> Vec<Fi
             let message = format!("{} calls no hooks at all: {} = {}", agent.title, off.path.join("."), off.value);
             let at = line.map_or_else(String::new, |line| format!("+{line} "));
             let hint = format!("${{EDITOR:-vi}} {at}{}", quoted(&path));
-            let problem = hinted(finding(agent.name, Status::Problem, message, Some(&path)), hint);
+            let problem = hinted(finding(agent.name, CheckStatus::Problem, message, Some(&path)), hint);
             findings.push(Finding { line, ..problem });
         }
     }
@@ -140,7 +140,7 @@ fn twice(agent: &Agent, places: &Places, environment: &Environment) -> Vec<Findi
         if let Some((name, _)) = ours {
             let message = "Claude Code calls verify-run twice: as a plugin, and by the settings";
             let hint = format!("claude plugin disable {}", shell_words::quote(name));
-            findings.push(hinted(finding(agent.name, Status::Warning, message, Some(&path)), hint));
+            findings.push(hinted(finding(agent.name, CheckStatus::Warning, message, Some(&path)), hint));
         }
         let before = value.get("hooks").and_then(|hooks| hooks.get("PreToolUse"));
         if before
@@ -148,7 +148,7 @@ fn twice(agent: &Agent, places: &Places, environment: &Environment) -> Vec<Findi
         {
             let message = "rtk replaces commands, too: of two that do, the one that answers last wins";
             let hint = format!("${{EDITOR:-vi}} {}", quoted(&path));
-            findings.push(hinted(finding(agent.name, Status::Warning, message, Some(&path)), hint));
+            findings.push(hinted(finding(agent.name, CheckStatus::Warning, message, Some(&path)), hint));
         }
     }
     findings
@@ -156,7 +156,7 @@ fn twice(agent: &Agent, places: &Places, environment: &Environment) -> Vec<Findi
 
 /// Hooks that Codex leaves out until a person trusts them. Whether what was trusted is what stands there now, only it
 /// knows.
-fn untrusted(agent: &Agent, files: &[&Standing], environment: &Environment) -> Option<Finding> {
+fn untrusted(agent: &Agent, files: &[&InstallStanding], environment: &Environment) -> Option<Finding> {
     let home = environment.home.as_ref().filter(|_| agent.name == "codex")?;
     let settings_of_user = settings(&home.join(".codex/config.toml")).map(|(value, _)| value).unwrap_or_default();
     let trusted = settings_of_user.get("hooks").and_then(|hooks| hooks.get("state")).and_then(Value::as_object);
@@ -173,16 +173,16 @@ fn untrusted(agent: &Agent, files: &[&Standing], environment: &Environment) -> O
         }
     }
     let message = format!("Codex leaves {} out until you trust them: type /hooks in it", count(missing, "hook"));
-    (missing > 0).then(|| hinted(finding(agent.name, Status::Warning, message, Some(&file.path)), "codex"))
+    (missing > 0).then(|| hinted(finding(agent.name, CheckStatus::Warning, message, Some(&file.path)), "codex"))
 }
 
 /// What is run by an agent that tells no exit codes is recorded where we replace its commands, or by shims.
-fn unrecorded(agent: &Agent, files: &[&Standing], has_shims: bool) -> Option<Finding> {
+fn unrecorded(agent: &Agent, files: &[&InstallStanding], has_shims: bool) -> Option<Finding> {
     if has_shims || !agent.tells_no_exit_codes() {
         return None;
     }
     let call = format!("hook {} pre-tool", agent.name);
-    let has_call = |file: &&&Standing| settings(&file.path).is_some_and(|(_, text)| text.contains(&call));
+    let has_call = |file: &&&InstallStanding| settings(&file.path).is_some_and(|(_, text)| text.contains(&call));
     let file = files.iter().find(has_call)?;
     if settings(&file.path)?.1.contains(&format!("{call} --rewrite")) {
         return None;
@@ -193,7 +193,7 @@ fn unrecorded(agent: &Agent, files: &[&Standing], has_shims: bool) -> Option<Fin
         "verify-run hook install {} --rewrite (it then runs checks without asking), or: verify-run shims install",
         agent.name
     );
-    Some(hinted(finding(agent.name, Status::Warning, message, Some(&file.path)), hint))
+    Some(hinted(finding(agent.name, CheckStatus::Warning, message, Some(&file.path)), hint))
 }
 
 /// `PreToolUse` as `pre_tool_use`.
@@ -209,7 +209,7 @@ fn snake(event: &str) -> String {
 }
 
 /// Instructions that Claude Code doesn't read.
-fn displaced(files: &[Standing], places: &Places) -> Option<Finding> {
+fn displaced(files: &[InstallStanding], places: &Places) -> Option<Finding> {
     let told = files.iter().find(|file| file.path == places.root.join("AGENTS.md"))?;
     let claude = agent::displacing(&places.root)?;
     if files.iter().any(|file| file.hosts.iter().any(|host| host == "claude"))
@@ -218,7 +218,7 @@ fn displaced(files: &[Standing], places: &Places) -> Option<Finding> {
         return None;
     }
     let message = "Claude Code reads this in place of AGENTS.md, and so not the instructions there";
-    Some(hinted(finding("instructions", Status::Warning, message, Some(&claude)), "verify-run hook install claude"))
+    Some(hinted(finding("instructions", CheckStatus::Warning, message, Some(&claude)), "verify-run hook install claude"))
 }
 
 /// What a settings file says, and its text.
@@ -233,7 +233,7 @@ fn settings(path: &Path) -> Option<(Value, String)> {
 }
 
 /// Sends each installed command line what the host sends.
-fn answers(agent: &Agent, files: &[&Standing], places: &Places, environment: &Environment) -> Vec<Finding> {
+fn answers(agent: &Agent, files: &[&InstallStanding], places: &Places, environment: &Environment) -> Vec<Finding> {
     let mut findings = Vec::new();
     for user in [false, true] {
         let lines = installed(agent, files, user);
@@ -243,7 +243,7 @@ fn answers(agent: &Agent, files: &[&Standing], places: &Places, environment: &En
         let trial = match Trial::new(environment) {
             Ok(trial) => trial,
             Err(error) => {
-                findings.push(finding(agent.name, Status::Warning, format!("can't be tried: {error}"), None));
+                findings.push(finding(agent.name, CheckStatus::Warning, format!("can't be tried: {error}"), None));
                 continue;
             }
         };
@@ -251,7 +251,7 @@ fn answers(agent: &Agent, files: &[&Standing], places: &Places, environment: &En
         let (strange, lines): (Vec<_>, Vec<_>) = lines.into_iter().partition(|(_, it)| !known.contains(&it.line));
         for (path, line) in strange {
             let message = format!("not tried, as verify-run doesn't write it so: {}", one_line(&line.line));
-            findings.push(finding(agent.name, Status::Warning, message, Some(&path)));
+            findings.push(finding(agent.name, CheckStatus::Warning, message, Some(&path)));
         }
         let repair = format!("verify-run hook install{} {}", if user { " --user" } else { "" }, agent.name);
         let mut took = BTreeMap::new();
@@ -262,7 +262,7 @@ fn answers(agent: &Agent, files: &[&Standing], places: &Places, environment: &En
                 }
                 Err(message) => {
                     let message = format!("{}: {message}", line.runs);
-                    findings.push(hinted(finding(agent.name, Status::Problem, message, Some(path)), &repair));
+                    findings.push(hinted(finding(agent.name, CheckStatus::Problem, message, Some(path)), &repair));
                 }
             }
         }
@@ -293,15 +293,15 @@ fn summary(
         None => "",
     });
     let status = match recorded {
-        Some(false) => Status::Problem,
-        _ if slowest >= SLOW_MS => Status::Warning,
-        _ => Status::Ok,
+        Some(false) => CheckStatus::Problem,
+        _ if slowest >= SLOW_MS => CheckStatus::Warning,
+        _ => CheckStatus::Ok,
     };
     let found = finding(agent.name, status, message, None);
     Some(match status {
-        Status::Problem => hinted(found, "verify-run store status"),
-        Status::Warning => hinted(found, "VERIFY_RUN_DISABLE=1 verify-run doctor"),
-        Status::Ok => found,
+        CheckStatus::Problem => hinted(found, "verify-run store status"),
+        CheckStatus::Warning => hinted(found, "VERIFY_RUN_DISABLE=1 verify-run doctor"),
+        CheckStatus::Ok => found,
     })
 }
 
@@ -310,30 +310,30 @@ fn environment_name() -> String {
 }
 
 /// The command lines of ours in the files of an agent, with the file.
-fn installed(agent: &Agent, files: &[&Standing], user: bool) -> Vec<(PathBuf, Line)> {
+fn installed(agent: &Agent, files: &[&InstallStanding], user: bool) -> Vec<(PathBuf, ProbeLine)> {
     let mut found = Vec::new();
     for file in files.iter().filter(|file| file.user == user) {
         let path = file.path.clone();
-        let is_script = |piece: &&agent::Piece| {
-            matches!(piece.what, What::Script(_)) && piece.paths.iter().any(|it| path.ends_with(it))
+        let is_script = |piece: &&agent::ConfigPiece| {
+            matches!(piece.what, ConfigPart::Script(_)) && piece.paths.iter().any(|it| path.ends_with(it))
         };
         let pieces = if user { agent.home } else { agent.project };
-        if let Some(What::Script(moment)) = pieces.iter().find(is_script).map(|piece| &piece.what) {
+        if let Some(ConfigPart::Script(moment)) = pieces.iter().find(is_script).map(|piece| &piece.what) {
             // Only as we wrote it: anything else is somebody else's program.
-            if matches!(file.state, State::AsWritten | State::FoundHere) {
+            if matches!(file.state, InstallState::AsWritten | InstallState::FoundHere) {
                 let line = quoted(&path);
-                found.push((path, Line { runs: format!("hook {} {moment}", agent.name), line }));
+                found.push((path, ProbeLine { runs: format!("hook {} {moment}", agent.name), line }));
             }
             continue;
         }
         if path.extension().is_some_and(|kind| kind == "ts") {
             let moment = "post-tool";
             let runs = format!("hook {} {moment}", agent.name);
-            found.push((path, Line { line: format!("verify-run {runs}"), runs }));
+            found.push((path, ProbeLine { line: format!("verify-run {runs}"), runs }));
             continue;
         }
         let Some((value, _)) = settings(&path) else { continue };
-        let is_own = |line: &Line| line.runs == "mcp" || line.runs.starts_with(&format!("hook {} ", agent.name));
+        let is_own = |line: &ProbeLine| line.runs == "mcp" || line.runs.starts_with(&format!("hook {} ", agent.name));
         found.extend(probe::lines(&value).into_iter().filter(is_own).map(|line| (path.clone(), line)));
     }
     found
@@ -347,13 +347,13 @@ fn known(agent: &Agent, places: &Places, environment: &Environment) -> Vec<Strin
     let tops: Vec<&PathBuf> = std::iter::once(&places.root).chain(&environment.home).collect();
     for piece in agent.project.iter().chain(agent.home) {
         match &piece.what {
-            What::Hooks(form) => known.extend(probe::known(form, agent.name, &programs)),
-            What::Plugin(_) => known.push(format!("verify-run hook {} post-tool", agent.name)),
+            ConfigPart::Hooks(form) => known.extend(probe::known(form, agent.name, &programs)),
+            ConfigPart::Plugin(_) => known.push(format!("verify-run hook {} post-tool", agent.name)),
             // Their content was looked at.
-            What::Script(_) => {
+            ConfigPart::Script(_) => {
                 known.extend(tops.iter().flat_map(|top| piece.paths.iter().map(|path| quoted(&top.join(path)))));
             }
-            What::Server(_) | What::Checks => {}
+            ConfigPart::Server(_) | ConfigPart::Checks => {}
         }
     }
     known
@@ -385,7 +385,7 @@ impl Trial {
         Ok(Trial { folder, orphanage: Orphanage::open() })
     }
 
-    fn call(&self, line: &str, input: &[u8], limit_ms: u64) -> std::io::Result<Answer> {
+    fn call(&self, line: &str, input: &[u8], limit_ms: u64) -> std::io::Result<ProcessAnswer> {
         let dir = self.folder.path();
         let argv = ["sh", "-c", line].map(OsString::from);
         let (environment_file, session) = (dir.join(".git/environment"), OsStr::new("verify-run-doctor"));
@@ -396,11 +396,11 @@ impl Trial {
             ("VERIFY_RUN_TASK", None),
             ("VERIFY_RUN_AGENT", None),
         ];
-        run(Call { argv: &argv, dir, variables: &variables, input, limit: Duration::from_millis(limit_ms) })
+        run(ProcessCall { argv: &argv, dir, variables: &variables, input, limit: Duration::from_millis(limit_ms) })
     }
 
     /// How long a line takes to answer, milliseconds.
-    fn hook(&self, agent: &Agent, line: &Line) -> Result<u128, String> {
+    fn hook(&self, agent: &Agent, line: &ProbeLine) -> Result<u128, String> {
         if line.runs == "mcp" {
             return self.server(line);
         }
@@ -413,7 +413,7 @@ impl Trial {
     }
 
     /// Whether the MCP server says what it is.
-    fn server(&self, line: &Line) -> Result<u128, String> {
+    fn server(&self, line: &ProbeLine) -> Result<u128, String> {
         let client = json!({"name": "verify-run doctor", "version": env!("CARGO_PKG_VERSION")});
         let parameters = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
         let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters});
@@ -428,7 +428,7 @@ impl Trial {
         }
     }
 
-    fn ended(&self, line: &Line, input: &[u8]) -> Result<Answer, String> {
+    fn ended(&self, line: &ProbeLine, input: &[u8]) -> Result<ProcessAnswer, String> {
         let answer = self.call(&line.line, input, ANSWER_MS_MAX).map_err(|error| format!("can't be run: {error}"))?;
         let Some(status) = answer.status else { return Err(format!("no answer within {ANSWER_MS_MAX} ms")) };
         if status.success() {

@@ -6,12 +6,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Finding, Status, finding, hinted};
+use super::{Finding, CheckStatus, finding, hinted};
 use crate::config::{Environment, Places};
 use crate::host::file::quoted;
-use crate::host::process::{Call, run};
+use crate::host::process::{ProcessCall, run};
 use crate::ops::init::on_path;
-use crate::ops::shims::{Scene, Standing};
+use crate::ops::shims::{Scene, ShimStanding};
 use crate::whitelist::Whitelist;
 
 /// How long a shell may take to start, milliseconds.
@@ -20,7 +20,7 @@ const SHELL_MS_MAX: u64 = 5_000;
 const QUESTION: &str = "command -v verify-run; printenv PATH";
 
 /// A way in which hosts start a shell.
-struct Form {
+struct ShellForm {
     shell: &'static str,
     option: &'static str,
     /// The file that decides what it finds, below the home folder; empty: it has the host's PATH.
@@ -29,13 +29,13 @@ struct Form {
     agent: &'static str,
 }
 
-const FORMS: [Form; 6] = [
-    Form { shell: "sh", option: "-c", file: "", agent: "" },
-    Form { shell: "bash", option: "-c", file: "", agent: "" },
-    Form { shell: "bash", option: "-lc", file: ".profile", agent: "codex" },
-    Form { shell: "zsh", option: "-c", file: ".zshenv", agent: "" },
-    Form { shell: "zsh", option: "-lc", file: ".zprofile", agent: "codex" },
-    Form { shell: "fish", option: "-c", file: ".config/fish/config.fish", agent: "" },
+const FORMS: [ShellForm; 6] = [
+    ShellForm { shell: "sh", option: "-c", file: "", agent: "" },
+    ShellForm { shell: "bash", option: "-c", file: "", agent: "" },
+    ShellForm { shell: "bash", option: "-lc", file: ".profile", agent: "codex" },
+    ShellForm { shell: "zsh", option: "-c", file: ".zshenv", agent: "" },
+    ShellForm { shell: "zsh", option: "-lc", file: ".zprofile", agent: "codex" },
+    ShellForm { shell: "fish", option: "-c", file: ".config/fish/config.fish", agent: "" },
 ];
 
 /// The shims' folder, where shims are installed.
@@ -50,10 +50,10 @@ pub(super) fn front(environment: &Environment) -> Option<Finding> {
     let scene = Scene::from_process(environment).ok()?;
     let found = |status, message| finding("shims", status, message, Some(&scene.folder));
     match scene.standing() {
-        Standing::NotInstalled | Standing::NotOnPath => None,
-        Standing::InFront => Some(found(Status::Ok, "the shims come first on PATH")),
-        Standing::Shadowed => {
-            let found = found(Status::Warning, "some programs are found on PATH before their shims");
+        ShimStanding::NotInstalled | ShimStanding::NotOnPath => None,
+        ShimStanding::InFront => Some(found(CheckStatus::Ok, "the shims come first on PATH")),
+        ShimStanding::Shadowed => {
+            let found = found(CheckStatus::Warning, "some programs are found on PATH before their shims");
             Some(hinted(found, "verify-run shims status"))
         }
     }
@@ -62,12 +62,12 @@ pub(super) fn front(environment: &Environment) -> Option<Finding> {
 /// Programs of the project's virtual environments that are called without a shim, where shims are installed.
 pub(super) fn environments(places: &Places, environment: &Environment) -> Option<Finding> {
     let scene = Scene::from_process(environment).ok()?.in_project(&places.root);
-    if scene.standing() == Standing::NotInstalled {
+    if scene.standing() == ShimStanding::NotInstalled {
         return None;
     }
     let names = scene.unshimmed(&Whitelist::load(places, environment).0);
     let message = format!("{} of the virtual environment have no shim: their runs are not recorded", names.join(", "));
-    let found = finding("shims", Status::Warning, message, scene.environments.first().map(PathBuf::as_path));
+    let found = finding("shims", CheckStatus::Warning, message, scene.environments.first().map(PathBuf::as_path));
     (!names.is_empty()).then(|| hinted(found, "verify-run shims install"))
 }
 
@@ -81,7 +81,7 @@ pub(super) fn findings(environment: &Environment, shims: Option<&Path>, agents: 
         };
         let name = format!("{} {}", form.shell, form.option);
         let argv = [shell.as_os_str(), OsStr::new(form.option), OsStr::new(QUESTION)].map(OsStr::to_owned);
-        let worry = if form.agent.is_empty() || agents.contains(&form.agent) { Status::Warning } else { Status::Ok };
+        let worry = if form.agent.is_empty() || agents.contains(&form.agent) { CheckStatus::Warning } else { CheckStatus::Ok };
         match ask(&argv) {
             None => {
                 let message = format!("`{name}` doesn't start within {SHELL_MS_MAX} ms");
@@ -99,7 +99,7 @@ pub(super) fn findings(environment: &Environment, shims: Option<&Path>, agents: 
     }
     if !fine.is_empty() {
         let message = format!("verify-run is found by {}", fine.join(", "));
-        findings.insert(0, finding("shells", Status::Ok, message, None));
+        findings.insert(0, finding("shells", CheckStatus::Ok, message, None));
     }
     findings
 }
@@ -117,7 +117,7 @@ fn has_fish(environment: &Environment) -> bool {
 /// What the shell calls verify-run, and its PATH; `None` when it says nothing in time.
 fn ask(argv: &[OsString]) -> Option<(Option<PathBuf>, OsString)> {
     let limit = Duration::from_millis(SHELL_MS_MAX);
-    let answer = run(Call { argv, dir: Path::new("/"), variables: &[], input: b"", limit }).ok()?;
+    let answer = run(ProcessCall { argv, dir: Path::new("/"), variables: &[], input: b"", limit }).ok()?;
     answer.status?;
     let lines: Vec<&[u8]> = answer.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
     let (path, rest) = lines.split_last()?;
@@ -126,9 +126,9 @@ fn ask(argv: &[OsString]) -> Option<(Option<PathBuf>, OsString)> {
     Some((found.map(|line| PathBuf::from(OsStr::from_bytes(line))), OsStr::from_bytes(path).to_owned()))
 }
 
-fn missing(form: &Form, name: &str, worry: Status) -> Finding {
+fn missing(form: &ShellForm, name: &str, worry: CheckStatus) -> Finding {
     // Hooks are started by this one.
-    let status = if form.shell == "sh" { Status::Problem } else { worry };
+    let status = if form.shell == "sh" { CheckStatus::Problem } else { worry };
     let message = format!("`{name}` doesn't find verify-run");
     let own = std::env::current_exe().ok();
     let dir = own.as_deref().and_then(Path::parent).unwrap_or(Path::new("/usr/local/bin"));
@@ -136,7 +136,7 @@ fn missing(form: &Form, name: &str, worry: Status) -> Finding {
 }
 
 /// The command after which that form of shell looks into `dir`.
-fn repair(form: &Form, dir: &Path) -> String {
+fn repair(form: &ShellForm, dir: &Path) -> String {
     let dir = quoted(dir);
     match (form.shell, form.file) {
         ("fish", _) => format!("fish -c 'fish_add_path {dir}'"),

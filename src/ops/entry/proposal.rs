@@ -15,7 +15,7 @@ use crate::base::text::{count, ellipsis};
 use crate::config::{Places, Settings};
 use crate::fix::standing;
 use crate::ops::reading;
-use crate::store::{Attempt, EntryFilter, EntrySource, FixFilter, FixRow, Index, Outcome, Segments, StoreError};
+use crate::store::{Attempt, EntryFilter, EntrySource, FixFilter, FixRow, Index, AttemptOutcome, Segments, StoreError};
 
 /// Fixes of one task that are proposed.
 const PROPOSED_MAX: usize = 5;
@@ -117,7 +117,7 @@ pub(crate) fn draft_from_fix(places: &Places, id: &str) -> anyhow::Result<EntryD
 /// `None` where neither a diff nor a command is known.
 fn fix_draft(index: &Index, segments: &Segments, row: &FixRow) -> Result<Option<EntryDraft>, StoreError> {
     let attempts = index.attempts(segments, &row.id)?;
-    let Some(attempt) = attempts.iter().rev().find(|attempt| attempt.outcome == Outcome::Success) else {
+    let Some(attempt) = attempts.iter().rev().find(|attempt| attempt.outcome == AttemptOutcome::Success) else {
         return Ok(None);
     };
     let Some(template) = attempt_template(attempt) else { return Ok(None) };

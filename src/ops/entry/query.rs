@@ -21,7 +21,7 @@ use crate::ops::warn::similar;
 use crate::ops::{knowledge, reading, record};
 use crate::pattern::statistics::round_to_thousandth;
 use crate::store::{
-    Body, EntryChange, EntryFilter, EntryNote, EntryRow, EntryUse, Event, Index, KnownTask, LoggedRow, Segments,
+    EventBody, EntryChange, EntryFilter, EntryNote, EntryRow, EntryUse, Event, Index, KnownTask, LoggedRow, Segments,
     StoreError, derived_id, note,
 };
 
@@ -283,7 +283,7 @@ fn record_use(
     let id = derived_id("knowledge_use", &[how.as_str(), &session, &ids.join(" ")]);
     let entry = EntryNote { entry: (*first).to_owned(), change: EntryChange::Used { how, with }, by };
     // The writer is the store's that takes it.
-    let event = Event { id, ..Event::new(Timestamp::now(), "", Body::Knowledge(entry)) };
+    let event = Event { id, ..Event::new(Timestamp::now(), "", EventBody::Knowledge(entry)) };
     if let Err(error) = note::put(places, &event) {
         notes.push(format!("cannot remember who used it: {error}"));
     }

@@ -6,10 +6,10 @@ use std::path::Path;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
-use crate::capture::{Header, Identity, ObservedVia, Place, SPOOL_SCHEMA, Spooled};
-use crate::command::{Line, Step};
+use crate::capture::{SpoolHeader, Identity, ObservedVia, RepositoryHead, SPOOL_SCHEMA, Spooled};
+use crate::command::{ShellLine, LineStep};
 use crate::config::{Environment, Places, is_disabled};
-use crate::host::dialect::{Action, Call, Ending};
+use crate::host::dialect::{HookAction, HookCall, Ending};
 use crate::ops::record;
 use crate::run::{self, Detached, Ended};
 use crate::whitelist::{self, Check, Whitelist};
@@ -27,13 +27,13 @@ pub(super) struct Observed {
 
 /// The check that has ended, if one has.
 pub(super) fn checked(
-    call: &Call,
+    call: &HookCall,
     cwd: &Path,
     places: &Places,
     environment: &Environment,
     identity: &Identity,
 ) -> Option<Observed> {
-    let (Action::Shell(line), Some(ending)) = (&call.action, &call.ended) else { return None };
+    let (HookAction::Shell(line), Some(ending)) = (&call.action, &call.ended) else { return None };
     let wrapped = is_wrapped(line);
     let whitelist = Whitelist::open(places, environment);
     let check = whitelist.decide_line(line).into_check().or_else(|| behind_wrapper(&whitelist, line))?;
@@ -61,12 +61,12 @@ fn spooled(
     let said = ending.output.as_deref().unwrap_or_default();
     let end = said.floor_char_boundary(OUTPUT_BYTES_MAX);
     let output = said.as_bytes()[..end].to_vec();
-    let header = Header {
+    let header = SpoolHeader {
         schema: SPOOL_SCHEMA,
         run: RunId::fresh(),
         argv: argv.iter().map(Lossless::from).collect(),
         cwd: Lossless::from(cwd),
-        place: Place::now(places),
+        place: RepositoryHead::now(places),
         started_at,
         ended_at,
         duration_us,
@@ -92,7 +92,7 @@ fn spooled(
 
 /// Whether a wrapper stands in the line.
 fn is_wrapped(line: &str) -> bool {
-    match Line::parse(line) {
+    match ShellLine::parse(line) {
         Ok(parsed) => words(&parsed).any(is_us),
         Err(_) => line.contains("verify-run"),
     }
@@ -100,9 +100,9 @@ fn is_wrapped(line: &str) -> bool {
 
 /// The check that a wrapper was put before, for what is said about its failure.
 fn behind_wrapper(whitelist: &Whitelist, line: &str) -> Option<Check> {
-    let parsed = Line::parse(line).ok()?;
+    let parsed = ShellLine::parse(line).ok()?;
     let simple = parsed.steps.iter().find_map(|step| match step {
-        Step::Run(simple) if simple.words.iter().any(|word| is_us(word)) => Some(simple),
+        LineStep::Run(simple) if simple.words.iter().any(|word| is_us(word)) => Some(simple),
         _ => None,
     })?;
     let start = simple.words.iter().position(|word| is_us(word))? + 1;
@@ -111,11 +111,11 @@ fn behind_wrapper(whitelist: &Whitelist, line: &str) -> Option<Check> {
     whitelist.decide_command(&argv).into_check()
 }
 
-fn words(line: &Line) -> impl Iterator<Item = &str> {
+fn words(line: &ShellLine) -> impl Iterator<Item = &str> {
     line.steps
         .iter()
         .flat_map(|step| match step {
-            Step::Run(simple) => simple.words.as_slice(),
+            LineStep::Run(simple) => simple.words.as_slice(),
             _ => &[],
         })
         .map(String::as_str)

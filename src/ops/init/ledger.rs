@@ -24,15 +24,15 @@ const LEDGER_BYTES_MAX: u64 = 4 << 20;
 
 /// A file that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct LedgerEntry {
     /// Absolute.
     pub path: Lossless,
     /// For which hosts.
     pub hosts: Vec<String>,
     /// What was in it before us; `None`: there was no such file.
-    pub before: Option<Content>,
+    pub before: Option<LedgerContent>,
     /// What we made of it.
-    pub after: Content,
+    pub after: LedgerContent,
     /// Folders that were made for it, the outermost first.
     #[serde(default)]
     pub folders: Vec<Lossless>,
@@ -40,7 +40,7 @@ pub(super) struct Entry {
 
 /// A file's content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Content {
+pub(super) struct LedgerContent {
     /// BLAKE3 of the bytes, which lie under this name.
     pub hash: String,
     /// Permission bits.
@@ -48,19 +48,19 @@ pub(super) struct Content {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Document {
+struct LedgerDocument {
     schema: u32,
     /// Folders that were made for the ledger itself, the outermost first.
     #[serde(default)]
     folders: Vec<Lossless>,
-    files: Vec<Entry>,
+    files: Vec<LedgerEntry>,
 }
 
 /// The ledger of a project, or of the home folder.
 #[derive(Debug)]
 pub(super) struct Ledger {
     dir: PathBuf,
-    document: Document,
+    document: LedgerDocument,
     /// Held from the first change on.
     lock: Option<lock::Lock>,
 }
@@ -76,7 +76,7 @@ impl Ledger {
         let path = dir.join("ledger.json");
         let document = match read_start(&path, LEDGER_BYTES_MAX) {
             Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| format!("cannot read {}", path.display()))?,
-            Err(error) if is_absent(&error) => Document { schema: SCHEMA, ..Document::default() },
+            Err(error) if is_absent(&error) => LedgerDocument { schema: SCHEMA, ..LedgerDocument::default() },
             Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
         };
         ensure!(document.schema <= SCHEMA, "{} is of a newer version: cargo install verify-run", path.display());
@@ -101,19 +101,19 @@ impl Ledger {
     }
 
     /// Every file that was written.
-    pub(super) fn entries(&self) -> &[Entry] {
+    pub(super) fn entries(&self) -> &[LedgerEntry] {
         &self.document.files
     }
 
     /// The entry of a file.
-    pub(super) fn entry(&self, path: &Path) -> Option<&Entry> {
+    pub(super) fn entry(&self, path: &Path) -> Option<&LedgerEntry> {
         self.document.files.iter().find(|entry| entry.path.path() == path)
     }
 
     /// The texts of a file before and after it was written; `None` where it wasn't.
     pub(super) fn texts(&self, path: &Path) -> Option<(String, String)> {
         let entry = self.entry(path)?;
-        let text = |content: &Content| String::from_utf8(self.bytes(content).ok()?).ok();
+        let text = |content: &LedgerContent| String::from_utf8(self.bytes(content).ok()?).ok();
         let before = entry.before.as_ref().map_or(Some(String::new()), text)?;
         Some((before, text(&entry.after)?))
     }
@@ -122,7 +122,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When they are lost.
-    pub(super) fn bytes(&self, content: &Content) -> anyhow::Result<Vec<u8>> {
+    pub(super) fn bytes(&self, content: &LedgerContent) -> anyhow::Result<Vec<u8>> {
         let path = self.dir.join("contents").join(&content.hash);
         let bytes = read_start(&path, CONFIG_FILE_BYTES_MAX * 2);
         let bytes = bytes.with_context(|| format!("cannot read {}", path.display()))?;
@@ -134,17 +134,17 @@ impl Ledger {
     ///
     /// # Errors
     /// When they can't be written.
-    pub(super) fn keep(&self, bytes: &[u8], mode: u32) -> anyhow::Result<Content> {
+    pub(super) fn keep(&self, bytes: &[u8], mode: u32) -> anyhow::Result<LedgerContent> {
         let (dir, hash) = (self.dir.join("contents"), hash(bytes));
         create_private_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
         let path = dir.join(&hash);
         write_atomic(&path, bytes, 0o600, Durability::Synced)
             .with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Content { hash, mode })
+        Ok(LedgerContent { hash, mode })
     }
 
     /// Puts an entry in the place of the one for the same file.
-    pub(super) fn set(&mut self, entry: Entry) {
+    pub(super) fn set(&mut self, entry: LedgerEntry) {
         self.document.files.retain(|other| other.path != entry.path);
         self.document.files.push(entry);
     }

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 
-use super::ledger::{Content, Entry, Ledger, hash, is_absent, missing};
+use super::ledger::{LedgerContent, LedgerEntry, Ledger, hash, is_absent, missing};
 use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::base::lossless::Lossless;
 use crate::config::{Environment, Places};
-use crate::host::Change;
+use crate::host::ConfigFileChange;
 use crate::host::document::{self, Written};
 
 /// Of a file that is new.
@@ -28,7 +28,7 @@ pub(super) fn put(
     places: &Places,
     environment: &Environment,
     user: bool,
-    changes: &[(&[String], &Change)],
+    changes: &[(&[String], &ConfigFileChange)],
     done: &[(Vec<String>, PathBuf)],
 ) -> anyhow::Result<()> {
     let known = Ledger::open(places, environment, user)?;
@@ -55,7 +55,7 @@ pub(super) fn put(
         }
     }
     ledger.save()?;
-    let mut written: Vec<&Change> = Vec::new();
+    let mut written: Vec<&ConfigFileChange> = Vec::new();
     for (_, change) in changes {
         let entry = ledger.entry(&change.path).context("a change that is not in the ledger")?;
         if let Err(error) = write(&change.path, &change.after, entry.after.mode) {
@@ -80,7 +80,7 @@ pub(super) fn put(
     Ok(())
 }
 
-fn has_all(entry: &Entry, hosts: &[String]) -> bool {
+fn has_all(entry: &LedgerEntry, hosts: &[String]) -> bool {
     hosts.iter().all(|host| entry.hosts.contains(host))
 }
 
@@ -90,11 +90,11 @@ fn join(hosts: &mut Vec<String>, more: &[String]) {
 }
 
 /// What is remembered of a change: of a file that we wrote before, what it would be without us now.
-fn entry(ledger: &Ledger, hosts: &[String], change: &Change) -> anyhow::Result<Entry> {
+fn entry(ledger: &Ledger, hosts: &[String], change: &ConfigFileChange) -> anyhow::Result<LedgerEntry> {
     let mode = mode_of(&change.path).unwrap_or(MODE);
     let after = if change.executable { mode | EXECUTABLE } else { mode };
     let known = ledger.entry(&change.path);
-    let is_as_written = |entry: &Entry| change.before.as_deref().is_some_and(|bytes| hash(bytes) == entry.after.hash);
+    let is_as_written = |entry: &LedgerEntry| change.before.as_deref().is_some_and(|bytes| hash(bytes) == entry.after.hash);
     let before = match (known, &change.before) {
         (Some(entry), _) if is_as_written(entry) => entry.before.clone(),
         (_, None) => None,
@@ -109,12 +109,12 @@ fn entry(ledger: &Ledger, hosts: &[String], change: &Change) -> anyhow::Result<E
     let mut folders = known.map(|entry| entry.folders.clone()).unwrap_or_default();
     let new = change.path.parent().map(missing).unwrap_or_default();
     folders.extend(new.iter().map(|dir| Lossless::from(dir.as_path())));
-    let after: Content = ledger.keep(&change.after, after)?;
-    Ok(Entry { path: Lossless::from(change.path.as_path()), hosts: all, before, after, folders })
+    let after: LedgerContent = ledger.keep(&change.after, after)?;
+    Ok(LedgerEntry { path: Lossless::from(change.path.as_path()), hosts: all, before, after, folders })
 }
 
 /// A file that was edited since we wrote it, without what we wrote.
-fn rest(ledger: &Ledger, entry: &Entry, bytes: &[u8]) -> Option<Vec<u8>> {
+fn rest(ledger: &Ledger, entry: &LedgerEntry, bytes: &[u8]) -> Option<Vec<u8>> {
     let (before, after) = ledger.texts(entry.path.path())?;
     let written = Written { before: &before, after: &after };
     let current = std::str::from_utf8(bytes).ok()?;
@@ -145,7 +145,7 @@ pub(super) fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 }
 
 /// Removes the folders that were made for a file, as far as they are empty.
-pub(super) fn remove_folders(entry: &Entry) {
+pub(super) fn remove_folders(entry: &LedgerEntry) {
     for folder in entry.folders.iter().rev() {
         if fs::remove_dir(folder.path()).is_err() {
             break;
@@ -156,20 +156,20 @@ pub(super) fn remove_folders(entry: &Entry) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::init::removal::{self, Outcome};
+    use crate::ops::init::removal::{self, RemovalOutcome};
 
     fn places(dir: &Path) -> Places {
         Places { root: dir.join("root"), repository: None, state: dir.join("state/deep"), fallbacks: Vec::new() }
     }
 
-    fn change(path: PathBuf, before: Option<&str>, after: &str, executable: bool) -> Change {
+    fn change(path: PathBuf, before: Option<&str>, after: &str, executable: bool) -> ConfigFileChange {
         let bytes = |text: &str| text.as_bytes().to_vec();
-        Change { path, why: "a test".into(), before: before.map(bytes), after: bytes(after), executable }
+        ConfigFileChange { path, why: "a test".into(), before: before.map(bytes), after: bytes(after), executable }
     }
 
-    fn put_all(places: &Places, changes: &[Change]) -> anyhow::Result<()> {
+    fn put_all(places: &Places, changes: &[ConfigFileChange]) -> anyhow::Result<()> {
         let hosts = ["claude".to_owned()];
-        let all: Vec<(&[String], &Change)> = changes.iter().map(|change| (hosts.as_slice(), change)).collect();
+        let all: Vec<(&[String], &ConfigFileChange)> = changes.iter().map(|change| (hosts.as_slice(), change)).collect();
         put(places, &Environment::default(), false, &all, &[])
     }
 
@@ -197,8 +197,8 @@ mod tests {
         put_all(&places, &changes[..2]).expect("they can be written");
         assert_eq!((mode_of(&old), mode_of(&new)), (Some(0o640), Some(0o755)));
         let report = removal::uninstall(&places, &Environment::default(), false, &[]).expect("it can be taken out");
-        let outcomes: Vec<Outcome> = report.files.iter().map(|file| file.outcome).collect();
-        assert_eq!(outcomes, [Outcome::Removed, Outcome::Restored]);
+        let outcomes: Vec<RemovalOutcome> = report.files.iter().map(|file| file.outcome).collect();
+        assert_eq!(outcomes, [RemovalOutcome::Removed, RemovalOutcome::Restored]);
         assert_eq!((text(&old), mode_of(&old), places.root.join("a").exists()), ("mine\n".into(), Some(0o640), false));
         assert!(!dir.path().join("state").exists());
     }

@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use serde::Serialize;
 
-use super::ledger::{Entry, Ledger, hash};
+use super::ledger::{LedgerEntry, Ledger, hash};
 use super::put::{mode_of, read, remove_folders, write};
-use super::{Wanted, hosts, standing};
+use super::{InstallOptions, hosts, standing};
 use crate::advice::block;
 use crate::config::{Environment, Places, Problem};
-use crate::host::document::{self, Trouble, Written};
+use crate::host::document::{self, EditError, Written};
 use crate::host::{agent, file};
 
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Outcome {
+pub(crate) enum RemovalOutcome {
     /// It has the bytes from before.
     Restored,
     /// It was ours, and is gone.
@@ -40,12 +40,12 @@ pub(crate) struct Removed {
     /// For which hosts it was.
     pub hosts: Vec<String>,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: RemovalOutcome,
 }
 
 /// What `hook uninstall --json` prints.
 #[derive(Debug, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct RemovalReport {
     /// Version of this shape.
     pub schema: u32,
     /// Files that were looked at.
@@ -60,15 +60,15 @@ pub(crate) struct Report {
 ///
 /// # Errors
 /// When a name is no host's, or what was installed can't be read.
-pub(crate) fn uninstall(places: &Places, environment: &Environment, user: bool, names: &[String]) -> anyhow::Result<Report> {
+pub(crate) fn uninstall(places: &Places, environment: &Environment, user: bool, names: &[String]) -> anyhow::Result<RemovalReport> {
     let known = hosts();
     for name in names {
         ensure!(known.contains(&name.as_str()), "`{name}` is no host; there are: {}", known.join(", "));
     }
-    let mut report = Report { schema: 1, files: Vec::new(), problems: Vec::new(), notes: Vec::new() };
+    let mut report = RemovalReport { schema: 1, files: Vec::new(), problems: Vec::new(), notes: Vec::new() };
     if !Ledger::open(places, environment, user)?.entries().is_empty() {
         let mut ledger = Ledger::change(places, environment, user)?;
-        let entries: Vec<Entry> = ledger.entries().to_vec();
+        let entries: Vec<LedgerEntry> = ledger.entries().to_vec();
         for entry in entries.into_iter().rev() {
             let left: Vec<String> = entry.hosts.iter().filter(|host| !is_meant(names, host)).cloned().collect();
             if left.len() == entry.hosts.len() {
@@ -86,12 +86,12 @@ fn is_meant(names: &[String], host: &str) -> bool {
     names.is_empty() || names.iter().any(|name| name == host)
 }
 
-fn one(ledger: &mut Ledger, entry: Entry, left: Vec<String>, report: &mut Report) -> anyhow::Result<()> {
+fn one(ledger: &mut Ledger, entry: LedgerEntry, left: Vec<String>, report: &mut RemovalReport) -> anyhow::Result<()> {
     let path = entry.path.path().to_owned();
     let mut done = |outcome| report.files.push(Removed { path: path.clone(), hosts: entry.hosts.clone(), outcome });
     if !left.is_empty() {
-        done(Outcome::Kept);
-        ledger.set(Entry { hosts: left, ..entry });
+        done(RemovalOutcome::Kept);
+        ledger.set(LedgerEntry { hosts: left, ..entry });
         return Ok(());
     }
     match take_out(ledger, &entry) {
@@ -105,43 +105,43 @@ fn one(ledger: &mut Ledger, entry: Entry, left: Vec<String>, report: &mut Report
     Ok(())
 }
 
-fn take_out(ledger: &Ledger, entry: &Entry) -> Result<Outcome, Box<Problem>> {
+fn take_out(ledger: &Ledger, entry: &LedgerEntry) -> Result<RemovalOutcome, Box<Problem>> {
     let path = entry.path.path();
     let failed = |error: anyhow::Error| {
-        let trouble = Trouble { line: None, reason: format!("{error:#}"), by_hand: false };
+        let trouble = EditError { line: None, reason: format!("{error:#}"), by_hand: false };
         Box::new(file::troubled(path, trouble))
     };
     let current = read(path).context("it can't be read").map_err(failed)?;
-    let Some(current) = current else { return Ok(Outcome::Gone) };
+    let Some(current) = current else { return Ok(RemovalOutcome::Gone) };
     let digest = hash(&current);
     if entry.before.as_ref().is_some_and(|before| before.hash == digest) {
-        return Ok(Outcome::Nothing);
+        return Ok(RemovalOutcome::Nothing);
     }
     let put = |bytes: Option<&[u8]>, mode: u32| match bytes {
         Some(bytes) => write(path, bytes, mode).context("it can't be written").map_err(failed),
         None => fs::remove_file(path).context("it can't be removed").map_err(failed),
     };
     if digest == entry.after.hash {
-        let Some(before) = &entry.before else { return put(None, 0).map(|()| Outcome::Removed) };
+        let Some(before) = &entry.before else { return put(None, 0).map(|()| RemovalOutcome::Removed) };
         let bytes = ledger.bytes(before).map_err(failed)?;
-        return put(Some(&bytes), before.mode).map(|()| Outcome::Restored);
+        return put(Some(&bytes), before.mode).map(|()| RemovalOutcome::Restored);
     }
     let rest = rest(ledger, entry, &current).map_err(|trouble| {
         let hint = format!("${{EDITOR:-vi}} {}", file::quoted(path));
         Box::new(Problem { hint, ..file::troubled(path, trouble) })
     })?;
     if rest.trim().is_empty() && entry.before.is_none() {
-        return put(None, 0).map(|()| Outcome::Removed);
+        return put(None, 0).map(|()| RemovalOutcome::Removed);
     }
     if rest.as_bytes() == current {
-        return Ok(Outcome::Nothing);
+        return Ok(RemovalOutcome::Nothing);
     }
-    put(Some(rest.as_bytes()), mode_of(path).unwrap_or(entry.after.mode)).map(|()| Outcome::TakenOut)
+    put(Some(rest.as_bytes()), mode_of(path).unwrap_or(entry.after.mode)).map(|()| RemovalOutcome::TakenOut)
 }
 
 /// A file that was edited since, without what we wrote.
-fn rest(ledger: &Ledger, entry: &Entry, current: &[u8]) -> Result<String, Trouble> {
-    let lost = |reason: &str| Trouble { line: None, reason: reason.to_owned(), by_hand: false };
+fn rest(ledger: &Ledger, entry: &LedgerEntry, current: &[u8]) -> Result<String, EditError> {
+    let lost = |reason: &str| EditError { line: None, reason: reason.to_owned(), by_hand: false };
     let current = std::str::from_utf8(current).map_err(|_| lost("it is not UTF-8 any more"))?;
     let path = entry.path.path();
     if is_markdown(path) {
@@ -161,9 +161,9 @@ fn unrecorded(
     environment: &Environment,
     user: bool,
     names: &[String],
-    report: &mut Report,
+    report: &mut RemovalReport,
 ) -> anyhow::Result<()> {
-    let wanted = Wanted { user, ..Wanted::default() };
+    let wanted = InstallOptions { user, ..InstallOptions::default() };
     for there in standing::unrecorded(places, environment, &wanted)? {
         let handled = report.files.iter().any(|file| file.path == there.path)
             || report.problems.iter().any(|problem| problem.file == there.path);
@@ -182,11 +182,11 @@ fn unrecorded(
             Some(rest) => {
                 write(&there.path, rest.as_bytes(), mode_of(&there.path).unwrap_or(0o644))
                     .with_context(|| format!("cannot write {}", there.path.display()))?;
-                Outcome::TakenOut
+                RemovalOutcome::TakenOut
             }
             None => {
                 fs::remove_file(&there.path).with_context(|| format!("cannot remove {}", there.path.display()))?;
-                Outcome::Removed
+                RemovalOutcome::Removed
             }
         };
         report.files.push(Removed { path: there.path, hosts: there.hosts, outcome });

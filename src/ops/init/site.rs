@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::config::{Environment, Places};
 use crate::host::Site;
-use crate::host::process::{Call, run};
+use crate::host::process::{ProcessCall, run};
 
 /// What everybody calls us by.
 const NAME: &str = "verify-run";
@@ -50,7 +50,7 @@ fn git_hooks(places: &Places) -> Option<PathBuf> {
     let variables =
         ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"].map(|name| (name, None));
     let limit = Duration::from_millis(GIT_MS_MAX);
-    let said = run(Call { argv: &argv, dir: &places.root, variables: &variables, input: b"", limit }).ok();
+    let said = run(ProcessCall { argv: &argv, dir: &places.root, variables: &variables, input: b"", limit }).ok();
     let said = said.filter(|answer| answer.status.is_some_and(|status| status.success()));
     let line = said.map(|answer| answer.stdout.strip_suffix(b"\n").unwrap_or(&answer.stdout).to_vec());
     let named = line.filter(|line| !line.is_empty()).map(|line| PathBuf::from(OsString::from_vec(line)));
@@ -65,7 +65,7 @@ pub(super) fn is_ignored(places: &Places, path: &Path) -> Option<bool> {
         [git.as_os_str(), OsStr::new("check-ignore"), OsStr::new("--quiet"), OsStr::new("--"), path.as_os_str()];
     let argv: Vec<OsString> = words.map(OsStr::to_owned).into();
     let limit = Duration::from_millis(GIT_MS_MAX);
-    let said = run(Call { argv: &argv, dir: &places.root, variables: &[], input: b"", limit }).ok()?;
+    let said = run(ProcessCall { argv: &argv, dir: &places.root, variables: &[], input: b"", limit }).ok()?;
     match said.status?.code()? {
         0 => Some(true),
         1 => Some(false),

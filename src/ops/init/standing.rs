@@ -6,16 +6,16 @@ use serde::Serialize;
 
 use super::ledger::{Ledger, hash};
 use super::put::read;
-use super::{Wanted, site};
+use super::{InstallOptions, site};
 use crate::advice::block;
 use crate::config::{Environment, Places, Problem};
-use crate::host::agent::{self, AGENTS, Scope};
+use crate::host::agent::{self, AGENTS, InstallScope};
 use crate::host::document::{self, Written};
 
 /// How a file stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum State {
+pub(crate) enum InstallState {
     /// As it was written.
     AsWritten,
     /// Edited since, with all our entries in it.
@@ -30,29 +30,29 @@ pub(crate) enum State {
     FoundHere,
 }
 
-impl State {
+impl InstallState {
     /// For people.
     pub(crate) fn words(self) -> &'static str {
         match self {
-            State::AsWritten => "as written",
-            State::Edited => "edited since",
-            State::Incomplete => "incomplete",
-            State::Outdated => "written by an earlier version",
-            State::Gone => "gone",
-            State::FoundHere => "not written from here",
+            InstallState::AsWritten => "as written",
+            InstallState::Edited => "edited since",
+            InstallState::Incomplete => "incomplete",
+            InstallState::Outdated => "written by an earlier version",
+            InstallState::Gone => "gone",
+            InstallState::FoundHere => "not written from here",
         }
     }
 }
 
 /// A file that is installed.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Standing {
+pub(crate) struct InstallStanding {
     /// For which hosts.
     pub hosts: Vec<String>,
     /// Absolute.
     pub path: PathBuf,
     /// How it stands.
-    pub state: State,
+    pub state: InstallState,
     /// In the home folder instead of in the project.
     pub user: bool,
     /// It was written from here.
@@ -62,11 +62,11 @@ pub(crate) struct Standing {
 
 /// What `hook status --json` prints.
 #[derive(Debug, Serialize)]
-pub(crate) struct Status {
+pub(crate) struct InstallStatus {
     /// Version of this shape.
     pub schema: u32,
     /// Every file, those of the project first.
-    pub files: Vec<Standing>,
+    pub files: Vec<InstallStanding>,
     /// Files that can't be read, or take no entries.
     pub problems: Vec<Problem>,
     /// Agents of which something is in the project, but nothing of ours.
@@ -77,8 +77,8 @@ pub(crate) struct Status {
 ///
 /// # Errors
 /// When the record of it can't be read.
-pub(crate) fn status(places: &Places, environment: &Environment) -> anyhow::Result<Status> {
-    let mut status = Status { schema: 1, files: Vec::new(), problems: Vec::new(), missing: Vec::new() };
+pub(crate) fn status(places: &Places, environment: &Environment) -> anyhow::Result<InstallStatus> {
+    let mut status = InstallStatus { schema: 1, files: Vec::new(), problems: Vec::new(), missing: Vec::new() };
     for user in [false, true] {
         if user && environment.home.is_none() {
             continue;
@@ -89,15 +89,15 @@ pub(crate) fn status(places: &Places, environment: &Environment) -> anyhow::Resu
             let path = entry.path.path();
             let is_outdated = planned.edits.iter().any(|edit| edit.change.path == path && edit.is_outdated);
             let state = match read(path) {
-                Ok(None) => State::Gone,
-                Ok(Some(_)) if is_outdated => State::Outdated,
-                Ok(Some(bytes)) if hash(&bytes) == entry.after.hash => State::AsWritten,
+                Ok(None) => InstallState::Gone,
+                Ok(Some(_)) if is_outdated => InstallState::Outdated,
+                Ok(Some(bytes)) if hash(&bytes) == entry.after.hash => InstallState::AsWritten,
                 _ => match planned.edits.iter().find(|edit| edit.change.path == path) {
-                    Some(edit) if !edit.is_done => State::Incomplete,
-                    _ => State::Edited,
+                    Some(edit) if !edit.is_done => InstallState::Incomplete,
+                    _ => InstallState::Edited,
                 },
             };
-            status.files.push(Standing {
+            status.files.push(InstallStanding {
                 hosts: entry.hosts.clone(),
                 path: path.to_owned(),
                 state,
@@ -109,8 +109,8 @@ pub(crate) fn status(places: &Places, environment: &Environment) -> anyhow::Resu
             |edit: &&agent::Edit| (edit.is_done || edit.is_outdated) && ledger.entry(&edit.change.path).is_none();
         for edit in planned.edits.iter().filter(is_foreign) {
             let hosts = edit.hosts.iter().map(|host| (*host).to_owned()).collect();
-            let state = if edit.is_outdated { State::Outdated } else { State::FoundHere };
-            status.files.push(Standing { hosts, path: edit.change.path.clone(), state, user, recorded: false });
+            let state = if edit.is_outdated { InstallState::Outdated } else { InstallState::FoundHere };
+            status.files.push(InstallStanding { hosts, path: edit.change.path.clone(), state, user, recorded: false });
         }
         if !user {
             let is_in = |name: &str| status.files.iter().any(|file| file.hosts.iter().any(|host| host == name));
@@ -124,7 +124,7 @@ pub(crate) fn status(places: &Places, environment: &Environment) -> anyhow::Resu
 }
 
 /// What would be written for every agent that there is something of.
-fn everything(places: &Places, environment: &Environment, user: bool, ledger: &Ledger) -> agent::Plan {
+fn everything(places: &Places, environment: &Environment, user: bool, ledger: &Ledger) -> agent::AgentPlan {
     let site = site::find(places, environment, user);
     let named = |name: &str| ledger.entries().iter().any(|entry| entry.hosts.iter().any(|host| host == name));
     let is_there = |agent: &&agent::Agent| {
@@ -138,18 +138,18 @@ fn everything(places: &Places, environment: &Environment, user: bool, ledger: &L
     let agents: Vec<&'static agent::Agent> = AGENTS.iter().filter(is_there).collect();
     let plan = |scope| {
         let wanted =
-            agent::Wanted { agents: &agents, scope, servers: true, instructions: true, rewrite: false, allow: &[] };
+            agent::AgentPlanOptions { agents: &agents, scope, servers: true, instructions: true, rewrite: false, allow: &[] };
         agent::plan(&site, &wanted, &|path| ledger.texts(path))
     };
     if user {
-        return plan(Scope::Home);
+        return plan(InstallScope::Home);
     }
-    let mut planned = plan(Scope::Project);
+    let mut planned = plan(InstallScope::Project);
     let mentions_us = |edit: &agent::Edit| {
         let finds = |bytes: &Vec<u8>| memchr::memmem::find(bytes, b"verify-run").is_some();
         ledger.entry(&edit.change.path).is_some() || edit.change.before.as_ref().is_some_and(finds)
     };
-    planned.edits.extend(plan(Scope::Local).edits.into_iter().filter(mentions_us));
+    planned.edits.extend(plan(InstallScope::Local).edits.into_iter().filter(mentions_us));
     planned
 }
 
@@ -165,7 +165,7 @@ pub(super) struct Unrecorded {
 pub(super) fn unrecorded(
     places: &Places,
     environment: &Environment,
-    wanted: &Wanted,
+    wanted: &InstallOptions,
 ) -> anyhow::Result<Vec<Unrecorded>> {
     let ledger = Ledger::open(places, environment, wanted.user)?;
     let planned = everything(places, environment, wanted.user, &ledger);

@@ -15,7 +15,7 @@ use crate::base::text::{ellipsis, one_line, times};
 use crate::config::Places;
 use crate::knowledge::ledger::{self, EntryHistory};
 use crate::ops::entry::{EntryMeasurement, history, measurement};
-use crate::ops::pattern::Desk;
+use crate::ops::pattern::PatternReader;
 use crate::store::{EntryRow, EntryUseRow, HELPED, PromotionRow, StoreError};
 
 /// An entry as a promotion; `None` when it was never proposed and does not pass the gate, or something better is known.
@@ -24,7 +24,7 @@ use crate::store::{EntryRow, EntryUseRow, HELPED, PromotionRow, StoreError};
 /// When the store can't be read.
 pub(super) fn entry_promotion(
     places: &Places,
-    desk: &Desk,
+    desk: &PatternReader,
     families: &HashMap<String, Vec<ObservedDelivery>>,
     entry: EntryRow,
     row: Option<PromotionRow>,
@@ -86,7 +86,7 @@ pub(super) fn entry_promotion(
 }
 
 /// The tasks in which the mistake of an entry was seen, each with the first time.
-fn entry_occurrences(desk: &Desk, entry: &EntryRow) -> Result<BTreeMap<String, Timestamp>, StoreError> {
+fn entry_occurrences(desk: &PatternReader, entry: &EntryRow) -> Result<BTreeMap<String, Timestamp>, StoreError> {
     let mut found: BTreeMap<String, Timestamp> = BTreeMap::new();
     for pattern in desk.index.about_entry(&entry.id)?.patterns {
         for seen in desk.index.sightings(pattern)? {
@@ -99,7 +99,7 @@ fn entry_occurrences(desk: &Desk, entry: &EntryRow) -> Result<BTreeMap<String, T
 
 /// What is known of an entry: how far it is believed, how often it was met, and what came of warnings from it.
 fn entry_figures(
-    desk: &Desk,
+    desk: &PatternReader,
     families: &HashMap<String, Vec<ObservedDelivery>>,
     entry: &EntryRow,
     history: &EntryHistory,

@@ -20,7 +20,7 @@ use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
 use crate::ops::identity::{by, clean, user_name};
 use crate::ops::pattern;
-use crate::store::{Body, Event, PromotionRow, PromotionStep, Store, lock};
+use crate::store::{EventBody, Event, PromotionRow, PromotionStep, Store, lock};
 
 /// A file of instructions, bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -135,7 +135,7 @@ pub(crate) fn review_promotions(
         }
         let (step, one) = decide_promotion(places, &desk.settings, review, &item, &reason, &mut staged, &items)?;
         let by = crate::store::By { person: Some(person.clone()), ..by(identity, None) };
-        events.push(Event::new(Timestamp::now(), store.writer(), Body::Promotion(Box::new(item.to_event(step, by)))));
+        events.push(Event::new(Timestamp::now(), store.writer(), EventBody::Promotion(Box::new(item.to_event(step, by)))));
         decided.push(one);
     }
     write_all(places, &staged)?;

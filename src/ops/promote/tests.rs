@@ -9,7 +9,7 @@ use crate::store::sample::{
     delivery, entry_change, entry_delivery, failed_run, folder, gotcha, key, merge, names, passed_run, promotion,
     task_done,
 };
-use crate::store::{Body, EntryChange, EntryUse, Event, Store, lock};
+use crate::store::{EventBody, EntryChange, EntryUse, Event, Store, lock};
 
 /// `alpha` and `bravo` (one pattern since they were merged) pass the gate, `cargo` was approved and came back, `delta` was
 /// rejected; tasks are warned, held out, and end. Of the entries `k-2`, which has `alpha` as its source and is one with
@@ -42,7 +42,7 @@ fn history() -> Vec<Event> {
     let said = [(3, EntryChange::Merged { into: "k-2".into() }), (4, set(900)), (4, used()), (4, used())];
     for (about, how) in pinned.into_iter().chain(said) {
         let mut event = entry_change(30 + events.len() as u64, about, 0);
-        if let Body::Knowledge(note) = &mut event.body {
+        if let EventBody::Knowledge(note) = &mut event.body {
             note.change = how;
             note.by.session = Some(format!("s{}", events.len()));
         }
@@ -56,10 +56,10 @@ fn history() -> Vec<Event> {
     events.push(promotion(150, &key("delta")));
     // One promotion has one id, whoever proposed it.
     for event in &mut events {
-        if let Body::Promotion(said) = &mut event.body {
+        if let EventBody::Promotion(said) = &mut event.body {
             said.promotion = crate::base::ids::promotion(said.pattern.as_deref().unwrap_or_default());
         }
-        if let Body::Run(run) = &mut event.body {
+        if let EventBody::Run(run) = &mut event.body {
             run.root = Lossless::from("/repo");
         }
     }

@@ -3,24 +3,24 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::base::clock::Timestamp;
-use crate::base::ids::{self, Kind, RunId};
+use crate::base::ids::{self, IdKind, RunId};
 use crate::base::limits::{FAILURE_FILES_MAX, LESSON_FILES_BYTES_MAX, LESSON_PATTERNS_MAX};
 use crate::base::lossless::Lossless;
-use crate::capture::Header;
+use crate::capture::SpoolHeader;
 use crate::command;
 use crate::diagnose::redact;
-use crate::diagnose::{self, Category, Diagnosis, Item as Found, Ran, Severity};
+use crate::diagnose::{self, Category, Diagnosis, Diagnostic as Found, Ran, Severity};
 use crate::fingerprint;
 use crate::lesson::{LessonFacts, LocalMachine};
 use crate::run::Ended;
-use crate::store::{ENDED_BY_SIGNAL, Failure, Item, LessonDecision, NAMES_NO_PROBLEM, Run, Scope};
+use crate::store::{ENDED_BY_SIGNAL, Failure, DiagnosticRecord, LessonDecision, NAMES_NO_PROBLEM, Run, Scope};
 use crate::whitelist::{self, CheckKind};
 
 /// Branches that are nobody's task, when the repository doesn't say which one is its default.
 pub(super) const DEFAULT_BRANCHES: [&str; 3] = ["main", "master", "trunk"];
 
 /// The run without its failure.
-pub(super) fn run(header: &Header, default_branch: Option<&str>) -> Run {
+pub(super) fn run(header: &SpoolHeader, default_branch: Option<&str>) -> Run {
     let place = &header.place;
     let branch = place.head.as_deref().and_then(|head| head.strip_prefix("ref: refs/heads/")).map(without_secret);
     let dir = header.cwd.path().strip_prefix(place.root.path());
@@ -61,14 +61,14 @@ pub(super) fn run(header: &Header, default_branch: Option<&str>) -> Run {
 }
 
 /// What ran of a check that tests, as its output says; how many only where the output is whole.
-pub(super) fn ran(header: &Header, output: &[u8]) -> Ran {
+pub(super) fn ran(header: &SpoolHeader, output: &[u8]) -> Ran {
     let is_test = header.check.as_ref().is_some_and(|check| check.kind == CheckKind::Test);
     let ran = if is_test { diagnose::ran(output) } else { Ran::default() };
     Ran { tests: ran.tests.filter(|_| header.cut_bytes == 0), ..ran }
 }
 
 /// What the run checked. Words of the command line that were secrets are left out, as they are of the command line.
-fn scope(header: &Header) -> Scope {
+fn scope(header: &SpoolHeader) -> Scope {
     let argv: Vec<_> = header.argv.iter().map(|arg| arg.0.clone()).collect();
     let check = header.check.as_ref();
     let parts = whitelist::command_key_parts(header.place.root.path(), header.cwd.path(), check, &argv);
@@ -110,10 +110,10 @@ pub(super) fn task(
 }
 
 /// The failure with its items and keys.
-pub(super) fn failure(id: RunId, diagnosis: &Diagnosis, items: Vec<Item>, lesson: LessonDecision) -> Failure {
+pub(super) fn failure(id: RunId, diagnosis: &Diagnosis, items: Vec<DiagnosticRecord>, lesson: LessonDecision) -> Failure {
     let category = diagnosis.category.as_ref().filter(|_| !lesson.is_interrupted());
     Failure {
-        id: ids::short(Kind::Failure, id.0.as_bytes()),
+        id: ids::short(IdKind::Failure, id.0.as_bytes()),
         category: category.unwrap_or(&Category::Other).as_str().to_owned(),
         category_means: None,
         files: diagnosis.files.iter().take(FAILURE_FILES_MAX).cloned().collect(),
@@ -147,10 +147,10 @@ pub(in crate::ops) fn facts(run: &Run, local: &LocalMachine) -> Option<LessonFac
         program.file_name().map_or_else(|| "command".to_owned(), |name| name.to_string_lossy().into_owned())
     };
     // What the lesson is about comes first, then what another lesson is about.
-    let is_own = |item: &&Item| !elsewhere.contains(&item.pattern);
+    let is_own = |item: &&DiagnosticRecord| !elsewhere.contains(&item.pattern);
     let own = failure.items.iter().filter(is_own);
     let patterns: BTreeSet<String> =
-        own.clone().map(|item| ids::short(Kind::Pattern, item.pattern.as_bytes())).collect();
+        own.clone().map(|item| ids::short(IdKind::Pattern, item.pattern.as_bytes())).collect();
     let leading = own.clone().next();
     let named = leading.and_then(|item| item.test.as_ref().or(item.code.as_ref()));
     let about = named.or(leading.map(|item| &item.masked)).filter(|about| !about.is_empty());
@@ -212,7 +212,7 @@ fn public(item: Found, local: &LocalMachine) -> Found {
 
 /// The diagnosis's items with their keys, equal ones in one file counted once. A failure in which nothing was found
 /// has one item that says how the tool ended, so that it can be recognised too.
-pub(super) fn items(header: &Header, diagnosis: &Diagnosis) -> Vec<Item> {
+pub(super) fn items(header: &SpoolHeader, diagnosis: &Diagnosis) -> Vec<DiagnosticRecord> {
     let nothing_found;
     let found = if diagnosis.items.is_empty() {
         nothing_found = [how_it_ended(header)];
@@ -220,7 +220,7 @@ pub(super) fn items(header: &Header, diagnosis: &Diagnosis) -> Vec<Item> {
     } else {
         &diagnosis.items
     };
-    let mut items: Vec<Item> = Vec::new();
+    let mut items: Vec<DiagnosticRecord> = Vec::new();
     let mut seen: HashMap<(String, Option<String>), usize> = HashMap::new();
     for found in found {
         let keys = fingerprint::compute_fingerprint(found);
@@ -228,14 +228,14 @@ pub(super) fn items(header: &Header, diagnosis: &Diagnosis) -> Vec<Item> {
             Some(&index) => items[index].count += 1,
             None => {
                 seen.insert((keys.exact.clone(), found.file.clone()), items.len());
-                items.push(Item::new(found, keys));
+                items.push(DiagnosticRecord::new(found, keys));
             }
         }
     }
     items
 }
 
-fn how_it_ended(header: &Header) -> Found {
+fn how_it_ended(header: &SpoolHeader) -> Found {
     let tool = header.check.as_ref().map_or("command", |check| check.tool.as_str());
     let typed = shell_words::join(redacted(&header.argv).iter().map(Lossless::display));
     let what = if tool.starts_with("script:") { typed } else { command::typed(tool, &typed) };

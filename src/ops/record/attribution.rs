@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::changes::Change;
+use super::changes::RecordedChange;
 use super::steps::Projects;
 use crate::base::limits::SNAPSHOT_DIFF_FILES_MAX;
 use crate::base::lossless::Lossless;
@@ -52,7 +52,7 @@ pub(super) fn of(
     store: &Store,
     failing: Failing<'_>,
     sets: &Sets,
-    change: &Change,
+    change: &RecordedChange,
     notes: &mut Vec<String>,
 ) -> Result<Attribution, StoreError> {
     let mut found = Attribution::default();
@@ -61,7 +61,7 @@ pub(super) fn of(
     }
     let changed: Vec<&FileChange> =
         change.files.iter().filter(|file| !is_derived(&file.path.display())).take(SNAPSHOT_DIFF_FILES_MAX).collect();
-    let mut look = Look { projects, failing: failing.run, change, blobs: None, notes };
+    let mut look = AttributionSearch { projects, failing: failing.run, change, blobs: None, notes };
     let evidence = Evidence::of(failing.run, sets);
     let related = look.related(&evidence, &changed);
     let trees = store.index().trees_before(&failing.run.root, failing.since, TREES_MAX)?;
@@ -130,15 +130,15 @@ impl Evidence {
 }
 
 /// Looks at a change with git.
-struct Look<'a, 'b, 'c> {
+struct AttributionSearch<'a, 'b, 'c> {
     projects: &'a mut Projects<'c>,
     failing: &'b Run,
-    change: &'b Change,
+    change: &'b RecordedChange,
     blobs: Option<Blobs>,
     notes: &'a mut Vec<String>,
 }
 
-impl Look<'_, '_, '_> {
+impl AttributionSearch<'_, '_, '_> {
     /// The changed files that may have fixed the failure, the nearest first.
     fn related<'f>(&mut self, evidence: &Evidence, changed: &[&'f FileChange]) -> Vec<&'f FileChange> {
         let said = References::of("", &evidence.said);

@@ -5,15 +5,15 @@ use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
 
-use super::fixes::Recorded;
+use super::fixes::RecordedRun;
 use super::steps::Projects;
 use crate::base::ids::RunId;
 use crate::config::Places;
 use crate::fix::patch::Patch;
-use crate::fix::snapshot::{self, DiffLimits, Moved, Options};
+use crate::fix::snapshot::{self, DiffLimits, Moved, SnapshotOptions};
 use crate::fix::weakened::{self, Counts};
-use crate::fix::{self, Surroundings};
-use crate::store::{Command, FileChange, Gap, Mark, Means, Run, Store, StoreError, Trees as TreePair};
+use crate::fix::{self, DependencyChanges};
+use crate::store::{RecordedCommand, FileChange, Gap, WeakenedMark, Means, Run, Store, StoreError, AttemptTrees as TreePair};
 
 /// Commands kept of one gap.
 const COMMANDS_MAX: usize = 20;
@@ -54,7 +54,7 @@ const MANIFESTS: [&str; 26] = [
 
 /// What was done between two runs.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct RecordedChange {
     pub means: Means,
     pub trees: Option<TreePair>,
     pub files: Vec<FileChange>,
@@ -63,12 +63,12 @@ pub(super) struct Change {
     pub diff_cut: usize,
     /// Files that came with another base.
     pub came_with_base: BTreeSet<PathBuf>,
-    pub commands: Vec<Command>,
+    pub commands: Vec<RecordedCommand>,
     pub commands_cut: usize,
-    pub surroundings: Surroundings,
+    pub surroundings: DependencyChanges,
 }
 
-impl Change {
+impl RecordedChange {
     /// A command that is no check passed in between: it may have changed anything.
     pub(super) fn has_changing_command(&self) -> bool {
         self.commands.iter().any(|command| command.passed && !command.check)
@@ -93,10 +93,10 @@ pub(super) fn between(
     projects: &mut Projects<'_>,
     store: &Store,
     before: (RunId, &Run),
-    recorded: Recorded<'_>,
+    recorded: RecordedRun<'_>,
     notes: &mut Vec<String>,
-) -> Result<Change, StoreError> {
-    let Recorded { id, run } = recorded;
+) -> Result<RecordedChange, StoreError> {
+    let RecordedRun { id, run } = recorded;
     let (earlier_id, earlier) = before;
     let mut change = around(store, earlier, run)?;
     let rows = [store.index().snapshot(&earlier_id.to_string())?, store.index().snapshot(&id.to_string())?];
@@ -133,7 +133,7 @@ pub(super) fn between(
 /// Leaves out of a comparison what a rebase, merge or pull changed; which files that were.
 fn leave_out_base(
     places: &Places,
-    options: &mut Options,
+    options: &mut SnapshotOptions,
     moved: Moved<'_>,
     notes: &mut Vec<String>,
 ) -> BTreeSet<PathBuf> {
@@ -151,8 +151,8 @@ fn leave_out_base(
 
 /// What makes a check weaker, with what has to be said in the log: looked for in a thread of its own.
 pub(super) enum Weakened {
-    Begun(JoinHandle<(Vec<Mark>, Vec<String>)>),
-    Found(Vec<Mark>, Vec<String>),
+    Begun(JoinHandle<(Vec<WeakenedMark>, Vec<String>)>),
+    Found(Vec<WeakenedMark>, Vec<String>),
 }
 
 impl Weakened {
@@ -166,10 +166,10 @@ impl Weakened {
         projects: &mut Projects<'_>,
         store: &Store,
         earlier: (RunId, Option<&str>),
-        recorded: Recorded<'_>,
+        recorded: RecordedRun<'_>,
         counts: Option<Counts>,
     ) -> Result<Option<Self>, StoreError> {
-        let Recorded { id, run } = recorded;
+        let RecordedRun { id, run } = recorded;
         let (earlier, commit) = earlier;
         let (check, branch) = (run.check, run.branch.clone());
         let commits = [commit.map(str::to_owned), run.commit.clone()];
@@ -200,7 +200,7 @@ impl Weakened {
     }
 
     /// What was found, which is waited for.
-    pub(super) fn end(self, notes: &mut Vec<String>) -> Vec<Mark> {
+    pub(super) fn end(self, notes: &mut Vec<String>) -> Vec<WeakenedMark> {
         let (marks, said) = match self {
             Weakened::Begun(begun) => begun.join().unwrap_or_else(|panic| resume_unwind(panic)),
             Weakened::Found(marks, said) => (marks, said),
@@ -215,7 +215,7 @@ fn compared(
     [old, new]: [String; 2],
     commits: [Option<String>; 2],
     branch: Option<&str>,
-    (places, mut options): (Places, Options),
+    (places, mut options): (Places, SnapshotOptions),
     mut counts: Option<Counts>,
     notes: &mut Vec<String>,
 ) -> (Patch, Option<Counts>) {
@@ -236,8 +236,8 @@ fn compared(
     (patch, counts)
 }
 
-fn mark(found: weakened::Mark) -> Mark {
-    Mark {
+fn mark(found: weakened::Mark) -> WeakenedMark {
+    WeakenedMark {
         certain: found.decides(),
         rule: found.rule,
         path: found.path,
@@ -252,12 +252,12 @@ fn mark(found: weakened::Mark) -> Mark {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn around(store: &Store, earlier: &Run, run: &Run) -> Result<Change, StoreError> {
+pub(super) fn around(store: &Store, earlier: &Run, run: &Run) -> Result<RecordedChange, StoreError> {
     let gap = Gap { root: &run.root, from: earlier.ended_at, to: run.started_at };
     let (commands, commands_cut) = store.index().commands_in(gap, &run.key, COMMANDS_MAX)?;
     let dir = run.scope.as_ref().map_or_else(|| run.dir.path(), |scope| scope.dir.path());
     let surroundings = fix::surroundings(run.root.path(), dir, earlier.ended_at, run.started_at);
-    Ok(Change {
+    Ok(RecordedChange {
         means: Means::Unknown,
         trees: None,
         files: Vec::new(),

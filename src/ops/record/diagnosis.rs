@@ -6,26 +6,26 @@ use super::steps::file_name;
 use super::{assemble, reports};
 use crate::base::private;
 use crate::base::tree::FsTree;
-use crate::capture::{Header, Spooled};
+use crate::capture::{SpoolHeader, Spooled};
 use crate::command::KeyParts;
 use crate::config::Places;
 use crate::diagnose::{self, Baseline, Definitions, Diagnosis, Input};
-use crate::store::Item;
+use crate::store::DiagnosticRecord;
 
 /// A failing run's diagnosis, and what failed in it.
-pub(super) struct Failed {
+pub(super) struct DiagnosedFailure {
     pub diagnosis: Diagnosis,
     /// In the order of the output.
-    pub items: Vec<Item>,
+    pub items: Vec<DiagnosticRecord>,
 }
 
-impl Failed {
+impl DiagnosedFailure {
     pub(super) fn of(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Self {
         let mut diagnosis = diagnose(places, definitions, spooled);
         if spooled.header.reader_left {
             diagnosis.items.retain(|item| !is_of_the_reader(&item.message));
         }
-        Failed { items: assemble::items(&spooled.header, &diagnosis), diagnosis }
+        DiagnosedFailure { items: assemble::items(&spooled.header, &diagnosis), diagnosis }
     }
 }
 
@@ -38,7 +38,7 @@ fn is_of_the_reader(message: &str) -> bool {
 /// The keys of what failed in a run that isn't recorded yet, in the order of the output.
 pub(in crate::ops) fn pattern_keys(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
-    for item in Failed::of(places, definitions, spooled).items {
+    for item in DiagnosedFailure::of(places, definitions, spooled).items {
         if !item.says_nothing() && !keys.contains(&item.pattern) {
             keys.push(item.pattern);
         }
@@ -79,7 +79,7 @@ fn diagnose(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Di
 }
 
 /// Where the text of the last passing run of a check is kept.
-pub(super) fn baseline_path(places: &Places, header: &Header) -> PathBuf {
+pub(super) fn baseline_path(places: &Places, header: &SpoolHeader) -> PathBuf {
     places.state.join("baseline").join(file_name(&header.key))
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 
 use super::assemble::is_cancelled;
 use super::attribution::{self, Attribution, Failing};
-use super::changes::{self, Change, Weakened};
+use super::changes::{self, RecordedChange, Weakened};
 use super::open::{Stretch, stretches};
 use super::steps::{Projects, file_name, mark_open};
 use super::{Drained, flakes, lessons};
@@ -18,33 +18,33 @@ use crate::command::KeyParts;
 use crate::config::Places;
 use crate::fix::{self, Atoms, Reach, Sets, Sight};
 use crate::store::{
-    Attempt, Body, Event, FileChange, Flake, Mark, Means, Outcome, Run, Scope, Store, StoreError, Unseen,
+    Attempt, EventBody, Event, FileChange, Flake, WeakenedMark, Means, AttemptOutcome, Run, Scope, Store, StoreError, Unseen,
 };
 
 /// A run that is recorded, with its id.
 #[derive(Clone, Copy)]
-pub(super) struct Recorded<'a> {
+pub(super) struct RecordedRun<'a> {
     pub id: RunId,
     pub run: &'a Run,
 }
 
 /// What a run said about one stretch.
-struct Verdict<'a> {
-    outcome: Outcome,
-    parts: Vec<Part<'a>>,
+struct RunVerdict<'a> {
+    outcome: AttemptOutcome,
+    parts: Vec<RunComparison<'a>>,
     remaining: Option<Vec<String>>,
     unseen: Vec<Unseen>,
-    weakened: Vec<Mark>,
+    weakened: Vec<WeakenedMark>,
 }
 
 /// What a run said about what an earlier one showed: what was done since then is what may have fixed it.
-pub(super) struct Part<'a> {
+pub(super) struct RunComparison<'a> {
     /// The run that it is compared with.
     pub from: (RunId, &'a Run),
     /// That run, where it isn't the last one.
     shown: Option<RunId>,
     pub sets: Sets,
-    pub change: Change,
+    pub change: RecordedChange,
     attribution: Attribution,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Part<'a> {
 pub(super) fn open_at(
     projects: &mut Projects<'_>,
     store: &Store,
-    recorded: Recorded<'_>,
+    recorded: RecordedRun<'_>,
 ) -> Result<Vec<Stretch>, StoreError> {
     let learns = projects.learns(recorded.run.root.path());
     if learns && !says_nothing(recorded.run) { stretches(projects, store, recorded) } else { Ok(Vec::new()) }
@@ -76,7 +76,7 @@ fn says_nothing(run: &Run) -> bool {
 pub(super) fn after_run(
     projects: &mut Projects<'_>,
     store: &mut Store,
-    recorded: Recorded<'_>,
+    recorded: RecordedRun<'_>,
     stretches: Vec<Stretch>,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
@@ -92,7 +92,7 @@ pub(super) fn after_run(
     for stretch in stretches {
         match judge(projects, store, recorded, &stretch, &mut drained.notes)? {
             Some(verdict) => {
-                let is_closed = verdict.outcome == Outcome::Success;
+                let is_closed = verdict.outcome == AttemptOutcome::Success;
                 write(projects, store, recorded, &stretch, verdict, drained)?;
                 if is_closed { &mut closed } else { &mut open }.push(stretch.scope);
             }
@@ -112,10 +112,10 @@ pub(super) fn after_run(
 fn judge<'a>(
     projects: &mut Projects<'_>,
     store: &Store,
-    recorded: Recorded<'_>,
+    recorded: RecordedRun<'_>,
     stretch: &'a Stretch,
     notes: &mut Vec<String>,
-) -> Result<Option<Verdict<'a>>, StoreError> {
+) -> Result<Option<RunVerdict<'a>>, StoreError> {
     let run = recorded.run;
     let same = stretch.key == run.key;
     let Some((last, earlier)) = look(run, stretch, same) else { return Ok(None) };
@@ -128,12 +128,12 @@ fn judge<'a>(
     let (first, since) = (stretch.first(), (stretch.since_run(), stretch.since()));
     let (from, counts) = match outcome {
         // Over all attempts: an earlier one may have weakened what passes only now.
-        Outcome::Success => ((first.run, first.commit.as_deref()), stretch.counts(store, run)?),
+        AttemptOutcome::Success => ((first.run, first.commit.as_deref()), stretch.counts(store, run)?),
         // A run that fails may end early.
         _ => ((since.0, since.1.commit.as_deref()), None),
     };
     let weakened = if whole.fixed.is_empty() { None } else { Weakened::begin(projects, store, from, recorded, counts)? };
-    let remaining = (!same && outcome != Outcome::Success).then(|| {
+    let remaining = (!same && outcome != AttemptOutcome::Success).then(|| {
         let open = last.persisted.0.iter().chain(&last.not_reached.0);
         open.map(|atom| atom.hash.clone()).collect()
     });
@@ -154,10 +154,10 @@ fn judge<'a>(
         let failing = Failing { run: failed, commit: first.commit.as_deref(), since: first.started_at };
         let attribution = attribution::of(projects, store, failing, &sets, &change, notes)?;
         change.diff = fix::related_first(&change.diff, &attribution.related, &change.files);
-        looked.push(Part { from, shown, sets, change, attribution });
+        looked.push(RunComparison { from, shown, sets, change, attribution });
     }
     let weakened = weakened.map_or_else(Vec::new, |weakened| weakened.end(notes));
-    Ok(Some(Verdict { outcome, parts: looked, remaining, unseen, weakened }))
+    Ok(Some(RunVerdict { outcome, parts: looked, remaining, unseen, weakened }))
 }
 
 /// What became of what the last failing run showed, and of what only each earlier one did; `None` when the run looked at
@@ -193,9 +193,9 @@ fn look(run: &Run, stretch: &Stretch, same: bool) -> Option<(Sets, Vec<Sets>)> {
 fn write(
     projects: &mut Projects<'_>,
     store: &mut Store,
-    recorded: Recorded<'_>,
+    recorded: RecordedRun<'_>,
     stretch: &Stretch,
-    verdict: Verdict<'_>,
+    verdict: RunVerdict<'_>,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
     let (mut events, mut written) = (Vec::new(), Vec::new());
@@ -206,8 +206,8 @@ fn write(
         let parts = [recorded.id.to_string(), attempt.key.clone()];
         let parts: Vec<&str> = parts.iter().chain(&shown).map(String::as_str).collect();
         let bodies = [
-            Some(("attempt", Body::Attempt(Box::new(attempt.clone())))),
-            flake.clone().map(|flake| ("flake", Body::Flake(Box::new(flake)))),
+            Some(("attempt", EventBody::Attempt(Box::new(attempt.clone())))),
+            flake.clone().map(|flake| ("flake", EventBody::Flake(Box::new(flake)))),
         ];
         for (kind, body) in bodies.into_iter().flatten() {
             let event = Event::derived(kind, &parts, Timestamp::now(), store.writer(), body);
@@ -218,7 +218,7 @@ fn write(
         written.push((attempt, flake));
     }
     store.append_unsynced(&events)?;
-    if verdict.outcome != Outcome::Success || verdict.weakened.iter().any(|mark| mark.certain) {
+    if verdict.outcome != AttemptOutcome::Success || verdict.weakened.iter().any(|mark| mark.certain) {
         return Ok(());
     }
     // Before a lesson says so.
@@ -256,13 +256,13 @@ fn runs_by_part(
     Ok(runs)
 }
 
-fn attempt(recorded: Recorded<'_>, stretch: &Stretch, verdict: &Verdict<'_>, part: &Part<'_>) -> Attempt {
-    let Recorded { id, run } = recorded;
-    let Part { from: (before, earlier), sets, change, attribution, .. } = part;
+fn attempt(recorded: RecordedRun<'_>, stretch: &Stretch, verdict: &RunVerdict<'_>, part: &RunComparison<'_>) -> Attempt {
+    let RecordedRun { id, run } = recorded;
+    let RunComparison { from: (before, earlier), sets, change, attribution, .. } = part;
     let outcome = match verdict.outcome {
-        Outcome::Success => Outcome::Success,
-        _ if sets.fixed.is_empty() => Outcome::Failure,
-        _ => Outcome::Partial,
+        AttemptOutcome::Success => AttemptOutcome::Success,
+        _ if sets.fixed.is_empty() => AttemptOutcome::Failure,
+        _ => AttemptOutcome::Partial,
     };
     let recipes = match change.means {
         Means::None => Vec::new(),

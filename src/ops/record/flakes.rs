@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use super::changes;
-use super::fixes::{Part, Recorded};
+use super::fixes::{RunComparison, RecordedRun};
 use super::open::Stretch;
 use super::steps::Projects;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::fix::{self, Atoms};
-use crate::store::{Body, Event, Flake, Means, Proof, Run, Store, StoreError};
+use crate::store::{EventBody, Event, Flake, Means, Proof, Run, Store, StoreError};
 
 /// Failing runs in a row over one tree that say more for a cause outside of it than for chance.
 const REPEATED: usize = 2;
@@ -18,12 +18,12 @@ const REPEATED: usize = 2;
 /// The flake that a run shows which found something else than the one before it without anything having changed.
 pub(super) fn after_attempt(
     store: &Store,
-    recorded: Recorded<'_>,
+    recorded: RecordedRun<'_>,
     stretch: &Stretch,
-    part: &Part<'_>,
+    part: &RunComparison<'_>,
 ) -> Result<Option<Flake>, StoreError> {
-    let Recorded { id, run } = recorded;
-    let Part { from: (before, earlier), sets, change, .. } = part;
+    let RecordedRun { id, run } = recorded;
+    let RunComparison { from: (before, earlier), sets, change, .. } = part;
     if !are_comparable(earlier, run) {
         return Ok(None);
     }
@@ -70,7 +70,7 @@ fn are_comparable(one: &Run, other: &Run) -> bool {
         && [one, other].into_iter().all(fix::is_seen_whole)
 }
 
-fn new_flake(recorded: Recorded<'_>, key: String, atoms: &Atoms, runs: [RunId; 2], proof: Proof, why: String) -> Flake {
+fn new_flake(recorded: RecordedRun<'_>, key: String, atoms: &Atoms, runs: [RunId; 2], proof: Proof, why: String) -> Flake {
     let run = recorded.run;
     let patterns: BTreeSet<&str> = atoms.0.iter().map(|atom| atom.pattern.as_str()).collect();
     Flake {
@@ -90,9 +90,9 @@ fn new_flake(recorded: Recorded<'_>, key: String, atoms: &Atoms, runs: [RunId; 2
 pub(super) fn after_pass(
     projects: &mut Projects<'_>,
     store: &mut Store,
-    recorded: Recorded<'_>,
+    recorded: RecordedRun<'_>,
 ) -> Result<(), StoreError> {
-    let Recorded { id, run } = recorded;
+    let RecordedRun { id, run } = recorded;
     let passed = store.index().last_passing_tree(&run.key, &run.root, run.started_at, id)?;
     let mine = store.index().snapshot(&id.to_string())?;
     let (Some(passed), Some(mine)) = (passed, mine) else { return Ok(()) };
@@ -116,7 +116,7 @@ pub(super) fn after_pass(
     let flake = new_flake(recorded, run.key.clone(), &fix::atoms_of_run(run), [passed.run, id], Proof::Suspected, why);
     let parts = [id.to_string(), run.key.clone(), "after a pass".to_owned()];
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let event = Event::derived("flake", &parts, Timestamp::now(), store.writer(), Body::Flake(Box::new(flake)));
+    let event = Event::derived("flake", &parts, Timestamp::now(), store.writer(), EventBody::Flake(Box::new(flake)));
     if store.index().has_event(RunId(event.id))? {
         return Ok(());
     }
@@ -145,7 +145,7 @@ mod tests {
 
     fn run(environment: Option<&str>, program: Option<&str>) -> Run {
         match sample::passed_run(1, "main").body {
-            Body::Run(run) => {
+            EventBody::Run(run) => {
                 let (environment, program) = (environment.map(str::to_owned), program.map(str::to_owned));
                 Run { environment, program, ..*run }
             }

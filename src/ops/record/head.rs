@@ -4,14 +4,14 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
-use crate::capture::Header;
+use crate::capture::SpoolHeader;
 use crate::config::Repository;
 
 /// Of git's list of references the first so many bytes are read.
 const PACKED_BYTES_MAX: u64 = 32 << 20;
 
 /// The commit that was checked out, unless the branch moved since: then it is in a file of its own again.
-pub(super) fn commit(header: &Header, repository: Option<&Repository>) -> Option<String> {
+pub(super) fn commit(header: &SpoolHeader, repository: Option<&Repository>) -> Option<String> {
     if header.place.commit.is_some() {
         return header.place.commit.clone();
     }

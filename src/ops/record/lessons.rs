@@ -10,17 +10,17 @@ use super::steps::{Projects, note_error};
 use super::{Drained, assemble};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
-use crate::base::ids::{self, Kind, RunId};
+use crate::base::ids::{self, IdKind, RunId};
 use crate::base::lossless::Lossless;
 use crate::base::text;
-use crate::capture::Header;
+use crate::capture::SpoolHeader;
 use crate::config::{FixSettings, Places, Settings, WriteWhen};
 use crate::fix;
 use crate::lesson::{LessonFixFacts, LessonFixSection, LocalMachine, SharedLessonFix};
 use crate::ops::taught;
 use crate::store::{
-    AtomList, Attempt, Body, Change, Event, FileChange, FixRow, Flake, Index, Item, LessonChange, LessonDecision,
-    NoLesson, Outcome, Proof, Run, SaidRow, Segments, Store, StoreError, TaughtRow,
+    AtomList, Attempt, EventBody, LessonChangeKind, Event, FileChange, FixRow, Flake, Index, DiagnosticRecord, LessonChange, LessonDecision,
+    NoLesson, AttemptOutcome, Proof, Run, SaidRow, Segments, Store, StoreError, TaughtRow,
 };
 
 /// Lessons that one fix is written into.
@@ -33,8 +33,8 @@ const LESSONS_MAX: usize = 10;
 /// When the store can't be read.
 pub(super) fn decide(
     store: &Store,
-    header: &Header,
-    items: &[Item],
+    header: &SpoolHeader,
+    items: &[DiagnosticRecord],
     merges: &Merges,
     unwanted: Option<NoLesson>,
     settings: &Settings,
@@ -56,7 +56,7 @@ pub(super) fn decide(
     let Some(leading) = keys.iter().find(|key| !is_elsewhere(key)) else { return Ok(LessonDecision::Known) };
     let elsewhere = items.iter().zip(&keys).filter(|(_, key)| is_elsewhere(key)).map(|(item, _)| item.pattern.clone());
     Ok(LessonDecision::Written {
-        id: ids::short(Kind::Lesson, leading.as_bytes()),
+        id: ids::short(IdKind::Lesson, leading.as_bytes()),
         file: String::new(),
         elsewhere: elsewhere.collect::<BTreeSet<_>>().into_iter().collect(),
     })
@@ -70,7 +70,7 @@ fn taught_patterns(store: &Store, root: &Lossless, keys: &[&str]) -> Result<BTre
 }
 
 fn id_of(key: &str) -> String {
-    ids::short(Kind::Pattern, key.as_bytes())
+    ids::short(IdKind::Pattern, key.as_bytes())
 }
 
 /// Writes the lesson that the run's event speaks of. One that can't be written is noted and tried again later.
@@ -268,11 +268,11 @@ fn withdraw(
         return Ok(false);
     }
     let runs = store.index().runs_of(lesson).map_err(Withdrawing::Store)?;
-    let change = Change::Withdrawn { runs: runs.clone(), fix: Some(fix.to_owned()) };
+    let change = LessonChangeKind::Withdrawn { runs: runs.clone(), fix: Some(fix.to_owned()) };
     let change = LessonChange { lesson: lesson.to_owned(), change, by: None };
     let parts: Vec<String> = std::iter::once(lesson.to_owned()).chain(runs.iter().map(ToString::to_string)).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let event = Event::derived("withdrawn", &parts, Timestamp::now(), store.writer(), Body::Lesson(change));
+    let event = Event::derived("withdrawn", &parts, Timestamp::now(), store.writer(), EventBody::Lesson(change));
     if !store.index().has_event(RunId(event.id)).map_err(Withdrawing::Store)? {
         store.append_unsynced(&[event]).and_then(|()| store.sync()).map_err(Withdrawing::Store)?;
     }
@@ -322,7 +322,7 @@ pub(in crate::ops) fn fix_facts(
     let workflow = fix::workflow(index.attempts(segments, &id)?, settings.quick_attempts);
     let number = workflow.attempts.iter().filter_map(|attempt| attempt.number).max().unwrap_or(1);
     let final_files: BTreeSet<String> = attempt.files.iter().map(|file| file.path.display()).collect();
-    let tried = workflow.attempts.iter().filter(|numbered| numbered.attempt.outcome == Outcome::Failure);
+    let tried = workflow.attempts.iter().filter(|numbered| numbered.attempt.outcome == AttemptOutcome::Failure);
     let tried: BTreeSet<String> = tried
         .flat_map(|numbered| numbered.attempt.files.iter().map(|file| file.path.display()))
         .filter(|path| !final_files.contains(path))

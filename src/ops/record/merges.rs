@@ -6,7 +6,7 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::fingerprint::{self, MessageComparison, PatternLeaders, NearDuplicateSketch, ReportedFailure, SimilarityVerdict};
 use crate::pattern::statistics::to_permille;
-use crate::store::{Body, Event, Item, Merge, NEAR_DUPLICATE, Store, StoreError};
+use crate::store::{EventBody, Event, DiagnosticRecord, Merge, NEAR_DUPLICATE, Store, StoreError};
 
 /// New patterns of one run for which near-duplicates are looked up; further ones stay by themselves.
 const LOOKUPS_MAX: usize = 200;
@@ -27,7 +27,7 @@ impl Merges {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub(super) fn of(store: &Store, run: RunId, items: &[Item], similarity_min: f64) -> Result<Self, StoreError> {
+    pub(super) fn of(store: &Store, run: RunId, items: &[DiagnosticRecord], similarity_min: f64) -> Result<Self, StoreError> {
         let mut merges = Merges::default();
         let keys: Vec<&str> = items.iter().map(|item| item.pattern.as_str()).collect();
         let mut known = store.index().known_patterns(&keys)?;
@@ -67,10 +67,10 @@ impl Merges {
         self.into.get(key).map_or(key, String::as_str)
     }
 
-    fn push(&mut self, writer: &str, run: RunId, item: &Item, into: String, reason: &Reason) {
+    fn push(&mut self, writer: &str, run: RunId, item: &DiagnosticRecord, into: String, reason: &Reason) {
         let from = item.pattern.clone();
         let parts = [&*run.to_string(), &from, &into];
-        let body = Body::Merge(Merge {
+        let body = EventBody::Merge(Merge {
             from: from.clone(),
             into: into.clone(),
             by: Some(NEAR_DUPLICATE.to_owned()),
@@ -94,7 +94,7 @@ enum Reason {
 }
 
 /// The newest pattern of the item's test that is the same one, of which either was seen cut.
-fn cut_copy(store: &Store, item: &Item) -> Result<Option<String>, StoreError> {
+fn cut_copy(store: &Store, item: &DiagnosticRecord) -> Result<Option<String>, StoreError> {
     let Some(test) = &item.test else { return Ok(None) };
     let here = ReportedFailure { tool: &item.tool, code: item.code.as_deref(), message: &item.message };
     let before = store.index().failures_of_test(test)?;

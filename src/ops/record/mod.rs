@@ -43,7 +43,7 @@ use crate::diagnose;
 use crate::ops::memory;
 use crate::store::{Store, StoreError, folder, lock};
 use queue::Queue;
-use trees::Trees;
+use trees::SnapshotBatch;
 
 pub(in crate::ops) use assemble::facts as lesson_facts;
 pub(crate) use assemble::redacted;
@@ -244,7 +244,7 @@ fn panicked(panic: &(dyn Any + Send)) -> String {
 struct Begun<'a> {
     projects: steps::Projects<'a>,
     queue: Queue,
-    trees: Trees,
+    trees: SnapshotBatch,
     /// As long as git is at work; dropped after the snapshots.
     _lock: Option<Lock>,
 }
@@ -253,7 +253,7 @@ impl<'a> Begun<'a> {
     fn of(places: &'a Places, lock: &Lock, until: Option<Instant>, drained: &mut Drained) -> Self {
         let mut projects = steps::Projects::new(places);
         let queue = Queue::collect(places, drained);
-        let trees = Trees::begin(&mut projects, &queue.entries, until);
+        let trees = SnapshotBatch::begin(&mut projects, &queue.entries, until);
         projects.begin_diagnosis(&queue.entries);
         Begun { projects, queue, trees, _lock: lock.share().ok() }
     }

@@ -9,7 +9,7 @@ use crate::base::ids::RunId;
 use crate::base::limits::NOTES_BATCH_MAX;
 use crate::config::Places;
 use crate::store::note::{self, NoteError};
-use crate::store::{Body, Delivery, Event, Store, StoreError};
+use crate::store::{EventBody, Delivery, Event, Store, StoreError};
 
 /// Appends and applies what waits, each event once, and then removes its file.
 pub(super) fn record(places: &Places, store: &mut Store, drained: &mut Drained) -> Result<(), StoreError> {
@@ -20,7 +20,7 @@ pub(super) fn record(places: &Places, store: &mut Store, drained: &mut Drained) 
         for path in paths {
             match note::read(path) {
                 Ok(mut event) => {
-                    if let Body::Delivery(delivery) = &mut event.body {
+                    if let EventBody::Delivery(delivery) = &mut event.body {
                         quote(store, delivery)?;
                     }
                     // In two of the folders, or appended by a recorder that was killed before it removed the file.

@@ -1,7 +1,7 @@
 //! Runs that a hook alone saw, and those that it wasn't alone in seeing.
 
 use crate::base::clock::Timestamp;
-use crate::capture::Header;
+use crate::capture::SpoolHeader;
 use crate::store::{Store, StoreError};
 
 /// Clocks of a host and of a wrapper differ by so much: the one counts from its own start, microseconds.
@@ -14,7 +14,7 @@ const UNKNOWN_US: i64 = 3_600_000_000;
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn is_recorded(store: &Store, header: &Header) -> Result<bool, StoreError> {
+pub(super) fn is_recorded(store: &Store, header: &SpoolHeader) -> Result<bool, StoreError> {
     if header.observed_via.is_none() {
         return Ok(false);
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::assemble::is_cancelled;
 use super::changes;
-use super::fixes::Recorded;
+use super::fixes::RecordedRun;
 use super::steps::Projects;
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, RunId};
@@ -27,7 +27,7 @@ pub(super) struct Stretch {
     pub scope: Scope,
     since: Since,
     /// Earlier ones, with what only they showed and no run looked at since.
-    pub unseen: Vec<Shown>,
+    pub unseen: Vec<EarlierRun>,
 }
 
 /// What the next attempt goes on from: the last failing run, unless a run of another check fixed some of it after that.
@@ -39,7 +39,7 @@ struct Since {
 }
 
 /// A run, with what of it is looked at.
-pub(super) struct Shown {
+pub(super) struct EarlierRun {
     pub id: RunId,
     pub run: Run,
     pub atoms: Atoms,
@@ -49,9 +49,9 @@ pub(super) struct Shown {
 pub(super) fn stretches(
     projects: &mut Projects<'_>,
     store: &Store,
-    recorded: Recorded<'_>,
+    recorded: RecordedRun<'_>,
 ) -> Result<Vec<Stretch>, StoreError> {
-    let Recorded { id, run } = recorded;
+    let RecordedRun { id, run } = recorded;
     let Some(scope) = &run.scope else { return Ok(Vec::new()) };
     let days = projects.fix_settings(run.root.path()).open_days;
     let age = i64::try_from(days.saturating_mul(86_400_000_000)).unwrap_or(i64::MAX);
@@ -91,14 +91,14 @@ pub(super) fn stretches(
 }
 
 /// The runs with the atoms that no later one looked at; none of one that was purged.
-fn shown(store: &Store, unseen: &[Unseen]) -> Result<Vec<Shown>, StoreError> {
+fn shown(store: &Store, unseen: &[Unseen]) -> Result<Vec<EarlierRun>, StoreError> {
     let mut found = Vec::new();
     for Unseen { run: id, atoms: hashes } in unseen {
         let Some(run) = store.index().run(store.segments(), &id.to_string())? else { continue };
         let hashes: HashSet<&String> = hashes.iter().collect();
         let mut atoms = fix::atoms_of_run(&run);
         atoms.0.retain(|atom| hashes.contains(&atom.hash));
-        found.push(Shown { id: *id, run, atoms });
+        found.push(EarlierRun { id: *id, run, atoms });
     }
     Ok(found)
 }

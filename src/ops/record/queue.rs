@@ -12,7 +12,7 @@ use crate::base::file;
 use crate::base::ids::RunId;
 use crate::base::private;
 use crate::base::text;
-use crate::capture::{Header, SpoolError};
+use crate::capture::{SpoolHeader, SpoolError};
 use crate::config::Places;
 use crate::store::free_name;
 use crate::store::note::NOTE_SUFFIX;
@@ -46,11 +46,11 @@ pub(crate) enum Holds {
 
 /// A run to record.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct SpoolEntry {
     /// The file it is in.
     pub path: PathBuf,
     /// What the wrapper knew.
-    pub header: Header,
+    pub header: SpoolHeader,
     /// A spool file of its own with output, else a line of a pass log.
     pub is_spool: bool,
 }
@@ -58,7 +58,7 @@ pub(super) struct Entry {
 /// The runs to record, in the order in which they ended.
 #[derive(Debug)]
 pub(super) struct Queue {
-    pub entries: Vec<Entry>,
+    pub entries: Vec<SpoolEntry>,
     /// Claimed pass logs, and how many bytes of each were read.
     claimed: Vec<(PathBuf, usize)>,
 }
@@ -84,15 +84,15 @@ pub(crate) fn pending(places: &Places) -> Vec<Pending> {
 }
 
 /// What the wrappers knew about the runs that aren't recorded yet. Reads only.
-pub(crate) fn waiting(places: &Places) -> Vec<Header> {
+pub(crate) fn waiting(places: &Places) -> Vec<SpoolHeader> {
     let mut headers = Vec::new();
     for dir in state_dirs(places) {
         for path in files(&dir.join("spool")).into_iter().filter(|path| path.extension() == Some(OsStr::new("spool"))) {
-            headers.extend(header_line(&path).ok().and_then(|line| Header::parse(&line).ok()));
+            headers.extend(header_line(&path).ok().and_then(|line| SpoolHeader::parse(&line).ok()));
         }
         for path in files(dir).into_iter().filter(|path| is_pass_log(path)) {
             let bytes = private::read(&path).unwrap_or_default();
-            headers.extend(bytes.split(|&byte| byte == b'\n').filter_map(|line| Header::parse(line).ok()));
+            headers.extend(bytes.split(|&byte| byte == b'\n').filter_map(|line| SpoolHeader::parse(line).ok()));
         }
     }
     headers
@@ -175,8 +175,8 @@ impl Queue {
                 return;
             }
         };
-        match Header::parse(&line) {
-            Ok(header) => self.entries.push(Entry { path: path.to_owned(), header, is_spool: true }),
+        match SpoolHeader::parse(&line) {
+            Ok(header) => self.entries.push(SpoolEntry { path: path.to_owned(), header, is_spool: true }),
             Err(error @ SpoolError::Newer(_)) => drained.left.push((path.to_owned(), error.to_string())),
             Err(SpoolError::Bad(why)) => set_aside(path, &why, drained),
         }
@@ -191,8 +191,8 @@ impl Queue {
             }
         };
         for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-            match Header::parse(line) {
-                Ok(header) => self.entries.push(Entry { path: log.clone(), header, is_spool: false }),
+            match SpoolHeader::parse(line) {
+                Ok(header) => self.entries.push(SpoolEntry { path: log.clone(), header, is_spool: false }),
                 Err(error @ SpoolError::Newer(_)) => drained.left.push((log.clone(), error.to_string())),
                 // A wrapper that was killed, or a full disk: half a line says nothing about the others.
                 Err(SpoolError::Bad(_)) => {}

@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 
 use crate::base::file::read_start;
 use crate::base::limits::{REPORT_BYTES_MAX, REPORT_NAMES_MAX, REPORTS_MAX};
-use crate::capture::Header;
+use crate::capture::SpoolHeader;
 use crate::diagnose;
 
 /// What a report's name ends in.
@@ -18,7 +18,7 @@ const ENDINGS: [&str; 7] = [".xml", ".sarif", ".json", ".jsonl", ".ndjson", ".ta
 const CLOCK_US: i64 = 20_000;
 
 /// The reports of a run, one after the other as if they had been printed; `None` when there is none.
-pub(super) fn read(header: &Header, output: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn read(header: &SpoolHeader, output: &[u8]) -> Option<Vec<u8>> {
     let root = header.place.root.path().canonicalize().ok()?;
     let changed = header.check.as_ref().and_then(|check| check.dir.as_ref());
     let dir = changed.map_or_else(|| header.cwd.path().to_owned(), |dir| header.cwd.path().join(dir));
@@ -64,7 +64,7 @@ fn inside(root: &Path, file: &Path) -> Option<PathBuf> {
     file.canonicalize().ok().filter(|file| file.starts_with(root))
 }
 
-fn is_of_the_run(file: &Path, header: &Header) -> bool {
+fn is_of_the_run(file: &Path, header: &SpoolHeader) -> bool {
     let modified = fs::metadata(file).and_then(|metadata| metadata.modified()).ok();
     let modified = modified.and_then(|time| i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_micros()).ok());
     modified.is_some_and(|at| header.started_at.0 - CLOCK_US <= at && at <= header.ended_at.0 + CLOCK_US)

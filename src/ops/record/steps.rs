@@ -6,24 +6,24 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use super::diagnosis::{self, Failed};
-use super::fixes::{self, Recorded};
+use super::diagnosis::{self, DiagnosedFailure};
+use super::fixes::{self, RecordedRun};
 use super::merges::Merges;
-use super::queue::{self, Entry};
-use super::trees::{self, Trees};
+use super::queue::{self, SpoolEntry};
+use super::trees::{self, SnapshotBatch};
 use super::{Drained, assemble, head, lessons, observed, task, unwanted};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
-use crate::capture::{Header, Identity, SpoolError, Spooled};
+use crate::capture::{SpoolHeader, Identity, SpoolError, Spooled};
 use crate::config::{Environment, FixSettings, LessonSettings, Places, Settings};
 use crate::diagnose::{self, Baseline, Definitions, Ran};
 use crate::fix;
-use crate::fix::snapshot::{self, Diff, DiffLimits, Options, Skipped};
+use crate::fix::snapshot::{self, Diff, DiffLimits, SnapshotOptions, Skipped};
 use crate::fix::weakened;
 use crate::lesson::{LessonFolder, LocalMachine};
 use crate::ops::{definitions, taught};
-use crate::store::{Body, Event, Failure, Run, Store, StoreError};
+use crate::store::{EventBody, Event, Failure, Run, Store, StoreError};
 
 /// zstd's own default: fast, and small enough for text.
 const ZSTD_LEVEL: i32 = 3;
@@ -32,17 +32,17 @@ const ZSTD_LEVEL: i32 = 3;
 pub(super) struct Projects<'a> {
     places: &'a Places,
     environment: Environment,
-    known: HashMap<PathBuf, Project>,
+    known: HashMap<PathBuf, ProjectSettings>,
     /// Whether the second commit has the first one in its history, as far as it was asked.
     comes_from: HashMap<(PathBuf, String, String), bool>,
     /// What differs between two trees of a work tree, begun before it is asked for.
     compared: HashMap<(PathBuf, String, String), JoinHandle<Result<Diff, Skipped>>>,
     /// The diagnosis of a spool file, begun before it is asked for.
-    diagnosed: Option<(PathBuf, JoinHandle<Option<Failed>>)>,
+    diagnosed: Option<(PathBuf, JoinHandle<Option<DiagnosedFailure>>)>,
 }
 
 /// What recording needs to know of a work tree.
-struct Project {
+struct ProjectSettings {
     local: LocalMachine,
     places: Places,
     settings: Settings,
@@ -71,7 +71,7 @@ impl<'a> Projects<'a> {
     }
 
     /// The project at `root`; the recorder's own when that work tree is gone.
-    fn at(&mut self, root: &Path) -> &Project {
+    fn at(&mut self, root: &Path) -> &ProjectSettings {
         let environment = &self.environment;
         self.known.entry(root.to_owned()).or_insert_with(|| {
             let places = if root.is_dir() && root != self.places.root { Places { state: self.places.state.clone(), ..Places::find(root, environment) } } else { self.places.clone() };
@@ -80,7 +80,7 @@ impl<'a> Projects<'a> {
             let definitions = Arc::new(definitions);
             // What can't be put right now is tried again by the next recorder.
             let _ = LessonFolder::migrate_lessons(&places, &settings);
-            Project {
+            ProjectSettings {
                 local: local(&places, environment),
                 lessons: LessonFolder::find(&places, &settings),
                 settings,
@@ -93,7 +93,7 @@ impl<'a> Projects<'a> {
 
 impl Projects<'_> {
     /// Where a snapshot of the work tree at `root` is taken, and what it leaves out; `None` where there are none.
-    pub(super) fn snapshot_options(&mut self, root: &Path) -> Option<(Places, Options)> {
+    pub(super) fn snapshot_options(&mut self, root: &Path) -> Option<(Places, SnapshotOptions)> {
         let project = self.at(root);
         let wanted = project.settings.snapshot.enabled && trees::is_work_tree(&project.places, root);
         wanted.then(|| (project.places.clone(), trees::options(&project.places, &project.settings, &project.lessons)))
@@ -134,7 +134,7 @@ impl Projects<'_> {
     /// Takes over what the shared lessons of the work tree at `root` say now.
     pub(super) fn read_shared(&mut self, store: &mut Store, root: &Path) -> Result<(), StoreError> {
         self.at(root);
-        let Project { places, lessons, .. } = &self.known[root];
+        let ProjectSettings { places, lessons, .. } = &self.known[root];
         taught::refresh(store, places, &self.environment, lessons)
     }
 
@@ -145,31 +145,31 @@ impl Projects<'_> {
 
     /// Begins to diagnose what the first of these printed, if it failed, while the store is opened. Of a later one it isn't
     /// known yet what the check printed when it passed.
-    pub(super) fn begin_diagnosis(&mut self, entries: &[Entry]) {
+    pub(super) fn begin_diagnosis(&mut self, entries: &[SpoolEntry]) {
         let first = entries.iter().find(|entry| entry.is_spool);
-        let Some(Entry { path, header, .. }) = first.filter(|first| !first.header.ended.passed()) else { return };
+        let Some(SpoolEntry { path, header, .. }) = first.filter(|first| !first.header.ended.passed()) else { return };
         let definitions = Arc::clone(&self.at(header.place.root.path()).definitions);
         let (places, file) = (self.places.clone(), path.clone());
         let work = move || {
             let spooled = Spooled::parse(&fs::read(file).ok()?).ok()?;
-            Some(Failed::of(&places, &definitions, &spooled))
+            Some(DiagnosedFailure::of(&places, &definitions, &spooled))
         };
         self.diagnosed = thread::Builder::new().spawn(work).ok().map(|begun| (path.clone(), begun));
     }
 
     /// The diagnosis of this spool file.
-    fn diagnosed(&mut self, path: &Path, spooled: &Spooled) -> Failed {
+    fn diagnosed(&mut self, path: &Path, spooled: &Spooled) -> DiagnosedFailure {
         let begun = self.diagnosed.take_if(|(of, _)| of == path);
         let found = begun.and_then(|(_, begun)| begun.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         found.unwrap_or_else(|| {
             let definitions = Arc::clone(&self.at(spooled.header.place.root.path()).definitions);
-            Failed::of(self.places, &definitions, spooled)
+            DiagnosedFailure::of(self.places, &definitions, spooled)
         })
     }
 
     /// Begins to compare the tree of a run with that of the failing one before it, while the run is recorded: what was
     /// tried in between is asked for as soon as it is.
-    pub(super) fn begin_comparing(&mut self, trees: &mut Trees, store: &Store, header: &Header) -> Result<(), StoreError> {
+    pub(super) fn begin_comparing(&mut self, trees: &mut SnapshotBatch, store: &Store, header: &SpoolHeader) -> Result<(), StoreError> {
         let root = &header.place.root;
         let Some((places, options)) = self.snapshot_options(root.path()) else { return Ok(()) };
         let before = store.index().last_failing_tree(&header.key, root, header.ended_at, header.run)?;
@@ -228,9 +228,9 @@ impl Projects<'_> {
 /// When the store can't be written.
 pub(super) fn record_passes(
     projects: &mut Projects<'_>,
-    trees: &mut Trees,
+    trees: &mut SnapshotBatch,
     store: &mut Store,
-    entries: &[Entry],
+    entries: &[SpoolEntry],
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
     let mut events = Vec::new();
@@ -245,8 +245,8 @@ pub(super) fn record_passes(
     }
     store.append_unsynced(&events)?;
     for event in &events {
-        if let Body::Run(run) = &event.body {
-            let recorded = Recorded { id: RunId(event.id), run };
+        if let EventBody::Run(run) = &event.body {
+            let recorded = RecordedRun { id: RunId(event.id), run };
             let open = fixes::open_at(projects, store, recorded)?;
             fixes::after_run(projects, store, recorded, open, drained)?;
         }
@@ -260,9 +260,9 @@ pub(super) fn record_passes(
 /// When the store can't be written: the file stays for the next recorder.
 pub(super) fn record_spool(
     projects: &mut Projects<'_>,
-    trees: &mut Trees,
+    trees: &mut SnapshotBatch,
     store: &mut Store,
-    entry: &Entry,
+    entry: &SpoolEntry,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
     let spooled = match fs::read(&entry.path) {
@@ -294,7 +294,7 @@ pub(super) fn record_spool(
     // By a recorder that was killed before it was done: its decisions stand. A run that was purged meanwhile is none.
     let mut run = if is_new { Some(new_run(projects, store, header, Some(&spooled.output))?) } else { store.index().run(store.segments(), &id.to_string())? };
     // Looked up while the output is diagnosed.
-    let open = run.as_ref().map(|run| fixes::open_at(projects, store, Recorded { id, run })).transpose()?;
+    let open = run.as_ref().map(|run| fixes::open_at(projects, store, RecordedRun { id, run })).transpose()?;
     if let Some(new) = run.as_mut().filter(|_| is_new) {
         record_new(projects, trees, store, (entry, &spooled), new, drained)?;
         if !store.index().has_event(id)? {
@@ -302,7 +302,7 @@ pub(super) fn record_spool(
         }
     }
     match (&run, open) {
-        (Some(run), Some(open)) => fixes::after_run(projects, store, Recorded { id, run }, open, drained)?,
+        (Some(run), Some(open)) => fixes::after_run(projects, store, RecordedRun { id, run }, open, drained)?,
         _ => mark_open(projects.places, store, &header.key)?,
     }
     store.sync()?;
@@ -321,7 +321,7 @@ pub(super) fn record_spool(
 fn new_run(
     projects: &mut Projects<'_>,
     store: &Store,
-    header: &Header,
+    header: &SpoolHeader,
     output: Option<&[u8]>,
 ) -> Result<Run, StoreError> {
     let places = projects.places;
@@ -329,7 +329,7 @@ fn new_run(
     let task = task::announced(store.index(), &header.identity, header.started_at, silence)?;
     let Ran { tests, stopped_early } = output.map(|output| assemble::ran(header, output)).unwrap_or_default();
     let commit = head::commit(header, places.repository.as_ref());
-    let header = &Header { identity: Identity { task, ..header.identity.clone() }, ..header.clone() };
+    let header = &SpoolHeader { identity: Identity { task, ..header.identity.clone() }, ..header.clone() };
     let run = assemble::run(header, task::default_branch(places).as_deref());
     Ok(Run { tests, stopped_early, program: fix::program(header), commit, ..run })
 }
@@ -337,9 +337,9 @@ fn new_run(
 /// Appends a run that isn't recorded yet, with its failure if it has one, and its work tree with it.
 fn record_new(
     projects: &mut Projects<'_>,
-    trees: &mut Trees,
+    trees: &mut SnapshotBatch,
     store: &mut Store,
-    (entry, spooled): (&Entry, &Spooled),
+    (entry, spooled): (&SpoolEntry, &Spooled),
     run: &mut Run,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
@@ -347,7 +347,7 @@ fn record_new(
     // What follows from the run comes first: where the run is, they are.
     let mut events = Vec::new();
     if !header.ended.passed() {
-        let Failed { diagnosis, items } = projects.diagnosed(&entry.path, spooled);
+        let DiagnosedFailure { diagnosis, items } = projects.diagnosed(&entry.path, spooled);
         let settings = &projects.at(header.place.root.path()).settings;
         // Above 1 nothing is similar enough: what isn't learnt from stays by itself.
         let similarity = if settings.advice.learning { settings.patterns.similarity } else { 1.0 };

@@ -6,9 +6,9 @@ use std::path::Path;
 use super::assemble;
 use super::steps::Projects;
 use crate::base::clock::Timestamp;
-use crate::capture::{Identity, Place};
+use crate::capture::{Identity, RepositoryHead};
 use crate::config::Places;
-use crate::store::{Body, By, Event, Index, Store, StoreError, TaskNote, TaskStep};
+use crate::store::{EventBody, By, Event, Index, Store, StoreError, TaskNote, TaskStep};
 
 /// An hour, microseconds.
 const HOUR_US: i64 = 3_600_000_000;
@@ -26,7 +26,7 @@ pub(crate) fn current(
     at: Timestamp,
     silence_hours: u64,
 ) -> Result<String, StoreError> {
-    let head = Place::now(places).head;
+    let head = RepositoryHead::now(places).head;
     let branch = head.as_deref().and_then(|head| head.strip_prefix("ref: refs/heads/"));
     let given = match index {
         Some(index) => announced(index, identity, at, silence_hours)?,
@@ -80,7 +80,7 @@ pub(super) fn end_with_branches(projects: &mut Projects<'_>, store: &mut Store) 
         };
         let step = TaskStep::Done { outcome: None, why: Some(why.to_owned()) };
         let last = task.last_at.rfc3339();
-        let body = Body::Task(TaskNote { name: task.name.clone(), step, by: By::default() });
+        let body = EventBody::Task(TaskNote { name: task.name.clone(), step, by: By::default() });
         events.push(Event::derived("task_done", &[&task.name, &last], now, store.writer(), body));
     }
     store.append(&events)

@@ -9,11 +9,11 @@ use crate::base::clock::Timestamp;
 use crate::base::file;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
-use crate::capture::{Header, Identity, Place};
+use crate::capture::{SpoolHeader, Identity, RepositoryHead};
 use crate::config::Environment;
 use crate::ops::last::last;
 use crate::run::Ended;
-use crate::store::{Body, Counts, Event, FixNote, Index, Purge, note};
+use crate::store::{EventBody, Counts, Event, FixNote, Index, Purge, note};
 use crate::whitelist::{Check, CheckKind};
 
 struct World {
@@ -39,14 +39,14 @@ impl World {
         World { _dir: dir, places }
     }
 
-    fn header(&self, at: i64, key: &str, ended: Ended) -> Header {
+    fn header(&self, at: i64, key: &str, ended: Ended) -> SpoolHeader {
         let at = Timestamp(at * 1_000_000);
-        Header {
+        SpoolHeader {
             schema: 1,
             run: RunId::fresh(),
             argv: vec![Lossless::from("npx"), Lossless::from("eslint")],
             cwd: Lossless::from(&self.places.root.join("web")),
-            place: Place {
+            place: RepositoryHead {
                 root: Lossless::from(&self.places.root),
                 head: Some("ref: refs/heads/topic".into()),
                 commit: None,
@@ -73,11 +73,11 @@ impl World {
         }
     }
 
-    fn spool(&self, header: &Header, output: &str) -> PathBuf {
+    fn spool(&self, header: &SpoolHeader, output: &str) -> PathBuf {
         spool_into(&self.places.state, header, output)
     }
 
-    fn log_pass(&self, header: &Header) {
+    fn log_pass(&self, header: &SpoolHeader) {
         file::create_private_dir(&self.places.state).expect("a folder");
         let path = self.places.state.join("passes.jsonl");
         let mut log = fs::OpenOptions::new().create(true).append(true).open(path).expect("opens");
@@ -90,13 +90,13 @@ impl World {
     }
 }
 
-fn line(header: &Header) -> Vec<u8> {
+fn line(header: &SpoolHeader) -> Vec<u8> {
     let mut line = serde_json::to_vec(header).expect("serialises");
     line.push(b'\n');
     line
 }
 
-fn spool_into(state: &Path, header: &Header, output: &str) -> PathBuf {
+fn spool_into(state: &Path, header: &SpoolHeader, output: &str) -> PathBuf {
     let spool = state.join("spool");
     file::create_private_dir(&spool).expect("a folder");
     let path = spool.join(format!("{}.spool", header.run));
@@ -281,7 +281,7 @@ fn a_lesson_is_written_for_what_is_new_and_later_when_its_folder_could_not_be() 
 
 fn said(n: i64) -> Event {
     let note = FixNote { fix: "x-1".into(), cause: Some(format!("{n}")), ..FixNote::default() };
-    Event::derived("said", &[&n.to_string()], Timestamp(n), "", Body::FixNote(note))
+    Event::derived("said", &[&n.to_string()], Timestamp(n), "", EventBody::FixNote(note))
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn torn_foreign_and_oversized_notes_are_set_aside_and_newer_ones_are_left() {
     fs::write(name(&said(3)), "rubbish\n").expect("writes");
     fs::write(name(&said(4)), said(5).line()).expect("writes");
     fs::write(name(&said(6)), [vec![b' '; 300 << 10], said(6).line()].concat()).expect("writes");
-    let purge = Event::new(Timestamp(0), "", Body::Purge(Purge { runs: vec![RunId::fresh()] }));
+    let purge = Event::new(Timestamp(0), "", EventBody::Purge(Purge { runs: vec![RunId::fresh()] }));
     fs::write(name(&purge), purge.line()).expect("writes");
     fs::write(name(&said(7)), "{\"v\":1,\"kind\":\"of_tomorrow\"}\n").expect("writes");
     assert!(note::put(&world.places, &purge).is_err(), "not put in the first place");

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::queue::Entry;
+use super::queue::SpoolEntry;
 use super::steps::Projects;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
-use crate::capture::Header;
+use crate::capture::SpoolHeader;
 use crate::config::{Places, Settings};
-use crate::fix::snapshot::{self, Diff, DiffLimits, Options, Skipped, Taken};
+use crate::fix::snapshot::{self, Diff, DiffLimits, SnapshotOptions, Skipped, Taken};
 use crate::lesson::LessonFolder;
 use crate::store::{Base, Event, Snapshot, Store, StoreError};
 
@@ -20,7 +20,7 @@ use crate::store::{Base, Event, Snapshot, Store, StoreError};
 const LATE_SECONDS_MAX: i64 = 10;
 
 /// The snapshots of one drain.
-pub(super) struct Trees {
+pub(super) struct SnapshotBatch {
     by_root: HashMap<PathBuf, TreeOf>,
     compared: HashMap<(String, String, bool), Result<Diff, Skipped>>,
     heads: HashMap<(PathBuf, Option<String>), Option<String>>,
@@ -29,7 +29,7 @@ pub(super) struct Trees {
 /// What a snapshot of one work tree gave.
 struct TreeOf {
     places: Places,
-    options: Options,
+    options: SnapshotOptions,
     /// git takes it while what failed is diagnosed.
     begun: Option<JoinHandle<Result<Taken, Skipped>>>,
     taken: Result<Taken, Skipped>,
@@ -42,22 +42,22 @@ struct TreeOf {
 }
 
 /// What snapshots of a project leave out: what we write ourselves.
-pub(super) fn options(places: &Places, settings: &Settings, lessons: &LessonFolder) -> Options {
+pub(super) fn options(places: &Places, settings: &Settings, lessons: &LessonFolder) -> SnapshotOptions {
     let lessons = places.relative(&lessons.dir).map(PathBuf::from);
     let hidden = PathBuf::from(".lessons");
     let excluded = lessons.into_iter().chain([hidden, settings.patterns.dir.clone()]);
-    Options {
+    SnapshotOptions {
         time_max: Duration::from_millis(settings.snapshot.time_ms),
         file_bytes_max: settings.snapshot.file_bytes,
         excluded: excluded.filter(|folder| !folder.as_os_str().is_empty()).collect(),
     }
 }
 
-impl Trees {
+impl SnapshotBatch {
     /// Begins a snapshot of every work tree that has a run among `entries`, before anything is diagnosed: the sooner,
     /// the likelier it is what the run saw.
-    pub(super) fn begin(projects: &mut Projects<'_>, entries: &[Entry], until: Option<Instant>) -> Self {
-        let mut trees = Trees { by_root: HashMap::new(), compared: HashMap::new(), heads: HashMap::new() };
+    pub(super) fn begin(projects: &mut Projects<'_>, entries: &[SpoolEntry], until: Option<Instant>) -> Self {
+        let mut trees = SnapshotBatch { by_root: HashMap::new(), compared: HashMap::new(), heads: HashMap::new() };
         for entry in entries.iter().rev() {
             let root = entry.header.place.root.path();
             if trees.by_root.contains_key(root) {
@@ -79,7 +79,7 @@ impl Trees {
     }
 
     /// The tree that is the run's, or may be; `None` where there is none.
-    pub(super) fn tree(&mut self, header: &Header) -> Option<String> {
+    pub(super) fn tree(&mut self, header: &SpoolHeader) -> Option<String> {
         let of = self.by_root.get_mut(header.place.root.path())?;
         of.taken().ok().map(|taken| taken.tree)
     }
@@ -88,7 +88,7 @@ impl Trees {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub(super) fn event(&mut self, store: &Store, header: &Header) -> Result<Option<Event>, StoreError> {
+    pub(super) fn event(&mut self, store: &Store, header: &SpoolHeader) -> Result<Option<Event>, StoreError> {
         let root = header.place.root.path();
         let Some(of) = self.by_root.get_mut(root) else { return Ok(None) };
         let taken = of.taken().and_then(|taken| of.fits(&taken, header).map(|exact| (taken, exact)));
@@ -118,7 +118,7 @@ impl Trees {
     }
 
     /// What the run's tree is compared with: the tree of the last pass, else the commit's.
-    fn base(&mut self, store: &Store, header: &Header) -> Result<Option<Base>, StoreError> {
+    fn base(&mut self, store: &Store, header: &SpoolHeader) -> Result<Option<Base>, StoreError> {
         let root = &header.place.root;
         if let Some(pass) = store.index().last_passing_tree(&header.key, root, header.ended_at, header.run)? {
             return Ok(Some(Base::Pass { run: pass.run, tree: pass.tree }));
@@ -131,14 +131,14 @@ impl Trees {
         Ok(head.clone().map(|tree| Base::Head { tree }))
     }
 
-    fn compare(&mut self, header: &Header, tree: &str, snapshot: &mut Snapshot) {
+    fn compare(&mut self, header: &SpoolHeader, tree: &str, snapshot: &mut Snapshot) {
         let (Some(base), Some(of)) = (&snapshot.base, self.by_root.get(header.place.root.path())) else { return };
         // What a pass changed is asked for its files alone.
         let with_text = !header.ended.passed();
         let key = (base.tree().to_owned(), tree.to_owned(), with_text);
         let compared = self.compared.entry(key).or_insert_with(|| {
             let left = of.until.saturating_duration_since(Instant::now()).min(of.options.time_max);
-            let options = Options { time_max: left, ..of.options.clone() };
+            let options = SnapshotOptions { time_max: left, ..of.options.clone() };
             let limits =
                 if with_text { DiffLimits::default() } else { DiffLimits { bytes: 0, ..DiffLimits::default() } };
             snapshot::diff(&of.places, base.tree(), tree, &options, limits)
@@ -163,7 +163,7 @@ impl Drop for TreeOf {
 
 impl TreeOf {
     /// Begins a snapshot; `newest` is the run of this work tree that ended last.
-    fn begin(places: Places, options: Options, newest: RunId) -> Self {
+    fn begin(places: Places, options: SnapshotOptions, newest: RunId) -> Self {
         let (of, limits) = (places.clone(), options.clone());
         let begun = thread::Builder::new().spawn(move || snapshot::take(&of, &limits));
         let until = Instant::now() + 2 * options.time_max;
@@ -187,7 +187,7 @@ impl TreeOf {
     }
 
     /// Whether the tree is the run's: `Ok(true)` exactly, `Ok(false)` as far as one can tell.
-    fn fits(&self, taken: &Taken, header: &Header) -> Result<bool, Skipped> {
+    fn fits(&self, taken: &Taken, header: &SpoolHeader) -> Result<bool, Skipped> {
         if taken.is_exact_for(header.started_at) {
             return Ok(true);
         }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::capture::Header;
+use crate::capture::SpoolHeader;
 use crate::command::KeyParts;
-use crate::diagnose::{Diagnosis, Item};
+use crate::diagnose::{Diagnosis, Diagnostic};
 use crate::store::NoLesson;
 use crate::whitelist::CheckKind;
 
@@ -43,7 +43,7 @@ const WORDS_MAX: usize = 64;
 const LINES_MAX: usize = 200;
 
 /// Why nobody would read a lesson about this failure; `None` when somebody may.
-pub(super) fn why(header: &Header, diagnosis: &Diagnosis) -> Option<NoLesson> {
+pub(super) fn why(header: &SpoolHeader, diagnosis: &Diagnosis) -> Option<NoLesson> {
     if header.interrupted {
         return Some(NoLesson::Interrupted);
     }
@@ -51,7 +51,7 @@ pub(super) fn why(header: &Header, diagnosis: &Diagnosis) -> Option<NoLesson> {
         return Some(NoLesson::Watch);
     }
     // `2>/dev/null` hides nothing that eslint says.
-    let is_located = |item: &Item| item.file.is_some() && item.line.is_some();
+    let is_located = |item: &Diagnostic| item.file.is_some() && item.line.is_some();
     if header.reader_left || header.partly_seen && !diagnosis.items.iter().any(is_located) {
         return Some(NoLesson::Unseen);
     }
@@ -62,7 +62,7 @@ pub(super) fn why(header: &Header, diagnosis: &Diagnosis) -> Option<NoLesson> {
 }
 
 /// Whether the tool stays until a user ends it: vitest on a terminal, unless it is told to run once.
-fn is_watch(header: &Header) -> bool {
+fn is_watch(header: &SpoolHeader) -> bool {
     let is_vitest = header.check.as_ref().is_some_and(|check| check.tool == "vitest");
     let once = ["run", "--run", "--watch=false", "--no-watch", "bench", "related", "list", "--typecheck.only"];
     let is_once = header.argv.iter().any(|word| once.contains(&word.display().as_str()));
@@ -76,12 +76,12 @@ fn is_formatting(diagnosis: &Diagnosis) -> bool {
 }
 
 /// Whether the tool complains about what was typed: an option that it doesn't have, a file that isn't there.
-fn is_usage_error(header: &Header, diagnosis: &Diagnosis) -> bool {
+fn is_usage_error(header: &SpoolHeader, diagnosis: &Diagnosis) -> bool {
     let root = header.place.root.path();
     let changed = header.check.as_ref().and_then(|check| check.dir.as_ref()).map(Path::new);
     let dir = root.join(KeyParts::directory(root, header.cwd.path(), changed));
-    let words: Vec<Word> =
-        header.argv.iter().skip(1).take(WORDS_MAX).filter_map(|word| Word::of(&word.display(), &dir)).collect();
+    let words: Vec<UsageWord> =
+        header.argv.iter().skip(1).take(WORDS_MAX).filter_map(|word| UsageWord::of(&word.display(), &dir)).collect();
     // What has a place in a file that is there was found in it.
     let is_in_source = |file: Option<&str>| file.is_some_and(|file| !words.iter().any(|word| word.text == file));
     if diagnosis.items.iter().any(|item| item.line.is_some() && is_in_source(item.file.as_deref())) {
@@ -98,19 +98,19 @@ fn is_usage_error(header: &Header, diagnosis: &Diagnosis) -> bool {
 }
 
 /// A word of the command line that may have been mistyped.
-struct Word {
+struct UsageWord {
     text: String,
     is_option: bool,
 }
 
-impl Word {
+impl UsageWord {
     /// `None` of a word that can't be: a file that is there.
     fn of(word: &str, dir: &Path) -> Option<Self> {
         let is_option = word.starts_with('-') && word.len() > 1;
         let text = if is_option { word.split('=').next().unwrap_or(word) } else { word };
         // A chosen test has its file before it (`a.py::test_x`).
         let is_there = !is_option && dir.join(text).exists();
-        (!is_there && text.len() > 1).then(|| Word { text: text.to_owned(), is_option })
+        (!is_there && text.len() > 1).then(|| UsageWord { text: text.to_owned(), is_option })
     }
 
     fn phrases(&self) -> &'static [&'static str] {

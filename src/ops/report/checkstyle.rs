@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 
 use super::text::xml;
 use super::{Subject, items, message, rule};
-use crate::store::Item;
+use crate::store::DiagnosticRecord;
 
 /// Stands for a file where none is known: every error is below one.
 const NO_FILE: &str = ".";
 
 pub(super) fn render(subjects: &[Subject]) -> String {
-    let mut files: BTreeMap<&str, Vec<(&Subject, &Item)>> = BTreeMap::new();
+    let mut files: BTreeMap<&str, Vec<(&Subject, &DiagnosticRecord)>> = BTreeMap::new();
     for (subject, item) in items(subjects) {
         files.entry(item.file.as_deref().unwrap_or(NO_FILE)).or_default().push((subject, item));
     }

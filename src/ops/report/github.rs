@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::{Subject, items, message, rule, text};
 use crate::base::text::{count, one_line};
 use crate::diagnose::Severity;
-use crate::store::Item;
+use crate::store::DiagnosticRecord;
 
 /// Annotations of one kind that GitHub shows of a step; it drops the others without a word.
 const ANNOTATIONS_MAX: usize = 10;
@@ -35,7 +35,7 @@ pub(super) fn render(subjects: &[Subject]) -> String {
     out
 }
 
-fn annotation(out: &mut String, command: &str, subject: &Subject, item: &Item) {
+fn annotation(out: &mut String, command: &str, subject: &Subject, item: &DiagnosticRecord) {
     let title = format!("{}: {}", item.tool, rule(item, subject));
     let file = item.file.as_deref().map(one_line);
     let number = |number: Option<u32>| number.filter(|number| *number > 0).map(|number| number.to_string());

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Subject, items, message, rule, text};
 use crate::diagnose::Severity;
-use crate::store::Item;
+use crate::store::DiagnosticRecord;
 
 /// Stands for a file where none is known: every issue must have a place.
 const NO_FILE: &str = ".";
@@ -20,7 +20,7 @@ pub(super) fn render(subjects: &[Subject]) -> String {
     format!("{:#}\n", Value::from(issues))
 }
 
-fn issue(subject: &Subject, item: &Item) -> Value {
+fn issue(subject: &Subject, item: &DiagnosticRecord) -> Value {
     let file = item.file.as_deref().unwrap_or(NO_FILE);
     // Two issues of one fingerprint are one to GitLab, and the item's key does not hold its file's place in the tree.
     let fingerprint = blake3::hash(format!("{}\0{}\0{file}", item.tool, item.exact).as_bytes()).to_hex();

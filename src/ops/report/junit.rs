@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::text::xml;
 use super::{Subject, message, rule};
-use crate::store::Item;
+use crate::store::DiagnosticRecord;
 
 pub(super) fn render(subjects: &[Subject]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
@@ -17,7 +17,7 @@ pub(super) fn render(subjects: &[Subject]) -> String {
 }
 
 fn suite(out: &mut String, subject: &Subject, id: usize, tool: &str) {
-    let items: Vec<&Item> = subject.items().iter().filter(|item| item.tool == tool).collect();
+    let items: Vec<&DiagnosticRecord> = subject.items().iter().filter(|item| item.tool == tool).collect();
     // Ant's schema has no place for a time zone; the time is UTC.
     let started = subject.run.started_at.rfc3339();
     let started = started.get(..19).unwrap_or("1970-01-01T00:00:00");
@@ -47,7 +47,7 @@ fn suite(out: &mut String, subject: &Subject, id: usize, tool: &str) {
     out.push_str("    <system-out></system-out>\n    <system-err></system-err>\n  </testsuite>\n");
 }
 
-fn case(out: &mut String, subject: &Subject, item: &Item) {
+fn case(out: &mut String, subject: &Subject, item: &DiagnosticRecord) {
     let place = place(item);
     let rule = rule(item, subject);
     let name = item.test.clone().unwrap_or_else(|| if place.is_empty() { rule.to_owned() } else { format!("{rule} at {place}") });
@@ -65,7 +65,7 @@ fn case(out: &mut String, subject: &Subject, item: &Item) {
 }
 
 /// `file:line:col`, as far as it is known.
-fn place(item: &Item) -> String {
+fn place(item: &DiagnosticRecord) -> String {
     let mut place = item.file.clone().unwrap_or_default();
     for number in [item.line, item.line.and(item.col)].into_iter().flatten().filter(|_| item.file.is_some()) {
         let _ = write!(place, ":{number}");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Subject, message, rule, text};
 use crate::diagnose::Severity;
 use crate::run::Ended;
-use crate::store::Item;
+use crate::store::DiagnosticRecord;
 
 pub(super) fn render(subjects: &[Subject]) -> String {
     let tools = |subject: &Subject| subject.tools().iter().map(|tool| run(subject, tool)).collect::<Vec<_>>();
@@ -19,7 +19,7 @@ pub(super) fn render(subjects: &[Subject]) -> String {
 }
 
 fn run(subject: &Subject, tool: &str) -> Value {
-    let items: Vec<&Item> = subject.items().iter().filter(|item| item.tool == tool).collect();
+    let items: Vec<&DiagnosticRecord> = subject.items().iter().filter(|item| item.tool == tool).collect();
     let mut rules: Vec<&str> = Vec::new();
     for item in &items {
         let id = rule(item, subject);
@@ -60,7 +60,7 @@ fn invocation(subject: &Subject) -> Value {
     invocation
 }
 
-fn result(subject: &Subject, item: &Item, rules: &[&str]) -> Value {
+fn result(subject: &Subject, item: &DiagnosticRecord, rules: &[&str]) -> Value {
     let id = rule(item, subject);
     let mut result = json!({
         "ruleId": text::bounded(id),

@@ -8,7 +8,7 @@ use crate::base::ids::{self, RunId};
 use crate::config::Places;
 use crate::ops::identity::by;
 use crate::pattern::statistics::to_permille;
-use crate::store::{Body, Delivery, DeliveryArm, Event, Index, StoreError, derived_id, note};
+use crate::store::{EventBody, Delivery, DeliveryArm, Event, Index, StoreError, derived_id, note};
 
 /// Files of a delivery.
 const DELIVERY_FILES_MAX: usize = 20;
@@ -93,7 +93,7 @@ fn delivery_files(places: &Places, index: &Index, id: uuid::Uuid) -> Result<Vec<
     }
     let body = note::find(places, id).map(|event| event.body);
     Ok(match body {
-        Some(Body::Delivery(delivery)) => delivery.files,
+        Some(EventBody::Delivery(delivery)) => delivery.files,
         _ => Vec::new(),
     })
 }
@@ -139,13 +139,13 @@ pub(super) fn delivery_event(
     };
     // The writer is the store's that takes it.
     let id = event_id(&question.session, &candidate.key, mark);
-    Event { id, ..Event::new(now, "", Body::Delivery(Box::new(delivery))) }
+    Event { id, ..Event::new(now, "", EventBody::Delivery(Box::new(delivery))) }
 }
 
 /// `w-…` of a delivery.
 pub(super) fn warning_id(event: &Event) -> String {
     match &event.body {
-        Body::Delivery(delivery) => delivery.warning.clone(),
+        EventBody::Delivery(delivery) => delivery.warning.clone(),
         _ => String::new(),
     }
 }
@@ -154,7 +154,7 @@ pub(super) fn warning_id(event: &Event) -> String {
 /// nobody got neither counts nor silences anything.
 pub(crate) fn record_deliveries(places: &Places, answer: &mut WarnReply) {
     for mut event in std::mem::take(&mut answer.due) {
-        if let Body::Delivery(delivery) = &mut event.body {
+        if let EventBody::Delivery(delivery) = &mut event.body {
             let shown = answer.warnings.iter().find(|warning| warning.id == delivery.warning);
             delivery.text = shown.map(Warning::to_line);
         }

@@ -27,7 +27,7 @@ use crate::config::Settings;
 use crate::diagnose::{Definitions, Input, diagnose};
 use crate::run::Ended;
 use crate::store::sample::{failed_run, folder, passed_run, recorded};
-use crate::store::{Body, Event, Index, Item, Scope, Store, lock};
+use crate::store::{EventBody, Event, Index, DiagnosticRecord, Scope, Store, lock};
 
 /// Larger outputs are the hostile ones.
 const OUTPUT_BYTES_MAX: u64 = 200_000;
@@ -52,13 +52,13 @@ fn skewed(random: &mut Random, end: usize) -> usize {
 }
 
 /// The mistakes, each once, in their projects' files.
-fn mistakes() -> Vec<Item> {
+fn mistakes() -> Vec<DiagnosticRecord> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     let definitions = Definitions::shipped();
     let mut cases: Vec<_> =
         fs::read_dir(corpus.join("cases")).expect("the corpus").flatten().map(|case| case.path()).collect();
     cases.sort();
-    let mut found: BTreeMap<String, Item> = BTreeMap::new();
+    let mut found: BTreeMap<String, DiagnosticRecord> = BTreeMap::new();
     for case in cases {
         if !fs::metadata(case.join("output.txt")).is_ok_and(|file| file.len() < OUTPUT_BYTES_MAX) {
             continue;
@@ -95,19 +95,19 @@ struct Task {
     files: Vec<String>,
     tool: String,
     /// The mistakes that it makes.
-    made: Vec<Item>,
+    made: Vec<DiagnosticRecord>,
     /// The patterns of all mistakes that belong to its files.
     relevant: BTreeSet<String>,
 }
 
-fn history(mistakes: &[Item], seed: u64) -> Vec<Task> {
+fn history(mistakes: &[DiagnosticRecord], seed: u64) -> Vec<Task> {
     let mut random = Random(seed);
     // Which are frequent is drawn, too.
-    let mut order: Vec<&Item> = mistakes.iter().collect();
+    let mut order: Vec<&DiagnosticRecord> = mistakes.iter().collect();
     for at in (1..order.len()).rev() {
         order.swap(at, random.below(at + 1));
     }
-    let file = |item: &Item| item.file.clone().expect("has one");
+    let file = |item: &DiagnosticRecord| item.file.clone().expect("has one");
     let project = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
     let mut tasks = Vec::new();
     for number in 0..TASKS {
@@ -127,14 +127,14 @@ fn history(mistakes: &[Item], seed: u64) -> Vec<Task> {
         let touched = if random.below(10) < 3 { beside(&file(about), number) } else { file(about) };
         let files: BTreeSet<String> = others.into_iter().chain([touched]).collect();
         let places: BTreeMap<(&str, &str), &String> = files.iter().map(|path| (place(path), path)).collect();
-        let possible: Vec<&&Item> = order.iter().filter(|item| places.contains_key(&place(&file(item)))).collect();
+        let possible: Vec<&&DiagnosticRecord> = order.iter().filter(|item| places.contains_key(&place(&file(item)))).collect();
         let mut made = Vec::new();
         if random.below(2) == 0 {
             let mistake = *possible[skewed(&mut random, possible.len())];
-            made.push(Item { file: places.get(&place(&file(mistake))).copied().cloned(), ..mistake.clone() });
+            made.push(DiagnosticRecord { file: places.get(&place(&file(mistake))).copied().cloned(), ..mistake.clone() });
         }
         tasks.push(Task {
-            tool: made.first().map_or_else(|| about.tool.clone(), |item: &Item| item.tool.clone()),
+            tool: made.first().map_or_else(|| about.tool.clone(), |item: &DiagnosticRecord| item.tool.clone()),
             relevant: possible.iter().map(|item| item.pattern.clone()).collect(),
             files: files.into_iter().collect(),
             made,
@@ -158,7 +158,7 @@ fn beside(path: &str, number: u64) -> String {
 fn run(task: &Task, number: u64, after: u64, fails: bool) -> Event {
     let (n, name) = (number * TASK_SECONDS + after, format!("task-{number}"));
     let mut event = if fails { failed_run(n, &name, &[]) } else { passed_run(n, &name) };
-    if let Body::Run(run) = &mut event.body {
+    if let EventBody::Run(run) = &mut event.body {
         run.argv = vec![Lossless::from(task.tool.as_str())];
         run.tool = Some(task.tool.clone());
         run.scope = Some(Scope { class: task.tool.clone(), subject: task.tool.clone(), ..Scope::default() });
@@ -217,7 +217,7 @@ fn replay(tasks: &[Task]) -> Counted {
                 counted.irrelevant += 1;
                 counted.silent += u32::from(due.is_empty());
             }
-            let is_known = |item: &&Item| {
+            let is_known = |item: &&DiagnosticRecord| {
                 let made = frequency.get(&(item.pattern.clone(), item.family.clone())).copied().unwrap_or(0);
                 made >= 2 || places.contains(&(item.pattern.clone(), item.file.clone()))
             };

@@ -31,7 +31,7 @@ use crate::base::glob;
 use crate::base::limits::{DEFINITION_REGEX_BYTES_MAX, DETECTORS_MAX};
 use crate::base::text::{ellipsis, one_line};
 use crate::config::{Categories, Category, Settings};
-use crate::diagnose::{DefinitionFile, Fault};
+use crate::diagnose::{DefinitionFile, DefinitionFault};
 use crate::pattern::history::{TaskFileChange, HistoryFailure, TaskHistory, HistoryPattern, FailurePattern, HistoryTask};
 
 /// A title, bytes.
@@ -100,21 +100,21 @@ pub(super) struct DeclaredDetector {
 }
 
 /// The shipped detectors under those of `files`, which come strongest layer first and may name `categories`.
-pub(super) fn load_layered(files: &[DefinitionFile], categories: &Categories) -> (Vec<DeclaredDetector>, Vec<Fault>) {
+pub(super) fn load_layered(files: &[DefinitionFile], categories: &Categories) -> (Vec<DeclaredDetector>, Vec<DefinitionFault>) {
     let (mut found, mut faults) = (Vec::new(), Vec::new());
     let mut taken: HashSet<String> = HashSet::new();
     for layer in files.chunk_by(|a, b| a.layer == b.layer) {
         let mut names = HashSet::new();
         for file in layer {
             let fault =
-                |line, reason: String| Fault { file: file.file.clone(), line, reason, without: Some("the detector") };
+                |line, reason: String| DefinitionFault { file: file.file.clone(), line, reason, without: Some("the detector") };
             // What is no TOML, or has other tables than it may have, is told with the definitions.
             let texts = match toml::from_str::<DetectorFileText>(&file.text) {
                 Ok(texts) => texts.detectors,
                 Err(error) if file.text.contains("[[detector]]") => {
                     let line = error.span().map(|span| line_number_at(&file.text, span.start));
                     faults
-                        .push(Fault { without: Some("the file"), ..fault(line, error.message().replace('\n', ", ")) });
+                        .push(DefinitionFault { without: Some("the file"), ..fault(line, error.message().replace('\n', ", ")) });
                     continue;
                 }
                 Err(_) => continue,

@@ -14,7 +14,7 @@ use std::fmt::Debug;
 use serde::Serialize;
 
 use crate::config::{Categories, Settings};
-use crate::diagnose::{DefinitionFile, Fault};
+use crate::diagnose::{DefinitionFile, DefinitionFault};
 use crate::pattern::history::{HistoryFailure, TaskHistory, HistoryPattern, HistoryTask};
 
 /// What a detector looks at when it looks at one pattern.
@@ -108,7 +108,7 @@ const OVERALL_MAX: usize = 20;
 impl DetectorRegistry {
     /// The shipped ones and those of `files`, which come strongest layer first and may name `categories`. What can't be
     /// used is a fault, and all others hold.
-    pub(crate) fn new(files: &[DefinitionFile], categories: &Categories) -> (Self, Vec<Fault>) {
+    pub(crate) fn new(files: &[DefinitionFile], categories: &Categories) -> (Self, Vec<DefinitionFault>) {
         let (declared, faults) = declared::load_layered(files, categories);
         let mut detectors: Vec<Box<dyn Detector>> = vec![
             Box::new(recurrence::RecurrenceDetector),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::outcome;
 use crate::base::words::normalised;
-use crate::store::event::{By, Entry, EntryChange, EntryNote};
+use crate::store::event::{By, KnowledgeEntry, EntryChange, EntryNote};
 use crate::store::json;
 
 /// Folders above a file whose globs are looked for.
@@ -77,7 +77,7 @@ pub(in crate::store) fn insert_entry(
     id: &str,
     at: &str,
     entry_id: &str,
-    entry: &Entry,
+    entry: &KnowledgeEntry,
     by: &By,
 ) -> rusqlite::Result<bool> {
     transaction
@@ -132,7 +132,7 @@ pub(in crate::store) fn insert_entry(
     Ok(true)
 }
 
-fn insert_labels(transaction: &Transaction<'_>, number: i64, entry: &Entry) -> rusqlite::Result<()> {
+fn insert_labels(transaction: &Transaction<'_>, number: i64, entry: &KnowledgeEntry) -> rusqlite::Result<()> {
     let mut insert =
         transaction.prepare_cached("INSERT INTO knowledge_labels VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?;
     let places: Vec<String> = entry.globs.iter().map(|glob| place_of_glob(glob)).collect();

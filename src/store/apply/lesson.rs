@@ -2,7 +2,7 @@
 
 use rusqlite::{Transaction, params};
 
-use crate::store::event::{Change, LessonChange};
+use crate::store::event::{LessonChangeKind, LessonChange};
 
 pub(super) fn insert_lesson_change(
     transaction: &Transaction<'_>,
@@ -11,10 +11,10 @@ pub(super) fn insert_lesson_change(
     change: &LessonChange,
 ) -> rusqlite::Result<()> {
     let name = match &change.change {
-        Change::Forgotten { .. } => "forgotten",
-        Change::Annotated { .. } => "annotated",
-        Change::Edited { .. } => "edited",
-        Change::Withdrawn { .. } => "withdrawn",
+        LessonChangeKind::Forgotten { .. } => "forgotten",
+        LessonChangeKind::Annotated { .. } => "annotated",
+        LessonChangeKind::Edited { .. } => "edited",
+        LessonChangeKind::Withdrawn { .. } => "withdrawn",
     };
     transaction.prepare_cached("INSERT INTO lesson_changes VALUES (?1, ?2, ?3, ?4)")?.execute(params![
         event_id,
@@ -22,14 +22,14 @@ pub(super) fn insert_lesson_change(
         name,
         at
     ])?;
-    if let Change::Forgotten { patterns } = &change.change {
+    if let LessonChangeKind::Forgotten { patterns } = &change.change {
         let mut forget =
             transaction.prepare_cached("INSERT INTO forgotten_patterns VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
         for pattern in patterns {
             forget.execute(params![pattern, event_id])?;
         }
     }
-    if let Change::Withdrawn { runs, fix } = &change.change {
+    if let LessonChangeKind::Withdrawn { runs, fix } = &change.change {
         let mut withdraw = transaction.prepare_cached(
             "INSERT INTO withdrawn_lessons VALUES (?1, ?2)
              ON CONFLICT DO UPDATE SET fix_id = nullif(max(coalesce(fix_id, ''), coalesce(excluded.fix_id, '')), '')",

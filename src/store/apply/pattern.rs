@@ -165,7 +165,7 @@ fn component(transaction: &Transaction<'_>, start: i64) -> rusqlite::Result<BTre
     Ok(found)
 }
 
-struct MergeRow {
+struct AppliedMerge {
     moment: Moment,
     from: String,
     into: String,
@@ -176,7 +176,7 @@ struct MergeRow {
 fn holds(
     transaction: &Transaction<'_>,
     splits: &mut BTreeMap<i64, Option<Moment>>,
-    merge: &MergeRow,
+    merge: &AppliedMerge,
     pattern: i64,
 ) -> rusqlite::Result<bool> {
     let split = match splits.get(&pattern) {
@@ -201,7 +201,7 @@ fn last_split(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<O
     Ok(last)
 }
 
-fn merges_of(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<Vec<MergeRow>> {
+fn merges_of(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<Vec<AppliedMerge>> {
     let mut find = transaction.prepare_cached(
         "SELECT at, event_id, from_key, into_key, automatic FROM pattern_merges WHERE from_key = ?1
          UNION SELECT at, event_id, from_key, into_key, automatic FROM pattern_merges WHERE into_key = ?1",
@@ -210,7 +210,7 @@ fn merges_of(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<Ve
     for key in keys_of(transaction, pattern)? {
         let rows = find.query_map([key], |row| {
             let moment = (row.get(0)?, row.get(1)?);
-            Ok(MergeRow { moment, from: row.get(2)?, into: row.get(3)?, automatic: row.get(4)? })
+            Ok(AppliedMerge { moment, from: row.get(2)?, into: row.get(3)?, automatic: row.get(4)? })
         })?;
         for row in rows {
             merges.push(row?);

@@ -5,12 +5,12 @@ use std::collections::{BTreeSet, HashMap};
 use rusqlite::{Transaction, params};
 
 use super::{advice, outcome, pattern, strategy, to_sql};
-use crate::base::ids::{self, Kind};
+use crate::base::ids::{self, IdKind};
 use crate::base::text;
 use crate::config::Category;
 use crate::fingerprint::{self, Fingerprint};
 use crate::run::Ended;
-use crate::store::event::{Failure, Item, LessonDecision, NoLesson, Run};
+use crate::store::event::{Failure, DiagnosticRecord, LessonDecision, NoLesson, Run};
 use crate::store::json;
 use crate::whitelist::CheckKind;
 
@@ -57,21 +57,21 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
             run.scope.as_ref().map(|scope| json(&scope.selectors)),
         ])?;
     if let Some(failure) = &run.failure {
-        let context = Context { task, run, at: &started };
+        let context = ApplyContext { task, run, at: &started };
         insert_failure(transaction, id, &context, failure)?;
     }
     outcome::touch_run(transaction, task, &started)
 }
 
 /// Where a failure belongs.
-struct Context<'a> {
+struct ApplyContext<'a> {
     task: i64,
     run: &'a Run,
     /// When it was started.
     at: &'a str,
 }
 
-impl Context<'_> {
+impl ApplyContext<'_> {
     /// The tool class.
     fn class(&self) -> Option<&str> {
         self.run.scope.as_ref().map(|scope| &scope.subject).or(self.run.tool.as_ref()).map(String::as_str)
@@ -81,7 +81,7 @@ impl Context<'_> {
 fn insert_failure(
     transaction: &Transaction<'_>,
     run_id: &str,
-    context: &Context<'_>,
+    context: &ApplyContext<'_>,
     failure: &Failure,
 ) -> rusqlite::Result<()> {
     // Somebody's own category comes with the event: which ones are declared here makes no difference.
@@ -145,7 +145,7 @@ fn insert_failure(
 /// A pattern in one failure.
 struct Sighting<'a> {
     /// Its first item.
-    item: &'a Item,
+    item: &'a DiagnosticRecord,
     /// The item's keys and texts, where the event has those of another version.
     rekeyed: Option<Fingerprint>,
     /// The keys that the event has for the pattern, if they aren't this version's.
@@ -191,7 +191,7 @@ fn insert_occurrence(
     transaction: &Transaction<'_>,
     run_id: &str,
     failure_no: i64,
-    context: &Context<'_>,
+    context: &ApplyContext<'_>,
     seen: &Sighting<'_>,
 ) -> rusqlite::Result<(i64, bool)> {
     let (item, at) = (seen.item, context.at);
@@ -214,7 +214,7 @@ fn insert_occurrence(
     for key in &seen.recorded {
         let new = transaction
             .prepare_cached("INSERT INTO recorded_keys VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?
-            .execute(params![key, number, ids::short(Kind::Pattern, key.as_bytes())])?;
+            .execute(params![key, number, ids::short(IdKind::Pattern, key.as_bytes())])?;
         is_new_key |= new > 0;
     }
     pattern::touch(transaction, number, is_new_key)?;
@@ -258,7 +258,7 @@ fn upsert_pattern(
         )?
         .query_row(
             params![
-                ids::short(Kind::Pattern, key.as_bytes()),
+                ids::short(IdKind::Pattern, key.as_bytes()),
                 key,
                 family,
                 seen.item.tool,
@@ -291,7 +291,7 @@ fn upsert_pattern(
 }
 
 /// What an item says: its message, else the test's name, else the code.
-fn said(item: &Item) -> &str {
+fn said(item: &DiagnosticRecord) -> &str {
     let texts = [Some(item.message.as_str()), item.test.as_deref(), item.code.as_deref()];
     texts.into_iter().flatten().find(|text| !text.trim().is_empty()).unwrap_or("a failure without a message")
 }

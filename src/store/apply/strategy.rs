@@ -4,7 +4,7 @@ use rusqlite::{Params, Transaction, params};
 
 use crate::base::ids;
 use crate::base::text;
-use crate::store::event::{Attempt, Means, Outcome, Recipe, RecipeKind, StrategyChange, StrategyNote};
+use crate::store::event::{Attempt, Means, AttemptOutcome, Recipe, RecipeKind, StrategyChange, StrategyNote};
 use crate::store::{DECLARED, json};
 
 /// A strategy's label, bytes.
@@ -54,7 +54,7 @@ pub(super) fn insert_tries(transaction: &Transaction<'_>, id: &str, attempt: &At
     )?;
     let (run, at) = (attempt.run.to_string(), attempt.ended_at.rfc3339());
     for (pattern, outcome) in outcomes(attempt) {
-        if outcome == Outcome::Success {
+        if outcome == AttemptOutcome::Success {
             entry.execute([ids::gotcha(pattern).as_str(), pattern])?;
         }
         for recipe in &tried {
@@ -148,12 +148,12 @@ fn count_reports(transaction: &Transaction<'_>, number: i64, strategy: &str) -> 
 }
 
 /// What became of each pattern: gone, still there, or the one here and the other there.
-fn outcomes(attempt: &Attempt) -> Vec<(&str, Outcome)> {
-    let mut found: Vec<(&str, Outcome)> = Vec::new();
-    for (atoms, outcome) in [(&attempt.fixed, Outcome::Success), (&attempt.persisted, Outcome::Failure)] {
+fn outcomes(attempt: &Attempt) -> Vec<(&str, AttemptOutcome)> {
+    let mut found: Vec<(&str, AttemptOutcome)> = Vec::new();
+    for (atoms, outcome) in [(&attempt.fixed, AttemptOutcome::Success), (&attempt.persisted, AttemptOutcome::Failure)] {
         for atom in &atoms.first {
             match found.iter().position(|(pattern, _)| *pattern == atom.pattern) {
-                Some(at) if found[at].1 != outcome => found[at].1 = Outcome::Partial,
+                Some(at) if found[at].1 != outcome => found[at].1 = AttemptOutcome::Partial,
                 Some(_) => {}
                 None if found.len() < PATTERNS_MAX => found.push((&atom.pattern, outcome)),
                 None => {}

@@ -31,7 +31,7 @@ pub(crate) struct Attempt {
     /// Microseconds from the end of `before` to the end of this run.
     pub duration_us: u64,
     /// What became of the failure.
-    pub outcome: Outcome,
+    pub outcome: AttemptOutcome,
     /// What was done in between, as far as it is known.
     pub means: Means,
     /// Atoms of the failure that are gone.
@@ -55,7 +55,7 @@ pub(crate) struct Attempt {
     pub unseen: Vec<Unseen>,
     /// The work tree at `before` and at the run, as far as both are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trees: Option<Trees>,
+    pub trees: Option<AttemptTrees>,
     /// What differs between the trees, without what came with a new base.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileChange>,
@@ -73,7 +73,7 @@ pub(crate) struct Attempt {
     pub came_with_base: usize,
     /// Runs of other commands in this work tree since `before`, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub commands: Vec<Command>,
+    pub commands: Vec<RecordedCommand>,
     /// Runs beyond the limit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub commands_cut: usize,
@@ -92,7 +92,7 @@ pub(crate) struct Attempt {
     pub undo: bool,
     /// Where the check was made weaker in between. With a certain mark it is no fix, whatever the outcome.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub weakened: Vec<Mark>,
+    pub weakened: Vec<WeakenedMark>,
 }
 
 /// Atoms that only an earlier failing run showed.
@@ -107,7 +107,7 @@ pub(crate) struct Unseen {
 /// What became of an open failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Outcome {
+pub(crate) enum AttemptOutcome {
     /// All of it is gone.
     Success,
     /// Some of it is gone.
@@ -132,7 +132,7 @@ pub(crate) enum Means {
 
 /// Two snapshots.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Trees {
+pub(crate) struct AttemptTrees {
     /// At the failing run.
     pub before: String,
     /// At the attempt.
@@ -177,7 +177,7 @@ pub(crate) struct Atom {
 
 /// A recorded run between two runs of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Command {
+pub(crate) struct RecordedCommand {
     /// Its id.
     pub run: RunId,
     /// The command line, redacted.
@@ -223,13 +223,13 @@ impl RecipeKind {
     }
 }
 
-impl Outcome {
+impl AttemptOutcome {
     /// The word in events, tables and JSON.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Outcome::Success => "success",
-            Outcome::Partial => "partial",
-            Outcome::Failure => "failure",
+            AttemptOutcome::Success => "success",
+            AttemptOutcome::Partial => "partial",
+            AttemptOutcome::Failure => "failure",
         }
     }
 }
@@ -248,7 +248,7 @@ impl Means {
 
 /// A place in a diff where a check was made weaker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Mark {
+pub(crate) struct WeakenedMark {
     /// The rule that found it.
     pub rule: String,
     /// The file, relative to the root.

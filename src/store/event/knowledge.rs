@@ -23,7 +23,7 @@ pub(crate) struct EntryNote {
 #[serde(tag = "change", rename_all = "snake_case")]
 pub(crate) enum EntryChange {
     /// It was written.
-    Created(Box<Entry>),
+    Created(Box<KnowledgeEntry>),
     /// Another one is better.
     Superseded {
         /// `k-…`
@@ -58,7 +58,7 @@ pub(crate) enum EntryChange {
 
 /// An entry as it was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Entry {
+pub(crate) struct KnowledgeEntry {
     /// `gotcha`, `pattern`, `decision`, or one of the user's.
     #[serde(rename = "type")]
     pub sort: String,
@@ -80,12 +80,12 @@ pub(crate) struct Entry {
     pub sources: Vec<String>,
     /// Where it comes from.
     #[serde(default)]
-    pub origin: Origin,
+    pub origin: EntryOrigin,
 }
 
 /// Where an entry comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Origin {
+pub(crate) struct EntryOrigin {
     /// Who knows it.
     #[serde(default)]
     pub source: EntrySource,

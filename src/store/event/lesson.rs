@@ -11,7 +11,7 @@ pub(crate) struct LessonChange {
     pub lesson: String,
     /// What was done.
     #[serde(flatten)]
-    pub change: Change,
+    pub change: LessonChangeKind,
     /// Who did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -20,7 +20,7 @@ pub(crate) struct LessonChange {
 /// What was done to a lesson.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
-pub(crate) enum Change {
+pub(crate) enum LessonChangeKind {
     /// The file was removed and none is to be written for these patterns again.
     Forgotten {
         /// Pattern keys, or ids (`p-…`) when the lesson's run wasn't in the store.

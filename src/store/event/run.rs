@@ -8,7 +8,7 @@ use crate::base::limits::EVENT_MESSAGE_BYTES_MAX;
 use crate::base::lossless::Lossless;
 use crate::base::text::ellipsis;
 use crate::capture::ObservedVia;
-use crate::diagnose::{Item as Found, Severity, Shortfall};
+use crate::diagnose::{Diagnostic as Found, Severity, Shortfall};
 use crate::fingerprint::{self, FINGERPRINT_VERSION, Fingerprint};
 use crate::run::Ended;
 use crate::whitelist::CheckKind;
@@ -104,7 +104,7 @@ pub(crate) struct Failure {
     /// Affected files, relative to the root, up to a limit.
     pub files: Vec<String>,
     /// What failed, in output order; equal ones in one file are counted in [`Item::count`].
-    pub items: Vec<Item>,
+    pub items: Vec<DiagnosticRecord>,
     /// Items beyond the limit.
     #[serde(default)]
     pub items_cut: usize,
@@ -192,7 +192,7 @@ pub(crate) enum NoLesson {
 
 /// One diagnostic or failing test with its keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Item {
+pub(crate) struct DiagnosticRecord {
     /// The tool definition that found it.
     pub tool: String,
     /// Rule code, error code or exception class.
@@ -234,7 +234,7 @@ pub(crate) const NAMES_NO_PROBLEM: &str = "and no output that names a problem";
 /// What the message of that item says of a run that a signal ended, before the signal's number.
 pub(crate) const ENDED_BY_SIGNAL: &str = "was ended by signal";
 
-impl Item {
+impl DiagnosticRecord {
     /// Whether the item only says that something failed. Runs that do are recorded, but what they have in common isn't a
     /// cause: it is no pattern.
     pub(crate) fn says_nothing(&self) -> bool {
@@ -252,7 +252,7 @@ impl Item {
 
     /// What was found, with its keys.
     pub(crate) fn new(found: &Found, keys: Fingerprint) -> Self {
-        Item {
+        DiagnosticRecord {
             tool: found.tool.clone(),
             code: found.code.clone(),
             severity: found.severity,

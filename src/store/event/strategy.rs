@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::by::By;
-use super::fix::Outcome;
+use super::fix::AttemptOutcome;
 
 /// Something said of a strategy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ pub(crate) enum StrategyChange {
     /// It was tried.
     Attempted {
         /// What came of it.
-        outcome: Outcome,
+        outcome: AttemptOutcome,
         /// What kind of task it was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         category: Option<String>,

@@ -16,7 +16,7 @@ fn file(dir: &Path, name: &str, parts: &[&[u8]]) -> PathBuf {
 }
 
 fn purge(n: u64) -> Event {
-    Event { id: run_id(1000 + n).0, ..Event::new(Timestamp(0), "w", Body::Purge(Purge { runs: vec![run_id(n)] })) }
+    Event { id: run_id(1000 + n).0, ..Event::new(Timestamp(0), "w", EventBody::Purge(Purge { runs: vec![run_id(n)] })) }
 }
 
 /// Every file of the state folder as text.
@@ -38,7 +38,7 @@ fn what_is_torn_garbage_or_newer_is_named_and_the_rest_is_there() {
     let parts: &[&[u8]] = &[&one, b"not an event\n\n", b"{\"v\":99,\"kind\":\"dream\"}\n", &two, &one[..40]];
     let path = file(dir.path(), "ci.jsonl", parts);
     let mut store = open(&dir.path().join("state"));
-    let done = store.import(std::slice::from_ref(&path), Trust::Used).expect("imports");
+    let done = store.import(std::slice::from_ref(&path), ImportTrust::Used).expect("imports");
     assert_eq!((done.events, done.known, done.newer, done.bad), (2, 0, 1, 2));
     let faults: Vec<_> = done.faults.iter().map(|fault| (fault.line, fault.reason.as_str())).collect();
     let newer = "of a newer verify-run (version 99, kind \"dream\")";
@@ -47,7 +47,7 @@ fn what_is_torn_garbage_or_newer_is_named_and_the_rest_is_there() {
     drop(store);
     let mut store = open(&dir.path().join("state"));
     assert_eq!(store.index().counts().expect("counts").runs, 2);
-    let again = store.import(&[path], Trust::Used).expect("imports");
+    let again = store.import(&[path], ImportTrust::Used).expect("imports");
     assert_eq!((again.events, again.known), (0, 2));
 }
 
@@ -57,7 +57,7 @@ fn a_last_line_without_its_newline_is_an_event_all_the_same() {
     let line = passed_run(2, "t").line();
     let path = file(dir.path(), "a.jsonl", &[line.strip_suffix(b"\n").expect("a newline")]);
     let mut store = open(&dir.path().join("state"));
-    assert_eq!(store.import(&[path], Trust::Used).expect("imports").events, 1);
+    assert_eq!(store.import(&[path], ImportTrust::Used).expect("imports").events, 1);
     assert!(store.index().has_event(run_id(2)).expect("reads"));
 }
 
@@ -68,8 +68,8 @@ fn compressed_segments_are_read_as_they_are() {
     let path = file(dir.path(), "a.jsonl.zst", &[&packed]);
     let cut = file(dir.path(), "b.jsonl.zst", &[&packed[..packed.len() / 2]]);
     let mut store = open(&dir.path().join("state"));
-    assert_eq!(store.import(&[path], Trust::Used).expect("imports").events, 1);
-    assert!(matches!(store.import(&[cut], Trust::Used), Err(StoreError::Io { .. })));
+    assert_eq!(store.import(&[path], ImportTrust::Used).expect("imports").events, 1);
+    assert!(matches!(store.import(&[cut], ImportTrust::Used), Err(StoreError::Io { .. })));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_writer_s_name_is_no_path() {
     let hostile = |n: u64, name: &str| Event { writer: name.to_owned(), ..passed_run(n, "../../../t") };
     let lines: Vec<Vec<u8>> = names.iter().zip(1..).map(|(name, n)| hostile(n, name).line()).collect();
     let path = file(dir.path(), "x.jsonl", &[&lines.concat()]);
-    assert_eq!(store.import(&[path], Trust::Used).expect("imports").events, names.len());
+    assert_eq!(store.import(&[path], ImportTrust::Used).expect("imports").events, names.len());
     let mut found: Vec<String> =
         store.segments().list().expect("lists").into_iter().map(|segment| segment.name).collect();
     found.sort();
@@ -103,11 +103,11 @@ fn what_was_purged_here_or_there_is_nowhere_afterwards() {
             let mut store = open(state.path());
             let files: Vec<PathBuf> = order.into_iter().cloned().collect();
             if at_once {
-                store.import(&files, Trust::Used).expect("imports");
+                store.import(&files, ImportTrust::Used).expect("imports");
             } else {
                 files
                     .iter()
-                    .for_each(|file| drop(store.import(std::slice::from_ref(file), Trust::Used).expect("imports")));
+                    .for_each(|file| drop(store.import(std::slice::from_ref(file), ImportTrust::Used).expect("imports")));
             }
             assert_eq!(store.index().counts().expect("counts").runs, 1);
             drop(store);
@@ -115,7 +115,7 @@ fn what_was_purged_here_or_there_is_nowhere_afterwards() {
             assert!(!text.contains("hunter2") && text.contains("fine failed"), "at once: {at_once}");
             // Coming by once more changes nothing.
             let mut store = open(state.path());
-            assert_eq!(store.import(std::slice::from_ref(&with), Trust::Used).expect("imports").purged, 2);
+            assert_eq!(store.import(std::slice::from_ref(&with), ImportTrust::Used).expect("imports").purged, 2);
             assert!(!everything(state.path()).contains("hunter2"));
         }
     }
@@ -125,7 +125,7 @@ fn what_was_purged_here_or_there_is_nowhere_afterwards() {
 fn masked_events_are_recognised_and_say_nothing() {
     let dir = folder();
     let mut event = failed_run(1, "t", &["hunter2"]);
-    if let Body::Run(run) = &mut event.body {
+    if let EventBody::Run(run) = &mut event.body {
         run.argv.push("--password=hunter2".into());
         run.root = "/home/hunter2/project".into();
         let failure = run.failure.as_mut().expect("failed");
@@ -140,7 +140,7 @@ fn masked_events_are_recognised_and_say_nothing() {
     );
     let path = file(dir.path(), "x.jsonl", &[&line]);
     let mut store = open(&dir.path().join("state"));
-    store.import(&[path], Trust::Used).expect("imports");
+    store.import(&[path], ImportTrust::Used).expect("imports");
     let patterns = store.index().patterns(0, 9, None).expect("reads");
     assert_eq!(patterns[0].key, key("hunter2"));
     assert_eq!((patterns[0].failures, patterns[0].masked.as_str()), (1, "<*> failed"));
@@ -205,7 +205,7 @@ proptest! {
             let mut store = open(&dir.path().join("state"));
             for (name, bytes) in files {
                 let path = file(dir.path(), &format!("{name}.jsonl"), &[&bytes]);
-                store.import(&[path], Trust::Used).expect("imports");
+                store.import(&[path], ImportTrust::Used).expect("imports");
             }
             let rows = dump(store.index());
             for (name, one) in [("here", tables(&rows)), ("first", rows.clone())] {
@@ -230,16 +230,16 @@ fn what_unpacks_without_end_waits_for_ever_or_is_of_the_future_ends_with_an_erro
     (0..64).for_each(|_| encoder.write_all(&lines).expect("packs"));
     encoder.finish().expect("packs");
     assert!(fs::metadata(&bomb).expect("is there").len() < 1 << 20);
-    let error = store.import(&[bomb], Trust::Shown).expect_err("refused").to_string();
+    let error = store.import(&[bomb], ImportTrust::Shown).expect_err("refused").to_string();
     assert!(error.contains("packed too well"), "{error}");
     let fifo = dir.path().join("fifo.jsonl");
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).expect("a FIFO");
-    let error = store.import(&[fifo], Trust::Shown).expect_err("refused").to_string();
+    let error = store.import(&[fifo], ImportTrust::Shown).expect_err("refused").to_string();
     assert!(error.contains("not a regular file"), "{error}");
     let mut late = failed_run(1, "t", &["a"]);
     late.at = Timestamp(253_370_764_800_000_000);
     let path = file(dir.path(), "late.jsonl", &[&late.line(), &passed_run(2, "t").line()]);
-    let done = store.import(&[path], Trust::Shown).expect("imports");
+    let done = store.import(&[path], ImportTrust::Shown).expect("imports");
     assert_eq!((done.events, done.bad, done.faults[0].reason.as_str()), (1, 1, "dated in the future"));
 }
 
@@ -252,13 +252,13 @@ fn a_trusted_import_takes_the_place_of_an_untrusted_one_in_any_order() {
         "ci.jsonl",
         &events.iter().map(Event::line).collect::<Vec<_>>().iter().map(Vec::as_slice).collect::<Vec<_>>(),
     );
-    for orders in [&[Trust::Shown, Trust::Used][..], &[Trust::Used, Trust::Shown], &[Trust::Used, Trust::Used]] {
+    for orders in [&[ImportTrust::Shown, ImportTrust::Used][..], &[ImportTrust::Used, ImportTrust::Shown], &[ImportTrust::Used, ImportTrust::Used]] {
         let mut store = open(&tempfile::tempdir_in(dir.path()).expect("a folder").keep());
         let new: Vec<usize> = orders
             .iter()
             .map(|trust| store.import(std::slice::from_ref(&path), *trust).expect("imports").events)
             .collect();
-        assert_eq!(new, if orders[0] == Trust::Shown { [2, 2] } else { [2, 0] });
+        assert_eq!(new, if orders[0] == ImportTrust::Shown { [2, 2] } else { [2, 0] });
         for rebuilt in [false, true] {
             if rebuilt {
                 store.rebuild("was asked for").expect("rebuilds");
@@ -268,6 +268,6 @@ fn a_trusted_import_takes_the_place_of_an_untrusted_one_in_any_order() {
         }
     }
     let mut store = open(&dir.path().join("shown"));
-    store.import(&[path], Trust::Shown).expect("imports");
+    store.import(&[path], ImportTrust::Shown).expect("imports");
     assert!(store.index().is_imported(run_id(1)).expect("asks"));
 }

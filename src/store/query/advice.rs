@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::group::Group;
+use super::group::GroupRow;
 use super::pattern::GROUP;
 use super::sightings::Sightings;
 use super::words::telling;
@@ -325,7 +325,7 @@ impl Index {
     }
 
     /// Whether nobody wants advice about a group, it is no mistake, or was promoted.
-    fn is_silenced(&self, group: &Group) -> rusqlite::Result<bool> {
+    fn is_silenced(&self, group: &GroupRow) -> rusqlite::Result<bool> {
         let sql = "SELECT state, at, event_id FROM pattern_reviews WHERE pattern_key = ?1";
         let mut reviews = self.connection.prepare_cached(sql)?;
         let sql = "SELECT 1 FROM promotion_states WHERE pattern_key = ?1 AND state = 'approved'";

@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use crate::store::index::Index;
 
 /// A pattern and those that are counted with it.
-pub(super) struct Group {
+pub(super) struct GroupRow {
     /// Their row numbers, at least one.
     pub members: Vec<i64>,
     /// Every key that events have for them, and whose it is.
     pub keys: Vec<(String, i64)>,
 }
 
-impl Group {
+impl GroupRow {
     /// The keys, each once.
     pub(super) fn names(&self) -> BTreeSet<&str> {
         self.keys.iter().map(|(key, _)| key.as_str()).collect()
@@ -22,7 +22,7 @@ impl Group {
 
 impl Index {
     /// The group of a pattern.
-    pub(super) fn group_of(&self, pattern: i64) -> rusqlite::Result<Group> {
+    pub(super) fn group_of(&self, pattern: i64) -> rusqlite::Result<GroupRow> {
         let mut others = self.connection.prepare_cached(
             "SELECT other.pattern_no FROM pattern_groups own JOIN pattern_groups other USING (leader_no)
              WHERE own.pattern_no = ?1",
@@ -41,6 +41,6 @@ impl Index {
                 keys.push((key?, member));
             }
         }
-        Ok(Group { members, keys })
+        Ok(GroupRow { members, keys })
     }
 }

@@ -5,7 +5,7 @@ use rusqlite::{Row, params};
 use super::pattern::GROUP;
 use super::{time, unsigned};
 use crate::base::clock::Timestamp;
-use crate::base::ids::{self, Kind};
+use crate::base::ids::{self, IdKind};
 use crate::store::error::StoreError;
 use crate::store::index::Index;
 use crate::store::json;
@@ -301,7 +301,7 @@ impl Index {
                  ORDER BY at DESC, event_id DESC LIMIT ?3",
             )?;
             let group = self.group_of(pattern)?;
-            let lessons = group.keys.iter().map(|(key, _)| ids::short(Kind::Lesson, key.as_bytes()));
+            let lessons = group.keys.iter().map(|(key, _)| ids::short(IdKind::Lesson, key.as_bytes()));
             let lessons = json(&lessons.collect::<Vec<_>>());
             statement.query_map(params![json(&group.members), lessons, ANNOTATIONS_MAX], |row| row.get(0))?.collect()
         };

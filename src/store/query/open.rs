@@ -11,7 +11,7 @@ use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::run::Ended;
 use crate::store::error::StoreError;
-use crate::store::event::{Attempt, Body, Command};
+use crate::store::event::{Attempt, EventBody, RecordedCommand};
 use crate::store::index::Index;
 use crate::store::json;
 use crate::store::segment::Segments;
@@ -181,7 +181,7 @@ impl Index {
     /// SQLite's and I/O.
     pub(crate) fn attempt(&self, segments: &Segments, id: &str) -> Result<Option<Attempt>, StoreError> {
         Ok(match self.event(segments, id)?.map(|event| event.body) {
-            Some(Body::Attempt(attempt)) => Some(*attempt),
+            Some(EventBody::Attempt(attempt)) => Some(*attempt),
             _ => None,
         })
     }
@@ -253,7 +253,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn commands_in(&self, gap: Gap<'_>, key: &str, limit: usize) -> Result<(Vec<Command>, usize), StoreError> {
+    pub(crate) fn commands_in(&self, gap: Gap<'_>, key: &str, limit: usize) -> Result<(Vec<RecordedCommand>, usize), StoreError> {
         let read = || {
             let (root, from, to) = (json(gap.root), gap.from.rfc3339(), gap.to.rfc3339());
             let mut statement = self.connection.prepare_cached(
@@ -271,7 +271,7 @@ impl Index {
                 let argv: Vec<Lossless> = serde_json::from_str(&row.get::<_, String>(1)?).unwrap_or_default();
                 let Ok(run) = uuid::Uuid::parse_str(&row.get::<_, String>(0)?) else { continue };
                 let line = shell_words::join(argv.iter().map(Lossless::display));
-                commands.push(Command { run: RunId(run), line, passed: row.get(2)?, check: row.get(3)? });
+                commands.push(RecordedCommand { run: RunId(run), line, passed: row.get(2)?, check: row.get(3)? });
             }
             commands.reverse();
             Ok((commands, cut))

@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::{LessonRow, ambiguous, time, unsigned};
 use crate::base::clock::Timestamp;
-use crate::base::ids::{self, Kind, RunId};
+use crate::base::ids::{self, IdKind, RunId};
 use crate::store::error::StoreError;
 use crate::store::index::Index;
 
@@ -182,7 +182,7 @@ impl Index {
                 }
                 for name in names {
                     // A lesson whose run isn't in this store was forgotten by its patterns' ids.
-                    if statement.exists([&ids::short(Kind::Pattern, name.as_bytes()), &name])? {
+                    if statement.exists([&ids::short(IdKind::Pattern, name.as_bytes()), &name])? {
                         forgotten.insert((*key).to_owned());
                         break;
                     }
@@ -406,7 +406,7 @@ impl Index {
             ))?;
             let rows = statement.query_map([pattern], |row| {
                 let id = |column| {
-                    Ok::<_, rusqlite::Error>(ids::short(Kind::Pattern, row.get::<_, String>(column)?.as_bytes()))
+                    Ok::<_, rusqlite::Error>(ids::short(IdKind::Pattern, row.get::<_, String>(column)?.as_bytes()))
                 };
                 Ok(MergeRow {
                     at: time(row, 0)?,

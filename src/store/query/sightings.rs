@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use foldhash::{HashMap, HashSet};
 use rusqlite::params;
 
-use super::group::Group;
+use super::group::GroupRow;
 use super::{time, time_of};
 use crate::base::clock::Timestamp;
 use crate::store::error::StoreError;
@@ -72,7 +72,7 @@ pub(super) struct Sightings {
 }
 
 impl Sightings {
-    pub(super) fn of(index: &Index, group: &Group) -> rusqlite::Result<Self> {
+    pub(super) fn of(index: &Index, group: &GroupRow) -> rusqlite::Result<Self> {
         let flakes = index.flakes_of_group(group)?;
         let mut statement = index
             .connection
@@ -137,7 +137,7 @@ impl Sightings {
 
 impl Index {
     /// What of a group was a flake: pattern and failure by their row numbers.
-    fn flakes_of_group(&self, group: &Group) -> rusqlite::Result<HashSet<(i64, i64)>> {
+    fn flakes_of_group(&self, group: &GroupRow) -> rusqlite::Result<HashSet<(i64, i64)>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT failure_no FROM flake_patterns CROSS JOIN flakes USING (event_id)
              CROSS JOIN failures ON run_id = fail_run WHERE pattern_key = ?1 AND proof = 'proven'",

@@ -7,7 +7,7 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::store::error::StoreError;
-use crate::store::event::{Body, Event, Snapshot};
+use crate::store::event::{EventBody, Event, Snapshot};
 use crate::store::index::Index;
 use crate::store::json;
 use crate::store::segment::Segments;
@@ -97,7 +97,7 @@ impl Index {
     pub(crate) fn snapshot_event(&self, segments: &Segments, run: RunId) -> Result<Option<Snapshot>, StoreError> {
         let id = Event::snapshot_id(run).hyphenated().to_string();
         Ok(match self.event(segments, &id)?.map(|event| event.body) {
-            Some(Body::Snapshot(snapshot)) => Some(*snapshot),
+            Some(EventBody::Snapshot(snapshot)) => Some(*snapshot),
             _ => None,
         })
     }

@@ -6,8 +6,8 @@ use super::{by, delivery, event, run_id};
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::store::event::{
-    Body, By, Entry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Matches, MemoryChange, MemoryNote,
-    MemorySort, Origin, Outcome, StrategyChange, StrategyNote,
+    EventBody, By, KnowledgeEntry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Matches, MemoryChange, MemoryNote,
+    MemorySort, EntryOrigin, AttemptOutcome, StrategyChange, StrategyNote,
 };
 
 fn agent(n: u64) -> By {
@@ -20,7 +20,7 @@ fn agent(n: u64) -> By {
 
 /// An entry `k-{n % 5}` that is written in second `n`.
 pub(crate) fn entry(n: u64, title: &str) -> Event {
-    let created = Entry {
+    let created = KnowledgeEntry {
         sort: ["gotcha", "pattern", "runbook"][usize::try_from(n % 3).unwrap_or(0)].into(),
         title: title.into(),
         properties: json!({"pitfall": format!("{title} is easily forgotten"), "level": n}),
@@ -28,17 +28,17 @@ pub(crate) fn entry(n: u64, title: &str) -> Event {
         actions: vec!["CREATE".into()],
         tags: vec!["db".into()],
         sources: vec!["p-1".into()],
-        origin: Origin { source: EntrySource::Check, prevented: n.is_multiple_of(2), fix_applied: true },
+        origin: EntryOrigin { source: EntrySource::Check, prevented: n.is_multiple_of(2), fix_applied: true },
     };
     let change = EntryChange::Created(Box::new(created));
-    event(n, 12_000, Body::Knowledge(EntryNote { entry: format!("k-{}", n % 5), change, by: agent(n) }))
+    event(n, 12_000, EventBody::Knowledge(EntryNote { entry: format!("k-{}", n % 5), change, by: agent(n) }))
 }
 
 /// A gotcha `k-{n % 5}` that is written in second `n`, about files in `src`.
 pub(crate) fn gotcha(n: u64, pitfall: &str, sources: &[String]) -> Event {
     let mut event = entry(n, &format!("Gotcha {n}"));
     event.id = run_id(18_000 + n).0;
-    if let Body::Knowledge(EntryNote { change: EntryChange::Created(entry), .. }) = &mut event.body {
+    if let EventBody::Knowledge(EntryNote { change: EntryChange::Created(entry), .. }) = &mut event.body {
         entry.sort = "gotcha".into();
         entry.properties = json!({"pitfall": pitfall});
         entry.actions = vec![if n.is_multiple_of(3) { "CREATE" } else { "UPDATE" }.into()];
@@ -51,7 +51,7 @@ pub(crate) fn gotcha(n: u64, pitfall: &str, sources: &[String]) -> Event {
 pub(crate) fn entry_delivery(n: u64, task: &str, about: u64) -> Event {
     let mut event = delivery(n, task, "");
     event.id = run_id(19_000 + n).0;
-    if let Body::Delivery(delivery) = &mut event.body {
+    if let EventBody::Delivery(delivery) = &mut event.body {
         (delivery.pattern, delivery.entry) = (None, Some(format!("k-{about}")));
         delivery.warning = format!("w-{n}-k");
     }
@@ -68,7 +68,7 @@ pub(crate) fn entry_change(n: u64, about: u64, other: u64) -> Event {
         3 | 4 => EntryChange::Merged { into: other },
         _ => EntryChange::Used { how: EntryUse::Applied, with: vec![other] },
     };
-    event(n, 13_000, Body::Knowledge(EntryNote { entry: format!("k-{about}"), change, by: agent(n) }))
+    event(n, 13_000, EventBody::Knowledge(EntryNote { entry: format!("k-{about}"), change, by: agent(n) }))
 }
 
 /// A strategy that somebody proposes in second `n`.
@@ -77,11 +77,11 @@ pub(crate) fn said_strategy(n: u64, error: &str, technique: &str) -> Event {
     let (matches, steps) = (Matches::Pattern, vec![format!("step {n}")]);
     let change =
         StrategyChange::Created { matches, text: error.into(), technique: technique.into(), steps, declared: false };
-    event(n, 14_000, Body::Strategy(StrategyNote { strategy, change, by: agent(n) }))
+    event(n, 14_000, EventBody::Strategy(StrategyNote { strategy, change, by: agent(n) }))
 }
 
 /// A strategy of somebody's settings, and what came of it, in turn.
-pub(crate) fn declared_strategy(n: u64, outcome: Outcome) -> Event {
+pub(crate) fn declared_strategy(n: u64, outcome: AttemptOutcome) -> Event {
     let strategy = ids::declared_strategy("a regex", "", "tool", "do {{ this }}");
     let change = if n.is_multiple_of(2) {
         let (technique, steps) = ("do {{ this }}".into(), vec![format!("step {n}")]);
@@ -89,15 +89,15 @@ pub(crate) fn declared_strategy(n: u64, outcome: Outcome) -> Event {
     } else {
         StrategyChange::Attempted { outcome, category: None, file_type: None, note: None }
     };
-    event(n, 18_000, Body::Strategy(StrategyNote { strategy, change, by: agent(n) }))
+    event(n, 18_000, EventBody::Strategy(StrategyNote { strategy, change, by: agent(n) }))
 }
 
 /// What came of it in second `n`.
-pub(crate) fn strategy_report(n: u64, error: &str, technique: &str, outcome: Outcome) -> Event {
+pub(crate) fn strategy_report(n: u64, error: &str, technique: &str, outcome: AttemptOutcome) -> Event {
     let strategy = ids::said_strategy("pattern", error, technique);
     let (category, file_type) = (Some("bugfix".into()), Some("py".into()));
     let change = StrategyChange::Attempted { outcome, category, file_type, note: Some("so it went".into()) };
-    event(n, 15_000, Body::Strategy(StrategyNote { strategy, change, by: agent(n) }))
+    event(n, 15_000, EventBody::Strategy(StrategyNote { strategy, change, by: agent(n) }))
 }
 
 /// A memory `m-{n % 5}` of second `n`.
@@ -108,7 +108,7 @@ pub(crate) fn memory(n: u64) -> Event {
         importance_permille: 700,
         expires_at: n.is_multiple_of(3).then_some(Timestamp(5)),
     };
-    event(n, 16_000, Body::Memory(MemoryNote { memory: format!("m-{}", n % 5), change, by: agent(n) }))
+    event(n, 16_000, EventBody::Memory(MemoryNote { memory: format!("m-{}", n % 5), change, by: agent(n) }))
 }
 
 /// What is said in second `n` of the memory `m-{about}`.
@@ -118,5 +118,5 @@ pub(crate) fn memory_change(n: u64, about: u64) -> Event {
         1 => MemoryChange::Validated,
         _ => MemoryChange::Promoted { entry: "k-1".into() },
     };
-    event(n, 17_000, Body::Memory(MemoryNote { memory: format!("m-{about}"), change, by: agent(n) }))
+    event(n, 17_000, EventBody::Memory(MemoryNote { memory: format!("m-{about}"), change, by: agent(n) }))
 }

@@ -1,7 +1,7 @@
 //! What the runs after advice from an entry say of it, in whichever order they come to be known.
 
 use super::{failed_run, flake, folder, key, merge, old_failed_run, open, passed_run, snapshot, split};
-use crate::store::event::{Body, EntryChange, Event};
+use crate::store::event::{EventBody, EntryChange, Event};
 use crate::store::sample::{delivery, entry_change, entry_delivery, gotcha, names};
 use crate::store::{FileChangeKind, OutcomeRow, Store};
 
@@ -28,7 +28,7 @@ fn warned(source: &str) -> Vec<Event> {
 /// A run in second `n` of task `two` that sees a change of `path`.
 fn changed(n: u64, path: &str, kind: FileChangeKind) -> Event {
     let mut event = snapshot(n, Some("00"));
-    if let Body::Snapshot(snapshot) = &mut event.body {
+    if let EventBody::Snapshot(snapshot) = &mut event.body {
         (snapshot.files[0].path, snapshot.files[0].kind) = (path.into(), kind);
     }
     event
@@ -55,7 +55,7 @@ fn a_flake_is_no_mistake_for_an_entry_either() {
     let (_dir, mut store) = store(&[warned(&id), vec![failed_run(14, "two", &["alpha"])]].concat());
     assert_eq!(outcome(&store), (true, false));
     let mut event = flake(12, 14);
-    if let Body::Flake(flake) = &mut event.body {
+    if let EventBody::Flake(flake) = &mut event.body {
         flake.patterns = vec![key("alpha")];
     }
     store.append(&[event]).expect("appends");
@@ -86,7 +86,7 @@ fn what_was_merged_with_its_pattern_or_with_the_entry_counts_for_it() {
     store.append(&[gotcha(4, "Nothing of the kind happens", &[bravo])]).expect("appends");
     assert_eq!(outcome(&store), (false, false));
     let mut merged = entry_change(33, 4, 3);
-    if let Body::Knowledge(note) = &mut merged.body {
+    if let EventBody::Knowledge(note) = &mut merged.body {
         note.change = EntryChange::Merged { into: "k-3".into() };
     }
     store.append(&[merged]).expect("appends");

@@ -4,10 +4,10 @@ use proptest::prelude::*;
 
 use super::worlds::world;
 use super::{failed_run, flake, folder, key, merge, old_failed_run, old_key, open, passed_run, review, split};
-use crate::base::ids::{self, Kind};
+use crate::base::ids::{self, IdKind};
 use crate::diagnose;
 use crate::fingerprint::{self, CANDIDATES_MAX};
-use crate::store::event::{Body, Change, Event, LessonChange, ReviewState};
+use crate::store::event::{EventBody, LessonChangeKind, Event, LessonChange, ReviewState};
 use crate::store::sample::found;
 use crate::store::{DeliveryArm, PatternRow, Store, StoreError};
 
@@ -23,7 +23,7 @@ fn shown(store: &Store, name: &str) -> PatternRow {
 }
 
 fn id(name: &str) -> String {
-    ids::short(Kind::Pattern, key(name).as_bytes())
+    ids::short(IdKind::Pattern, key(name).as_bytes())
 }
 
 #[test]
@@ -92,8 +92,8 @@ fn a_merge_may_come_before_its_patterns() {
 
 #[test]
 fn a_lesson_of_one_member_is_known_for_the_other() {
-    let forgotten = Change::Forgotten { patterns: vec![key("bravo")] };
-    let lesson = Body::Lesson(LessonChange { lesson: "l-x".into(), change: forgotten, by: None });
+    let forgotten = LessonChangeKind::Forgotten { patterns: vec![key("bravo")] };
+    let lesson = EventBody::Lesson(LessonChange { lesson: "l-x".into(), change: forgotten, by: None });
     let mut events = vec![failed_run(1, "one", &["alpha", "bravo", "cargo"])];
     events.push(merge(5, &key("alpha"), &key("bravo"), None));
     let (_dir, mut store) = store(&events);
@@ -131,7 +131,7 @@ fn history_with_older_keys_is_counted_with_the_new_ones() {
     assert_eq!((row.id.as_str(), row.failures, row.tasks, row.members), (&*id("bravo"), 3, 3, 2));
     assert_eq!(row.masked, "bravo could not be parsed", "the text of this version");
     assert!(row.muted, "said of the older key");
-    let old_id = ids::short(Kind::Pattern, old_key("bravo").as_bytes());
+    let old_id = ids::short(IdKind::Pattern, old_key("bravo").as_bytes());
     assert_eq!(store.index().pattern(&old_id).expect("still an id"), row);
     assert_eq!(store.index().group(row.number).expect("reads")[0].earlier_ids, [old_id]);
 }
@@ -139,7 +139,7 @@ fn history_with_older_keys_is_counted_with_the_new_ones() {
 #[test]
 fn an_older_key_of_several_patterns_names_them_all() {
     let (_dir, store) = store(&[old_failed_run(1, "one", &["alpha", "apple"])]);
-    let old_id = ids::short(Kind::Pattern, old_key("alpha").as_bytes());
+    let old_id = ids::short(IdKind::Pattern, old_key("alpha").as_bytes());
     let error = store.index().pattern(&old_id).expect_err("two now");
     assert!(matches!(&error, StoreError::Ambiguous { count: 2, .. }), "{error}");
     assert!(error.to_string().contains(&id("apple")), "{error}");
@@ -148,7 +148,7 @@ fn an_older_key_of_several_patterns_names_them_all() {
 #[test]
 fn what_was_a_flake_is_no_sighting_for_a_warning_either() {
     let mut flaky = flake(9, 2);
-    if let Body::Flake(flake) = &mut flaky.body {
+    if let EventBody::Flake(flake) = &mut flaky.body {
         flake.patterns = vec![key("alpha")];
     }
     let events = [failed_run(1, "one", &["alpha"]), failed_run(2, "two", &["alpha"]), passed_run(9, "two"), flaky];
@@ -212,7 +212,7 @@ fn of_many_that_share_a_little_those_that_share_most_are_candidates() {
     assert!(best.contains(&key(close[0]).as_str()) && best.contains(&key(close[1]).as_str()), "{rows:?}");
     let member = key("the first value of the second widget inside alpha");
     assert!(rows.iter().all(|row| row.key != member), "its group is asked for it");
-    let elsewhere = fingerprint::sketch_message(&diagnose::Item { code: Some("E2".into()), ..asked }).expect("says enough");
+    let elsewhere = fingerprint::sketch_message(&diagnose::Diagnostic { code: Some("E2".into()), ..asked }).expect("says enough");
     assert!(store.index().near_patterns(&elsewhere).expect("reads").is_empty(), "another code is another scope");
 }
 

@@ -1,7 +1,7 @@
 //! What the runs after advice say of it, in whichever order they come to be known.
 
 use super::{failed_run, flake, folder, key, merge, open, passed_run, snapshot, split};
-use crate::store::event::{Body, Event};
+use crate::store::event::{EventBody, Event};
 use crate::store::sample::{delivery, task_done};
 use crate::store::{OutcomeRow, Store};
 
@@ -27,7 +27,7 @@ fn figures(store: &Store) -> (i64, i64, f64) {
 }
 
 fn change(mut event: Event, change: impl FnOnce(&mut crate::store::Run)) -> Event {
-    if let Body::Run(run) = &mut event.body {
+    if let EventBody::Run(run) = &mut event.body {
         change(run);
     }
     event
@@ -78,9 +78,9 @@ fn the_same_mistake_after_it_is_a_failure_whatever_passes() {
     let event = flake(12, 14);
     let event = Event {
         body: match event.body {
-            Body::Flake(mut flake) => {
+            EventBody::Flake(mut flake) => {
                 flake.patterns = vec![key("alpha")];
-                Body::Flake(flake)
+                EventBody::Flake(flake)
             }
             other => other,
         },
@@ -93,14 +93,14 @@ fn the_same_mistake_after_it_is_a_failure_whatever_passes() {
 #[test]
 fn what_nobody_asked_about_needs_a_changed_file() {
     let mut asked = delivery(11, "two", &key("alpha"));
-    if let Body::Delivery(delivery) = &mut asked.body {
+    if let EventBody::Delivery(delivery) = &mut asked.body {
         delivery.files.clear();
     }
     let failed = failed_run(1, "one", &["alpha"]);
     let (_dir, mut store) = store(&[failed, asked, passed_run(12, "two")]);
     assert_eq!(outcome(&store), (false, false), "it may never have been near");
     let mut event = snapshot(12, Some("00"));
-    if let Body::Snapshot(snapshot) = &mut event.body {
+    if let EventBody::Snapshot(snapshot) = &mut event.body {
         snapshot.files[0].path = "src/a.js".into();
     }
     store.append(&[event]).expect("appends");
@@ -110,7 +110,7 @@ fn what_nobody_asked_about_needs_a_changed_file() {
 #[test]
 fn a_task_counts_once_and_a_held_out_one_not_at_all() {
     let mut second = delivery(12, "two", &key("alpha"));
-    if let Body::Delivery(delivery) = &mut second.body {
+    if let EventBody::Delivery(delivery) = &mut second.body {
         delivery.session = "another".into();
     }
     let held_out = delivery(15, "three", &key("alpha"));

@@ -3,7 +3,7 @@
 use rusqlite::types::Value;
 
 use super::open;
-use crate::store::event::{Body, Event, Outcome};
+use crate::store::event::{EventBody, Event, AttemptOutcome};
 use crate::store::sample::{ack, attempt, delivery, failed_run, folder, key, of_category, passed_run, task_started};
 
 /// Each view's columns, in the specification's order.
@@ -85,7 +85,7 @@ fn a_failure_its_pattern_and_its_fix_are_rows() {
         task_started(0, "t", "Mend the Parser"),
         failed_run(1, "t", &["a"]),
         passed_run(2, "t"),
-        attempt(1, 2, Outcome::Success),
+        attempt(1, 2, AttemptOutcome::Success),
     ];
     let (_dir, store) = store_of(&events);
     let failure = row(
@@ -112,7 +112,7 @@ fn a_failure_its_pattern_and_its_fix_are_rows() {
 #[test]
 fn a_warning_is_kept_as_it_was_shown_until_what_it_quotes_is_purged() {
     let mut shown = delivery(2, "t", &key("a"));
-    if let Body::Delivery(delivery) = &mut shown.body {
+    if let EventBody::Delivery(delivery) = &mut shown.body {
         delivery.runs = vec![crate::store::sample::run_id(1)];
     }
     let (_dir, mut store) = store_of(&[failed_run(1, "t", &["a"]), shown, ack(2)]);
@@ -136,7 +136,7 @@ fn the_same_announcement_is_the_same_signature() {
 #[test]
 fn a_declared_category_says_what_it_means() {
     let mut event = of_category(failed_run(1, "t", &["a"]), "security_issue");
-    if let Body::Run(run) = &mut event.body {
+    if let EventBody::Run(run) = &mut event.body {
         run.failure.as_mut().expect("failed").category_means = Some("a hole".to_owned());
     }
     let (_dir, store) = store_of(&[event, of_category(failed_run(2, "t", &["a"]), "security_issue")]);

@@ -1,7 +1,7 @@
 //! What was decided about promotions, in whichever order it comes to be known.
 
 use super::{failed_run, folder, key, merge, open};
-use crate::store::event::{Body, Event};
+use crate::store::event::{EventBody, Event};
 use crate::store::sample::promotion;
 use crate::store::{Index, PromotionRow, Store};
 
@@ -55,7 +55,7 @@ fn approving_again_after_a_proposed_retirement_starts_over() {
 fn what_nobody_answers_for_decides_nothing() {
     let nobodys = |n| {
         let mut event = said(n);
-        if let Body::Promotion(said) = &mut event.body {
+        if let EventBody::Promotion(said) = &mut event.body {
             said.by.person = Some("  ".into());
         }
         event

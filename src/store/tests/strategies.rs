@@ -1,16 +1,16 @@
 //! What attempts make of strategies, and what later events make of that.
 
 use super::{failed_run, flake, folder, key, open, passed_run, snapshot, world};
-use crate::store::event::{Body, Event, Mark, Means, Outcome, Proof, Recipe, RecipeKind};
+use crate::store::event::{EventBody, Event, WeakenedMark, Means, AttemptOutcome, Proof, Recipe, RecipeKind};
 use crate::store::sample::{merge, tried};
 use crate::store::{Store, StrategyRow};
 
 /// An attempt at `alpha`, which the second recipe of is a command.
-fn at_alpha(before: u64, run: u64, outcome: Outcome) -> Event {
+fn at_alpha(before: u64, run: u64, outcome: AttemptOutcome) -> Event {
     let keys = [key("alpha")];
-    let (fixed, persisted) = if outcome == Outcome::Failure { (&[][..], &keys[..]) } else { (&keys[..], &[][..]) };
+    let (fixed, persisted) = if outcome == AttemptOutcome::Failure { (&[][..], &keys[..]) } else { (&keys[..], &[][..]) };
     let mut event = tried(before, run, outcome, fixed, persisted);
-    if let Body::Attempt(attempt) = &mut event.body {
+    if let EventBody::Attempt(attempt) = &mut event.body {
         attempt.recipes.push(Recipe { kind: RecipeKind::Command, key: "1:cc".into(), label: "npm install".into() });
     }
     event
@@ -34,7 +34,7 @@ fn counts(store: &Store) -> (u64, u64, u64) {
 }
 
 fn change(event: &mut Event, change: impl FnOnce(&mut crate::store::Attempt)) {
-    if let Body::Attempt(attempt) = &mut event.body {
+    if let EventBody::Attempt(attempt) = &mut event.body {
         change(attempt);
     }
 }
@@ -43,10 +43,10 @@ fn change(event: &mut Event, change: impl FnOnce(&mut crate::store::Attempt)) {
 fn attempts_are_counted_for_what_was_tried_in_them() {
     let events = [
         failed_run(1, "one", &["alpha"]),
-        at_alpha(1, 2, Outcome::Failure),
-        at_alpha(1, 3, Outcome::Success),
+        at_alpha(1, 2, AttemptOutcome::Failure),
+        at_alpha(1, 3, AttemptOutcome::Success),
         failed_run(10, "two", &["alpha"]),
-        at_alpha(10, 11, Outcome::Success),
+        at_alpha(10, 11, AttemptOutcome::Success),
     ];
     let (_dir, store) = store(&events);
     let found = strategies(&store);
@@ -63,11 +63,11 @@ fn attempts_are_counted_for_what_was_tried_in_them() {
 
 #[test]
 fn what_did_nothing_or_weakened_the_check_tried_nothing() {
-    let (mut rerun, mut weakened) = (at_alpha(1, 2, Outcome::Success), at_alpha(1, 3, Outcome::Success));
+    let (mut rerun, mut weakened) = (at_alpha(1, 2, AttemptOutcome::Success), at_alpha(1, 3, AttemptOutcome::Success));
     change(&mut rerun, |attempt| attempt.means = Means::None);
     change(&mut weakened, |attempt| {
         let (path, text, message) = ("a.py".into(), "skip".into(), "skips a test".into());
-        let mark = Mark { rule: "skip".into(), path, line: None, deleted: false, text, message, certain: true };
+        let mark = WeakenedMark { rule: "skip".into(), path, line: None, deleted: false, text, message, certain: true };
         attempt.weakened = vec![mark];
     });
     let (_dir, store) = store(&[failed_run(1, "one", &["alpha"]), rerun, weakened]);
@@ -78,7 +78,7 @@ fn what_did_nothing_or_weakened_the_check_tried_nothing() {
 
 #[test]
 fn a_command_that_did_it_is_the_technique_not_the_lock_file_it_wrote() {
-    let mut installed = at_alpha(1, 2, Outcome::Success);
+    let mut installed = at_alpha(1, 2, AttemptOutcome::Success);
     change(&mut installed, |attempt| attempt.means = Means::Command);
     let (_dir, store) = store(&[failed_run(1, "one", &["alpha"]), installed]);
     let techniques: Vec<_> = strategies(&store).into_iter().map(|row| row.technique).collect();
@@ -87,7 +87,7 @@ fn a_command_that_did_it_is_the_technique_not_the_lock_file_it_wrote() {
 
 #[test]
 fn what_came_back_in_its_task_was_no_success() {
-    let (_dir, mut store) = store(&[failed_run(1, "one", &["alpha"]), at_alpha(1, 2, Outcome::Success)]);
+    let (_dir, mut store) = store(&[failed_run(1, "one", &["alpha"]), at_alpha(1, 2, AttemptOutcome::Success)]);
     assert_eq!(counts(&store), (1, 0, 0));
     store.append(&[failed_run(3, "two", &["alpha"]), failed_run(4, "one", &["bravo"])]).expect("appends");
     assert_eq!(counts(&store), (1, 0, 0), "another task, another pattern");
@@ -100,12 +100,12 @@ fn what_came_back_in_its_task_was_no_success() {
 fn only_a_proven_flake_of_the_very_pattern_discounts_what_it_seemed_to_need() {
     let flaky = |pass, pattern: &str, proof| {
         let mut event = flake(pass, 1);
-        if let Body::Flake(flake) = &mut event.body {
+        if let EventBody::Flake(flake) = &mut event.body {
             (flake.patterns, flake.proof) = (vec![key(pattern)], proof);
         }
         event
     };
-    let (_dir, mut store) = store(&[failed_run(1, "one", &["alpha"]), at_alpha(1, 2, Outcome::Success)]);
+    let (_dir, mut store) = store(&[failed_run(1, "one", &["alpha"]), at_alpha(1, 2, AttemptOutcome::Success)]);
     assert_eq!(counts(&store), (1, 0, 0));
     store.append(&[flaky(7, "alpha", Proof::Suspected), flaky(8, "bravo", Proof::Proven)]).expect("appends");
     assert_eq!(counts(&store), (1, 0, 0));
@@ -115,8 +115,8 @@ fn only_a_proven_flake_of_the_very_pattern_discounts_what_it_seemed_to_need() {
 
 #[test]
 fn one_pass_that_closes_two_commands_counts_once() {
-    let narrow = at_alpha(1, 9, Outcome::Success);
-    let mut wide = at_alpha(2, 9, Outcome::Success);
+    let narrow = at_alpha(1, 9, AttemptOutcome::Success);
+    let mut wide = at_alpha(2, 9, AttemptOutcome::Success);
     change(&mut wide, |attempt| attempt.key = "wide".into());
     let runs = [failed_run(1, "one", &["alpha"]), failed_run(2, "one", &["alpha"])];
     let (_dir, store) = store(&[&runs[..], &[narrow, wide]].concat());
@@ -130,19 +130,19 @@ fn one_pass_that_closes_two_commands_counts_once() {
 #[test]
 fn merged_patterns_share_what_helps() {
     let runs = [failed_run(1, "one", &["alpha"]), failed_run(2, "two", &["bravo"])];
-    let other = tried(2, 4, Outcome::Success, &[key("bravo")], &[]);
+    let other = tried(2, 4, AttemptOutcome::Success, &[key("bravo")], &[]);
     let merged = merge(5, &key("bravo"), &key("alpha"), None);
-    let (_dir, store) = store(&[&runs[..], &[at_alpha(1, 3, Outcome::Success), other, merged]].concat());
+    let (_dir, store) = store(&[&runs[..], &[at_alpha(1, 3, AttemptOutcome::Success), other, merged]].concat());
     let of_files = strategies(&store).into_iter().find(|row| row.technique == "files").expect("both changed it");
     assert_eq!((of_files.successes, of_files.tries.len()), (2, 2));
 }
 
 #[test]
 fn a_weakened_pass_resolves_nothing() {
-    let mut weakened = at_alpha(1, 3, Outcome::Success);
+    let mut weakened = at_alpha(1, 3, AttemptOutcome::Success);
     change(&mut weakened, |attempt| {
         let (path, text, message) = ("a.py".into(), "skip".into(), "skips a test".into());
-        let mark = Mark { rule: "skip".into(), path, line: None, deleted: false, text, message, certain: true };
+        let mark = WeakenedMark { rule: "skip".into(), path, line: None, deleted: false, text, message, certain: true };
         attempt.weakened = vec![mark];
     });
     let (_dir, mut store) = store(&[failed_run(1, "one", &["alpha"]), weakened]);
@@ -151,7 +151,7 @@ fn a_weakened_pass_resolves_nothing() {
         store.index().connection.query_row(sql, [], |row| row.get(0)).expect("reads")
     };
     assert_eq!(resolved(&store), 0);
-    store.append(&[at_alpha(1, 4, Outcome::Success)]).expect("appends");
+    store.append(&[at_alpha(1, 4, AttemptOutcome::Success)]).expect("appends");
     assert_eq!(resolved(&store), 1);
 }
 

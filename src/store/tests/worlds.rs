@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::store::event::{
-    Body, Change, Event, FixNote, LessonChange, Means, Outcome, Purge, Recipe, RecipeKind, ReviewState,
+    EventBody, LessonChangeKind, Event, FixNote, LessonChange, Means, AttemptOutcome, Purge, Recipe, RecipeKind, ReviewState,
 };
 use crate::store::sample::{
     ack, declared_strategy, delivery, entry, entry_change, entry_delivery, failed_run, flake, gotcha, key, memory,
@@ -21,8 +21,8 @@ fn any_key() -> impl Strategy<Value = String> + Clone {
     prop_oneof![4 => name.clone().prop_map(key), 1 => name.prop_map(old_key)]
 }
 
-fn outcomes() -> impl Strategy<Value = Outcome> + Clone {
-    prop::sample::select(vec![Outcome::Success, Outcome::Success, Outcome::Partial, Outcome::Failure])
+fn outcomes() -> impl Strategy<Value = AttemptOutcome> + Clone {
+    prop::sample::select(vec![AttemptOutcome::Success, AttemptOutcome::Success, AttemptOutcome::Partial, AttemptOutcome::Failure])
 }
 
 /// Attempts at patterns that fail elsewhere, with recipes that others have too.
@@ -33,7 +33,7 @@ fn attempts() -> impl Strategy<Value = Event> {
     let parts = (1..20u64, 10..60u64, outcome, means, fixed, persisted);
     parts.prop_map(|(before, run, outcome, means, fixed, persisted)| {
         let mut event = tried(before, run, outcome, &fixed, persisted.as_slice());
-        if let Body::Attempt(attempt) = &mut event.body {
+        if let EventBody::Attempt(attempt) = &mut event.body {
             attempt.means = means;
             let label = format!("as {before}");
             attempt.recipes.push(Recipe { kind: RecipeKind::Shape, key: "1:cd".into(), label });
@@ -51,7 +51,7 @@ fn gotchas() -> impl Strategy<Value = Event> + Clone {
     })
 }
 
-fn event(id: u64, body: Body) -> Event {
+fn event(id: u64, body: EventBody) -> Event {
     Event { id: run_id(id).0, ..Event::new(Timestamp(0), "w", body) }
 }
 
@@ -59,21 +59,21 @@ fn event(id: u64, body: Body) -> Event {
 fn note(n: u64) -> Event {
     let (cause, rule) = (Some(format!("because of {n}")), None);
     let fix = ids::fix("00ff", run_id(n + 1));
-    event(3000 + n, Body::FixNote(FixNote { fix, cause, rule, ..FixNote::default() }))
+    event(3000 + n, EventBody::FixNote(FixNote { fix, cause, rule, ..FixNote::default() }))
 }
 
 /// A flake of a pattern that runs may have.
 fn flaky(pass: u64, fail: u64) -> Event {
     let mut event = flake(pass, fail);
-    if let Body::Flake(flake) = &mut event.body {
+    if let EventBody::Flake(flake) = &mut event.body {
         flake.patterns = vec![key(NAMES[usize::try_from(pass + fail).expect("small") % NAMES.len()])];
     }
     event
 }
 
 fn forget(n: u64, pattern: String) -> Event {
-    let change = Change::Forgotten { patterns: vec![pattern] };
-    event(2000 + n, Body::Lesson(LessonChange { lesson: format!("l-{n}"), change, by: None }))
+    let change = LessonChangeKind::Forgotten { patterns: vec![pattern] };
+    event(2000 + n, EventBody::Lesson(LessonChange { lesson: format!("l-{n}"), change, by: None }))
 }
 
 /// Every kind with how often it comes; runs with patterns of this fingerprint's version and of an older one.
@@ -87,7 +87,7 @@ fn kinds() -> Vec<(u32, BoxedStrategy<Event>)> {
     let older = (61..80u64, task.clone(), names()).prop_map(|(n, task, names)| old_failed_run(n, task, &names));
     let merges = (0..90u64, any_key(), any_key(), prop::option::of(851..=1000u16));
     let states = prop::sample::select(vec![ReviewState::Muted, ReviewState::Restored]);
-    let purge = |n| event(1000 + n, Body::Purge(Purge { runs: vec![run_id(n)] }));
+    let purge = |n| event(1000 + n, EventBody::Purge(Purge { runs: vec![run_id(n)] }));
     vec![
         (4, failed.boxed()),
         (2, older.boxed()),

@@ -1,6 +1,6 @@
 //! `verify-run again`.
 
-use super::{Context, Exit, run};
+use super::{CommandContext, Exit, run};
 use crate::base::text::one_line;
 use crate::ops::again;
 
@@ -18,7 +18,7 @@ pub(super) struct Args {
     print: bool,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let command = again::command(&context.places, &context.environment, args.failed)?;
     let line = shell_words::join(command.argv.iter().map(|word| word.to_string_lossy()));
     if args.print {

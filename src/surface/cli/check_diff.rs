@@ -1,11 +1,11 @@
 //! `verify-run check-diff`.
 
-use super::{Context, Exit, Output};
+use super::{CommandContext, Exit, Output};
 use crate::base::text;
 use crate::config::Settings;
 use crate::fix::snapshot::Compared;
-use crate::fix::weakened::{Mark, Severity};
-use crate::ops::check_diff::{self, Regression, Report, Wanted};
+use crate::fix::weakened::{Mark, RuleSeverity};
+use crate::ops::check_diff::{self, Regression, CheckDiffReport, CheckDiffOptions};
 
 /// Find where a change weakens a check or reverts a fix
 ///
@@ -49,7 +49,7 @@ As a hook that blocks for what it finds and never for trouble of its own, .git/h
   verify-run check-diff --staged
   [ $? -ne 1 ]";
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     match check(args, context) {
         Ok(report) if report.is_clean() => Ok(Exit::Ok),
         Ok(_) => Ok(Exit::Failure),
@@ -60,14 +60,14 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     }
 }
 
-fn check(args: &Args, context: &mut Context) -> anyhow::Result<Report> {
+fn check(args: &Args, context: &mut CommandContext) -> anyhow::Result<CheckDiffReport> {
     let compared = match &args.range {
         Some(range) => Compared::Range(range.clone()),
         None if args.staged => Compared::Index,
         None => Compared::WorkTree,
     };
     let settings = Settings::load(&context.places, &context.environment).0;
-    let wanted = Wanted { weakened: !args.regressions_only, certain: args.certain, regressions: !args.weakened_only };
+    let wanted = CheckDiffOptions { weakened: !args.regressions_only, certain: args.certain, regressions: !args.weakened_only };
     let report = check_diff::check_diff(&context.places, &settings, &compared, wanted)
         .map_err(|skipped| anyhow::anyhow!("cannot look at the change: {skipped}"))?;
     if report.cut > 0 {
@@ -84,7 +84,7 @@ fn check(args: &Args, context: &mut Context) -> anyhow::Result<Report> {
 }
 
 fn print_mark(mark: &Mark, output: &mut Output) -> anyhow::Result<()> {
-    let likely = if mark.severity == Severity::Likely { ", likely" } else { "" };
+    let likely = if mark.severity == RuleSeverity::Likely { ", likely" } else { "" };
     let place = text::one_line(&mark.place());
     let message = text::one_line(&mark.message);
     output.line(&format!("{place}: {message} [{}{likely}]: {}", mark.rule, text::one_line(&mark.text)))

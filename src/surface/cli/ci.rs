@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Context, Exit};
+use super::{CommandContext, Exit};
 use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::capture::{self, Identity};
@@ -25,7 +25,7 @@ use crate::run;
 pub(super) struct Args {
     /// The CI system; recognised by its variables by default
     #[arg(long, value_enum)]
-    host: Option<Choice>,
+    host: Option<SystemChoice>,
     /// Only checks that were started at this time (RFC 3339) or later
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<Timestamp>,
@@ -34,14 +34,14 @@ pub(super) struct Args {
     out: Option<PathBuf>,
     /// Print what to put into a repository for this CI system, and report nothing
     #[arg(long, value_enum, value_name = "HOST", exclusive = true)]
-    template: Option<Choice>,
+    template: Option<SystemChoice>,
     /// Print one JSON document instead of annotations
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Choice {
+enum SystemChoice {
     /// GitHub Actions
     Github,
     /// GitLab CI
@@ -54,19 +54,19 @@ enum Choice {
     Other,
 }
 
-impl Choice {
+impl SystemChoice {
     fn host(self) -> Host {
         match self {
-            Choice::Github => Host::Github,
-            Choice::Gitlab => Host::Gitlab,
-            Choice::Buildkite => Host::Buildkite,
-            Choice::Jenkins => Host::Jenkins,
-            Choice::Other => Host::Other,
+            SystemChoice::Github => Host::Github,
+            SystemChoice::Gitlab => Host::Gitlab,
+            SystemChoice::Buildkite => Host::Buildkite,
+            SystemChoice::Jenkins => Host::Jenkins,
+            SystemChoice::Other => Host::Other,
         }
     }
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     if let Some(choice) = args.template {
         let template = choice.host().template();
         let template =
@@ -96,7 +96,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn print(reported: &Reported, json: bool, context: &mut Context) -> anyhow::Result<()> {
+fn print(reported: &Reported, json: bool, context: &mut CommandContext) -> anyhow::Result<()> {
     let output = &mut context.output;
     reported.notes.iter().for_each(|note| output.note(&format!("verify-run: {note}")));
     if json {

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::{Cli, Context, Exit};
+use super::{Cli, CommandContext, Exit};
 use crate::base::text::{ellipsis, one_line};
 use crate::config::Settings;
 use crate::ops::ids;
@@ -26,7 +26,7 @@ pub(super) struct Args {
     words: Option<Vec<OsString>>,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     if let Some(words) = &args.words {
         return complete(words, context);
     }
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
 
 /// One candidate a line, a tab, and what it is about. Lines that begin with a colon tell the script to do more: `:files`
 /// to offer files, `:command N` to complete as if the line began at word N.
-fn complete(words: &[OsString], context: &mut Context) -> anyhow::Result<Exit> {
+fn complete(words: &[OsString], context: &mut CommandContext) -> anyhow::Result<Exit> {
     let mut text = String::new();
     for completion in words::complete(words) {
         match completion {

@@ -1,8 +1,8 @@
 //! `verify-run doctor`.
 
-use super::{Context, Exit};
+use super::{CommandContext, Exit};
 use crate::base::text::one_line;
-use crate::ops::doctor::{self, Status};
+use crate::ops::doctor::{self, CheckStatus};
 
 /// Check the installation and every host
 #[derive(Debug, clap::Args)]
@@ -12,7 +12,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let report = doctor::doctor(&context.places, &context.environment);
     let exit = if report.has_problems() { Exit::Failure } else { Exit::Ok };
     if args.json {
@@ -23,9 +23,9 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     context.output.line(&one_line(&format!("verify-run {} ({}) in {root}", report.version, report.platform)))?;
     for finding in &report.findings {
         let mark = match finding.status {
-            Status::Ok => "ok     ",
-            Status::Warning => "warning",
-            Status::Problem => "problem",
+            CheckStatus::Ok => "ok     ",
+            CheckStatus::Warning => "warning",
+            CheckStatus::Problem => "problem",
         };
         let line = finding.line.map_or_else(String::new, |line| format!(":{line}"));
         let place = finding.file.as_ref().map_or_else(String::new, |file| format!(" [{}{line}]", file.display()));

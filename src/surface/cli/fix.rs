@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::{Context, Exit, Output};
+use super::{CommandContext, Exit, Output};
 use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::capture::{self, Identity};
 use crate::config::Settings;
-use crate::ops::fix::{self, Flakes, List, Page, Recipes, Said, Step};
-use crate::store::{AtomList, FixFilter, Mark};
+use crate::ops::fix::{self, Flakes, FixList, FixPage, Recipes, FixNoteText, FixStep};
+use crate::store::{AtomList, FixFilter, WeakenedMark};
 
 /// List failures and what fixed them, flaky checks included
 ///
@@ -25,11 +25,11 @@ use crate::store::{AtomList, FixFilter, Mark};
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: FixAction,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum FixAction {
     List(ListArgs),
     /// Show one fix with its attempts and their diffs
     Show {
@@ -99,19 +99,19 @@ struct ListArgs {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
     match &args.action {
-        Action::List(args) => list(args, &settings, context)?,
-        Action::Show { id, json } => {
+        FixAction::List(args) => list(args, &settings, context)?,
+        FixAction::Show { id, json } => {
             let page = fix::show(&context.places, &settings, id)?;
             print_page(&page, *json, &mut context.output)?;
         }
-        Action::Record { id, cause, approach, rule, by, json } => {
+        FixAction::Record { id, cause, approach, rule, by, json } => {
             let variable = |name: &str| std::env::var(name).ok();
             let agent = || capture::identify(Identity::default(), variable, crate::run::session()).agent;
             let by = by.clone().or_else(agent);
-            let said = Said { cause: cause.clone(), approach: approach.clone(), rule: rule.clone(), by };
+            let said = FixNoteText { cause: cause.clone(), approach: approach.clone(), rule: rule.clone(), by };
             let page = fix::record(&context.places, &settings, id, said)?;
             print_page(&page, *json, &mut context.output)?;
         }
@@ -119,7 +119,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn list(args: &ListArgs, settings: &Settings, context: &mut Context) -> anyhow::Result<()> {
+fn list(args: &ListArgs, settings: &Settings, context: &mut CommandContext) -> anyhow::Result<()> {
     let output = &mut context.output;
     if args.flakes {
         let flakes = fix::flakes(&context.places, args.limit)?;
@@ -152,14 +152,14 @@ fn list(args: &ListArgs, settings: &Settings, context: &mut Context) -> anyhow::
 }
 
 /// `path:line: what it does [rule]: text`, as `check-diff` says it.
-fn weaker(mark: &Mark) -> String {
+fn weaker(mark: &WeakenedMark) -> String {
     let line = mark.line.map_or_else(String::new, |line| format!(":{line}"));
     let (path, text) = (text::one_line(&mark.path), text::one_line(&mark.text));
     let colon = if path.is_empty() { "" } else { ": " };
     format!("{path}{line}{colon}{} [{}]: {text}", text::one_line(&mark.message), mark.rule)
 }
 
-fn print_list(list: &List, output: &mut Output) -> anyhow::Result<()> {
+fn print_list(list: &FixList, output: &mut Output) -> anyhow::Result<()> {
     if list.fixes.is_empty() {
         output.note("no such fix yet: one begins with the second run of a check that failed");
         return Ok(());
@@ -235,7 +235,7 @@ fn print_recipes(recipes: &Recipes, output: &mut Output) -> anyhow::Result<()> {
     output.table(&["kind", "worked", "tasks", "change", "against"], &rows)
 }
 
-fn print_page(page: &Page, json: bool, output: &mut Output) -> anyhow::Result<()> {
+fn print_page(page: &FixPage, json: bool, output: &mut Output) -> anyhow::Result<()> {
     page.notes.iter().for_each(|note| output.note(note));
     if json {
         return output.json(page);
@@ -278,7 +278,7 @@ fn print_page(page: &Page, json: bool, output: &mut Output) -> anyhow::Result<()
     earlier.zip(&page.steps).try_for_each(|(earlier, step)| print_step(earlier, step, output))
 }
 
-fn print_step(earlier: Option<&Step>, step: &Step, output: &mut Output) -> anyhow::Result<()> {
+fn print_step(earlier: Option<&FixStep>, step: &FixStep, output: &mut Output) -> anyhow::Result<()> {
     let attempt = &step.attempt;
     let number = step.number.map_or_else(|| "rerun".to_owned(), |number| format!("attempt {number}"));
     let means = if attempt.undo { "undo" } else { attempt.means.as_str() };

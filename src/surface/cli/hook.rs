@@ -1,8 +1,8 @@
 //! `verify-run hook install`, `uninstall` and `status`. What hosts call (`hook AGENT EVENT`) is `surface::hook`.
 
-use super::init::{self, Options};
-use super::{Context, Exit};
-use crate::ops::init::removal::{self, Outcome};
+use super::init::{self, InitOptions};
+use super::{CommandContext, Exit};
+use crate::ops::init::removal::{self, RemovalOutcome};
 use crate::ops::init::standing;
 
 /// Install, inspect and remove hooks
@@ -17,17 +17,17 @@ use crate::ops::init::standing;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: HookSubcommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum HookSubcommand {
     /// Set these hosts up; without a name those that are found here (as `verify-run init`)
     Install {
         /// claude, codex, cursor, gemini, copilot, vscode, opencode, cline, crush, droid, qwen, pi, kiro, goose, …
         hosts: Vec<String>,
         #[command(flatten)]
-        options: Options,
+        options: InitOptions,
     },
     /// Give every file that was written the bytes from before
     ///
@@ -50,15 +50,15 @@ enum Action {
     },
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     match &args.action {
-        Action::Install { hosts, options } => init::set_up(hosts.clone(), !hosts.is_empty(), options, context),
-        Action::Uninstall { hosts, user, json } => uninstall(context, hosts, *user, *json),
-        Action::Status { json } => status(context, *json),
+        HookSubcommand::Install { hosts, options } => init::set_up(hosts.clone(), !hosts.is_empty(), options, context),
+        HookSubcommand::Uninstall { hosts, user, json } => uninstall(context, hosts, *user, *json),
+        HookSubcommand::Status { json } => status(context, *json),
     }
 }
 
-fn uninstall(context: &mut Context, hosts: &[String], user: bool, json: bool) -> anyhow::Result<Exit> {
+fn uninstall(context: &mut CommandContext, hosts: &[String], user: bool, json: bool) -> anyhow::Result<Exit> {
     let report = removal::uninstall(&context.places, &context.environment, user, hosts)?;
     let exit = if report.problems.is_empty() { Exit::Ok } else { Exit::Failure };
     if json {
@@ -67,12 +67,12 @@ fn uninstall(context: &mut Context, hosts: &[String], user: bool, json: bool) ->
     }
     for file in &report.files {
         let what = match file.outcome {
-            Outcome::Restored => "as before",
-            Outcome::Removed => "removed",
-            Outcome::TakenOut => "edited since: only verify-run's entries were taken out",
-            Outcome::Nothing => "nothing of verify-run was in it any more",
-            Outcome::Gone => "somebody deleted it: nothing to take out",
-            Outcome::Kept => "another host needs it",
+            RemovalOutcome::Restored => "as before",
+            RemovalOutcome::Removed => "removed",
+            RemovalOutcome::TakenOut => "edited since: only verify-run's entries were taken out",
+            RemovalOutcome::Nothing => "nothing of verify-run was in it any more",
+            RemovalOutcome::Gone => "somebody deleted it: nothing to take out",
+            RemovalOutcome::Kept => "another host needs it",
         };
         context.output.line(&format!("{}: {what}", file.path.display()))?;
     }
@@ -84,7 +84,7 @@ fn uninstall(context: &mut Context, hosts: &[String], user: bool, json: bool) ->
     Ok(exit)
 }
 
-fn status(context: &mut Context, json: bool) -> anyhow::Result<Exit> {
+fn status(context: &mut CommandContext, json: bool) -> anyhow::Result<Exit> {
     let status = standing::status(&context.places, &context.environment)?;
     if json {
         context.output.json(&status)?;

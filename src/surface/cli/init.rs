@@ -1,10 +1,10 @@
 //! `verify-run init`.
 
 use super::shell_init::{self, Shell};
-use super::{Context, Exit, Output};
+use super::{CommandContext, Exit, Output};
 use crate::base::text::{count, one_line};
 use crate::config::Problem;
-use crate::ops::init::{self, Plan, Wanted};
+use crate::ops::init::{self, InstallPlan, InstallOptions};
 use crate::ops::shims::Scene;
 
 /// Set up agents and git hooks in this project
@@ -30,12 +30,12 @@ pub(super) struct Args {
     #[arg(long, requires = "hosts")]
     only: bool,
     #[command(flatten)]
-    options: Options,
+    options: InitOptions,
 }
 
 /// What `init` and `hook install` have in common.
 #[derive(Debug, clap::Args)]
-pub(super) struct Options {
+pub(super) struct InitOptions {
     /// No MCP server
     #[arg(long)]
     no_mcp: bool,
@@ -65,7 +65,7 @@ pub(super) struct Options {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     if let Some(shell) = args.shell {
         let scene = Scene::from_process(&context.environment)?;
         context.output.text(&shell_init::script(shell, &scene.folder)?)?;
@@ -75,8 +75,8 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
 }
 
 /// Shows what setting up would write, asks, and writes.
-pub(super) fn set_up(hosts: Vec<String>, only: bool, options: &Options, context: &mut Context) -> anyhow::Result<Exit> {
-    let mut wanted = Wanted {
+pub(super) fn set_up(hosts: Vec<String>, only: bool, options: &InitOptions, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    let mut wanted = InstallOptions {
         hosts,
         only,
         no_servers: options.no_mcp,
@@ -121,7 +121,7 @@ pub(super) fn set_up(hosts: Vec<String>, only: bool, options: &Options, context:
 }
 
 /// Whether a person says yes; without a terminal nobody is there.
-fn is_agreed(plan: &Plan, output: &mut Output) -> anyhow::Result<bool> {
+fn is_agreed(plan: &InstallPlan, output: &mut Output) -> anyhow::Result<bool> {
     if plan.files.is_empty() {
         // Files that are as they should be may be for one host more now.
         return Ok(true);
@@ -129,7 +129,7 @@ fn is_agreed(plan: &Plan, output: &mut Output) -> anyhow::Result<bool> {
     output.ask(&format!("write {}?", count(plan.files.len(), "file")))
 }
 
-fn show(plan: &Plan, wanted: &Wanted, output: &mut Output) -> anyhow::Result<()> {
+fn show(plan: &InstallPlan, wanted: &InstallOptions, output: &mut Output) -> anyhow::Result<()> {
     let found = &plan.found;
     let stacks: Vec<&str> = found.stacks.iter().map(|stack| stack.name).collect();
     let lists =
@@ -171,7 +171,7 @@ pub(super) fn print_problems(problems: &[Problem], output: &mut Output) -> anyho
 }
 
 /// The command line that writes what was shown.
-fn repeated(wanted: &Wanted) -> String {
+fn repeated(wanted: &InstallOptions) -> String {
     let mut words = vec!["verify-run".to_owned(), "init".to_owned()];
     for host in &wanted.hosts {
         words.extend(["--agent".to_owned(), host.clone()]);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use serde_json::{Map, Value};
 
-use super::{Context, Exit};
+use super::{CommandContext, Exit};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
 use crate::knowledge::entry_types;
@@ -33,14 +33,14 @@ use crate::store::{EntryFilter, EntrySource, EntryUse};
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: KnowledgeAction,
     /// Print one JSON document
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum KnowledgeAction {
     Add(Box<AddArgs>),
     /// Find entries by words, type, file, action, tag; without any the newest
     Query {
@@ -261,14 +261,14 @@ impl Which {
     }
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
     let variable = |name: &str| std::env::var(name).ok();
-    let task = if let Action::Relevant { task, .. } = &args.action { task.clone() } else { None };
+    let task = if let KnowledgeAction::Relevant { task, .. } = &args.action { task.clone() } else { None };
     let identity = capture::identify(Identity { task, ..Identity::default() }, variable, crate::run::session());
     let (places, cwd) = (context.places.clone(), std::env::current_dir()?);
     let changed = match &args.action {
-        Action::Add(add) => {
+        KnowledgeAction::Add(add) => {
             let mut given = given(add, &settings)?;
             if let Some(fix) = &add.from_fix {
                 if add.kind != "pattern" {
@@ -279,37 +279,37 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             let added = entry::add_entry(&places, &settings, &identity, &given)?;
             return printing::added(&added, args.json, context);
         }
-        Action::Query { text, which } => {
+        KnowledgeAction::Query { text, which } => {
             which.check(&settings)?;
             let found = entry::query_entries(&places, &settings, &cwd, &identity, &which.asked(text.join(" ")))?;
             return printing::found(&found, args.json, context);
         }
-        Action::Relevant { which, .. } => {
+        KnowledgeAction::Relevant { which, .. } => {
             which.check(&settings)?;
             let found = entry::relevant_entries(&places, &settings, &cwd, &identity, which.asked(String::new()))?;
             return printing::found(&found, args.json, context);
         }
-        Action::Show { id } => {
+        KnowledgeAction::Show { id } => {
             let (page, notes) = entry::show_entry(&places, &settings, &identity, id)?;
             return printing::shown(&page, &notes, args.json, context);
         }
-        Action::Proposals => return printing::proposed(&entry::list_proposals(&places, &settings)?, args.json, context),
-        Action::Decline { fix: id, reason, by } => {
+        KnowledgeAction::Proposals => return printing::proposed(&entry::list_proposals(&places, &settings)?, args.json, context),
+        KnowledgeAction::Decline { fix: id, reason, by } => {
             let fix = fix::decline(&places, &settings, id, reason.clone(), by.clone())?;
             return printing::declined(&fix, args.json, context);
         }
-        Action::Export { kind } => {
+        KnowledgeAction::Export { kind } => {
             let filter = EntryFilter { kind: kind.clone(), superseded: true, ..EntryFilter::default() };
             return printing::exported(&entry::export_entries(&places, &settings, &filter)?, args.json, context);
         }
-        Action::Log { limit } => {
+        KnowledgeAction::Log { limit } => {
             let (log, notes) = entry::read_log(&places, *limit)?;
             return printing::logged(&log, &notes, args.json, context);
         }
-        Action::Types => return printing::listed(&entry_types(&settings.knowledge), args.json, context),
-        Action::Supersede { id, with } => entry::supersede_entry(&places, &settings, &identity, id, with)?,
-        Action::Merge { id, into } => entry::merge_entries(&places, &settings, &identity, id, into)?,
-        Action::Boost { id, validated, prevented, did_not_help } => {
+        KnowledgeAction::Types => return printing::listed(&entry_types(&settings.knowledge), args.json, context),
+        KnowledgeAction::Supersede { id, with } => entry::supersede_entry(&places, &settings, &identity, id, with)?,
+        KnowledgeAction::Merge { id, into } => entry::merge_entries(&places, &settings, &identity, id, into)?,
+        KnowledgeAction::Boost { id, validated, prevented, did_not_help } => {
             let how = match (validated, prevented, did_not_help) {
                 (true, _, _) => EntryUse::Validated,
                 (_, true, _) => EntryUse::Prevented,
@@ -318,10 +318,10 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             };
             entry::boost_entry(&places, &settings, &identity, id, how)?
         }
-        Action::Confidence { id, set, reason, by } => {
+        KnowledgeAction::Confidence { id, set, reason, by } => {
             entry::set_confidence(&places, &settings, &identity, id, *set, (reason, by.as_deref()))?
         }
-        Action::Pin { id, off } => entry::pin_entry(&places, &settings, &identity, id, !off)?,
+        KnowledgeAction::Pin { id, off } => entry::pin_entry(&places, &settings, &identity, id, !off)?,
     };
     printing::changed(&changed, args.json, context)
 }

@@ -1,6 +1,6 @@
 //! `verify-run last`.
 
-use super::{Context, Exit, Output};
+use super::{CommandContext, Exit, Output};
 use crate::base::text;
 use crate::diagnose::coloured::without_colours;
 use crate::ops::last::{self, Last};
@@ -31,7 +31,7 @@ pub(super) struct Args {
     output: bool,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let (last, notes) = last::last(&context.places, &context.environment)?;
     let Some(last) = last else {
         anyhow::bail!("no run is recorded for {}; run one: verify-run COMMAND", context.places.root.display())
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
 }
 
 /// Prints what a run printed, as far as it is kept.
-pub(super) fn print_output(last: &Last, context: &mut Context) -> anyhow::Result<()> {
+pub(super) fn print_output(last: &Last, context: &mut CommandContext) -> anyhow::Result<()> {
     let kept = last::output(&context.places, &last.run)
         .map_err(|error| anyhow::anyhow!("cannot read the output of run {}: {error}", last.run))?;
     match kept {

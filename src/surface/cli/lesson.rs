@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{Context, Exit};
+use super::{CommandContext, Exit};
 use crate::base::clock::Timestamp;
 use crate::base::text::{count, one_line, printable};
 use crate::config::Settings;
 use crate::lesson::LessonFrontMatter;
-use crate::ops::lesson::{self, Annotation, Found, Listed, Prune};
+use crate::ops::lesson::{self, Annotation, FoundLesson, ListedLesson, Prune};
 use crate::ops::search::{self, Hits};
 
 /// Version of the shapes that `--json` prints.
@@ -19,11 +19,11 @@ const SCHEMA: u32 = 1;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: LessonCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+enum LessonCommand {
     /// List the lessons, oldest first
     List {
         /// Include lessons that were withdrawn when their failure was fixed
@@ -95,7 +95,7 @@ enum Command {
 #[derive(Serialize)]
 struct ListJson<'a> {
     schema: u32,
-    lessons: Vec<Row<'a>>,
+    lessons: Vec<LessonTableRow<'a>>,
     broken: Vec<Broken>,
 }
 
@@ -106,7 +106,7 @@ struct Broken {
 }
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct LessonTableRow<'a> {
     file: &'a Path,
     /// There is no file.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -125,26 +125,26 @@ struct ShowJson<'a> {
 #[derive(Serialize)]
 struct Whole<'a> {
     #[serde(flatten)]
-    row: Row<'a>,
+    row: LessonTableRow<'a>,
     body: &'a str,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
     match &args.command {
-        Command::List { all, json } => {
+        LessonCommand::List { all, json } => {
             let listed = match all {
                 true => lesson::list_all(&context.places, &settings),
                 false => lesson::list(&context.places, &settings),
             };
             list(listed, *json, context)
         }
-        Command::Search { text, limit, json } => {
+        LessonCommand::Search { text, limit, json } => {
             let hits = search::lessons(&context.places, &settings, &text.join(" "), *limit);
             found(&hits, *json, context)
         }
-        Command::Show { id, json } => show(&settings, id, *json, context),
-        Command::Annotate { id, cause, resolution, corrective_rule } => {
+        LessonCommand::Show { id, json } => show(&settings, id, *json, context),
+        LessonCommand::Annotate { id, cause, resolution, corrective_rule } => {
             let annotation = Annotation {
                 cause: cause.clone(),
                 resolution: resolution.clone(),
@@ -154,13 +154,13 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             context.output.line(&one_line(&format!("annotated {}", found.path.display())))?;
             Ok(Exit::Ok)
         }
-        Command::Forget { id } => {
+        LessonCommand::Forget { id } => {
             let forgotten = lesson::forget(&context.places, &settings, id)?;
             let patterns = count(forgotten.patterns.len(), "pattern");
             context.output.line(&format!("forgot {} and {patterns}", one_line(&forgotten.id)))?;
             Ok(Exit::Ok)
         }
-        Command::Prune { older_than, keep, annotated, dry_run } => {
+        LessonCommand::Prune { older_than, keep, annotated, dry_run } => {
             let prune = Prune { older_than_days: *older_than, keep: *keep, annotated: *annotated, dry_run: *dry_run };
             let removed = lesson::prune(&context.places, &settings, prune, Timestamp::now())?;
             for path in &removed {
@@ -170,7 +170,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             context.output.note(&format!("{done} {}", count(removed.len(), "lesson")));
             Ok(Exit::Ok)
         }
-        Command::Share => {
+        LessonCommand::Share => {
             let (dir, changed) = lesson::share(&context.places, &settings)?;
             let dir = one_line(&dir.display().to_string());
             let said = if changed { "git sees" } else { "git saw already" };
@@ -180,7 +180,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     }
 }
 
-fn list(listed: Listed, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+fn list(listed: ListedLesson, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     if json {
         let lessons = listed.lessons.iter().map(row).collect();
         let broken = listed.broken.into_iter().map(|(file, reason)| Broken { file, reason }).collect();
@@ -208,7 +208,7 @@ fn list(listed: Listed, json: bool, context: &mut Context) -> anyhow::Result<Exi
     Ok(Exit::Ok)
 }
 
-fn found(hits: &Hits, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+fn found(hits: &Hits, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     hits.notes.iter().for_each(|note| context.output.note(&one_line(note)));
     if json {
         context.output.json(hits)?;
@@ -232,7 +232,7 @@ fn found(hits: &Hits, json: bool, context: &mut Context) -> anyhow::Result<Exit>
     Ok(Exit::Ok)
 }
 
-fn show(settings: &Settings, id: &str, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+fn show(settings: &Settings, id: &str, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let found = lesson::show(&context.places, settings, id)?;
     if json {
         let lesson = Whole { row: row(&found), body: &found.lesson.body };
@@ -254,6 +254,6 @@ fn show(settings: &Settings, id: &str, json: bool, context: &mut Context) -> any
     Ok(Exit::Ok)
 }
 
-fn row(found: &Found) -> Row<'_> {
-    Row { file: &found.path, withdrawn: found.withdrawn, title: found.lesson.title(), front: &found.lesson.front }
+fn row(found: &FoundLesson) -> LessonTableRow<'_> {
+    LessonTableRow { file: &found.path, withdrawn: found.withdrawn, title: found.lesson.title(), front: &found.lesson.front }
 }

@@ -1,9 +1,9 @@
 //! `verify-run log`.
 
-use super::{Context, Exit, Output};
+use super::{CommandContext, Exit, Output};
 use crate::base::clock::Timestamp;
 use crate::base::text::{ellipsis, one_line};
-use crate::ops::log::{self, Entry};
+use crate::ops::log::{self, LogEntry};
 use crate::store::RunFilter;
 
 /// A command in a table, bytes.
@@ -44,7 +44,7 @@ fn since(typed: &str) -> Result<Timestamp, String> {
         .ok_or_else(|| "expected an age such as `2h` or `7d`, a day, or an RFC 3339 time".into())
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let passed = (args.failed || args.passed).then_some(args.passed);
     let filter = RunFilter { tool: args.tool.clone(), passed, since: args.since };
     let log = log::runs(&context.places, &filter, args.limit)?;
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn print(runs: &[Entry], output: &mut Output) -> anyhow::Result<()> {
+fn print(runs: &[LogEntry], output: &mut Output) -> anyhow::Result<()> {
     let rows: Vec<Vec<String>> = runs
         .iter()
         .map(|run| {

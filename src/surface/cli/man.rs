@@ -2,7 +2,7 @@
 
 use clap::{Command, CommandFactory};
 
-use super::{Cli, Context, Exit};
+use super::{Cli, CommandContext, Exit};
 
 /// Print a manual page (roff)
 ///
@@ -14,7 +14,7 @@ pub(super) struct Args {
     words: Vec<String>,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let text = page(&args.words)?;
     context.output.text(&text)?;
     Ok(Exit::Ok)

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Context, Exit};
+use super::{CommandContext, Exit};
 use crate::surface::mcp;
 
 /// Serve agents over the Model Context Protocol on stdin and stdout
@@ -22,7 +22,7 @@ pub(super) struct Args {
     root: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &Args, _context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, _context: &mut CommandContext) -> anyhow::Result<Exit> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     mcp::serve(mcp::root(args.root.as_deref(), &std::env::current_dir()?, variable))?;
     Ok(Exit::Ok)

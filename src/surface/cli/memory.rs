@@ -1,6 +1,6 @@
 //! `verify-run memory`.
 
-use super::{Context, Exit, Output};
+use super::{CommandContext, Exit, Output};
 use crate::base::text::{ellipsis, one_line};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
@@ -23,18 +23,18 @@ const SORTS: [&str; 5] = ["context", "learning", "preference", "error_pattern", 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: MemoryAction,
     /// Print one JSON document
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum MemoryAction {
     /// Remember something
     Remember {
         #[command(flatten)]
-        what: What,
+        what: MemoryKind,
     },
     /// Look up what comes to mind: what is important, fresh, often used, and has the words
     Recall {
@@ -55,7 +55,7 @@ enum Action {
     /// Remember something that was learnt, and write it down for everybody
     Learn {
         #[command(flatten)]
-        what: What,
+        what: MemoryKind,
         /// Files that it is about, as patterns
         #[arg(long, value_name = "GLOB", num_args = 1.., value_delimiter = ',')]
         files: Vec<String>,
@@ -66,7 +66,7 @@ enum Action {
 }
 
 #[derive(Debug, clap::Args)]
-struct What {
+struct MemoryKind {
     /// What is to be remembered
     #[arg(required = true)]
     text: Vec<String>,
@@ -81,7 +81,7 @@ struct What {
     expires: Option<u64>,
 }
 
-impl What {
+impl MemoryKind {
     fn given(&self) -> MemoryDraft {
         MemoryDraft {
             sort: MemorySort::parse(&self.sort).unwrap_or(MemorySort::Learning),
@@ -92,19 +92,19 @@ impl What {
     }
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
     let variable = |name: &str| std::env::var(name).ok();
     let identity = capture::identify(Identity::default(), variable, crate::run::session());
     let places = &context.places;
     let found = match &args.action {
-        Action::Remember { what } => memory::add_memory(places, &settings, &identity, &what.given())?,
-        Action::Validate { id } => memory::validate_memory(places, &settings, &identity, id)?,
-        Action::Recall { text, sort, limit } => {
+        MemoryAction::Remember { what } => memory::add_memory(places, &settings, &identity, &what.given())?,
+        MemoryAction::Validate { id } => memory::validate_memory(places, &settings, &identity, id)?,
+        MemoryAction::Recall { text, sort, limit } => {
             let sort = sort.as_deref().and_then(MemorySort::parse);
             memory::recall_memories(places, &settings, &identity, &RecallRequest { text: text.join(" "), sort, limit: *limit })?
         }
-        Action::Learn { what, files, from } => {
+        MemoryAction::Learn { what, files, from } => {
             let learnt = memory::learn_entry(places, &settings, &identity, &what.given(), files, from)?;
             learnt.knowledge.notes.iter().for_each(|note| context.output.note(note));
             if args.json { context.output.json(&learnt)? } else {

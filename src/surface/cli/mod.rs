@@ -56,7 +56,7 @@ use crate::store::StoreError;
 #[command(name = "verify-run", version, override_usage = USAGE, after_help = RUN_OPTIONS)]
 pub struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Subcommands,
 }
 
 const USAGE: &str = "verify-run [RUN OPTIONS] [--] COMMAND [ARG]...\n       verify-run SUBCOMMAND [OPTIONS]";
@@ -79,7 +79,7 @@ VERIFY_RUN_DISABLE=1 runs every command without recording it. verify-run exits w
 
 #[derive(Debug, Subcommand)]
 #[command(disable_help_subcommand = true)]
-enum Command {
+enum Subcommands {
     Last(last::Args),
     Log(log::Args),
     Show(show::Args),
@@ -156,7 +156,7 @@ pub fn is_ours(first: &OsStr) -> bool {
 }
 
 /// What a subcommand gets from the process.
-pub struct Context {
+pub struct CommandContext {
     /// The places of the working directory.
     pub places: Places,
     /// The variables that decided them.
@@ -185,37 +185,37 @@ pub fn start(args: Vec<OsString>) -> c_int {
         }
     };
     let places = Places::find(&cwd, &environment);
-    let mut context = Context { places, environment, output };
+    let mut context = CommandContext { places, environment, output };
     let result = match cli.command {
-        Command::Last(args) => last::run(&args, &mut context),
-        Command::Log(args) => log::run(&args, &mut context),
-        Command::Show(args) => show::run(&args, &mut context),
-        Command::Again(args) => again::run(&args, &mut context),
-        Command::CheckDiff(args) => check_diff::run(&args, &mut context),
-        Command::Ci(args) => ci::run(&args, &mut context),
-        Command::Task(args) => task::run(&args, &mut context),
-        Command::Warn(args) => warn::run(&args, &mut context),
-        Command::Outcome(args) => outcome::run(&args, &mut context),
-        Command::Knowledge(args) => knowledge::run(&args, &mut context),
-        Command::Strategy(args) => strategy::run(&args, &mut context),
-        Command::Memory(args) => memory::run(&args, &mut context),
-        Command::Promote(args) => promote::run(&args, &mut context),
-        Command::Pattern(args) => pattern::run(&args, &mut context),
-        Command::Fix(args) => fix::run(&args, &mut context),
-        Command::Stats(args) => stats::run(&args, &mut context),
-        Command::Store(args) => store::run(&args, &mut context),
-        Command::Uninstall(args) => uninstall::run(&args, &mut context),
-        Command::Lesson(args) => lesson::run(&args, &mut context),
-        Command::Init(args) => init::run(&args, &mut context),
-        Command::Hook(args) => hook::run(&args, &mut context),
-        Command::Doctor(args) => doctor::run(&args, &mut context),
-        Command::Shims(args) => shims::run(&args, &mut context),
-        Command::Completions(args) => completions::run(&args, &mut context),
-        Command::Man(args) => man::run(&args, &mut context),
-        Command::Parse(args) => parse::run(&args, &mut context),
-        Command::Report(args) => report::run(&args, &mut context),
-        Command::Whitelist(args) => whitelist::run(&args, &mut context),
-        Command::Mcp(args) => mcp::run(&args, &mut context),
+        Subcommands::Last(args) => last::run(&args, &mut context),
+        Subcommands::Log(args) => log::run(&args, &mut context),
+        Subcommands::Show(args) => show::run(&args, &mut context),
+        Subcommands::Again(args) => again::run(&args, &mut context),
+        Subcommands::CheckDiff(args) => check_diff::run(&args, &mut context),
+        Subcommands::Ci(args) => ci::run(&args, &mut context),
+        Subcommands::Task(args) => task::run(&args, &mut context),
+        Subcommands::Warn(args) => warn::run(&args, &mut context),
+        Subcommands::Outcome(args) => outcome::run(&args, &mut context),
+        Subcommands::Knowledge(args) => knowledge::run(&args, &mut context),
+        Subcommands::Strategy(args) => strategy::run(&args, &mut context),
+        Subcommands::Memory(args) => memory::run(&args, &mut context),
+        Subcommands::Promote(args) => promote::run(&args, &mut context),
+        Subcommands::Pattern(args) => pattern::run(&args, &mut context),
+        Subcommands::Fix(args) => fix::run(&args, &mut context),
+        Subcommands::Stats(args) => stats::run(&args, &mut context),
+        Subcommands::Store(args) => store::run(&args, &mut context),
+        Subcommands::Uninstall(args) => uninstall::run(&args, &mut context),
+        Subcommands::Lesson(args) => lesson::run(&args, &mut context),
+        Subcommands::Init(args) => init::run(&args, &mut context),
+        Subcommands::Hook(args) => hook::run(&args, &mut context),
+        Subcommands::Doctor(args) => doctor::run(&args, &mut context),
+        Subcommands::Shims(args) => shims::run(&args, &mut context),
+        Subcommands::Completions(args) => completions::run(&args, &mut context),
+        Subcommands::Man(args) => man::run(&args, &mut context),
+        Subcommands::Parse(args) => parse::run(&args, &mut context),
+        Subcommands::Report(args) => report::run(&args, &mut context),
+        Subcommands::Whitelist(args) => whitelist::run(&args, &mut context),
+        Subcommands::Mcp(args) => mcp::run(&args, &mut context),
     };
     match result {
         Ok(exit) => exit.code(),

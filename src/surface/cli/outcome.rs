@@ -1,6 +1,6 @@
 //! `verify-run outcome`.
 
-use super::{Context, Exit};
+use super::{CommandContext, Exit};
 use crate::capture::{self, Identity};
 use crate::ops::outcome;
 
@@ -10,11 +10,11 @@ use crate::ops::outcome;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: OutcomeAction,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum OutcomeAction {
     /// Say that a warning was seen, and whether it was of use
     Ack {
         /// The warning's id, or a unique start of it
@@ -31,8 +31,8 @@ enum Action {
     },
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
-    let Action::Ack { id, useful, not_useful, json } = &args.action;
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    let OutcomeAction::Ack { id, useful, not_useful, json } = &args.action;
     let variable = |name: &str| std::env::var(name).ok();
     let identity = capture::identify(Identity::default(), variable, crate::run::session());
     let said = if *useful { Some(true) } else { not_useful.then_some(false) };

@@ -10,12 +10,12 @@ use serde::Serialize;
 use crate::base::text::{printable, visible_json};
 use crate::base::tree::{FsTree, NoTree, Tree};
 use crate::config::{Places, Settings};
-use crate::diagnose::{Baseline, Category, Diagnosis, Input, Item, Severity, Shortfall, diagnose};
+use crate::diagnose::{Baseline, Category, Diagnosis, Input, Diagnostic, Severity, Shortfall, diagnose};
 use crate::ops::definitions;
 use crate::run::Ended;
 use crate::whitelist::Whitelist;
 
-use super::{Context, Exit};
+use super::{CommandContext, Exit};
 
 /// Show what verify-run makes of an output
 ///
@@ -54,12 +54,12 @@ enum Print {
 
 /// The document that `--print json` prints.
 #[derive(Serialize)]
-struct Document<'a> {
+struct ParseDocument<'a> {
     schema: u32,
     category: Option<&'a Category>,
     files: &'a [String],
     lines: &'a [String],
-    diagnostics: Vec<Diagnostic<'a>>,
+    diagnostics: Vec<ParsedDiagnostic<'a>>,
     /// Where a tool's own count is higher than what was read; absent when nowhere.
     #[serde(skip_serializing_if = "<[Shortfall]>::is_empty")]
     shortfalls: &'a [Shortfall],
@@ -67,7 +67,7 @@ struct Document<'a> {
 
 /// One item as programs read it.
 #[derive(Serialize)]
-struct Diagnostic<'a> {
+struct ParsedDiagnostic<'a> {
     /// The definition that read it, or the tool that was called where only its form was known; `generic` for neither.
     tool: &'a str,
     file: Option<&'a str>,
@@ -79,9 +79,9 @@ struct Diagnostic<'a> {
     test: Option<&'a str>,
 }
 
-impl<'a> From<&'a Item> for Diagnostic<'a> {
-    fn from(item: &'a Item) -> Self {
-        Diagnostic {
+impl<'a> From<&'a Diagnostic> for ParsedDiagnostic<'a> {
+    fn from(item: &'a Diagnostic) -> Self {
+        ParsedDiagnostic {
             tool: &item.tool,
             file: item.file.as_deref(),
             line: item.line,
@@ -94,7 +94,7 @@ impl<'a> From<&'a Item> for Diagnostic<'a> {
     }
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let output = read(&args.file)?;
     let baseline = args.baseline.as_deref().map(read).transpose()?.map(|passing| Baseline::of(&passing));
     let root = match &args.root {
@@ -132,12 +132,12 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     print(&diagnosis, args.print, context)
 }
 
-fn print(diagnosis: &Diagnosis, what: Print, context: &mut Context) -> anyhow::Result<Exit> {
-    let mut items: Vec<&Item> = diagnosis.items.iter().chain(&diagnosis.others).collect();
+fn print(diagnosis: &Diagnosis, what: Print, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    let mut items: Vec<&Diagnostic> = diagnosis.items.iter().chain(&diagnosis.others).collect();
     items.sort_by_key(|item| item.span);
-    let diagnostics = items.into_iter().map(Diagnostic::from);
+    let diagnostics = items.into_iter().map(ParsedDiagnostic::from);
     match what {
-        Print::Json => context.output.json(&Document {
+        Print::Json => context.output.json(&ParseDocument {
             schema: 1,
             category: diagnosis.category.as_ref(),
             files: &diagnosis.files,

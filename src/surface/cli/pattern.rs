@@ -5,10 +5,10 @@ mod page;
 
 pub(super) use page::helps;
 
-use super::{Context, Exit, Output};
+use super::{CommandContext, Exit, Output};
 use crate::base::text::{count, one_line};
 use crate::config::Settings;
-use crate::ops::curate::{self, Changed, Saying};
+use crate::ops::curate::{self, CurationReply, Saying};
 use crate::ops::library;
 use crate::ops::pattern::{self, Filter};
 use crate::store::ReviewState;
@@ -17,11 +17,11 @@ use crate::store::ReviewState;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: PatternAction,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum PatternAction {
     /// List the patterns, the last seen first
     ///
     /// A family of many patterns that were each seen in one task only stands as one row. With --json one document:
@@ -125,9 +125,9 @@ impl SayingArgs {
     }
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     match &args.action {
-        Action::List { recurring, all, findings, limit, json } => {
+        PatternAction::List { recurring, all, findings, limit, json } => {
             let filter = Filter { limit: *limit, recurring: *recurring, all: *all };
             let list = pattern::list(&context.places, &context.environment, filter)?;
             list.notes.iter().for_each(|note| context.output.note(note));
@@ -141,28 +141,28 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
                 }
             }
         }
-        Action::Explain(args) => explain::run(args, context)?,
-        Action::Show { id, candidate: true, json } => {
+        PatternAction::Explain(args) => explain::run(args, context)?,
+        PatternAction::Show { id, candidate: true, json } => {
             let written = library::write_candidate_page(&context.places, &context.environment, id)?;
             written.notes.iter().for_each(|note| context.output.note(note));
             if *json { context.output.json(&written)? } else { page::candidate(&written, &mut context.output)? }
         }
-        Action::Show { id, candidate: false, json } => {
+        PatternAction::Show { id, candidate: false, json } => {
             let (page, notes) = pattern::show(&context.places, &context.environment, id)?;
             notes.iter().for_each(|note| context.output.note(note));
             if *json { context.output.json(&page)? } else { page::print(&page, &mut context.output)? }
         }
-        Action::Merge { id, into, saying } => {
+        PatternAction::Merge { id, into, saying } => {
             changed(curate::merge(&context.places, id, into, saying.saying())?, saying.json, &mut context.output)?;
         }
-        Action::Split { id, saying } => {
+        PatternAction::Split { id, saying } => {
             changed(curate::split(&context.places, id, saying.saying())?, saying.json, &mut context.output)?;
         }
-        Action::Mute { id, undo, saying } => {
+        PatternAction::Mute { id, undo, saying } => {
             let state = if *undo { ReviewState::Unmuted } else { ReviewState::Muted };
             changed(curate::review(&context.places, id, state, saying.saying())?, saying.json, &mut context.output)?;
         }
-        Action::Deprecate { id, undo, saying } => {
+        PatternAction::Deprecate { id, undo, saying } => {
             let state = if *undo { ReviewState::Restored } else { ReviewState::Deprecated };
             changed(curate::review(&context.places, id, state, saying.saying())?, saying.json, &mut context.output)?;
         }
@@ -170,12 +170,12 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn changed(changed: Changed, json: bool, output: &mut Output) -> anyhow::Result<()> {
+fn changed(changed: CurationReply, json: bool, output: &mut Output) -> anyhow::Result<()> {
     changed.notes.iter().for_each(|note| output.note(note));
     if json { output.json(&changed) } else { output.line(&one_line(&changed.done)) }
 }
 
-fn print_list(list: &pattern::List, recurring: Option<u64>, output: &mut Output) -> anyhow::Result<()> {
+fn print_list(list: &pattern::PatternList, recurring: Option<u64>, output: &mut Output) -> anyhow::Result<()> {
     if list.patterns.is_empty() {
         output.note(&match recurring {
             Some(tasks) => {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Context, Exit};
+use super::{CommandContext, Exit};
 use crate::advice::block::EditPolicy;
 use crate::advice::promotion::ProofStrength;
 use crate::base::text::one_line;
@@ -25,11 +25,11 @@ use crate::ops::promote::{self, PromotionItem, PromotionDetail, PromotionState, 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: PromoteAction,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum PromoteAction {
     /// List what waits for somebody, strong proposals first
     List {
         /// Also what was decided, and what isn't proposed any more
@@ -44,7 +44,7 @@ enum Action {
         /// Its id, a unique start of it, or the id of its pattern or entry
         id: String,
         #[command(flatten)]
-        wanted: Where,
+        wanted: TargetArgs,
         /// Print the change alone, for `git apply`
         #[arg(long, conflicts_with = "json")]
         diff: bool,
@@ -55,9 +55,9 @@ enum Action {
     /// Write lines into the file; all of them or none
     Approve {
         #[command(flatten)]
-        said: Said,
+        said: ReviewerArgs,
         #[command(flatten)]
-        wanted: Where,
+        wanted: TargetArgs,
         /// Lines that somebody edited in the block stay as they are
         #[arg(long, value_parser = ["keep"])]
         edits: Option<String>,
@@ -65,12 +65,12 @@ enum Action {
     /// Decide against proposals: they aren't proposed again
     Reject {
         #[command(flatten)]
-        said: Said,
+        said: ReviewerArgs,
     },
     /// Take lines out of the file again
     Rollback {
         #[command(flatten)]
-        said: Said,
+        said: ReviewerArgs,
         /// Lines that somebody edited in the block stay as they are
         #[arg(long, value_parser = ["keep"])]
         edits: Option<String>,
@@ -78,7 +78,7 @@ enum Action {
 }
 
 #[derive(Debug, clap::Args)]
-struct Where {
+struct TargetArgs {
     /// Write into this file, relative to the top of the project
     #[arg(long, value_name = "FILE", conflicts_with = "rules")]
     target: Option<PathBuf>,
@@ -87,14 +87,14 @@ struct Where {
     rules: bool,
 }
 
-impl Where {
+impl TargetArgs {
     fn wanted(&self) -> TargetOptions {
         TargetOptions { target: self.target.clone(), rules: self.rules }
     }
 }
 
 #[derive(Debug, clap::Args)]
-struct Said {
+struct ReviewerArgs {
     /// Their ids, or unique starts of them
     #[arg(required = true)]
     ids: Vec<String>,
@@ -109,13 +109,13 @@ struct Said {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let variable = |name: &str| std::env::var(name).ok();
     let identity = capture::identify(Identity::default(), variable, crate::run::session());
     let edits = |edits: &Option<String>| if edits.is_some() { EditPolicy::Keep } else { EditPolicy::Refuse };
     match &args.action {
-        Action::List { all, json } => list(context, &identity, *all, *json),
-        Action::Show { id, wanted, diff, json } => {
+        PromoteAction::List { all, json } => list(context, &identity, *all, *json),
+        PromoteAction::Show { id, wanted, diff, json } => {
             let shown = promote::show_promotion(&context.places, &context.environment, &identity, id, &wanted.wanted())?;
             shown.notes.iter().for_each(|note| context.output.note(note));
             if *json {
@@ -130,17 +130,17 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             }
             Ok(if shown.refused.is_some() { Exit::Failure } else { Exit::Ok })
         }
-        Action::Approve { said, wanted, edits: kept } => {
+        PromoteAction::Approve { said, wanted, edits: kept } => {
             decide(context, &identity, PromotionDecision::Approve, said, wanted.wanted(), edits(kept))
         }
-        Action::Reject { said } => decide(context, &identity, PromotionDecision::Reject, said, TargetOptions::default(), EditPolicy::Refuse),
-        Action::Rollback { said, edits: kept } => {
+        PromoteAction::Reject { said } => decide(context, &identity, PromotionDecision::Reject, said, TargetOptions::default(), EditPolicy::Refuse),
+        PromoteAction::Rollback { said, edits: kept } => {
             decide(context, &identity, PromotionDecision::RollBack, said, TargetOptions::default(), edits(kept))
         }
     }
 }
 
-fn list(context: &mut Context, identity: &Identity, all: bool, json: bool) -> anyhow::Result<Exit> {
+fn list(context: &mut CommandContext, identity: &Identity, all: bool, json: bool) -> anyhow::Result<Exit> {
     let list = promote::list_promotions(&context.places, &context.environment, identity, all)?;
     list.notes.iter().for_each(|note| context.output.note(note));
     if json {
@@ -169,7 +169,7 @@ fn row(item: &PromotionItem) -> Vec<String> {
     [&item.id, state, strength, &target, &item.title, why].iter().map(|text| one_line(text)).collect()
 }
 
-fn page(context: &mut Context, shown: &PromotionDetail) -> anyhow::Result<()> {
+fn page(context: &mut CommandContext, shown: &PromotionDetail) -> anyhow::Result<()> {
     let mut text = crate::base::text::printable(&shown.markdown);
     if let Some(why) = &shown.item.retirement {
         text.push_str(&format!("\n## Retirement proposed\n\n{why}.\n"));
@@ -196,10 +196,10 @@ fn page(context: &mut Context, shown: &PromotionDetail) -> anyhow::Result<()> {
 }
 
 fn decide(
-    context: &mut Context,
+    context: &mut CommandContext,
     identity: &Identity,
     decision: PromotionDecision,
-    said: &Said,
+    said: &ReviewerArgs,
     wanted: TargetOptions,
     edits: EditPolicy,
 ) -> anyhow::Result<Exit> {

@@ -1,6 +1,6 @@
 //! `verify-run report`.
 
-use super::{Context, Exit};
+use super::{CommandContext, Exit};
 use crate::ops::report::{self, Format};
 
 /// Export a run as SARIF, JUnit, GitLab, GitHub or Checkstyle
@@ -11,14 +11,14 @@ use crate::ops::report::{self, Format};
 pub(super) struct Args {
     /// The format
     #[arg(long, value_enum)]
-    format: Choice,
+    format: FormatChoice,
     /// The run: its id, or that of its failure or lesson, or the start of one. The last one of this project by default
     #[arg(value_name = "RUN")]
     run: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Choice {
+enum FormatChoice {
     /// SARIF 2.1.0
     Sarif,
     /// JUnit XML
@@ -31,18 +31,18 @@ enum Choice {
     Checkstyle,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let (subject, notes) = report::find(&context.places, args.run.as_deref())?;
     notes.iter().for_each(|note| context.output.note(note));
     let Some(subject) = subject else {
         anyhow::bail!("no run is recorded for {}; run one: verify-run COMMAND", context.places.root.display())
     };
     let format = match args.format {
-        Choice::Sarif => Format::Sarif,
-        Choice::Junit => Format::Junit,
-        Choice::Gitlab => Format::Gitlab,
-        Choice::Github => Format::Github,
-        Choice::Checkstyle => Format::Checkstyle,
+        FormatChoice::Sarif => Format::Sarif,
+        FormatChoice::Junit => Format::Junit,
+        FormatChoice::Gitlab => Format::Gitlab,
+        FormatChoice::Github => Format::Github,
+        FormatChoice::Checkstyle => Format::Checkstyle,
     };
     let rendered = report::render(&[subject], format);
     rendered.notes.iter().for_each(|note| context.output.note(note));

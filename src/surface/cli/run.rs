@@ -18,7 +18,7 @@ use crate::host::ci::{Host, Job};
 use crate::ops::record;
 use crate::run::{self, Program, Shim};
 use crate::whitelist::{self, Check, Whitelist};
-use options::{Options, Recording};
+use options::{RunOptions, Recording};
 
 /// Not found: the code of env(1) and of every shell.
 const NOT_FOUND: c_int = 127;
@@ -50,7 +50,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
 pub fn start_shim(shim: Shim, typed: Vec<OsString>) -> c_int {
     be_silent();
     let Some(program) = Program::behind(shim.clone(), &typed) else { return OWN_FAILURE };
-    run(&program, Options::of_command(run::as_command(&shim, typed)))
+    run(&program, RunOptions::of_command(run::as_command(&shim, typed)))
 }
 
 /// What goes wrong in us is ours: it must not appear between the lines of the command.
@@ -58,7 +58,7 @@ fn be_silent() {
     std::panic::set_hook(Box::new(|_| {}));
 }
 
-fn run(program: &Program, options: Options) -> c_int {
+fn run(program: &Program, options: RunOptions) -> c_int {
     let bare = run::privileged() || options.recording == Recording::Never || is_disabled();
     if bare && !options.only_checks {
         return program.replace_process();
@@ -111,13 +111,13 @@ impl Here {
     }
 
     /// Whether nothing but the project's check is run; why not.
-    fn confine(&self, options: &Options) -> Result<(), String> {
+    fn confine(&self, options: &RunOptions) -> Result<(), String> {
         let root = self.places.as_ref().map_or(Path::new("/"), |(_, places)| places.root.as_path());
         let argv: Vec<&[u8]> = options.argv.iter().map(|word| word.as_bytes()).collect();
         self.whitelist().ensure_confined(&argv, root)
     }
 
-    fn check(&self, options: &Options) -> Option<Check> {
+    fn check(&self, options: &RunOptions) -> Option<Check> {
         let whitelist = self.whitelist();
         match &options.line {
             Some(line) => whitelist.decide_line(line.to_str()?).into_check(),
@@ -127,7 +127,7 @@ impl Here {
 }
 
 /// Runs and records. If that can't be set up the command runs bare: the lesson may be lost, the run never.
-fn supervise(program: &Program, options: Options, check: Option<Check>, cwd: PathBuf, places: Places) -> c_int {
+fn supervise(program: &Program, options: RunOptions, check: Option<Check>, cwd: PathBuf, places: Places) -> c_int {
     let Ok(finished) = run::supervise(program) else { return program.replace_process() };
     let end_as = finished.end_as;
     let hinted = !finished.ended.passed() && hint::is_wanted(options.hint);
@@ -140,7 +140,7 @@ fn supervise(program: &Program, options: Options, check: Option<Check>, cwd: Pat
         let argv = options.argv;
         let record = if sync { record_now } else { record_all };
         let redact_arguments = record::redacted;
-        let run = capture::Run { argv, cwd, check, key, identity, places, sync, redact, redact_arguments, record };
+        let run = capture::FinishedRun { argv, cwd, check, key, identity, places, sync, redact, redact_arguments, record };
         let copy = hinted.then(|| run.copy(&finished));
         run.hand_over(finished);
         // Only now: the record is safe, and the recorder was started by a process of one thread.
@@ -177,7 +177,7 @@ fn is_ephemeral() -> bool {
     Job::recognise(|name| std::env::var_os(name)).is_some_and(|job| job.host != Host::Other)
 }
 
-fn refuse(options: &Options, why: Option<String>) -> c_int {
+fn refuse(options: &RunOptions, why: Option<String>) -> c_int {
     let line = match &options.line {
         Some(line) => line.to_string_lossy().into_owned(),
         None => shell_words::join(options.argv.iter().map(|word| word.to_string_lossy())),

@@ -1,8 +1,8 @@
 //! `verify-run shims install|uninstall|status`.
 
-use super::{Context, Exit, Output};
+use super::{CommandContext, Exit, Output};
 use crate::base::text::count;
-use crate::ops::shims::{self, Done, Scene, Standing, State, Status, Wanted};
+use crate::ops::shims::{self, ShimsReply, Scene, ShimStanding, ShimState, ShimStatus, ShimOptions};
 use crate::whitelist::Whitelist;
 
 /// Record checks that are called by their own names
@@ -12,11 +12,11 @@ use crate::whitelist::Whitelist;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: ShimsCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+enum ShimsCommand {
     /// Make shims, and mend those that are there
     ///
     /// Without names for the programs of the whitelist that are on PATH or in the project's virtual environment, but those which everything is started by
@@ -49,15 +49,15 @@ enum Command {
     },
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let scene = Scene::from_process(&context.environment)?.in_project(&context.places.root);
     let whitelist = || Whitelist::open(&context.places, &context.environment);
     match &args.command {
-        Command::Install { names, all, json } => {
+        ShimsCommand::Install { names, all, json } => {
             let wanted = match (names.is_empty(), all) {
-                (false, _) => Wanted::Named(names.clone()),
-                (true, true) => Wanted::All,
-                (true, false) => Wanted::Usual,
+                (false, _) => ShimOptions::Named(names.clone()),
+                (true, true) => ShimOptions::All,
+                (true, false) => ShimOptions::Usual,
             };
             let done = shims::install(&scene, &whitelist(), &wanted)?;
             if *json {
@@ -67,11 +67,11 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
                 advise(scene.standing(), &mut context.output);
             }
         }
-        Command::Uninstall { names, json } => {
+        ShimsCommand::Uninstall { names, json } => {
             let done = shims::uninstall(&scene, names)?;
             if *json { context.output.json(&done)? } else { print_done(&done, &mut context.output)? }
         }
-        Command::Status { json } => {
+        ShimsCommand::Status { json } => {
             let status = shims::status(&scene, &whitelist());
             if *json { context.output.json(&status)? } else { print_status(&status, &mut context.output)? }
         }
@@ -79,7 +79,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn print_done(done: &Done, output: &mut Output) -> anyhow::Result<()> {
+fn print_done(done: &ShimsReply, output: &mut Output) -> anyhow::Result<()> {
     let lists = [
         ("made", &done.made),
         ("mended", &done.mended),
@@ -99,7 +99,7 @@ fn print_done(done: &Done, output: &mut Output) -> anyhow::Result<()> {
     ))
 }
 
-fn print_status(status: &Status, output: &mut Output) -> anyhow::Result<()> {
+fn print_status(status: &ShimStatus, output: &mut Output) -> anyhow::Result<()> {
     let path =
         |path: &Option<std::path::PathBuf>| path.as_ref().map_or(String::new(), |path| path.display().to_string());
     let rows: Vec<Vec<String>> = status
@@ -112,30 +112,30 @@ fn print_status(status: &Status, output: &mut Output) -> anyhow::Result<()> {
         .map(|row| row.into_iter().map(|cell| crate::base::text::one_line(&cell)).collect())
         .collect();
     output.table(&["program", "shim", "found"], &rows)?;
-    if status.programs.iter().any(|entry| matches!(entry.state, State::New | State::Stale)) {
+    if status.programs.iter().any(|entry| matches!(entry.state, ShimState::New | ShimState::Stale)) {
         output.note("to make and mend shims: verify-run shims install");
     }
     advise(status.standing, output);
     Ok(())
 }
 
-fn word(state: State) -> &'static str {
+fn word(state: ShimState) -> &'static str {
     match state {
-        State::Ready => "ready",
-        State::New => "new",
-        State::Missing => "missing",
-        State::Shadowed => "shadowed",
-        State::Stale => "stale",
-        State::Foreign => "foreign",
+        ShimState::Ready => "ready",
+        ShimState::New => "new",
+        ShimState::Missing => "missing",
+        ShimState::Shadowed => "shadowed",
+        ShimState::Stale => "stale",
+        ShimState::Foreign => "foreign",
     }
 }
 
 /// What to type so that the shims are what names find.
-fn advise(standing: Standing, output: &mut Output) {
+fn advise(standing: ShimStanding, output: &mut Output) {
     let what = match standing {
-        Standing::NotInstalled | Standing::InFront => return,
-        Standing::NotOnPath => "the shims are not on PATH",
-        Standing::Shadowed => "other folders come before the shims on PATH",
+        ShimStanding::NotInstalled | ShimStanding::InFront => return,
+        ShimStanding::NotOnPath => "the shims are not on PATH",
+        ShimStanding::Shadowed => "other folders come before the shims on PATH",
     };
     output.note(&format!("{what}; to put them in front, in this shell and in later ones, add to its start-up file:"));
     let shell = std::env::var("SHELL").unwrap_or_default();

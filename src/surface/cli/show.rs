@@ -1,6 +1,6 @@
 //! `verify-run show`.
 
-use super::{Context, Exit, last};
+use super::{CommandContext, Exit, last};
 
 /// Show a recorded run
 ///
@@ -18,7 +18,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let (run, notes) = crate::ops::last::of(&context.places, &context.environment, &args.run)?;
     notes.iter().for_each(|note| context.output.note(note));
     if args.output {

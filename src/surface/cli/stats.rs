@@ -1,6 +1,6 @@
 //! `verify-run stats`.
 
-use super::{Context, Exit};
+use super::{CommandContext, Exit};
 use crate::base::text;
 use crate::config::Settings;
 use crate::ops::stats::{self, DeliveryOutcomeCounts, StatsFigure, PromotionCounts, FigureUnit};
@@ -24,7 +24,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let settings = Settings::load(&context.places, &context.environment).0;
     let stats = stats::collect_stats(&context.places, &settings)?;
     stats.notes.iter().for_each(|note| context.output.note(note));

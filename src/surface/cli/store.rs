@@ -2,22 +2,22 @@
 
 use std::path::PathBuf;
 
-use super::{Context, Exit, Output};
+use super::{CommandContext, Exit, Output};
 use crate::base::clock::Timestamp;
 use crate::base::text;
-use crate::ops::exchange::{self, Exported, Merged, Wanted};
-use crate::ops::store::{self, Done, Status};
-use crate::store::Trust;
+use crate::ops::exchange::{self, Exported, Merged, ExportOptions};
+use crate::ops::store::{self, StoreReply, StoreStatus};
+use crate::store::ImportTrust;
 
 /// Inspect and maintain the records
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: StoreAction,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum StoreAction {
     /// Show where the records are, how many, and whether they are sound
     Status {
         /// Print one JSON document
@@ -84,10 +84,10 @@ enum Action {
     },
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let places = &context.places;
     match &args.action {
-        Action::Status { json } => {
+        StoreAction::Status { json } => {
             let status = store::status(places)?;
             status.notes.iter().for_each(|note| context.output.note(note));
             if *json {
@@ -99,27 +99,27 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
                 return Ok(Exit::Failure);
             }
         }
-        Action::Rebuild { from, json } => {
+        StoreAction::Rebuild { from, json } => {
             let done = store::rebuild(places, from.as_deref())?;
             print_done(&done, *json, &mut context.output)?;
         }
-        Action::Backup { json } => {
+        StoreAction::Backup { json } => {
             let done = store::back_up(places)?;
             print_done(&done, *json, &mut context.output)?;
         }
-        Action::Export { masked, out, since, json } => {
-            let wanted = Wanted { out, masked: *masked, since: *since };
+        StoreAction::Export { masked, out, since, json } => {
+            let wanted = ExportOptions { out, masked: *masked, since: *since };
             let exported = exchange::export(places, &wanted)?;
             exported.notes.iter().for_each(|note| context.output.note(note));
             if *json { context.output.json(&exported)? } else { print_exported(&exported, &mut context.output)? }
         }
-        Action::Import { paths, trust, json } => {
-            let trust = if *trust { Trust::Used } else { Trust::Shown };
+        StoreAction::Import { paths, trust, json } => {
+            let trust = if *trust { ImportTrust::Used } else { ImportTrust::Shown };
             let merged = exchange::import(places, paths, trust)?;
             merged.notes.iter().for_each(|note| context.output.note(note));
             if *json { context.output.json(&merged)? } else { print_merged(&merged, &mut context.output)? }
         }
-        Action::Purge { id, json } => {
+        StoreAction::Purge { id, json } => {
             let done = store::purge(places, id)?;
             print_done(&done, *json, &mut context.output)?;
         }
@@ -127,7 +127,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn print_status(status: &Status, output: &mut Output) -> anyhow::Result<()> {
+fn print_status(status: &StoreStatus, output: &mut Output) -> anyhow::Result<()> {
     output.line(&format!("state: {}", status.state.display()))?;
     match &status.counts {
         Some(counts) => {
@@ -221,7 +221,7 @@ fn print_merged(merged: &Merged, output: &mut Output) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print_done(done: &Done, json: bool, output: &mut Output) -> anyhow::Result<()> {
+fn print_done(done: &StoreReply, json: bool, output: &mut Output) -> anyhow::Result<()> {
     if json {
         return output.json(done);
     }

@@ -1,12 +1,12 @@
 //! `verify-run strategy`.
 
-use super::{Context, Exit, Output};
+use super::{CommandContext, Exit, Output};
 use crate::base::text::{count, one_line};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
 use crate::knowledge::remedy::{RemedyEscalation, RemedySuggestion};
 use crate::ops::strategy::{self, ErrorSource, StrategyDraft, StrategyList, StrategyAttempt};
-use crate::store::{DECLARED, Matches, Outcome};
+use crate::store::{DECLARED, Matches, AttemptOutcome};
 
 /// The exit code when one technique has failed in the task too often.
 const ESCALATED: u8 = 3;
@@ -24,14 +24,14 @@ const ESCALATED: u8 = 3;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: StrategyAction,
     /// Print one JSON document
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum StrategyAction {
     /// Propose what to do against an error
     #[command(group = clap::ArgGroup::new("against").required(true))]
     Add {
@@ -95,13 +95,13 @@ enum Action {
     },
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
     let variable = |name: &str| std::env::var(name).ok();
     let identity = capture::identify(Identity::default(), variable, crate::run::session());
     let places = &context.places;
     let changed = match &args.action {
-        Action::Add { error, regex, pattern, technique, step, by } => {
+        StrategyAction::Add { error, regex, pattern, technique, step, by } => {
             let against = [(error, Matches::Substring), (regex, Matches::Regex), (pattern, Matches::Pattern)];
             let given = against.into_iter().find_map(|(text, matches)| Some((text.clone()?, matches)));
             let Some((error, matches)) = given else { return Ok(Exit::Usage) };
@@ -113,17 +113,17 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
                 &StrategyDraft { matches, error, technique, steps, person: by.clone() },
             )?
         }
-        Action::Attempt { id, outcome, category, file_type, note } => {
+        StrategyAction::Attempt { id, outcome, category, file_type, note } => {
             let outcome = match outcome.as_str() {
-                "success" => Outcome::Success,
-                "partial" => Outcome::Partial,
-                _ => Outcome::Failure,
+                "success" => AttemptOutcome::Success,
+                "partial" => AttemptOutcome::Partial,
+                _ => AttemptOutcome::Failure,
             };
             let (category, file_type) = (category.clone(), file_type.clone());
             let tried = StrategyAttempt { outcome, category, file_type, note: note.clone() };
             strategy::record_attempt(places, &settings, &identity, id, &tried)?
         }
-        Action::Suggest { error, run, file_type, limit } => {
+        StrategyAction::Suggest { error, run, file_type, limit } => {
             let against = match error {
                 Some(error) => strategy::diagnose_text(places, &context.environment, &settings, error),
                 None => ErrorSource::Run(run.clone().filter(|run| run != "last")),
@@ -131,7 +131,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             let found = strategy::suggest_strategies(places, &settings, &identity, &against, file_type.as_deref(), *limit)?;
             return print_suggested(&found, args.json, &mut context.output);
         }
-        Action::List { limit } => {
+        StrategyAction::List { limit } => {
             let found = strategy::list_strategies(places, &settings, &identity, *limit)?;
             return print_suggested(&found, args.json, &mut context.output);
         }

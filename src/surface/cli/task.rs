@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::{Context, Exit, Output};
+use super::{CommandContext, Exit, Output};
 use crate::base::text::{count, ellipsis, one_line};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
-use crate::ops::task::{self, Announced, Page, SimilarTask};
+use crate::ops::task::{self, Announced, TaskPage, SimilarTask};
 use crate::store::TaskOutcome;
 
 /// Start and end tasks, and find similar ones
@@ -22,17 +22,17 @@ use crate::store::TaskOutcome;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: TaskAction,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum TaskAction {
     /// Say that a task begins: the runs of this session belong to it
     Start {
         /// Its name (else VERIFY_RUN_TASK or the branch)
         name: Option<String>,
         #[command(flatten)]
-        about: About,
+        about: TaskDescription,
         /// Tasks that come before it
         #[arg(long, value_name = "TASK", num_args = 1.., value_delimiter = ',')]
         depends_on: Vec<String>,
@@ -73,7 +73,7 @@ enum Action {
         /// A task that is known
         name: Option<String>,
         #[command(flatten)]
-        about: About,
+        about: TaskDescription,
         /// Tools that it runs
         #[arg(long, value_name = "TOOL", num_args = 1.., value_delimiter = ',')]
         command: Vec<String>,
@@ -87,7 +87,7 @@ enum Action {
 }
 
 #[derive(Debug, clap::Args)]
-struct About {
+struct TaskDescription {
     /// What it is about
     #[arg(long)]
     title: Option<String>,
@@ -99,7 +99,7 @@ struct About {
     files: Vec<PathBuf>,
 }
 
-impl About {
+impl TaskDescription {
     fn announced(&self, name: Option<&String>, depends_on: &[String]) -> Announced {
         Announced {
             name: name.cloned(),
@@ -112,21 +112,21 @@ impl About {
 }
 
 #[derive(Debug, serde::Serialize)]
-struct List<'a> {
+struct TaskListArgs<'a> {
     schema: u32,
-    tasks: &'a [Page],
+    tasks: &'a [TaskPage],
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
     let identity = capture::identify(Identity::default(), |name| std::env::var(name).ok(), crate::run::session());
     let (places, cwd) = (&context.places, std::env::current_dir()?);
     let (page, json) = match &args.action {
-        Action::Start { name, about, depends_on, json } => {
+        TaskAction::Start { name, about, depends_on, json } => {
             let announced = about.announced(name.as_ref(), depends_on);
             (task::start(places, &settings, &cwd, &identity, &announced)?, json)
         }
-        Action::Done { name, outcome, json } => {
+        TaskAction::Done { name, outcome, json } => {
             let outcome = outcome.as_deref().map(|outcome| match outcome {
                 "completed" => TaskOutcome::Completed,
                 "failed" => TaskOutcome::Failed,
@@ -134,14 +134,14 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
             });
             (task::done(places, &settings, &identity, name.as_deref(), outcome)?, json)
         }
-        Action::Show { name, json } => (task::show(places, &settings, &identity, name.as_deref())?, json),
-        Action::List { limit, json } => {
+        TaskAction::Show { name, json } => (task::show(places, &settings, &identity, name.as_deref())?, json),
+        TaskAction::List { limit, json } => {
             let (pages, notes) = task::list(places, &settings, *limit)?;
             notes.iter().for_each(|note| context.output.note(note));
             print_list(&pages, *json, &mut context.output)?;
             return Ok(Exit::Ok);
         }
-        Action::Similar { name, about, command, limit, json } => {
+        TaskAction::Similar { name, about, command, limit, json } => {
             let described = about.announced(name.as_ref(), &[]);
             let found = task::similar(places, &settings, &cwd, &described, command, *limit)?;
             found.notes.iter().for_each(|note| context.output.note(note));
@@ -160,7 +160,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn print_page(page: &Page, output: &mut Output) -> anyhow::Result<()> {
+fn print_page(page: &TaskPage, output: &mut Output) -> anyhow::Result<()> {
     let title = page.title.as_ref().map(|title| format!(": {}", one_line(title))).unwrap_or_default();
     output.line(&format!("{}{title}", one_line(&page.name)))?;
     match &page.end {
@@ -205,9 +205,9 @@ fn print_similar(tasks: &[SimilarTask], output: &mut Output) -> anyhow::Result<(
     output.table(&["alike", "task", "", "title"], &rows)
 }
 
-fn print_list(pages: &[Page], json: bool, output: &mut Output) -> anyhow::Result<()> {
+fn print_list(pages: &[TaskPage], json: bool, output: &mut Output) -> anyhow::Result<()> {
     if json {
-        return output.json(&List { schema: 1, tasks: pages });
+        return output.json(&TaskListArgs { schema: 1, tasks: pages });
     }
     if pages.is_empty() {
         output.note("no task yet: one begins with the first run of a check");

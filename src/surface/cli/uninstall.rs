@@ -1,7 +1,7 @@
 //! `verify-run uninstall`.
 
-use super::{Context, Exit, Output};
-use crate::ops::uninstall::{self, Plan};
+use super::{CommandContext, Exit, Output};
+use crate::ops::uninstall::{self, UninstallPlan};
 
 /// Remove what verify-run keeps for this project
 ///
@@ -16,7 +16,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let plan = uninstall::plan(&context.places, &context.environment)?;
     if !args.json {
         print(&plan, args.purge, &mut context.output)?;
@@ -28,7 +28,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn print(plan: &Plan, purge: bool, output: &mut Output) -> anyhow::Result<()> {
+fn print(plan: &UninstallPlan, purge: bool, output: &mut Output) -> anyhow::Result<()> {
     if plan.is_empty() {
         output.line("nothing is kept for this project")?;
     }

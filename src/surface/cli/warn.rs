@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Context, Exit};
+use super::{CommandContext, Exit};
 use crate::capture::{self, Identity};
 use crate::ops::warn::{self, WarnRequest};
 
@@ -50,7 +50,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let variable = |name: &str| std::env::var(name).ok();
     let given = Identity { task: args.task.clone(), session: args.session.clone(), agent: None };
     let is_json = args.json || args.format.as_deref() == Some("json");

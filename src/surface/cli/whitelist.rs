@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{Context, Exit};
+use super::{CommandContext, Exit};
 use crate::base::text::{count, one_line};
 use crate::command::KeyParts;
 use crate::config::Problem;
-use crate::ops::definitions::{self, Wanted};
+use crate::ops::definitions::{self, NewToolOptions};
 use crate::whitelist::{Check, CheckKind, CheckDecision, ListedRule, Whitelist, command_key_parts};
 
 /// Version of the shapes that `--json` prints.
@@ -19,11 +19,11 @@ const SCHEMA: u32 = 1;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: WhitelistCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+enum WhitelistCommand {
     /// List the tools that are recognised
     List {
         /// Print JSON
@@ -47,7 +47,7 @@ enum Command {
         name: String,
         /// What it does
         #[arg(long, value_enum, default_value = "lint")]
-        kind: Kind,
+        kind: CheckKindArg,
         /// The program it is called by; NAME by default
         #[arg(long)]
         program: Option<String>,
@@ -69,7 +69,7 @@ enum Command {
 }
 
 #[derive(Serialize)]
-struct List {
+struct WhitelistListArgs {
     schema: u32,
     tools: Vec<ListedRule>,
 }
@@ -98,28 +98,28 @@ struct Explanation {
     key: Option<String>,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let (whitelist, problems) = Whitelist::load(&context.places, &context.environment);
     match &args.command {
-        Command::List { json } => list(&whitelist, *json, context),
-        Command::Check { json } => {
+        WhitelistCommand::List { json } => list(&whitelist, *json, context),
+        WhitelistCommand::Check { json } => {
             let loaded = definitions::check(&context.places, &context.environment);
             let files = Whitelist::layer_files(&context.places, &context.environment).into_iter();
             let files = files.filter(|file| file.exists()).chain(loaded.files.into_iter().map(|file| file.file));
             let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
             check(problems.into_iter().chain(loaded.problems).collect(), &files, *json, context)
         }
-        Command::New { name, kind, program, user, sample } => {
+        WhitelistCommand::New { name, kind, program, user, sample } => {
             let program = program.as_deref().unwrap_or(name);
             let sample = super::parse::read(sample)?;
-            new(&Wanted { name, kind: (*kind).into(), program, user: *user, sample: &sample }, context)
+            new(&NewToolOptions { name, kind: (*kind).into(), program, user: *user, sample: &sample }, context)
         }
-        Command::Explain { json, line } => explain(&whitelist, line, *json, context),
+        WhitelistCommand::Explain { json, line } => explain(&whitelist, line, *json, context),
     }
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Kind {
+enum CheckKindArg {
     Test,
     Lint,
     Type,
@@ -127,19 +127,19 @@ enum Kind {
     Build,
 }
 
-impl From<Kind> for CheckKind {
-    fn from(kind: Kind) -> Self {
+impl From<CheckKindArg> for CheckKind {
+    fn from(kind: CheckKindArg) -> Self {
         match kind {
-            Kind::Test => CheckKind::Test,
-            Kind::Lint => CheckKind::Lint,
-            Kind::Type => CheckKind::Type,
-            Kind::Format => CheckKind::Format,
-            Kind::Build => CheckKind::Build,
+            CheckKindArg::Test => CheckKind::Test,
+            CheckKindArg::Lint => CheckKind::Lint,
+            CheckKindArg::Type => CheckKind::Type,
+            CheckKindArg::Format => CheckKind::Format,
+            CheckKindArg::Build => CheckKind::Build,
         }
     }
 }
 
-fn new(wanted: &Wanted<'_>, context: &mut Context) -> anyhow::Result<Exit> {
+fn new(wanted: &NewToolOptions<'_>, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let created = definitions::create(&context.places, &context.environment, wanted)?;
     let shown = |file: &Path| {
         let relative = context.places.relative(file).unwrap_or_else(|| file.as_os_str().to_owned());
@@ -156,10 +156,10 @@ fn new(wanted: &Wanted<'_>, context: &mut Context) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn list(whitelist: &Whitelist, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+fn list(whitelist: &Whitelist, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let tools = whitelist.list_rules();
     if json {
-        context.output.json(&List { schema: SCHEMA, tools })?;
+        context.output.json(&WhitelistListArgs { schema: SCHEMA, tools })?;
         return Ok(Exit::Ok);
     }
     let row = |rule: &ListedRule| {
@@ -173,7 +173,7 @@ fn list(whitelist: &Whitelist, json: bool, context: &mut Context) -> anyhow::Res
     Ok(Exit::Ok)
 }
 
-fn check(problems: Vec<Problem>, files: &[String], json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+fn check(problems: Vec<Problem>, files: &[String], json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let exit = if problems.is_empty() { Exit::Ok } else { Exit::Failure };
     if json {
         context.output.json(&Problems { schema: SCHEMA, problems })?;
@@ -192,7 +192,7 @@ fn check(problems: Vec<Problem>, files: &[String], json: bool, context: &mut Con
     Ok(exit)
 }
 
-fn explain(whitelist: &Whitelist, line: &[OsString], json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+fn explain(whitelist: &Whitelist, line: &[OsString], json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let decision = match line {
         [line] => whitelist.decide_line(&line.to_string_lossy()),
         argv => whitelist.decide_command(argv),

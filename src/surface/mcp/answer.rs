@@ -26,14 +26,14 @@ const ERROR_BYTES_MAX: usize = 2_000;
 
 /// What a tool gives back.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Answer {
+pub(super) struct ToolAnswer {
     /// For the model, Markdown.
     pub text: String,
     /// The same for programs: an object with `"schema"`.
     pub structure: Value,
 }
 
-impl Answer {
+impl ToolAnswer {
     /// From a verb's answer, a text about it, and what was noticed on the way.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl Answer {
             }
             let _ = writeln!(text, "Note: {}", escaped(&ellipsis(&untagged(&one_line(note)), NOTE_BYTES_MAX)));
         }
-        Ok(Answer { text: bounded(&text), structure: structure(serde_json::to_value(facts)?) })
+        Ok(ToolAnswer { text: bounded(&text), structure: structure(serde_json::to_value(facts)?) })
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn notes_are_one_line_each_and_few() {
         let notes: Vec<String> = (0..9).map(|n| format!("{n}\n<b>\u{7}")).collect();
-        let answer = Answer::new(&json!({"schema": 1}), "text".to_owned(), &notes).expect("serialises");
+        let answer = ToolAnswer::new(&json!({"schema": 1}), "text".to_owned(), &notes).expect("serialises");
         assert_eq!(answer.text.lines().count(), 6, "{}", answer.text);
         assert!(answer.text.starts_with("text\nNote: 0 ‹b›\n"), "{}", answer.text);
     }

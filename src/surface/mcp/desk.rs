@@ -22,7 +22,7 @@ const CLIENTS: [(&str, &str); 5] = [
 ];
 
 /// What a call needs.
-pub(super) struct Desk {
+pub(super) struct CallContext {
     /// The places of the project.
     pub places: Places,
     /// The variables that decided them.
@@ -41,7 +41,7 @@ pub fn root(given: Option<&Path>, cwd: &Path, variable: impl Fn(&str) -> Option<
     given.map(|dir| cwd.join(dir)).or_else(named).unwrap_or_else(|| cwd.to_owned())
 }
 
-impl Desk {
+impl CallContext {
     /// Looks for everything anew, and makes the folder the working directory: git looks from there. Calls are made one
     /// after the other.
     ///
@@ -56,7 +56,7 @@ impl Desk {
         let (settings, _) = Settings::load(&places, &environment);
         let variable = |name: &str| std::env::var(name).ok();
         let identity = identify(variable, crate::run::session(), client);
-        Ok(Desk { places, environment, settings, cwd, identity })
+        Ok(CallContext { places, environment, settings, cwd, identity })
     }
 
     /// A desk in a folder, with nobody asking.
@@ -64,7 +64,7 @@ impl Desk {
     pub(super) fn at(folder: &Path, environment: Environment) -> Self {
         let places = Places::find(folder, &environment);
         let (settings, _) = Settings::load(&places, &environment);
-        Desk { places, environment, settings, cwd: folder.to_owned(), identity: Identity::default() }
+        CallContext { places, environment, settings, cwd: folder.to_owned(), identity: Identity::default() }
     }
 
     /// Who asks, about this task.

@@ -24,27 +24,27 @@ const END_SECONDS_MAX: u64 = 70;
 
 /// Standard input and output as a transport.
 pub(super) struct Lines {
-    incoming: mpsc::Receiver<Line>,
-    asked: Arc<Asked>,
+    incoming: mpsc::Receiver<ProtocolLine>,
+    asked: Arc<LineRequest>,
     out: Box<dyn Write + Send>,
 }
 
 /// Requests without an answer yet.
 #[derive(Default)]
-struct Asked {
+struct LineRequest {
     ids: Mutex<HashSet<RequestId>>,
     answered: Notify,
 }
 
 /// What a reader finds.
 #[derive(Debug, PartialEq, Eq)]
-enum Line {
+enum ProtocolLine {
     Text(Vec<u8>),
     TooLong,
 }
 
 /// What a line says.
-enum Said {
+enum LineReply {
     Request(Box<ClientJsonRpcMessage>, RequestId),
     Cancelled(RequestId),
     /// Nothing that is answered.
@@ -109,24 +109,24 @@ impl Transport<RoleServer> for Lines {
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         while let Some(line) = self.incoming.recv().await {
             let said = match line {
-                Line::Text(line) => said(&line),
-                Line::TooLong => Said::Bad(
+                ProtocolLine::Text(line) => said(&line),
+                ProtocolLine::TooLong => LineReply::Bad(
                     ErrorData::invalid_request(format!("a line has at most {LINE_BYTES_MAX} bytes"), None),
                     None,
                 ),
             };
             match said {
-                Said::Request(request, id) => {
+                LineReply::Request(request, id) => {
                     if self.asked.add(&id) {
                         return Some(*request);
                     }
                     self.refuse(ErrorData::invalid_request("a request with this id is not answered yet", None), None);
                 }
-                Said::Cancelled(id) => {
+                LineReply::Cancelled(id) => {
                     self.asked.remove(&id);
                 }
-                Said::Nothing => {}
-                Said::Bad(error, id) => self.refuse(error, id),
+                LineReply::Nothing => {}
+                LineReply::Bad(error, id) => self.refuse(error, id),
             }
         }
         let answers = async {
@@ -143,7 +143,7 @@ impl Transport<RoleServer> for Lines {
     }
 }
 
-impl Asked {
+impl LineRequest {
     fn with<T>(&self, change: impl FnOnce(&mut HashSet<RequestId>) -> T) -> T {
         change(&mut self.ids.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -163,7 +163,7 @@ impl Asked {
 
 /// The next line without its end, also one that the end of the input cuts off; `None` at the end. Of a line of more than
 /// `max` bytes nothing is kept.
-fn next_line(input: &mut impl BufRead, max: usize) -> Option<Line> {
+fn next_line(input: &mut impl BufRead, max: usize) -> Option<ProtocolLine> {
     let (mut line, mut is_too_long, mut is_any) = (Vec::new(), false, false);
     loop {
         let piece = match input.fill_buf() {
@@ -174,8 +174,8 @@ fn next_line(input: &mut impl BufRead, max: usize) -> Option<Line> {
         if piece.is_empty() {
             return match (is_any, is_too_long) {
                 (false, _) => None,
-                (true, true) => Some(Line::TooLong),
-                (true, false) => Some(Line::Text(line)),
+                (true, true) => Some(ProtocolLine::TooLong),
+                (true, false) => Some(ProtocolLine::Text(line)),
             };
         }
         is_any = true;
@@ -185,43 +185,43 @@ fn next_line(input: &mut impl BufRead, max: usize) -> Option<Line> {
         if is_too_long { line = Vec::new() } else { line.extend_from_slice(&piece[..length]) }
         input.consume(length + usize::from(end.is_some()));
         if end.is_some() {
-            return Some(if is_too_long { Line::TooLong } else { Line::Text(line) });
+            return Some(if is_too_long { ProtocolLine::TooLong } else { ProtocolLine::Text(line) });
         }
     }
 }
 
 /// What a line says: JSON-RPC 2.0, section 4 and 5, as MCP narrows it (no batches, ids are strings or whole numbers).
-fn said(line: &[u8]) -> Said {
+fn said(line: &[u8]) -> LineReply {
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
     if line.is_empty() {
-        return Said::Nothing;
+        return LineReply::Nothing;
     }
     let value: Value = match serde_json::from_slice(line) {
         Ok(value) => value,
-        Err(error) => return Said::Bad(ErrorData::parse_error(format!("not JSON: {error}"), None), None),
+        Err(error) => return LineReply::Bad(ErrorData::parse_error(format!("not JSON: {error}"), None), None),
     };
-    let bad = |reason: &str, id| Said::Bad(ErrorData::invalid_request(reason.to_owned(), None), id);
+    let bad = |reason: &str, id| LineReply::Bad(ErrorData::invalid_request(reason.to_owned(), None), id);
     let Value::Object(fields) = &value else { return bad("a message is one JSON object", None) };
     let id = fields.get("id").map(|id| serde_json::from_value::<RequestId>(id.clone()));
     let Some(method) = fields.get("method").and_then(Value::as_str) else {
         // Nothing is asked of the client, so no answer of its is waited for.
         let is_answer = fields.contains_key("result") || fields.contains_key("error");
-        return if is_answer { Said::Nothing } else { bad("a request has a method", id.and_then(Result::ok)) };
+        return if is_answer { LineReply::Nothing } else { bad("a request has a method", id.and_then(Result::ok)) };
     };
     match id {
         None if method == "notifications/cancelled" => {
             let id = fields.get("params").and_then(|params| params.get("requestId"));
             match id.map(|id| serde_json::from_value(id.clone())) {
-                Some(Ok(id)) => Said::Cancelled(id),
-                _ => Said::Nothing,
+                Some(Ok(id)) => LineReply::Cancelled(id),
+                _ => LineReply::Nothing,
             }
         }
-        None => Said::Nothing,
+        None => LineReply::Nothing,
         Some(Err(_)) => bad("an id is a string or a whole number", None),
         Some(Ok(id)) => {
             let is_call = method == "tools/call";
             match request(value, is_call) {
-                Some(request) => Said::Request(Box::new(request), id),
+                Some(request) => LineReply::Request(Box::new(request), id),
                 None => bad("not a request of JSON-RPC 2.0", Some(id)),
             }
         }
@@ -248,10 +248,10 @@ mod tests {
 
     fn kind(line: &str) -> String {
         match said(line.as_bytes()) {
-            Said::Request(_, id) => format!("request {id}"),
-            Said::Cancelled(id) => format!("cancelled {id}"),
-            Said::Nothing => "nothing".to_owned(),
-            Said::Bad(error, id) => format!("{} {:?}", error.code.0, id.map(|id| id.to_string())),
+            LineReply::Request(_, id) => format!("request {id}"),
+            LineReply::Cancelled(id) => format!("cancelled {id}"),
+            LineReply::Nothing => "nothing".to_owned(),
+            LineReply::Bad(error, id) => format!("{} {:?}", error.code.0, id.map(|id| id.to_string())),
         }
     }
 
@@ -284,7 +284,7 @@ mod tests {
         }
         let deep = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{}}}", "[".repeat(100_000));
         assert_eq!(kind(&deep), "-32700 None");
-        assert!(matches!(said(b"\xff\xfe{}"), Said::Bad(error, None) if error.code == ErrorCode::PARSE_ERROR));
+        assert!(matches!(said(b"\xff\xfe{}"), LineReply::Bad(error, None) if error.code == ErrorCode::PARSE_ERROR));
     }
 
     #[test]
@@ -294,8 +294,8 @@ mod tests {
         while let Some(line) = next_line(&mut input, 5) {
             lines.push(line);
         }
-        let text = |text: &str| Line::Text(text.into());
-        assert_eq!(lines, [text("abc"), text(""), Line::TooLong, text("xyz")]);
-        assert_eq!(next_line(&mut &b"123456"[..], 5), Some(Line::TooLong));
+        let text = |text: &str| ProtocolLine::Text(text.into());
+        assert_eq!(lines, [text("abc"), text(""), ProtocolLine::TooLong, text("xyz")]);
+        assert_eq!(next_line(&mut &b"123456"[..], 5), Some(ProtocolLine::TooLong));
     }
 }

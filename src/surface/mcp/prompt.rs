@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::answer::bounded;
-use super::desk::Desk;
+use super::desk::CallContext;
 use super::tools;
 use crate::ops::warn::WarnRequest;
 use crate::ops::{memory, recent};
@@ -42,7 +42,7 @@ While you work:
 ///
 /// # Errors
 /// An argument that there isn't or that is too long; a store that can't be read.
-pub(super) fn text(desk: &Desk, argument: impl Fn(&str) -> Option<String>) -> anyhow::Result<String> {
+pub(super) fn text(desk: &CallContext, argument: impl Fn(&str) -> Option<String>) -> anyhow::Result<String> {
     let [task, files, command] = ARGUMENTS.map(|(name, _)| {
         let text = argument(name).unwrap_or_default();
         let cut = text.chars().take(ARGUMENT_CHARS_MAX).collect::<String>();

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use anyhow::bail;
 
 use super::answer::{bounded, quoted};
-use super::desk::Desk;
+use super::desk::CallContext;
 use crate::base::text::{count, ellipsis, one_line, printable};
-use crate::ops::lesson::{self, Found};
+use crate::ops::lesson::{self, FoundLesson};
 use crate::ops::pattern::{self, Filter};
 use crate::pattern::{PatternSummary, library_page};
 
@@ -30,7 +30,7 @@ const LESSON_BYTES_MAX: usize = 64 << 10;
 const TITLE_BYTES_MAX: usize = 200;
 
 /// Something that can be read.
-pub(super) struct Listed {
+pub(super) struct ListedResource {
     /// Where.
     pub uri: String,
     /// Its name.
@@ -42,7 +42,7 @@ pub(super) struct Listed {
 /// One page of what can be read, and where the next begins.
 pub(super) struct Listing {
     /// The patterns first, then lessons, the newest first.
-    pub listed: Vec<Listed>,
+    pub listed: Vec<ListedResource>,
     /// For the next page.
     pub next: Option<String>,
 }
@@ -51,7 +51,7 @@ pub(super) struct Listing {
 ///
 /// # Errors
 /// When there is no such lesson any more.
-pub(super) fn list(desk: &Desk, after: Option<&str>) -> anyhow::Result<Listing> {
+pub(super) fn list(desk: &CallContext, after: Option<&str>) -> anyhow::Result<Listing> {
     let mut lessons = lesson::list(&desk.places, &desk.settings).lessons;
     lessons.reverse();
     let start = match after {
@@ -64,7 +64,7 @@ pub(super) fn list(desk: &Desk, after: Option<&str>) -> anyhow::Result<Listing> 
     let mut listed = Vec::new();
     if after.is_none() {
         let title = "Failures that recur in this project, and what fixed them".to_owned();
-        listed.push(Listed { uri: format!("{PATTERNS}{ACTIVE}"), name: "active-patterns".to_owned(), title });
+        listed.push(ListedResource { uri: format!("{PATTERNS}{ACTIVE}"), name: "active-patterns".to_owned(), title });
     }
     let page = &lessons[start..lessons.len().min(start + PAGE)];
     listed.extend(page.iter().map(of_lesson));
@@ -73,17 +73,17 @@ pub(super) fn list(desk: &Desk, after: Option<&str>) -> anyhow::Result<Listing> 
     Ok(Listing { listed, next })
 }
 
-fn of_lesson(found: &Found) -> Listed {
+fn of_lesson(found: &FoundLesson) -> ListedResource {
     let id = one_line(&found.lesson.front.id);
     let title = ellipsis(one_line(found.lesson.title()).trim(), TITLE_BYTES_MAX);
-    Listed { uri: format!("{LESSONS}{id}"), name: id, title }
+    ListedResource { uri: format!("{LESSONS}{id}"), name: id, title }
 }
 
 /// The text behind an address; `None` when nothing is there.
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn read(desk: &Desk, uri: &str) -> anyhow::Result<Option<String>> {
+pub(super) fn read(desk: &CallContext, uri: &str) -> anyhow::Result<Option<String>> {
     if let Some(id) = uri.strip_prefix(LESSONS) {
         let lessons = lesson::list(&desk.places, &desk.settings).lessons;
         let found = lessons.into_iter().find(|found| found.lesson.front.id == id);
@@ -101,7 +101,7 @@ pub(super) fn read(desk: &Desk, uri: &str) -> anyhow::Result<Option<String>> {
 }
 
 /// What people said about it, then the file's text.
-fn lesson_text(found: &Found) -> String {
+fn lesson_text(found: &FoundLesson) -> String {
     let front = &found.lesson.front;
     let mut text = format!("{} of {}, recorded {}\n", front.id, quoted(&front.command), front.recorded_at.local());
     let said = [("Why", &front.cause), ("Solved by", &front.resolution), ("Rule", &front.corrective_rule)];
@@ -114,7 +114,7 @@ fn lesson_text(found: &Found) -> String {
     ellipsis(&text, LESSON_BYTES_MAX)
 }
 
-fn active(desk: &Desk) -> anyhow::Result<String> {
+fn active(desk: &CallContext) -> anyhow::Result<String> {
     let filter = Filter { limit: ACTIVE_MAX, recurring: true, all: false };
     let list = pattern::list(&desk.places, &desk.environment, filter)?;
     let mut text = String::from("# Failures that recur here\n\n");

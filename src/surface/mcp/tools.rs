@@ -13,9 +13,9 @@ pub(super) use advice::{SURFACE, warned};
 pub(super) use failures::recent_text;
 pub(super) use memory::recalled_text;
 
-use super::answer::Answer;
-use super::desk::Desk;
-use crate::base::schema::Schema;
+use super::answer::ToolAnswer;
+use super::desk::CallContext;
+use crate::base::schema::PropertySchema;
 
 /// A path, characters.
 const PATH_CHARS_MAX: usize = 4_096;
@@ -40,7 +40,7 @@ pub(super) struct Tool {
     pub input: fn() -> Value,
     /// The properties of its structured answer beside `schema`, with their types; the verbs' types say what is in them.
     pub output: &'static [(&'static str, &'static str)],
-    call: fn(&Desk, Value) -> anyhow::Result<Answer>,
+    call: fn(&CallContext, Value) -> anyhow::Result<ToolAnswer>,
 }
 
 /// All tools.
@@ -60,10 +60,10 @@ impl Tool {
     ///
     /// # Errors
     /// Arguments that don't fit the schema, each named with its path; what the verb says.
-    pub(super) fn call(&self, desk: &Desk, arguments: Map<String, Value>) -> anyhow::Result<Answer> {
+    pub(super) fn call(&self, desk: &CallContext, arguments: Map<String, Value>) -> anyhow::Result<ToolAnswer> {
         let input = (self.input)();
         let arguments = Value::Object(understood(arguments, &input));
-        let faults = Schema::new(&input).map_err(anyhow::Error::msg)?.faults(&arguments);
+        let faults = PropertySchema::new(&input).map_err(anyhow::Error::msg)?.faults(&arguments);
         ensure!(faults.is_empty(), "these arguments don't fit {}: {}", self.name, faults.join("; "));
         (self.call)(desk, arguments)
     }
@@ -158,7 +158,7 @@ mod tests {
             assert!(names.insert(tool.name) && tool.name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'));
             assert!(tool.description.len() < 400, "{}: models read all of them", tool.name);
             let input = (tool.input)();
-            Schema::new(&input).expect("a schema that is checked");
+            PropertySchema::new(&input).expect("a schema that is checked");
             assert_eq!(input["additionalProperties"], json!(false), "{}", tool.name);
             for (name, schema) in input["properties"].as_object().expect("properties") {
                 assert!(schema["description"].is_string(), "{}.{name} says nothing of itself", tool.name);
@@ -191,7 +191,7 @@ mod tests {
     fn bad_arguments_are_named_and_no_verb_is_reached() {
         let dir = tempfile::tempdir().expect("a folder");
         let environment = crate::config::Environment { home: Some(dir.path().to_owned()), ..Default::default() };
-        let desk = Desk::at(dir.path(), environment);
+        let desk = CallContext::at(dir.path(), environment);
         let call = |name: &str, arguments: Value| {
             let Value::Object(arguments) = arguments else { panic!("an object") };
             named(name).expect("a tool").call(&desk, arguments).expect_err("does not fit").to_string()

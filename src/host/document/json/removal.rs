@@ -7,15 +7,15 @@ use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
 use serde_json::Value;
 
-use super::{Entry, Tail, Trouble, Written, first_of, last, line, ours, parse, plain, what};
+use super::{JsonEntry, Tail, EditError, Written, first_of, last, line, ours, parse, plain, what};
 use crate::host::document::reverse;
 
 /// What one version of a value has beyond another.
-enum Added {
+enum InsertedText {
     /// All of it.
     All(Value),
     /// In members of an object that was there before.
-    Members(BTreeMap<String, Added>),
+    Members(BTreeMap<String, InsertedText>),
     /// Elements of an array that was there before.
     Elements(Vec<Value>),
 }
@@ -25,7 +25,7 @@ enum Added {
 ///
 /// # Errors
 /// When one of the texts can't be read.
-pub fn take_out(written: Written<'_>, current: &str) -> Result<String, Trouble> {
+pub fn take_out(written: Written<'_>, current: &str) -> Result<String, EditError> {
     let (mark, rest) = line::split_mark(current);
     let Some(added) = added(written)? else { return Ok(current.to_owned()) };
     let mut text = rest.to_owned();
@@ -51,7 +51,7 @@ pub fn take_out(written: Written<'_>, current: &str) -> Result<String, Trouble> 
 }
 
 /// Whether `there` came into the document with us, as `entry`.
-pub(super) fn was_added(written: Written<'_>, entry: &Entry, there: &Value) -> bool {
+pub(super) fn was_added(written: Written<'_>, entry: &JsonEntry, there: &Value) -> bool {
     let at = |text: &str| {
         let value = super::value(text).ok()?;
         let inner = entry.path().iter().try_fold(&value, |value, key| value.get(key))?.clone();
@@ -59,45 +59,45 @@ pub(super) fn was_added(written: Written<'_>, entry: &Entry, there: &Value) -> b
     };
     let has = |text: &str| {
         at(text).is_some_and(|value| match entry {
-            Entry::Member { key, .. } => value.get(key) == Some(there),
-            Entry::Element { .. } => value.as_array().is_some_and(|list| list.contains(there)),
+            JsonEntry::Member { key, .. } => value.get(key) == Some(there),
+            JsonEntry::Element { .. } => value.as_array().is_some_and(|list| list.contains(there)),
         })
     };
     has(written.after) && !has(written.before)
 }
 
-fn added(written: Written<'_>) -> Result<Option<Added>, Trouble> {
+fn added(written: Written<'_>) -> Result<Option<InsertedText>, EditError> {
     let (before, after) = (super::value(written.before)?, super::value(written.after)?);
     Ok(beyond(&before, &after))
 }
 
-fn beyond(before: &Value, after: &Value) -> Option<Added> {
+fn beyond(before: &Value, after: &Value) -> Option<InsertedText> {
     match (before, after) {
         (Value::Object(old), Value::Object(new)) => {
             let member = |(key, value): (&String, &Value)| {
                 let found = match old.get(key) {
-                    None => Some(Added::All(value.clone())),
+                    None => Some(InsertedText::All(value.clone())),
                     Some(old) => beyond(old, value),
                 };
                 Some((key.clone(), found?))
             };
-            let members: BTreeMap<String, Added> = new.iter().filter_map(member).collect();
-            (!members.is_empty()).then_some(Added::Members(members))
+            let members: BTreeMap<String, InsertedText> = new.iter().filter_map(member).collect();
+            (!members.is_empty()).then_some(InsertedText::Members(members))
         }
         (Value::Array(old), Value::Array(new)) => {
             let elements: Vec<Value> = new.iter().filter(|element| !old.contains(element)).cloned().collect();
-            (!elements.is_empty()).then_some(Added::Elements(elements))
+            (!elements.is_empty()).then_some(InsertedText::Elements(elements))
         }
-        (Value::Null, new) if !new.is_null() => Some(Added::All(new.clone())),
+        (Value::Null, new) if !new.is_null() => Some(InsertedText::All(new.clone())),
         _ => None,
     }
 }
 
 /// Finds what is to go from `node`; true when that is all of it. What was there before us is never all ours.
-fn find(node: &ast::Value<'_>, added: &Added, found: &mut Vec<Range<usize>>) -> bool {
+fn find(node: &ast::Value<'_>, added: &InsertedText, found: &mut Vec<Range<usize>>) -> bool {
     match (added, node) {
-        (Added::All(value), _) => is_all_ours(node, value, found),
-        (Added::Members(members), ast::Value::Object(object)) => {
+        (InsertedText::All(value), _) => is_all_ours(node, value, found),
+        (InsertedText::Members(members), ast::Value::Object(object)) => {
             for (key, added) in members {
                 if let Some(prop) = last(object, key)
                     && find(&prop.value, added, found)
@@ -107,7 +107,7 @@ fn find(node: &ast::Value<'_>, added: &Added, found: &mut Vec<Range<usize>>) -> 
             }
             false
         }
-        (Added::Elements(list), ast::Value::Array(array)) => {
+        (InsertedText::Elements(list), ast::Value::Array(array)) => {
             let gone = array.elements.iter().filter(|element| element_goes(element, list, found));
             let gone: Vec<_> = gone.map(|element| element.start()..element.end()).collect();
             found.extend(gone);
@@ -175,7 +175,7 @@ fn element_goes(element: &ast::Value<'_>, list: &[Value], found: &mut Vec<Range<
 }
 
 /// `text` without the member or element at `range`, and the comma that goes with it.
-fn without(text: &str, range: &Range<usize>) -> Result<String, Trouble> {
+fn without(text: &str, range: &Range<usize>) -> Result<String, EditError> {
     let Some(root) = parse(text)? else { return Ok(text.to_owned()) };
     let Some(container) = innermost(&root, range) else { return Ok(text.to_owned()) };
     let ends = items(container);

@@ -3,21 +3,21 @@ use serde_json::json;
 
 use super::*;
 
-fn hook(event: &'static str, name: &str) -> Entry {
+fn hook(event: &'static str, name: &str) -> JsonEntry {
     let handler = json!({"type": "command", "command": "verify-run", "args": ["hook", "claude", name], "timeout": 5});
-    Entry::Element {
+    JsonEntry::Element {
         path: vec!["hooks", event],
         value: json!({"matcher": "Bash|Edit", "hooks": [handler]}),
         earlier: vec![],
     }
 }
 
-fn server() -> Entry {
+fn server() -> JsonEntry {
     let value = json!({"command": "verify-run", "args": ["mcp"]});
-    Entry::Member { path: vec!["mcpServers"], key: "verify-run", value }
+    JsonEntry::Member { path: vec!["mcpServers"], key: "verify-run", value }
 }
 
-fn entries() -> Vec<Entry> {
+fn entries() -> Vec<JsonEntry> {
     vec![hook("PreToolUse", "pre-tool"), hook("SessionEnd", "session-end"), server()]
 }
 
@@ -111,7 +111,7 @@ fn what_we_wrote_and_nobody_changed_becomes_what_it_shall_be_now() {
     let before = "{\n  \"a\": 1\n}\n";
     let old = with(before);
     let mut wanted = entries();
-    let Entry::Element { value, .. } = &mut wanted[0] else { panic!("an element") };
+    let JsonEntry::Element { value, .. } = &mut wanted[0] else { panic!("an element") };
     value["hooks"][0]["timeout"] = json!(9);
     let new = add(&old, &wanted, Some(Written { before, after: &old })).expect("it can be added");
     assert_eq!((new.text.clone(), new.kept), (old.replacen("\"timeout\": 5", "\"timeout\": 9", 1), vec![]));
@@ -125,7 +125,7 @@ fn what_we_wrote_and_nobody_changed_becomes_what_it_shall_be_now() {
 fn what_an_earlier_version_wrote_is_replaced_whoever_wrote_it() {
     let before = with("{}\n");
     let mut wanted = entries();
-    let Entry::Element { value, earlier, .. } = &mut wanted[0] else { panic!("an element") };
+    let JsonEntry::Element { value, earlier, .. } = &mut wanted[0] else { panic!("an element") };
     earlier.push(value.clone());
     value["hooks"][0]["command"] = json!("command -v verify-run >/dev/null && exec verify-run hook claude pre-tool");
     let new = add(&before, &wanted, None).expect("it can be added");
@@ -172,7 +172,7 @@ fn a_document_that_only_has_ours_is_empty_without() {
     let after = with("");
     let edited = after.replacen("\"timeout\": 5", "\"timeout\": 6", 1);
     assert_eq!(without("", &after, &edited), "");
-    let version = [Entry::Member { path: vec![], key: "version", value: json!(1) }, hook("preToolUse", "pre-tool")];
+    let version = [JsonEntry::Member { path: vec![], key: "version", value: json!(1) }, hook("preToolUse", "pre-tool")];
     let after = add("", &version, None).expect("it can be added").text;
     let edited = after.replacen("\"preToolUse\"", "\"stop\": [{\"command\": \"mine\"}],\n    \"preToolUse\"", 1);
     let rest = value(&without("", &after, &edited)).expect("whole");

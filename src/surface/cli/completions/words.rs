@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use clap::builder::ValueHint;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
-use crate::ops::ids::Kind;
+use crate::ops::ids::RecordKind;
 use crate::surface::cli::{Cli, is_ours};
 
 /// Run options, whether they take a value, and what they do.
@@ -34,7 +34,7 @@ pub(super) enum Completion {
     /// This word, with what it is about.
     Word(String, String),
     /// The ids of this kind that start so.
-    Ids(Kind, String),
+    Ids(RecordKind, String),
     /// Files.
     Files,
     /// What the shell knows of the command that begins with this word.
@@ -197,15 +197,15 @@ fn word(word: &str, about: &str) -> Completion {
 }
 
 /// What an argument's ids are of.
-fn ids(arg: &Arg, names: &[String]) -> Option<Kind> {
+fn ids(arg: &Arg, names: &[String]) -> Option<RecordKind> {
     let subcommand = names.first().map(String::as_str)?;
     match (subcommand, arg.get_id().as_str()) {
-        ("lesson", "id") => Some(Kind::Lesson),
-        ("pattern", "id" | "into") | (_, "pattern") => Some(Kind::Pattern),
-        ("fix", "id") | (_, "from_fix") => Some(Kind::Fix),
-        ("knowledge", "id" | "into" | "with") => Some(Kind::Entry),
-        ("show", "run") => Some(Kind::Run),
-        ("task", "id") | (_, "task") => Some(Kind::Task),
+        ("lesson", "id") => Some(RecordKind::Lesson),
+        ("pattern", "id" | "into") | (_, "pattern") => Some(RecordKind::Pattern),
+        ("fix", "id") | (_, "from_fix") => Some(RecordKind::Fix),
+        ("knowledge", "id" | "into" | "with") => Some(RecordKind::Entry),
+        ("show", "run") => Some(RecordKind::Run),
+        ("task", "id") | (_, "task") => Some(RecordKind::Task),
         _ => None,
     }
 }

@@ -9,7 +9,7 @@ use crate::base::markdown;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::knowledge::EntryType;
 use crate::ops::entry::{EntryAddReply, EntryChangeReply, EntryList, KnowledgeLog, EntryMeasurement, EntryPage, EntryProposal, EntryProposalList};
-use crate::surface::cli::{Context, Exit, Output};
+use crate::surface::cli::{CommandContext, Exit, Output};
 
 /// A property on one line, bytes.
 const LINE_BYTES_MAX: usize = 400;
@@ -27,13 +27,13 @@ struct Declined<'a> {
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct PrintedEntry<'a> {
     schema: u32,
     #[serde(flatten)]
     page: &'a EntryPage,
 }
 
-pub(super) fn added(added: &EntryAddReply, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn added(added: &EntryAddReply, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let output = &mut context.output;
     added.notes.iter().for_each(|note| output.note(note));
     if json {
@@ -59,7 +59,7 @@ pub(super) fn added(added: &EntryAddReply, json: bool, context: &mut Context) ->
     Ok(Exit::Ok)
 }
 
-pub(super) fn proposed(proposals: &EntryProposalList, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn proposed(proposals: &EntryProposalList, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let output = &mut context.output;
     proposals.notes.iter().for_each(|note| output.note(note));
     if json {
@@ -72,18 +72,18 @@ pub(super) fn proposed(proposals: &EntryProposalList, json: bool, context: &mut 
     Ok(Exit::Ok)
 }
 
-pub(super) fn declined(fix: &str, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn declined(fix: &str, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     if json { context.output.json(&Declined { schema: 1, declined: fix })? } else { context.output.line(&format!("{fix}: no pattern is made of it"))? }
     Ok(Exit::Ok)
 }
 
-pub(super) fn changed(changed: &EntryChangeReply, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn changed(changed: &EntryChangeReply, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     changed.notes.iter().for_each(|note| context.output.note(note));
     if json { context.output.json(changed)? } else { context.output.line(&format!("{}; confidence {:.2}", changed.done, changed.entry.confidence))? }
     Ok(Exit::Ok)
 }
 
-pub(super) fn found(found: &EntryList, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn found(found: &EntryList, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let output = &mut context.output;
     found.notes.iter().for_each(|note| output.note(note));
     if json {
@@ -105,11 +105,11 @@ pub(super) fn found(found: &EntryList, json: bool, context: &mut Context) -> any
     Ok(Exit::Ok)
 }
 
-pub(super) fn shown(page: &EntryPage, notes: &[String], json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn shown(page: &EntryPage, notes: &[String], json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let output = &mut context.output;
     notes.iter().for_each(|note| output.note(note));
     if json {
-        output.json(&Shown { schema: 1, page })?;
+        output.json(&PrintedEntry { schema: 1, page })?;
         return Ok(Exit::Ok);
     }
     output.line(&format!("{} {}: {}", page.id, one_line(&page.kind), one_line(&page.title)))?;
@@ -163,7 +163,7 @@ fn print_ledger(page: &EntryPage, output: &mut Output) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-pub(super) fn exported(found: &EntryList, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn exported(found: &EntryList, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let output = &mut context.output;
     found.notes.iter().for_each(|note| output.note(note));
     if json {
@@ -199,7 +199,7 @@ pub(super) fn exported(found: &EntryList, json: bool, context: &mut Context) -> 
     Ok(Exit::Ok)
 }
 
-pub(super) fn logged(log: &KnowledgeLog, notes: &[String], json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn logged(log: &KnowledgeLog, notes: &[String], json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let output = &mut context.output;
     notes.iter().for_each(|note| output.note(note));
     if json {
@@ -218,7 +218,7 @@ pub(super) fn logged(log: &KnowledgeLog, notes: &[String], json: bool, context: 
     Ok(Exit::Ok)
 }
 
-pub(super) fn listed(types: &BTreeMap<String, EntryType>, json: bool, context: &mut Context) -> anyhow::Result<Exit> {
+pub(super) fn listed(types: &BTreeMap<String, EntryType>, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     if json {
         context.output.json(&Types { schema: 1, types })?;
         return Ok(Exit::Ok);

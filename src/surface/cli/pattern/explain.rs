@@ -4,8 +4,8 @@ use std::io::{BufWriter, stdin};
 
 use crate::base::text::one_line;
 use crate::config::Settings;
-use crate::ops::explain::{self, Asked, Explained};
-use crate::surface::cli::{Context, Output};
+use crate::ops::explain::{self, ExplainRequest, Explained};
+use crate::surface::cli::{CommandContext, Output};
 
 /// Show how a message becomes its keys, step by step
 ///
@@ -39,13 +39,13 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<()> {
+pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<()> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
     let similarity_min = settings.patterns.similarity;
     let explained = match (&args.id, &args.text) {
         (Some(id), _) => explain::pattern(&context.places, id, similarity_min)?,
         (None, Some(text)) => {
-            let asked = Asked { text: text.clone(), tool: args.tool.clone(), code: args.code.clone() };
+            let asked = ExplainRequest { text: text.clone(), tool: args.tool.clone(), code: args.code.clone() };
             explain::message(&context.places, asked, similarity_min)?
         }
         (None, None) => return explain::lines(stdin().lock(), BufWriter::new(context.output.stream()), args.merge),

@@ -19,7 +19,7 @@ pub(super) enum Recording {
 
 /// The command line, taken apart.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Options {
+pub(super) struct RunOptions {
     pub recording: Recording,
     /// `--only-checks`
     pub only_checks: bool,
@@ -72,8 +72,8 @@ impl UsageError {
 
 /// What an option does with a value.
 enum Takes {
-    Flag(fn(&mut Options)),
-    Value(fn(&mut Options, OsString) -> Result<(), UsageError>),
+    Flag(fn(&mut RunOptions)),
+    Value(fn(&mut RunOptions, OsString) -> Result<(), UsageError>),
 }
 
 const OPTIONS: [(&str, Takes); 9] = [
@@ -88,10 +88,10 @@ const OPTIONS: [(&str, Takes); 9] = [
     ("--hint", Takes::Value(|options, value| set(&mut options.hint, hint(&value)?))),
 ];
 
-impl Options {
+impl RunOptions {
     /// Those of a command without any option.
     pub(super) fn of_command(argv: Vec<OsString>) -> Self {
-        Options {
+        RunOptions {
             recording: Recording::Checks,
             only_checks: false,
             sync: false,
@@ -107,8 +107,8 @@ impl Options {
 ///
 /// # Errors
 /// When they can't be understood; nothing may be run then.
-pub(super) fn parse(args: Vec<OsString>) -> Result<Options, UsageError> {
-    let mut options = Options::of_command(Vec::new());
+pub(super) fn parse(args: Vec<OsString>) -> Result<RunOptions, UsageError> {
+    let mut options = RunOptions::of_command(Vec::new());
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
         if !arg.as_bytes().starts_with(b"-") {
@@ -171,7 +171,7 @@ fn hint(value: &OsStr) -> Result<bool, UsageError> {
 mod tests {
     use super::*;
 
-    fn parsed(args: &[&str]) -> Result<Options, UsageError> {
+    fn parsed(args: &[&str]) -> Result<RunOptions, UsageError> {
         parse(args.iter().map(OsString::from).collect())
     }
 

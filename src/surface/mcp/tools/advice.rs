@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use super::{COMMAND_CHARS_MAX, Count, NAME_CHARS_MAX, Tool, boolean, files, integer, object, parsed, some, string};
 use crate::fix::snapshot::Compared;
-use crate::fix::weakened::Severity;
-use crate::ops::check_diff::{self, Wanted};
+use crate::fix::weakened::RuleSeverity;
+use crate::ops::check_diff::{self, CheckDiffOptions};
 use crate::ops::warn::{self, WarnRequest};
-use crate::surface::mcp::answer::{Answer, quoted};
-use crate::surface::mcp::desk::Desk;
+use crate::surface::mcp::answer::{ToolAnswer, quoted};
+use crate::surface::mcp::desk::CallContext;
 
 /// Where warnings are shown, as deliveries say it.
 pub(crate) const SURFACE: &str = "mcp";
@@ -78,7 +78,7 @@ struct WarningsArguments {
     limit: Option<Count>,
 }
 
-fn warnings(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
+fn warnings(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: WarningsArguments = parsed(arguments)?;
     let asked = WarnRequest {
         identity: desk.identity(some(given.task)),
@@ -91,11 +91,11 @@ fn warnings(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
         ..WarnRequest::default()
     };
     let (facts, text) = warned(desk, &asked)?;
-    Answer::new(&facts, text, &facts.notes)
+    ToolAnswer::new(&facts, text, &facts.notes)
 }
 
 /// The warnings that are due, and as a text.
-pub(crate) fn warned(desk: &Desk, asked: &WarnRequest) -> anyhow::Result<(warn::WarnReply, String)> {
+pub(crate) fn warned(desk: &CallContext, asked: &WarnRequest) -> anyhow::Result<(warn::WarnReply, String)> {
     let mut facts = warn::collect_warnings(&desk.places, &desk.environment, &desk.cwd, asked)?;
     let text = match (facts.enabled, facts.warnings.is_empty()) {
         (false, _) => "Warnings are turned off here.".to_owned(),
@@ -116,7 +116,7 @@ struct CheckDiffArguments {
     certain: bool,
 }
 
-fn check_diff(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
+fn check_diff(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let CheckDiffArguments { staged, range, certain } = parsed(arguments)?;
     let compared = match (some(range), staged) {
         (Some(_), true) => bail!("say staged or a range, not both"),
@@ -124,12 +124,12 @@ fn check_diff(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
         (None, true) => Compared::Index,
         (None, false) => Compared::WorkTree,
     };
-    let wanted = Wanted { weakened: true, certain, regressions: true };
+    let wanted = CheckDiffOptions { weakened: true, certain, regressions: true };
     let report = check_diff::check_diff(&desk.places, &desk.settings, &compared, wanted)
         .map_err(|skipped| anyhow!("cannot look at the change: {skipped}"))?;
     let mut text = String::new();
     for mark in report.weakened.iter().take(PLACES_MAX) {
-        let likely = if mark.severity == Severity::Likely { ", likely" } else { "" };
+        let likely = if mark.severity == RuleSeverity::Likely { ", likely" } else { "" };
         let (place, message) = (quoted(&mark.place()), quoted(&mark.message));
         let _ = writeln!(text, "- {place}: {message} [{}{likely}]: {}", mark.rule, quoted(&mark.text));
     }
@@ -149,5 +149,5 @@ fn check_diff(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
         let _ =
             writeln!(text, "Not looked at, or not listed: {} (files, lines and places beyond the limits).", report.cut);
     }
-    Answer::new(&report, text, &report.notes)
+    ToolAnswer::new(&report, text, &report.notes)
 }

@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::{COMMAND_CHARS_MAX, Count, NAME_CHARS_MAX, Tool, boolean, integer, object, parsed, some, string};
 use crate::base::text::{count, times};
 use crate::ops::lookup::{self, LookupSubject, LookupRequest, KnownRemedy, LookupReply, PatternMatch, MatchedPattern};
-use crate::ops::recent::{self, Failed};
+use crate::ops::recent::{self, RecentFailure};
 use crate::run::Ended;
 use crate::store::DECLARED;
-use crate::surface::mcp::answer::{Answer, quoted};
-use crate::surface::mcp::desk::Desk;
+use crate::surface::mcp::answer::{ToolAnswer, quoted};
+use crate::surface::mcp::desk::CallContext;
 
 /// Patterns of one answer.
 const PATTERNS: usize = 5;
@@ -80,13 +80,13 @@ struct KnownArguments {
     limit: Option<Count>,
 }
 
-fn known_failure(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
+fn known_failure(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: KnownArguments = parsed(arguments)?;
     let (text, run) = (some(given.text), some(given.run));
     ensure!(text.is_none() || run.is_none(), "give a text or a run, not both");
     let asked = LookupRequest { text, command: some(given.command), run, limit: Count::of(given.limit, PATTERNS) };
     let known = lookup::look_up_failure(&desk.places, &desk.environment, &desk.identity(None), &asked)?;
-    Answer::new(&known, known_text(&known), &known.notes)
+    ToolAnswer::new(&known, known_text(&known), &known.notes)
 }
 
 fn known_text(known: &LookupReply) -> String {
@@ -190,7 +190,7 @@ struct RecentArguments {
     open: bool,
 }
 
-fn recent_failures(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
+fn recent_failures(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let RecentArguments { limit, open } = parsed(arguments)?;
     let found = recent::failures(&desk.places, open, Count::of(limit, FAILURES))?;
     let text = match found.failures.is_empty() {
@@ -198,11 +198,11 @@ fn recent_failures(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
         true => "No failure is recorded here.\n".to_owned(),
         false => recent_text(&found.failures),
     };
-    Answer::new(&found, text, &found.notes)
+    ToolAnswer::new(&found, text, &found.notes)
 }
 
 /// A line for each failure, with what a model needs to go on.
-pub(crate) fn recent_text(failures: &[Failed]) -> String {
+pub(crate) fn recent_text(failures: &[RecentFailure]) -> String {
     let mut text = String::from("Recorded failures, newest first (quoted from recorded output):\n\n");
     for it in failures {
         let ended = match it.ended {

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{Count, Tool, integer, object, parsed, string};
 use crate::ops::memory::{self, RecallRequest, MemoryList, MemoryDraft};
 use crate::store::MemorySort;
-use crate::surface::mcp::answer::{Answer, quoted};
-use crate::surface::mcp::desk::Desk;
+use crate::surface::mcp::answer::{ToolAnswer, quoted};
+use crate::surface::mcp::desk::CallContext;
 
 /// A memory, characters.
 const TEXT_CHARS_MAX: usize = 4_000;
@@ -76,7 +76,7 @@ struct RememberArguments {
     expires_hours: Option<Count>,
 }
 
-fn remember(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
+fn remember(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: RememberArguments = parsed(arguments)?;
     let remembered = MemoryDraft {
         sort: given.sort.as_deref().and_then(MemorySort::parse).unwrap_or(MemorySort::Learning),
@@ -86,7 +86,7 @@ fn remember(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
     };
     let kept = memory::add_memory(&desk.places, &desk.settings, &desk.identity(None), &remembered)?;
     let ids: Vec<&str> = kept.memories.iter().map(|memory| memory.id.as_str()).collect();
-    Answer::new(&kept, format!("Remembered as {}.\n", ids.join(", ")), &kept.notes)
+    ToolAnswer::new(&kept, format!("Remembered as {}.\n", ids.join(", ")), &kept.notes)
 }
 
 #[derive(Default, Deserialize)]
@@ -98,13 +98,13 @@ struct RecallArguments {
     limit: Option<Count>,
 }
 
-fn recall(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
+fn recall(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: RecallArguments = parsed(arguments)?;
     let sort = given.sort.as_deref().and_then(MemorySort::parse);
     let asked = RecallRequest { text: given.text, sort, limit: Count::of(given.limit, MEMORIES) };
     let found = memory::recall_memories(&desk.places, &desk.settings, &desk.identity(None), &asked)?;
     let text = if found.memories.is_empty() { "Nothing comes to mind.\n".to_owned() } else { recalled_text(&found) };
-    Answer::new(&found, text, &found.notes)
+    ToolAnswer::new(&found, text, &found.notes)
 }
 
 /// A line for each memory.

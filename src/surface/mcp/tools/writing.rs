@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use super::{Count, NAME_CHARS_MAX, Tool, integer, object, parsed, some, string};
 use crate::ops::entry::{self, EntryQueryRequest};
-use crate::ops::fix::{self, Said};
+use crate::ops::fix::{self, FixNoteText};
 use crate::ops::lesson::{self, Annotation};
-use crate::ops::search::{self, Hit};
-use crate::surface::mcp::answer::{Answer, quoted};
-use crate::surface::mcp::desk::Desk;
+use crate::ops::search::{self, SearchHit};
+use crate::surface::mcp::answer::{ToolAnswer, quoted};
+use crate::surface::mcp::desk::CallContext;
 
 /// Lessons of one answer, unless asked otherwise; and entries.
 const LESSONS: usize = 10;
@@ -73,16 +73,16 @@ struct SearchArguments {
 
 /// What a search gives: [`search::Hits`], and entries in brief.
 #[derive(Serialize)]
-struct Found {
+struct FoundEntries {
     schema: u32,
-    lessons: Vec<Hit>,
+    lessons: Vec<SearchHit>,
     more: usize,
-    entries: Vec<Entry>,
+    entries: Vec<RememberedEntry>,
 }
 
 /// Something that was written down, in brief.
 #[derive(Serialize)]
-struct Entry {
+struct RememberedEntry {
     id: String,
     #[serde(rename = "type")]
     kind: String,
@@ -92,13 +92,13 @@ struct Entry {
     confidence: f64,
 }
 
-fn lessons_search(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
+fn lessons_search(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: SearchArguments = parsed(arguments)?;
     let hits = search::lessons(&desk.places, &desk.settings, &given.query, Count::of(given.limit, LESSONS));
     let asked = EntryQueryRequest { text: given.query, limit: Some(ENTRIES), page: 1, ..EntryQueryRequest::default() };
     let entries = entry::query_entries(&desk.places, &desk.settings, &desk.cwd, &desk.identity(None), &asked)?;
     let notes: Vec<String> = hits.notes.iter().chain(&entries.notes).cloned().collect();
-    let entries = entries.entries.into_iter().map(|page| Entry {
+    let entries = entries.entries.into_iter().map(|page| RememberedEntry {
         id: page.id,
         kind: page.kind,
         title: page.title,
@@ -106,11 +106,11 @@ fn lessons_search(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
         globs: page.globs,
         confidence: page.confidence,
     });
-    let found = Found { schema: 1, lessons: hits.lessons, more: hits.more, entries: entries.collect() };
-    Answer::new(&found, found_text(&found), &notes)
+    let found = FoundEntries { schema: 1, lessons: hits.lessons, more: hits.more, entries: entries.collect() };
+    ToolAnswer::new(&found, found_text(&found), &notes)
 }
 
-fn found_text(found: &Found) -> String {
+fn found_text(found: &FoundEntries) -> String {
     let mut text = String::new();
     if found.lessons.is_empty() && found.entries.is_empty() {
         text.push_str("Nothing that was learnt here has these words.\n");
@@ -157,7 +157,7 @@ struct FixArguments {
 
 /// What was written, and where.
 #[derive(Serialize)]
-struct Recorded {
+struct RecordedFix {
     schema: u32,
     /// `fix` or `lesson`.
     kind: &'static str,
@@ -167,7 +167,7 @@ struct Recorded {
     file: Option<String>,
 }
 
-fn record_fix(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
+fn record_fix(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: FixArguments = parsed(arguments)?;
     let [cause, resolution, rule] = [given.cause, given.resolution, given.rule].map(some);
     let id = given.id.trim();
@@ -177,18 +177,18 @@ fn record_fix(desk: &Desk, arguments: Value) -> anyhow::Result<Answer> {
     let (recorded, notes) = match id.get(..2) {
         Some("x-") if id.len() > 2 => {
             let by = desk.identity(None).agent;
-            let page = fix::record(&desk.places, &desk.settings, id, Said { cause, approach: resolution, rule, by })?;
-            (Recorded { schema: 1, kind: "fix", id: page.summary.id, file: None }, page.notes)
+            let page = fix::record(&desk.places, &desk.settings, id, FixNoteText { cause, approach: resolution, rule, by })?;
+            (RecordedFix { schema: 1, kind: "fix", id: page.summary.id, file: None }, page.notes)
         }
         Some("l-") if id.len() > 2 => {
             let annotation = Annotation { cause, resolution, corrective_rule: rule };
             let found = lesson::annotate(&desk.places, &desk.settings, id, annotation)?;
             let file = desk.places.relative(&found.path).map(|file| file.to_string_lossy().into_owned());
-            (Recorded { schema: 1, kind: "lesson", id: found.lesson.front.id, file }, Vec::new())
+            (RecordedFix { schema: 1, kind: "lesson", id: found.lesson.front.id, file }, Vec::new())
         }
         _ => bail!("{id:?} names no fix (x-…) and no lesson (l-…): recent_failures and known_failure tell them"),
     };
     let file = recorded.file.as_deref().map_or_else(String::new, |file| format!(" ({})", quoted(file)));
     let text = format!("Written into the {} {}{file}.\n", recorded.kind, recorded.id);
-    Answer::new(&recorded, text, &notes)
+    ToolAnswer::new(&recorded, text, &notes)
 }
