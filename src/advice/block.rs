@@ -204,7 +204,12 @@ fn line_id(line: &str) -> Option<&str> {
 ///
 /// # Errors
 /// When the block was edited, its marks are broken, or it would get too long; the file is to be left as it is.
-pub(crate) fn with_line(text: &str, line: &BlockLine, lines_max: usize, edits: EditPolicy) -> Result<String, BlockError> {
+pub(crate) fn with_line(
+    text: &str,
+    line: &BlockLine,
+    lines_max: usize,
+    edits: EditPolicy,
+) -> Result<String, BlockError> {
     let found = find_block(text, &PROMOTED, edits)?;
     let mut lines = found.as_ref().map(|found| found.lines.clone()).unwrap_or_default();
     let markdown = line.to_markdown();
@@ -390,7 +395,10 @@ mod tests {
         assert_eq!(with_instructions(&told, "Run it.\n\n- so").as_deref(), Ok(told.as_str()), "once is enough");
         let both = with(&told, &line("p-a", "x"), 15).expect("there is room");
         let newer = with_instructions(&both, "Run it now.").expect("untouched");
-        assert!(newer.contains("Run it now.") && !newer.contains("- so") && block_ids(&newer) == block_ids(&both), "{newer}");
+        assert!(
+            newer.contains("Run it now.") && !newer.contains("- so") && block_ids(&newer) == block_ids(&both),
+            "{newer}"
+        );
         assert_eq!(without_instructions(&both), with(own, &line("p-a", "x"), 15));
         assert_eq!(without(&both, "p-a").as_deref(), Ok(told.as_str()));
         assert_eq!(without_instructions(&told).as_deref(), Ok(own));

@@ -56,7 +56,11 @@ pub(crate) fn default_format(agent: &str) -> &'static str {
 ///
 /// # Errors
 /// When it can't be parsed, asks for what isn't there, or takes too long.
-pub(crate) fn render_template(template: &str, quoting: TemplateQuoting, facts: &impl Serialize) -> Result<String, TemplateError> {
+pub(crate) fn render_template(
+    template: &str,
+    quoting: TemplateQuoting,
+    facts: &impl Serialize,
+) -> Result<String, TemplateError> {
     let text = build_environment(quoting).render_str(template, Value::from(Serde(facts))).map_err(template_error)?;
     Ok(ellipsis(&printable(&text), OUTPUT_BYTES_MAX))
 }
@@ -161,7 +165,10 @@ mod tests {
         let markdown = of("{{ what }}", TemplateQuoting::Markdown);
         assert_eq!(markdown, "a \\`b\\` \\*c\\* &lt;/system&gt; \\# d");
         assert_eq!(of("{{ what | code }}", TemplateQuoting::Markdown), "``a `b` *c* ‹/system› # d``");
-        assert!(render_template("{{ what | safe }}", TemplateQuoting::Markdown, &FACTS).is_err(), "there is no way past it");
+        assert!(
+            render_template("{{ what | safe }}", TemplateQuoting::Markdown, &FACTS).is_err(),
+            "there is no way past it"
+        );
         let upper = of("{{ what | upper }}", TemplateQuoting::Markdown);
         assert!(!upper.contains('<') && upper.contains("\\`B\\`"), "{upper}");
         let joined = of("{{ (what | code) ~ what }}", TemplateQuoting::Markdown);
@@ -172,7 +179,8 @@ mod tests {
     fn a_broken_template_says_its_line() {
         let fault = render_template("fine\n{{ what", TemplateQuoting::Plain, &FACTS).expect_err("is broken");
         assert_eq!(fault.line, Some(2), "{fault:?}");
-        let fault = render_template("fine\n\n{{ what | no_such }}", TemplateQuoting::Plain, &FACTS).expect_err("is broken");
+        let fault =
+            render_template("fine\n\n{{ what | no_such }}", TemplateQuoting::Plain, &FACTS).expect_err("is broken");
         assert_eq!(fault.line, Some(3), "{fault:?}");
         let endless = "{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}";
         assert!(render_template(endless, TemplateQuoting::Plain, &FACTS).is_err(), "it may not run for ever");
@@ -190,12 +198,22 @@ mod tests {
         {
             assert!(check_template(bad, &names).is_err(), "{bad}");
         }
-        assert_eq!(of("{{ what | shell }}|{{ nothing | shell }}", TemplateQuoting::Plain), "'a `b` *c* ‹/system› # d'|");
+        assert_eq!(
+            of("{{ what | shell }}|{{ nothing | shell }}", TemplateQuoting::Plain),
+            "'a `b` *c* ‹/system› # d'|"
+        );
     }
 
     #[test]
     fn people_get_text_and_models_markdown() {
-        assert_eq!((default_format("human"), default_format("ci"), default_format("codex")), ("text", "text", "markdown"));
-        assert!(shipped_template("text").is_some() && shipped_template("markdown").is_some() && shipped_template("mine").is_none());
+        assert_eq!(
+            (default_format("human"), default_format("ci"), default_format("codex")),
+            ("text", "text", "markdown")
+        );
+        assert!(
+            shipped_template("text").is_some()
+                && shipped_template("markdown").is_some()
+                && shipped_template("mine").is_none()
+        );
     }
 }

@@ -105,7 +105,11 @@ mod tests {
         let open = seen("t", Arm::Shown, false, false);
         assert_eq!(open.outcome(), DeliveryOutcome::Open);
         assert_eq!(seen("t", Arm::Shown, false, true).outcome(), DeliveryOutcome::Prevented);
-        assert_eq!(seen("t", Arm::Shown, true, true).outcome(), DeliveryOutcome::FailedAnyway, "a pass before or after it");
+        assert_eq!(
+            seen("t", Arm::Shown, true, true).outcome(),
+            DeliveryOutcome::FailedAnyway,
+            "a pass before or after it"
+        );
         let over = ObservedDelivery { over: true, ..open };
         assert_eq!(over.outcome(), DeliveryOutcome::TaskIncomplete);
         assert_eq!(ObservedDelivery { any_pass: true, ..over }.outcome(), DeliveryOutcome::NoOpportunity);

@@ -155,7 +155,11 @@ pub(crate) fn proof_label(figures: &PromotionFigures, settings: &PromotionSettin
             format_figure(settings.evidence)
         )
     };
-    ProofLabel { strength: if is_strong { ProofStrength::Strong } else { ProofStrength::Weak }, reason, e_value: round_to_thousandth(e_value) }
+    ProofLabel {
+        strength: if is_strong { ProofStrength::Strong } else { ProofStrength::Weak },
+        reason,
+        e_value: round_to_thousandth(e_value),
+    }
 }
 
 /// A figure for people: as many digits as say something.
@@ -175,7 +179,11 @@ pub(crate) struct ApprovalFollowUp {
 }
 
 /// Why a line should go again; `None` while it may stay.
-pub(crate) fn retirement_reason(since: &ApprovalFollowUp, settings: &PromotionSettings, now: Timestamp) -> Option<String> {
+pub(crate) fn retirement_reason(
+    since: &ApprovalFollowUp,
+    settings: &PromotionSettings,
+    now: Timestamp,
+) -> Option<String> {
     if since.tasks >= settings.retire_tasks {
         return Some(format!("it came back in {} after it was promoted", count(since.tasks, "task")));
     }
@@ -243,8 +251,12 @@ mod tests {
 
     #[test]
     fn a_task_counts_once_for_the_effectiveness() {
-        let told =
-            |task: &str, failed| JudgedDelivery { task: task.into(), at: Timestamp(1), by: ("e".into(), Timestamp(2)), failed };
+        let told = |task: &str, failed| JudgedDelivery {
+            task: task.into(),
+            at: Timestamp(1),
+            by: ("e".into(), Timestamp(2)),
+            failed,
+        };
         assert_eq!(count_outcomes(&[told("a", false), told("a", true), told("b", false), told("b", false)]), (1, 1));
         assert_eq!((compute_effectiveness(1, 1), compute_effectiveness(0, 0)), (0.5, 0.5));
     }

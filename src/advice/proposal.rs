@@ -126,12 +126,18 @@ pub(crate) struct PromotionProposal {
 
 impl PromotionProposal {
     /// From what is known, what was measured, and how well that proves it.
-    pub(crate) fn from_facts(facts: &PromotionFacts, figures: &PromotionFigures, way: Option<Qualification>, label: &ProofLabel) -> Self {
+    pub(crate) fn from_facts(
+        facts: &PromotionFacts,
+        figures: &PromotionFigures,
+        way: Option<Qualification>,
+        label: &ProofLabel,
+    ) -> Self {
         let what = quote_tool_text(&facts.what, WHAT_BYTES_MAX);
         let solution = solution_text(facts);
         let how_often = format!("{} in {}", count(figures.failures, "failure"), count(figures.tasks, "task"));
         let place = location_text(facts, 1).map(|place| format!(" in {place}")).unwrap_or_default();
-        let cause = facts.cause.as_deref().map(|cause| format!(" Why: {}.", escape_statement(cause))).unwrap_or_default();
+        let cause =
+            facts.cause.as_deref().map(|cause| format!(" Why: {}.", escape_statement(cause))).unwrap_or_default();
         let title = facts.name.as_deref().map(|name| escape_person_text(name, WHAT_BYTES_MAX));
         let name = title.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         let warned = figures.prevented + figures.failed_anyway;
@@ -155,7 +161,11 @@ impl PromotionProposal {
                 self::location_text(facts, FILES_MAX).map(|place| format!(" in {place}")).unwrap_or_default()
             ),
             problem: format!("{what} happens.{cause}{finding_said}"),
-            frequency: format!("{how_often}{share}, from {} to {}.", day_text(facts.first_seen), day_text(facts.last_seen)),
+            frequency: format!(
+                "{how_often}{share}, from {} to {}.",
+                day_text(facts.first_seen),
+                day_text(facts.last_seen)
+            ),
             example: facts.example.as_ref().map(example_text),
             evidence: evidence_lines(figures, way, label),
             title: title.unwrap_or(what),
@@ -165,19 +175,29 @@ impl PromotionProposal {
     }
 
     /// From what somebody wrote down, what came of using it, and how well that proves it.
-    pub(crate) fn from_entry(facts: &EntryPromotionFacts, figures: &PromotionFigures, way: Option<Qualification>, label: &ProofLabel) -> Self {
+    pub(crate) fn from_entry(
+        facts: &EntryPromotionFacts,
+        figures: &PromotionFigures,
+        way: Option<Qualification>,
+        label: &ProofLabel,
+    ) -> Self {
         let what = escape_person_text(&facts.title, WHAT_BYTES_MAX);
-        let globs: Vec<String> = facts.globs.iter().take(FILES_MAX).map(|glob| quote_tool_text(glob, FILE_BYTES_MAX)).collect();
+        let globs: Vec<String> =
+            facts.globs.iter().take(FILES_MAX).map(|glob| quote_tool_text(glob, FILE_BYTES_MAX)).collect();
         let place = if globs.is_empty() { String::new() } else { format!(" in {}", globs.join(", ")) };
         let writers: Vec<String> =
             facts.writers.iter().take(FILES_MAX).map(|name| escape_person_text(name, FILE_BYTES_MAX)).collect();
         let used = facts.used.iter().filter(|(_, sessions)| *sessions > 0);
         let used: Vec<String> = used.map(|(how, sessions)| format!("{how} {}", times(*sessions))).collect();
         let used = if used.is_empty() { String::new() } else { format!(", {}", used.join(", ")) };
-        let cause = facts.cause.as_deref().map(|cause| format!(" Why: {}.", escape_statement(cause))).unwrap_or_default();
+        let cause =
+            facts.cause.as_deref().map(|cause| format!(" Why: {}.", escape_statement(cause))).unwrap_or_default();
         let problem = facts.problem.as_deref().map_or_else(|| what.clone(), escape_statement);
-        let pitfall =
-            facts.problem.as_deref().map(|it| format!(" {}.", escape_person_text(it, WHAT_BYTES_MAX))).unwrap_or_default();
+        let pitfall = facts
+            .problem
+            .as_deref()
+            .map(|it| format!(" {}.", escape_person_text(it, WHAT_BYTES_MAX)))
+            .unwrap_or_default();
         let solution = facts.solution.as_deref().map(|solution| format!("{}.", escape_statement(solution)));
         let known = solution.as_ref().map(|solution| format!(" {solution}")).unwrap_or_else(|| cause.clone());
         let written = format!("written {}{used}", times(facts.written));
@@ -188,12 +208,18 @@ impl PromotionProposal {
         evidence.extend(effectiveness_text(figures));
         evidence.push(label.reason.clone());
         evidence.push(match way {
-            Some(Qualification::Prevention) => "proposed because warnings from it prevented what it is about".to_owned(),
+            Some(Qualification::Prevention) => {
+                "proposed because warnings from it prevented what it is about".to_owned()
+            }
             Some(Qualification::Knowledge) => "proposed because it is believed and was used".to_owned(),
             None => "it does not pass the gate now".to_owned(),
         });
         PromotionProposal {
-            context: format!("A {} that {} wrote down{place}.", escape_person_text(&facts.kind, FILE_BYTES_MAX), writers_text(&writers)),
+            context: format!(
+                "A {} that {} wrote down{place}.",
+                escape_person_text(&facts.kind, FILE_BYTES_MAX),
+                writers_text(&writers)
+            ),
             problem: format!("{problem}.{cause}"),
             frequency: format!("{written}, from {} to {}.", day_text(facts.first_at), day_text(facts.last_at)),
             example: facts
@@ -208,7 +234,13 @@ impl PromotionProposal {
     }
 
     /// The proposal `id` as a page, with the change it would make to `target` (a path) as a diff.
-    pub(crate) fn to_markdown(&self, id: &str, state: &str, label: &ProofLabel, change: Option<(&str, &str)>) -> String {
+    pub(crate) fn to_markdown(
+        &self,
+        id: &str,
+        state: &str,
+        label: &ProofLabel,
+        change: Option<(&str, &str)>,
+    ) -> String {
         let strength = if label.strength == ProofStrength::Strong { "strong" } else { "weak" };
         let mut out = format!("# {id}: {}\n\n{state}, **{strength}**: {}\n", self.title, label.reason);
         let mut section = |name: &str, text: &str| {
@@ -226,7 +258,10 @@ impl PromotionProposal {
         if let Some((target, diff)) = change {
             let longest = diff.split(|c| c != '`').map(str::len).max().unwrap_or(0);
             let ticks = "`".repeat(3.max(longest + 1));
-            section("Change", &format!("To {}:\n\n{ticks}diff\n{}\n{ticks}", quote_tool_text(target, 400), diff.trim_end()));
+            section(
+                "Change",
+                &format!("To {}:\n\n{ticks}diff\n{}\n{ticks}", quote_tool_text(target, 400), diff.trim_end()),
+            );
         }
         out
     }
@@ -253,7 +288,8 @@ fn location_text(facts: &PromotionFacts, files_max: usize) -> Option<String> {
     if let Some(glob) = &facts.glob {
         return Some(quote_tool_text(glob, FILE_BYTES_MAX));
     }
-    let files: Vec<String> = facts.files.iter().take(files_max).map(|file| quote_tool_text(file, FILE_BYTES_MAX)).collect();
+    let files: Vec<String> =
+        facts.files.iter().take(files_max).map(|file| quote_tool_text(file, FILE_BYTES_MAX)).collect();
     (!files.is_empty()).then(|| files.join(", "))
 }
 
@@ -351,7 +387,8 @@ mod tests {
     }
 
     fn propose(facts: &PromotionFacts) -> (PromotionProposal, ProofLabel) {
-        let figures = PromotionFigures { failures: 9, tasks: 5, prevented: 4, failed_anyway: 1, ..PromotionFigures::default() };
+        let figures =
+            PromotionFigures { failures: 9, tasks: 5, prevented: 4, failed_anyway: 1, ..PromotionFigures::default() };
         let figures = PromotionFigures { effectiveness: 0.8, confidence: 0.8, ..figures };
         let label = crate::advice::promotion::proof_label(&figures, &PromotionSettings::default());
         (PromotionProposal::from_facts(facts, &figures, Some(Qualification::Prevention), &label), label)
@@ -393,7 +430,8 @@ mod tests {
         let (bare, _) = propose(&PromotionFacts { rule: None, finding: None, ..facts() });
         assert!(bare.line.starts_with("x was renamed: ") && bare.line.ends_with(" did without it)."), "{}", bare.line);
         let glob = Some("src/*.js".into());
-        let (bare, label) = propose(&PromotionFacts { rule: None, name: None, finding: None, cause: None, glob, ..facts() });
+        let (bare, label) =
+            propose(&PromotionFacts { rule: None, name: None, finding: None, cause: None, glob, ..facts() });
         assert_eq!(
             bare.line,
             "`'x' is not defined (eslint no-undef)` in `src/*.js` (9 failures in 5 tasks; 4 of 5 warned tasks did without \

@@ -157,8 +157,14 @@ pub(crate) fn score_shares(scores: &[(i64, f64)]) -> Vec<(i64, f64)> {
 }
 
 /// The warnings that are due, at most `limit`. `seed` decides the draw of what is explored.
-pub(crate) fn rank_warnings(candidates: Vec<WarningCandidate>, limit: usize, settings: &AdviceSettings, seed: &str) -> Vec<RankedWarning> {
-    let mut due: Vec<RankedWarning> = candidates.into_iter().filter_map(|candidate| weigh_candidate(candidate, settings)).collect();
+pub(crate) fn rank_warnings(
+    candidates: Vec<WarningCandidate>,
+    limit: usize,
+    settings: &AdviceSettings,
+    seed: &str,
+) -> Vec<RankedWarning> {
+    let mut due: Vec<RankedWarning> =
+        candidates.into_iter().filter_map(|candidate| weigh_candidate(candidate, settings)).collect();
     // What somebody wrote down about a family, and is believed, is said in place of the family's patterns.
     let is_written = |ranked: &&RankedWarning| ranked.candidate.is_entry() && !ranked.unconfirmed;
     let written: HashSet<String> = due.iter().filter(is_written).map(|it| it.candidate.family.clone()).collect();
@@ -380,10 +386,13 @@ mod tests {
     #[test]
     fn what_is_written_and_believed_is_said_in_place_of_its_family() {
         let pattern = candidate("a", 0.9, 0.9, in_file());
-        let entry =
-            |confidence| WarningCandidate { family: pattern.family.clone(), ..candidate("k-1", confidence, 0.25, in_file()) };
+        let entry = |confidence| WarningCandidate {
+            family: pattern.family.clone(),
+            ..candidate("k-1", confidence, 0.25, in_file())
+        };
         let due = |entry: WarningCandidate| {
-            let ranked = rank_warnings(vec![pattern.clone(), entry, candidate("b", 0.7, 0.5, in_file())], 5, &settings(), "s");
+            let ranked =
+                rank_warnings(vec![pattern.clone(), entry, candidate("b", 0.7, 0.5, in_file())], 5, &settings(), "s");
             keys(&ranked).into_iter().map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(due(entry(0.7)), ["b", "k-1"], "at its own place");

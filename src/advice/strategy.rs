@@ -202,7 +202,10 @@ impl DeclaredStrategy {
     ///
     /// # Errors
     /// When a template can't be rendered with what is known of this failure.
-    pub(crate) fn render_for_subject(&self, subject: &StrategySubject<'_>) -> Result<Option<RenderedStrategy>, Problem> {
+    pub(crate) fn render_for_subject(
+        &self,
+        subject: &StrategySubject<'_>,
+    ) -> Result<Option<RenderedStrategy>, Problem> {
         let Some((said, groups)) = self.match_subject(subject) else { return Ok(None) };
         let known = |text: Option<&str>| text.map(|text| ellipsis(&one_line(text), FACT_BYTES_MAX));
         let tool = Some(said.tool).filter(|tool| !tool.is_empty()).or(subject.tool);
@@ -223,7 +226,10 @@ impl DeclaredStrategy {
     }
 
     /// What it fits of a failure, with the groups of its regex.
-    fn match_subject<'a>(&self, subject: &StrategySubject<'a>) -> Option<(StrategyDiagnostic<'a>, Option<Captures<'a>>)> {
+    fn match_subject<'a>(
+        &self,
+        subject: &StrategySubject<'a>,
+    ) -> Option<(StrategyDiagnostic<'a>, Option<Captures<'a>>)> {
         let is_own = |own: &Category, theirs: &str| own.as_str() == theirs;
         if self.category.as_ref().zip(subject.category).is_some_and(|(own, theirs)| !is_own(own, theirs)) {
             return None;
@@ -232,8 +238,9 @@ impl DeclaredStrategy {
             let groups = self.error.as_ref()?.captures(subject.text)?;
             return Some((StrategyDiagnostic { message: subject.text, ..StrategyDiagnostic::default() }, Some(groups)));
         }
-        let of_tool =
-            |said: &&StrategyDiagnostic<'a>| self.tool.as_deref().is_none_or(|tool| tool == said.tool || subject.tool == Some(tool));
+        let of_tool = |said: &&StrategyDiagnostic<'a>| {
+            self.tool.as_deref().is_none_or(|tool| tool == said.tool || subject.tool == Some(tool))
+        };
         let mut items = subject.items.iter().filter(of_tool).copied();
         let first = items.clone().next()?;
         let Some(error) = &self.error else { return Some((first, None)) };
@@ -304,7 +311,8 @@ mod tests {
     fn it_reads_for_the_failure_that_it_fits() {
         let install = one(INSTALL);
         let message = "Could not find a declaration file for module 'left-pad'.";
-        let found = install.render_for_subject(&run(vec![item("tsc", "other"), item("tsc", message)])).expect("renders");
+        let found =
+            install.render_for_subject(&run(vec![item("tsc", "other"), item("tsc", message)])).expect("renders");
         let found = found.expect("fits");
         assert_eq!(found.technique, "Install the types of left-pad");
         assert_eq!(found.steps, ["npm i -D @types/left-pad", "npx tsc -b", "see src/a.ts"]);
@@ -323,11 +331,18 @@ mod tests {
         assert_eq!(steps(&install, &StrategySubject { category: Some("lint_error"), ..run(vec![told]) }), None);
         let eslint = item("eslint", told.message);
         assert_eq!(steps(&install, &StrategySubject { tool: Some("eslint"), ..run(vec![eslint]) }), None);
-        assert_eq!(steps(&install, &StrategySubject { text: "nothing of it", ..run(vec![item("tsc", "other")]) }), None);
+        assert_eq!(
+            steps(&install, &StrategySubject { text: "nothing of it", ..run(vec![item("tsc", "other")]) }),
+            None
+        );
         let by_tool = one("[strategies.a]\ntool = \"tsc\"\ntechnique = \"{{ code }}\"\n");
         assert_eq!((by_tool.match_kind(), by_tool.error_regex()), ("tool", ".*"));
         assert_eq!(by_tool.render_for_subject(&run(vec![told])).expect("renders").expect("fits").technique, "TS7016");
-        assert_eq!(steps(&by_tool, &StrategySubject { text: "tsc", ..StrategySubject::default() }), None, "a text is of no known tool");
+        assert_eq!(
+            steps(&by_tool, &StrategySubject { text: "tsc", ..StrategySubject::default() }),
+            None,
+            "a text is of no known tool"
+        );
         assert_eq!(one("[strategies.a]\ncategory = \"other\"\ntechnique = \"x\"\n").match_kind(), "category");
     }
 
@@ -403,7 +418,9 @@ mod tests {
         let text = "[strategies.a]\nerror = 'x(?<more>y)?'\ntechnique = \"t\"\nsteps = [\"{{ more | length }}\"]\n";
         let strategy = one(text);
         assert!(steps(&strategy, &StrategySubject { text: "xy", ..StrategySubject::default() }).is_some());
-        let problem = strategy.render_for_subject(&StrategySubject { text: "x", ..StrategySubject::default() }).expect_err("has no length");
+        let problem = strategy
+            .render_for_subject(&StrategySubject { text: "x", ..StrategySubject::default() })
+            .expect_err("has no length");
         assert_eq!(problem.line, Some(4), "{problem:?}");
     }
 }

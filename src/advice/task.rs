@@ -56,7 +56,8 @@ mod tests {
     #[test]
     fn a_task_ends_when_it_is_said_and_by_a_day_of_silence_and_a_later_run_reopens_it() {
         let hour = 3_600 * 1_000_000;
-        let end_at = |task: &KnownTask, now: i64| task_end(task, Timestamp(now * hour), Duration::from_secs(24 * 3_600));
+        let end_at =
+            |task: &KnownTask, now: i64| task_end(task, Timestamp(now * hour), Duration::from_secs(24 * 3_600));
         assert_eq!(end_at(&task(0, None), 23), None);
         let silent = end_at(&task(0, None), 25).expect("is over");
         assert_eq!((silent.at, silent.why.as_str()), (Timestamp(24 * hour), "nothing ran for 24 hours"));

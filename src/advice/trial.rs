@@ -196,7 +196,8 @@ mod tests {
                 for (held_out, probability) in
                     next.iter_mut().enumerate().filter(|(_, probability)| **probability > 0.0)
                 {
-                    if of_recurrences(held_out, recurrences - held_out, share).verdict() != TrialVerdict::NoMeasurableEffect
+                    if of_recurrences(held_out, recurrences - held_out, share).verdict()
+                        != TrialVerdict::NoMeasurableEffect
                     {
                         declared += std::mem::take(probability);
                     }

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::ranking::{WarningCandidate, RankedWarning};
+use super::ranking::{RankedWarning, WarningCandidate};
 use crate::base::clock::Timestamp;
 use crate::base::markdown::untagged;
 use crate::base::text::{count, ellipsis, one_line};

@@ -163,21 +163,33 @@ unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
         unsafe {
-            if is_large(layout.size()) { System.alloc(layout) } else { SMALL.with(|heap| heap.malloc(layout.size(), layout.align())) }
+            if is_large(layout.size()) {
+                System.alloc(layout)
+            } else {
+                SMALL.with(|heap| heap.malloc(layout.size(), layout.align()))
+            }
         }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
         unsafe {
-            if is_large(layout.size()) { System.alloc_zeroed(layout) } else { SMALL.with(|heap| heap.calloc(layout.size(), layout.align())) }
+            if is_large(layout.size()) {
+                System.alloc_zeroed(layout)
+            } else {
+                SMALL.with(|heap| heap.calloc(layout.size(), layout.align()))
+            }
         }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         // SAFETY: the caller's promise; a block of this size is that allocator's.
         unsafe {
-            if is_large(layout.size()) { System.dealloc(pointer, layout) } else { SMALL.with(|heap| heap.free(pointer, layout.size(), layout.align())) }
+            if is_large(layout.size()) {
+                System.dealloc(pointer, layout)
+            } else {
+                SMALL.with(|heap| heap.free(pointer, layout.size(), layout.align()))
+            }
         }
     }
 

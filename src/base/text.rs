@@ -60,7 +60,11 @@ pub fn visible_json(json: String) -> String {
     let mut out = String::with_capacity(json.len() + 64);
     for c in json.chars() {
         // Outside of strings there are no such characters.
-        if is_hidden_in_json(c) { c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}"))) } else { out.push(c) }
+        if is_hidden_in_json(c) {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")))
+        } else {
+            out.push(c)
+        }
     }
     out
 }

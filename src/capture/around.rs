@@ -115,7 +115,10 @@ impl EnvironmentDigest {
             .and_then(|_| private::read_to_string(&names_file(state)).ok())
             .unwrap_or_default();
         let further: Vec<&str> = further.lines().collect();
-        EnvironmentDigest { environment: digest(env::vars_os(), &further), path: env::var_os("PATH").map(|path| (&path).into()) }
+        EnvironmentDigest {
+            environment: digest(env::vars_os(), &further),
+            path: env::var_os("PATH").map(|path| (&path).into()),
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 use super::around::EnvironmentDigest;
 use super::passes;
 use super::reading::whole_lines;
-use super::spool::{self, SpoolHeader, Identity, RepositoryHead, SPOOL_SCHEMA, Spooled};
+use super::spool::{self, Identity, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, Spooled};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
@@ -204,10 +204,10 @@ impl FinishedRun {
             ..check.clone()
         });
         let place = RepositoryHead { head: header.place.head.as_ref().map(text), ..header.place.clone() };
-        let around = header
-            .around
-            .clone()
-            .map(|around| EnvironmentDigest { path: around.path.filter(|path| (self.redact)(&path.display()).1 == 0), ..around });
+        let around = header.around.clone().map(|around| EnvironmentDigest {
+            path: around.path.filter(|path| (self.redact)(&path.display()).1 == 0),
+            ..around
+        });
         SpoolHeader { argv, identity, check, place, around, ..header.clone() }
     }
 
@@ -222,7 +222,9 @@ impl FinishedRun {
         }
         match run::detached(&keep) {
             Ok(Detached::Process) => {
-                let waiting = if wait { Waiting { _end: Some(working) } } else {
+                let waiting = if wait {
+                    Waiting { _end: Some(working) }
+                } else {
                     // It is closed already.
                     std::mem::forget(working);
                     Waiting { _end: None }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::spool::{SpoolHeader, SPOOL_SCHEMA, Spooled};
+use super::spool::{SPOOL_SCHEMA, SpoolHeader, Spooled};
 
 /// Why a spool file or a line of the pass log can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

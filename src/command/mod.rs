@@ -7,5 +7,5 @@ mod tests;
 mod typed;
 
 pub(crate) use key::KeyParts;
-pub(crate) use line::{GaveUp, ShellLine, Simple, LineStep};
+pub(crate) use line::{GaveUp, LineStep, ShellLine, Simple};
 pub(crate) use typed::typed;

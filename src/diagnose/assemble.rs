@@ -12,11 +12,11 @@ use crate::base::text::ellipsis;
 use self::caller::{Caller, canonical_code};
 use super::block::{Block, BlockView};
 use super::catalog::Catalog;
-use super::engine::{RawDiagnostic, Frame, TestOutcome, LineRole};
+use super::engine::{Frame, LineRole, RawDiagnostic, TestOutcome};
 use super::generic::{self, Strength};
-use super::paths::{Resolver, PathTrust};
+use super::paths::{PathTrust, Resolver};
 use super::structured::StructuredDocument;
-use super::{Baseline, Category, Input, Diagnostic, Severity, Shortfall, category, passing, shortfall, surroundings};
+use super::{Baseline, Category, Diagnostic, Input, Severity, Shortfall, category, passing, shortfall, surroundings};
 
 mod caller;
 mod documents;
@@ -259,8 +259,14 @@ impl<'a> Assembled<'a> {
         // A block that says the same again is noise; anything else is further lines of the item.
         for role in &mut self.outcome.roles[from..until] {
             *role = match *role {
-                LineRole::Head(item) | LineRole::Told(item) | LineRole::Detail(item) | LineRole::Note(item) if item != second => *role,
-                LineRole::Head(_) | LineRole::Told(_) | LineRole::Detail(_) | LineRole::Note(_) if repeated => LineRole::Noise,
+                LineRole::Head(item) | LineRole::Told(item) | LineRole::Detail(item) | LineRole::Note(item)
+                    if item != second =>
+                {
+                    *role
+                }
+                LineRole::Head(_) | LineRole::Told(_) | LineRole::Detail(_) | LineRole::Note(_) if repeated => {
+                    LineRole::Noise
+                }
                 LineRole::Head(_) if better => LineRole::Head(first),
                 LineRole::Told(_) => LineRole::Told(first),
                 LineRole::Head(_) if !says_why => LineRole::Note(first),
@@ -278,7 +284,8 @@ impl<'a> Assembled<'a> {
             let short = shortfall::compare(&tally, &self.outcome.items, &self.first_of, generic);
             let Some((said, found)) = short else { continue };
             self.shortfalls.push(Shortfall { tool: self.catalog.tools[tally.tool].name.clone(), said, found });
-            let unknown = |&line: &usize| self.outcome.roles[line] == LineRole::Free && !self.lines[line].trim().is_empty();
+            let unknown =
+                |&line: &usize| self.outcome.roles[line] == LineRole::Free && !self.lines[line].trim().is_empty();
             let before = (tally.lines.start..tally.line).rev().filter(unknown).take(UNKNOWN_LINES_MAX);
             let behind = (tally.line + 1..tally.lines.end).filter(unknown).take(UNKNOWN_LINES_MAX);
             let lines: Vec<usize> = before.chain(behind).collect();
@@ -322,7 +329,8 @@ impl<'a> Assembled<'a> {
 
     /// Whether definitions or documents explain the failure.
     fn is_known(&self, baseline: Option<&Baseline>) -> bool {
-        let is_news = |found: &RawDiagnostic<'_>| baseline.is_none_or(|known| !known.contains(self.lines[found.span.0]));
+        let is_news =
+            |found: &RawDiagnostic<'_>| baseline.is_none_or(|known| !known.contains(self.lines[found.span.0]));
         let mut failing = self.outcome.items.iter().zip(&self.failing);
         failing.any(|(found, failing)| *failing && is_news(found) && self.counts(found)) || !self.generic.is_empty()
     }
@@ -430,7 +438,8 @@ impl<'a> Assembled<'a> {
 
     /// Diagnostics that did not make the run fail.
     pub(super) fn others(&self) -> Vec<Diagnostic> {
-        let beside = |found: &RawDiagnostic<'_>| !found.tentative && found.severity < Severity::Error && found.place.is_some();
+        let beside =
+            |found: &RawDiagnostic<'_>| !found.tentative && found.severity < Severity::Error && found.place.is_some();
         let all = self.outcome.items.iter().enumerate();
         let others = all.filter(|(index, found)| !self.failing[*index] && beside(found));
         let more = (0..self.outcome.items.len()).filter(|&index| self.failing[index]);

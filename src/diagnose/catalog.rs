@@ -14,7 +14,7 @@ use crate::base::one_or_many::OneOrMany;
 
 #[cfg(test)]
 use super::definition;
-use super::definition::{PackedFile, PackedRule, PackedTool, DefinitionRuleText, ToolText};
+use super::definition::{DefinitionRuleText, PackedFile, PackedRule, PackedTool, ToolText};
 use super::imported::ImportedFormat;
 
 macro_rules! shipped {
@@ -230,7 +230,12 @@ impl Catalog {
         let mut kept = Vec::with_capacity(tools.len());
         for (index, (mut tool, texts)) in tools.into_iter().enumerate() {
             imported.extend(std::mem::take(&mut tool.imported).into_iter().map(|imported| (index, imported)));
-            let lazy = |(_, text)| DefinitionRule { tool: index, text, matcher: LazyDefinition::default(), closing: LazyDefinition::default() };
+            let lazy = |(_, text)| DefinitionRule {
+                tool: index,
+                text,
+                matcher: LazyDefinition::default(),
+                closing: LazyDefinition::default(),
+            };
             rules.extend(texts.into_iter().map(lazy));
             kept.push(tool);
         }

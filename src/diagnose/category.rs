@@ -9,7 +9,7 @@ use crate::whitelist::CheckKind;
 
 use super::catalog::{Catalog, constant};
 use super::engine::RawDiagnostic;
-use super::{Category, Input, Diagnostic, Severity, generic, missing};
+use super::{Category, Diagnostic, Input, Severity, generic, missing};
 
 mod content;
 

@@ -38,7 +38,9 @@ pub fn with_colours(kept: String, output: &[u8]) -> String {
 /// `text` without colours.
 pub fn without_colours(text: &str) -> String {
     text.split('\n')
-        .map(|line| ColouredLine::of(line.as_bytes()).map_or_else(|| crate::base::text::printable(line), |line| line.text))
+        .map(|line| {
+            ColouredLine::of(line.as_bytes()).map_or_else(|| crate::base::text::printable(line), |line| line.text)
+        })
         .collect::<Vec<_>>()
         .join("\n")
 }

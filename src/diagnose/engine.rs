@@ -27,10 +27,10 @@ mod tally;
 mod wrapped;
 
 use block::OpenBlock;
-use candidates::{RuleCandidate, Candidates};
+use candidates::{Candidates, RuleCandidate};
 pub(super) use drive::is_in as may_have_drives;
 use found::Groups;
-pub(super) use found::{RawDiagnostic, Frame, TestOutcome, Rest, LineRole, severity};
+pub(super) use found::{Frame, LineRole, RawDiagnostic, Rest, TestOutcome, severity};
 pub(super) use tally::{ReportedCounts, Tally};
 
 /// Matches `catalog` against `lines`. `named` says which tools the command names; `streams` lists the indices of the
@@ -357,7 +357,8 @@ impl<'a> Engine<'a> {
         if kind == DefinitionKind::Start || said.body != DefinitionBody::None {
             let indent = indent(text);
             let (blank, stack) = (false, false);
-            self.open = Some(OpenBlock { item, tool, rule, indent, lines: 1, frame: None, end: index + 1, blank, stack });
+            self.open =
+                Some(OpenBlock { item, tool, rule, indent, lines: 1, frame: None, end: index + 1, blank, stack });
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::base::tree::NoTree;
 use crate::run::Ended;
 
 use super::definition::{ExpectText, TestText};
-use super::{Category, Definitions, Diagnosis, Input, Diagnostic, Severity, examine};
+use super::{Category, Definitions, Diagnosis, Diagnostic, Input, Severity, examine};
 
 /// Where the project of an inline test is.
 pub(super) const ROOT: &str = "/home/dev/project";

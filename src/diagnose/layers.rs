@@ -149,7 +149,11 @@ fn fault(file: &DefinitionFile, line: Option<usize>, reason: String, without: Op
 }
 
 /// A file's definitions, without rules that could never hold and without those of categories that nobody declared.
-fn read(file: &DefinitionFile, categories: &Categories, faults: &mut Vec<DefinitionFault>) -> Option<DefinitionFileText> {
+fn read(
+    file: &DefinitionFile,
+    categories: &Categories,
+    faults: &mut Vec<DefinitionFault>,
+) -> Option<DefinitionFileText> {
     let mut text = match definition::parse(&file.text) {
         Ok(text) => text,
         Err(error) => {

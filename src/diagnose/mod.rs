@@ -46,7 +46,7 @@ pub use crate::config::Category;
 pub use baseline::Baseline;
 pub use clean::clean;
 pub use collected::{Ran, ran};
-pub use layers::{DefinitionFile, Definitions, DefinitionFault, attachments};
+pub use layers::{DefinitionFault, DefinitionFile, Definitions, attachments};
 pub use shortfall::Shortfall;
 pub use skeleton::{Skeleton, skeleton};
 

@@ -122,8 +122,16 @@ pub(super) fn passed(lines: &[&str], streams: &[Vec<(usize, usize)>]) -> Vec<boo
             let free =
                 |from: usize| (from + 1..at).find(|&at| !text(at).trim().is_empty() && generic::indent(text(at)) == 0);
             let part = match (last, mark) {
-                (Some((from, PassingMark::Other | PassingMark::Open)), PassingMark::PassedAbove) => free(from).map(|first| first..at),
-                (Some((from, PassingMark::Begins | PassingMark::Passed | PassingMark::PassedAbove | PassingMark::Ok)), PassingMark::Passed)
+                (Some((from, PassingMark::Other | PassingMark::Open)), PassingMark::PassedAbove) => {
+                    free(from).map(|first| first..at)
+                }
+                (
+                    Some((
+                        from,
+                        PassingMark::Begins | PassingMark::Passed | PassingMark::PassedAbove | PassingMark::Ok,
+                    )),
+                    PassingMark::Passed,
+                )
                 | (Some((from, _)), PassingMark::PassedAbove) => Some(from + 1..at),
                 (Some((from, PassingMark::Open)), PassingMark::Ok) => Some(from..at),
                 _ => None,

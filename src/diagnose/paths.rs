@@ -362,7 +362,10 @@ mod tests {
         assert_eq!(resolver.resolve("only.c", &[], PathTrust::Looks).as_deref(), Some("lib/deep/only.c"));
         assert_eq!(resolver.resolve("new.py", &[], PathTrust::Format).as_deref(), Some("backend/new.py"));
         assert_eq!(resolver.resolve("new.py", &[], PathTrust::Looks), None);
-        assert_eq!(resolver.resolve("chart/lib/deep/only.c", &[], PathTrust::Looks).as_deref(), Some("lib/deep/only.c"));
+        assert_eq!(
+            resolver.resolve("chart/lib/deep/only.c", &[], PathTrust::Looks).as_deref(),
+            Some("lib/deep/only.c")
+        );
         assert_eq!(resolver.resolve("chart/only.c", &[], PathTrust::Looks), None);
     }
 

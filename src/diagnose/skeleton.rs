@@ -16,7 +16,7 @@ use crate::run::Ended;
 use super::catalog;
 use super::definition::SCHEMA;
 use super::generic::{self, looks_like_a_file};
-use super::{Category, DefinitionFile, Definitions, Diagnosis, Input, Diagnostic, diagnose, plain_text};
+use super::{Category, DefinitionFile, Definitions, Diagnosis, Diagnostic, Input, diagnose, plain_text};
 
 /// What was made of a sample.
 #[derive(Debug, Clone, PartialEq, Eq)]

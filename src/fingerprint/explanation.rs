@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::mask::MaskedSlot;
-use super::scan::{SlotClass, MaskLevel};
+use super::scan::{MaskLevel, SlotClass};
 use super::subject::MessageContext;
 use super::{FINGERPRINT_VERSION, Fingerprint, FingerprintSteps};
 use crate::diagnose::Diagnostic;

@@ -1,8 +1,8 @@
 //! From a message to its masked texts: slots found, joined with what touches them, and kept or masked by level.
 
 use super::message::unwrap_repr;
-use super::scan::{SlotClass, MaskLevel, MessagePiece, scan_message};
-use super::subject::{MessageContext, BareWordRole, is_demanded_version, find_bare_words, slot_subject};
+use super::scan::{MaskLevel, MessagePiece, SlotClass, scan_message};
+use super::subject::{BareWordRole, MessageContext, find_bare_words, is_demanded_version, slot_subject};
 use super::vocabulary::STOP_WORDS;
 
 /// Subjects that a pattern keeps.
@@ -129,7 +129,11 @@ fn push_pieces(units: &mut Vec<MessageUnit>, text: &str, level: MaskLevel, conte
                 let demanded = is_demanded_version(class, before).then(|| text.to_owned());
                 let kept = demanded.or_else(|| slot_subject(class, text, context));
                 before = "";
-                MessageUnit::Slot(MaskedSlot { class: Some(class), text: text.to_owned(), subjects: kept.into_iter().collect() })
+                MessageUnit::Slot(MaskedSlot {
+                    class: Some(class),
+                    text: text.to_owned(),
+                    subjects: kept.into_iter().collect(),
+                })
             }
         });
     }

@@ -23,7 +23,8 @@ use message::{first_line, split_exception, without_hint, without_kind};
 pub(crate) use cut_report::{ReportedFailure, is_cut_copy};
 pub(crate) use explanation::{CodeOrigin, FingerprintExplanation, explain_fingerprint};
 pub(crate) use near_duplicate::{
-    CANDIDATES_MAX, MessageComparison, PatternLeaders, NearDuplicateSketch, SimilarityVerdict, comparable_text, compare_messages, sketch_message,
+    CANDIDATES_MAX, MessageComparison, NearDuplicateSketch, PatternLeaders, SimilarityVerdict, comparable_text,
+    compare_messages, sketch_message,
 };
 
 /// Version of the algorithm, in front of every key: keys of different versions never meet, and a change of the masks

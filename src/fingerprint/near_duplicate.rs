@@ -76,7 +76,9 @@ impl SimilarityVerdict {
         match self {
             SimilarityVerdict::Same => "the same".to_owned(),
             SimilarityVerdict::TooDifferent => "too different".to_owned(),
-            SimilarityVerdict::OtherWords { here, there } => format!("other words: {} / {}", here.join(" "), there.join(" ")),
+            SimilarityVerdict::OtherWords { here, there } => {
+                format!("other words: {} / {}", here.join(" "), there.join(" "))
+            }
             SimilarityVerdict::Polarity { word } => format!("the opposite: {word}"),
             SimilarityVerdict::OtherLiterals => "another literal or number".to_owned(),
         }
@@ -285,7 +287,11 @@ impl PatternLeaders {
     }
 
     /// The number of the most similar one that the guard lets be the same; the first of equals.
-    pub(crate) fn find_nearest(&self, near: &NearDuplicateSketch, similarity_min: f64) -> Option<(usize, MessageComparison)> {
+    pub(crate) fn find_nearest(
+        &self,
+        near: &NearDuplicateSketch,
+        similarity_min: f64,
+    ) -> Option<(usize, MessageComparison)> {
         let mut shared: HashMap<usize, usize> = HashMap::new();
         for leader in near.bands.iter().filter_map(|band| self.by_band.get(band)).flatten() {
             *shared.entry(*leader).or_default() += 1;
@@ -382,7 +388,8 @@ mod tests {
             [(Some("E1"), "tool", true), (Some("E2"), "tool", false), (Some("E1"), "jest", false)]
         {
             let asked = Diagnostic { code: code.map(str::to_owned), tool: tool.to_owned(), ..item(other) };
-            let found_now = leaders.find_nearest(&sketch_message(&asked).expect("says enough"), SIMILARITY_MIN).is_some();
+            let found_now =
+                leaders.find_nearest(&sketch_message(&asked).expect("says enough"), SIMILARITY_MIN).is_some();
             assert_eq!(found_now, found, "{code:?} {tool}");
         }
         assert!(!merged("cannot find module 'a' anywhere", "cannot find modules 'b' anywhere"));

@@ -105,7 +105,13 @@ pub(super) fn scan_message(text: &str, level: MaskLevel) -> Vec<MessagePiece<'_>
 }
 
 /// What starts at `at`: a slot, or with `None` a stretch that stays text although it looks like more.
-fn find_slot(text: &str, at: usize, c: char, level: MaskLevel, syntax: bool) -> Option<(usize, Option<MessagePiece<'_>>)> {
+fn find_slot(
+    text: &str,
+    at: usize,
+    c: char,
+    level: MaskLevel,
+    syntax: bool,
+) -> Option<(usize, Option<MessagePiece<'_>>)> {
     let rest = &text[at..];
     if c == '<'
         && let Some(end) = representation_len(rest)

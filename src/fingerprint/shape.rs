@@ -43,16 +43,26 @@ static SHAPES: [SlotShape; 22] = [
         r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b",
     ),
     new(SlotClass::Uuid, |rest, c| c.is_digit(8) && rest.len() >= 26, r"[0-7][0-9A-HJKMNP-TV-Z]{25}\b"),
-    new(SlotClass::Time, |rest, c| c.is_ascii_digit() && rest.contains('-'), r"\d{4}-\d\d-\d\d(?:[T _-]{CLOCK}{ZONE})?\b"),
+    new(
+        SlotClass::Time,
+        |rest, c| c.is_ascii_digit() && rest.contains('-'),
+        r"\d{4}-\d\d-\d\d(?:[T _-]{CLOCK}{ZONE})?\b",
+    ),
     new(
         SlotClass::Time,
         |rest, c| c.is_ascii_digit() && rest.contains('/'),
         r"\d{2,4}/\d\d?/\d{2,4}(?:[ T]{CLOCK}{ZONE})?\b",
     ),
-    new(SlotClass::Time, |rest, c| c.is_ascii_digit() && rest.contains('/'), r"\d\d/{MONTH}/\d{4}(?::{CLOCK}{ZONE})?\b"),
     new(
         SlotClass::Time,
-        |rest, c| (c.is_ascii_digit() || starts_with_any(rest, &DAYS)) && MONTHS.iter().any(|month| rest.contains(month)),
+        |rest, c| c.is_ascii_digit() && rest.contains('/'),
+        r"\d\d/{MONTH}/\d{4}(?::{CLOCK}{ZONE})?\b",
+    ),
+    new(
+        SlotClass::Time,
+        |rest, c| {
+            (c.is_ascii_digit() || starts_with_any(rest, &DAYS)) && MONTHS.iter().any(|month| rest.contains(month))
+        },
         r"(?:{DAY},? )?\d{1,2}[ -]{MONTH}[ -]\d{2,4}(?: {CLOCK}{ZONE})?\b",
     ),
     new(
@@ -65,13 +75,21 @@ static SHAPES: [SlotShape; 22] = [
         |rest, c| c.is_ascii_digit() && rest.contains(':'),
         r"\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?: ?[AP]M)?{ZONE}\b",
     ),
-    new(SlotClass::Time, |rest, _| rest.starts_with("datetime."), r"datetime\.(?:datetime|date|time|timedelta)\([^)]*\)"),
+    new(
+        SlotClass::Time,
+        |rest, _| rest.starts_with("datetime."),
+        r"datetime\.(?:datetime|date|time|timedelta)\([^)]*\)",
+    ),
     new(
         SlotClass::Address,
         |rest, c| c.is_ascii_hexdigit() && matches!(byte_at(rest, 2), Some(b':' | b'-')),
         r"(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}\b",
     ),
-    new(SlotClass::Address, |rest, c| c.is_ascii_digit() && rest.contains('.'), r"\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?\b"),
+    new(
+        SlotClass::Address,
+        |rest, c| c.is_ascii_digit() && rest.contains('.'),
+        r"\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?\b",
+    ),
     new(
         SlotClass::Address,
         |rest, c| (c == '[' || c.is_ascii_hexdigit()) && rest.bytes().filter(|&byte| byte == b':').count() >= 3,
@@ -93,7 +111,11 @@ static SHAPES: [SlotShape; 22] = [
         |_, c| c.is_ascii_digit() || "+-".contains(c),
         r"[-+]?\d+(?:\.\d+)? ?(?:ns|us|µs|ms|msecs?|milliseconds?|s|secs?|seconds?|min|mins|minutes?|m|h|hrs?|hours?|d|days?)\b",
     ),
-    new(SlotClass::Size, |_, c| c.is_ascii_digit(), r"\d[\d,]*(?:\.\d+)? ?(?:[KMGTkmgt]i?[Bb]\b|[Bb]ytes?\b|[KMG]\b|%)"),
+    new(
+        SlotClass::Size,
+        |_, c| c.is_ascii_digit(),
+        r"\d[\d,]*(?:\.\d+)? ?(?:[KMGTkmgt]i?[Bb]\b|[Bb]ytes?\b|[KMG]\b|%)",
+    ),
     new(
         SlotClass::Version,
         |rest, c| (c.is_ascii_digit() || c == 'v') && rest.contains('.'),
@@ -125,7 +147,8 @@ fn starts_with_any(rest: &str, words: &[&str]) -> bool {
 
 impl SlotShape {
     fn find_end(&self, rest: &str) -> Option<usize> {
-        let regex = self.regex.get_or_init(|| Regex::new(&format!("^(?:{})", self.expanded_source())).expect("a valid shape"));
+        let regex =
+            self.regex.get_or_init(|| Regex::new(&format!("^(?:{})", self.expanded_source())).expect("a valid shape"));
         regex.find(rest).map(|found| found.end())
     }
 

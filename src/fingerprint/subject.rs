@@ -5,7 +5,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use regex::Regex;
 
-use super::scan::{SlotClass, MaskLevel, MessagePiece, scan_message};
+use super::scan::{MaskLevel, MessagePiece, SlotClass, scan_message};
 use super::vocabulary::{ABSENCE, COMPARISON, CONNECTION, STOP_WORDS, VERSION_KEEPERS};
 
 /// Longest subject, bytes; what is longer is a value.
@@ -115,7 +115,8 @@ pub(super) fn find_bare_words(text: &str) -> Vec<(Range<usize>, BareWordRole)> {
         let trimmed = group.as_str().trim_matches(|c: char| "'\"`‘’“”;,:().".contains(c));
         // A subject, but not the second of two shapes that fit, and no stop word.
         let taken = ranges.iter().any(|(other, kept)| {
-            (*kept == BareWordRole::Subject && role == BareWordRole::Subject) || other.start < group.end() && group.start() < other.end
+            (*kept == BareWordRole::Subject && role == BareWordRole::Subject)
+                || other.start < group.end() && group.start() < other.end
         });
         let start = group.start() + group.as_str().find(trimmed).unwrap_or(0);
         let end = start + trimmed.len();
@@ -145,7 +146,8 @@ pub(super) fn slot_subject(class: SlotClass, text: &str, context: MessageContext
 /// `requires node 18.0.0`: the version is what the message is about.
 pub(super) fn is_demanded_version(class: SlotClass, before: &str) -> bool {
     let words = before.rsplit(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    class == SlotClass::Version && words.take(2).any(|word| VERSION_KEEPERS.contains(&word.to_ascii_lowercase().as_str()))
+    class == SlotClass::Version
+        && words.take(2).any(|word| VERSION_KEEPERS.contains(&word.to_ascii_lowercase().as_str()))
 }
 
 /// The host of a URL, without user, port and path.
@@ -174,8 +176,13 @@ pub(super) fn stable_name(text: &str) -> String {
         let (part, slash) = part.strip_suffix('/').map_or((part, ""), |part| (part, "/"));
         let pieces = scan_message(part, MaskLevel::Values);
         let volatile = pieces.iter().any(|piece| match piece {
-            MessagePiece::Slot(SlotClass::Uuid | SlotClass::Time | SlotClass::Hex | SlotClass::Address | SlotClass::Duration, _) => true,
-            MessagePiece::Slot(SlotClass::Number | SlotClass::Id, text) => text.bytes().filter(u8::is_ascii_digit).count() >= 5,
+            MessagePiece::Slot(
+                SlotClass::Uuid | SlotClass::Time | SlotClass::Hex | SlotClass::Address | SlotClass::Duration,
+                _,
+            ) => true,
+            MessagePiece::Slot(SlotClass::Number | SlotClass::Id, text) => {
+                text.bytes().filter(u8::is_ascii_digit).count() >= 5
+            }
             _ => false,
         });
         out.push_str(if volatile { "<*>" } else { without_position(part) });

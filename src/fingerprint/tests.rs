@@ -148,13 +148,21 @@ fn tool_and_code_come_first() {
     let vitest = compute_fingerprint(&Diagnostic { tool: "vitest".to_owned(), ..item("bad thing") });
     assert_eq!(jest.pattern, vitest.pattern);
     let raised = compute_fingerprint(&item("TypeError: bad thing"));
-    assert_eq!(raised.family, compute_fingerprint(&Diagnostic { code: Some("TypeError".to_owned()), ..item("bad thing") }).family);
+    assert_eq!(
+        raised.family,
+        compute_fingerprint(&Diagnostic { code: Some("TypeError".to_owned()), ..item("bad thing") }).family
+    );
 }
 
 #[test]
 fn place_counts_only_where_the_message_says_nothing() {
     let at = |message: &str, file: &str, line, test: Option<&str>| {
-        compute_fingerprint(&Diagnostic { file: Some(file.to_owned()), line: Some(line), test: test.map(str::to_owned), ..item(message) })
+        compute_fingerprint(&Diagnostic {
+            file: Some(file.to_owned()),
+            line: Some(line),
+            test: test.map(str::to_owned),
+            ..item(message)
+        })
     };
     let (a, b) = (at("Cannot find module 'x'", "a.ts", 1, None), at("Cannot find module 'x'", "b.ts", 9, None));
     assert_eq!(a.pattern, b.pattern);

@@ -97,7 +97,11 @@ impl References {
             return;
         }
         let text = text.split('*').next().unwrap_or_default().trim_end_matches('/');
-        let path = if text.starts_with("./") || text.starts_with("../") || text == "." || text == ".." { joined(folder, text) } else { text.trim_start_matches(['@', '~', '#']).trim_start_matches('/').to_owned() };
+        let path = if text.starts_with("./") || text.starts_with("../") || text == "." || text == ".." {
+            joined(folder, text)
+        } else {
+            text.trim_start_matches(['@', '~', '#']).trim_start_matches('/').to_owned()
+        };
         if path.contains(['/', '.']) || text.starts_with('.') {
             // TypeScript imports `./a.js` and means `./a.ts`.
             if let Some((stem, kind)) = path.rsplit_once('.')

@@ -173,7 +173,7 @@ mod tests {
     use crate::base::lossless::Lossless;
     use crate::capture::{EnvironmentDigest, Identity, RepositoryHead};
     use crate::run::Ended;
-    use crate::whitelist::{CheckKind, CheckDecision, Whitelist};
+    use crate::whitelist::{CheckDecision, CheckKind, Whitelist};
 
     struct Project(tempfile::TempDir);
 
@@ -231,9 +231,15 @@ mod tests {
 
         /// Of a command line, as the shipped whitelist sees it.
         fn program(&self, line: &str) -> Option<String> {
-            let argv = if line.contains("&&") { vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()] } else { shell_words::split(line).expect("words") };
+            let argv = if line.contains("&&") {
+                vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()]
+            } else {
+                shell_words::split(line).expect("words")
+            };
             let words: Vec<std::ffi::OsString> = argv.iter().map(Into::into).collect();
-            let CheckDecision::Check(check) = Whitelist::shipped_only().decide_command(&words) else { panic!("no check: {line}") };
+            let CheckDecision::Check(check) = Whitelist::shipped_only().decide_command(&words) else {
+                panic!("no check: {line}")
+            };
             program(&self.run(&argv.iter().map(String::as_str).collect::<Vec<_>>(), Some(check)))
         }
     }
@@ -286,7 +292,8 @@ mod tests {
         let header = project.run(&["cargo", "test"], None);
         let bin = project.0.path().join("bin");
         let with_shims = format!("{}:{}", project.0.path().join("nowhere/verify-run/shims").display(), bin.display());
-        let around = header.around.clone().map(|around| EnvironmentDigest { path: Some(Lossless::from(&with_shims)), ..around });
+        let around =
+            header.around.clone().map(|around| EnvironmentDigest { path: Some(Lossless::from(&with_shims)), ..around });
         assert_eq!(program(&SpoolHeader { around, ..header.clone() }), program(&header));
         assert_eq!(project.program("cargo test"), before);
     }

@@ -1,7 +1,7 @@
 //! What makes a change the same as another task's: its files, the shape of its hunks, the command.
 
 use crate::base::text;
-use crate::store::{RecordedCommand, FileChange, Recipe, RecipeKind};
+use crate::store::{FileChange, Recipe, RecipeKind, RecordedCommand};
 
 /// Version of the shapes, in front of every key.
 const RECIPE_VERSION: u32 = 1;

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::patch::{PatchChange, FilePatch, Hunk, PatchKind, PatchLine, Patch};
+use super::patch::{FilePatch, Hunk, Patch, PatchChange, PatchKind, PatchLine};
 use crate::base::text;
 use crate::diagnose::redact::redact;
 
@@ -158,7 +158,9 @@ fn undone<'p>(
     if comes_back {
         return file.of(PatchKind::Added).find(|line| telling(line).is_some_and(|text| back.contains(text.as_str())));
     }
-    goes.then(|| file.of(PatchKind::Removed).find(|line| telling(line).is_some_and(|text| gone.contains(text.as_str()))))?
+    goes.then(|| {
+        file.of(PatchKind::Removed).find(|line| telling(line).is_some_and(|text| gone.contains(text.as_str())))
+    })?
 }
 
 /// Whether something else stands where these lines were.

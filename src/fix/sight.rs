@@ -72,8 +72,9 @@ impl Sight {
         if is_same_call(run, by) {
             return Sight::All;
         }
-        let items =
-            |run: &'_ Run| -> Vec<DiagnosticRecord> { run.failure.as_ref().map_or(Vec::new(), |found| found.items.clone()) };
+        let items = |run: &'_ Run| -> Vec<DiagnosticRecord> {
+            run.failure.as_ref().map_or(Vec::new(), |found| found.items.clone())
+        };
         Sight::Forms {
             seen: items(by).iter().map(form).collect(),
             of: items(run).iter().map(|item| (atom::of_item(item).hash, form(item))).collect(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::base::clock::Timestamp;
-use crate::store::{Attempt, FixRow, Means, AttemptOutcome, SolvedRow};
+use crate::store::{Attempt, AttemptOutcome, FixRow, Means, SolvedRow};
 
 /// Whether a fix is to be believed; said wherever a fix is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,7 +38,11 @@ pub(crate) fn standing(row: &FixRow, now: Timestamp, silence: Duration) -> Optio
     }
     let last = row.resolved_at.map_or(row.task_last_at, |resolved| resolved.max(row.task_last_at));
     let is_over = Duration::from_micros(now.micros_since(last)) >= silence;
-    if is_over { said(true, "it held in the rest of its task".to_owned()) } else { said(false, "its task is not over yet".to_owned()) }
+    if is_over {
+        said(true, "it held in the rest of its task".to_owned())
+    } else {
+        said(false, "its task is not over yet".to_owned())
+    }
 }
 
 /// Whether a fix that solved its failure held, as far as is told without a look at other fixes; `None` where those decide.

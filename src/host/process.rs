@@ -130,7 +130,8 @@ mod tests {
     fn sh(line: &str, limit: Duration) -> ProcessAnswer {
         let argv = ["sh", "-c", line].map(OsString::from);
         let variables = [("ADDED", Some(OsStr::new("yes"))), ("HOME", None)];
-        run(ProcessCall { argv: &argv, dir: Path::new("/"), variables: &variables, input: b"said", limit }).expect("it starts")
+        run(ProcessCall { argv: &argv, dir: Path::new("/"), variables: &variables, input: b"said", limit })
+            .expect("it starts")
     }
 
     #[test]

@@ -76,7 +76,11 @@ impl NormalisedWords {
 }
 
 /// How two entries of one type relate, and how alike their words are.
-pub(crate) fn compare_entries(a: &NormalisedWords, b: &NormalisedWords, settings: &KnowledgeSettings) -> (f64, EntryLikeness) {
+pub(crate) fn compare_entries(
+    a: &NormalisedWords,
+    b: &NormalisedWords,
+    settings: &KnowledgeSettings,
+) -> (f64, EntryLikeness) {
     let jaccard = a.jaccard(b);
     let likeness = match jaccard {
         same if same > settings.merged && !has_telling_difference(a, b) => EntryLikeness::Same,
@@ -330,7 +334,8 @@ mod tests {
 
     #[test]
     fn whatever_is_alike_shares_so_many_words() {
-        let words = |count: usize| NormalisedWords::from_text(&(0..count).map(|n| format!("w{n} ")).collect::<String>());
+        let words =
+            |count: usize| NormalisedWords::from_text(&(0..count).map(|n| format!("w{n} ")).collect::<String>());
         for all in 1..40 {
             let one = words(all);
             let shared = one.min_shared_words(0.6);

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
-use crate::pattern::confidence::{Confidence, ConfidenceIncrement, IncrementKind, JudgedDelivery, outcome_increments, unused_increments};
+use crate::pattern::confidence::{
+    Confidence, ConfidenceIncrement, IncrementKind, JudgedDelivery, outcome_increments, unused_increments,
+};
 use crate::store::{By, EntryChangeRow, EntryRow, EntryUseRow};
 
 /// What happened to an entry after it was written.
@@ -22,7 +24,12 @@ pub(crate) struct EntryHistory {
 
 /// What the confidence in an entry is made of: its source, its type, every session and agent that it helped, every task
 /// that was warned with it and did without the mistake or made it, what somebody set it to.
-pub(crate) fn entry_confidence(entry: &EntryRow, history: &EntryHistory, settings: &Settings, now: Timestamp) -> Confidence {
+pub(crate) fn entry_confidence(
+    entry: &EntryRow,
+    history: &EntryHistory,
+    settings: &Settings,
+    now: Timestamp,
+) -> Confidence {
     let mut found = source_increments(entry, settings);
     for other in history.merged.iter().filter(|other| other.by.agent != entry.by.agent) {
         let Some(agent) = &other.by.agent else { continue };
@@ -45,14 +52,19 @@ pub(crate) fn entry_confidence(entry: &EntryRow, history: &EntryHistory, setting
 }
 
 /// What came of using something that `writer` wrote (of what was learnt nobody), and what was said of it.
-pub(crate) fn feedback_increments(writer: &By, history: &EntryHistory, settings: &Settings) -> Vec<ConfidenceIncrement> {
+pub(crate) fn feedback_increments(
+    writer: &By,
+    history: &EntryHistory,
+    settings: &Settings,
+) -> Vec<ConfidenceIncrement> {
     let mut found = Vec::new();
     let own_session = writer.session.as_deref().unwrap_or_default();
     for used in &history.uses {
         let session = used.sitting();
         let agent = used.by.agent.as_deref().filter(|agent| writer.agent.as_deref() != Some(agent));
-        let add =
-            |what: &str, kind, scope: String, delta| make_increment(&used.event, used.at, what.to_owned(), kind, scope, delta);
+        let add = |what: &str, kind, scope: String, delta| {
+            make_increment(&used.event, used.at, what.to_owned(), kind, scope, delta)
+        };
         match used.how.as_str() {
             "applied" if session != own_session => {
                 found.push(add("applied", IncrementKind::Reuse, session, settings.confidence.reuse));
@@ -60,7 +72,12 @@ pub(crate) fn feedback_increments(writer: &By, history: &EntryHistory, settings:
             "validated" => match agent {
                 Some(agent) => {
                     let what = format!("validated by another agent, {agent}");
-                    found.push(add(&what, IncrementKind::OtherAgent, agent.to_owned(), settings.confidence.other_agent));
+                    found.push(add(
+                        &what,
+                        IncrementKind::OtherAgent,
+                        agent.to_owned(),
+                        settings.confidence.other_agent,
+                    ));
                 }
                 None => found.push(add("validated", IncrementKind::Reuse, session, settings.confidence.reuse)),
             },
@@ -80,13 +97,27 @@ pub(crate) fn feedback_increments(writer: &By, history: &EntryHistory, settings:
             "superseded" => {
                 let what = format!("superseded by {}", change.other.as_deref().unwrap_or("something better"));
                 let delta = -settings.knowledge.superseded;
-                found.push(make_increment(&change.event, change.at, what, IncrementKind::Superseded, String::new(), delta));
+                found.push(make_increment(
+                    &change.event,
+                    change.at,
+                    what,
+                    IncrementKind::Superseded,
+                    String::new(),
+                    delta,
+                ));
             }
             "confidence_set" => {
                 let who = change.by.person.as_deref().or(change.by.agent.as_deref()).unwrap_or("somebody");
                 let what = format!("set by {who}: {}", change.reason.as_deref().unwrap_or_default());
                 let value = change.value.unwrap_or(settings.confidence.start);
-                found.push(make_increment(&change.event, change.at, what, IncrementKind::Set, change.event.clone(), value));
+                found.push(make_increment(
+                    &change.event,
+                    change.at,
+                    what,
+                    IncrementKind::Set,
+                    change.event.clone(),
+                    value,
+                ));
             }
             _ => {}
         }
@@ -100,7 +131,14 @@ fn source_increments(entry: &EntryRow, settings: &Settings) -> Vec<ConfidenceInc
     let mut found = Vec::new();
     let mut add = |is: bool, what: &str, delta| {
         if is {
-            found.push(make_increment(&entry.event, entry.at, what.to_owned(), IncrementKind::Source, what.to_owned(), delta));
+            found.push(make_increment(
+                &entry.event,
+                entry.at,
+                what.to_owned(),
+                IncrementKind::Source,
+                what.to_owned(),
+                delta,
+            ));
         }
     };
     add(entry.source == "human", "said by a person", settings.knowledge.from_person);
@@ -112,7 +150,14 @@ fn source_increments(entry: &EntryRow, settings: &Settings) -> Vec<ConfidenceInc
     found
 }
 
-fn make_increment(event: &str, at: Timestamp, what: String, kind: IncrementKind, scope: String, delta: f64) -> ConfidenceIncrement {
+fn make_increment(
+    event: &str,
+    at: Timestamp,
+    what: String,
+    kind: IncrementKind,
+    scope: String,
+    delta: f64,
+) -> ConfidenceIncrement {
     ConfidenceIncrement { event: event.to_owned(), at, what, once: (kind, scope), delta }
 }
 

@@ -52,7 +52,8 @@ mod tests {
     #[test]
     fn what_is_important_fresh_and_used_comes_first_and_only_what_was_asked_for() {
         let now = Timestamp(100 * 86_400_000_000);
-        let weight = |memory: &MemoryRow, asked: &str| super::recall_weight(memory, &NormalisedWords::from_text(asked), now);
+        let weight =
+            |memory: &MemoryRow, asked: &str| super::recall_weight(memory, &NormalisedWords::from_text(asked), now);
         let plain = memory("the tests need a database", 0.5, 10, 0);
         assert!(weight(&memory("x", 0.9, 10, 0), "") > weight(&plain, ""));
         assert!(weight(&memory("x", 0.5, 1, 0), "") > weight(&plain, ""));

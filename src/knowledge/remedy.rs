@@ -92,7 +92,8 @@ pub(crate) fn rank_remedies(
     situation: &RemedySituation,
     settings: &Settings,
 ) -> (Vec<RemedySuggestion>, Option<RemedyEscalation>) {
-    let mut found: Vec<RemedySuggestion> = candidates.iter().map(|it| build_suggestion(it, situation, settings)).collect();
+    let mut found: Vec<RemedySuggestion> =
+        candidates.iter().map(|it| build_suggestion(it, situation, settings)).collect();
     found.sort_by(|a, b| {
         let known = a.exhausted.cmp(&b.exhausted).then(evidence_rank(a).cmp(&evidence_rank(b)));
         let known = known.then(b.lower_bound.total_cmp(&a.lower_bound));

@@ -150,7 +150,8 @@ fn diagnostic_subject(item: &Diagnostic) -> String {
 
 fn diagnostic_bullet(item: &Diagnostic) -> String {
     let message = item.message.trim().lines().next().unwrap_or_default();
-    let parts = [&diagnostic_subject(item), item.code.as_deref().unwrap_or_default(), &ellipsis(message, MESSAGE_BYTES_MAX)];
+    let parts =
+        [&diagnostic_subject(item), item.code.as_deref().unwrap_or_default(), &ellipsis(message, MESSAGE_BYTES_MAX)];
     let parts: Vec<String> = parts.into_iter().map(one_line).filter(|part| !part.trim().is_empty()).collect();
     if parts.is_empty() { "a failure without a message".to_owned() } else { parts.join(": ") }
 }

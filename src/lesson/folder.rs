@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::git_index;
 use super::place::{self, LessonLocation};
-use super::shared_lesson::{self, SharedLessonFile, SharedLesson};
-use super::{Error, LessonFacts, LessonFixSection, Lesson, conflict, shared_lesson_text, parse_lesson, render_lesson};
+use super::shared_lesson::{self, SharedLesson, SharedLessonFile};
+use super::{Error, Lesson, LessonFacts, LessonFixSection, conflict, parse_lesson, render_lesson, shared_lesson_text};
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
 use crate::config::{Places, Repository, Settings};
@@ -154,7 +154,8 @@ impl LessonFolder {
         let read = |name: String| {
             let path = self.dir.join(name);
             let text = read_text(&path);
-            let conflict = text.as_ref().ok().and_then(|text| conflict::parse_conflict(text)).map(|conflict| conflict.line);
+            let conflict =
+                text.as_ref().ok().and_then(|text| conflict::parse_conflict(text)).map(|conflict| conflict.line);
             let lesson = text.and_then(|text| parse_lesson_file(&text, &path));
             LessonFile { path, lesson, conflict }
         };
@@ -223,7 +224,9 @@ impl LessonFolder {
     fn is_tracked(&self, path: &Path) -> bool {
         let Some(git) = self.git.as_ref().filter(|_| !self.is_hidden()) else { return false };
         let relative = self.root.as_ref().and_then(|root| path.strip_prefix(root).ok());
-        relative.is_some_and(|relative| git_index::is_tracked(&git.git_dir, &git.common_dir, relative.as_os_str().as_bytes()))
+        relative.is_some_and(|relative| {
+            git_index::is_tracked(&git.git_dir, &git.common_dir, relative.as_os_str().as_bytes())
+        })
     }
 
     /// The lessons that the team shares, by name; none of a private folder, or one that a link leads to elsewhere.

@@ -389,7 +389,11 @@ fn files_block(files: &[String]) -> (String, usize) {
         }
         left -= names.len();
     }
-    if left == files.len() || left == 0 && grouped.len() >= plain.len() { shortened_files(files) } else { (grouped, left) }
+    if left == files.len() || left == 0 && grouped.len() >= plain.len() {
+        shortened_files(files)
+    } else {
+        (grouped, left)
+    }
 }
 
 /// As many files as fit, as a list.

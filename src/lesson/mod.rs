@@ -18,10 +18,10 @@ mod shared_lesson;
 pub use facts::LessonFacts;
 pub use fix::{LessonFixFacts, LessonFixSection, has_own_fix_section, set_fix};
 pub use folder::{LessonFile, LessonFolder, WrittenLesson};
-pub use front_matter::{LessonFrontMatter, LESSON_SCHEMA, Lesson, parse_lesson, set_front_matter_text};
+pub use front_matter::{LESSON_SCHEMA, Lesson, LessonFrontMatter, parse_lesson, set_front_matter_text};
 pub use local_machine::LocalMachine;
 pub use seal::is_untouched;
-pub use shared_lesson::{SharedLessonFile, SharedLesson, SharedLessonFix};
+pub use shared_lesson::{SharedLesson, SharedLessonFile, SharedLessonFix};
 
 use std::path::PathBuf;
 

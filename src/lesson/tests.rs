@@ -29,7 +29,11 @@ fn assert_reads_back(facts: &LessonFacts) {
     assert_eq!(front.redactions, facts.redactions as u64);
     assert_eq!(
         front.cut,
-        front_matter::LessonCutCounts { output_bytes: facts.cut_bytes, items: facts.items_cut as u64, ..front_matter::LessonCutCounts::default() }
+        front_matter::LessonCutCounts {
+            output_bytes: facts.cut_bytes,
+            items: facts.items_cut as u64,
+            ..front_matter::LessonCutCounts::default()
+        }
     );
     for empty in [front.cause, front.resolution, front.corrective_rule] {
         assert_eq!(empty, None);
@@ -132,7 +136,8 @@ fn file_names_are_safe_bounded_and_follow_from_the_facts() {
 
 #[test]
 fn a_broken_lesson_names_its_line() {
-    let error = |text: &str| parse_lesson(text, Some(std::path::Path::new("lessons/x.md"))).expect_err("broken").to_string();
+    let error =
+        |text: &str| parse_lesson(text, Some(std::path::Path::new("lessons/x.md"))).expect_err("broken").to_string();
     assert_eq!(error("# no front matter\n"), "lessons/x.md:1: no front matter between two lines `---`");
     let broken = text_of(&facts()).replace("schema: 1", "schema: 1\nredactions: [");
     assert!(error(&broken).starts_with("lessons/x.md:4"), "{}", error(&broken));
@@ -162,7 +167,8 @@ fn annotating_changes_one_key_and_nothing_else() {
     let block = text.replace("cause:\n", "cause: |\n  one\n\n  two\n");
     assert_eq!(set_front_matter_text(&block, "cause", "x"), set_front_matter_text(&text, "cause", "x"));
     let removed = text.replace("cause:\n", "");
-    let lesson = parse_lesson(&set_front_matter_text(&removed, "cause", "x").expect("front matter"), None).expect("a lesson");
+    let lesson =
+        parse_lesson(&set_front_matter_text(&removed, "cause", "x").expect("front matter"), None).expect("a lesson");
     assert_eq!(lesson.front.cause.as_deref(), Some("x"));
     let windows = text.replace('\n', "\r\n");
     assert_eq!(
@@ -507,7 +513,8 @@ fn no_option_of_a_formatter_changes_a_lesson_and_no_linter_complains() {
         let fixed = set_fix(&text, &LessonFixSection::Fixed(Box::new(fix()))).expect("its own part");
         let long =
             "a cause that is much longer than any line: it goes on, and on, and \"on\", beyond every width that is set";
-        let annotated = set_front_matter_text(&text, "cause", long).and_then(|text| set_front_matter_text(&text, "resolution", "import it"));
+        let annotated = set_front_matter_text(&text, "cause", long)
+            .and_then(|text| set_front_matter_text(&text, "resolution", "import it"));
         fs::write(dir.path().join(format!("{n}.md")), text).expect("written");
         fs::write(dir.path().join(format!("{n}-fixed.md")), fixed).expect("written");
         fs::write(dir.path().join(format!("{n}-annotated.md")), annotated.expect("front matter")).expect("written");

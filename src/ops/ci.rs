@@ -138,7 +138,9 @@ fn runs(places: &Places, settings: &Settings, reading: &Reading, wanted: &Wanted
     let (segments, root) = (&reading.segments, places.root.as_path());
     let sources = hint::HintSources { index, segments, registry: None, settings, root };
     for subject in subjects {
-        let key = |item: &crate::store::DiagnosticRecord| item.rekeyed().map_or_else(|| item.pattern.clone(), |keys| keys.pattern);
+        let key = |item: &crate::store::DiagnosticRecord| {
+            item.rekeyed().map_or_else(|| item.pattern.clone(), |keys| keys.pattern)
+        };
         let keys: Vec<String> = subject.items().iter().map(key).collect();
         let known = hint::hint_lines(&sources, &keys, subject.run.started_at, KNOWN_MAX)?;
         told.push(Told { subject, known });

@@ -95,7 +95,11 @@ impl PatternWriter {
     fn changed(mut self, done: String, id: &str) -> Result<CurationReply, StoreError> {
         let index = self.store.index();
         let row = index.pattern(id)?;
-        let together = PatternGroupSummary::from_rows(index.group(row.number)?, index.merges(row.number)?, index.reviews(row.number)?);
+        let together = PatternGroupSummary::from_rows(
+            index.group(row.number)?,
+            index.merges(row.number)?,
+            index.reviews(row.number)?,
+        );
         self.notes.extend(self.store.take_notes());
         Ok(CurationReply { schema: 1, done, pattern: row.id, together, notes: self.notes })
     }

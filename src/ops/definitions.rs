@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::{CONFIG_FILE_BYTES_MAX, DEFINITION_FILES_MAX};
 use crate::config::{Categories, Environment, Places, Problem, Settings};
-use crate::diagnose::{self, Category, DefinitionFile, Definitions, DefinitionFault};
+use crate::diagnose::{self, Category, DefinitionFault, DefinitionFile, Definitions};
 use crate::pattern::detector::DetectorRegistry;
 use crate::whitelist::{CheckKind, Whitelist};
 
@@ -102,7 +102,11 @@ pub(crate) struct Created {
 ///
 /// # Errors
 /// A bad name, a definition that is there already, a sample that says nothing, or a file that can't be written.
-pub(crate) fn create(places: &Places, environment: &Environment, wanted: &NewToolOptions<'_>) -> anyhow::Result<Created> {
+pub(crate) fn create(
+    places: &Places,
+    environment: &Environment,
+    wanted: &NewToolOptions<'_>,
+) -> anyhow::Result<Created> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if !wanted.name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !wanted.name.chars().all(plain) {
         anyhow::bail!("`{}` is no name for a tool: use letters, digits, `.`, `_` and `-`", wanted.name.escape_debug());
@@ -126,7 +130,11 @@ pub(crate) fn create(places: &Places, environment: &Environment, wanted: &NewToo
 }
 
 /// Adds a rule for the program to the layer's whitelist; `None` when it is a check already.
-fn add_rule(places: &Places, environment: &Environment, wanted: &NewToolOptions<'_>) -> anyhow::Result<Option<PathBuf>> {
+fn add_rule(
+    places: &Places,
+    environment: &Environment,
+    wanted: &NewToolOptions<'_>,
+) -> anyhow::Result<Option<PathBuf>> {
     let (known, _) = Whitelist::load(places, environment);
     if known.tool_kind(wanted.name).is_some() {
         return Ok(None);

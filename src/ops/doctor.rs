@@ -134,10 +134,14 @@ fn advice(settings: &Settings) -> Vec<Finding> {
     let off = off.iter().filter(|(_, on)| !on).map(|(name, _)| format!("turned off: advice.{name}"));
     let mut findings: Vec<Finding> = off.map(|message| finding("advice", CheckStatus::Ok, message, None)).collect();
     let share = advice.held_out() * 100.0;
-    let message = if share > 0.0 { format!(
-        "{share:.0} % of tasks and families are held out: they are not warned, so that it can be known whether \
+    let message = if share > 0.0 {
+        format!(
+            "{share:.0} % of tasks and families are held out: they are not warned, so that it can be known whether \
          warnings help; advice.holdout = false turns that off"
-    ) } else { "nobody is held out: everybody is warned, and whether that helps can't be known".to_owned() };
+        )
+    } else {
+        "nobody is held out: everybody is warned, and whether that helps can't be known".to_owned()
+    };
     findings.push(finding("advice", CheckStatus::Ok, message, None));
     findings
 }
@@ -190,7 +194,10 @@ fn waiting(places: &Places) -> Vec<Finding> {
     }
     for path in record::bad(places) {
         let message = "a spool file that can't be recorded; the reason is in the log that `store status` shows";
-        findings.push(hinted(finding("spool", CheckStatus::Problem, message, Some(&path)), format!("rm {}", quoted(&path))));
+        findings.push(hinted(
+            finding("spool", CheckStatus::Problem, message, Some(&path)),
+            format!("rm {}", quoted(&path)),
+        ));
     }
     if findings.is_empty() {
         findings.push(finding("recorder", CheckStatus::Ok, "nothing waits to be recorded", None));
@@ -236,18 +243,23 @@ fn store(places: &Places) -> Vec<Finding> {
         }
         Err(error) => {
             let message = error.to_string();
-            findings.push(hinted(finding("store", CheckStatus::Problem, message, Some(&path)), "verify-run store rebuild"));
+            findings
+                .push(hinted(finding("store", CheckStatus::Problem, message, Some(&path)), "verify-run store rebuild"));
         }
     }
     for path in folder::aside(&places.state) {
         let message = "this was in the place of a file of verify-run; it was moved aside, and nothing reads it";
-        findings
-            .push(hinted(finding("state", CheckStatus::Warning, message, Some(&path)), format!("ls -ld {}", quoted(&path))));
+        findings.push(hinted(
+            finding("state", CheckStatus::Warning, message, Some(&path)),
+            format!("ls -ld {}", quoted(&path)),
+        ));
     }
     for torn in Segments::new(places.events()).torn() {
         let message = "the end of an event that was cut off (a crash or a full disk); everything before it is kept";
-        findings
-            .push(hinted(finding("events", CheckStatus::Warning, message, Some(&torn)), format!("rm {}", quoted(&torn))));
+        findings.push(hinted(
+            finding("events", CheckStatus::Warning, message, Some(&torn)),
+            format!("rm {}", quoted(&torn)),
+        ));
     }
     findings
 }

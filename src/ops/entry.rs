@@ -1,11 +1,11 @@
 //! `knowledge add`, `supersede`, `merge`, `confidence`, `pin` and `boost`: what people and agents write down, and what is
 //! said of it.
 
-mod query;
 pub(super) mod history;
 pub(super) mod measurement;
 mod page;
 mod proposal;
+mod query;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -25,16 +25,19 @@ use crate::config::{Places, Settings};
 use crate::diagnose::redact::redact;
 use crate::knowledge::duplicate::{self, EntryLikeness, NormalisedWords};
 use crate::knowledge::{entry, entry_types};
-use crate::pattern::statistics::{to_permille, round_to_thousandth};
+use crate::pattern::statistics::{round_to_thousandth, to_permille};
 use crate::store::{
-    EventBody, By, KnowledgeEntry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Index, EntryOrigin, Store, StoreError, lock,
+    By, EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, Event, EventBody, Index, KnowledgeEntry, Store,
+    StoreError, lock,
 };
 
-pub(crate) use query::{EntryQueryRequest, EntryList, KnowledgeLog, export_entries, read_log, query_entries, relevant_entries, show_entry};
 pub(crate) use measurement::EntryMeasurement;
 pub(crate) use page::EntryPage;
 pub(super) use proposal::task_proposals;
 pub(crate) use proposal::{EntryProposal, EntryProposalList, draft_from_fix, list_proposals};
+pub(crate) use query::{
+    EntryList, EntryQueryRequest, KnowledgeLog, export_entries, query_entries, read_log, relevant_entries, show_entry,
+};
 
 /// All properties of an entry, bytes.
 const PROPERTIES_BYTES_MAX: usize = 32 << 10;
@@ -140,7 +143,12 @@ pub(crate) struct EntryChangeReply {
 ///
 /// # Errors
 /// When there is no such type, a property doesn't fit its schema, or the store can't be written.
-pub(crate) fn add_entry(places: &Places, settings: &Settings, identity: &Identity, given: &EntryDraft) -> anyhow::Result<EntryAddReply> {
+pub(crate) fn add_entry(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    given: &EntryDraft,
+) -> anyhow::Result<EntryAddReply> {
     let entry = build_entry(settings, identity, given)?;
     let mut open = KnowledgeWriter::new(places, settings, identity, given.person.as_deref())?;
     let mut added = open.add_entry(settings, entry)?;
@@ -149,7 +157,11 @@ pub(crate) fn add_entry(places: &Places, settings: &Settings, identity: &Identit
 }
 
 /// The entry for the event, checked, bounded, without secrets; and whether it may be merged.
-pub(super) fn build_entry(settings: &Settings, identity: &Identity, given: &EntryDraft) -> anyhow::Result<(KnowledgeEntry, bool)> {
+pub(super) fn build_entry(
+    settings: &Settings,
+    identity: &Identity,
+    given: &EntryDraft,
+) -> anyhow::Result<(KnowledgeEntry, bool)> {
     let all = entry_types(&settings.knowledge);
     let Some(sort) = all.get(&given.kind) else {
         let known: Vec<&str> = all.keys().map(String::as_str).collect();
@@ -228,12 +240,17 @@ fn clean_value(value: &Value) -> Value {
 }
 
 /// Entries of the type that say the same or may, the most alike first.
-fn find_duplicates(index: &Index, settings: &Settings, new: &KnowledgeEntry) -> anyhow::Result<Vec<(SimilarEntry, EntryLikeness)>> {
+fn find_duplicates(
+    index: &Index,
+    settings: &Settings,
+    new: &KnowledgeEntry,
+) -> anyhow::Result<Vec<(SimilarEntry, EntryLikeness)>> {
     let words = NormalisedWords::from_text(&entry::entry_text(&new.title, &new.properties));
     let shared = words.min_shared_words(settings.knowledge.suggested);
     let mut found: Vec<(i64, f64, EntryLikeness)> = Vec::new();
     for (number, forms) in index.entries_alike(&new.sort, words.as_slice(), shared)? {
-        let (jaccard, likeness) = duplicate::compare_entries(&words, &NormalisedWords::from_forms(forms), &settings.knowledge);
+        let (jaccard, likeness) =
+            duplicate::compare_entries(&words, &NormalisedWords::from_forms(forms), &settings.knowledge);
         if likeness != EntryLikeness::Different {
             found.push((number, jaccard, likeness));
         }
@@ -328,14 +345,25 @@ pub(crate) fn set_confidence(
     let open = KnowledgeWriter::new(places, settings, identity, said.1)?;
     let leader = open.leader_id(id)?;
     let done = format!("the confidence of {leader} is {value:.2}");
-    open.apply_change(settings, &leader, EntryChange::ConfidenceSet { value_permille: to_permille(value), reason }, done)
+    open.apply_change(
+        settings,
+        &leader,
+        EntryChange::ConfidenceSet { value_permille: to_permille(value), reason },
+        done,
+    )
 }
 
 /// Pins an entry: it never fades and is never held out; or takes the pin off.
 ///
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
-pub(crate) fn pin_entry(places: &Places, settings: &Settings, identity: &Identity, id: &str, on: bool) -> anyhow::Result<EntryChangeReply> {
+pub(crate) fn pin_entry(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    id: &str,
+    on: bool,
+) -> anyhow::Result<EntryChangeReply> {
     let open = KnowledgeWriter::new(places, settings, identity, None)?;
     let leader = open.leader_id(id)?;
     let done = format!("{leader} is {}pinned", if on { "" } else { "no longer " });
@@ -384,7 +412,11 @@ impl KnowledgeWriter {
     }
 
     /// Writes an entry, and where it `merges` and says the same as another that it is merged with it.
-    pub(super) fn add_entry(&mut self, settings: &Settings, (mut entry, merges): (KnowledgeEntry, bool)) -> anyhow::Result<EntryAddReply> {
+    pub(super) fn add_entry(
+        &mut self,
+        settings: &Settings,
+        (mut entry, merges): (KnowledgeEntry, bool),
+    ) -> anyhow::Result<EntryAddReply> {
         entry.sources = resolve_sources(self.store.index(), entry.sources)?;
         let found = if merges { find_duplicates(self.store.index(), settings, &entry)? } else { Vec::new() };
         let mut event = self.entry_event(String::new(), EntryChange::Created(Box::new(entry)));
@@ -456,7 +488,13 @@ impl KnowledgeWriter {
         Event::new(Timestamp::now(), self.store.writer(), EventBody::Knowledge(note))
     }
 
-    fn apply_change(mut self, settings: &Settings, id: &str, change: EntryChange, done: String) -> anyhow::Result<EntryChangeReply> {
+    fn apply_change(
+        mut self,
+        settings: &Settings,
+        id: &str,
+        change: EntryChange,
+        done: String,
+    ) -> anyhow::Result<EntryChangeReply> {
         let event = self.entry_event(id.to_owned(), change);
         self.store.append(&[event])?;
         let entry = self.entry_page(settings, id)?;

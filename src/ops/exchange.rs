@@ -14,7 +14,7 @@ use crate::base::file::{Durability, write_atomic};
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::text::count;
 use crate::config::Places;
-use crate::store::{EventLine, ImportFault, ImportedSegments, Store, ImportTrust, backup, lock, masked, parse_event};
+use crate::store::{EventLine, ImportFault, ImportTrust, ImportedSegments, Store, backup, lock, masked, parse_event};
 
 /// What is to be exported.
 #[derive(Debug)]
@@ -148,7 +148,10 @@ pub(crate) fn import(places: &Places, paths: &[PathBuf], trust: ImportTrust) -> 
         removed,
         newer,
         bad,
-        faults: faults.into_iter().map(|ImportFault { file, line, reason }| ExchangeFault { file, line, reason }).collect(),
+        faults: faults
+            .into_iter()
+            .map(|ImportFault { file, line, reason }| ExchangeFault { file, line, reason })
+            .collect(),
         notes,
     };
     if removed > 0 {

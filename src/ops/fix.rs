@@ -18,8 +18,8 @@ use crate::fix::{Numbered, standing, workflow};
 use crate::pattern::knowledge::{Gotcha, Strategy};
 use crate::pattern::statistics::round_to_thousandth;
 use crate::store::{
-    Attempt, EventBody, FixFilter, FixNote, FixRow, FlakeFilter, FlakeRow, WeakenedMark, Proof, RateRow, RecipeRow, SaidRow, Store,
-    StoreError, lock,
+    Attempt, EventBody, FixFilter, FixNote, FixRow, FlakeFilter, FlakeRow, Proof, RateRow, RecipeRow, SaidRow, Store,
+    StoreError, WeakenedMark, lock,
 };
 
 /// Recipes shown of one fix.

@@ -139,7 +139,8 @@ fn pattern_line(
     let what = ellipsis(&one_line(&warn::pattern_name(&brief)), TEXT_BYTES_MAX);
     let lesson = lesson.as_ref().map(|(lesson, _)| lesson);
     let said = sources.cause_and_rule_text(&brief, lesson)?;
-    let fixed = if settings.advice.injection { warn::proven_remedy(index, number, settings, Timestamp::now())? } else { None };
+    let fixed =
+        if settings.advice.injection { warn::proven_remedy(index, number, settings, Timestamp::now())? } else { None };
     let fixed = fixed.map(|it| {
         let sure = if it.confirmed { "confirmed" } else { "unconfirmed" };
         let what = ellipsis(&it.what, TEXT_BYTES_MAX);

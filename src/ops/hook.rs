@@ -21,7 +21,7 @@ use crate::advice::mention;
 use crate::base::text::{ellipsis, one_line};
 use crate::capture::{self, Identity, Spooled};
 use crate::config::{Environment, Places, Settings};
-use crate::host::dialect::{HookAction, HookAnswer, HookCall, Dialect, Moment};
+use crate::host::dialect::{Dialect, HookAction, HookAnswer, HookCall, Moment};
 use crate::store::{EntryFilter, Index};
 use crate::whitelist::Whitelist;
 
@@ -136,7 +136,11 @@ impl Hook {
     fn context(&self) -> Option<(Option<String>, warn::WarnReply)> {
         let asked = self.asked()?;
         let mut answer = warn::collect_warnings(&self.places, &self.environment, &self.cwd, &asked).ok()?;
-        let mut said = if answer.warnings.is_empty() { String::new() } else { warn::format_reply(&self.places, &self.environment, &asked, &mut answer).ok()? };
+        let mut said = if answer.warnings.is_empty() {
+            String::new()
+        } else {
+            warn::format_reply(&self.places, &self.environment, &asked, &mut answer).ok()?
+        };
         if self.moment == Moment::SessionStart {
             said.push_str(&self.entries(&answer).unwrap_or_default());
         }
@@ -154,7 +158,9 @@ impl Hook {
         };
         let whitelist = || Whitelist::open(&self.places, &self.environment);
         Some(match (self.moment, &self.call.action) {
-            (Moment::BeforeTool, HookAction::Edit(files)) => warn::WarnRequest { files: files.clone(), at_hand: true, ..asked },
+            (Moment::BeforeTool, HookAction::Edit(files)) => {
+                warn::WarnRequest { files: files.clone(), at_hand: true, ..asked }
+            }
             (Moment::BeforeTool, HookAction::Shell(line)) => {
                 whitelist().decide_line(line).into_check()?;
                 warn::WarnRequest { command: Some(line.clone()), at_hand: true, ..asked }
@@ -190,7 +196,11 @@ impl Hook {
         let mut lines: Vec<String> = Vec::new();
         for kind in ["gotcha", "pattern"] {
             let filter = EntryFilter { kind: Some(kind.to_owned()), ..EntryFilter::default() };
-            let asked = entry::EntryQueryRequest { filter, min_confidence: ENTRY_CONFIDENCE_MIN, ..entry::EntryQueryRequest::default() };
+            let asked = entry::EntryQueryRequest {
+                filter,
+                min_confidence: ENTRY_CONFIDENCE_MIN,
+                ..entry::EntryQueryRequest::default()
+            };
             let found = entry::relevant_entries(&self.places, &settings, &self.cwd, &self.identity, asked).ok()?;
             for page in found.entries.iter().filter(|page| !page.learnt && !page.imported) {
                 let is_said = answer.warnings.iter().any(|warning| warning.entry.as_ref() == Some(&page.id));

@@ -160,7 +160,9 @@ pub(crate) fn plan(places: &Places, environment: &Environment, wanted: &InstallO
         plan.hosts.push(planner.name.to_owned());
         plan.problems.extend(planned.problems);
         // What is in git's own folder is nobody else's.
-        let is_own = |change: &ConfigFileChange| !wanted.local || !change.path.starts_with(&site.root) || is_gits(places, change);
+        let is_own = |change: &ConfigFileChange| {
+            !wanted.local || !change.path.starts_with(&site.root) || is_gits(places, change)
+        };
         for change in planned.changes.into_iter().filter(is_own) {
             plan.take(&top, vec![planner.name.to_owned()], change, false);
         }
@@ -314,7 +316,12 @@ pub(crate) fn hosts() -> Vec<&'static str> {
 }
 
 /// Whether all that shall run unasked is a check by itself, and somebody is there to be told.
-fn allowed(places: &Places, environment: &Environment, wanted: &InstallOptions, agents: &[&Agent]) -> anyhow::Result<()> {
+fn allowed(
+    places: &Places,
+    environment: &Environment,
+    wanted: &InstallOptions,
+    agents: &[&Agent],
+) -> anyhow::Result<()> {
     if wanted.allow.is_empty() {
         return Ok(());
     }
@@ -344,8 +351,14 @@ fn allowed(places: &Places, environment: &Environment, wanted: &InstallOptions, 
 ///
 /// # Errors
 /// When a file was changed since it was planned, or can't be written: then nothing is.
-pub(crate) fn apply(places: &Places, environment: &Environment, user: bool, plan: &mut InstallPlan) -> anyhow::Result<()> {
-    let changes: Vec<(&[String], &ConfigFileChange)> = plan.files.iter().map(|it| (it.hosts.as_slice(), &it.change)).collect();
+pub(crate) fn apply(
+    places: &Places,
+    environment: &Environment,
+    user: bool,
+    plan: &mut InstallPlan,
+) -> anyhow::Result<()> {
+    let changes: Vec<(&[String], &ConfigFileChange)> =
+        plan.files.iter().map(|it| (it.hosts.as_slice(), &it.change)).collect();
     put::put(places, environment, user, &changes, &plan.done)?;
     plan.applied = true;
     Ok(())

@@ -7,7 +7,7 @@ use crate::config::Settings;
 use crate::fix::{has_held, standing};
 use crate::knowledge::ledger::{self, EntryHistory};
 use crate::pattern::knowledge::{self, Gotcha, Strategy};
-use crate::store::{EventBody, BriefRow, By, LessonChangeKind, Index, PatternRow, Segments, StoreError, StrategyRow};
+use crate::store::{BriefRow, By, EventBody, Index, LessonChangeKind, PatternRow, Segments, StoreError, StrategyRow};
 
 /// What is known to help against a pattern.
 pub(super) struct PatternRemedies {
@@ -105,7 +105,12 @@ pub(super) fn learnt_gotcha(
 }
 
 /// Looks whether a strategy worked twice, or one of its fixes is confirmed.
-fn update_confirmed(index: &Index, strategy: &mut Strategy, settings: &Settings, now: Timestamp) -> Result<(), StoreError> {
+fn update_confirmed(
+    index: &Index,
+    strategy: &mut Strategy,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     strategy.confirmed = strategy.successes > 1;
     for fix in &strategy.fixes {
         if strategy.confirmed {

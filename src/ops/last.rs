@@ -15,7 +15,7 @@ use crate::config::{Environment, Places, Settings};
 use crate::lesson::LessonFolder;
 use crate::pattern::signature::TaskSignature;
 use crate::run::Ended;
-use crate::store::{Index, DiagnosticRecord, LastRun, Segments, StoreError};
+use crate::store::{DiagnosticRecord, Index, LastRun, Segments, StoreError};
 
 /// Items of a failure that are told.
 const ITEMS_MAX: usize = 200;
@@ -196,7 +196,8 @@ fn with_details(index: &Index, segments: &Segments, mut last: Last) -> Result<La
         last.items_cut = failure.items_cut + failure.items.len().saturating_sub(ITEMS_MAX);
         last.items = failure.items.into_iter().take(ITEMS_MAX).map(LastFailure::of).collect();
         let parts = index.task_signature(&run.task)?;
-        last.signature = Some(TaskSignature::from_parts(parts.iter().map(|(part, value)| (part.as_str(), value.as_str()))));
+        last.signature =
+            Some(TaskSignature::from_parts(parts.iter().map(|(part, value)| (part.as_str(), value.as_str()))));
         last.changed = changed(index, segments, id)?;
     }
     (last.task, last.session, last.agent) = (Some(run.task), run.session, run.agent);

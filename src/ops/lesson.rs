@@ -10,10 +10,12 @@ use crate::base::clock::Timestamp;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::{Environment, Places, Settings};
 use crate::diagnose::redact::redact;
-use crate::lesson::{LessonFile, LessonFacts, LessonFixSection, LessonFolder, Lesson, LocalMachine};
+use crate::lesson::{Lesson, LessonFacts, LessonFile, LessonFixSection, LessonFolder, LocalMachine};
 use crate::ops::record::drain_for_reading;
 use crate::ops::{reading, record};
-use crate::store::{EventBody, LessonChangeKind, Index, LessonChange, LessonRow, AttemptOutcome, Segments, Store, lock};
+use crate::store::{
+    AttemptOutcome, EventBody, Index, LessonChange, LessonChangeKind, LessonRow, Segments, Store, lock,
+};
 
 /// A lesson and its file.
 #[derive(Debug)]
@@ -154,7 +156,9 @@ fn fix_part(
     fix: &str,
 ) -> anyhow::Result<Option<LessonFixSection>> {
     let attempts = index.attempts(segments, fix)?;
-    let Some(last) = attempts.iter().rev().find(|attempt| attempt.outcome == AttemptOutcome::Success) else { return Ok(None) };
+    let Some(last) = attempts.iter().rev().find(|attempt| attempt.outcome == AttemptOutcome::Success) else {
+        return Ok(None);
+    };
     let first = index.run(segments, &last.opened_by.to_string())?;
     let since = first.map_or(last.ended_at, |first| first.ended_at);
     let facts = record::fix_facts(index, segments, (&settings.fix, local), since, last)?;
@@ -242,7 +246,12 @@ fn full_id(id: &str) -> String {
 /// # Errors
 /// When the lesson isn't found or the file can't be written. A store that can't be written is an error too, after the
 /// file was: annotating again repeats it.
-pub(crate) fn annotate(places: &Places, settings: &Settings, id: &str, annotation: Annotation) -> anyhow::Result<FoundLesson> {
+pub(crate) fn annotate(
+    places: &Places,
+    settings: &Settings,
+    id: &str,
+    annotation: Annotation,
+) -> anyhow::Result<FoundLesson> {
     let FoundLesson { path, lesson, withdrawn: is_withdrawn } = show(places, settings, id)?;
     // The event of it can't be purged, so no secret may get into it.
     let clean = |text: Option<String>| text.map(|text| redact(&text).0.into_owned());
@@ -311,7 +320,12 @@ pub(crate) fn forget(places: &Places, settings: &Settings, id: &str) -> anyhow::
 ///
 /// # Errors
 /// When a file can't be removed, or nothing says which ones to remove.
-pub(crate) fn prune(places: &Places, settings: &Settings, prune: Prune, now: Timestamp) -> anyhow::Result<Vec<PathBuf>> {
+pub(crate) fn prune(
+    places: &Places,
+    settings: &Settings,
+    prune: Prune,
+    now: Timestamp,
+) -> anyhow::Result<Vec<PathBuf>> {
     if prune.older_than_days.is_none() && prune.keep.is_none() {
         bail!("say which: --older-than DAYS, --keep N, or both");
     }

@@ -47,7 +47,11 @@ pub(crate) struct CandidatePage {
 ///
 /// # Errors
 /// When there is no such pattern, or the library can't be written or leads out of the work tree.
-pub(crate) fn write_candidate_page(places: &Places, environment: &Environment, id: &str) -> anyhow::Result<CandidatePage> {
+pub(crate) fn write_candidate_page(
+    places: &Places,
+    environment: &Environment,
+    id: &str,
+) -> anyhow::Result<CandidatePage> {
     let (page, notes) = pattern::show(places, environment, id)?;
     let library = Settings::load(places, environment).0.patterns.dir;
     let done = |path: PathBuf, outcome| Ok(CandidatePage { schema: 1, path, outcome, notes: notes.clone() });

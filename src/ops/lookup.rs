@@ -14,10 +14,10 @@ use crate::base::text::{ellipsis, one_line};
 use crate::base::tree::FsTree;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
-use crate::diagnose::{self, Input, Diagnostic};
+use crate::diagnose::{self, Diagnostic, Input};
 use crate::fingerprint::{self, SimilarityVerdict};
 use crate::knowledge::remedy::{RemedyEscalation, RemedySuggestion};
-use crate::pattern::confidence::{self, PatternOccurrence, JudgedDelivery};
+use crate::pattern::confidence::{self, JudgedDelivery, PatternOccurrence};
 use crate::pattern::knowledge::Strategy;
 use crate::pattern::statistics::round_to_thousandth;
 use crate::run::Ended;
@@ -237,7 +237,8 @@ pub(crate) fn look_up_failure(
 }
 
 fn subject_from_run(places: &Places, id: Option<&str>, notes: &mut Vec<String>) -> anyhow::Result<FailureSubject> {
-    let nothing = |about| FailureSubject { about, against: None, items: Vec::new(), message: None, fragment: None, cut: 0 };
+    let nothing =
+        |about| FailureSubject { about, against: None, items: Vec::new(), message: None, fragment: None, cut: 0 };
     let (subject, more) = report::find(places, id)?;
     notes.extend(more);
     let Some(report::Subject { id, run }) = subject else {
@@ -259,7 +260,14 @@ fn subject_from_run(places: &Places, id: Option<&str>, notes: &mut Vec<String>) 
         ..about
     };
     let items = failure.items.iter().map(crate::store::DiagnosticRecord::found).collect();
-    Ok(FailureSubject { about, against: Some(ErrorSource::Run(Some(id))), items, message: None, fragment: None, cut: 0 })
+    Ok(FailureSubject {
+        about,
+        against: Some(ErrorSource::Run(Some(id))),
+        items,
+        message: None,
+        fragment: None,
+        cut: 0,
+    })
 }
 
 fn subject_from_text(
@@ -408,7 +416,8 @@ fn matched_pattern(
     let now = Timestamp::now();
     let sightings = index.sightings(row.number)?.into_iter();
     let sightings: Vec<_> = sightings.map(|it| PatternOccurrence { run: it.run, at: it.at, task: it.task }).collect();
-    let told: Vec<_> = index.deliveries_about(row.number)?.into_iter().filter_map(JudgedDelivery::from_outcome_row).collect();
+    let told: Vec<_> =
+        index.deliveries_about(row.number)?.into_iter().filter_map(JudgedDelivery::from_outcome_row).collect();
     let confidence = confidence::pattern_confidence(&sightings, &told, &settings.confidence);
     let (mut cause, mut rule, mut fixes) = (None, None, Vec::new());
     if settings.advice.injection {

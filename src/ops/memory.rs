@@ -19,7 +19,8 @@ use crate::knowledge::duplicate::NormalisedWords;
 use crate::knowledge::memory;
 use crate::pattern::statistics::to_permille;
 use crate::store::{
-    EventBody, KnowledgeEntry, EntrySource, Event, Index, MemoryChange, MemoryNote, MemoryRow, MemorySort, StoreError, note,
+    EntrySource, Event, EventBody, Index, KnowledgeEntry, MemoryChange, MemoryNote, MemoryRow, MemorySort, StoreError,
+    note,
 };
 
 /// A memory, bytes.
@@ -151,12 +152,18 @@ fn single_memory_reply(writing: KnowledgeWriter, id: &str) -> anyhow::Result<Mem
 ///
 /// # Errors
 /// When the id names none or more than one, it is another agent's, or the store can't be written.
-pub(crate) fn validate_memory(places: &Places, settings: &Settings, identity: &Identity, id: &str) -> anyhow::Result<MemoryList> {
+pub(crate) fn validate_memory(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    id: &str,
+) -> anyhow::Result<MemoryList> {
     let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
     let row = writing.index().memory(id)?;
     let own = identity.agent.as_deref().and_then(clean);
     ensure!(row.by.agent == own, "{} is another agent's", row.id);
-    writing.record(|by| EventBody::Memory(MemoryNote { memory: row.id.clone(), change: MemoryChange::Validated, by }))?;
+    writing
+        .record(|by| EventBody::Memory(MemoryNote { memory: row.id.clone(), change: MemoryChange::Validated, by }))?;
     single_memory_reply(writing, &row.id)
 }
 
@@ -182,8 +189,10 @@ pub(crate) fn recall_memories(
     let rows = index.memories_of_agent(agent.as_deref(), now)?.into_iter();
     let rows = rows.filter(|row| asked.sort.is_none_or(|sort| row.sort == sort.as_str()));
     let rows = rows.filter(|row| row.sort != "context" || row.by.task.as_deref() == Some(&task));
-    let mut weighed: Vec<(f64, MemoryRow)> =
-        rows.map(|row| (memory::recall_weight(&row, &question, now), row)).filter(|(weight, _)| *weight > 0.0).collect();
+    let mut weighed: Vec<(f64, MemoryRow)> = rows
+        .map(|row| (memory::recall_weight(&row, &question, now), row))
+        .filter(|(weight, _)| *weight > 0.0)
+        .collect();
     weighed.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.id.cmp(&b.1.id)));
     weighed.truncate(asked.limit);
     found.memories = weighed.into_iter().map(|(_, row)| Memory::from_row(row)).collect();
@@ -216,7 +225,11 @@ pub(crate) fn learn_entry(
     // Both are checked before one is written.
     let change = build_memory(settings, given)?;
     let text = printable(&redact(&given.text).0).trim().to_owned();
-    let learnt = EntryDraft { globs: globs.to_vec(), sources: sources.to_vec(), ..draft_from_memory(given.sort.as_str(), &text) };
+    let learnt = EntryDraft {
+        globs: globs.to_vec(),
+        sources: sources.to_vec(),
+        ..draft_from_memory(given.sort.as_str(), &text)
+    };
     let entry = entry::build_entry(settings, identity, &learnt)?;
     let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
     let id = write_memory(&mut writing, change)?;
@@ -227,7 +240,12 @@ pub(crate) fn learn_entry(
 }
 
 /// Writes the entry that a memory becomes, and that it did.
-fn promote_memory(writing: &mut KnowledgeWriter, settings: &Settings, memory: &str, entry: (KnowledgeEntry, bool)) -> anyhow::Result<EntryAddReply> {
+fn promote_memory(
+    writing: &mut KnowledgeWriter,
+    settings: &Settings,
+    memory: &str,
+    entry: (KnowledgeEntry, bool),
+) -> anyhow::Result<EntryAddReply> {
     let added = writing.add_entry(settings, entry)?;
     let change = MemoryChange::Promoted { entry: added.written.clone() };
     writing.record(|by| EventBody::Memory(MemoryNote { memory: memory.to_owned(), change, by }))?;

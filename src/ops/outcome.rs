@@ -10,7 +10,7 @@ use super::reading;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::capture::Identity;
 use crate::config::Places;
-use crate::store::{Ack, EventBody, DeliveryRow, Index, Store, StoreError, lock};
+use crate::store::{Ack, DeliveryRow, EventBody, Index, Store, StoreError, lock};
 
 /// What `outcome ack --json` prints.
 #[derive(Debug, Serialize)]

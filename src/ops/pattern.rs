@@ -10,11 +10,11 @@ use super::reading::{self, Reading};
 use super::warn;
 use crate::base::clock::Timestamp;
 use crate::config::{Environment, Places, Settings};
-use crate::pattern::confidence::{PatternOccurrence, JudgedDelivery};
+use crate::pattern::confidence::{JudgedDelivery, PatternOccurrence};
 use crate::pattern::detector::{DetectorFinding, DetectorRegistry, DetectorSubject};
 use crate::pattern::history::TaskHistory;
 use crate::pattern::wording;
-use crate::pattern::{PatternPage, SummaryParts, PatternSummary, PatternGroupSummary};
+use crate::pattern::{PatternGroupSummary, PatternPage, PatternSummary, SummaryParts};
 use crate::store::{Index, OccurrenceRow, PatternRow, Segments, StoreError};
 
 /// Failures, files shown of one pattern.
@@ -65,7 +65,9 @@ pub(super) struct PatternReader {
 /// When the store can't be read.
 pub(crate) fn list(places: &Places, environment: &Environment, filter: Filter) -> Result<PatternList, StoreError> {
     let (desk, notes) = desk(places, environment)?;
-    let Some(desk) = desk else { return Ok(PatternList { schema: 1, patterns: Vec::new(), findings: Vec::new(), notes }) };
+    let Some(desk) = desk else {
+        return Ok(PatternList { schema: 1, patterns: Vec::new(), findings: Vec::new(), notes });
+    };
     let Filter { limit, recurring, all } = filter;
     let failures_min = recurring.then_some(desk.settings.patterns.recurring_tasks);
     let (mut patterns, mut collapsed) = (Vec::new(), HashSet::new());
@@ -90,14 +92,23 @@ pub(crate) fn list(places: &Places, environment: &Environment, filter: Filter) -
             patterns.push(summary);
         }
     }
-    Ok(PatternList { schema: 1, patterns, findings: desk.registry.examine_history(&desk.history, &desk.settings), notes })
+    Ok(PatternList {
+        schema: 1,
+        patterns,
+        findings: desk.registry.examine_history(&desk.history, &desk.settings),
+        notes,
+    })
 }
 
 /// Everything about the pattern whose id starts with `id`, with notes for standard error.
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub(crate) fn show(places: &Places, environment: &Environment, id: &str) -> Result<(PatternPage, Vec<String>), StoreError> {
+pub(crate) fn show(
+    places: &Places,
+    environment: &Environment,
+    id: &str,
+) -> Result<(PatternPage, Vec<String>), StoreError> {
     let (desk, mut notes) = desk(places, environment)?;
     let Some(desk) = desk else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
     let row = desk.index.pattern(id)?;
@@ -107,7 +118,10 @@ pub(crate) fn show(places: &Places, environment: &Environment, id: &str) -> Resu
 }
 
 /// Opens what is needed; `None` when nothing was ever recorded here.
-pub(super) fn desk(places: &Places, environment: &Environment) -> Result<(Option<PatternReader>, Vec<String>), StoreError> {
+pub(super) fn desk(
+    places: &Places,
+    environment: &Environment,
+) -> Result<(Option<PatternReader>, Vec<String>), StoreError> {
     let Reading { index, segments, mut notes } = reading::open(places)?;
     let Some(index) = index else { return Ok((None, notes)) };
     let (settings, _) = Settings::load(places, environment);
@@ -136,7 +150,11 @@ impl PatternReader {
     /// Everything about one pattern.
     pub(super) fn page(&self, row: PatternRow) -> Result<PatternPage, StoreError> {
         let index = &self.index;
-        let together = PatternGroupSummary::from_rows(index.group(row.number)?, index.merges(row.number)?, index.reviews(row.number)?);
+        let together = PatternGroupSummary::from_rows(
+            index.group(row.number)?,
+            index.merges(row.number)?,
+            index.reviews(row.number)?,
+        );
         let files = index.pattern_files(row.number, SHOWN_MAX)?;
         let lessons = index.pattern_lessons(row.number)?;
         let occurrences = index.occurrences(row.number, SHOWN_MAX)?;
@@ -157,7 +175,11 @@ impl PatternReader {
     fn row(&self, row: PatternRow) -> Result<PatternSummary, StoreError> {
         let occurrences = self.index.occurrences(row.number, 3)?;
         let parts = self.parts(&row, &occurrences, false)?;
-        let (patterns, single) = if self.is_single(&row) && row.family_tasks > row.tasks { self.index.family_shape(&row.family)? } else { (0, 0) };
+        let (patterns, single) = if self.is_single(&row) && row.family_tasks > row.tasks {
+            self.index.family_shape(&row.family)?
+        } else {
+            (0, 0)
+        };
         let family = row.masked_family.clone();
         let (mut summary, _) = PatternSummary::from_row(row, &parts, &self.settings, self.now);
         if patterns > 1 && single >= self.settings.patterns.collapse_patterns {
@@ -171,7 +193,11 @@ impl PatternReader {
         let patterns = [row.number];
         let family = if all { index.family(&row.family)? } else { Vec::new() };
         let subject = DetectorSubject { id: &row.id, patterns: &patterns, family: &family };
-        let findings = if all { self.registry.examine_pattern(&subject, &self.history, &self.settings) } else { self.registry.find_naming(&subject, &self.history, &self.settings) };
+        let findings = if all {
+            self.registry.examine_pattern(&subject, &self.history, &self.settings)
+        } else {
+            self.registry.find_naming(&subject, &self.history, &self.settings)
+        };
         let sightings = index.sightings(row.number)?.into_iter();
         let (cause, rule) = knowledge::cause_and_rule(index, &self.segments, row.number)?;
         let first_test = occurrences.first().and_then(|seen| seen.test.clone());
@@ -179,7 +205,11 @@ impl PatternReader {
         Ok(SummaryParts {
             findings,
             sightings: sightings.map(|row| PatternOccurrence { run: row.run, at: row.at, task: row.task }).collect(),
-            told: index.deliveries_about(row.number)?.into_iter().filter_map(JudgedDelivery::from_outcome_row).collect(),
+            told: index
+                .deliveries_about(row.number)?
+                .into_iter()
+                .filter_map(JudgedDelivery::from_outcome_row)
+                .collect(),
             lately: index.seen_since(row.number, since)?,
             example: occurrences.first().map(|seen| seen.message.clone()),
             test: first_test.filter(|test| occurrences.iter().all(|seen| seen.test.as_ref() == Some(test))),

@@ -20,7 +20,8 @@ use super::pattern::{self, PatternReader};
 use super::{knowledge, stats, warn};
 use crate::advice::outcome::{ObservedDelivery, holdout_trial};
 use crate::advice::promotion::{
-    PromotionFigures, ProofLabel, ApprovalFollowUp, Qualification, compute_effectiveness, find_qualification, proof_label, count_outcomes, retirement_reason, disqualification_reason,
+    ApprovalFollowUp, PromotionFigures, ProofLabel, Qualification, compute_effectiveness, count_outcomes,
+    disqualification_reason, find_qualification, proof_label, retirement_reason,
 };
 use crate::advice::proposal::{FailureExample, PromotionFacts, PromotionProposal};
 use crate::advice::{block, diff};
@@ -31,9 +32,9 @@ use crate::base::text::{ellipsis, one_line};
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
 use crate::pattern::PatternPage;
-use crate::pattern::confidence::{self, PatternOccurrence, JudgedDelivery};
+use crate::pattern::confidence::{self, JudgedDelivery, PatternOccurrence};
 use crate::store::{
-    EventBody, By, Event, PatternRow, Promotion, PromotionChangeRow, PromotionRow, PromotionStep, StoreError, note,
+    By, Event, EventBody, PatternRow, Promotion, PromotionChangeRow, PromotionRow, PromotionStep, StoreError, note,
 };
 
 pub(crate) use target::TargetOptions;
@@ -163,14 +164,18 @@ impl PromotionItem {
 
     /// With the file that has the line, or would get it.
     fn with_target(mut self, places: &Places, desk: &PatternReader) -> Self {
-        let written = self.row.as_ref().filter(|_| self.state == PromotionState::Approved).and_then(|row| row.target.clone());
+        let written =
+            self.row.as_ref().filter(|_| self.state == PromotionState::Approved).and_then(|row| row.target.clone());
         match written {
             Some(path) => {
                 self.target = PathBuf::from(path);
                 self.missing = !review::is_in_file(places, &self);
             }
             // What is wrong with it is said where it is to be written.
-            None => self.target = target::find_target(places, &desk.settings, &TargetOptions::default(), &self).unwrap_or_default(),
+            None => {
+                self.target =
+                    target::find_target(places, &desk.settings, &TargetOptions::default(), &self).unwrap_or_default()
+            }
         }
         self
     }
@@ -223,7 +228,12 @@ pub(crate) struct PromotionDetail {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_promotions(places: &Places, environment: &Environment, identity: &Identity, all: bool) -> anyhow::Result<PromotionList> {
+pub(crate) fn list_promotions(
+    places: &Places,
+    environment: &Environment,
+    identity: &Identity,
+    all: bool,
+) -> anyhow::Result<PromotionList> {
     let (desk, mut notes) = pattern::desk(places, environment)?;
     let Some(desk) = desk else { return Ok(PromotionList { schema: 1, promotions: Vec::new(), notes }) };
     let mut found = collect_promotions(places, &desk)?;
@@ -308,7 +318,9 @@ fn collect_promotions(places: &Places, desk: &PatternReader) -> Result<Vec<Promo
                 }
                 None => {
                     let what = "its failures are not recorded any more";
-                    found.extend(is_approved.then(|| orphaned_promotion(places, desk, PromotionSource::Pattern(key), what, row)));
+                    found.extend(
+                        is_approved.then(|| orphaned_promotion(places, desk, PromotionSource::Pattern(key), what, row)),
+                    );
                 }
             },
             (None, Some(id)) => match desk.index.leading_entry(&id)? {
@@ -319,7 +331,9 @@ fn collect_promotions(places: &Places, desk: &PatternReader) -> Result<Vec<Promo
                 }
                 None => {
                     let what = "its entry is not there any more";
-                    found.extend(is_approved.then(|| orphaned_promotion(places, desk, PromotionSource::Entry(id), what, row)));
+                    found.extend(
+                        is_approved.then(|| orphaned_promotion(places, desk, PromotionSource::Entry(id), what, row)),
+                    );
                 }
             },
             (None, None) => {}
@@ -406,7 +420,13 @@ fn pattern_promotion(
 }
 
 /// A promotion whose source is gone, as `what` says: its line can still be taken out.
-fn orphaned_promotion(places: &Places, desk: &PatternReader, about: PromotionSource, what: &str, row: PromotionRow) -> PromotionItem {
+fn orphaned_promotion(
+    places: &Places,
+    desk: &PatternReader,
+    about: PromotionSource,
+    what: &str,
+    row: PromotionRow,
+) -> PromotionItem {
     let figures = PromotionFigures::default();
     let label = proof_label(&figures, &desk.settings.promotion);
     let title = format!("({what})");
@@ -439,7 +459,8 @@ fn pattern_figures(
 ) -> Result<PromotionFigures, StoreError> {
     let silence = desk.settings.fix.silence();
     let deliveries = desk.index.deliveries_about(pattern.number)?;
-    let own: Vec<ObservedDelivery> = deliveries.iter().map(|row| stats::observed_delivery(row, desk.now, silence)).collect();
+    let own: Vec<ObservedDelivery> =
+        deliveries.iter().map(|row| stats::observed_delivery(row, desk.now, silence)).collect();
     let told: Vec<JudgedDelivery> = deliveries.into_iter().filter_map(JudgedDelivery::from_outcome_row).collect();
     let believed = confidence::pattern_confidence(sightings, &told, &desk.settings.confidence);
     let helps = knowledge::pattern_remedies(&desk.index, &desk.segments, pattern, &desk.settings, desk.now)?;
@@ -481,7 +502,13 @@ fn pattern_facts(page: &PatternPage) -> PromotionFacts {
 }
 
 /// Puts down for the recorder what is proposed for the first time: a new candidate, a retirement.
-fn record_proposals(places: &Places, settings: &Settings, identity: &Identity, items: &[PromotionItem], notes: &mut Vec<String>) {
+fn record_proposals(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    items: &[PromotionItem],
+    notes: &mut Vec<String>,
+) {
     if !settings.advice.learning {
         return;
     }

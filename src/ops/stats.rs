@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::entry::measurement::entry_deliveries;
 use super::promote::PromotionState;
 use super::reading;
-use crate::advice::outcome::{DeliveryOutcome, ObservedDelivery, is_task_over, holdout_trial};
-use crate::advice::{Arm, TrialLift, HoldoutTrial, TrialVerdict};
+use crate::advice::outcome::{DeliveryOutcome, ObservedDelivery, holdout_trial, is_task_over};
+use crate::advice::{Arm, HoldoutTrial, TrialLift, TrialVerdict};
 use crate::base::clock::Timestamp;
 use crate::config::{Places, Settings};
 use crate::store::{DeliveryArm, Index, OutcomeRow, PeriodRow, StoreError};
@@ -235,7 +235,15 @@ pub(crate) fn collect_stats(places: &Places, settings: &Settings) -> Result<Stat
         tokens_saved_estimate: totals.uses.saturating_mul(settings.knowledge.reuse_tokens),
     };
     let promotions = PromotionCounts::from_states(&index.promotion_states()?);
-    Ok(Stats { schema: 1, figures, warnings, effect: advice_effect(&seen), knowledge, promotions, notes: reading.notes })
+    Ok(Stats {
+        schema: 1,
+        figures,
+        warnings,
+        effect: advice_effect(&seen),
+        knowledge,
+        promotions,
+        notes: reading.notes,
+    })
 }
 
 /// The first and the last stretch of what was recorded, side by side.

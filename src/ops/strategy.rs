@@ -8,7 +8,9 @@ use super::identity::clean;
 use super::reading::{self, Reading};
 use super::{definitions, record, report};
 use crate::advice::similarity::telling_words;
-use crate::advice::strategy::{DeclaredStrategy, RenderedStrategy, StrategyDiagnostic, StrategySubject, declared_strategies};
+use crate::advice::strategy::{
+    DeclaredStrategy, RenderedStrategy, StrategyDiagnostic, StrategySubject, declared_strategies,
+};
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::base::lossless::Lossless;
@@ -18,10 +20,13 @@ use crate::capture::Identity;
 use crate::config::{Environment, Places, Problem, Settings};
 use crate::diagnose::{self, Input};
 use crate::knowledge::duplicate::NormalisedWords;
-use crate::knowledge::remedy::{self, RemedyCandidate, RemedyEscalation, STEPS_MAX, RemedySituation, RemedySuggestion, compile_error_regex};
+use crate::knowledge::remedy::{
+    self, RemedyCandidate, RemedyEscalation, RemedySituation, RemedySuggestion, STEPS_MAX, compile_error_regex,
+};
 use crate::run::Ended;
 use crate::store::{
-    EventBody, DECLARED, Index, DiagnosticRecord, Matches, AttemptOutcome, RecoveryRow, Run, StoreError, StrategyChange, StrategyNote,
+    AttemptOutcome, DECLARED, DiagnosticRecord, EventBody, Index, Matches, RecoveryRow, Run, StoreError,
+    StrategyChange, StrategyNote,
 };
 
 /// An error that is looked up, bytes.
@@ -113,7 +118,12 @@ pub(crate) struct StrategyList {
 ///
 /// # Errors
 /// When the regex is none, there is no such pattern, or the store can't be written.
-pub(crate) fn add_strategy(places: &Places, settings: &Settings, identity: &Identity, given: &StrategyDraft) -> anyhow::Result<StrategyChangeReply> {
+pub(crate) fn add_strategy(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    given: &StrategyDraft,
+) -> anyhow::Result<StrategyChangeReply> {
     let technique = clean(&given.technique).context("say what to do: --technique TEXT")?;
     let mut writing = KnowledgeWriter::new(places, settings, identity, given.person.as_deref())?;
     let text = match given.matches {
@@ -199,7 +209,12 @@ fn change_reply(writing: KnowledgeWriter, settings: &Settings, id: &str) -> anyh
 }
 
 /// A text that is diagnosed as a failing check's output: templates of settings are for a category or a tool.
-pub(crate) fn diagnose_text(places: &Places, environment: &Environment, settings: &Settings, text: &str) -> ErrorSource {
+pub(crate) fn diagnose_text(
+    places: &Places,
+    environment: &Environment,
+    settings: &Settings,
+    text: &str,
+) -> ErrorSource {
     let loaded = definitions::load(places, environment, &settings.categories);
     let diagnosis = diagnose::diagnose(&Input {
         output: prefix(text, ERROR_BYTES_MAX).as_bytes(),
@@ -348,11 +363,21 @@ fn fitting_declared(
 }
 
 fn recorded_diagnostic(item: &DiagnosticRecord) -> StrategyDiagnostic<'_> {
-    StrategyDiagnostic { tool: &item.tool, code: item.code.as_deref(), message: &item.message, file: item.file.as_deref() }
+    StrategyDiagnostic {
+        tool: &item.tool,
+        code: item.code.as_deref(),
+        message: &item.message,
+        file: item.file.as_deref(),
+    }
 }
 
 fn printed_diagnostic(item: &diagnose::Diagnostic) -> StrategyDiagnostic<'_> {
-    StrategyDiagnostic { tool: &item.tool, code: item.code.as_deref(), message: &item.message, file: item.file.as_deref() }
+    StrategyDiagnostic {
+        tool: &item.tool,
+        code: item.code.as_deref(),
+        message: &item.message,
+        file: item.file.as_deref(),
+    }
 }
 
 /// What is wrong with the strategies of the settings; `None` when they have none.
@@ -369,7 +394,12 @@ fn problem_note(problem: &Problem) -> String {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_strategies(places: &Places, settings: &Settings, identity: &Identity, limit: usize) -> anyhow::Result<StrategyList> {
+pub(crate) fn list_strategies(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    limit: usize,
+) -> anyhow::Result<StrategyList> {
     let Reading { index, mut notes, .. } = reading::open(places)?;
     let (known, problems) = declared_strategies(settings);
     notes.extend(problems.iter().map(problem_note));
@@ -391,7 +421,11 @@ pub(crate) fn list_strategies(places: &Places, settings: &Settings, identity: &I
 }
 
 /// A strategy of the settings with what was told of it; without, as nobody has tried it.
-fn declared_candidate(index: Option<&Index>, declared: &DeclaredStrategy, proposal: RenderedStrategy) -> anyhow::Result<RemedyCandidate> {
+fn declared_candidate(
+    index: Option<&Index>,
+    declared: &DeclaredStrategy,
+    proposal: RenderedStrategy,
+) -> anyhow::Result<RemedyCandidate> {
     let mut row = RecoveryRow { id: declared.id.clone(), technique: DECLARED.to_owned(), ..RecoveryRow::default() };
     let mut attempts = Vec::new();
     if let Some(index) = index

@@ -158,7 +158,11 @@ pub(crate) fn done(
     }
     say(places, identity, &name, TaskStep::Done { outcome, why: None })?;
     // What was learnt in a task that failed may still be true: somebody has validated it.
-    let mut notes = if settings.advice.learning { memory::promote_task_memories(places, settings, identity, &name)? } else { Vec::new() };
+    let mut notes = if settings.advice.learning {
+        memory::promote_task_memories(places, settings, identity, &name)?
+    } else {
+        Vec::new()
+    };
     let mut page = show(places, settings, identity, Some(&name))?;
     page.notes.append(&mut notes);
     Ok(page)
@@ -187,7 +191,12 @@ fn named(places: &Places, settings: &Settings, identity: &Identity, name: Option
 ///
 /// # Errors
 /// When there is none, or the store can't be read.
-pub(crate) fn show(places: &Places, settings: &Settings, identity: &Identity, name: Option<&str>) -> anyhow::Result<TaskPage> {
+pub(crate) fn show(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    name: Option<&str>,
+) -> anyhow::Result<TaskPage> {
     let name = named(places, settings, identity, name)?;
     let reading = reading::open(places)?;
     let found = match &reading.index {
@@ -215,7 +224,11 @@ pub(crate) fn show(places: &Places, settings: &Settings, identity: &Identity, na
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list(places: &Places, settings: &Settings, limit: usize) -> Result<(Vec<TaskPage>, Vec<String>), StoreError> {
+pub(crate) fn list(
+    places: &Places,
+    settings: &Settings,
+    limit: usize,
+) -> Result<(Vec<TaskPage>, Vec<String>), StoreError> {
     let reading = reading::open(places)?;
     let Some(index) = reading.index else { return Ok((Vec::new(), reading.notes)) };
     let now = Timestamp::now();
@@ -280,8 +293,9 @@ pub(super) fn like(
     limit: usize,
 ) -> Result<Vec<SimilarTask>, StoreError> {
     let Described { parts, text, category, without } = described;
-    let pairs =
-        |parts: &[(String, String)]| TaskProfile::from_parts(parts.iter().map(|(part, value)| (part.as_str(), value.as_str())));
+    let pairs = |parts: &[(String, String)]| {
+        TaskProfile::from_parts(parts.iter().map(|(part, value)| (part.as_str(), value.as_str())))
+    };
     let words = ranking::score_shares(&index.tasks_with_words(&telling_words(text))?);
     let mut numbers: Vec<i64> = words.iter().map(|(task, _)| *task).collect();
     let files = parts.iter().filter(|(part, _)| part == "file").map(|(_, path)| path.as_str());

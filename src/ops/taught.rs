@@ -17,9 +17,9 @@ use crate::base::lossless::Lossless;
 use crate::base::text::prefix;
 use crate::config::{Environment, Places, Settings};
 use crate::fix;
-use crate::lesson::{LessonFolder, SharedLessonFile, SharedLesson};
+use crate::lesson::{LessonFolder, SharedLesson, SharedLessonFile};
 use crate::store::{
-    By, KnowledgeEntry, EntryRow, EntrySource, Index, EntryOrigin, Store, StoreError, TaughtFile, TaughtLesson, lock,
+    By, EntryOrigin, EntryRow, EntrySource, Index, KnowledgeEntry, Store, StoreError, TaughtFile, TaughtLesson, lock,
 };
 use crate::whitelist::Whitelist;
 

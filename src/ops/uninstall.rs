@@ -103,7 +103,11 @@ fn shell_lines(environment: &Environment) -> Vec<(PathBuf, usize)> {
 /// # Errors
 /// When something can't be removed; the rest may be gone by then. A file of the user's that an installation can't be taken
 /// out of comes first: then nothing is gone.
-pub(crate) fn purge(places: &Places, environment: &Environment, mut plan: UninstallPlan) -> anyhow::Result<UninstallPlan> {
+pub(crate) fn purge(
+    places: &Places,
+    environment: &Environment,
+    mut plan: UninstallPlan,
+) -> anyhow::Result<UninstallPlan> {
     let report = init::removal::uninstall(places, environment, false, &[])?;
     if let Some(problem) = report.problems.first() {
         bail!("{}: {}; the records are still there", problem.file.display(), problem.reason);

@@ -19,9 +19,9 @@ use serde::Serialize;
 
 use super::identity::{clean, relative_files};
 use super::{knowledge, reading, record};
-use crate::advice::ranking::{self, WarningCandidate, WarningConcern, RankedWarning, FileReach};
+use crate::advice::ranking::{self, FileReach, RankedWarning, WarningCandidate, WarningConcern};
 use crate::advice::similarity::telling_words;
-use crate::advice::{Arm, WarningFacts, Warning, ProvenRemedy, mention};
+use crate::advice::{Arm, ProvenRemedy, Warning, WarningFacts, mention};
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::capture::Identity;
@@ -34,7 +34,7 @@ use insight::DetectorInsight;
 
 pub(crate) use delivery::record_deliveries;
 pub(super) use formats::template_problems;
-pub(super) use insight::{detector_rule, detector_advice};
+pub(super) use insight::{detector_advice, detector_rule};
 
 /// Files that a warning names.
 const FILES_MAX: usize = 3;
@@ -125,7 +125,12 @@ struct WarnQuestion {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn collect_warnings(places: &Places, environment: &Environment, cwd: &Path, asked: &WarnRequest) -> Result<WarnReply, StoreError> {
+pub(crate) fn collect_warnings(
+    places: &Places,
+    environment: &Environment,
+    cwd: &Path,
+    asked: &WarnRequest,
+) -> Result<WarnReply, StoreError> {
     let (settings, _) = Settings::load(places, environment);
     let mut notes = Vec::new();
     let index = reading::open_with_lessons(places, environment, &settings, &mut notes)?;
@@ -164,8 +169,14 @@ pub(crate) fn collect_warnings(places: &Places, environment: &Environment, cwd: 
     answer.files.clone_from(&question.files);
     let limit = asked.limit.unwrap_or(usize::try_from(settings.advice.limit).unwrap_or(usize::MAX));
     let insight = DetectorInsight::open(places, environment, &settings, &index)?;
-    let desk =
-        WarnContext { places, index: &index, segments: Segments::new(places.events()), settings: &settings, insight, now };
+    let desk = WarnContext {
+        places,
+        index: &index,
+        segments: Segments::new(places.events()),
+        settings: &settings,
+        insight,
+        now,
+    };
     let mut found = desk.collect_candidates(&question, asked)?;
     let left_out = harm::remove_harmful(&index, &mut found, &settings, now)?;
     answer.harmful = left_out.patterns + left_out.entries;
@@ -189,7 +200,11 @@ struct WarnContext<'a> {
 
 impl WarnContext<'_> {
     /// What may be worth a warning; of what a session was told or has seen already nothing, where only news are asked for.
-    fn collect_candidates(&self, question: &WarnQuestion, asked: &WarnRequest) -> Result<Vec<WarningCandidate>, StoreError> {
+    fn collect_candidates(
+        &self,
+        question: &WarnQuestion,
+        asked: &WarnRequest,
+    ) -> Result<Vec<WarningCandidate>, StoreError> {
         let (index, settings, now) = (self.index, self.settings, self.now);
         let mut found = match &asked.failed {
             Some(failed) => candidates::candidates_for_failure(index, failed, settings, now)?,
@@ -205,7 +220,10 @@ impl WarnContext<'_> {
         let mut kept = Vec::with_capacity(found.len());
         for mut candidate in found {
             let is_told = delivery::delivery_mark(self.places, index, question, &candidate, asked)?.is_none();
-            if !is_told && self.is_news_to_session(&mut candidate, question, asked)? && self.is_worth_saying(&candidate)? {
+            if !is_told
+                && self.is_news_to_session(&mut candidate, question, asked)?
+                && self.is_worth_saying(&candidate)?
+            {
                 kept.push(candidate);
             }
         }
@@ -214,14 +232,21 @@ impl WarnContext<'_> {
 
     /// Whether it failed outside of this session, and where only news are asked for, not in it; in the very file if that
     /// is why it is due. At a failure only what others have seen counts: the failure itself may be recorded already.
-    fn is_news_to_session(&self, candidate: &mut WarningCandidate, question: &WarnQuestion, asked: &WarnRequest) -> Result<bool, StoreError> {
+    fn is_news_to_session(
+        &self,
+        candidate: &mut WarningCandidate,
+        question: &WarnQuestion,
+        asked: &WarnRequest,
+    ) -> Result<bool, StoreError> {
         // A terminal is open for weeks: what somebody asks for there is not kept from them.
         let is_person = !asked.news && question.session.starts_with(TERMINAL);
         if is_person {
             return Ok(true);
         }
         if candidate.is_entry() {
-            return Ok(!asked.news || candidate.concern.failed || !self.has_session_made_mistake(candidate, question)?);
+            return Ok(!asked.news
+                || candidate.concern.failed
+                || !self.has_session_made_mistake(candidate, question)?);
         }
         let before = asked.failed.as_ref().map(|failed| failed.started_at);
         let file = candidate.concern.file.as_ref().filter(|(_, reach)| *reach == FileReach::File).map(|(file, _)| file);
@@ -234,7 +259,11 @@ impl WarnContext<'_> {
     }
 
     /// Whether a candidate is what a shared lesson teaches, and this session has made the mistake itself by now.
-    fn has_session_made_mistake(&self, candidate: &WarningCandidate, question: &WarnQuestion) -> Result<bool, StoreError> {
+    fn has_session_made_mistake(
+        &self,
+        candidate: &WarningCandidate,
+        question: &WarnQuestion,
+    ) -> Result<bool, StoreError> {
         if !self.index.entry(&candidate.key)?.taught {
             return Ok(false);
         }
@@ -268,10 +297,14 @@ impl WarnContext<'_> {
     ) -> Result<(), StoreError> {
         let candidate = &ranked.candidate;
         let Some(known) = self.warning_facts(candidate)? else { return Ok(()) };
-        let is_pinned = if candidate.is_entry() { self.index.entry(&candidate.key)?.pinned } else { match &known.pattern {
-            Some(pattern) => knowledge::is_pinned(self.index, self.index.pattern(pattern)?.number)?,
-            None => false,
-        } };
+        let is_pinned = if candidate.is_entry() {
+            self.index.entry(&candidate.key)?.pinned
+        } else {
+            match &known.pattern {
+                Some(pattern) => knowledge::is_pinned(self.index, self.index.pattern(pattern)?.number)?,
+                None => false,
+            }
+        };
         let share = if is_pinned { 0.0 } else { self.settings.advice.held_out() };
         let arm = Arm::draw_for_task(&question.task, &candidate.family, share, &self.settings.advice.salt);
         let mark = delivery::delivery_mark(self.places, self.index, question, candidate, asked)?.unwrap_or_default();

@@ -135,7 +135,12 @@ impl Confidence {
     }
 
     /// The same with more that happened; what never fades takes nothing away by not being used.
-    pub(crate) fn with_increments(self, more: Vec<ConfidenceIncrement>, fades: bool, settings: &ConfidenceSettings) -> Self {
+    pub(crate) fn with_increments(
+        self,
+        more: Vec<ConfidenceIncrement>,
+        fades: bool,
+        settings: &ConfidenceSettings,
+    ) -> Self {
         let known = self.steps.into_iter().filter(|step| fades || step.kind != IncrementKind::Unused);
         let known = known.map(|ConfidenceStep { event, at, kind, what, delta, after, scope }| {
             let delta = if kind == IncrementKind::Set { after } else { delta };
@@ -157,7 +162,12 @@ fn compute_evidence(deltas: &[f64], settings: &ConfidenceSettings) -> Confidence
             beta += prior * -delta / (start + delta).max(ROOM_MIN);
         }
     }
-    ConfidenceEvidence { alpha, beta, mean: alpha / (alpha + beta), lower_bound: beta_quantile(settings.bound, alpha, beta) }
+    ConfidenceEvidence {
+        alpha,
+        beta,
+        mean: alpha / (alpha + beta),
+        lower_bound: beta_quantile(settings.bound, alpha, beta),
+    }
 }
 
 /// A step for every month without use after the first days, also for gaps that ended. `uses` are the moments at which it
@@ -234,7 +244,11 @@ impl JudgedDelivery {
 /// A pattern's confidence: it starts with its first task, and every further one adds to it. Runs of a task it was seen
 /// in already add nothing. A warned task adds when it did without the mistake and takes away when it didn't, once,
 /// however many sessions were warned; that the mistake was seen there speaks for it no more.
-pub(crate) fn pattern_confidence(sightings: &[PatternOccurrence], told: &[JudgedDelivery], settings: &ConfidenceSettings) -> Confidence {
+pub(crate) fn pattern_confidence(
+    sightings: &[PatternOccurrence],
+    told: &[JudgedDelivery],
+    settings: &ConfidenceSettings,
+) -> Confidence {
     let first = sightings.iter().min_by(|a, b| (a.at, &a.run).cmp(&(b.at, &b.run)));
     let despite = |task: &str| told.iter().filter(|told| told.failed && told.task == task).map(|told| told.at).min();
     let seen = sightings.iter().map(|seen| {
@@ -252,10 +266,17 @@ pub(crate) fn pattern_confidence(sightings: &[PatternOccurrence], told: &[Judged
 }
 
 /// What the warned tasks add: each once, for a mistake in any of its sessions or else for doing without it.
-pub(crate) fn outcome_increments<'a>(told: &'a [JudgedDelivery], settings: &'a ConfidenceSettings) -> impl Iterator<Item = ConfidenceIncrement> + 'a {
+pub(crate) fn outcome_increments<'a>(
+    told: &'a [JudgedDelivery],
+    settings: &'a ConfidenceSettings,
+) -> impl Iterator<Item = ConfidenceIncrement> + 'a {
     let failed: HashSet<&str> = told.iter().filter(|told| told.failed).map(|told| told.task.as_str()).collect();
     told.iter().filter(move |told| told.failed || !failed.contains(told.task.as_str())).map(|told| {
-        let (kind, what, delta) = if told.failed { (IncrementKind::Despite, "made despite a warning", -settings.failed_despite) } else { (IncrementKind::Prevented, "prevented", settings.prevented) };
+        let (kind, what, delta) = if told.failed {
+            (IncrementKind::Despite, "made despite a warning", -settings.failed_despite)
+        } else {
+            (IncrementKind::Prevented, "prevented", settings.prevented)
+        };
         let what = format!("{what} in task {}", told.task);
         ConfidenceIncrement { event: told.by.0.clone(), at: told.by.1, what, once: (kind, told.task.clone()), delta }
     })
@@ -269,7 +290,13 @@ mod tests {
     use crate::base::random::Random;
 
     fn increment(n: i64, kind: IncrementKind, scope: &str, delta: f64) -> ConfidenceIncrement {
-        ConfidenceIncrement { event: format!("{n:04}"), at: Timestamp(n), what: String::new(), once: (kind, scope.into()), delta }
+        ConfidenceIncrement {
+            event: format!("{n:04}"),
+            at: Timestamp(n),
+            what: String::new(),
+            once: (kind, scope.into()),
+            delta,
+        }
     }
 
     fn sighting(n: i64, task: &str) -> PatternOccurrence {

@@ -73,7 +73,12 @@ impl PatternGroupSummary {
 
 impl GroupMember {
     fn from_row(row: MemberRow) -> Self {
-        GroupMember { id: row.id, title: message_title(&row.masked), failures: row.failures, earlier_ids: row.earlier_ids }
+        GroupMember {
+            id: row.id,
+            title: message_title(&row.masked),
+            failures: row.failures,
+            earlier_ids: row.earlier_ids,
+        }
     }
 }
 

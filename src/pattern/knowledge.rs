@@ -80,7 +80,12 @@ pub(crate) struct Gotcha {
 }
 
 /// What was tried against a pattern, what most surely helps first. Nothing of it is known to be confirmed yet.
-pub(crate) fn ranked_strategies(against: &str, rows: Vec<StrategyRow>, settings: &Settings, now: Timestamp) -> Vec<Strategy> {
+pub(crate) fn ranked_strategies(
+    against: &str,
+    rows: Vec<StrategyRow>,
+    settings: &Settings,
+    now: Timestamp,
+) -> Vec<Strategy> {
     sort_surest_first(rows, settings).into_iter().map(|row| strategy_from_row(against, row, settings, now)).collect()
 }
 
@@ -188,12 +193,24 @@ fn strategy_increments(tries: &[TryRow], settings: &ConfidenceSettings, now: Tim
     };
     let mut found = vec![
         step(first, "learnt from a check".into(), IncrementKind::Source, "check".into(), settings.from_check),
-        step(first, format!("fixed it in task {}", first.task), IncrementKind::Source, "fix".into(), settings.fix_applied),
+        step(
+            first,
+            format!("fixed it in task {}", first.task),
+            IncrementKind::Source,
+            "fix".into(),
+            settings.fix_applied,
+        ),
     ];
     for tried in later {
         let (scope, task) = (session(tried), &tried.task);
         if tried.has_helped() && scope != session(first) {
-            found.push(step(tried, format!("helped again in task {task}"), IncrementKind::Reuse, scope, settings.reuse));
+            found.push(step(
+                tried,
+                format!("helped again in task {task}"),
+                IncrementKind::Reuse,
+                scope,
+                settings.reuse,
+            ));
             if let Some(agent) = tried.agent.as_ref().filter(|agent| first.agent.as_ref() != Some(agent)) {
                 let what = format!("helped another agent, {agent}");
                 found.push(step(tried, what, IncrementKind::OtherAgent, agent.clone(), settings.other_agent));
@@ -301,7 +318,8 @@ mod tests {
         assert_eq!(found[0].fixes, ["x-9", "x-8", "x-7", "x-6", "x-5"]);
         assert_eq!(found[2].technique, "files");
         let about = ("p-1", "No such\nname");
-        let gotcha = |found: &[Strategy]| Gotcha::from_strategies("k-1".into(), about, found, (None, Some("Import it.".into())));
+        let gotcha =
+            |found: &[Strategy]| Gotcha::from_strategies("k-1".into(), about, found, (None, Some("Import it.".into())));
         let shown = gotcha(&found).expect("a fix worked");
         assert_eq!((shown.strategy.as_str(), shown.successes, shown.tries), ("s-command", 8, 9));
         assert_eq!((shown.pitfall.as_str(), shown.rule.as_deref()), ("No such name", Some("Import it.")));

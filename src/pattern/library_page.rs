@@ -21,7 +21,8 @@ const SEAL: &str = "<!-- verify-run: written from the records, ";
 /// The page as Markdown, with its seal.
 pub(crate) fn render_page(page: &PatternPage) -> String {
     let pattern = &page.summary;
-    let mut body = format!("# Pattern {}\n\n<!-- markdownlint-disable MD013 MD014 -->\n\n", heading_title(&pattern.name));
+    let mut body =
+        format!("# Pattern {}\n\n<!-- markdownlint-disable MD013 MD014 -->\n\n", heading_title(&pattern.name));
     let _ = writeln!(body, "{}", fence("text", &ellipsis(&pattern.summary, TEXT_BYTES_MAX), false));
     let recurring = if pattern.recurring { ", recurring" } else { "" };
     let _ = write!(
@@ -40,7 +41,8 @@ pub(crate) fn render_page(page: &PatternPage) -> String {
         pattern.lower_bound,
     );
     let _ = write!(body, "## What it says\n\n{}\n", fence("text", &ellipsis(&pattern.title, TEXT_BYTES_MAX), false));
-    let findings = page.findings.iter().map(|found| format!("{}: {}", code(&found.detector), sentence_code(&found.summary)));
+    let findings =
+        page.findings.iter().map(|found| format!("{}: {}", code(&found.detector), sentence_code(&found.summary)));
     push_list_section(&mut body, "What was found", findings.collect());
     let files = page
         .files
@@ -57,7 +59,11 @@ pub(crate) fn render_page(page: &PatternPage) -> String {
     push_list_section(&mut body, "Seen", page.occurrences.iter().map(occurrence_line).collect());
     // Whole lines only: a span or a fence that is cut would swallow the rest.
     let body = if body.len() > PAGE_BYTES_MAX {
-        format!("{}\n\n… and more: {}\n", cut_to_sections(&body), code(&format!("verify-run pattern show {}", pattern.id)))
+        format!(
+            "{}\n\n… and more: {}\n",
+            cut_to_sections(&body),
+            code(&format!("verify-run pattern show {}", pattern.id))
+        )
     } else {
         body.trim_end().to_owned() + "\n"
     };
@@ -102,7 +108,8 @@ fn heading_title(name: &str) -> String {
 /// The fix that most surely helps, how surely, and why it was needed.
 fn remedy_line(gotcha: &Gotcha) -> String {
     let said = [("why", &gotcha.cause), ("from now on", &gotcha.rule)];
-    let said = said.into_iter().filter_map(|(lead, text)| Some(format!("; {lead}: {}", sentence_code(text.as_deref()?))));
+    let said =
+        said.into_iter().filter_map(|(lead, text)| Some(format!("; {lead}: {}", sentence_code(text.as_deref()?))));
     let times = format!("worked {} of {}", gotcha.successes, count(gotcha.tries, "time"));
     format!("{} {times}{}", sentence_code(&gotcha.fix), said.collect::<String>())
 }
@@ -150,7 +157,7 @@ mod tests {
     use crate::base::clock::Timestamp;
     use crate::config::Settings;
     use crate::pattern::PatternGroupSummary;
-    use crate::pattern::summary::{FileCount, SummaryParts, PatternSummary};
+    use crate::pattern::summary::{FileCount, PatternSummary, SummaryParts};
     use crate::store::PatternRow;
 
     fn page(masked: &str) -> PatternPage {
@@ -174,7 +181,15 @@ mod tests {
             category: "lint_error".into(),
         };
         let summary = PatternSummary::from_row(row, &SummaryParts::default(), &Settings::default(), Timestamp(9));
-        let mut page = PatternPage::from_parts(summary, "", PatternGroupSummary::default(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut page = PatternPage::from_parts(
+            summary,
+            "",
+            PatternGroupSummary::default(),
+            Vec::new(),
+            Vec::new(),
+            Vec::new(),
+            Vec::new(),
+        );
         page.files = (0..30).map(|n| FileCount { path: format!("src/{n}.js"), failures: n }).collect();
         page
     }

@@ -60,7 +60,9 @@ fn label_words(label: &str) -> impl Iterator<Item = String> {
 /// The folder of a file, and its kind.
 fn file_globs(path: &str) -> impl Iterator<Item = String> {
     let folder = path.rsplit_once('/').map(|(folder, _)| format!("{folder}/**"));
-    glob::candidate_globs(path).into_iter().filter(move |glob| glob.starts_with("**/*.") || folder.as_ref() == Some(glob))
+    glob::candidate_globs(path)
+        .into_iter()
+        .filter(move |glob| glob.starts_with("**/*.") || folder.as_ref() == Some(glob))
 }
 
 #[cfg(test)]

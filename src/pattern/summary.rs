@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::confidence::{self, Confidence, PatternOccurrence, JudgedDelivery};
+use super::confidence::{self, Confidence, JudgedDelivery, PatternOccurrence};
 use super::detector::DetectorFinding;
 use super::group::PatternGroupSummary;
 use super::knowledge::{Gotcha, Strategy};
@@ -167,7 +167,12 @@ pub(crate) struct SummaryParts {
 
 impl PatternSummary {
     /// From the store's row and what was found about it. `now` weighs how old its tasks are.
-    pub(crate) fn from_row(row: PatternRow, parts: &SummaryParts, settings: &Settings, now: Timestamp) -> (Self, Confidence) {
+    pub(crate) fn from_row(
+        row: PatternRow,
+        parts: &SummaryParts,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> (Self, Confidence) {
         let confidence = confidence::pattern_confidence(&parts.sightings, &parts.told, &settings.confidence);
         let files =
             parts.findings.iter().filter(|finding| finding.detector == "files").find_map(|found| found.files.clone());
@@ -318,7 +323,8 @@ mod tests {
     fn old_tasks_weigh_less() {
         let day = 24 * 3600 * 1_000_000;
         let seen = |at| PatternOccurrence { run: "r".into(), at: Timestamp(at), task: "t".into() };
-        let weight = |seen: &[PatternOccurrence]| PatternFrequency::from_occurrences(seen, (0, 0), Timestamp(200 * day)).weight;
+        let weight =
+            |seen: &[PatternOccurrence]| PatternFrequency::from_occurrences(seen, (0, 0), Timestamp(200 * day)).weight;
         assert!((weight(&[seen(200 * day)]) - 0.25).abs() < 1e-9);
         assert!((weight(&[seen(110 * day)]) - 0.5 / 3.5).abs() < 1e-9);
         assert_eq!(weight(&[]), 0.0);

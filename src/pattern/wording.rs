@@ -94,11 +94,13 @@ pub(crate) fn pattern_sentence(known: &WordingFacts<'_>, findings: &[DetectorFin
 
 /// Lets a row stand for the `single` patterns of its family that were each seen in one task only.
 pub(crate) fn collapse_family(summary: &mut PatternSummary, family: &str, single: u64) {
-    let known = WordingFacts { tool: &summary.tool, code: summary.code.as_deref(), masked: family, ..WordingFacts::default() };
+    let known =
+        WordingFacts { tool: &summary.tool, code: summary.code.as_deref(), masked: family, ..WordingFacts::default() };
     summary.name = pattern_name(&known, &[]);
     summary.title = one_line(family);
     let tasks = count(summary.family_tasks, "task");
-    summary.summary = format!("{single} failures alike, each in one task only, in {tasks}: {}.", trim_full_stop(&summary.name));
+    summary.summary =
+        format!("{single} failures alike, each in one task only, in {tasks}: {}.", trim_full_stop(&summary.name));
     summary.stands_for = Some(single);
 }
 
@@ -215,8 +217,11 @@ fn is_balanced(text: &str) -> bool {
 
 /// The first line that says something, with `…` for what was masked, without marks at its ends.
 fn readable_message(masked: &str) -> String {
-    let line =
-        masked.lines().map(str::trim).find(|line| word_count(&replace_masks(line)) > 0 || is_path(line)).unwrap_or_default();
+    let line = masked
+        .lines()
+        .map(str::trim)
+        .find(|line| word_count(&replace_masks(line)) > 0 || is_path(line))
+        .unwrap_or_default();
     let text = replace_masks(&one_line(line));
     let mut text = text.trim_start_matches(|c: char| !c.is_alphanumeric() && !"…'\"`([{<@$#/.-".contains(c)).trim();
     // What every tool says before its message is not part of it.
@@ -359,7 +364,10 @@ mod tests {
             names_pattern: true,
             ..DetectorFinding::default()
         };
-        assert_eq!(pattern_name(&known(), std::slice::from_ref(&finding)), "Forgetting to update imports when moving files");
+        assert_eq!(
+            pattern_name(&known(), std::slice::from_ref(&finding)),
+            "Forgetting to update imports when moving files"
+        );
         let wanted = "4 of the 4 tasks that had it had moved files (5 failures in 4 tasks). Search for the old name.";
         assert_eq!(pattern_sentence(&known(), std::slice::from_ref(&finding)), wanted);
         let told = WordingFacts {
@@ -390,7 +398,8 @@ mod tests {
         }
         let generic = WordingFacts { tool: "generic", code: None, masked: "it broke", ..known() };
         assert_eq!(pattern_name(&generic, &[]), "it broke");
-        let raised = WordingFacts { code: Some("ZeroDivisionError"), masked: "division by zero", tool: "pytest", ..known() };
+        let raised =
+            WordingFacts { code: Some("ZeroDivisionError"), masked: "division by zero", tool: "pytest", ..known() };
         assert_eq!(pattern_name(&raised, &[]), "ZeroDivisionError: division by zero");
         let long = "word ".repeat(100);
         let name = pattern_name(&WordingFacts { masked: &long, ..known() }, &[]);
@@ -415,8 +424,13 @@ mod tests {
                 "{text}"
             );
         }
-        let own = WordingFacts { category: "security_issue", meaning: Some("A scanner found a vulnerability."), ..known() };
-        assert!(pattern_sentence(&own, &[]).starts_with("A scanner found a vulnerability: “"), "{}", pattern_sentence(&own, &[]));
+        let own =
+            WordingFacts { category: "security_issue", meaning: Some("A scanner found a vulnerability."), ..known() };
+        assert!(
+            pattern_sentence(&own, &[]).starts_with("A scanner found a vulnerability: “"),
+            "{}",
+            pattern_sentence(&own, &[])
+        );
         let test = WordingFacts {
             category: "test_failure",
             test: Some("adds two numbers"),

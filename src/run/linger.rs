@@ -95,8 +95,9 @@ mod tests {
     fn what_is_written_to_one_stream_in_two_calls_stays_together() {
         let [(out, to_out), (err, to_err), (_out, caller_out), (_err, caller_err)] =
             std::array::from_fn(|_| sys::pipe().expect("a pipe"));
-        let channel =
-            |inner, outer: &std::os::fd::OwnedFd| Channel::new(inner, outer.as_raw_fd(), ChannelKind::Pipe(BLOCK_BYTES));
+        let channel = |inner, outer: &std::os::fd::OwnedFd| {
+            Channel::new(inner, outer.as_raw_fd(), ChannelKind::Pipe(BLOCK_BYTES))
+        };
         let mut channels = vec![channel(out, &caller_out), channel(err, &caller_err)];
         let mut transcript = Transcript::default();
         let mut relay = |writes: &[(&std::os::fd::OwnedFd, &str)]| {

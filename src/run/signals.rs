@@ -65,7 +65,9 @@ impl Received {
             // A timer that the caller set before it executed us (`perl -e 'alarm 10; exec …'`) is meant for the
             // command, and a fork does not inherit it.
             (libc::SIGALRM | libc::SIGVTALRM | libc::SIGPROF, _) => SignalVerdict::Forward,
-            (_, SignalOrigin::Kernel) | (libc::SIGINT | libc::SIGQUIT | libc::SIGTSTP, SignalOrigin::Unknown) => SignalVerdict::Keep,
+            (_, SignalOrigin::Kernel) | (libc::SIGINT | libc::SIGQUIT | libc::SIGTSTP, SignalOrigin::Unknown) => {
+                SignalVerdict::Keep
+            }
             (_, SignalOrigin::Unknown) => SignalVerdict::ForwardIfDirect,
         }
     }

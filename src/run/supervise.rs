@@ -15,7 +15,7 @@ use super::keys::TerminalKeys;
 use super::linger::{Wait, in_turn, relay_on, turn};
 use super::plan::StreamPlan;
 use super::program::Program;
-use super::signals::{self, SignalOrigin, Received, Signals, SignalVerdict};
+use super::signals::{self, Received, SignalOrigin, SignalVerdict, Signals};
 use super::sys::{self, ChildState};
 use super::transcript::Transcript;
 use crate::base::clock::Timestamp;
@@ -79,8 +79,16 @@ pub fn supervise(program: &Program) -> io::Result<Finished> {
     }
     signals.listen();
     let transcript = Transcript::default();
-    let mut run =
-        SupervisedRun { command, signals, canary: None, channels, keys: None, transcript, late: None, interrupted: false };
+    let mut run = SupervisedRun {
+        command,
+        signals,
+        canary: None,
+        channels,
+        keys: None,
+        transcript,
+        late: None,
+        interrupted: false,
+    };
     let ended = run.until_end(clock);
     let (ended_at, duration) = (Timestamp::now(), clock.elapsed());
     run.canary.iter().for_each(Canary::dismiss);

@@ -17,7 +17,7 @@ use rusqlite::{Transaction, params};
 pub(super) use advice::places_of_file;
 pub(super) use knowledge::{forget_entry, insert_entry, places_of_path};
 
-use super::event::{EventBody, Event, Purge};
+use super::event::{Event, EventBody, Purge};
 use super::segment::Span;
 use crate::base::ids::RunId;
 

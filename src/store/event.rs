@@ -23,14 +23,15 @@ use crate::base::ids::RunId;
 pub(crate) use advice::{Ack, Delivery, DeliveryArm};
 pub(crate) use by::By;
 pub(crate) use fix::{
-    Atom, AtomList, Attempt, RecordedCommand, FixNote, Flake, WeakenedMark, Means, AttemptOutcome, Proof, Recipe, RecipeKind, AttemptTrees, Unseen,
+    Atom, AtomList, Attempt, AttemptOutcome, AttemptTrees, FixNote, Flake, Means, Proof, Recipe, RecipeKind,
+    RecordedCommand, Unseen, WeakenedMark,
 };
-pub(crate) use knowledge::{KnowledgeEntry, EntryChange, EntryNote, EntrySource, EntryUse, EntryOrigin};
-pub(crate) use lesson::{LessonChangeKind, LessonChange};
+pub(crate) use knowledge::{EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, KnowledgeEntry};
+pub(crate) use lesson::{LessonChange, LessonChangeKind};
 pub(crate) use memory::{MemoryChange, MemoryNote, MemorySort};
 pub(crate) use pattern::{Merge, NEAR_DUPLICATE, Review, ReviewState, Split};
 pub(crate) use promotion::{Promotion, PromotionStep};
-pub(crate) use run::{ENDED_BY_SIGNAL, Failure, DiagnosticRecord, LessonDecision, NAMES_NO_PROBLEM, NoLesson, Run};
+pub(crate) use run::{DiagnosticRecord, ENDED_BY_SIGNAL, Failure, LessonDecision, NAMES_NO_PROBLEM, NoLesson, Run};
 pub(crate) use scope::Scope;
 pub(crate) use snapshot::{Base, FileChange, FileChangeKind, Snapshot};
 pub(crate) use strategy::{DECLARED, Matches, StrategyChange, StrategyNote};

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use nix::libc;
 
 use super::error::{StoreError, io_at};
-use super::event::{self, EventBody, Event, EventLine};
+use super::event::{self, Event, EventBody, EventLine};
 use super::index::is_faster_anew;
 use super::writer::Store;
 use crate::base::clock::Timestamp;

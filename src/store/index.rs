@@ -212,7 +212,11 @@ impl Index {
     ///
     /// # Errors
     /// I/O and SQLite errors.
-    pub(super) fn is_far_behind(&self, listed: &[Segment], known: &HashMap<String, IndexedSegment>) -> Result<bool, StoreError> {
+    pub(super) fn is_far_behind(
+        &self,
+        listed: &[Segment],
+        known: &HashMap<String, IndexedSegment>,
+    ) -> Result<bool, StoreError> {
         if self.computed_with()?.is_some_and(|version| version > FINGERPRINT_VERSION) {
             return Ok(false);
         }

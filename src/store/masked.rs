@@ -1,7 +1,7 @@
 //! An event as it may leave the house: what tools printed, what was typed and what was changed taken out, what is
 //! counted and recognised left in.
 
-use super::event::{AtomList, Attempt, EventBody, Event, MemoryChange, Run, TaskStep};
+use super::event::{AtomList, Attempt, Event, EventBody, MemoryChange, Run, TaskStep};
 use crate::base::lossless::Lossless;
 
 /// What stands where something was taken out.

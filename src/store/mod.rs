@@ -27,30 +27,28 @@ mod writer;
 
 pub(crate) use error::{StoreError, io_at};
 pub(crate) use event::{
-    Ack, Atom, AtomList, Attempt, Base, EventBody, By, LessonChangeKind, RecordedCommand, DECLARED, Delivery, DeliveryArm, ENDED_BY_SIGNAL,
-    EVENT_VERSION, KnowledgeEntry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Failure, FileChange, FileChangeKind,
-    FixNote, Flake, DiagnosticRecord, LessonChange, LessonDecision, WeakenedMark, Matches, Means, MemoryChange, MemoryNote, MemorySort,
-    Merge, NAMES_NO_PROBLEM, NEAR_DUPLICATE, NoLesson, EntryOrigin, AttemptOutcome, Promotion, PromotionStep, Proof, Purge, Recipe,
-    RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split, StrategyChange, StrategyNote, TaskNote, TaskOutcome,
-    TaskStep, AttemptTrees, Unseen, derived_id,
+    Ack, Atom, AtomList, Attempt, AttemptOutcome, AttemptTrees, Base, By, DECLARED, Delivery, DeliveryArm,
+    DiagnosticRecord, ENDED_BY_SIGNAL, EVENT_VERSION, EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse,
+    Event, EventBody, Failure, FileChange, FileChangeKind, FixNote, Flake, KnowledgeEntry, LessonChange,
+    LessonChangeKind, LessonDecision, Matches, Means, MemoryChange, MemoryNote, MemorySort, Merge, NAMES_NO_PROBLEM,
+    NEAR_DUPLICATE, NoLesson, Promotion, PromotionStep, Proof, Purge, Recipe, RecipeKind, RecordedCommand, Review,
+    ReviewState, Run, Scope, Snapshot, Split, StrategyChange, StrategyNote, TaskNote, TaskOutcome, TaskStep, Unseen,
+    WeakenedMark, derived_id,
 };
-pub(crate) use event::{EventLine as EventLine, parse as parse_event};
-pub(crate) use exchange::{ImportFault, ImportedSegments, ImportTrust};
+pub(crate) use event::{EventLine, parse as parse_event};
+pub(crate) use exchange::{ImportFault, ImportTrust, ImportedSegments};
 pub(crate) use index::Index;
 pub(crate) use masked::masked;
-pub(crate) use query::history::{
-    HistoryRows, NamedPatternRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow,
-};
+pub(crate) use query::history::{HistoryRows, NamedPatternRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow};
 pub(crate) use query::knowledge::{EntryChangeRow, EntryFilter, EntryRow, EntryUseRow, HELPED, LoggedRow};
 pub(crate) use query::memory::MemoryRow;
 pub(crate) use query::recovery::{RecoveryRow, ReportRow};
 pub(crate) use query::strategy::{StrategyRow, TryRow};
 pub(crate) use query::{
-    AboutRow, AdviceRow, BriefRow, Counts, DeliveryRow, FailureRow, FixFilter, FixRow,
-    FlakeFilter, FlakeRow, Gap, KnownTask, LastRun, LessonRow, MemberRow, MergeRow, OccurrenceRow, OpenRun,
-    OutcomeRow, PatternRow, PeriodRow, PromotionChangeRow, PromotionRow, RateRow, RecipeRow, ReviewRow,
-    RunFilter, SaidRow, SolvedRow, ToldRow,
-    TreeUse, WorkedRow,
+    AboutRow, AdviceRow, BriefRow, Counts, DeliveryRow, FailureRow, FixFilter, FixRow, FlakeFilter, FlakeRow, Gap,
+    KnownTask, LastRun, LessonRow, MemberRow, MergeRow, OccurrenceRow, OpenRun, OutcomeRow, PatternRow, PeriodRow,
+    PromotionChangeRow, PromotionRow, RateRow, RecipeRow, ReviewRow, RunFilter, SaidRow, SolvedRow, ToldRow, TreeUse,
+    WorkedRow,
 };
 pub(crate) use segment::{Segments, free_name};
 pub(crate) use taught::{TaughtFile, TaughtLesson, TaughtRow};

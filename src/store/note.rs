@@ -9,7 +9,7 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use super::event::{self, EventBody, Event, EventLine};
+use super::event::{self, Event, EventBody, EventLine};
 use crate::base::file::{self, Durability};
 use crate::base::limits::NOTE_BYTES_MAX;
 use crate::base::private;
@@ -55,7 +55,11 @@ impl EventBody {
             | EventBody::Strategy(_)
             | EventBody::Memory(_) => true,
             EventBody::Promotion(said) => !said.step.is_decision(),
-            EventBody::Run(_) | EventBody::Attempt(_) | EventBody::Flake(_) | EventBody::Snapshot(_) | EventBody::Purge(_) => false,
+            EventBody::Run(_)
+            | EventBody::Attempt(_)
+            | EventBody::Flake(_)
+            | EventBody::Snapshot(_)
+            | EventBody::Purge(_) => false,
         }
     }
 }

@@ -33,7 +33,7 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::run::Ended;
-use crate::store::event::{EventBody, Event, Run};
+use crate::store::event::{Event, EventBody, Run};
 
 pub(crate) use about::AboutRow;
 pub(crate) use advice::{AdviceRow, DeliveryRow, WorkedRow};
@@ -153,7 +153,12 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn runs_between(&self, root: &Lossless, from: Timestamp, to: Timestamp) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn runs_between(
+        &self,
+        root: &Lossless,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Vec<String>, StoreError> {
         let read = || {
             let sql = "SELECT run_id FROM runs WHERE run_id >= ?1 AND run_id < ?2 AND root = ?3";
             let mut statement = self.connection.prepare_cached(sql)?;

@@ -9,9 +9,10 @@ use crate::diagnose::{self, Severity};
 use crate::fingerprint;
 use crate::run::Ended;
 use crate::store::event::{
-    Ack, Atom, AtomList, Attempt, Base, EventBody, By, Delivery, DeliveryArm, Event, Failure, FileChange, FileChangeKind,
-    Flake, DiagnosticRecord, LessonDecision, Means, Merge, NEAR_DUPLICATE, AttemptOutcome, Promotion, PromotionStep, Proof, Recipe,
-    RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split, TaskNote, TaskOutcome, TaskStep, AttemptTrees,
+    Ack, Atom, AtomList, Attempt, AttemptOutcome, AttemptTrees, Base, By, Delivery, DeliveryArm, DiagnosticRecord,
+    Event, EventBody, Failure, FileChange, FileChangeKind, Flake, LessonDecision, Means, Merge, NEAR_DUPLICATE,
+    Promotion, PromotionStep, Proof, Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split, TaskNote,
+    TaskOutcome, TaskStep,
 };
 use crate::whitelist::CheckKind;
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use rusqlite::types::Value;
 
-use super::event::{EventBody, LessonChangeKind, Event, LessonChange, AttemptOutcome};
+use super::event::{AttemptOutcome, Event, EventBody, LessonChange, LessonChangeKind};
 use super::index::{Index, Progress};
 use super::sample::{
     attempt, failed_run, flake, folder, key, merge, of_category, old_failed_run, old_key, passed_run, review, run_id,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::build::build;
 use super::error::{StoreError, io_at};
-use super::event::{EventBody, Event};
+use super::event::{Event, EventBody};
 use super::exchange::is_purged;
 use super::folder;
 use super::index::{self, Index, IndexedSegment, Progress};

@@ -71,7 +71,8 @@ impl Iterator for WordPositions<'_, '_> {
             if is_option(argument) {
                 self.at += argument_width(argument, self.value_options);
                 // `make -j 4 test`, but also `make -j test`.
-                let is_counted = is_in_list(COUNTED, argument) && !self.value_options.iter().any(|list| list.contains(argument));
+                let is_counted =
+                    is_in_list(COUNTED, argument) && !self.value_options.iter().any(|list| list.contains(argument));
                 let next = self.arguments.get(self.at).filter(|_| is_counted);
                 self.at += usize::from(next.is_some_and(|next| is_amount(next) || next.starts_with(b"$")));
             } else if is_assignment(argument) {
@@ -88,7 +89,11 @@ impl Iterator for WordPositions<'_, '_> {
 /// Finds the sub-command that `patterns` asks for. `None`: none of them is there.
 ///
 /// The answer is the pattern's first spelling and the places of its words.
-pub(super) fn find_sub_command<'p>(arguments: &[&[u8]], patterns: TextList<'p>, value_options: &[TextList<'_>]) -> Option<SubCommandMatch<'p>> {
+pub(super) fn find_sub_command<'p>(
+    arguments: &[&[u8]],
+    patterns: TextList<'p>,
+    value_options: &[TextList<'_>],
+) -> Option<SubCommandMatch<'p>> {
     let mut places = [0_usize; SubCommandMatch::WORDS_MAX];
     let mut count = 0;
     // A variable before the sub-command is one of options (`stack $ARGS test`).
@@ -120,7 +125,11 @@ pub(super) fn find_sub_command<'p>(arguments: &[&[u8]], patterns: TextList<'p>, 
 
 /// As [`sub_command`], where the sub-command may be any word. A Gradle task may have its project's path before it; one of
 /// sbt a `+`, words behind it, and others in the same argument (`+test`, `"testOnly a.B"`, `";clean;test"`).
-pub(super) fn find_sub_command_anywhere<'p>(arguments: &[&[u8]], patterns: TextList<'p>, values: &[TextList<'_>]) -> Option<SubCommandMatch<'p>> {
+pub(super) fn find_sub_command_anywhere<'p>(
+    arguments: &[&[u8]],
+    patterns: TextList<'p>,
+    values: &[TextList<'_>],
+) -> Option<SubCommandMatch<'p>> {
     // In Maven's goals and sbt's keys the colon is part of the name.
     let has_projects = !patterns.into_iter().any(|pattern| pattern.contains(&b':'));
     let words = (WordPositions { arguments, value_options: values, at: 0 }).map(|place| arguments[place]);
@@ -134,9 +143,17 @@ pub(super) fn find_sub_command_anywhere<'p>(arguments: &[&[u8]], patterns: TextL
         };
         let goal = if has_projects { None } else { maven_goal(word) };
         for pattern in patterns {
-            if pattern == word || is_matching_task(task, pattern) || goal.is_some_and(|goal| is_maven_goal(goal, pattern)) {
+            if pattern == word
+                || is_matching_task(task, pattern)
+                || goal.is_some_and(|goal| is_maven_goal(goal, pattern))
+            {
                 // The word stays a selector: which of several tasks were asked for is what is checked.
-                return Some(SubCommandMatch { canonical: b"", spelling: pattern, places: [0; SubCommandMatch::WORDS_MAX], words: 0 });
+                return Some(SubCommandMatch {
+                    canonical: b"",
+                    spelling: pattern,
+                    places: [0; SubCommandMatch::WORDS_MAX],
+                    words: 0,
+                });
             }
         }
     }
@@ -255,7 +272,9 @@ pub(super) fn collect_selectors(
             at += usize::from(value.is_none() && next.is_some_and(|next| is_in_list(COLOURS, next)));
         } else if is_in_list(JOBS, option) {
             at += usize::from(value.is_none() && next.is_some_and(is_amount));
-        } else if is_in_list(IGNORED, option) || ignore.contains(argument) || argument.strip_prefix(b"-j").is_some_and(is_amount)
+        } else if is_in_list(IGNORED, option)
+            || ignore.contains(argument)
+            || argument.strip_prefix(b"-j").is_some_and(is_amount)
         {
         } else if let Some(value) = next.filter(|_| value.is_none() && argument_width(argument, value_options) == 2) {
             at += 1;

@@ -20,7 +20,9 @@
 use std::collections::BTreeMap;
 
 use super::kind::CheckKind;
-use super::layer::{ExitCodeRange, KINDS, WhitelistLayer, WhitelistRunner, WhitelistScripts, RunnerTarget, WhitelistTool};
+use super::layer::{
+    ExitCodeRange, KINDS, RunnerTarget, WhitelistLayer, WhitelistRunner, WhitelistScripts, WhitelistTool,
+};
 
 /// The first bytes of a compiled layer.
 pub(super) const MAGIC: [u8; 4] = *b"VRW1";
@@ -177,7 +179,9 @@ impl LayerWriter {
         self.write_list(&tool.contains)?;
         self.write_list(&tool.deny)?;
         self.write_list(&tool.fixes)?;
-        self.write_list(tool.kind_of.iter().flat_map(|(sub, kind)| [sub.as_str(), KINDS[usize::from(kind_number(*kind))]]))?;
+        self.write_list(
+            tool.kind_of.iter().flat_map(|(sub, kind)| [sub.as_str(), KINDS[usize::from(kind_number(*kind))]]),
+        )?;
         self.write_list(&tool.value_options)?;
         self.write_list(&tool.dir_options)?;
         self.write_list(&tool.ignore)?;

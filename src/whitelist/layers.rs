@@ -12,9 +12,9 @@ use super::encode::{self, VERSIONED};
 use super::layer::{WhitelistError, WhitelistLayer};
 use super::program::without_version;
 use super::recognise::CheckSearch;
-use super::table::{WhitelistRule, ScriptNameRules, CompiledLayer};
 use super::resolution::Resolution;
-use super::{Check, CheckKind, CheckDecision, ExitMeaning};
+use super::table::{CompiledLayer, ScriptNameRules, WhitelistRule};
+use super::{Check, CheckDecision, CheckKind, ExitMeaning};
 use crate::base::bytes;
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
@@ -87,7 +87,9 @@ impl Whitelist {
                     problems.extend(layer.find_problems());
                     upper.push(layer);
                 }
-                Err(reason) => problems.push(problem_from_error(&file, WhitelistError { line: None, reason, fatal: true })),
+                Err(reason) => {
+                    problems.push(problem_from_error(&file, WhitelistError { line: None, reason, fatal: true }))
+                }
             }
         }
         let whitelist = Whitelist { upper, ..Self::shipped_only() };
@@ -239,7 +241,11 @@ impl Whitelist {
         self.visible_rules(module, |table| table.module_rules(module))
     }
 
-    fn visible_rules<'a>(&'a self, name: &[u8], find: impl Fn(&'a CompiledLayer) -> Vec<WhitelistRule<'a>>) -> Vec<WhitelistRule<'a>> {
+    fn visible_rules<'a>(
+        &'a self,
+        name: &[u8],
+        find: impl Fn(&'a CompiledLayer) -> Vec<WhitelistRule<'a>>,
+    ) -> Vec<WhitelistRule<'a>> {
         let mut rules = Vec::new();
         for (place, layer) in self.upper.iter().enumerate() {
             if layer.may_contain_name(name)
@@ -259,19 +265,25 @@ impl Whitelist {
 
     /// The program of a package.
     pub(super) fn package_program(&self, package: &[u8]) -> Option<&[u8]> {
-        let upper = self.upper.iter().filter(|layer| layer.contains_text(b"packages")).filter_map(WhitelistFile::compiled_layer);
+        let upper = self
+            .upper
+            .iter()
+            .filter(|layer| layer.contains_text(b"packages"))
+            .filter_map(WhitelistFile::compiled_layer);
         upper.chain(std::iter::once(&self.shipped)).find_map(|table| table.package_program(package))
     }
 
     /// The words of script names of every layer.
     pub(super) fn script_name_rules(&self) -> Vec<ScriptNameRules<'_>> {
-        let upper = self.upper.iter().filter(|layer| layer.contains_text(b"scripts")).filter_map(WhitelistFile::compiled_layer);
+        let upper =
+            self.upper.iter().filter(|layer| layer.contains_text(b"scripts")).filter_map(WhitelistFile::compiled_layer);
         upper.chain(std::iter::once(&self.shipped)).map(CompiledLayer::script_name_rules).collect()
     }
 
     /// The argument that makes any call no check.
     pub(super) fn denied_everywhere<'a>(&self, arguments: &[&'a [u8]]) -> Option<&'a [u8]> {
-        let upper = self.upper.iter().filter(|layer| layer.contains_text(b"every")).filter_map(WhitelistFile::compiled_layer);
+        let upper =
+            self.upper.iter().filter(|layer| layer.contains_text(b"every")).filter_map(WhitelistFile::compiled_layer);
         for table in upper.chain(std::iter::once(&self.shipped)) {
             let (deny, deny_alone) = table.denied_arguments();
             let alone = if let [alone] = arguments { Some(alone) } else { None };
@@ -293,7 +305,10 @@ impl Whitelist {
                 let lower = self.compiled_layers().filter(|(lower, ..)| *lower > place);
                 if !lower.into_iter().any(|(_, _, table)| table.all_rules().any(|rule| rule.name() == name)) {
                     let reason = format!("`remove` names `{name}`, which no rule below this file is called");
-                    problems.push(problem_from_error(&layer.file, WhitelistError { line: layer.find_line(&name), reason, fatal: false }));
+                    problems.push(problem_from_error(
+                        &layer.file,
+                        WhitelistError { line: layer.find_line(&name), reason, fatal: false },
+                    ));
                 }
             }
         }

@@ -7,19 +7,19 @@ mod encode;
 mod kind;
 mod layer;
 mod layers;
-mod wrapper_position;
 mod program;
 mod reason;
 mod recognise;
+mod resolution;
 mod runners;
 mod scripts;
 mod table;
 #[cfg(test)]
 mod tests;
-mod resolution;
+mod wrapper_position;
 
 pub use check::{Check, CheckDecision, ExitMeaning, command_key, command_key_parts};
 pub use kind::CheckKind;
 pub use layers::{ListedRule, Whitelist};
-pub use wrapper_position::WrapperPosition;
 pub use program::{base_name, package_name};
+pub use wrapper_position::WrapperPosition;

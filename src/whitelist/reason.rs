@@ -54,7 +54,9 @@ impl fmt::Display for NotACheckReason {
         match self {
             NotACheckReason::None => f.write_str("there is no command in it"),
             NotACheckReason::Unknown(program) => write!(f, "no rule names `{program}`"),
-            NotACheckReason::OtherUse(program) => write!(f, "`{program}` is known, but no check when it is used like this"),
+            NotACheckReason::OtherUse(program) => {
+                write!(f, "`{program}` is known, but no check when it is used like this")
+            }
             NotACheckReason::ScriptName(name) => write!(f, "`{name}` is not the name of a check script"),
             NotACheckReason::ScriptDenied { name, part } => {
                 write!(f, "`{part}` in the script's name `{name}` says that it changes things or does not end")
@@ -62,7 +64,9 @@ impl fmt::Display for NotACheckReason {
             NotACheckReason::GaveUp(gave_up) => write!(f, "the line can't be told apart without running it: {gave_up}"),
             NotACheckReason::TooDeep => f.write_str("too many runners inside each other"),
             NotACheckReason::Needs { tool, one_of } => write!(f, "`{tool}` is a check only with one of: {one_of}"),
-            NotACheckReason::Denied { tool, argument } => write!(f, "`{argument}` makes this call of `{tool}` no check"),
+            NotACheckReason::Denied { tool, argument } => {
+                write!(f, "`{argument}` makes this call of `{tool}` no check")
+            }
         }
     }
 }

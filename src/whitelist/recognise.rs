@@ -1,16 +1,18 @@
 //! From a command to the check in it: rules are tried, runners seen through, until a tool or a script is found.
 
-use super::arguments::{self, SubCommandMatch, WordPositions, is_option, find_matching_pattern, matches_pattern, collect_selectors};
+use super::arguments::{
+    self, SubCommandMatch, WordPositions, collect_selectors, find_matching_pattern, is_option, matches_pattern,
+};
 use super::encode::{TOOL_ANYWHERE, TOOL_INTERPRETER, TOOL_WRAPPER};
 use super::program::{base_name, lossy_text, program_of_variable, split_variable};
 use super::reason::NotACheckReason;
-use super::scripts::{self, ScriptNameMeaning};
-use super::table::{TextList, WhitelistRule, ToolRule};
 use super::resolution::{Resolution, read_options};
+use super::scripts::{self, ScriptNameMeaning};
+use super::table::{TextList, ToolRule, WhitelistRule};
 use super::{Check, CheckKind, Whitelist};
 use crate::base::bytes;
 use crate::base::limits::RUNNERS_MAX;
-use crate::command::{ShellLine, LineStep};
+use crate::command::{LineStep, ShellLine};
 
 /// One decision.
 pub(super) struct CheckSearch<'w> {
@@ -126,11 +128,19 @@ impl<'w> CheckSearch<'w> {
     }
 
     /// A variable that is said to have a command in it, and which: `$TEST_CMD`.
-    fn find_in_command_variable(&mut self, path: &[u8], name: &[u8], arguments: &[&[u8]], trail: &Resolution) -> Option<Check> {
+    fn find_in_command_variable(
+        &mut self,
+        path: &[u8],
+        name: &[u8],
+        arguments: &[&[u8]],
+        trail: &Resolution,
+    ) -> Option<Check> {
         let layers = self.whitelist.script_name_rules();
         let command = [&b"_CMD"[..], b"_COMMAND"].into_iter().find_map(|end| name.strip_suffix(end));
-        let named = command.map_or(ScriptNameMeaning::Nothing, |command| scripts::interpret_target_name(command, &layers));
-        let is_denied = |argument: &&[u8]| layers.iter().any(|layer| find_matching_pattern(argument, layer.deny_args).is_some());
+        let named =
+            command.map_or(ScriptNameMeaning::Nothing, |command| scripts::interpret_target_name(command, &layers));
+        let is_denied =
+            |argument: &&[u8]| layers.iter().any(|layer| find_matching_pattern(argument, layer.deny_args).is_some());
         match named {
             ScriptNameMeaning::Check(kind) if !arguments.iter().any(is_denied) => {
                 self.confine_variable(path);
@@ -183,7 +193,13 @@ impl<'w> CheckSearch<'w> {
     }
 
     /// A tool that runs another command (`c8 mocha`, `valgrind ./a.out`): the inner one, if it is known.
-    fn find_in_wrapper(&mut self, tool: &ToolRule<'w>, base: &[u8], arguments: &[&[u8]], trail: &Resolution) -> Option<Check> {
+    fn find_in_wrapper(
+        &mut self,
+        tool: &ToolRule<'w>,
+        base: &[u8],
+        arguments: &[&[u8]],
+        trail: &Resolution,
+    ) -> Option<Check> {
         let inner = WordPositions { arguments, value_options: &[tool.value_options], at: 0 }.next();
         if let Some(start) = inner {
             let mut trail = trail.clone();
@@ -220,8 +236,9 @@ impl<'w> CheckSearch<'w> {
         let mut trail = trail.clone();
         let mut skip: Vec<usize> = sub.as_ref().map_or(Vec::new(), |sub| sub.word_positions().to_vec());
         read_options(arguments, [tool.dir_options, TextList::default()], &mut trail, &mut skip);
-        let kind_of =
-            sub.as_ref().and_then(|sub| tool.kind_of.find_value(sub.spelling).or(tool.kind_of.find_value(sub.canonical)));
+        let kind_of = sub
+            .as_ref()
+            .and_then(|sub| tool.kind_of.find_value(sub.spelling).or(tool.kind_of.find_value(sub.canonical)));
         let kind = match self.task_option_kind(tool, arguments) {
             Ok(kind) => kind.or(kind_of.and_then(kind_from_name)).unwrap_or(tool.kind),
             Err(denied) => {
@@ -279,7 +296,9 @@ impl<'w> CheckSearch<'w> {
                     // What is built may be called anything (`--target game-server`).
                     ScriptNameMeaning::Denied(_) if tool.kind == CheckKind::Build && !scripts::is_no_product(task) => {}
                     ScriptNameMeaning::Denied(_) => denied = Some(lossy_text(task)),
-                    ScriptNameMeaning::Nothing if scripts::is_formatter(task, &layers) => denied = Some(lossy_text(task)),
+                    ScriptNameMeaning::Nothing if scripts::is_formatter(task, &layers) => {
+                        denied = Some(lossy_text(task))
+                    }
                     ScriptNameMeaning::Nothing => {
                         let kind = scripts::task_kind(task, &layers).or_else(|| self.bare_tool_kind(task));
                         return Ok(kind);
@@ -350,8 +369,11 @@ impl<'w> CheckSearch<'w> {
             return Some(lossy_text(argument));
         }
         // A word counts in the place of the sub-command and right after it, not as a path or a filter.
-        let reach =
-            if tool.flags & TOOL_ANYWHERE != 0 { usize::MAX } else { sub.map_or(0, |sub| sub.word_positions().len()) + 1 };
+        let reach = if tool.flags & TOOL_ANYWHERE != 0 {
+            usize::MAX
+        } else {
+            sub.map_or(0, |sub| sub.word_positions().len()) + 1
+        };
         let mut words = words().take(reach).map(|place| arguments[place]);
         words.find(|word| find_matching_pattern(word, tool.deny).is_some()).map(lossy_text)
     }
@@ -364,8 +386,14 @@ impl<'w> CheckSearch<'w> {
 }
 
 /// What of a tool's required arguments is missing.
-fn find_missing_arguments(tool: &ToolRule<'_>, base: &[u8], sub: Option<&SubCommandMatch<'_>>, arguments: &[&[u8]]) -> Option<String> {
-    let has = |mut needs: TextList<'_>| needs.any(|need| arguments.iter().any(|argument| matches_pattern(argument, need)));
+fn find_missing_arguments(
+    tool: &ToolRule<'_>,
+    base: &[u8],
+    sub: Option<&SubCommandMatch<'_>>,
+    arguments: &[&[u8]],
+) -> Option<String> {
+    let has =
+        |mut needs: TextList<'_>| needs.any(|need| arguments.iter().any(|argument| matches_pattern(argument, need)));
     if !tool.need.is_empty() && !has(tool.need) {
         return Some(join_list(tool.need));
     }

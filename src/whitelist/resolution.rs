@@ -1,6 +1,6 @@
 //! What is seen on the way from a command line to the check in it.
 
-use super::arguments::{is_option, argument_width};
+use super::arguments::{argument_width, is_option};
 use super::program::lossy_text;
 use super::table::TextList;
 use super::{Check, CheckKind};
@@ -68,7 +68,12 @@ pub(super) fn read_option(
 }
 
 /// Reads the options up to `--` that name a directory or belong to the identity; `places` are added to.
-pub(super) fn read_options(arguments: &[&[u8]], taken: [TextList<'_>; 2], trail: &mut Resolution, places: &mut Vec<usize>) {
+pub(super) fn read_options(
+    arguments: &[&[u8]],
+    taken: [TextList<'_>; 2],
+    trail: &mut Resolution,
+    places: &mut Vec<usize>,
+) {
     let mut at = 0;
     while let Some(argument) = arguments.get(at).filter(|argument| **argument != b"--") {
         let option = argument.split(|byte| *byte == b'=').next().unwrap_or_default();

@@ -1,15 +1,17 @@
 //! Seeing through runners: `sudo env npx …`, `npm run lint`, `sh -c '…'`, `docker compose run app …`.
 
-use super::arguments::{self, WordPositions, is_assignment, is_option, is_version, find_matching_pattern, collect_selectors};
+use super::arguments::{
+    self, WordPositions, collect_selectors, find_matching_pattern, is_assignment, is_option, is_version,
+};
 use super::encode::{
     ASSIGNMENTS, DASHDASH, ELSEWHERE, LATE_OPTIONS, MANY, OR_COMMAND, PACKAGES, PROJECT, SKIP_SELECTS, SKIP_VERSIONS,
 };
 use super::program::{base_name, lossy_text, package_name};
 use super::reason::NotACheckReason;
 use super::recognise::CheckSearch;
-use super::scripts::{self, ScriptFile, ScriptNameMeaning};
-use super::table::{TextList, WhitelistRule, RunnerRule, ScriptNameRules};
 use super::resolution::{Resolution, read_option, read_options};
+use super::scripts::{self, ScriptFile, ScriptNameMeaning};
+use super::table::{RunnerRule, ScriptNameRules, TextList, WhitelistRule};
 use super::{Check, CheckKind};
 use crate::base::bytes;
 
@@ -104,7 +106,10 @@ impl<'w> CheckSearch<'w> {
     ) -> Option<(Vec<usize>, String)> {
         if runner.sub.is_empty() {
             if arguments.first().is_some_and(|first| runner.deny.contains(first)) {
-                self.note_reason(NotACheckReason::Denied { tool: runner.name.to_owned(), argument: lossy_text(arguments[0]) });
+                self.note_reason(NotACheckReason::Denied {
+                    tool: runner.name.to_owned(),
+                    argument: lossy_text(arguments[0]),
+                });
                 return None;
             }
             return Some((Vec::new(), lossy_text(base)));
@@ -122,14 +127,22 @@ impl<'w> CheckSearch<'w> {
     }
 
     /// What follows a runner's own arguments.
-    fn find_in_runner_rest(&mut self, runner: &RunnerRule<'w>, base: &[u8], rest: &[&[u8]], trail: &Resolution) -> Option<Check> {
+    fn find_in_runner_rest(
+        &mut self,
+        runner: &RunnerRule<'w>,
+        base: &[u8],
+        rest: &[&[u8]],
+        trail: &Resolution,
+    ) -> Option<Check> {
         match runner.then {
             // A service without a command does what it is named for.
             then::COMMAND if rest.is_empty() && !runner.manifest.is_empty() => {
                 let service = trail.selectors.last()?.strip_prefix('@')?.to_owned();
                 self.find_in_script(runner, service.as_bytes(), &[], trail)
             }
-            then::COMMAND => self.find_in_package(runner, rest, trail).or_else(|| self.find_in_image(runner, rest, trail)),
+            then::COMMAND => {
+                self.find_in_package(runner, rest, trail).or_else(|| self.find_in_image(runner, rest, trail))
+            }
             then::FILE => {
                 self.confine_file(rest.first()?);
                 self.find_in_command(rest, trail)
@@ -148,7 +161,8 @@ impl<'w> CheckSearch<'w> {
         let image = trail.selectors.last().filter(|_| runner.name == "docker-run")?.strip_prefix('@')?;
         let name = image.rsplit('/').next()?.split([':', '@']).next()?.as_bytes();
         let program = self.whitelist.package_program(name).unwrap_or(name);
-        let has_tool = self.whitelist.program_rules(program, program).iter().any(|rule| matches!(rule, WhitelistRule::Tool(_)));
+        let has_tool =
+            self.whitelist.program_rules(program, program).iter().any(|rule| matches!(rule, WhitelistRule::Tool(_)));
         let words: Vec<&[u8]> = std::iter::once(program).chain(rest.iter().copied()).collect();
         if has_tool && image.contains('/') { self.find_in_command(&words, trail) } else { None }
     }
@@ -172,8 +186,15 @@ impl<'w> CheckSearch<'w> {
         None
     }
 
-    fn find_in_line_option(&mut self, runner: &RunnerRule<'_>, value: &[&[u8]], rest: &[&[u8]], trail: &Resolution) -> Option<Check> {
-        if runner.then == then::LINE && runner.line_options.contains(b"/c") | runner.line_options.contains(b"-Command") {
+    fn find_in_line_option(
+        &mut self,
+        runner: &RunnerRule<'_>,
+        value: &[&[u8]],
+        rest: &[&[u8]],
+        trail: &Resolution,
+    ) -> Option<Check> {
+        if runner.then == then::LINE && runner.line_options.contains(b"/c") | runner.line_options.contains(b"-Command")
+        {
             return self.find_in_line(&lossy_text(&rest.join(&b' ')), trail);
         }
         self.find_in_line(&lossy_text(value.first()?), trail)
@@ -216,7 +237,12 @@ impl<'w> CheckSearch<'w> {
     }
 
     /// `pnpm lint`, `yarn eslint .`, `hatch run test:pytest`, `make check lint`.
-    fn find_in_script_or_command(&mut self, runner: &RunnerRule<'w>, rest: &[&[u8]], trail: &Resolution) -> Option<Check> {
+    fn find_in_script_or_command(
+        &mut self,
+        runner: &RunnerRule<'w>,
+        rest: &[&[u8]],
+        trail: &Resolution,
+    ) -> Option<Check> {
         let values = [runner.value_options, runner.dir_options, runner.select_options];
         if runner.flags & OR_COMMAND != 0
             && let Some((&first, arguments)) = rest.split_first()
@@ -251,9 +277,16 @@ impl<'w> CheckSearch<'w> {
 
     /// `node --run test`; of several aliases of Clojure's the last one counts (`-M:dev:test`), and more than any the
     /// namespace behind them (`-M:dev -m kaocha.runner`).
-    fn find_in_named_option(&mut self, runner: &RunnerRule<'w>, names: &[u8], rest: &[&[u8]], trail: &Resolution) -> Option<Check> {
+    fn find_in_named_option(
+        &mut self,
+        runner: &RunnerRule<'w>,
+        names: &[u8],
+        rest: &[&[u8]],
+        trail: &Resolution,
+    ) -> Option<Check> {
         if let Some((option, rest)) = split_first_word(rest)
-            && let Some((module, rest)) = option_value(option, rest, runner.module_options, 0).and_then(split_first_word)
+            && let Some((module, rest)) =
+                option_value(option, rest, runner.module_options, 0).and_then(split_first_word)
             && let Some(check) = self.find_in_module(module, rest, trail)
         {
             return Some(check);
@@ -265,7 +298,13 @@ impl<'w> CheckSearch<'w> {
     }
 
     /// `nx run-many -t lint test`, `node --run test`.
-    fn find_in_script_names(&mut self, runner: &RunnerRule<'w>, names: &[u8], rest: &[&[u8]], trail: &Resolution) -> Option<Check> {
+    fn find_in_script_names(
+        &mut self,
+        runner: &RunnerRule<'w>,
+        names: &[u8],
+        rest: &[&[u8]],
+        trail: &Resolution,
+    ) -> Option<Check> {
         let more = if runner.flags & MANY != 0 { rest.iter().take_while(|word| !is_option(word)).count() } else { 0 };
         let all: Vec<&[u8]> = names.split(|byte| *byte == b',').chain(rest[..more].iter().copied()).collect();
         self.beside |= all.len() > 1;
@@ -280,7 +319,12 @@ impl<'w> CheckSearch<'w> {
     }
 
     /// `run-s lint test:*`, `concurrently "npm run lint" npm:test`.
-    fn find_in_script_arguments(&mut self, runner: &RunnerRule<'w>, rest: &[&[u8]], trail: &Resolution) -> Option<Check> {
+    fn find_in_script_arguments(
+        &mut self,
+        runner: &RunnerRule<'w>,
+        rest: &[&[u8]],
+        trail: &Resolution,
+    ) -> Option<Check> {
         self.beside = true;
         for place in (WordPositions { arguments: rest, value_options: &[runner.value_options], at: 0 }) {
             let word = rest[place];
@@ -299,7 +343,13 @@ impl<'w> CheckSearch<'w> {
     }
 
     /// A script or target, by its name.
-    fn find_in_script(&mut self, runner: &RunnerRule<'w>, written: &[u8], arguments: &[&[u8]], trail: &Resolution) -> Option<Check> {
+    fn find_in_script(
+        &mut self,
+        runner: &RunnerRule<'w>,
+        written: &[u8],
+        arguments: &[&[u8]],
+        trail: &Resolution,
+    ) -> Option<Check> {
         let (name, project) = split_project(runner, written);
         let layers = self.whitelist.script_name_rules();
         // An environment of hatch is named for what its scripts do (`lint:all`), a project of nx isn't.
@@ -317,10 +367,14 @@ impl<'w> CheckSearch<'w> {
             ScriptNameMeaning::Nothing if is_checking_format(name, arguments, &layers) => CheckKind::Format,
             ScriptNameMeaning::Nothing if let Some(kind) = run() => kind,
             // `bun scripts/lint.ts`.
-            ScriptNameMeaning::Nothing if name.contains(&b'/') => return self.find_in_script_file(name, arguments, trail),
+            ScriptNameMeaning::Nothing if name.contains(&b'/') => {
+                return self.find_in_script_file(name, arguments, trail);
+            }
             ScriptNameMeaning::Nothing if let Some(kind) = self.bare_tool_kind(name) => kind,
             ScriptNameMeaning::Denied(part) if scripts::is_comparing(part, arguments) => CheckKind::Lint,
-            ScriptNameMeaning::Nothing if runner.flags & MANY == 0 && self.whitelist.has_program_rule(name) && !arguments.is_empty() => {
+            ScriptNameMeaning::Nothing
+                if runner.flags & MANY == 0 && self.whitelist.has_program_rule(name) && !arguments.is_empty() =>
+            {
                 return self.find_in_program_script(name, arguments, trail);
             }
             ScriptNameMeaning::Denied(part) => {
@@ -339,7 +393,8 @@ impl<'w> CheckSearch<'w> {
             read_options(arguments, [runner.dir_options, runner.select_options], &mut trail, &mut skip);
         }
         let left = || arguments.iter().enumerate().filter(|(at, _)| !skip.contains(at)).map(|(_, argument)| *argument);
-        if let Some(argument) = left().find(|argument| layers.iter().any(|s| find_matching_pattern(argument, s.deny_args).is_some()))
+        if let Some(argument) =
+            left().find(|argument| layers.iter().any(|s| find_matching_pattern(argument, s.deny_args).is_some()))
         {
             self.note_reason(NotACheckReason::Denied { tool: lossy_text(name), argument: lossy_text(argument) });
             return None;
@@ -367,7 +422,12 @@ impl CheckSearch<'_> {
     }
 
     /// A project's own file by its name: `./run-tests.sh`, `bash ci/lint.sh`, `ruby -Itest test/cart_test.rb`.
-    pub(super) fn find_in_script_file(&mut self, path: &[u8], arguments: &[&[u8]], trail: &Resolution) -> Option<Check> {
+    pub(super) fn find_in_script_file(
+        &mut self,
+        path: &[u8],
+        arguments: &[&[u8]],
+        trail: &Resolution,
+    ) -> Option<Check> {
         // Almost every command that is none of the known ones is no file of the project's.
         let Some(file) = scripts::script_file_at(path) else {
             self.note_reason(NotACheckReason::Unknown(lossy_text(base_name(path))));
@@ -382,7 +442,8 @@ impl CheckSearch<'_> {
             }
             ScriptNameMeaning::Nothing => return self.find_behind_script(path, file, arguments, trail),
         };
-        let is_denied = |argument: &&&[u8]| layers.iter().any(|layer| find_matching_pattern(argument, layer.deny_args).is_some());
+        let is_denied =
+            |argument: &&&[u8]| layers.iter().any(|layer| find_matching_pattern(argument, layer.deny_args).is_some());
         let denied = self.whitelist.denied_everywhere(arguments).or(arguments.iter().find(is_denied).copied());
         if let Some(argument) = denied {
             self.note_reason(NotACheckReason::Denied { tool: lossy_text(path), argument: lossy_text(argument) });
@@ -401,7 +462,13 @@ impl CheckSearch<'_> {
 
 impl CheckSearch<'_> {
     /// The command that a shell script is given, whole, to run in some place of its own: `./in-container.sh cargo test`.
-    fn find_behind_script(&mut self, path: &[u8], file: ScriptFile<'_>, arguments: &[&[u8]], trail: &Resolution) -> Option<Check> {
+    fn find_behind_script(
+        &mut self,
+        path: &[u8],
+        file: ScriptFile<'_>,
+        arguments: &[&[u8]],
+        trail: &Resolution,
+    ) -> Option<Check> {
         let unknown = NotACheckReason::Unknown(lossy_text(base_name(path)));
         let start = arguments.iter().position(|argument| *argument == b"--").map_or(0, |dashes| dashes + 1);
         let words = arguments.get(start..).unwrap_or_default();
@@ -420,11 +487,18 @@ impl CheckSearch<'_> {
     }
 
     /// What a project's file does, by its name and by the task that it is given.
-    fn interpret_file<'a>(&self, file: ScriptFile<'a>, arguments: &[&'a [u8]], layers: &[ScriptNameRules<'_>]) -> ScriptNameMeaning<'a> {
+    fn interpret_file<'a>(
+        &self,
+        file: ScriptFile<'a>,
+        arguments: &[&'a [u8]],
+        layers: &[ScriptNameRules<'_>],
+    ) -> ScriptNameMeaning<'a> {
         let name = file.name;
         let own = scripts::interpret_file_name(file, layers);
         let takes_task = match own {
-            ScriptNameMeaning::Denied(part) if scripts::is_comparing(part, arguments) => return ScriptNameMeaning::Check(CheckKind::Lint),
+            ScriptNameMeaning::Denied(part) if scripts::is_comparing(part, arguments) => {
+                return ScriptNameMeaning::Check(CheckKind::Lint);
+            }
             ScriptNameMeaning::Denied(_) => return own,
             ScriptNameMeaning::Check(kind) => kind == CheckKind::Build || scripts::is_driver(name, layers),
             ScriptNameMeaning::Nothing => scripts::is_driver(name, layers),
@@ -441,7 +515,9 @@ impl CheckSearch<'_> {
             }
         }
         match own {
-            ScriptNameMeaning::Nothing if is_checking_format(name, arguments, layers) => ScriptNameMeaning::Check(CheckKind::Format),
+            ScriptNameMeaning::Nothing if is_checking_format(name, arguments, layers) => {
+                ScriptNameMeaning::Check(CheckKind::Format)
+            }
             ScriptNameMeaning::Nothing if file.is_program => own,
             ScriptNameMeaning::Nothing => self.bare_tool_kind(name).map_or(own, ScriptNameMeaning::Check),
             _ => own,
@@ -468,7 +544,8 @@ fn task_argument<'a>(arguments: &[&'a [u8]]) -> Option<&'a [u8]> {
 
 /// `just format --check`, `npm run fmt -- --check`.
 fn is_checking_format(name: &[u8], arguments: &[&[u8]], layers: &[ScriptNameRules<'_>]) -> bool {
-    let is_asked = |argument: &&[u8]| layers.iter().any(|layer| find_matching_pattern(argument, layer.check_args).is_some());
+    let is_asked =
+        |argument: &&[u8]| layers.iter().any(|layer| find_matching_pattern(argument, layer.check_args).is_some());
     arguments.iter().any(is_asked) && scripts::is_formatter(name, layers)
 }
 

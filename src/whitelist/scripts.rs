@@ -2,7 +2,7 @@
 
 use super::CheckKind;
 use super::layer::KINDS;
-use super::table::{TextList, ScriptNameRules};
+use super::table::{ScriptNameRules, TextList};
 
 /// A name has at most so many parts; one with more is no check.
 const PARTS_MAX: usize = 16;
@@ -25,7 +25,11 @@ pub(super) fn interpret_target_name<'a>(name: &'a [u8], layers: &[ScriptNameRule
 
 /// Reads the name of a file that is run, without its extension.
 pub(super) fn interpret_file_name<'a>(file: ScriptFile<'a>, layers: &[ScriptNameRules<'_>]) -> ScriptNameMeaning<'a> {
-    match interpret_name(file.name, layers, if file.is_program { ScriptNameOwner::Program } else { ScriptNameOwner::Shell }) {
+    match interpret_name(
+        file.name,
+        layers,
+        if file.is_program { ScriptNameOwner::Program } else { ScriptNameOwner::Shell },
+    ) {
         // `node test/index.js`, `./tests/run.sh`.
         ScriptNameMeaning::Nothing if file.is_in_tests && !is_helper(file.name) => {
             ScriptNameMeaning::Check(task_kind(file.name, layers).unwrap_or(CheckKind::Test))
@@ -96,7 +100,11 @@ pub(super) fn script_file_at(path: &[u8]) -> Option<ScriptFile<'_>> {
     (!is_program || has(PROGRAMS)).then(|| ScriptFile::new(path, &base[..dot], is_program))
 }
 
-fn interpret_name<'a>(name: &'a [u8], layers: &[ScriptNameRules<'_>], called: ScriptNameOwner) -> ScriptNameMeaning<'a> {
+fn interpret_name<'a>(
+    name: &'a [u8],
+    layers: &[ScriptNameRules<'_>],
+    called: ScriptNameOwner,
+) -> ScriptNameMeaning<'a> {
     let mut room: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
     let Some(parts) = split_name(name, &mut room) else { return ScriptNameMeaning::Nothing };
     let is_asking = parts.iter().any(|part| is_among(ASKING, part));
@@ -104,7 +112,9 @@ fn interpret_name<'a>(name: &'a [u8], layers: &[ScriptNameRules<'_>], called: Sc
     let is_before = |at: usize| at > 0 && parts[at - 1].eq_ignore_ascii_case(b"pre");
     let builds = parts.len() > 1 && is_building(parts[0]);
     let denied = parts.iter().enumerate().find(|(at, part)| {
-        is_in_any_layer(layers, part, |scripts| scripts.deny) && !is_before(*at) && !(builds && is_among(SETTINGS, part))
+        is_in_any_layer(layers, part, |scripts| scripts.deny)
+            && !is_before(*at)
+            && !(builds && is_among(SETTINGS, part))
             || !is_asking && is_in_any_layer(layers, part, |scripts| scripts.deny_unasked)
     });
     if let Some((_, part)) = denied {

@@ -272,7 +272,11 @@ impl CompiledLayer {
     fn rule_at(&self, number: usize) -> WhitelistRule<'_> {
         let mut reader = self.reader_at(self.read_u32(self.section_offset(LayerSection::Rules) + 4 + number * 4));
         let flags = u16::from_le_bytes([reader.read_byte(), reader.read_byte()]);
-        if flags & RUNNER != 0 { WhitelistRule::Runner(reader.read_runner(flags)) } else { WhitelistRule::Tool(reader.read_tool(flags)) }
+        if flags & RUNNER != 0 {
+            WhitelistRule::Runner(reader.read_runner(flags))
+        } else {
+            WhitelistRule::Tool(reader.read_tool(flags))
+        }
     }
 
     /// Names of rules of lower layers that this layer takes out.

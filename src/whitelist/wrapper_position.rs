@@ -4,7 +4,7 @@ use super::program::base_name;
 use super::recognise::{CheckSearch, change_of_directory};
 use super::resolution::Resolution;
 use super::{Check, Whitelist};
-use crate::command::{ShellLine, Simple, LineStep};
+use crate::command::{LineStep, ShellLine, Simple};
 
 /// A longer line is left alone, bytes.
 const LINE_BYTES_MAX: usize = 64 * 1024;

@@ -277,7 +277,11 @@ fn a_command_between_a_failure_and_a_pass_over_the_same_tree_is_the_fix() {
         let test = ["node", "--test"];
         assert_eq!(run(&test).ended, Ended::Exit(1), "{}", run(&test).stdout());
         let install = ["npm", "install", "--no-audit", "--no-fund", "--offline"];
-        let installed = if recorded { run(&[&["--record"], &install[..]].concat()) } else { quiet(sandbox.bare("npm")).args(&install[1..]).dir("app").outcome() };
+        let installed = if recorded {
+            run(&[&["--record"], &install[..]].concat())
+        } else {
+            quiet(sandbox.bare("npm")).args(&install[1..]).dir("app").outcome()
+        };
         assert_eq!(installed.ended, Ended::Exit(0), "{}{}", installed.stdout(), installed.stderr());
         tick(&sandbox);
         let passed = run(&test);

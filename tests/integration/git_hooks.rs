@@ -68,7 +68,8 @@ fn apply(sandbox: &Sandbox, hooks: &HookSettings) -> Vec<Problem> {
             fs::set_permissions(&change.path, fs::Permissions::from_mode(0o755)).expect("a script");
         }
     }
-    let again: Vec<_> = git::plan(&site, &Whitelist::shipped_only(), hooks).changes.into_iter().map(|it| it.path).collect();
+    let again: Vec<_> =
+        git::plan(&site, &Whitelist::shipped_only(), hooks).changes.into_iter().map(|it| it.path).collect();
     assert!(again.is_empty(), "planned twice: {again:?}");
     planned.problems
 }

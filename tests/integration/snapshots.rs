@@ -110,7 +110,11 @@ fn listing(folder: &Path) -> BTreeMap<String, String> {
                 continue;
             }
             let metadata = fs::symlink_metadata(&path).expect("is there");
-            let content = if metadata.is_file() { blake3::hash(&fs::read(&path).expect("reads")).to_hex().to_string() } else { String::new() };
+            let content = if metadata.is_file() {
+                blake3::hash(&fs::read(&path).expect("reads")).to_hex().to_string()
+            } else {
+                String::new()
+            };
             if metadata.is_dir() && !path.join("verify-run").exists() {
                 folders.push(path.clone());
             }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::base::limits::LINE_KEEP_BYTES_MAX;
 use crate::base::text::{ellipsis, one_line};
 use crate::diagnose::engine::LineRole;
-use crate::diagnose::paths::{Resolver, PathTrust};
+use crate::diagnose::paths::{PathTrust, Resolver};
 use crate::diagnose::structured::{StructuredDocument, StructuredFinding};
 use crate::diagnose::{Diagnostic, Severity};
 

@@ -6,7 +6,7 @@ use crate::diagnose::block::Block;
 use crate::diagnose::engine::{self, LineRole};
 use crate::diagnose::generic::{self, Strength, looks_like_a_file};
 use crate::diagnose::located::{self, Located};
-use crate::diagnose::paths::{Resolver, PathTrust};
+use crate::diagnose::paths::{PathTrust, Resolver};
 use crate::diagnose::{Baseline, Diagnostic, Severity};
 
 use super::Assembled;
@@ -36,7 +36,8 @@ impl Assembled<'_> {
         candidates.retain(|candidate| baseline.is_none_or(|known| !known.contains(self.lines[candidate.lines.0])));
         let severity = |candidate: &LocationCandidate| candidate.said.severity.unwrap_or(Severity::Error);
         let worst = candidates.iter().map(severity).max().unwrap_or(Severity::Error);
-        let errs = |candidate: &LocationCandidate| severity(candidate) == Severity::Error && candidate.said.file.is_some();
+        let errs =
+            |candidate: &LocationCandidate| severity(candidate) == Severity::Error && candidate.said.file.is_some();
         let warns = candidates.iter().any(|candidate| severity(candidate) == Severity::Warning);
         let says_worse = || {
             let free =

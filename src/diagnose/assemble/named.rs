@@ -8,7 +8,7 @@ use crate::base::text::ellipsis;
 use crate::diagnose::block::Block;
 use crate::diagnose::engine::LineRole;
 use crate::diagnose::generic;
-use crate::diagnose::paths::{Resolver, PathTrust};
+use crate::diagnose::paths::{PathTrust, Resolver};
 use crate::diagnose::{Baseline, Diagnostic, Severity, located, named};
 use crate::whitelist::CheckKind;
 
@@ -88,7 +88,9 @@ impl Assembled<'_> {
     fn may_name(&self, line: usize) -> bool {
         let counts = match self.outcome.roles[line] {
             LineRole::Free | LineRole::Summary => true,
-            LineRole::Head(item) | LineRole::Told(item) | LineRole::Detail(item) | LineRole::Note(item) => self.failing[item],
+            LineRole::Head(item) | LineRole::Told(item) | LineRole::Detail(item) | LineRole::Note(item) => {
+                self.failing[item]
+            }
             LineRole::Noise => false,
         };
         counts && !generic::is_wrapper(self.lines[line])

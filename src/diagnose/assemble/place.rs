@@ -10,7 +10,7 @@ use crate::diagnose::Severity;
 use crate::diagnose::engine::{Frame, LineRole};
 use crate::diagnose::generic::{self, looks_like_a_file};
 use crate::diagnose::located;
-use crate::diagnose::paths::{Resolver, PathTrust};
+use crate::diagnose::paths::{PathTrust, Resolver};
 
 use super::Assembled;
 
@@ -48,7 +48,8 @@ impl<'a> Assembled<'a> {
             }
             if *failing {
                 let frames = found.frames().iter();
-                self.files.extend(frames.filter_map(|frame| resolver.resolve(frame.file, found.dirs(), PathTrust::Looks)));
+                self.files
+                    .extend(frames.filter_map(|frame| resolver.resolve(frame.file, found.dirs(), PathTrust::Looks)));
             }
             let Some(Frame { file, line, .. }) = found.place else {
                 self.places.push(None);
@@ -87,8 +88,7 @@ impl<'a> Assembled<'a> {
     /// A block whose rules name no file may still hold one that exists, in the lines that `may_name` one.
     fn search_block(&mut self, index: usize, may_name: impl Fn(&str) -> bool, resolver: &Resolver<'_>) {
         let (from, until) = self.outcome.items[index].span;
-        let mine =
-            |role: &LineRole| matches!(role, LineRole::Head(item) | LineRole::Told(item) | LineRole::Detail(item) if *item == index);
+        let mine = |role: &LineRole| matches!(role, LineRole::Head(item) | LineRole::Told(item) | LineRole::Detail(item) if *item == index);
         let lines = (from..until).filter(|&line| mine(&self.outcome.roles[line]) && may_name(self.lines[line]));
         let widest = |line: &'a str| {
             let places = generic::places(line).into_iter();

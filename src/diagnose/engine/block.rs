@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use crate::base::limits::{BLOCK_LINES_MAX, FRAMES_MAX, MESSAGE_BYTES_MAX};
 use crate::base::text::prefix;
 use crate::base::tree::ends_with_path;
-use crate::diagnose::definition::{DefinitionBody, Frames, DefinitionKind};
+use crate::diagnose::definition::{DefinitionBody, DefinitionKind, Frames};
 use crate::diagnose::paths;
 
 use super::candidates::RuleCandidate;
-use super::found::{RawDiagnostic, Frame, Groups, LineRole};
+use super::found::{Frame, Groups, LineRole, RawDiagnostic};
 use super::{Engine, drive, head, indent};
 
 /// The open block.
@@ -128,7 +128,8 @@ impl<'a> Engine<'a> {
             return false;
         }
         let blank = text.trim().is_empty();
-        let mut role = if self.catalog.rules[rule].text().body_is_noise { LineRole::Noise } else { LineRole::Detail(item) };
+        let mut role =
+            if self.catalog.rules[rule].text().body_is_noise { LineRole::Noise } else { LineRole::Detail(item) };
         match open.frame {
             Some((depth, frame_role)) if blank || indent(text) > depth => role = frame_role,
             _ => open.frame = None,
@@ -143,7 +144,14 @@ impl<'a> Engine<'a> {
         true
     }
 
-    fn belongs(&self, open: &OpenBlock, body: DefinitionBody, stream: &[(usize, usize)], at: usize, text: &'a str) -> bool {
+    fn belongs(
+        &self,
+        open: &OpenBlock,
+        body: DefinitionBody,
+        stream: &[(usize, usize)],
+        at: usize,
+        text: &'a str,
+    ) -> bool {
         let blank = text.trim().is_empty();
         let deeper = indent(text) > open.indent;
         match body {
@@ -173,7 +181,8 @@ impl<'a> Engine<'a> {
     /// Whether a line is a diagnostic with its place of another tool than the block's, which the command doesn't name.
     fn is_of_another(&self, tool: usize, text: &'a str) -> bool {
         let begins = |hit: &RuleCandidate| {
-            let item = usize::from(hit.tool) != tool && matches!(hit.kind, DefinitionKind::Item | DefinitionKind::Start);
+            let item =
+                usize::from(hit.tool) != tool && matches!(hit.kind, DefinitionKind::Item | DefinitionKind::Start);
             item && self
                 .matching(usize::from(hit.rule), text)
                 .is_some_and(|groups| groups.file.is_some() && groups.line.is_some())

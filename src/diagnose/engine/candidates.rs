@@ -53,8 +53,19 @@ impl<'a> CandidateLiterals<'a> {
     /// For the literals of these lines.
     fn new(catalog: &'a Catalog, lines: &[&str], drives: bool) -> Self {
         let printed = lines.iter().map(|line| Cow::Borrowed(head(line).as_bytes()));
-        let scanner = if drives { catalog.scanner(printed.chain(lines.iter().map(|line| drive::as_posix(head(line))))) } else { catalog.scanner(printed) };
-        CandidateLiterals { catalog, scanner, seen_in: vec![0; catalog.literal_count()], looks: 0, found: Vec::new(), drives }
+        let scanner = if drives {
+            catalog.scanner(printed.chain(lines.iter().map(|line| drive::as_posix(head(line)))))
+        } else {
+            catalog.scanner(printed)
+        };
+        CandidateLiterals {
+            catalog,
+            scanner,
+            seen_in: vec![0; catalog.literal_count()],
+            looks: 0,
+            found: Vec::new(),
+            drives,
+        }
     }
 
     /// The literals in a line, each once, in the order of their numbers.

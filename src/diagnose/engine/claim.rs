@@ -8,7 +8,7 @@ use crate::base::text::prefix;
 use crate::diagnose::Severity;
 use crate::diagnose::imported::MatcherHit;
 
-use super::found::{RawDiagnostic, Frame, Rest, LineRole};
+use super::found::{Frame, LineRole, RawDiagnostic, Rest};
 use super::{Engine, head};
 
 /// What imported matchers see in a stream, by the position of the first line.

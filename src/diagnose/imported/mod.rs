@@ -55,7 +55,10 @@ impl ImportedFormat {
 ///
 /// # Errors
 /// For each part that can't be used, what is wrong with it. The other parts hold.
-pub(super) fn of(tool: &ToolText, attached: impl Fn(&str) -> Result<String, String>) -> (Vec<ImportedFormat>, Vec<String>) {
+pub(super) fn of(
+    tool: &ToolText,
+    attached: impl Fn(&str) -> Result<String, String>,
+) -> (Vec<ImportedFormat>, Vec<String>) {
     let mut imported = Vec::new();
     let mut faults = Vec::new();
     if let Some(format) = &tool.errorformat {

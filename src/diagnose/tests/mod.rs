@@ -5,7 +5,7 @@ mod properties;
 mod unseen;
 
 use crate::base::tree::{NoTree, Tree, ends_with_path};
-use crate::diagnose::{Definitions, Diagnosis, Input, Diagnostic, diagnose};
+use crate::diagnose::{Definitions, Diagnosis, Diagnostic, Input, diagnose};
 use crate::run::Ended;
 
 /// A project of these files.

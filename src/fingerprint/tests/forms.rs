@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::compute_fingerprint;
 use crate::base::tree::NoTree;
-use crate::diagnose::{Definitions, Input, Diagnostic, diagnose};
+use crate::diagnose::{Definitions, Diagnostic, Input, diagnose};
 use crate::run::Ended;
 
 /// How an output was printed: the command, the folder that it ran in, and the text.

@@ -13,7 +13,7 @@ use regex::{Captures, Regex};
 
 use super::compute_fingerprint;
 use crate::base::tree::FsTree;
-use crate::diagnose::{Definitions, Input, Diagnostic, diagnose};
+use crate::diagnose::{Definitions, Diagnostic, Input, diagnose};
 use crate::run::Ended;
 
 /// Where the outputs were recorded.
@@ -244,7 +244,12 @@ fn behind(item: &Diagnostic, text: &str) -> Diagnostic {
 }
 
 /// Asserts for every message that its two variants have the same keys, or that they don't.
-fn assert_pairs(what: &str, at_least: usize, same: bool, variants: impl Fn(&Diagnostic) -> Option<(Diagnostic, Diagnostic)>) {
+fn assert_pairs(
+    what: &str,
+    at_least: usize,
+    same: bool,
+    variants: impl Fn(&Diagnostic) -> Option<(Diagnostic, Diagnostic)>,
+) {
     let (mut tried, mut found) = (0, Vec::new());
     for (name, item) in &*SAID {
         let Some((one, other)) = variants(item) else { continue };

@@ -6,7 +6,7 @@ use super::git::{Git, GitError, GitView};
 use super::place::ObjectFolder;
 use super::prune::is_hash;
 use super::take::folders;
-use super::{SnapshotOptions, Skipped};
+use super::{Skipped, SnapshotOptions};
 use crate::config::Places;
 
 /// A larger file is not read, bytes.

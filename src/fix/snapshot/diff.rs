@@ -10,7 +10,7 @@ use super::place::ObjectFolder;
 use super::prune::is_hash;
 use super::secret_files::is_secret;
 use super::take::folders;
-use super::{SnapshotOptions, Skipped};
+use super::{Skipped, SnapshotOptions};
 use crate::base::limits::{
     LINE_KEEP_BYTES_MAX, SNAPSHOT_DIFF_BYTES_MAX, SNAPSHOT_DIFF_FILE_BYTES_MAX, SNAPSHOT_DIFF_FILES_MAX,
 };
@@ -66,7 +66,13 @@ pub(crate) struct Diff {
 ///
 /// # Errors
 /// When objects of a tree are gone, when it takes too long, when git can't be started.
-pub(crate) fn diff(places: &Places, from: &str, to: &str, options: &SnapshotOptions, limits: DiffLimits) -> Result<Diff, Skipped> {
+pub(crate) fn diff(
+    places: &Places,
+    from: &str,
+    to: &str,
+    options: &SnapshotOptions,
+    limits: DiffLimits,
+) -> Result<Diff, Skipped> {
     if from == to {
         return Ok(Diff::default());
     }

@@ -157,7 +157,8 @@ impl Git {
     /// From now on no filter driver runs in the caller's repository: a configuration that came with a project can name any
     /// program. A file that was changed is compared as it is on the disk.
     pub(super) fn empty_filters(&mut self) -> Result<(), GitError> {
-        let listed = match self.run(GitView::Caller, ["config", "--null", "--name-only", "--get-regexp", FILTERS], None) {
+        let listed = match self.run(GitView::Caller, ["config", "--null", "--name-only", "--get-regexp", FILTERS], None)
+        {
             Err(GitError::Failed(why)) if why.ends_with(": exit status: 1") => Vec::new(),
             listed => listed?,
         };

@@ -10,7 +10,7 @@ use std::time::Instant;
 use super::git::{Git, GitError, GitView};
 use super::place::ObjectFolder;
 use super::take::{folders, repository};
-use super::{SnapshotOptions, Skipped};
+use super::{Skipped, SnapshotOptions};
 use crate::config::Places;
 
 /// Of a branch's log of moves the last so many bytes are read.
@@ -61,7 +61,12 @@ pub(crate) fn is_ancestor(places: &Places, old: &str, new: &str, options: &Snaps
 ///
 /// # Errors
 /// When git can't be asked.
-pub(crate) fn ancestors(places: &Places, olds: &[&str], new: &str, options: &SnapshotOptions) -> Result<BTreeSet<String>, Skipped> {
+pub(crate) fn ancestors(
+    places: &Places,
+    olds: &[&str],
+    new: &str,
+    options: &SnapshotOptions,
+) -> Result<BTreeSet<String>, Skipped> {
     let hashes: Vec<&str> = olds.iter().copied().chain([new]).collect();
     check_hashes(&hashes)?;
     let git = open(places, options)?;
@@ -90,7 +95,11 @@ pub(crate) fn ancestors(places: &Places, olds: &[&str], new: &str, options: &Sna
 ///
 /// # Errors
 /// When git can't be asked.
-pub(crate) fn came_with_base(places: &Places, moved: Moved<'_>, options: &SnapshotOptions) -> Result<BTreeSet<PathBuf>, Skipped> {
+pub(crate) fn came_with_base(
+    places: &Places,
+    moved: Moved<'_>,
+    options: &SnapshotOptions,
+) -> Result<BTreeSet<PathBuf>, Skipped> {
     let [old, new] = moved.commits;
     if old == new {
         return Ok(BTreeSet::new());
@@ -171,7 +180,12 @@ fn fork(git: &Git, commit: &str, base: &str) -> Result<Option<String>, GitError>
 }
 
 /// The contents of each file that differs, before and after.
-fn changes(git: &Git, from: &str, to: &str, options: &SnapshotOptions) -> Result<BTreeMap<PathBuf, (String, String)>, GitError> {
+fn changes(
+    git: &Git,
+    from: &str,
+    to: &str,
+    options: &SnapshotOptions,
+) -> Result<BTreeMap<PathBuf, (String, String)>, GitError> {
     let mut arguments: Vec<std::ffi::OsString> =
         ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", from, to, "--", ":(top)"]
             .map(Into::into)

@@ -217,7 +217,11 @@ impl<'a> WorkTreeScan<'a> {
             let Ok(content) = fs::read(self.root.join(OsStr::from_bytes(path))) else { continue };
             let hash = blake3::hash(&content).to_hex();
             // A few digits show that the file changed, and do not allow guessing its content.
-            let text = if is_secret(Path::new(OsStr::from_bytes(path))) { format!("{SECRET}{}\n", &hash[..SECRET_DIGITS]) } else { format!("{FILTERED}{hash}\n") };
+            let text = if is_secret(Path::new(OsStr::from_bytes(path))) {
+                format!("{SECRET}{}\n", &hash[..SECRET_DIGITS])
+            } else {
+                format!("{FILTERED}{hash}\n")
+            };
             let stand_in = folder.path().join(paths.len().to_string());
             write_atomic(&stand_in, text.as_bytes(), 0o600, Durability::Cached)?;
             names.extend([quoted(&stand_in).as_bytes(), b"\n"].concat());

@@ -129,7 +129,10 @@ impl ObjectFolder {
         start_period(&places.state)?;
         let root = Lossless::from(&places.root);
         let standing = read_standing(&dir).filter(|standing| standing.root == root);
-        let mut place = ObjectFolder { dir, standing: standing.unwrap_or_else(|| ObjectFolderStatus { root, ..ObjectFolderStatus::default() }) };
+        let mut place = ObjectFolder {
+            dir,
+            standing: standing.unwrap_or_else(|| ObjectFolderStatus { root, ..ObjectFolderStatus::default() }),
+        };
         let id = identity(&objects)?;
         if place.standing.objects_id != id {
             place.start_anew();

@@ -8,7 +8,7 @@ use super::git::{Folders, Git, GitError, GitView};
 use super::look::WorkTreeScan;
 use super::place::{self, ObjectFolder};
 use super::settings::GitSettings;
-use super::{SnapshotOptions, Skipped};
+use super::{Skipped, SnapshotOptions};
 use crate::base::clock::Timestamp;
 use crate::base::file::create_private_dir;
 use crate::config::{Places, Repository};

@@ -8,13 +8,13 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::census::{Census, Test, identifiers, squeezed};
-use super::language::{Language, FileRole};
+use super::language::{FileRole, Language};
 use super::lazy::compile;
-use super::rule::{Rules, RuleSeverity};
-use super::view::{DiffLine, Side, FileView};
+use super::rule::{RuleSeverity, Rules};
+use super::view::{DiffLine, FileView, Side};
 use super::{Sheet, gone, ground, lines, loosened, numbers, source_changed, swallowed};
 use crate::base::text;
-use crate::fix::patch::{PatchChange, Hunk, PatchKind};
+use crate::fix::patch::{Hunk, PatchChange, PatchKind};
 
 /// What a body may consist of and still do nothing.
 const NOTHING: [&str; 16] = [
@@ -209,7 +209,9 @@ fn outside_tests<'v, 'p>(
 fn commented(census: &Census, sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate() {
-        let Some(language) = view.language.filter(|_| matches!(view.part, FileRole::Source | FileRole::Test)) else { continue };
+        let Some(language) = view.language.filter(|_| matches!(view.part, FileRole::Source | FileRole::Test)) else {
+            continue;
+        };
         let comments: Vec<String> = view
             .changed(Side::New)
             .map(|line| squeezed(&line.masked.comment))
@@ -239,8 +241,10 @@ fn enclosed(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Test) {
         for sides in &view.hunks {
-            let kept = |lines: &'_ [DiffLine<'_>]| (0..lines.len()).filter(|&at| !lines[at].changed).collect::<Vec<_>>();
-            let opens = |line: &DiffLine<'_>| line.changed && !line.has_code() && !line.masked.comment.trim().is_empty();
+            let kept =
+                |lines: &'_ [DiffLine<'_>]| (0..lines.len()).filter(|&at| !lines[at].changed).collect::<Vec<_>>();
+            let opens =
+                |line: &DiffLine<'_>| line.changed && !line.has_code() && !line.masked.comment.trim().is_empty();
             let found = kept(&sides.old).into_iter().zip(kept(&sides.new)).find(|&(old, new)| {
                 let now = &sides.new[new];
                 CHECKS.is_match(&sides.old[old].masked.code)
@@ -249,7 +253,12 @@ fn enclosed(sheet: &mut Sheet<'_, '_>) {
                     && sides.new[..new].iter().any(opens)
             });
             if let Some((_, at)) = found {
-                sheet.add_named("assertion-commented-out", (file, Side::New, &sides.new[at]), RuleSeverity::Certain, "");
+                sheet.add_named(
+                    "assertion-commented-out",
+                    (file, Side::New, &sides.new[at]),
+                    RuleSeverity::Certain,
+                    "",
+                );
             }
         }
     }
@@ -415,7 +424,11 @@ fn returns_early<'s, 'p>(new: &Test, after: &'s [DiffLine<'p>], added: &[&DiffLi
         let guarded = || guards().next().is_some_and(|guard| guard.masked.code.trim_start().starts_with("if"));
         is_added(line)
             && !skips(at)
-            && if RETURNS.contains(&code) { line.indent == indent || guarded() && all_added() } else { RETURNS_IF.is_match(code) && all_added() }
+            && if RETURNS.contains(&code) {
+                line.indent == indent || guarded() && all_added()
+            } else {
+                RETURNS_IF.is_match(code) && all_added()
+            }
     })?;
     let more = body[at + 1..].iter().any(|line| line.has_code() && !line.changed && line.indent >= indent);
     more.then(|| &body[at])
@@ -425,7 +438,8 @@ fn returns_early<'s, 'p>(new: &Test, after: &'s [DiffLine<'p>], added: &[&DiffLi
 pub(super) fn same_operands(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate() {
-        let Some(language) = view.language.filter(|_| !matches!(view.part, FileRole::Foreign | FileRole::Document)) else {
+        let Some(language) = view.language.filter(|_| !matches!(view.part, FileRole::Foreign | FileRole::Document))
+        else {
             continue;
         };
         for line in view.changed(Side::New) {
@@ -475,7 +489,8 @@ fn fitted(census: &Census, sheet: &mut Sheet<'_, '_>, (file, index): (usize, usi
     let Some(language) = view.language else { return };
     let sides = &view.hunks[index];
     let Some(pairs) = replaced(hunk) else { return };
-    let find = |lines: &[DiffLine<'_>], number: u32| lines.iter().position(|line| line.changed && line.number == number);
+    let find =
+        |lines: &[DiffLine<'_>], number: u32| lines.iter().position(|line| line.changed && line.number == number);
     let mut fitted: Vec<(usize, &str)> = Vec::new();
     for (old, new) in pairs {
         let (Some(old), Some(new)) = (find(&sides.old, old), find(&sides.new, new)) else { return };

@@ -4,9 +4,9 @@
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::language::{Language, FileRole};
+use super::language::{FileRole, Language};
 use super::rule::RuleSeverity;
-use super::view::{DiffLine, Side, FileView};
+use super::view::{DiffLine, FileView, Side};
 use super::{Sheet, gone, lines};
 use crate::fix::patch::PatchChange;
 
@@ -391,7 +391,8 @@ struct AddedTest<'v> {
 impl<'v> AddedTest<'v> {
     fn of(views: &'v [FileView<'_>]) -> Self {
         let mut added = AddedTest { code: HashSet::new(), comments: Vec::new(), words: HashMap::new() };
-        for line in views.iter().filter(|view| view.part != FileRole::Document).flat_map(|view| view.changed(Side::New)) {
+        for line in views.iter().filter(|view| view.part != FileRole::Document).flat_map(|view| view.changed(Side::New))
+        {
             if line.has_code() {
                 added.code.insert(squeezed(&line.masked.text));
                 for word in identifiers(&line.masked.code) {

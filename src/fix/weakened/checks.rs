@@ -9,7 +9,7 @@ use super::census::squeezed;
 use super::language::FileRole;
 use super::lazy::compile;
 use super::rule::RuleSeverity;
-use super::view::{DiffLine, Side, FileView};
+use super::view::{DiffLine, FileView, Side};
 use crate::fix::patch::PatchChange;
 use crate::whitelist::{CheckKind, Whitelist};
 

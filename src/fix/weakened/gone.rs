@@ -8,7 +8,7 @@ use regex::Regex;
 use super::census::{Census, identifiers};
 use super::language::FileRole;
 use super::lazy::compile;
-use super::view::{DiffLine, Side, FileView};
+use super::view::{DiffLine, FileView, Side};
 use crate::fix::patch::PatchChange;
 
 /// Names as they are defined in the languages of the table: after a keyword, as a function, a field, a variant, an
@@ -54,7 +54,10 @@ pub(super) fn subjects<'v>(views: &'v [FileView<'_>], census: &Census) -> HashSe
 }
 
 /// Whether any of `lines` speaks of one of `subjects`.
-pub(super) fn mentions<'l, 'p: 'l>(subjects: &HashSet<&str>, lines: impl IntoIterator<Item = &'l DiffLine<'p>>) -> bool {
+pub(super) fn mentions<'l, 'p: 'l>(
+    subjects: &HashSet<&str>,
+    lines: impl IntoIterator<Item = &'l DiffLine<'p>>,
+) -> bool {
     !subjects.is_empty()
         && lines.into_iter().any(|line| {
             let words = identifiers(&line.masked.text);

@@ -3,7 +3,7 @@
 use super::census::{Census, is_attribute, is_continued, squeezed};
 use super::language::Language;
 use super::lines::LineHit;
-use super::view::{DiffLine, Side, Sides, FileView};
+use super::view::{DiffLine, FileView, Side, Sides};
 
 /// Whether what a match belongs to (its test, its function, what it is attached to) is new as well: nothing was
 /// stricter before.

@@ -299,7 +299,8 @@ mod tests {
 
     #[test]
     fn the_table_is_sound() {
-        let table: LanguageTable = toml::from_str(include_str!("languages.toml")).expect("TOML of the documented shape");
+        let table: LanguageTable =
+            toml::from_str(include_str!("languages.toml")).expect("TOML of the documented shape");
         for text in &table.languages {
             let cases = text.cases.iter().flat_map(|case| case.marker.iter().chain([&case.regex]));
             let all = [&text.tests, &text.collected, &text.functions, &text.asserts, &text.guards];

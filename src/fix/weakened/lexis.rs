@@ -180,7 +180,14 @@ impl Lexis {
     }
 
     /// Takes one word of code at `at`; where the next one is.
-    fn code(&self, state: &mut LexerState, line: &str, at: usize, masks: &mut Masks, heredoc: &mut Option<String>) -> usize {
+    fn code(
+        &self,
+        state: &mut LexerState,
+        line: &str,
+        at: usize,
+        masks: &mut Masks,
+        heredoc: &mut Option<String>,
+    ) -> usize {
         let rest = &line[at..];
         let after_blank = at == 0 || line.as_bytes()[at - 1].is_ascii_whitespace();
         if let Some(index) = self.blocks.iter().position(|(start, _)| rest.starts_with(start.as_str())) {

@@ -8,8 +8,8 @@ use regex::Captures;
 use super::census::{Census, identifiers, squeezed};
 use super::language::FileRole;
 use super::lazy::LazySet;
-use super::rule::{RuleKind, WeakenedRule, Rules, RuleSeverity, RuleScope};
-use super::view::{DiffLine, Side, FileView};
+use super::rule::{RuleKind, RuleScope, RuleSeverity, Rules, WeakenedRule};
+use super::view::{DiffLine, FileView, Side};
 use super::{Sheet, ground};
 use crate::fix::patch::PatchChange;
 
@@ -50,7 +50,8 @@ pub(super) struct LineHit<'v, 'p> {
 /// Marks what rules of these kinds find, unless the other side lost the same.
 pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
     let (rules, views) = (sheet.rules, sheet.views);
-    let of = |side| hits(rules, views, side, &[RuleKind::Added, RuleKind::Removed, RuleKind::Replaced, RuleKind::Grown]);
+    let of =
+        |side| hits(rules, views, side, &[RuleKind::Added, RuleKind::Removed, RuleKind::Replaced, RuleKind::Grown]);
     let (old, new) = (of(Side::Old), of(Side::New));
     for (side, found, other) in [(Side::New, &new, &old), (Side::Old, &old, &new)] {
         let wanted: Vec<&LineHit<'_, '_>> = found.iter().filter(|hit| counts(hit, census, views, side)).collect();
@@ -189,8 +190,9 @@ fn is_new_table(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
     let table = table.join(".");
     // `[mypy-cart.*]` is a part of what `[mypy]` says.
     let table = table.split('-').next().unwrap_or(&table);
-    let within =
-        |line: &&DiffLine<'_>| line.path.strip_prefix(table).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+    let within = |line: &&DiffLine<'_>| {
+        line.path.strip_prefix(table).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+    };
     let lines = view.hunks[hit.hunk].new.get(..=hit.at).unwrap_or_default();
     let opens = |line: &&&DiffLine<'_>| line.raw.trim_start().starts_with('[') || line.path == table;
     let headers: Vec<&DiffLine<'_>> = lines.iter().filter(within).collect();
@@ -212,12 +214,20 @@ fn is_migrated(hit: &LineHit<'_, '_>, views: &[FileView<'_>]) -> bool {
         && views.iter().any(|view| {
             let moves = matches!(view.file.change, PatchChange::Added | PatchChange::Deleted | PatchChange::Renamed);
             moves
-                && LINTERS.is_match(view.path(if view.file.change == PatchChange::Deleted { Side::Old } else { Side::New }))
+                && LINTERS.is_match(view.path(if view.file.change == PatchChange::Deleted {
+                    Side::Old
+                } else {
+                    Side::New
+                }))
         })
 }
 
 fn severity(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], side: Side) -> RuleSeverity {
-    if hit.rule.text.alone && ground::is_new(hit, census, views, side) { RuleSeverity::Likely } else { RuleSeverity::Certain }
+    if hit.rule.text.alone && ground::is_new(hit, census, views, side) {
+        RuleSeverity::Likely
+    } else {
+        RuleSeverity::Certain
+    }
 }
 
 /// The matches of all rules of `kinds` on the changed lines of a side.

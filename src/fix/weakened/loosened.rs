@@ -245,7 +245,8 @@ pub(super) fn narrowed<'s, 'p>(
     });
     let narrower = |line: &DiffLine<'_>| {
         let now = stem(line);
-        let rest = |old: &&DiffLine<'_>| now.strip_prefix(&stem(old)).map(|rest| rest.trim_start_matches(')').to_owned());
+        let rest =
+            |old: &&DiffLine<'_>| now.strip_prefix(&stem(old)).map(|rest| rest.trim_start_matches(')').to_owned());
         let denied = now.contains("not(") || now.contains("!(");
         removed.iter().filter_map(rest).any(|rest| {
             let starts = |words: [&str; 2]| words.iter().any(|word| rest.starts_with(word));
@@ -312,7 +313,8 @@ pub(super) fn conditional<'s, 'p>(
         return None;
     }
     let is_added = |line: &DiffLine<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
-    let conditions = |lines: &[&DiffLine<'_>]| lines.iter().filter(|line| CONDITION.is_match(&line.masked.code)).count();
+    let conditions =
+        |lines: &[&DiffLine<'_>]| lines.iter().filter(|line| CONDITION.is_match(&line.masked.code)).count();
     let (was, is) = (conditions(removed), conditions(added));
     // One condition may stand in another's place.
     let in_place = |line: &DiffLine<'_>| {

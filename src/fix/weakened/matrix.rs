@@ -9,7 +9,7 @@ use super::Sheet;
 use super::lazy::compile;
 use super::lines::{LineHit, hits};
 use super::rule::{RuleKind, RuleSeverity};
-use super::view::{Side, FileView};
+use super::view::{FileView, Side};
 use crate::fix::patch::PatchChange;
 
 /// Keys beside the values of a matrix.
@@ -93,7 +93,12 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
 }
 
 /// Marks the first combination that is taken out, unless it is of a value that the change adds.
-fn excluded(sheet: &mut Sheet<'_, '_>, old: &[LineHit<'_, '_>], new: &[LineHit<'_, '_>], added: &[MatrixEntry<'_, '_, '_>]) {
+fn excluded(
+    sheet: &mut Sheet<'_, '_>,
+    old: &[LineHit<'_, '_>],
+    new: &[LineHit<'_, '_>],
+    added: &[MatrixEntry<'_, '_, '_>],
+) {
     let views = sheet.views;
     let of = |hits: &[LineHit<'_, '_>], side: Side| -> Vec<String> {
         let hits = hits.iter().filter(|hit| hit.rule.text.id == "matrix-excluded");

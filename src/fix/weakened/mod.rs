@@ -39,8 +39,8 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use self::language::FileRole;
-use self::rule::{WeakenedRule, Rules};
-use self::view::{DiffLine, Side, FileView};
+use self::rule::{Rules, WeakenedRule};
+use self::view::{DiffLine, FileView, Side};
 use crate::base::arena;
 use crate::base::text;
 use crate::diagnose::redact::redact;
@@ -180,7 +180,13 @@ impl<'v, 'p> Sheet<'v, 'p> {
     }
 
     /// Marks `line` of file `index`. `name` stands for `{name}` in the rule's message.
-    fn add(&mut self, rule: &WeakenedRule, (index, side, line): (usize, Side, &DiffLine<'_>), severity: RuleSeverity, name: &str) {
+    fn add(
+        &mut self,
+        rule: &WeakenedRule,
+        (index, side, line): (usize, Side, &DiffLine<'_>),
+        severity: RuleSeverity,
+        name: &str,
+    ) {
         self.push(rule, index, side, line.number, line.raw, severity, name);
     }
 
@@ -192,7 +198,16 @@ impl<'v, 'p> Sheet<'v, 'p> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "the one place where a mark is put together")]
-    fn push(&mut self, rule: &WeakenedRule, index: usize, side: Side, line: u32, raw: &str, severity: RuleSeverity, name: &str) {
+    fn push(
+        &mut self,
+        rule: &WeakenedRule,
+        index: usize,
+        side: Side,
+        line: u32,
+        raw: &str,
+        severity: RuleSeverity,
+        name: &str,
+    ) {
         let view = &self.views[index];
         let clean = |raw: &str, max| text::ellipsis(&text::one_line(&redact(raw.trim()).0), max);
         let mark = Mark {
@@ -215,7 +230,10 @@ impl<'v, 'p> Sheet<'v, 'p> {
     /// Marks that fewer tests ran, unless a line says which ones don't.
     fn fewer(&mut self, counts: Counts) {
         let told = ["deleted-test", "skipped-test", "focused-test"];
-        if self.marks.iter().any(|(_, mark)| mark.severity == RuleSeverity::Certain && told.contains(&mark.family.as_str()))
+        if self
+            .marks
+            .iter()
+            .any(|(_, mark)| mark.severity == RuleSeverity::Certain && told.contains(&mark.family.as_str()))
         {
             return;
         }

@@ -9,8 +9,8 @@ use super::census::squeezed;
 use super::language::FileRole;
 use super::lazy::compile;
 use super::lines::{applies, looked_at, matched, untold};
-use super::rule::{RuleKind, WeakenedRule, Rules, RuleSeverity};
-use super::view::{DiffLine, Side, FileView};
+use super::rule::{RuleKind, RuleSeverity, Rules, WeakenedRule};
+use super::view::{DiffLine, FileView, Side};
 use crate::fix::patch::PatchChange;
 
 /// Lines of one statement.

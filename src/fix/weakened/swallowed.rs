@@ -7,11 +7,11 @@ use regex::Regex;
 
 use super::Sheet;
 use super::census::{identifiers, squeezed};
-use super::language::{Language, FileRole};
+use super::language::{FileRole, Language};
 use super::lazy::compile;
 use super::lines::{applies, matched};
-use super::rule::{RuleKind, Rules, RuleSeverity};
-use super::view::{DiffLine, Side, FileView};
+use super::rule::{RuleKind, RuleSeverity, Rules};
+use super::view::{DiffLine, FileView, Side};
 use crate::fix::patch::PatchChange;
 
 /// Lines of a block that are looked at.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::*;
 use crate::fix::weakened::lazy::compile;
-use crate::fix::weakened::rule::{RuleFileText, RuleKind, WeakenedRuleText, WRITTEN};
+use crate::fix::weakened::rule::{RuleFileText, RuleKind, WRITTEN, WeakenedRuleText};
 
 fn all_rules() -> Vec<(&'static str, WeakenedRuleText)> {
     let read = |&(name, text): &(&'static str, &'static str)| {
@@ -235,7 +235,10 @@ fn many_marks_are_cut_and_counted() {
     let body: String = (0..300).map(|n| format!("+import m{n}  # noqa: F401\n")).collect();
     let findings = detect(&Patch::parse(diff("a.py", &format!(" \n{body}")).as_bytes()), None);
     assert_eq!((findings.marks.len(), findings.cut), (200, 100));
-    assert!(findings.marks.iter().skip(1).all(|mark| mark.severity == RuleSeverity::Likely), "new code was never stricter");
+    assert!(
+        findings.marks.iter().skip(1).all(|mark| mark.severity == RuleSeverity::Likely),
+        "new code was never stricter"
+    );
 }
 
 mod properties {

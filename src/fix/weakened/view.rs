@@ -1,9 +1,9 @@
 //! A diff as the rules see it: each hunk as its two sides, each line with what of it is code and which key it is under.
 
 use super::keys::Keyring;
-use super::language::{Language, FileRole, part};
+use super::language::{FileRole, Language, part};
 use super::lexis::Masked;
-use crate::fix::patch::{PatchChange, FilePatch, Hunk, PatchKind, Patch};
+use crate::fix::patch::{FilePatch, Hunk, Patch, PatchChange, PatchKind};
 
 /// Which side of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ mod table;
 pub use checks::Stack;
 pub use form::{InstructionForm, Shape};
 pub use instructions::displacing;
-pub use plan::{Edit, AgentPlan, AgentPlanOptions, Writings, of, plan};
+pub use plan::{AgentPlan, AgentPlanOptions, Edit, Writings, of, plan};
 pub use table::AGENTS;
 
 use std::path::Path;

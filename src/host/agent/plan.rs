@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Agent, ConfigPiece, InstallScope, McpServerEntry, ConfigPart, checks, instructions};
+use super::{Agent, ConfigPart, ConfigPiece, InstallScope, McpServerEntry, checks, instructions};
 use crate::advice::block::{self, BlockError};
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
@@ -236,7 +236,9 @@ fn table(program: &str) -> TomlTable {
 impl McpServerEntry {
     fn entry(self, program: &str) -> JsonEntry {
         let (path, value) = match self {
-            McpServerEntry::Plain | McpServerEntry::Toml => ("mcpServers", json!({"command": program, "args": ["mcp"]})),
+            McpServerEntry::Plain | McpServerEntry::Toml => {
+                ("mcpServers", json!({"command": program, "args": ["mcp"]}))
+            }
             McpServerEntry::VsCode => ("servers", json!({"type": "stdio", "command": program, "args": ["mcp"]})),
             McpServerEntry::Crush => ("mcp", json!({"type": "stdio", "command": program, "args": ["mcp"]})),
             McpServerEntry::OpenCode => ("mcp", json!({"type": "local", "command": [program, "mcp"], "enabled": true})),

@@ -283,7 +283,7 @@ pub fn judge(agent: &str, neutral: &str, printed: &[u8]) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::host::agent::{AGENTS, ConfigPart};
-    use crate::host::dialect::{HookAction, Dialect, Moment};
+    use crate::host::dialect::{Dialect, HookAction, Moment};
 
     #[test]
     fn every_hook_of_the_table_has_a_payload_that_is_understood() {

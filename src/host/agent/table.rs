@@ -1,7 +1,7 @@
 //! The agents. Sources of what stands here, and which versions they are of: [`crate::host::dialect`].
 
 use super::form::Event;
-use super::{Agent, InstructionForm, Off, ConfigPiece, McpServerEntry, Shape, ConfigPart};
+use super::{Agent, ConfigPart, ConfigPiece, InstructionForm, McpServerEntry, Off, Shape};
 
 /// Shell lines, and what changes files, as Claude Code names them. On Windows there may be no `Bash`.
 const CLAUDE_TOOLS: &str = "Bash|PowerShell|Edit|Write|MultiEdit|NotebookEdit";
@@ -71,11 +71,15 @@ const COPILOT_EARLIER: InstructionForm = InstructionForm {
     events: &[("preToolUse", "pre-tool", "bash|edit|create|write|str_replace_editor")],
     earlier: &[],
 };
-const COPILOT: InstructionForm = InstructionForm { shape: Shape::Shells, events: COPILOT_EVENTS, earlier: &[COPILOT_EARLIER] };
+const COPILOT: InstructionForm =
+    InstructionForm { shape: Shape::Shells, events: COPILOT_EVENTS, earlier: &[COPILOT_EARLIER] };
 
 /// Later versions know more events; this one all of them know.
-const CRUSH: InstructionForm =
-    InstructionForm { shape: Shape::Plain, events: &[("PreToolUse", "pre-tool", "^(bash|edit|write|multiedit)$")], earlier: &[] };
+const CRUSH: InstructionForm = InstructionForm {
+    shape: Shape::Plain,
+    events: &[("PreToolUse", "pre-tool", "^(bash|edit|write|multiedit)$")],
+    earlier: &[],
+};
 
 const DROID: InstructionForm = InstructionForm {
     shape: Shape::Line,
@@ -126,7 +130,8 @@ const GOOSE_PLUGIN: &str = include_str!("../../../hooks/agent/goose/plugin.json"
 
 /// Called before each of the model's answers. Before a tool it wants a decision, of which `allow` skips the user's own
 /// rules; after one it tells neither code nor output, and nothing is passed on.
-const ANTIGRAVITY: InstructionForm = InstructionForm { shape: Shape::Named, events: &[("PreInvocation", "session-start", "")], earlier: &[] };
+const ANTIGRAVITY: InstructionForm =
+    InstructionForm { shape: Shape::Named, events: &[("PreInvocation", "session-start", "")], earlier: &[] };
 
 const PI: &str = include_str!("../../../hooks/agent/pi/verify-run.ts");
 const OPENCODE: &str = include_str!("../../../hooks/agent/opencode/verify-run.ts");
@@ -191,7 +196,10 @@ pub const AGENTS: &[Agent] = &[
         title: "Gemini CLI",
         signs: &[".gemini", "GEMINI.md"],
         home_signs: &[".gemini"],
-        project: &[hooks(&[".gemini/settings.json"], GEMINI), server(&[".gemini/settings.json"], McpServerEntry::Plain)],
+        project: &[
+            hooks(&[".gemini/settings.json"], GEMINI),
+            server(&[".gemini/settings.json"], McpServerEntry::Plain),
+        ],
         local: &[],
         home: &[hooks(&[".gemini/settings.json"], GEMINI), server(&[".gemini/settings.json"], McpServerEntry::Plain)],
         then: "Gemini CLI reads a project's hooks in trusted folders only: type /permissions there",
@@ -265,9 +273,15 @@ pub const AGENTS: &[Agent] = &[
         title: "Crush",
         signs: &["crush.json", ".crush.json", ".crush"],
         home_signs: &[".config/crush"],
-        project: &[hooks(&["crush.json", ".crush.json"], CRUSH), server(&["crush.json", ".crush.json"], McpServerEntry::Crush)],
+        project: &[
+            hooks(&["crush.json", ".crush.json"], CRUSH),
+            server(&["crush.json", ".crush.json"], McpServerEntry::Crush),
+        ],
         local: &[],
-        home: &[hooks(&[".config/crush/crush.json"], CRUSH), server(&[".config/crush/crush.json"], McpServerEntry::Crush)],
+        home: &[
+            hooks(&[".config/crush/crush.json"], CRUSH),
+            server(&[".config/crush/crush.json"], McpServerEntry::Crush),
+        ],
         then: "",
         off: &[],
     },
@@ -309,9 +323,15 @@ pub const AGENTS: &[Agent] = &[
         title: "Kiro",
         signs: &[".kiro"],
         home_signs: &[".kiro"],
-        project: &[hooks(&[".kiro/hooks/verify-run.json"], KIRO), server(&[".kiro/settings/mcp.json"], McpServerEntry::Plain)],
+        project: &[
+            hooks(&[".kiro/hooks/verify-run.json"], KIRO),
+            server(&[".kiro/settings/mcp.json"], McpServerEntry::Plain),
+        ],
         local: &[],
-        home: &[hooks(&[".kiro/hooks/verify-run.json"], KIRO), server(&[".kiro/settings/mcp.json"], McpServerEntry::Plain)],
+        home: &[
+            hooks(&[".kiro/hooks/verify-run.json"], KIRO),
+            server(&[".kiro/settings/mcp.json"], McpServerEntry::Plain),
+        ],
         then: "Kiro has these hooks since IDE 1.0 and CLI 3.0, and lets none replace commands: verify-run shims install",
         off: &[],
     },
@@ -339,7 +359,10 @@ pub const AGENTS: &[Agent] = &[
         title: "Antigravity",
         signs: &[".agents/hooks.json", ".agents/mcp_config.json", ".agents/rules", ".agent/rules"],
         home_signs: &[".gemini/antigravity", ".gemini/antigravity-cli", ".gemini/config"],
-        project: &[hooks(&[".agents/hooks.json"], ANTIGRAVITY), server(&[".agents/mcp_config.json"], McpServerEntry::Plain)],
+        project: &[
+            hooks(&[".agents/hooks.json"], ANTIGRAVITY),
+            server(&[".agents/mcp_config.json"], McpServerEntry::Plain),
+        ],
         local: &[],
         home: &[
             hooks(&[".gemini/config/hooks.json"], ANTIGRAVITY),

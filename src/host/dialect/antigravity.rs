@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::{HookAnswer, HookCall, Dialect, Moment, Rewriting};
+use super::{Dialect, HookAnswer, HookCall, Moment, Rewriting};
 
 /// Commands can't be replaced, and how they ended is not told.
 pub(super) const DIALECT: Dialect = Dialect {

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{
-    HookAnswer, HookCall, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, milliseconds, replaced, specific,
-    text,
+    Dialect, Ending, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, code, folder, milliseconds, replaced,
+    specific, text,
 };
 
 /// Without a decision about permission: a command that is replaced is asked about as any other.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{HookAnswer, HookCall, Dialect, Ending, Moment, Rewriting, Unruled, action, code, milliseconds, text};
+use super::{Dialect, Ending, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, code, milliseconds, text};
 
 /// Commands can't be replaced.
 pub(super) const DIALECT: Dialect = Dialect {

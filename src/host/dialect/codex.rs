@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use super::{HookAction, HookAnswer, HookCall, Dialect, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
+use super::{
+    Dialect, HookAction, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, folder, replaced, specific, text,
+};
 
 /// It tells no exit code, and calls nothing for a failure.
 pub(super) const DIALECT: Dialect = Dialect {

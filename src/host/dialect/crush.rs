@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{HookAnswer, HookCall, Dialect, Moment, Rewriting, Unruled, action, folder, text};
+use super::{Dialect, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, folder, text};
 
 /// What is answered about the input is merged over it, without a decision. How a command ended is not told.
 pub(super) const DIALECT: Dialect = Dialect {

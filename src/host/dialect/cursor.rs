@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{
-    HookAnswer, HookCall, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, milliseconds, replaced, text,
+    Dialect, Ending, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, code, folder, milliseconds, replaced,
+    text,
 };
 
 /// Its neutral answer has to be an object. A text before a tool is not passed on.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::codex::patched;
-use super::{HookAnswer, HookCall, Dialect, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
+use super::{Dialect, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
 
 /// Its documentation has another input only beside a decision, and no text before a tool; how a command ended is not told.
 pub(super) const DIALECT: Dialect = Dialect {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{HookAnswer, HookCall, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, specific, text};
+use super::{Dialect, Ending, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, code, folder, specific, text};
 
 /// What is answered about the input is merged over it, without a decision.
 pub(super) const DIALECT: Dialect = Dialect {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{HookAnswer, HookCall, Dialect, Ending, Moment, Rewriting, Unruled, action, folder, text};
+use super::{Dialect, Ending, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, folder, text};
 
 /// Commands can't be replaced, and nothing that is printed reaches the model.
 pub(super) const DIALECT: Dialect =

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{HookAnswer, HookCall, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, text};
+use super::{Dialect, Ending, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, code, folder, text};
 
 /// Commands can't be replaced. What is printed after a tool is not passed on.
 pub(super) const DIALECT: Dialect = Dialect {

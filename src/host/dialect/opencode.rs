@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::{HookAnswer, HookCall, Dialect, Ending, Moment, Rewriting, Unruled, action, code, folder, text};
+use super::{Dialect, Ending, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, code, folder, text};
 
 /// What a plugin puts into a command's place is not run, so that is left to the shims.
 pub(super) const DIALECT: Dialect = Dialect {

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{HookAnswer, HookCall, Dialect, Moment, Rewriting, Unruled, action, folder, text};
+use super::{Dialect, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, folder, text};
 
 /// It asks about no command: one that is replaced is run as any other.
 pub(super) const DIALECT: Dialect = Dialect {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{HookAnswer, HookCall, Dialect, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
+use super::{Dialect, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
 
 /// Before a tool every answer needs a decision; how a command ended is not told in a documented form.
 pub(super) const DIALECT: Dialect = Dialect {

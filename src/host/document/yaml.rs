@@ -65,7 +65,8 @@ pub fn take_out(written: Written<'_>, current: &str) -> Result<String, EditError
         let comment = comment.filter(|line| line.trim_start().starts_with('#') && written.after.contains(*line));
         text.replace_range(start - comment.map_or(0, str::len)..end, "");
     }
-    let says = |text: &str| Ok::<_, EditError>(parse(text)?.into_iter().map(|(event, _)| format!("{event:?}")).collect());
+    let says =
+        |text: &str| Ok::<_, EditError>(parse(text)?.into_iter().map(|(event, _)| format!("{event:?}")).collect());
     let wanted: Vec<String> = says(&text)?;
     // Where what was written is still there as one piece, cutting it out leaves the fewest traces.
     let as_text = reverse::take_out(written, current).filter(|text| says(text).is_ok_and(|said| said == wanted));

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Finding, CheckStatus, finding, hinted, shells};
+use super::{CheckStatus, Finding, finding, hinted, shells};
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::base::text::{count, ellipsis, one_line};
@@ -20,7 +20,7 @@ use crate::host::agent::{self, AGENTS, Agent, ConfigPart};
 use crate::host::dialect::Dialect;
 use crate::host::document::{self, json as jsonc};
 use crate::host::file::quoted;
-use crate::host::process::{ProcessAnswer, ProcessCall, Orphanage, run};
+use crate::host::process::{Orphanage, ProcessAnswer, ProcessCall, run};
 use crate::ops::init::standing::{self, InstallStanding, InstallState};
 
 /// How long a hook may take, milliseconds; hosts wait for so long.
@@ -50,7 +50,10 @@ pub(super) fn findings(places: &Places, environment: &Environment) -> Vec<Findin
     for name in &status.missing {
         let title = Agent::named(name).map_or(*name, |agent| agent.title);
         let message = format!("{title} is used here and doesn't call verify-run");
-        findings.push(hinted(finding(name, CheckStatus::Warning, message, None), format!("verify-run hook install {name}")));
+        findings.push(hinted(
+            finding(name, CheckStatus::Warning, message, None),
+            format!("verify-run hook install {name}"),
+        ));
     }
     let shims = shells::shims(environment);
     if status.files.is_empty() && shims.is_none() {
@@ -218,7 +221,10 @@ fn displaced(files: &[InstallStanding], places: &Places) -> Option<Finding> {
         return None;
     }
     let message = "Claude Code reads this in place of AGENTS.md, and so not the instructions there";
-    Some(hinted(finding("instructions", CheckStatus::Warning, message, Some(&claude)), "verify-run hook install claude"))
+    Some(hinted(
+        finding("instructions", CheckStatus::Warning, message, Some(&claude)),
+        "verify-run hook install claude",
+    ))
 }
 
 /// What a settings file says, and its text.

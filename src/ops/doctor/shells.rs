@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Finding, CheckStatus, finding, hinted};
+use super::{CheckStatus, Finding, finding, hinted};
 use crate::config::{Environment, Places};
 use crate::host::file::quoted;
 use crate::host::process::{ProcessCall, run};
@@ -81,7 +81,8 @@ pub(super) fn findings(environment: &Environment, shims: Option<&Path>, agents: 
         };
         let name = format!("{} {}", form.shell, form.option);
         let argv = [shell.as_os_str(), OsStr::new(form.option), OsStr::new(QUESTION)].map(OsStr::to_owned);
-        let worry = if form.agent.is_empty() || agents.contains(&form.agent) { CheckStatus::Warning } else { CheckStatus::Ok };
+        let worry =
+            if form.agent.is_empty() || agents.contains(&form.agent) { CheckStatus::Warning } else { CheckStatus::Ok };
         match ask(&argv) {
             None => {
                 let message = format!("`{name}` doesn't start within {SHELL_MS_MAX} ms");

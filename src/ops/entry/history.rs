@@ -16,7 +16,11 @@ pub(in crate::ops) fn entry_history(index: &Index, row: &EntryRow) -> Result<Ent
 ///
 /// # Errors
 /// SQLite's.
-pub(in crate::ops) fn history_with_exposures(index: &Index, row: &EntryRow, exposures: u64) -> Result<EntryHistory, StoreError> {
+pub(in crate::ops) fn history_with_exposures(
+    index: &Index,
+    row: &EntryRow,
+    exposures: u64,
+) -> Result<EntryHistory, StoreError> {
     let deliveries = if exposures > 0 { index.judged_deliveries_of_entry(&row.id)? } else { Vec::new() };
     Ok(EntryHistory {
         merged: if row.occurrences > 1 { index.merged_entries(&row.id)? } else { Vec::new() },

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::page::page_line;
 use crate::advice::outcome::{ObservedDelivery, holdout_trial};
 use crate::advice::promotion::{compute_effectiveness, count_outcomes};
-use crate::advice::{TrialLift, HoldoutTrial, TrialVerdict};
+use crate::advice::{HoldoutTrial, TrialLift, TrialVerdict};
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
 use crate::ops::stats::observed_delivery;
@@ -68,9 +68,16 @@ pub(in crate::ops) fn measure_entry(
 }
 
 /// What is known of the deliveries of an entry, as those of one family: a task counts once for the entry.
-pub(in crate::ops) fn entry_deliveries(rows: &[OutcomeRow], entry: &str, settings: &Settings, now: Timestamp) -> Vec<ObservedDelivery> {
+pub(in crate::ops) fn entry_deliveries(
+    rows: &[OutcomeRow],
+    entry: &str,
+    settings: &Settings,
+    now: Timestamp,
+) -> Vec<ObservedDelivery> {
     let silence = settings.fix.silence();
-    rows.iter().map(|row| ObservedDelivery { family: entry.to_owned(), ..observed_delivery(row, now, silence) }).collect()
+    rows.iter()
+        .map(|row| ObservedDelivery { family: entry.to_owned(), ..observed_delivery(row, now, silence) })
+        .collect()
 }
 
 /// Why nobody can say what comes of warnings from an entry; `None` when it can be measured.

@@ -125,7 +125,12 @@ impl EntryPage {
     ///
     /// # Errors
     /// SQLite's.
-    pub(super) fn from_row(index: &Index, row: EntryRow, settings: &Settings, now: Timestamp) -> Result<Self, StoreError> {
+    pub(super) fn from_row(
+        index: &Index,
+        row: EntryRow,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
         let history = history::entry_history(index, &row)?;
         let believed = ledger::entry_confidence(&row, &history, settings, now);
         let merged = history.merged;
@@ -134,7 +139,8 @@ impl EntryPage {
         let lines = |texts: &[String]| -> Vec<String> { texts.iter().map(|text| page_line(text)).collect() };
         // What was merged is about its files too.
         let union = |of: fn(&EntryRow) -> &Vec<String>| -> Vec<String> {
-            let all: BTreeSet<String> = [&row].into_iter().chain(&merged).flat_map(of).map(|text| page_line(text)).collect();
+            let all: BTreeSet<String> =
+                [&row].into_iter().chain(&merged).flat_map(of).map(|text| page_line(text)).collect();
             all.into_iter().collect()
         };
         Ok(EntryPage {

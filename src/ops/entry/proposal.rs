@@ -15,7 +15,7 @@ use crate::base::text::{count, ellipsis};
 use crate::config::{Places, Settings};
 use crate::fix::standing;
 use crate::ops::reading;
-use crate::store::{Attempt, EntryFilter, EntrySource, FixFilter, FixRow, Index, AttemptOutcome, Segments, StoreError};
+use crate::store::{Attempt, AttemptOutcome, EntryFilter, EntrySource, FixFilter, FixRow, Index, Segments, StoreError};
 
 /// Fixes of one task that are proposed.
 const PROPOSED_MAX: usize = 5;
@@ -77,7 +77,11 @@ pub(crate) fn list_proposals(places: &Places, settings: &Settings) -> Result<Ent
 ///
 /// # Errors
 /// When the store can't be read.
-pub(in crate::ops) fn task_proposals(index: &Index, segments: &Segments, task: &str) -> Result<Vec<EntryProposal>, StoreError> {
+pub(in crate::ops) fn task_proposals(
+    index: &Index,
+    segments: &Segments,
+    task: &str,
+) -> Result<Vec<EntryProposal>, StoreError> {
     let filter =
         FixFilter { state: Some("success".into()), task: Some(task.to_owned()), limit: 50, ..Default::default() };
     let mut found = Vec::new();

@@ -21,7 +21,7 @@ use crate::ops::warn::similar;
 use crate::ops::{knowledge, reading, record};
 use crate::pattern::statistics::round_to_thousandth;
 use crate::store::{
-    EventBody, EntryChange, EntryFilter, EntryNote, EntryRow, EntryUse, Event, Index, KnownTask, LoggedRow, Segments,
+    EntryChange, EntryFilter, EntryNote, EntryRow, EntryUse, Event, EventBody, Index, KnownTask, LoggedRow, Segments,
     StoreError, derived_id, note,
 };
 
@@ -118,7 +118,9 @@ pub(crate) fn query_entries(
 ) -> Result<EntryList, StoreError> {
     let mut notes = Vec::new();
     match reading::open_as_it_is(places, &mut notes)? {
-        Some(index) => search_entries(places, settings, cwd, identity, asked, (&index, notes, SimilarTaskLinks::default())),
+        Some(index) => {
+            search_entries(places, settings, cwd, identity, asked, (&index, notes, SimilarTaskLinks::default()))
+        }
         None => Ok(EntryList { schema: 1, entries: Vec::new(), more: false, notes }),
     }
 }
@@ -137,14 +139,18 @@ fn search_entries(
     let skip = asked.page.saturating_sub(1).saturating_mul(limit);
     let search = EntrySearch { index, settings, now: Timestamp::now(), asked, alike };
     let words = search_words(&asked.text);
-    let mut pages = if words.is_empty() && files.is_empty() && search.alike.is_empty() { search.newest_pages(&Segments::new(places.events()), skip.saturating_add(limit).saturating_add(1))? } else {
+    let mut pages = if words.is_empty() && files.is_empty() && search.alike.is_empty() {
+        search.newest_pages(&Segments::new(places.events()), skip.saturating_add(limit).saturating_add(1))?
+    } else {
         let segments = Segments::new(places.events());
         // The newest may fit worst.
         let wanted = if asked.recent { usize::MAX } else { skip.saturating_add(limit).saturating_add(1) };
         let mut pages = search.fitting_pages(&words, &files, wanted)?;
         let learnt = search.learnt_pages(&segments, &words, &files, (&pages, wanted))?;
         pages.extend(learnt);
-        if asked.recent { pages.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id))) } else {
+        if asked.recent {
+            pages.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id)))
+        } else {
             let score = |page: &EntryPage| page.score.unwrap_or(0.0);
             pages.sort_by(|a, b| score(b).total_cmp(&score(a)).then_with(|| a.id.cmp(&b.id)));
         }
@@ -232,12 +238,22 @@ pub(crate) fn show_entry(
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn export_entries(places: &Places, settings: &Settings, filter: &EntryFilter) -> Result<EntryList, StoreError> {
+pub(crate) fn export_entries(
+    places: &Places,
+    settings: &Settings,
+    filter: &EntryFilter,
+) -> Result<EntryList, StoreError> {
     let reading = reading::open(places)?;
     let mut found = EntryList { schema: 1, entries: Vec::new(), more: false, notes: reading.notes };
     let Some(index) = reading.index else { return Ok(found) };
     let asked = EntryQueryRequest { filter: filter.clone(), ..EntryQueryRequest::default() };
-    let search = EntrySearch { index: &index, settings, now: Timestamp::now(), asked: &asked, alike: SimilarTaskLinks::default() };
+    let search = EntrySearch {
+        index: &index,
+        settings,
+        now: Timestamp::now(),
+        asked: &asked,
+        alike: SimilarTaskLinks::default(),
+    };
     found.entries = search.newest_pages(&reading.segments, EXPORTED_MAX)?;
     found.entries.iter_mut().for_each(|page| page.ledger = None);
     Ok(found)
@@ -298,7 +314,9 @@ pub(super) fn learnt_page(
     now: Timestamp,
 ) -> Result<Option<EntryPage>, StoreError> {
     let row = index.brief(pattern)?;
-    let Some((gotcha, history)) = knowledge::learnt_gotcha(index, segments, &row, settings, now)? else { return Ok(None) };
+    let Some((gotcha, history)) = knowledge::learnt_gotcha(index, segments, &row, settings, now)? else {
+        return Ok(None);
+    };
     Ok(Some(EntryPage::from_gotcha(gotcha, &history.uses, row.files.into_iter().map(|(path, _)| path).collect())))
 }
 
@@ -498,7 +516,8 @@ impl EntrySearch<'_> {
         for file in files {
             self.index.patterns_of_file(file)?.into_iter().for_each(|it| fits.entry(it).or_default()[1] = 1.0);
         }
-        let mut ranked: Vec<(i64, f64)> = fits.into_iter().map(|(pattern, ways)| (pattern, combined_fit(ways))).collect();
+        let mut ranked: Vec<(i64, f64)> =
+            fits.into_iter().map(|(pattern, ways)| (pattern, combined_fit(ways))).collect();
         let numbers: Vec<i64> = ranked.iter().map(|(pattern, _)| *pattern).collect();
         let frequent = self.index.most_frequent(&numbers, numbers.len())?;
         let rank: HashMap<i64, usize> = frequent.into_iter().zip(0..).collect();
@@ -514,7 +533,9 @@ impl EntrySearch<'_> {
             }
             let page = learnt_page(self.index, segments, pattern, self.settings, self.now)?;
             let page = page.filter(|page| self.passes_filter(page));
-            pages.extend(page.map(|page| best.add_page(EntryPage { score: Some(round_to_thousandth(fit * page.confidence)), ..page })));
+            pages.extend(page.map(|page| {
+                best.add_page(EntryPage { score: Some(round_to_thousandth(fit * page.confidence)), ..page })
+            }));
         }
         Ok(pages)
     }

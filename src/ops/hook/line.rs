@@ -8,7 +8,7 @@ use crate::base::file::is_program;
 use crate::config::is_disabled;
 use crate::host::Permissions;
 use crate::host::dialect::{Rewriting, Unruled};
-use crate::whitelist::{WrapperPosition, Whitelist};
+use crate::whitelist::{Whitelist, WrapperPosition};
 
 /// What comes between us and the command, so that a command of any name is one.
 const PLAIN: &str = "--";
@@ -48,7 +48,13 @@ pub(super) fn rewritten(hook: &Hook, line: &str) -> Option<String> {
 }
 
 /// What is put before a command; `None` where nothing may be.
-fn before(opening: &WrapperPosition, is_alone: bool, us: &str, rules: &Permissions, unruled: Unruled) -> Option<String> {
+fn before(
+    opening: &WrapperPosition,
+    is_alone: bool,
+    us: &str,
+    rules: &Permissions,
+    unruled: Unruled,
+) -> Option<String> {
     let command = opening.words.join(" ");
     if rules.is_against(&command) {
         return None;
@@ -96,7 +102,11 @@ fn our_name() -> Option<String> {
 fn can_be_found(cwd: &Path, opening: &WrapperPosition) -> bool {
     let name = opening.words[0].as_str();
     let dir = opening.dir.as_deref().unwrap_or_default();
-    if name.contains('/') { dir.contains(['$', '~', '`']) || is_program(&cwd.join(dir).join(name)) } else { folders().any(|dir| is_program(&dir.join(name))) }
+    if name.contains('/') {
+        dir.contains(['$', '~', '`']) || is_program(&cwd.join(dir).join(name))
+    } else {
+        folders().any(|dir| is_program(&dir.join(name)))
+    }
 }
 
 fn folders() -> impl Iterator<Item = PathBuf> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 
-use super::ledger::{LedgerContent, LedgerEntry, Ledger, hash, is_absent, missing};
+use super::ledger::{Ledger, LedgerContent, LedgerEntry, hash, is_absent, missing};
 use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::base::lossless::Lossless;
@@ -94,7 +94,8 @@ fn entry(ledger: &Ledger, hosts: &[String], change: &ConfigFileChange) -> anyhow
     let mode = mode_of(&change.path).unwrap_or(MODE);
     let after = if change.executable { mode | EXECUTABLE } else { mode };
     let known = ledger.entry(&change.path);
-    let is_as_written = |entry: &LedgerEntry| change.before.as_deref().is_some_and(|bytes| hash(bytes) == entry.after.hash);
+    let is_as_written =
+        |entry: &LedgerEntry| change.before.as_deref().is_some_and(|bytes| hash(bytes) == entry.after.hash);
     let before = match (known, &change.before) {
         (Some(entry), _) if is_as_written(entry) => entry.before.clone(),
         (_, None) => None,
@@ -169,7 +170,8 @@ mod tests {
 
     fn put_all(places: &Places, changes: &[ConfigFileChange]) -> anyhow::Result<()> {
         let hosts = ["claude".to_owned()];
-        let all: Vec<(&[String], &ConfigFileChange)> = changes.iter().map(|change| (hosts.as_slice(), change)).collect();
+        let all: Vec<(&[String], &ConfigFileChange)> =
+            changes.iter().map(|change| (hosts.as_slice(), change)).collect();
         put(places, &Environment::default(), false, &all, &[])
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use serde::Serialize;
 
-use super::ledger::{LedgerEntry, Ledger, hash};
+use super::ledger::{Ledger, LedgerEntry, hash};
 use super::put::{mode_of, read, remove_folders, write};
 use super::{InstallOptions, hosts, standing};
 use crate::advice::block;
@@ -60,7 +60,12 @@ pub(crate) struct RemovalReport {
 ///
 /// # Errors
 /// When a name is no host's, or what was installed can't be read.
-pub(crate) fn uninstall(places: &Places, environment: &Environment, user: bool, names: &[String]) -> anyhow::Result<RemovalReport> {
+pub(crate) fn uninstall(
+    places: &Places,
+    environment: &Environment,
+    user: bool,
+    names: &[String],
+) -> anyhow::Result<RemovalReport> {
     let known = hosts();
     for name in names {
         ensure!(known.contains(&name.as_str()), "`{name}` is no host; there are: {}", known.join(", "));

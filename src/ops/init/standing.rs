@@ -137,8 +137,14 @@ fn everything(places: &Places, environment: &Environment, user: bool, ledger: &L
     };
     let agents: Vec<&'static agent::Agent> = AGENTS.iter().filter(is_there).collect();
     let plan = |scope| {
-        let wanted =
-            agent::AgentPlanOptions { agents: &agents, scope, servers: true, instructions: true, rewrite: false, allow: &[] };
+        let wanted = agent::AgentPlanOptions {
+            agents: &agents,
+            scope,
+            servers: true,
+            instructions: true,
+            rewrite: false,
+            allow: &[],
+        };
         agent::plan(&site, &wanted, &|path| ledger.texts(path))
     };
     if user {

@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use super::{PromotionSource, PromotionItem, PromotionState, TITLE_BYTES_MAX};
+use super::{PromotionItem, PromotionSource, PromotionState, TITLE_BYTES_MAX};
 use crate::advice::outcome::{ObservedDelivery, holdout_trial};
-use crate::advice::promotion::{PromotionFigures, ProofLabel, ApprovalFollowUp, compute_effectiveness, find_qualification, proof_label, retirement_reason, disqualification_reason};
+use crate::advice::promotion::{
+    ApprovalFollowUp, PromotionFigures, ProofLabel, compute_effectiveness, disqualification_reason, find_qualification,
+    proof_label, retirement_reason,
+};
 use crate::advice::proposal::{EntryPromotionFacts, PromotionProposal};
 use crate::base::clock::Timestamp;
 use crate::base::ids;
@@ -138,7 +141,12 @@ fn count_sessions<'u>(uses: impl Iterator<Item = &'u EntryUseRow>) -> u64 {
     uses.map(EntryUseRow::sitting).collect::<BTreeSet<_>>().len() as u64
 }
 
-fn entry_facts(entry: &EntryRow, merged: &[EntryRow], uses: &[&EntryUseRow], last_at: Option<Timestamp>) -> EntryPromotionFacts {
+fn entry_facts(
+    entry: &EntryRow,
+    merged: &[EntryRow],
+    uses: &[&EntryUseRow],
+    last_at: Option<Timestamp>,
+) -> EntryPromotionFacts {
     let text = |names: &[&str]| {
         names.iter().find_map(|name| entry.properties.get(*name).and_then(Value::as_str)).map(str::to_owned)
     };

@@ -11,8 +11,8 @@ use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
 
 use super::target::{self, TargetOptions};
-use super::{PromotionItem, PromotionState, find_promotion, collect_promotions};
-use crate::advice::block::{self, EditPolicy, BlockLine};
+use super::{PromotionItem, PromotionState, collect_promotions, find_promotion};
+use crate::advice::block::{self, BlockLine, EditPolicy};
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::LOCK_WAIT_MS_MAX;
@@ -20,7 +20,7 @@ use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
 use crate::ops::identity::{by, clean, user_name};
 use crate::ops::pattern;
-use crate::store::{EventBody, Event, PromotionRow, PromotionStep, Store, lock};
+use crate::store::{Event, EventBody, PromotionRow, PromotionStep, Store, lock};
 
 /// A file of instructions, bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -135,7 +135,11 @@ pub(crate) fn review_promotions(
         }
         let (step, one) = decide_promotion(places, &desk.settings, review, &item, &reason, &mut staged, &items)?;
         let by = crate::store::By { person: Some(person.clone()), ..by(identity, None) };
-        events.push(Event::new(Timestamp::now(), store.writer(), EventBody::Promotion(Box::new(item.to_event(step, by)))));
+        events.push(Event::new(
+            Timestamp::now(),
+            store.writer(),
+            EventBody::Promotion(Box::new(item.to_event(step, by))),
+        ));
         decided.push(one);
     }
     write_all(places, &staged)?;
@@ -149,7 +153,8 @@ fn ensure_allowed(places: &Places, decision: PromotionDecision, item: &Promotion
     let (id, state) = (&item.id, item.state.as_str());
     match decision {
         PromotionDecision::Approve => ensure!(
-            item.way.is_some() || item.state == PromotionState::Approved && (item.pattern.is_some() || item.entry.is_some()),
+            item.way.is_some()
+                || item.state == PromotionState::Approved && (item.pattern.is_some() || item.entry.is_some()),
             "{id} isn't proposed any more: {}; see it with: verify-run promote show {id}",
             item.lapsed.as_deref().unwrap_or("what it is about is gone")
         ),
@@ -166,11 +171,17 @@ fn ensure_allowed(places: &Places, decision: PromotionDecision, item: &Promotion
 }
 
 /// The target of an approval. One that is in a file stays there.
-fn approval_target(places: &Places, settings: &Settings, wanted: &TargetOptions, item: &PromotionItem) -> anyhow::Result<PathBuf> {
+fn approval_target(
+    places: &Places,
+    settings: &Settings,
+    wanted: &TargetOptions,
+    item: &PromotionItem,
+) -> anyhow::Result<PathBuf> {
     if item.state != PromotionState::Approved || item.missing {
         return target::find_target(places, settings, wanted, item);
     }
-    let elsewhere = *wanted != TargetOptions::default() && target::find_target(places, settings, wanted, item)? != item.target;
+    let elsewhere =
+        *wanted != TargetOptions::default() && target::find_target(places, settings, wanted, item)? != item.target;
     ensure!(
         !elsewhere,
         "{} is in {} already; take it out first with: verify-run promote rollback {} --by NAME --reason TEXT",
@@ -226,7 +237,12 @@ fn decide_promotion(
 ///
 /// # Errors
 /// As [`review`].
-pub(super) fn preview_change(places: &Places, settings: &Settings, item: &PromotionItem, edits: EditPolicy) -> anyhow::Result<TargetChange> {
+pub(super) fn preview_change(
+    places: &Places,
+    settings: &Settings,
+    item: &PromotionItem,
+    edits: EditPolicy,
+) -> anyhow::Result<TargetChange> {
     let before = read_text(&target::resolve_target(places, &item.target)?)?;
     let after = if item.state == PromotionState::Approved {
         text_without_line(item, before.as_deref(), edits, &[])?
@@ -242,7 +258,12 @@ pub(super) fn is_in_file(places: &Places, item: &PromotionItem) -> bool {
     text.is_some_and(|text| block::block_ids(&text).is_ok_and(|ids| ids.contains(&item.id)))
 }
 
-fn text_with_line(settings: &Settings, item: &PromotionItem, now: Option<&str>, edits: EditPolicy) -> anyhow::Result<String> {
+fn text_with_line(
+    settings: &Settings,
+    item: &PromotionItem,
+    now: Option<&str>,
+    edits: EditPolicy,
+) -> anyhow::Result<String> {
     let line = BlockLine::new(&item.id, &item.proposal.line);
     let max = usize::try_from(settings.promotion.lines).unwrap_or(usize::MAX);
     let head = target::rule_file_head(&item.target, item);
@@ -250,7 +271,12 @@ fn text_with_line(settings: &Settings, item: &PromotionItem, now: Option<&str>, 
     block::with_line(text, &line, max, edits).with_context(|| item.target.display().to_string())
 }
 
-fn text_without_line(item: &PromotionItem, now: Option<&str>, edits: EditPolicy, items: &[PromotionItem]) -> anyhow::Result<Option<String>> {
+fn text_without_line(
+    item: &PromotionItem,
+    now: Option<&str>,
+    edits: EditPolicy,
+    items: &[PromotionItem],
+) -> anyhow::Result<Option<String>> {
     let Some(now) = now else { return Ok(None) };
     let line = BlockLine::new(&item.id, &item.proposal.line);
     let text = block::without_line(now, &line, edits).with_context(|| item.target.display().to_string())?;

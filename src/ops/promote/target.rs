@@ -32,7 +32,12 @@ pub(crate) struct TargetOptions {
 ///
 /// # Errors
 /// When the file that was asked for is none that may be written.
-pub(super) fn find_target(places: &Places, settings: &Settings, wanted: &TargetOptions, item: &PromotionItem) -> anyhow::Result<PathBuf> {
+pub(super) fn find_target(
+    places: &Places,
+    settings: &Settings,
+    wanted: &TargetOptions,
+    item: &PromotionItem,
+) -> anyhow::Result<PathBuf> {
     let rule = || Path::new(RULES).join(format!("verify-run-{}.md", item.id));
     if wanted.rules {
         return Ok(rule());

@@ -9,7 +9,7 @@ use crate::store::sample::{
     delivery, entry_change, entry_delivery, failed_run, folder, gotcha, key, merge, names, passed_run, promotion,
     task_done,
 };
-use crate::store::{EventBody, EntryChange, EntryUse, Event, Store, lock};
+use crate::store::{EntryChange, EntryUse, Event, EventBody, Store, lock};
 
 /// `alpha` and `bravo` (one pattern since they were merged) pass the gate, `cargo` was approved and came back, `delta` was
 /// rejected; tasks are warned, held out, and end. Of the entries `k-2`, which has `alpha` as its source and is one with

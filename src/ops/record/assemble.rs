@@ -13,7 +13,7 @@ use crate::diagnose::{self, Category, Diagnosis, Diagnostic as Found, Ran, Sever
 use crate::fingerprint;
 use crate::lesson::{LessonFacts, LocalMachine};
 use crate::run::Ended;
-use crate::store::{ENDED_BY_SIGNAL, Failure, DiagnosticRecord, LessonDecision, NAMES_NO_PROBLEM, Run, Scope};
+use crate::store::{DiagnosticRecord, ENDED_BY_SIGNAL, Failure, LessonDecision, NAMES_NO_PROBLEM, Run, Scope};
 use crate::whitelist::{self, CheckKind};
 
 /// Branches that are nobody's task, when the repository doesn't say which one is its default.
@@ -110,7 +110,12 @@ pub(super) fn task(
 }
 
 /// The failure with its items and keys.
-pub(super) fn failure(id: RunId, diagnosis: &Diagnosis, items: Vec<DiagnosticRecord>, lesson: LessonDecision) -> Failure {
+pub(super) fn failure(
+    id: RunId,
+    diagnosis: &Diagnosis,
+    items: Vec<DiagnosticRecord>,
+    lesson: LessonDecision,
+) -> Failure {
     let category = diagnosis.category.as_ref().filter(|_| !lesson.is_interrupted());
     Failure {
         id: ids::short(IdKind::Failure, id.0.as_bytes()),

@@ -92,7 +92,11 @@ struct Evidence {
 
 impl Evidence {
     fn of(run: &Run, sets: &Sets) -> Self {
-        let (gone, rest) = if sets.fixed.is_empty() { (&sets.persisted, &[][..]) } else { (&sets.fixed, &[&sets.persisted, &sets.not_reached][..]) };
+        let (gone, rest) = if sets.fixed.is_empty() {
+            (&sets.persisted, &[][..])
+        } else {
+            (&sets.fixed, &[&sets.persisted, &sets.not_reached][..])
+        };
         let files = |atom: &Atom| -> Vec<String> {
             let test = atom.test.as_deref().and_then(|test| test.split_once("::")).map(|(file, _)| file.to_owned());
             atom.file.iter().cloned().chain(test.filter(|file| file.contains('.'))).collect()

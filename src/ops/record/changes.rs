@@ -13,7 +13,9 @@ use crate::fix::patch::Patch;
 use crate::fix::snapshot::{self, DiffLimits, Moved, SnapshotOptions};
 use crate::fix::weakened::{self, Counts};
 use crate::fix::{self, DependencyChanges};
-use crate::store::{RecordedCommand, FileChange, Gap, WeakenedMark, Means, Run, Store, StoreError, AttemptTrees as TreePair};
+use crate::store::{
+    AttemptTrees as TreePair, FileChange, Gap, Means, RecordedCommand, Run, Store, StoreError, WeakenedMark,
+};
 
 /// Commands kept of one gap.
 const COMMANDS_MAX: usize = 20;
@@ -114,7 +116,8 @@ pub(super) fn between(
         let moved = Moved { branch: run.branch.as_deref(), commits: [old, new], trees: [&old_tree, &new_tree] };
         change.came_with_base = leave_out_base(&places, &mut options, moved, notes);
     }
-    let begun = if change.came_with_base.is_empty() { projects.compared(run.root.path(), &old_tree, &new_tree) } else { None };
+    let begun =
+        if change.came_with_base.is_empty() { projects.compared(run.root.path(), &old_tree, &new_tree) } else { None };
     match begun.unwrap_or_else(|| snapshot::diff(&places, &old_tree, &new_tree, &options, DiffLimits::default())) {
         Ok(diff) => {
             let cut = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);

@@ -18,7 +18,8 @@ use crate::command::KeyParts;
 use crate::config::Places;
 use crate::fix::{self, Atoms, Reach, Sets, Sight};
 use crate::store::{
-    Attempt, EventBody, Event, FileChange, Flake, WeakenedMark, Means, AttemptOutcome, Run, Scope, Store, StoreError, Unseen,
+    Attempt, AttemptOutcome, Event, EventBody, FileChange, Flake, Means, Run, Scope, Store, StoreError, Unseen,
+    WeakenedMark,
 };
 
 /// A run that is recorded, with its id.
@@ -132,7 +133,8 @@ fn judge<'a>(
         // A run that fails may end early.
         _ => ((since.0, since.1.commit.as_deref()), None),
     };
-    let weakened = if whole.fixed.is_empty() { None } else { Weakened::begin(projects, store, from, recorded, counts)? };
+    let weakened =
+        if whole.fixed.is_empty() { None } else { Weakened::begin(projects, store, from, recorded, counts)? };
     let remaining = (!same && outcome != AttemptOutcome::Success).then(|| {
         let open = last.persisted.0.iter().chain(&last.not_reached.0);
         open.map(|atom| atom.hash.clone()).collect()
@@ -256,7 +258,12 @@ fn runs_by_part(
     Ok(runs)
 }
 
-fn attempt(recorded: RecordedRun<'_>, stretch: &Stretch, verdict: &RunVerdict<'_>, part: &RunComparison<'_>) -> Attempt {
+fn attempt(
+    recorded: RecordedRun<'_>,
+    stretch: &Stretch,
+    verdict: &RunVerdict<'_>,
+    part: &RunComparison<'_>,
+) -> Attempt {
     let RecordedRun { id, run } = recorded;
     let RunComparison { from: (before, earlier), sets, change, attribution, .. } = part;
     let outcome = match verdict.outcome {

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use super::changes;
-use super::fixes::{RunComparison, RecordedRun};
+use super::fixes::{RecordedRun, RunComparison};
 use super::open::Stretch;
 use super::steps::Projects;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::fix::{self, Atoms};
-use crate::store::{EventBody, Event, Flake, Means, Proof, Run, Store, StoreError};
+use crate::store::{Event, EventBody, Flake, Means, Proof, Run, Store, StoreError};
 
 /// Failing runs in a row over one tree that say more for a cause outside of it than for chance.
 const REPEATED: usize = 2;
@@ -57,7 +57,11 @@ pub(super) fn after_attempt(
     let doubts: Vec<&str> = doubts.chain(around(earlier, run)).collect();
     let what = if run.ended.passed() { "failed, then passed" } else { "failed twice with different results" };
     let tree = &trees.before[..trees.before.len().min(10)];
-    let (proof, why) = if doubts.is_empty() { (Proof::Proven, format!("{what} over the same tree {tree} with nothing recorded in between")) } else { (Proof::Suspected, format!("{what} over the same tree {tree}, but {}", doubts.join("; "))) };
+    let (proof, why) = if doubts.is_empty() {
+        (Proof::Proven, format!("{what} over the same tree {tree} with nothing recorded in between"))
+    } else {
+        (Proof::Suspected, format!("{what} over the same tree {tree}, but {}", doubts.join("; ")))
+    };
     Ok(Some(new_flake(recorded, stretch.key.clone(), &moved, runs, proof, why)))
 }
 
@@ -70,7 +74,14 @@ fn are_comparable(one: &Run, other: &Run) -> bool {
         && [one, other].into_iter().all(fix::is_seen_whole)
 }
 
-fn new_flake(recorded: RecordedRun<'_>, key: String, atoms: &Atoms, runs: [RunId; 2], proof: Proof, why: String) -> Flake {
+fn new_flake(
+    recorded: RecordedRun<'_>,
+    key: String,
+    atoms: &Atoms,
+    runs: [RunId; 2],
+    proof: Proof,
+    why: String,
+) -> Flake {
     let run = recorded.run;
     let patterns: BTreeSet<&str> = atoms.0.iter().map(|atom| atom.pattern.as_str()).collect();
     Flake {

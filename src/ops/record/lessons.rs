@@ -19,8 +19,9 @@ use crate::fix;
 use crate::lesson::{LessonFixFacts, LessonFixSection, LocalMachine, SharedLessonFix};
 use crate::ops::taught;
 use crate::store::{
-    AtomList, Attempt, EventBody, LessonChangeKind, Event, FileChange, FixRow, Flake, Index, DiagnosticRecord, LessonChange, LessonDecision,
-    NoLesson, AttemptOutcome, Proof, Run, SaidRow, Segments, Store, StoreError, TaughtRow,
+    AtomList, Attempt, AttemptOutcome, DiagnosticRecord, Event, EventBody, FileChange, FixRow, Flake, Index,
+    LessonChange, LessonChangeKind, LessonDecision, NoLesson, Proof, Run, SaidRow, Segments, Store, StoreError,
+    TaughtRow,
 };
 
 /// Lessons that one fix is written into.

@@ -4,9 +4,11 @@ use std::collections::HashMap;
 
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
-use crate::fingerprint::{self, MessageComparison, PatternLeaders, NearDuplicateSketch, ReportedFailure, SimilarityVerdict};
+use crate::fingerprint::{
+    self, MessageComparison, NearDuplicateSketch, PatternLeaders, ReportedFailure, SimilarityVerdict,
+};
 use crate::pattern::statistics::to_permille;
-use crate::store::{EventBody, Event, DiagnosticRecord, Merge, NEAR_DUPLICATE, Store, StoreError};
+use crate::store::{DiagnosticRecord, Event, EventBody, Merge, NEAR_DUPLICATE, Store, StoreError};
 
 /// New patterns of one run for which near-duplicates are looked up; further ones stay by themselves.
 const LOOKUPS_MAX: usize = 200;
@@ -27,7 +29,12 @@ impl Merges {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub(super) fn of(store: &Store, run: RunId, items: &[DiagnosticRecord], similarity_min: f64) -> Result<Self, StoreError> {
+    pub(super) fn of(
+        store: &Store,
+        run: RunId,
+        items: &[DiagnosticRecord],
+        similarity_min: f64,
+    ) -> Result<Self, StoreError> {
         let mut merges = Merges::default();
         let keys: Vec<&str> = items.iter().map(|item| item.pattern.as_str()).collect();
         let mut known = store.index().known_patterns(&keys)?;
@@ -106,7 +113,11 @@ fn cut_copy(store: &Store, item: &DiagnosticRecord) -> Result<Option<String>, St
 }
 
 /// The most similar pattern of the store that may be the same.
-fn in_store(store: &Store, near: &NearDuplicateSketch, similarity_min: f64) -> Result<Option<(String, MessageComparison)>, StoreError> {
+fn in_store(
+    store: &Store,
+    near: &NearDuplicateSketch,
+    similarity_min: f64,
+) -> Result<Option<(String, MessageComparison)>, StoreError> {
     let mut best: Option<(String, MessageComparison)> = None;
     for row in store.index().near_patterns(near)? {
         let compared = fingerprint::compare_messages(&near.text, &row.text, similarity_min);

@@ -9,7 +9,7 @@ use crate::base::ids::RunId;
 use crate::base::limits::NOTES_BATCH_MAX;
 use crate::config::Places;
 use crate::store::note::{self, NoteError};
-use crate::store::{EventBody, Delivery, Event, Store, StoreError};
+use crate::store::{Delivery, Event, EventBody, Store, StoreError};
 
 /// Appends and applies what waits, each event once, and then removes its file.
 pub(super) fn record(places: &Places, store: &mut Store, drained: &mut Drained) -> Result<(), StoreError> {

@@ -120,7 +120,11 @@ impl Stretch {
             return Ok(None);
         }
         let Some(after) = pass.tests else { return Ok(None) };
-        let first = if self.first().run == self.last().run { None } else { store.index().run(store.segments(), &self.first().run.to_string())? };
+        let first = if self.first().run == self.last().run {
+            None
+        } else {
+            store.index().run(store.segments(), &self.first().run.to_string())?
+        };
         let before = first.and_then(|first| first.tests).max(self.before.tests);
         Ok(before.map(|before| Counts { before, after }))
     }

@@ -12,7 +12,7 @@ use crate::base::file;
 use crate::base::ids::RunId;
 use crate::base::private;
 use crate::base::text;
-use crate::capture::{SpoolHeader, SpoolError};
+use crate::capture::{SpoolError, SpoolHeader};
 use crate::config::Places;
 use crate::store::free_name;
 use crate::store::note::NOTE_SUFFIX;

@@ -15,15 +15,15 @@ use super::{Drained, assemble, head, lessons, observed, task, unwanted};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
-use crate::capture::{SpoolHeader, Identity, SpoolError, Spooled};
+use crate::capture::{Identity, SpoolError, SpoolHeader, Spooled};
 use crate::config::{Environment, FixSettings, LessonSettings, Places, Settings};
 use crate::diagnose::{self, Baseline, Definitions, Ran};
 use crate::fix;
-use crate::fix::snapshot::{self, Diff, DiffLimits, SnapshotOptions, Skipped};
+use crate::fix::snapshot::{self, Diff, DiffLimits, Skipped, SnapshotOptions};
 use crate::fix::weakened;
 use crate::lesson::{LessonFolder, LocalMachine};
 use crate::ops::{definitions, taught};
-use crate::store::{EventBody, Event, Failure, Run, Store, StoreError};
+use crate::store::{Event, EventBody, Failure, Run, Store, StoreError};
 
 /// zstd's own default: fast, and small enough for text.
 const ZSTD_LEVEL: i32 = 3;
@@ -74,7 +74,11 @@ impl<'a> Projects<'a> {
     fn at(&mut self, root: &Path) -> &ProjectSettings {
         let environment = &self.environment;
         self.known.entry(root.to_owned()).or_insert_with(|| {
-            let places = if root.is_dir() && root != self.places.root { Places { state: self.places.state.clone(), ..Places::find(root, environment) } } else { self.places.clone() };
+            let places = if root.is_dir() && root != self.places.root {
+                Places { state: self.places.state.clone(), ..Places::find(root, environment) }
+            } else {
+                self.places.clone()
+            };
             let (settings, _) = Settings::load(&places, environment);
             let definitions = definitions::load(&places, environment, &settings.categories).definitions;
             let definitions = Arc::new(definitions);
@@ -169,7 +173,12 @@ impl Projects<'_> {
 
     /// Begins to compare the tree of a run with that of the failing one before it, while the run is recorded: what was
     /// tried in between is asked for as soon as it is.
-    pub(super) fn begin_comparing(&mut self, trees: &mut SnapshotBatch, store: &Store, header: &SpoolHeader) -> Result<(), StoreError> {
+    pub(super) fn begin_comparing(
+        &mut self,
+        trees: &mut SnapshotBatch,
+        store: &Store,
+        header: &SpoolHeader,
+    ) -> Result<(), StoreError> {
         let root = &header.place.root;
         let Some((places, options)) = self.snapshot_options(root.path()) else { return Ok(()) };
         let before = store.index().last_failing_tree(&header.key, root, header.ended_at, header.run)?;
@@ -292,7 +301,11 @@ pub(super) fn record_spool(
     let header = &spooled.header;
     let (id, is_new) = (header.run, !store.index().has_event(header.run)?);
     // By a recorder that was killed before it was done: its decisions stand. A run that was purged meanwhile is none.
-    let mut run = if is_new { Some(new_run(projects, store, header, Some(&spooled.output))?) } else { store.index().run(store.segments(), &id.to_string())? };
+    let mut run = if is_new {
+        Some(new_run(projects, store, header, Some(&spooled.output))?)
+    } else {
+        store.index().run(store.segments(), &id.to_string())?
+    };
     // Looked up while the output is diagnosed.
     let open = run.as_ref().map(|run| fixes::open_at(projects, store, RecordedRun { id, run })).transpose()?;
     if let Some(new) = run.as_mut().filter(|_| is_new) {

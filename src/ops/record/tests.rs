@@ -9,11 +9,11 @@ use crate::base::clock::Timestamp;
 use crate::base::file;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
-use crate::capture::{SpoolHeader, Identity, RepositoryHead};
+use crate::capture::{Identity, RepositoryHead, SpoolHeader};
 use crate::config::Environment;
 use crate::ops::last::last;
 use crate::run::Ended;
-use crate::store::{EventBody, Counts, Event, FixNote, Index, Purge, note};
+use crate::store::{Counts, Event, EventBody, FixNote, Index, Purge, note};
 use crate::whitelist::{Check, CheckKind};
 
 struct World {

@@ -11,7 +11,7 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::capture::SpoolHeader;
 use crate::config::{Places, Settings};
-use crate::fix::snapshot::{self, Diff, DiffLimits, SnapshotOptions, Skipped, Taken};
+use crate::fix::snapshot::{self, Diff, DiffLimits, Skipped, SnapshotOptions, Taken};
 use crate::lesson::LessonFolder;
 use crate::store::{Base, Event, Snapshot, Store, StoreError};
 

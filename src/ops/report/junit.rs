@@ -42,7 +42,9 @@ fn suite(out: &mut String, subject: &Subject, id: usize, tool: &str) {
         let _ = if unexplained {
             let (rule, ending) = (xml(subject.category()), xml(&subject.ending()));
             writeln!(out, "    {case}><failure type=\"{rule}\" message=\"{ending}\">{ending}</failure></testcase>")
-        } else { writeln!(out, "    {case}/>") };
+        } else {
+            writeln!(out, "    {case}/>")
+        };
     }
     out.push_str("    <system-out></system-out>\n    <system-err></system-err>\n  </testsuite>\n");
 }
@@ -50,7 +52,10 @@ fn suite(out: &mut String, subject: &Subject, id: usize, tool: &str) {
 fn case(out: &mut String, subject: &Subject, item: &DiagnosticRecord) {
     let place = place(item);
     let rule = rule(item, subject);
-    let name = item.test.clone().unwrap_or_else(|| if place.is_empty() { rule.to_owned() } else { format!("{rule} at {place}") });
+    let name = item
+        .test
+        .clone()
+        .unwrap_or_else(|| if place.is_empty() { rule.to_owned() } else { format!("{rule} at {place}") });
     let class = item.file.as_deref().unwrap_or(&item.tool);
     let body = if place.is_empty() { message(item) } else { format!("{place}: {}", message(item)) };
     let _ = writeln!(

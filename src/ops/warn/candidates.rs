@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::insight::{DetectorInsight, FileChangeFinding};
 use super::{CurrentFailure, WarnQuestion, similar};
-use crate::advice::ranking::{self, WarningCandidate, WarningConcern, FileReach};
+use crate::advice::ranking::{self, FileReach, WarningCandidate, WarningConcern};
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
-use crate::pattern::confidence::{self, PatternOccurrence, JudgedDelivery};
+use crate::pattern::confidence::{self, JudgedDelivery, PatternOccurrence};
 use crate::store::{AdviceRow, Index, StoreError};
 
 /// Patterns that are looked at closely.
@@ -88,7 +88,8 @@ fn add_finding(
     let FileChangeFinding { file, summary, hits, of, .. } = finding;
     let frequency = hits as f64 / (hits as f64 + settings.advice.frequency_tasks);
     let share = hits as f64 / of.max(1) as f64;
-    let concern = WarningConcern { file: Some((file, FileReach::Folder)), finding: Some(summary), ..WarningConcern::default() };
+    let concern =
+        WarningConcern { file: Some((file, FileReach::Folder)), finding: Some(summary), ..WarningConcern::default() };
     if let Some(known) = found.iter_mut().find(|known| known.key == row.key) {
         known.concern.finding = concern.finding;
         if known.concern.file.is_none() {
@@ -182,12 +183,14 @@ fn weighed_candidate(
     now: Timestamp,
 ) -> Result<Option<WarningCandidate>, StoreError> {
     // Nobody asks for the ledger's events here.
-    let sighting = |(task, at): &(i64, Timestamp)| PatternOccurrence { run: String::new(), at: *at, task: task.to_string() };
+    let sighting =
+        |(task, at): &(i64, Timestamp)| PatternOccurrence { run: String::new(), at: *at, task: task.to_string() };
     let seen: Vec<PatternOccurrence> = row.seen.iter().map(sighting).collect();
     if seen.is_empty() {
         return Ok(None);
     }
-    let told: Vec<JudgedDelivery> = index.told_about(pattern)?.into_iter().filter_map(JudgedDelivery::from_brief_row).collect();
+    let told: Vec<JudgedDelivery> =
+        index.told_about(pattern)?.into_iter().filter_map(JudgedDelivery::from_brief_row).collect();
     let failed: HashSet<&str> = told.iter().filter(|it| it.failed).map(|it| it.task.as_str()).collect();
     let warned: HashSet<&str> = told.iter().map(|it| it.task.as_str()).collect();
     let (warned, prevented) = (warned.len() as u64, (warned.len() - failed.len()) as u64);

@@ -1,14 +1,14 @@
 //! What is remembered of advice that was due: to whom, about what, on which occasion, and whether it was shown.
 
-use super::{WarnReply, WarnRequest, WarnQuestion};
-use crate::advice::ranking::{WarningCandidate, RankedWarning, FileReach};
+use super::{WarnQuestion, WarnReply, WarnRequest};
+use crate::advice::ranking::{FileReach, RankedWarning, WarningCandidate};
 use crate::advice::{Arm, Warning};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, RunId};
 use crate::config::Places;
 use crate::ops::identity::by;
 use crate::pattern::statistics::to_permille;
-use crate::store::{EventBody, Delivery, DeliveryArm, Event, Index, StoreError, derived_id, note};
+use crate::store::{Delivery, DeliveryArm, Event, EventBody, Index, StoreError, derived_id, note};
 
 /// Files of a delivery.
 const DELIVERY_FILES_MAX: usize = 20;

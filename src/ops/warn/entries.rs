@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::WarnQuestion;
 use crate::advice::WarningFacts;
-use crate::advice::ranking::{self, WarningCandidate, WarningConcern, FileReach};
+use crate::advice::ranking::{self, FileReach, WarningCandidate, WarningConcern};
 use crate::base::clock::Timestamp;
 use crate::base::glob;
 use crate::base::lossless::Lossless;
@@ -50,7 +50,8 @@ impl EntryLookup<'_> {
                 }
                 let row = index.entry_at(number)?;
                 let fits = row.kind == "gotcha" && row.superseded_by.is_none() && self.is_shown_unasked(&row)?;
-                let reach = row.globs.iter().filter(|glob| fits && glob::matches(glob, file)).map(|glob| glob_reach(glob));
+                let reach =
+                    row.globs.iter().filter(|glob| fits && glob::matches(glob, file)).map(|glob| glob_reach(glob));
                 if let Some(reach) = reach.min_by_key(|reach| *reach as u8) {
                     let file = Some((file.clone(), reach));
                     rows.insert(number, (row, WarningConcern { file, ..WarningConcern::default() }));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 
 use super::WarnReply;
-use crate::advice::formatter::{self, TemplateQuoting, TemplateError};
+use crate::advice::formatter::{self, TemplateError, TemplateQuoting};
 use crate::base::file::read_start;
 use crate::config::{Environment, Places, Problem};
 
@@ -33,7 +33,8 @@ pub(super) fn render_reply(
 ) -> anyhow::Result<String> {
     let format = format.unwrap_or_else(|| formatter::default_format(agent));
     let shipped = formatter::shipped_template(format);
-    let quoting = shipped.map_or(if format.ends_with("text") { TemplateQuoting::Plain } else { TemplateQuoting::Markdown }, |it| it.1);
+    let quoting = shipped
+        .map_or(if format.ends_with("text") { TemplateQuoting::Plain } else { TemplateQuoting::Markdown }, |it| it.1);
     let mut own = false;
     for file in template_files(places, environment, agent, format) {
         let text = match read_template(&file) {
@@ -127,10 +128,14 @@ fn template_files(places: &Places, environment: &Environment, agent: &str, forma
     if !is_format_name(format) {
         return Vec::new();
     }
-    let names =
-        [is_format_name(agent).then(|| format!("warnings.{agent}.{format}.jinja")), Some(format!("warnings.{format}.jinja"))];
+    let names = [
+        is_format_name(agent).then(|| format!("warnings.{agent}.{format}.jinja")),
+        Some(format!("warnings.{format}.jinja")),
+    ];
     let names: Vec<String> = names.into_iter().flatten().collect();
-    template_dirs(places, environment).flat_map(|dir| names.iter().map(move |name| dir.join(name)).collect::<Vec<_>>()).collect()
+    template_dirs(places, environment)
+        .flat_map(|dir| names.iter().map(move |name| dir.join(name)).collect::<Vec<_>>())
+        .collect()
 }
 
 /// Letters, digits, `-`, `_`: nothing that leads to another folder.

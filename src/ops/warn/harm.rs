@@ -67,7 +67,11 @@ pub(super) fn remove_harmful(
     let mut left_out = HarmfulExclusions::default();
     found.retain(|candidate| {
         let stays = !harmful.contains(&candidate.family) && !harmful.contains(&candidate.key);
-        if candidate.is_entry() { left_out.entries += usize::from(!stays) } else { left_out.patterns += usize::from(!stays) }
+        if candidate.is_entry() {
+            left_out.entries += usize::from(!stays)
+        } else {
+            left_out.patterns += usize::from(!stays)
+        }
         stays
     });
     Ok(left_out)

@@ -27,7 +27,7 @@ use crate::config::Settings;
 use crate::diagnose::{Definitions, Input, diagnose};
 use crate::run::Ended;
 use crate::store::sample::{failed_run, folder, passed_run, recorded};
-use crate::store::{EventBody, Event, Index, DiagnosticRecord, Scope, Store, lock};
+use crate::store::{DiagnosticRecord, Event, EventBody, Index, Scope, Store, lock};
 
 /// Larger outputs are the hostile ones.
 const OUTPUT_BYTES_MAX: u64 = 200_000;
@@ -127,11 +127,15 @@ fn history(mistakes: &[DiagnosticRecord], seed: u64) -> Vec<Task> {
         let touched = if random.below(10) < 3 { beside(&file(about), number) } else { file(about) };
         let files: BTreeSet<String> = others.into_iter().chain([touched]).collect();
         let places: BTreeMap<(&str, &str), &String> = files.iter().map(|path| (place(path), path)).collect();
-        let possible: Vec<&&DiagnosticRecord> = order.iter().filter(|item| places.contains_key(&place(&file(item)))).collect();
+        let possible: Vec<&&DiagnosticRecord> =
+            order.iter().filter(|item| places.contains_key(&place(&file(item)))).collect();
         let mut made = Vec::new();
         if random.below(2) == 0 {
             let mistake = *possible[skewed(&mut random, possible.len())];
-            made.push(DiagnosticRecord { file: places.get(&place(&file(mistake))).copied().cloned(), ..mistake.clone() });
+            made.push(DiagnosticRecord {
+                file: places.get(&place(&file(mistake))).copied().cloned(),
+                ..mistake.clone()
+            });
         }
         tasks.push(Task {
             tool: made.first().map_or_else(|| about.tool.clone(), |item: &DiagnosticRecord| item.tool.clone()),
@@ -207,7 +211,8 @@ fn replay(tasks: &[Task]) -> Counted {
                 words: Vec::new(),
             };
             let now = Timestamp(i64::try_from(number * TASK_SECONDS).expect("small") * 1_000_000);
-            let found = candidates::find_candidates(&index, &question, &DetectorInsight::default(), &settings, now).expect("reads");
+            let found = candidates::find_candidates(&index, &question, &DetectorInsight::default(), &settings, now)
+                .expect("reads");
             let due = ranking::rank_warnings(found, LIMIT, &settings.advice, &question.session);
             counted.shown += u32::try_from(due.len()).expect("five");
             let is_relevant = |key: &String| task.relevant.contains(key);

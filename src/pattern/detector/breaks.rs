@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Detector, DetectorFinding, DetectorSubject, format_percent};
 use crate::config::Settings;
 use crate::pattern::glob;
-use crate::pattern::history::{TaskHistory, HistoryTask};
+use crate::pattern::history::{HistoryTask, TaskHistory};
 use crate::pattern::statistics::share_bound;
 
 /// From this share on it is worth saying that a change often breaks something, when others do so less.
@@ -22,11 +22,17 @@ impl Detector for AlwaysBreaksDetector {
         "always-breaks"
     }
 
-    fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Option<DetectorFinding> {
+    fn examine_pattern(
+        &self,
+        subject: &DetectorSubject<'_>,
+        history: &TaskHistory,
+        settings: &Settings,
+    ) -> Option<DetectorFinding> {
         let failed = |task: &HistoryTask| task.failures_with(subject.patterns).next().is_some();
         let best = find_breakages(history, settings, &failed).into_iter().next()?;
         let BreakageTally { files, hits, of, .. } = &best;
-        let summary = format!("{} of the tasks that modify {files} had it ({hits} of {of}).", format_percent(*hits, *of));
+        let summary =
+            format!("{} of the tasks that modify {files} had it ({hits} of {of}).", format_percent(*hits, *of));
         Some(DetectorFinding { patterns: vec![subject.id.to_owned()], ..best.into_finding(self.name(), summary) })
     }
 
@@ -74,7 +80,11 @@ impl BreakageTally {
     }
 }
 
-fn find_breakages(history: &TaskHistory, settings: &Settings, failed: &dyn Fn(&HistoryTask) -> bool) -> Vec<BreakageTally> {
+fn find_breakages(
+    history: &TaskHistory,
+    settings: &Settings,
+    failed: &dyn Fn(&HistoryTask) -> bool,
+) -> Vec<BreakageTally> {
     // Tasks whose changes are not known say nothing about a change, and neither does one in which nothing was checked.
     let tasks: Vec<(&HistoryTask, bool)> = history
         .tasks

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Detector, DetectorFinding, DetectorSubject, format_percent, failing_tasks};
+use super::{Detector, DetectorFinding, DetectorSubject, failing_tasks, format_percent};
 use crate::config::Settings;
 use crate::pattern::history::{HistoryFailure, TaskHistory};
 use crate::pattern::statistics::wilson_bound;
@@ -19,7 +19,12 @@ impl Detector for DominatingCategoryDetector {
         "dominating-category"
     }
 
-    fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Option<DetectorFinding> {
+    fn examine_pattern(
+        &self,
+        subject: &DetectorSubject<'_>,
+        history: &TaskHistory,
+        settings: &Settings,
+    ) -> Option<DetectorFinding> {
         let failures = failing_tasks(history, subject.patterns).into_iter().flat_map(|(_, failures)| failures);
         let found = find_dominating_category(failures, history, settings)?;
         Some(DetectorFinding { patterns: vec![subject.id.to_owned()], ..found })

@@ -31,8 +31,10 @@ use crate::base::glob;
 use crate::base::limits::{DEFINITION_REGEX_BYTES_MAX, DETECTORS_MAX};
 use crate::base::text::{ellipsis, one_line};
 use crate::config::{Categories, Category, Settings};
-use crate::diagnose::{DefinitionFile, DefinitionFault};
-use crate::pattern::history::{TaskFileChange, HistoryFailure, TaskHistory, HistoryPattern, FailurePattern, HistoryTask};
+use crate::diagnose::{DefinitionFault, DefinitionFile};
+use crate::pattern::history::{
+    FailurePattern, HistoryFailure, HistoryPattern, HistoryTask, TaskFileChange, TaskHistory,
+};
 
 /// A title, bytes.
 const TITLE_BYTES_MAX: usize = 100;
@@ -100,21 +102,30 @@ pub(super) struct DeclaredDetector {
 }
 
 /// The shipped detectors under those of `files`, which come strongest layer first and may name `categories`.
-pub(super) fn load_layered(files: &[DefinitionFile], categories: &Categories) -> (Vec<DeclaredDetector>, Vec<DefinitionFault>) {
+pub(super) fn load_layered(
+    files: &[DefinitionFile],
+    categories: &Categories,
+) -> (Vec<DeclaredDetector>, Vec<DefinitionFault>) {
     let (mut found, mut faults) = (Vec::new(), Vec::new());
     let mut taken: HashSet<String> = HashSet::new();
     for layer in files.chunk_by(|a, b| a.layer == b.layer) {
         let mut names = HashSet::new();
         for file in layer {
-            let fault =
-                |line, reason: String| DefinitionFault { file: file.file.clone(), line, reason, without: Some("the detector") };
+            let fault = |line, reason: String| DefinitionFault {
+                file: file.file.clone(),
+                line,
+                reason,
+                without: Some("the detector"),
+            };
             // What is no TOML, or has other tables than it may have, is told with the definitions.
             let texts = match toml::from_str::<DetectorFileText>(&file.text) {
                 Ok(texts) => texts.detectors,
                 Err(error) if file.text.contains("[[detector]]") => {
                     let line = error.span().map(|span| line_number_at(&file.text, span.start));
-                    faults
-                        .push(DefinitionFault { without: Some("the file"), ..fault(line, error.message().replace('\n', ", ")) });
+                    faults.push(DefinitionFault {
+                        without: Some("the file"),
+                        ..fault(line, error.message().replace('\n', ", "))
+                    });
                     continue;
                 }
                 Err(_) => continue,
@@ -223,7 +234,12 @@ impl DeclaredDetector {
     }
 
     /// Looks at the failures of those patterns for which `wanted` holds.
-    fn examine_failures(&self, history: &TaskHistory, settings: &Settings, wanted: &dyn Fn(i64) -> bool) -> Option<DetectorFinding> {
+    fn examine_failures(
+        &self,
+        history: &TaskHistory,
+        settings: &Settings,
+        wanted: &dyn Fn(i64) -> bool,
+    ) -> Option<DetectorFinding> {
         let about: BTreeMap<i64, &HistoryPattern> = history
             .patterns
             .iter()
@@ -296,7 +312,12 @@ impl Detector for DeclaredDetector {
         true
     }
 
-    fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Option<DetectorFinding> {
+    fn examine_pattern(
+        &self,
+        subject: &DetectorSubject<'_>,
+        history: &TaskHistory,
+        settings: &Settings,
+    ) -> Option<DetectorFinding> {
         let found = self.examine_failures(history, settings, &|pattern| subject.patterns.contains(&pattern))?;
         Some(DetectorFinding { patterns: vec![subject.id.to_owned()], ..found })
     }

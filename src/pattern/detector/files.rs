@@ -6,7 +6,7 @@ use super::{Detector, DetectorFinding, DetectorSubject, failing_tasks};
 use crate::base::glob::matches;
 use crate::config::Settings;
 use crate::pattern::glob;
-use crate::pattern::history::{TaskHistory, HistoryTask};
+use crate::pattern::history::{HistoryTask, TaskHistory};
 
 /// Files of one task that candidates are made of; a task that touched more says little about any of them.
 const FILES_MAX: usize = 200;
@@ -24,7 +24,12 @@ impl Detector for FilesDetector {
         true
     }
 
-    fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Option<DetectorFinding> {
+    fn examine_pattern(
+        &self,
+        subject: &DetectorSubject<'_>,
+        history: &TaskHistory,
+        settings: &Settings,
+    ) -> Option<DetectorFinding> {
         let settings = &settings.patterns;
         let tasks = failing_tasks(history, subject.patterns);
         let of = tasks.len() as u64;

@@ -14,8 +14,8 @@ use std::fmt::Debug;
 use serde::Serialize;
 
 use crate::config::{Categories, Settings};
-use crate::diagnose::{DefinitionFile, DefinitionFault};
-use crate::pattern::history::{HistoryFailure, TaskHistory, HistoryPattern, HistoryTask};
+use crate::diagnose::{DefinitionFault, DefinitionFile};
+use crate::pattern::history::{HistoryFailure, HistoryPattern, HistoryTask, TaskHistory};
 
 /// What a detector looks at when it looks at one pattern.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +73,12 @@ pub(crate) trait Detector: Debug {
     fn name(&self) -> &str;
 
     /// What it finds about one pattern.
-    fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Option<DetectorFinding> {
+    fn examine_pattern(
+        &self,
+        subject: &DetectorSubject<'_>,
+        history: &TaskHistory,
+        settings: &Settings,
+    ) -> Option<DetectorFinding> {
         let _ = (subject, history, settings);
         None
     }
@@ -128,12 +133,22 @@ impl DetectorRegistry {
     }
 
     /// What they find about one pattern.
-    pub(crate) fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
+    pub(crate) fn examine_pattern(
+        &self,
+        subject: &DetectorSubject<'_>,
+        history: &TaskHistory,
+        settings: &Settings,
+    ) -> Vec<DetectorFinding> {
         self.detectors.iter().filter_map(|detector| detector.examine_pattern(subject, history, settings)).collect()
     }
 
     /// Of that, what a list says: names and files.
-    pub(crate) fn find_naming(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
+    pub(crate) fn find_naming(
+        &self,
+        subject: &DetectorSubject<'_>,
+        history: &TaskHistory,
+        settings: &Settings,
+    ) -> Vec<DetectorFinding> {
         let naming = self.detectors.iter().filter(|detector| detector.is_naming());
         naming.filter_map(|detector| detector.examine_pattern(subject, history, settings)).collect()
     }

@@ -14,7 +14,12 @@ impl Detector for RecurrenceDetector {
         "recurring"
     }
 
-    fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Option<DetectorFinding> {
+    fn examine_pattern(
+        &self,
+        subject: &DetectorSubject<'_>,
+        history: &TaskHistory,
+        settings: &Settings,
+    ) -> Option<DetectorFinding> {
         let enough = settings.patterns.recurring_tasks;
         let own = failing_tasks(history, subject.patterns).len() as u64;
         let family = failing_tasks(history, subject.family).len() as u64;

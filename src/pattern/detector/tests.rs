@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::base::clock::Timestamp;
-use crate::pattern::history::{TaskFileChange, HistoryPattern, FailurePattern};
+use crate::pattern::history::{FailurePattern, HistoryPattern, TaskFileChange};
 
 /// A task that changed `changed`, with one failure for each list of (pattern, file).
 fn task(n: usize, changed: &[&str], failures: &[&[(i64, &str)]]) -> HistoryTask {
@@ -152,7 +152,9 @@ fn a_hundred_tests_that_break_at_once_are_one_group() {
     let items: Vec<(i64, &str)> = (1..=300).map(|pattern| (pattern, "a")).collect();
     let tasks = (0..4).map(|n| task(n, &[], &[items.as_slice()])).collect();
     let history = TaskHistory {
-        patterns: (1..=300).map(|n| (n, HistoryPattern { id: format!("p-{n}"), ..HistoryPattern::default() })).collect(),
+        patterns: (1..=300)
+            .map(|n| (n, HistoryPattern { id: format!("p-{n}"), ..HistoryPattern::default() }))
+            .collect(),
         ..history(tasks)
     };
     let found = overall(&history);
@@ -196,7 +198,8 @@ fn a_detector_is_added_replaced_and_taken_out_by_configuration_alone() {
     assert!(registry.detector_names().all(|name| name != "unused-names"));
     assert_eq!(registry.detector_names().filter(|name| *name == "migrations").count(), 1);
     let failure: &[(i64, &str)] = &[(1, "db/a.sql")];
-    let found = registry.examine_history(&history((1..=2).map(|n| task(n, &[], &[failure])).collect()), &Settings::default());
+    let found =
+        registry.examine_history(&history((1..=2).map(|n| task(n, &[], &[failure])).collect()), &Settings::default());
     let finding = of(&found, "migrations").expect("found");
     assert_eq!(finding.title, "Migrations that tsc refuses");
     assert_eq!(finding.summary, "100 % (2 of 2) in db/a.sql, E1");
@@ -231,7 +234,8 @@ fn a_bad_detector_is_named_with_its_line_and_the_others_hold() {
 
 #[test]
 fn every_shipped_detector_is_in_force() {
-    let names: Vec<String> = DetectorRegistry::new(&[], &Categories::default()).0.detector_names().map(str::to_owned).collect();
+    let names: Vec<String> =
+        DetectorRegistry::new(&[], &Categories::default()).0.detector_names().map(str::to_owned).collect();
     let shipped = include_str!("shipped.toml").matches("[[detector]]").count();
     assert_eq!(names.len(), 5 + shipped, "{names:?}");
 }

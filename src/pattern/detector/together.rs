@@ -24,7 +24,12 @@ impl Detector for FailsTogetherDetector {
         "fails-together"
     }
 
-    fn examine_pattern(&self, subject: &DetectorSubject<'_>, history: &TaskHistory, settings: &Settings) -> Option<DetectorFinding> {
+    fn examine_pattern(
+        &self,
+        subject: &DetectorSubject<'_>,
+        history: &TaskHistory,
+        settings: &Settings,
+    ) -> Option<DetectorFinding> {
         let groups = find_groups(history, settings);
         let mine = groups.into_iter().find(|group| group.patterns.iter().any(|one| subject.patterns.contains(one)))?;
         let others: Vec<i64> =

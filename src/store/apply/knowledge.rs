@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::outcome;
 use crate::base::words::normalised;
-use crate::store::event::{By, KnowledgeEntry, EntryChange, EntryNote};
+use crate::store::event::{By, EntryChange, EntryNote, KnowledgeEntry};
 use crate::store::json;
 
 /// Folders above a file whose globs are looked for.

@@ -2,7 +2,7 @@
 
 use rusqlite::{Transaction, params};
 
-use crate::store::event::{LessonChangeKind, LessonChange};
+use crate::store::event::{LessonChange, LessonChangeKind};
 
 pub(super) fn insert_lesson_change(
     transaction: &Transaction<'_>,

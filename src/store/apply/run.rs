@@ -10,7 +10,7 @@ use crate::base::text;
 use crate::config::Category;
 use crate::fingerprint::{self, Fingerprint};
 use crate::run::Ended;
-use crate::store::event::{Failure, DiagnosticRecord, LessonDecision, NoLesson, Run};
+use crate::store::event::{DiagnosticRecord, Failure, LessonDecision, NoLesson, Run};
 use crate::store::json;
 use crate::whitelist::CheckKind;
 

@@ -4,7 +4,7 @@ use rusqlite::{Params, Transaction, params};
 
 use crate::base::ids;
 use crate::base::text;
-use crate::store::event::{Attempt, Means, AttemptOutcome, Recipe, RecipeKind, StrategyChange, StrategyNote};
+use crate::store::event::{Attempt, AttemptOutcome, Means, Recipe, RecipeKind, StrategyChange, StrategyNote};
 use crate::store::{DECLARED, json};
 
 /// A strategy's label, bytes.

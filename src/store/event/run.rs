@@ -247,7 +247,8 @@ impl DiagnosticRecord {
 
     /// The keys as this version computes them, where the event has another version's.
     pub(crate) fn rekeyed(&self) -> Option<Fingerprint> {
-        (fingerprint::key_version(&self.pattern) != Some(FINGERPRINT_VERSION)).then(|| fingerprint::compute_fingerprint(&self.found()))
+        (fingerprint::key_version(&self.pattern) != Some(FINGERPRINT_VERSION))
+            .then(|| fingerprint::compute_fingerprint(&self.found()))
     }
 
     /// What was found, with its keys.

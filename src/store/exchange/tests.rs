@@ -25,7 +25,11 @@ fn everything(state: &Path) -> String {
     let mut text = String::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("reads").flatten() {
-            if entry.path().is_dir() { folders.push(entry.path()) } else { text.push_str(&String::from_utf8_lossy(&fs::read(entry.path()).expect("reads"))) }
+            if entry.path().is_dir() {
+                folders.push(entry.path())
+            } else {
+                text.push_str(&String::from_utf8_lossy(&fs::read(entry.path()).expect("reads")))
+            }
         }
     }
     text
@@ -105,9 +109,9 @@ fn what_was_purged_here_or_there_is_nowhere_afterwards() {
             if at_once {
                 store.import(&files, ImportTrust::Used).expect("imports");
             } else {
-                files
-                    .iter()
-                    .for_each(|file| drop(store.import(std::slice::from_ref(file), ImportTrust::Used).expect("imports")));
+                files.iter().for_each(|file| {
+                    drop(store.import(std::slice::from_ref(file), ImportTrust::Used).expect("imports"))
+                });
             }
             assert_eq!(store.index().counts().expect("counts").runs, 1);
             drop(store);
@@ -252,7 +256,11 @@ fn a_trusted_import_takes_the_place_of_an_untrusted_one_in_any_order() {
         "ci.jsonl",
         &events.iter().map(Event::line).collect::<Vec<_>>().iter().map(Vec::as_slice).collect::<Vec<_>>(),
     );
-    for orders in [&[ImportTrust::Shown, ImportTrust::Used][..], &[ImportTrust::Used, ImportTrust::Shown], &[ImportTrust::Used, ImportTrust::Used]] {
+    for orders in [
+        &[ImportTrust::Shown, ImportTrust::Used][..],
+        &[ImportTrust::Used, ImportTrust::Shown],
+        &[ImportTrust::Used, ImportTrust::Used],
+    ] {
         let mut store = open(&tempfile::tempdir_in(dir.path()).expect("a folder").keep());
         let new: Vec<usize> = orders
             .iter()

@@ -232,7 +232,9 @@ impl Index {
             return Ok(Vec::new());
         }
         let read = || {
-            let question = |words: &[String]| if all { Ok(all_of(words)) } else { telling(&self.connection, "knowledge_words", words) };
+            let question = |words: &[String]| {
+                if all { Ok(all_of(words)) } else { telling(&self.connection, "knowledge_words", words) }
+            };
             let mut asked = format!("{{title tags body}} : ({})", question(words)?);
             if !forms.is_empty() {
                 asked.push_str(&format!(" OR forms : ({})", question(forms)?));
@@ -300,7 +302,12 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn newest_entries(&self, filter: &EntryFilter, skip: usize, limit: usize) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn newest_entries(
+        &self,
+        filter: &EntryFilter,
+        skip: usize,
+        limit: usize,
+    ) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT entry_no FROM entries e WHERE event_id IS NOT NULL AND leader_id = entry_id
@@ -345,7 +352,11 @@ impl Index {
             let mut rare = Vec::with_capacity(forms.len());
             for form in forms {
                 // The tokenizer folds other letters: they are looked for last.
-                let known: i64 = if form.is_ascii() { count.query_row([form], |row| row.get(0)).optional()?.unwrap_or(0) } else { i64::MAX };
+                let known: i64 = if form.is_ascii() {
+                    count.query_row([form], |row| row.get(0)).optional()?.unwrap_or(0)
+                } else {
+                    i64::MAX
+                };
                 rare.push((known, form));
             }
             rare.sort();

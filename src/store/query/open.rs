@@ -253,7 +253,12 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn commands_in(&self, gap: Gap<'_>, key: &str, limit: usize) -> Result<(Vec<RecordedCommand>, usize), StoreError> {
+    pub(crate) fn commands_in(
+        &self,
+        gap: Gap<'_>,
+        key: &str,
+        limit: usize,
+    ) -> Result<(Vec<RecordedCommand>, usize), StoreError> {
         let read = || {
             let (root, from, to) = (json(gap.root), gap.from.rfc3339(), gap.to.rfc3339());
             let mut statement = self.connection.prepare_cached(

@@ -26,7 +26,12 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn runs_under(&self, root: &Lossless, filter: &RunFilter, limit: usize) -> Result<Vec<LastRun>, StoreError> {
+    pub(crate) fn runs_under(
+        &self,
+        root: &Lossless,
+        filter: &RunFilter,
+        limit: usize,
+    ) -> Result<Vec<LastRun>, StoreError> {
         let sql = format!(
             "{RUN_COLUMNS} WHERE root = ?1 AND (?2 IS NULL OR tool = ?2 OR tool LIKE '%:' || ?2)
                AND (?3 IS NULL OR passed = ?3) AND (?4 IS NULL OR ended_at >= ?4)

@@ -7,7 +7,7 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::store::error::StoreError;
-use crate::store::event::{EventBody, Event, Snapshot};
+use crate::store::event::{Event, EventBody, Snapshot};
 use crate::store::index::Index;
 use crate::store::json;
 use crate::store::segment::Segments;
@@ -131,7 +131,12 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn trees_before(&self, root: &Lossless, before: Timestamp, limit: usize) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn trees_before(
+        &self,
+        root: &Lossless,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<String>, StoreError> {
         let find = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT tree FROM (SELECT tree, ended_at FROM runs JOIN snapshots USING (run_id)

@@ -166,7 +166,12 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn current_task(&self, session: &str, at: Timestamp, awake: Timestamp) -> Result<Option<String>, StoreError> {
+    pub(crate) fn current_task(
+        &self,
+        session: &str,
+        at: Timestamp,
+        awake: Timestamp,
+    ) -> Result<Option<String>, StoreError> {
         let read = || {
             self.connection
                 .prepare_cached(

@@ -6,8 +6,8 @@ use super::{by, delivery, event, run_id};
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::store::event::{
-    EventBody, By, KnowledgeEntry, EntryChange, EntryNote, EntrySource, EntryUse, Event, Matches, MemoryChange, MemoryNote,
-    MemorySort, EntryOrigin, AttemptOutcome, StrategyChange, StrategyNote,
+    AttemptOutcome, By, EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, Event, EventBody, KnowledgeEntry,
+    Matches, MemoryChange, MemoryNote, MemorySort, StrategyChange, StrategyNote,
 };
 
 fn agent(n: u64) -> By {

@@ -1,7 +1,7 @@
 //! What the runs after advice from an entry say of it, in whichever order they come to be known.
 
 use super::{failed_run, flake, folder, key, merge, old_failed_run, open, passed_run, snapshot, split};
-use crate::store::event::{EventBody, EntryChange, Event};
+use crate::store::event::{EntryChange, Event, EventBody};
 use crate::store::sample::{delivery, entry_change, entry_delivery, gotcha, names};
 use crate::store::{FileChangeKind, OutcomeRow, Store};
 

@@ -7,7 +7,7 @@ use super::{failed_run, flake, folder, key, merge, old_failed_run, old_key, open
 use crate::base::ids::{self, IdKind};
 use crate::diagnose;
 use crate::fingerprint::{self, CANDIDATES_MAX};
-use crate::store::event::{EventBody, LessonChangeKind, Event, LessonChange, ReviewState};
+use crate::store::event::{Event, EventBody, LessonChange, LessonChangeKind, ReviewState};
 use crate::store::sample::found;
 use crate::store::{DeliveryArm, PatternRow, Store, StoreError};
 
@@ -212,7 +212,8 @@ fn of_many_that_share_a_little_those_that_share_most_are_candidates() {
     assert!(best.contains(&key(close[0]).as_str()) && best.contains(&key(close[1]).as_str()), "{rows:?}");
     let member = key("the first value of the second widget inside alpha");
     assert!(rows.iter().all(|row| row.key != member), "its group is asked for it");
-    let elsewhere = fingerprint::sketch_message(&diagnose::Diagnostic { code: Some("E2".into()), ..asked }).expect("says enough");
+    let elsewhere =
+        fingerprint::sketch_message(&diagnose::Diagnostic { code: Some("E2".into()), ..asked }).expect("says enough");
     assert!(store.index().near_patterns(&elsewhere).expect("reads").is_empty(), "another code is another scope");
 }
 

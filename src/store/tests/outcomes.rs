@@ -1,7 +1,7 @@
 //! What the runs after advice say of it, in whichever order they come to be known.
 
 use super::{failed_run, flake, folder, key, merge, open, passed_run, snapshot, split};
-use crate::store::event::{EventBody, Event};
+use crate::store::event::{Event, EventBody};
 use crate::store::sample::{delivery, task_done};
 use crate::store::{OutcomeRow, Store};
 

@@ -3,7 +3,7 @@
 use rusqlite::types::Value;
 
 use super::open;
-use crate::store::event::{EventBody, Event, AttemptOutcome};
+use crate::store::event::{AttemptOutcome, Event, EventBody};
 use crate::store::sample::{ack, attempt, delivery, failed_run, folder, key, of_category, passed_run, task_started};
 
 /// Each view's columns, in the specification's order.

@@ -1,7 +1,7 @@
 //! What was decided about promotions, in whichever order it comes to be known.
 
 use super::{failed_run, folder, key, merge, open};
-use crate::store::event::{EventBody, Event};
+use crate::store::event::{Event, EventBody};
 use crate::store::sample::promotion;
 use crate::store::{Index, PromotionRow, Store};
 

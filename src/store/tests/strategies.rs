@@ -1,14 +1,15 @@
 //! What attempts make of strategies, and what later events make of that.
 
 use super::{failed_run, flake, folder, key, open, passed_run, snapshot, world};
-use crate::store::event::{EventBody, Event, WeakenedMark, Means, AttemptOutcome, Proof, Recipe, RecipeKind};
+use crate::store::event::{AttemptOutcome, Event, EventBody, Means, Proof, Recipe, RecipeKind, WeakenedMark};
 use crate::store::sample::{merge, tried};
 use crate::store::{Store, StrategyRow};
 
 /// An attempt at `alpha`, which the second recipe of is a command.
 fn at_alpha(before: u64, run: u64, outcome: AttemptOutcome) -> Event {
     let keys = [key("alpha")];
-    let (fixed, persisted) = if outcome == AttemptOutcome::Failure { (&[][..], &keys[..]) } else { (&keys[..], &[][..]) };
+    let (fixed, persisted) =
+        if outcome == AttemptOutcome::Failure { (&[][..], &keys[..]) } else { (&keys[..], &[][..]) };
     let mut event = tried(before, run, outcome, fixed, persisted);
     if let EventBody::Attempt(attempt) = &mut event.body {
         attempt.recipes.push(Recipe { kind: RecipeKind::Command, key: "1:cc".into(), label: "npm install".into() });

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::store::event::{
-    EventBody, LessonChangeKind, Event, FixNote, LessonChange, Means, AttemptOutcome, Purge, Recipe, RecipeKind, ReviewState,
+    AttemptOutcome, Event, EventBody, FixNote, LessonChange, LessonChangeKind, Means, Purge, Recipe, RecipeKind,
+    ReviewState,
 };
 use crate::store::sample::{
     ack, declared_strategy, delivery, entry, entry_change, entry_delivery, failed_run, flake, gotcha, key, memory,
@@ -22,7 +23,12 @@ fn any_key() -> impl Strategy<Value = String> + Clone {
 }
 
 fn outcomes() -> impl Strategy<Value = AttemptOutcome> + Clone {
-    prop::sample::select(vec![AttemptOutcome::Success, AttemptOutcome::Success, AttemptOutcome::Partial, AttemptOutcome::Failure])
+    prop::sample::select(vec![
+        AttemptOutcome::Success,
+        AttemptOutcome::Success,
+        AttemptOutcome::Partial,
+        AttemptOutcome::Failure,
+    ])
 }
 
 /// Attempts at patterns that fail elsewhere, with recipes that others have too.

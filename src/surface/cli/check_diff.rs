@@ -5,7 +5,7 @@ use crate::base::text;
 use crate::config::Settings;
 use crate::fix::snapshot::Compared;
 use crate::fix::weakened::{Mark, RuleSeverity};
-use crate::ops::check_diff::{self, Regression, CheckDiffReport, CheckDiffOptions};
+use crate::ops::check_diff::{self, CheckDiffOptions, CheckDiffReport, Regression};
 
 /// Find where a change weakens a check or reverts a fix
 ///
@@ -67,7 +67,8 @@ fn check(args: &Args, context: &mut CommandContext) -> anyhow::Result<CheckDiffR
         None => Compared::WorkTree,
     };
     let settings = Settings::load(&context.places, &context.environment).0;
-    let wanted = CheckDiffOptions { weakened: !args.regressions_only, certain: args.certain, regressions: !args.weakened_only };
+    let wanted =
+        CheckDiffOptions { weakened: !args.regressions_only, certain: args.certain, regressions: !args.weakened_only };
     let report = check_diff::check_diff(&context.places, &settings, &compared, wanted)
         .map_err(|skipped| anyhow::anyhow!("cannot look at the change: {skipped}"))?;
     if report.cut > 0 {

@@ -7,7 +7,7 @@ use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::capture::{self, Identity};
 use crate::config::Settings;
-use crate::ops::fix::{self, Flakes, FixList, FixPage, Recipes, FixNoteText, FixStep};
+use crate::ops::fix::{self, FixList, FixNoteText, FixPage, FixStep, Flakes, Recipes};
 use crate::store::{AtomList, FixFilter, WeakenedMark};
 
 /// List failures and what fixed them, flaky checks included

@@ -4,7 +4,7 @@ use super::shell_init::{self, Shell};
 use super::{CommandContext, Exit, Output};
 use crate::base::text::{count, one_line};
 use crate::config::Problem;
-use crate::ops::init::{self, InstallPlan, InstallOptions};
+use crate::ops::init::{self, InstallOptions, InstallPlan};
 use crate::ops::shims::Scene;
 
 /// Set up agents and git hooks in this project
@@ -75,7 +75,12 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
 }
 
 /// Shows what setting up would write, asks, and writes.
-pub(super) fn set_up(hosts: Vec<String>, only: bool, options: &InitOptions, context: &mut CommandContext) -> anyhow::Result<Exit> {
+pub(super) fn set_up(
+    hosts: Vec<String>,
+    only: bool,
+    options: &InitOptions,
+    context: &mut CommandContext,
+) -> anyhow::Result<Exit> {
     let mut wanted = InstallOptions {
         hosts,
         only,

@@ -11,7 +11,7 @@ use super::{CommandContext, Exit};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
 use crate::knowledge::entry_types;
-use crate::ops::entry::{self, EntryQueryRequest, EntryDraft};
+use crate::ops::entry::{self, EntryDraft, EntryQueryRequest};
 use crate::ops::fix;
 use crate::store::{EntryFilter, EntrySource, EntryUse};
 
@@ -293,7 +293,9 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             let (page, notes) = entry::show_entry(&places, &settings, &identity, id)?;
             return printing::shown(&page, &notes, args.json, context);
         }
-        KnowledgeAction::Proposals => return printing::proposed(&entry::list_proposals(&places, &settings)?, args.json, context),
+        KnowledgeAction::Proposals => {
+            return printing::proposed(&entry::list_proposals(&places, &settings)?, args.json, context);
+        }
         KnowledgeAction::Decline { fix: id, reason, by } => {
             let fix = fix::decline(&places, &settings, id, reason.clone(), by.clone())?;
             return printing::declined(&fix, args.json, context);
@@ -343,10 +345,14 @@ fn given(args: &AddArgs, settings: &Settings) -> anyhow::Result<EntryDraft> {
     for set in &args.set {
         let Some((name, value)) = set.split_once('=') else { bail!("--set {set:?} has no `=`: write NAME=VALUE") };
         let (name, value) = (name.trim().to_owned(), Value::String(value.to_owned()));
-        if schema.as_ref().is_some_and(|schema| schema.is_list(&name)) { match properties.entry(name).or_insert_with(|| Value::Array(Vec::new())) {
-            Value::Array(items) => items.push(value),
-            other => *other = value,
-        } } else { drop(properties.insert(name, value)) }
+        if schema.as_ref().is_some_and(|schema| schema.is_list(&name)) {
+            match properties.entry(name).or_insert_with(|| Value::Array(Vec::new())) {
+                Value::Array(items) => items.push(value),
+                other => *other = value,
+            }
+        } else {
+            drop(properties.insert(name, value))
+        }
     }
     Ok(EntryDraft {
         kind: args.kind.clone(),

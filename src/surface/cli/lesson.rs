@@ -255,5 +255,10 @@ fn show(settings: &Settings, id: &str, json: bool, context: &mut CommandContext)
 }
 
 fn row(found: &FoundLesson) -> LessonTableRow<'_> {
-    LessonTableRow { file: &found.path, withdrawn: found.withdrawn, title: found.lesson.title(), front: &found.lesson.front }
+    LessonTableRow {
+        file: &found.path,
+        withdrawn: found.withdrawn,
+        title: found.lesson.title(),
+        front: &found.lesson.front,
+    }
 }

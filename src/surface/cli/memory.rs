@@ -4,7 +4,7 @@ use super::{CommandContext, Exit, Output};
 use crate::base::text::{ellipsis, one_line};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
-use crate::ops::memory::{self, RecallRequest, MemoryList, MemoryDraft};
+use crate::ops::memory::{self, MemoryDraft, MemoryList, RecallRequest};
 use crate::store::MemorySort;
 
 /// A memory on one line, bytes.
@@ -102,12 +102,19 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         MemoryAction::Validate { id } => memory::validate_memory(places, &settings, &identity, id)?,
         MemoryAction::Recall { text, sort, limit } => {
             let sort = sort.as_deref().and_then(MemorySort::parse);
-            memory::recall_memories(places, &settings, &identity, &RecallRequest { text: text.join(" "), sort, limit: *limit })?
+            memory::recall_memories(
+                places,
+                &settings,
+                &identity,
+                &RecallRequest { text: text.join(" "), sort, limit: *limit },
+            )?
         }
         MemoryAction::Learn { what, files, from } => {
             let learnt = memory::learn_entry(places, &settings, &identity, &what.given(), files, from)?;
             learnt.knowledge.notes.iter().for_each(|note| context.output.note(note));
-            if args.json { context.output.json(&learnt)? } else {
+            if args.json {
+                context.output.json(&learnt)?
+            } else {
                 let (memory, entry) = (&learnt.memory.id, &learnt.knowledge.entry);
                 context.output.line(&format!("{memory}\t{} {}", entry.id, one_line(&entry.title)))?;
             }
@@ -115,7 +122,11 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         }
     };
     found.notes.iter().for_each(|note| context.output.note(note));
-    if args.json { context.output.json(&found)? } else { print(&found, &mut context.output)? }
+    if args.json {
+        context.output.json(&found)?
+    } else {
+        print(&found, &mut context.output)?
+    }
     Ok(Exit::Ok)
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::base::text::{printable, visible_json};
 use crate::base::tree::{FsTree, NoTree, Tree};
 use crate::config::{Places, Settings};
-use crate::diagnose::{Baseline, Category, Diagnosis, Input, Diagnostic, Severity, Shortfall, diagnose};
+use crate::diagnose::{Baseline, Category, Diagnosis, Diagnostic, Input, Severity, Shortfall, diagnose};
 use crate::ops::definitions;
 use crate::run::Ended;
 use crate::whitelist::Whitelist;

@@ -8,7 +8,7 @@ use crate::advice::promotion::ProofStrength;
 use crate::base::text::one_line;
 use crate::capture::{self, Identity};
 use crate::ops::promote::review::{self, PromotionDecision, PromotionReview};
-use crate::ops::promote::{self, PromotionItem, PromotionDetail, PromotionState, TargetOptions};
+use crate::ops::promote::{self, PromotionDetail, PromotionItem, PromotionState, TargetOptions};
 
 /// Review proposals for CLAUDE.md and AGENTS.md
 ///
@@ -116,7 +116,8 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     match &args.action {
         PromoteAction::List { all, json } => list(context, &identity, *all, *json),
         PromoteAction::Show { id, wanted, diff, json } => {
-            let shown = promote::show_promotion(&context.places, &context.environment, &identity, id, &wanted.wanted())?;
+            let shown =
+                promote::show_promotion(&context.places, &context.environment, &identity, id, &wanted.wanted())?;
             shown.notes.iter().for_each(|note| context.output.note(note));
             if *json {
                 context.output.json(&shown)?;
@@ -133,7 +134,9 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         PromoteAction::Approve { said, wanted, edits: kept } => {
             decide(context, &identity, PromotionDecision::Approve, said, wanted.wanted(), edits(kept))
         }
-        PromoteAction::Reject { said } => decide(context, &identity, PromotionDecision::Reject, said, TargetOptions::default(), EditPolicy::Refuse),
+        PromoteAction::Reject { said } => {
+            decide(context, &identity, PromotionDecision::Reject, said, TargetOptions::default(), EditPolicy::Refuse)
+        }
         PromoteAction::Rollback { said, edits: kept } => {
             decide(context, &identity, PromotionDecision::RollBack, said, TargetOptions::default(), edits(kept))
         }

@@ -18,7 +18,7 @@ use crate::host::ci::{Host, Job};
 use crate::ops::record;
 use crate::run::{self, Program, Shim};
 use crate::whitelist::{self, Check, Whitelist};
-use options::{RunOptions, Recording};
+use options::{Recording, RunOptions};
 
 /// Not found: the code of env(1) and of every shell.
 const NOT_FOUND: c_int = 127;
@@ -134,13 +134,15 @@ fn supervise(program: &Program, options: RunOptions, check: Option<Check>, cwd: 
     let keep = std::panic::AssertUnwindSafe(|| {
         let variable = |name: &str| std::env::var(name).ok();
         let key_root = places.repository.as_ref().and_then(|repository| repository.worktree.clone());
-        let key = whitelist::command_key(key_root.as_deref().unwrap_or(&places.root), &cwd, check.as_ref(), &options.argv);
+        let key =
+            whitelist::command_key(key_root.as_deref().unwrap_or(&places.root), &cwd, check.as_ref(), &options.argv);
         let identity = capture::identify(options.identity, variable, run::session());
         let sync = options.sync || !finished.ended.passed() && is_ephemeral();
         let argv = options.argv;
         let record = if sync { record_now } else { record_all };
         let redact_arguments = record::redacted;
-        let run = capture::FinishedRun { argv, cwd, check, key, identity, places, sync, redact, redact_arguments, record };
+        let run =
+            capture::FinishedRun { argv, cwd, check, key, identity, places, sync, redact, redact_arguments, record };
         let copy = hinted.then(|| run.copy(&finished));
         run.hand_over(finished);
         // Only now: the record is safe, and the recorder was started by a process of one thread.

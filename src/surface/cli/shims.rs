@@ -2,7 +2,7 @@
 
 use super::{CommandContext, Exit, Output};
 use crate::base::text::count;
-use crate::ops::shims::{self, ShimsReply, Scene, ShimStanding, ShimState, ShimStatus, ShimOptions};
+use crate::ops::shims::{self, Scene, ShimOptions, ShimStanding, ShimState, ShimStatus, ShimsReply};
 use crate::whitelist::Whitelist;
 
 /// Record checks that are called by their own names

@@ -3,7 +3,7 @@
 use super::{CommandContext, Exit};
 use crate::base::text;
 use crate::config::Settings;
-use crate::ops::stats::{self, DeliveryOutcomeCounts, StatsFigure, PromotionCounts, FigureUnit};
+use crate::ops::stats::{self, DeliveryOutcomeCounts, FigureUnit, PromotionCounts, StatsFigure};
 
 /// Show trends, targets and the effect of warnings
 ///

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{CommandContext, Exit, Output};
 use crate::base::clock::Timestamp;
 use crate::base::text;
-use crate::ops::exchange::{self, Exported, Merged, ExportOptions};
+use crate::ops::exchange::{self, ExportOptions, Exported, Merged};
 use crate::ops::store::{self, StoreReply, StoreStatus};
 use crate::store::ImportTrust;
 

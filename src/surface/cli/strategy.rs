@@ -5,8 +5,8 @@ use crate::base::text::{count, one_line};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
 use crate::knowledge::remedy::{RemedyEscalation, RemedySuggestion};
-use crate::ops::strategy::{self, ErrorSource, StrategyDraft, StrategyList, StrategyAttempt};
-use crate::store::{DECLARED, Matches, AttemptOutcome};
+use crate::ops::strategy::{self, ErrorSource, StrategyAttempt, StrategyDraft, StrategyList};
+use crate::store::{AttemptOutcome, DECLARED, Matches};
 
 /// The exit code when one technique has failed in the task too often.
 const ESCALATED: u8 = 3;
@@ -128,7 +128,8 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
                 Some(error) => strategy::diagnose_text(places, &context.environment, &settings, error),
                 None => ErrorSource::Run(run.clone().filter(|run| run != "last")),
             };
-            let found = strategy::suggest_strategies(places, &settings, &identity, &against, file_type.as_deref(), *limit)?;
+            let found =
+                strategy::suggest_strategies(places, &settings, &identity, &against, file_type.as_deref(), *limit)?;
             return print_suggested(&found, args.json, &mut context.output);
         }
         StrategyAction::List { limit } => {
@@ -137,7 +138,9 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         }
     };
     changed.notes.iter().for_each(|note| context.output.note(note));
-    if args.json { context.output.json(&changed)? } else {
+    if args.json {
+        context.output.json(&changed)?
+    } else {
         print(&changed.strategy, &mut context.output)?;
         print_escalation(changed.escalation.as_ref(), &mut context.output);
     }

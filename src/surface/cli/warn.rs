@@ -67,7 +67,11 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     };
     let cwd = std::env::current_dir()?;
     let mut answer = warn::collect_warnings(&context.places, &context.environment, &cwd, &asked)?;
-    let text = if is_json { None } else { Some(warn::format_reply(&context.places, &context.environment, &asked, &mut answer)?) };
+    let text = if is_json {
+        None
+    } else {
+        Some(warn::format_reply(&context.places, &context.environment, &asked, &mut answer)?)
+    };
     answer.notes.iter().for_each(|note| context.output.note(note));
     match text {
         Some(text) => context.output.text(&text)?,

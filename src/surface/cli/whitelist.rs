@@ -10,7 +10,7 @@ use crate::base::text::{count, one_line};
 use crate::command::KeyParts;
 use crate::config::Problem;
 use crate::ops::definitions::{self, NewToolOptions};
-use crate::whitelist::{Check, CheckKind, CheckDecision, ListedRule, Whitelist, command_key_parts};
+use crate::whitelist::{Check, CheckDecision, CheckKind, ListedRule, Whitelist, command_key_parts};
 
 /// Version of the shapes that `--json` prints.
 const SCHEMA: u32 = 1;

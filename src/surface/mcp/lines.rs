@@ -182,7 +182,11 @@ fn next_line(input: &mut impl BufRead, max: usize) -> Option<ProtocolLine> {
         let end = memchr::memchr(b'\n', piece);
         let length = end.unwrap_or(piece.len());
         is_too_long |= line.len() + length > max;
-        if is_too_long { line = Vec::new() } else { line.extend_from_slice(&piece[..length]) }
+        if is_too_long {
+            line = Vec::new()
+        } else {
+            line.extend_from_slice(&piece[..length])
+        }
         input.consume(length + usize::from(end.is_some()));
         if end.is_some() {
             return Some(if is_too_long { ProtocolLine::TooLong } else { ProtocolLine::Text(line) });

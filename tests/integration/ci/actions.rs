@@ -218,7 +218,8 @@ fn value(expression: &str, values: &BTreeMap<String, String>) -> String {
     if let Some(text) = expression.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')) {
         return text.to_owned();
     }
-    let missing = || if expression.starts_with("steps.") { String::new() } else { panic!("no such value: {expression}") };
+    let missing =
+        || if expression.starts_with("steps.") { String::new() } else { panic!("no such value: {expression}") };
     values.get(expression).cloned().unwrap_or_else(missing)
 }
 

@@ -239,7 +239,11 @@ fn a_link_loop_or_a_folder_in_place_of_a_segment_is_moved_aside() {
         sandbox.settle();
         let segment = files_in(&sandbox.state().join("events")).pop().expect("a segment");
         fs::rename(&segment, segment.with_extension("moved")).expect("moves");
-        if is_folder { fs::create_dir(&segment).expect("a folder") } else { std::os::unix::fs::symlink(&segment, &segment).expect("a link to itself") }
+        if is_folder {
+            fs::create_dir(&segment).expect("a folder")
+        } else {
+            std::os::unix::fs::symlink(&segment, &segment).expect("a link to itself")
+        }
         sandbox.as_bare(&["luacheck", "."], |run| run.env("PART", "b"));
         sandbox.settle();
         assert_eq!(sandbox.events().len(), 1);

@@ -156,7 +156,9 @@ fn run(sandbox: &Sandbox, shell: &str, line: &str) -> Seen {
 fn collect(root: &Path, dir: &Path, files: &mut BTreeMap<PathBuf, String>) {
     for entry in fs::read_dir(dir).expect("a folder").flatten() {
         let path = entry.path();
-        if path.is_dir() { collect(root, &path, files) } else {
+        if path.is_dir() {
+            collect(root, &path, files)
+        } else {
             let relative = path.strip_prefix(root).expect("inside").to_owned();
             drop(files.insert(relative, fs::read_to_string(&path).unwrap_or_default()));
         }

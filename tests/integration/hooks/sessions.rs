@@ -175,7 +175,11 @@ impl Session<'_> {
         let passed = outcome.ended == Ended::Exit(0);
         let event = if passed { "PostToolUse" } else { "PostToolUseFailure" };
         said["duration_ms"] = json!(100);
-        if passed { said["tool_response"] = json!({ "stdout": outcome.stdout(), "stderr": "" }) } else { said["error"] = json!(format!("Exit code 1\n{}{}", outcome.stdout(), outcome.stderr())) }
+        if passed {
+            said["tool_response"] = json!({ "stdout": outcome.stdout(), "stderr": "" })
+        } else {
+            said["error"] = json!(format!("Exit code 1\n{}{}", outcome.stdout(), outcome.stderr()))
+        }
         let (after, _) = self.call(event, said);
         (before, after, passed)
     }

@@ -284,7 +284,11 @@ fn a_repository_of_somebody_else_s_is_read_without_its_settings() {
     while let Some(folder) = folders.pop() {
         chown(&folder, Some(12_345), Some(12_345)).expect("gives away");
         for entry in fs::read_dir(&folder).expect("reads").flatten() {
-            if entry.file_type().expect("a type").is_dir() { folders.push(entry.path()) } else { chown(entry.path(), Some(12_345), Some(12_345)).expect("gives away") }
+            if entry.file_type().expect("a type").is_dir() {
+                folders.push(entry.path())
+            } else {
+                chown(entry.path(), Some(12_345), Some(12_345)).expect("gives away")
+            }
         }
     }
     assert!(sandbox.bare("git").args(["status"]).outcome().stderr().contains("dubious ownership"));

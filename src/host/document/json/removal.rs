@@ -7,7 +7,7 @@ use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
 use serde_json::Value;
 
-use super::{JsonEntry, Tail, EditError, Written, first_of, last, line, ours, parse, plain, what};
+use super::{EditError, JsonEntry, Tail, Written, first_of, last, line, ours, parse, plain, what};
 use crate::host::document::reverse;
 
 /// What one version of a value has beyond another.

@@ -43,7 +43,12 @@ pub(super) fn settle(transaction: &Transaction<'_>, which: &str, parameters: imp
 }
 
 /// When the first run of a task after `at` was started that saw a change of the files that an entry is about.
-fn changed(transaction: &Transaction<'_>, task: i64, at: &str, about: &StoreSummary) -> rusqlite::Result<Option<String>> {
+fn changed(
+    transaction: &Transaction<'_>,
+    task: i64,
+    at: &str,
+    about: &StoreSummary,
+) -> rusqlite::Result<Option<String>> {
     if about.patterns.is_empty() {
         return Ok(None);
     }

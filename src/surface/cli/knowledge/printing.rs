@@ -8,7 +8,10 @@ use serde_json::Value;
 use crate::base::markdown;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::knowledge::EntryType;
-use crate::ops::entry::{EntryAddReply, EntryChangeReply, EntryList, KnowledgeLog, EntryMeasurement, EntryPage, EntryProposal, EntryProposalList};
+use crate::ops::entry::{
+    EntryAddReply, EntryChangeReply, EntryList, EntryMeasurement, EntryPage, EntryProposal, EntryProposalList,
+    KnowledgeLog,
+};
 use crate::surface::cli::{CommandContext, Exit, Output};
 
 /// A property on one line, bytes.
@@ -59,7 +62,11 @@ pub(super) fn added(added: &EntryAddReply, json: bool, context: &mut CommandCont
     Ok(Exit::Ok)
 }
 
-pub(super) fn proposed(proposals: &EntryProposalList, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
+pub(super) fn proposed(
+    proposals: &EntryProposalList,
+    json: bool,
+    context: &mut CommandContext,
+) -> anyhow::Result<Exit> {
     let output = &mut context.output;
     proposals.notes.iter().for_each(|note| output.note(note));
     if json {
@@ -68,18 +75,30 @@ pub(super) fn proposed(proposals: &EntryProposalList, json: bool, context: &mut 
     }
     let cells = |it: &EntryProposal| [&it.fix, &it.task, &it.title, &it.accept].map(|text| one_line(text)).to_vec();
     let rows: Vec<Vec<String>> = proposals.proposals.iter().map(cells).collect();
-    if rows.is_empty() { output.note("no fix waits for a decision") } else { output.table(&["fix", "task", "what", "accept with"], &rows)? }
+    if rows.is_empty() {
+        output.note("no fix waits for a decision")
+    } else {
+        output.table(&["fix", "task", "what", "accept with"], &rows)?
+    }
     Ok(Exit::Ok)
 }
 
 pub(super) fn declined(fix: &str, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    if json { context.output.json(&Declined { schema: 1, declined: fix })? } else { context.output.line(&format!("{fix}: no pattern is made of it"))? }
+    if json {
+        context.output.json(&Declined { schema: 1, declined: fix })?
+    } else {
+        context.output.line(&format!("{fix}: no pattern is made of it"))?
+    }
     Ok(Exit::Ok)
 }
 
 pub(super) fn changed(changed: &EntryChangeReply, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     changed.notes.iter().for_each(|note| context.output.note(note));
-    if json { context.output.json(changed)? } else { context.output.line(&format!("{}; confidence {:.2}", changed.done, changed.entry.confidence))? }
+    if json {
+        context.output.json(changed)?
+    } else {
+        context.output.line(&format!("{}; confidence {:.2}", changed.done, changed.entry.confidence))?
+    }
     Ok(Exit::Ok)
 }
 
@@ -98,14 +117,23 @@ pub(super) fn found(found: &EntryList, json: bool, context: &mut CommandContext)
             vec![page.id.clone(), one_line(&page.kind), format!("{:.2}", page.confidence), title]
         })
         .collect();
-    if rows.is_empty() { output.note("nothing is known of it") } else { output.table(&["id", "type", "confidence", "title"], &rows)? }
+    if rows.is_empty() {
+        output.note("nothing is known of it")
+    } else {
+        output.table(&["id", "type", "confidence", "title"], &rows)?
+    }
     if found.more {
         output.note("there are more: type the same with --page");
     }
     Ok(Exit::Ok)
 }
 
-pub(super) fn shown(page: &EntryPage, notes: &[String], json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
+pub(super) fn shown(
+    page: &EntryPage,
+    notes: &[String],
+    json: bool,
+    context: &mut CommandContext,
+) -> anyhow::Result<Exit> {
     let output = &mut context.output;
     notes.iter().for_each(|note| output.note(note));
     if json {
@@ -199,7 +227,12 @@ pub(super) fn exported(found: &EntryList, json: bool, context: &mut CommandConte
     Ok(Exit::Ok)
 }
 
-pub(super) fn logged(log: &KnowledgeLog, notes: &[String], json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
+pub(super) fn logged(
+    log: &KnowledgeLog,
+    notes: &[String],
+    json: bool,
+    context: &mut CommandContext,
+) -> anyhow::Result<Exit> {
     let output = &mut context.output;
     notes.iter().for_each(|note| output.note(note));
     if json {
@@ -218,7 +251,11 @@ pub(super) fn logged(log: &KnowledgeLog, notes: &[String], json: bool, context: 
     Ok(Exit::Ok)
 }
 
-pub(super) fn listed(types: &BTreeMap<String, EntryType>, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
+pub(super) fn listed(
+    types: &BTreeMap<String, EntryType>,
+    json: bool,
+    context: &mut CommandContext,
+) -> anyhow::Result<Exit> {
     if json {
         context.output.json(&Types { schema: 1, types })?;
         return Ok(Exit::Ok);

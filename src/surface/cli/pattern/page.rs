@@ -172,7 +172,9 @@ pub(super) fn candidate(written: &CandidatePage, output: &mut Output) -> anyhow:
     output.line(&written.path.display().to_string())?;
     match written.outcome {
         CandidatePageOutcome::Written | CandidatePageOutcome::Updated => {}
-        CandidatePageOutcome::Edited => output.note("somebody changed it: left as it is; remove it to have it written anew"),
+        CandidatePageOutcome::Edited => {
+            output.note("somebody changed it: left as it is; remove it to have it written anew")
+        }
         CandidatePageOutcome::Reviewed => output.note("it is in the library already: left there"),
     }
     Ok(())

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{COMMAND_CHARS_MAX, Count, NAME_CHARS_MAX, Tool, boolean, integer, object, parsed, some, string};
 use crate::base::text::{count, times};
-use crate::ops::lookup::{self, LookupSubject, LookupRequest, KnownRemedy, LookupReply, PatternMatch, MatchedPattern};
+use crate::ops::lookup::{self, KnownRemedy, LookupReply, LookupRequest, LookupSubject, MatchedPattern, PatternMatch};
 use crate::ops::recent::{self, RecentFailure};
 use crate::run::Ended;
 use crate::store::DECLARED;

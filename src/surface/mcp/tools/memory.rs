@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Count, Tool, integer, object, parsed, string};
-use crate::ops::memory::{self, RecallRequest, MemoryList, MemoryDraft};
+use crate::ops::memory::{self, MemoryDraft, MemoryList, RecallRequest};
 use crate::store::MemorySort;
 use crate::surface::mcp::answer::{ToolAnswer, quoted};
 use crate::surface::mcp::desk::CallContext;

@@ -177,7 +177,8 @@ fn record_fix(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer
     let (recorded, notes) = match id.get(..2) {
         Some("x-") if id.len() > 2 => {
             let by = desk.identity(None).agent;
-            let page = fix::record(&desk.places, &desk.settings, id, FixNoteText { cause, approach: resolution, rule, by })?;
+            let page =
+                fix::record(&desk.places, &desk.settings, id, FixNoteText { cause, approach: resolution, rule, by })?;
             (RecordedFix { schema: 1, kind: "fix", id: page.summary.id, file: None }, page.notes)
         }
         Some("l-") if id.len() > 2 => {
